@@ -1,0 +1,114 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+  name: "ambit",
+  products: [
+    .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+    .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
+    .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
+    .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
+    .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
+    .library(name: "Simulation", targets: ["Simulation"]),
+    .executable(name: "ambit", targets: ["ambit"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
+    .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
+  ],
+  targets: [
+    // What every floor stands on.
+    .target(name: "Essentials"),
+
+    // Bluetooth: wire, machines, host, face.
+    .target(
+      name: "BluetoothWire", dependencies: ["Essentials"],
+      path: "Sources/Bluetooth/BluetoothWire"),
+    .target(
+      name: "BluetoothMachines", dependencies: ["Essentials", "BluetoothWire"],
+      path: "Sources/Bluetooth/BluetoothMachines"),
+    .target(
+      name: "BluetoothHost",
+      dependencies: [
+        "Essentials", "BluetoothWire", "BluetoothMachines", "Simulation",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Sources/Bluetooth/BluetoothHost"),
+    .target(
+      name: "CoreBluetooth",
+      dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost"],
+      path: "Sources/Bluetooth/CoreBluetooth"),
+    .target(
+      name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth"],
+      path: "Sources/Bluetooth/CoreBluetoothAsync"),
+
+    // The world that tests and demos run in.
+    .target(
+      name: "Simulation", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"]),
+
+    // The command line.
+    .executableTarget(
+      name: "ambit",
+      dependencies: [
+        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+        "CoreBluetooth", "CoreBluetoothAsync",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
+
+    .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
+    .testTarget(
+      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials"],
+      path: "Tests/Bluetooth/BluetoothWireTests"),
+    .testTarget(
+      name: "BluetoothMachinesTests",
+      dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
+      path: "Tests/Bluetooth/BluetoothMachinesTests"),
+    .testTarget(
+      name: "SimulationTests",
+      dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
+    .testTarget(
+      name: "BluetoothHostTests",
+      dependencies: [
+        "BluetoothHost", "Simulation", "BluetoothMachines", "BluetoothWire", "Essentials",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOEmbedded", package: "swift-nio"),
+      ],
+      path: "Tests/Bluetooth/BluetoothHostTests"),
+    .testTarget(
+      name: "CoreBluetoothTests",
+      dependencies: [
+        "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "Simulation",
+        "BluetoothMachines", "BluetoothWire", "Essentials",
+      ],
+      path: "Tests/Bluetooth/CoreBluetoothTests"),
+    .testTarget(
+      name: "ambitTests",
+      dependencies: ["ambit", "CoreBluetooth", "BluetoothHost", "BluetoothWire", "Essentials"]),
+    .testTarget(name: "TreeTests"),
+  ],
+  swiftLanguageModes: [.v6]
+)
+
+// Every target is compiled with the same strictness. Memory safety is strict where bytes from
+// outside are handled.
+let strictMemorySafety: Set<String> = [
+  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+]
+for target in package.targets {
+  var settings = target.swiftSettings ?? []
+  settings += [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("InferIsolatedConformances"),
+    .enableUpcomingFeature("ImmutableWeakCaptures"),
+  ]
+  if strictMemorySafety.contains(target.name) { settings.append(.strictMemorySafety()) }
+  target.swiftSettings = settings
+}

@@ -1,0 +1,262 @@
+public import BluetoothWire
+public import Essentials
+
+/// What a host tells a client.
+///
+/// A new client is told the state and every open link first. Received values share the storage of
+/// the packet they came in: whoever keeps one for long should copy it.
+public enum HostEvent: Sendable {
+  /// The radio's state; the first event of every client.
+  case stateChanged(RadioState)
+  /// A request with this token has ended.
+  case completed(RequestToken, Result<HostReply, HostError>)
+
+  /// Somebody advertises what the client's scan looks for.
+  case discovered(AdvertisingReport)
+
+  /// A link of either role came up, whoever wanted it.
+  case linkOpened(LinkInfo)
+  /// Something about an open link changed: MTU, timing, encryption, what is known of the peer.
+  case linkUpdated(LinkInfo)
+  /// A link went down, for everybody.
+  case linkClosed(DeviceAddress, HostError)
+  /// The link that this client asked for stands; follows `linkOpened` if it is new.
+  case connected(DeviceAddress)
+  /// The link that this client asked for cannot be made.
+  case connectionFailed(DeviceAddress, HostError)
+  /// This client no longer holds the link: nil when it asked for that itself, else the reason.
+  /// With `reconnecting`, the host is at work to bring it back.
+  case disconnected(DeviceAddress, HostError?, reconnecting: Bool)
+
+  /// A notification or indication that this client subscribed to.
+  case valueUpdated(DeviceAddress, handle: UInt16, ArraySlice<UInt8>)
+  /// The peer's attributes in this range changed; what was discovered there no longer holds.
+  case servicesChanged(DeviceAddress, HandleRange)
+
+  /// A peer reads or writes one of this client's characteristics.
+  case serverRequest(ServerRequest)
+  /// A peer subscribed to a characteristic (named by its value's handle).
+  case subscribed(DeviceAddress, handle: UInt16)
+  /// A peer no longer subscribes, or its link went down.
+  case unsubscribed(DeviceAddress, handle: UInt16)
+
+  /// A peer opened a channel to a PSM that this client published.
+  case channelOpened(ChannelInfo)
+  /// Bytes arrived on a channel.
+  case channelReceived(ChannelID, ArraySlice<UInt8>)
+  /// A channel was closed by the peer, a protocol error or the end of the link; nil when this
+  /// client closed it.
+  case channelClosed(ChannelID, HostError?)
+}
+
+/// What a completed request came to.
+public enum HostReply: Sendable, Hashable {
+  /// It was done.
+  case done
+  /// Services found.
+  case services([RemoteService])
+  /// Characteristics found.
+  case characteristics([RemoteCharacteristic])
+  /// Descriptors found.
+  case descriptors([RemoteDescriptor])
+  /// The value read.
+  case value([UInt8])
+  /// The values read.
+  case values([AttributeValue])
+  /// The strength of the link in dBm; 127 if the controller cannot tell.
+  case rssi(Int8)
+  /// The published service.
+  case published(PublishedService)
+  /// The PSM listened on.
+  case psm(UInt16)
+  /// The opened channel.
+  case channel(ChannelInfo)
+}
+
+/// The state of a host's radio, as Core Bluetooth's managers report it.
+public enum RadioState: Sendable, Hashable {
+  /// Nothing heard from the controller yet.
+  case unknown
+  /// The controller is starting anew.
+  case resetting
+  /// The controller cannot do Bluetooth LE.
+  case unsupported
+  /// This process may not use the controller.
+  case unauthorized
+  /// The controller is gone or switched off.
+  case poweredOff
+  /// Ready.
+  case poweredOn
+}
+
+/// Why a request failed or a link ended.
+public enum HostError: Error, Sendable, Hashable {
+  /// The radio is not powered on.
+  case radioNotReady
+  /// The controller refused a command.
+  case controller(HCIStatus)
+  /// The controller or the host cannot do this; the text says what.
+  case unsupported(String)
+  /// The request makes no sense; the text says why.
+  case invalidArgument(String)
+  /// A bound was reached; the text says which.
+  case limitReached(String)
+  /// There is no link to this peer.
+  case notConnected
+  /// The link could not be established.
+  case connectionFailed(HCIStatus)
+  /// The link ended, for this reason.
+  case disconnected(HCIStatus)
+  /// The client gave up.
+  case cancelled
+  /// The peer answered with an error.
+  case att(ATTErrorCode, handle: UInt16)
+  /// The peer did not answer within 30 s; the link's attribute protocol is dead.
+  case attTimeout
+  /// The peer answered with something that makes no sense.
+  case invalidResponse
+  /// The peer refused a channel with this L2CAP result.
+  case channelRefused(UInt16)
+  /// The way to the controller broke; the text says how.
+  case transport(String)
+}
+
+/// One advertiser as heard now.
+public struct AdvertisingReport: Sendable, Hashable {
+  /// Who: the identity address where the controller resolved it.
+  public var address: DeviceAddress
+  /// Whether it takes connections.
+  public var isConnectable: Bool
+  /// Whether it answers scan requests.
+  public var isScannable: Bool
+  /// Whether it came as a legacy PDU.
+  public var isLegacy: Bool
+  /// Strength in dBm; 127 if the controller cannot tell.
+  public var rssi: Int8
+  /// Transmit power from an extended header, in dBm; 127 if not told.
+  public var txPower: Int8
+  /// The advertising data.
+  public var data: ArraySlice<UInt8>
+  /// The scan response, once one was heard.
+  public var scanResponse: ArraySlice<UInt8>
+  /// When it was heard.
+  public var heardAt: Instant
+
+  /// A report of one advertiser.
+  public init(
+    address: DeviceAddress, isConnectable: Bool, isScannable: Bool, isLegacy: Bool, rssi: Int8,
+    txPower: Int8 = 127, data: ArraySlice<UInt8>, scanResponse: ArraySlice<UInt8> = [],
+    heardAt: Instant
+  ) {
+    self.address = address
+    self.isConnectable = isConnectable
+    self.isScannable = isScannable
+    self.isLegacy = isLegacy
+    self.rssi = rssi
+    self.txPower = txPower
+    self.data = data
+    self.scanResponse = scanResponse
+    self.heardAt = heardAt
+  }
+}
+
+/// What the host knows of an open link.
+public struct LinkInfo: Sendable, Hashable {
+  /// Which end this host is.
+  public enum Role: Sendable, Hashable {
+    /// This host made the link.
+    case central
+    /// The peer made the link.
+    case peripheral
+  }
+
+  /// The other end.
+  public var peer: DeviceAddress
+  /// This end's role.
+  public var role: Role
+  /// The largest attribute PDU.
+  public var mtu: Int = 23
+  /// Connection interval in units of 1.25 ms.
+  public var intervalUnits: UInt16 = 0
+  /// Connection events that the peripheral may skip.
+  public var latency: UInt16 = 0
+  /// Supervision timeout in units of 10 ms.
+  public var timeoutUnits: UInt16 = 0
+  /// Whether the link is encrypted.
+  public var isEncrypted = false
+  /// The peer's GAP device name, once read.
+  public var name: String?
+  /// Primary services that anybody discovered on the peer.
+  public var services: [BluetoothUUID] = []
+
+  /// A link of which nothing more is known yet.
+  public init(peer: DeviceAddress, role: Role) {
+    self.peer = peer
+    self.role = role
+  }
+}
+
+/// An open channel.
+public struct ChannelInfo: Sendable, Hashable {
+  /// Its name in requests and events.
+  public var id: ChannelID
+  /// The other end.
+  public var peer: DeviceAddress
+  /// The PSM it was opened on.
+  public var psm: UInt16
+  /// The largest service data unit that the peer takes.
+  public var peerMTU: Int
+
+  /// A channel that just opened.
+  public init(id: ChannelID, peer: DeviceAddress, psm: UInt16, peerMTU: Int) {
+    self.id = id
+    self.peer = peer
+    self.psm = psm
+    self.peerMTU = peerMTU
+  }
+}
+
+/// A peer's read or write of attributes whose values a client keeps.
+public struct ServerRequest: Sendable, Hashable {
+  /// What the peer wants.
+  public enum Kind: Sendable, Hashable {
+    /// The value from `offset` on. The answer is cut to what fits in one response.
+    case read(handle: UInt16, offset: Int)
+    /// All of these or nothing, in this order.
+    case write([Write])
+  }
+
+  /// One write within a request.
+  public struct Write: Sendable, Hashable {
+    /// The characteristic value's handle.
+    public var handle: UInt16
+    /// Where in the value it begins.
+    public var offset: Int
+    /// The bytes to write.
+    public var value: [UInt8]
+
+    /// A write of some bytes at an offset.
+    public init(handle: UInt16, offset: Int, value: [UInt8]) {
+      self.handle = handle
+      self.offset = offset
+      self.value = value
+    }
+  }
+
+  /// Names the request in the response.
+  public var id: ServerRequestID
+  /// Who asks.
+  public var peer: DeviceAddress
+  /// What is asked.
+  public var kind: Kind
+  /// False for a Write Command, whose response is ignored.
+  public var needsResponse: Bool
+
+  /// A request that waits for an answer.
+  public init(id: ServerRequestID, peer: DeviceAddress, kind: Kind, needsResponse: Bool) {
+    self.id = id
+    self.peer = peer
+    self.kind = kind
+    self.needsResponse = needsResponse
+  }
+}

@@ -1,0 +1,133 @@
+public import BluetoothWire
+public import Essentials
+
+/// What a client asks of its host.
+///
+/// A request with a token is answered by exactly one `HostEvent.completed` with that token, also
+/// when the link drops, the radio goes off or the request makes no sense. The others never fail
+/// visibly; what they lead to arrives as events.
+public enum HostRequest: Sendable {
+  // Observing and advertising.
+  /// Starts this client's scan, or replaces its filter and options.
+  case startScan(ScanOptions)
+  /// Ends this client's scan; the radio goes on scanning for the others.
+  case stopScan
+  /// Advertises for this client until stopped.
+  case startAdvertising(AdvertisingOptions, RequestToken)
+  /// Ends this client's advertising.
+  case stopAdvertising
+
+  // Links.
+  /// Wants a link to the peer, and goes on wanting it until it stands or `disconnect` is asked.
+  case connect(DeviceAddress, ConnectOptions)
+  /// Gives up this client's interest in the link; it drops when no client holds it any more.
+  case disconnect(DeviceAddress)
+  /// Reads the strength of the link.
+  case readRSSI(DeviceAddress, RequestToken)
+  /// Asks for other connection parameters; in the peripheral role by asking the central.
+  case updateParameters(DeviceAddress, ConnectionParameters, RequestToken)
+
+  // The GATT client.
+  /// Runs a procedure on the peer's server; procedures of one peer run one after the other.
+  case gatt(DeviceAddress, GATTOperation, RequestToken)
+  /// Wants the characteristic's notifications or indications: written when the first client asks.
+  case subscribe(DeviceAddress, SubscriptionTarget, RequestToken)
+  /// No longer wants them: written when the last client asks.
+  case unsubscribe(DeviceAddress, SubscriptionTarget, RequestToken)
+
+  // The GATT server.
+  /// Publishes a service.
+  case addService(ServiceDefinition, RequestToken)
+  /// Withdraws one of this client's services, named by its first handle.
+  case removeService(UInt16)
+  /// Withdraws all of this client's services.
+  case removeAllServices
+  /// Answers a peer's request: the value that was read (ignored for a write), or the error.
+  case respond(ServerRequestID, Result<[UInt8], ATTErrorCode>)
+  /// Sends a value to subscribers of one of this client's characteristics: to all, or to those
+  /// named. Completed when the last of them was handed to the controller (or, indicated, was
+  /// confirmed).
+  case updateValue(handle: UInt16, [UInt8], peers: [DeviceAddress]?, RequestToken)
+
+  // Connection-oriented channels.
+  /// Listens on a PSM that the host picks from 0x0080 ... 0x00FF, or on a given one.
+  case publishChannel(psm: UInt16?, requiresEncryption: Bool, RequestToken)
+  /// Stops listening; open channels stay open.
+  case unpublishChannel(psm: UInt16)
+  /// Opens a channel to a PSM of the peer.
+  case openChannel(DeviceAddress, psm: UInt16, RequestToken)
+  /// Sends bytes; completed when the last was handed to the controller.
+  case sendOnChannel(ChannelID, [UInt8], RequestToken)
+  /// Tells that the client has consumed so many received bytes, so that the peer may send more.
+  case consumedFromChannel(ChannelID, byteCount: Int)
+  /// Closes the channel.
+  case closeChannel(ChannelID)
+}
+
+/// What a client's scan looks for.
+public struct ScanOptions: Sendable, Hashable {
+  /// Only peers that advertise one of these services; empty means everybody.
+  public var services: [BluetoothUUID] = []
+  /// Also peers that solicit one of these services.
+  public var solicitedServices: [BluetoothUUID] = []
+  /// Report every advertisement instead of every change.
+  public var allowsDuplicates = false
+  /// Ask for scan responses. The radio scans actively if any client wants it.
+  public var isActive = true
+  /// Also hear extended advertising on secondary channels, where the controller can.
+  public var usesExtendedScanning = true
+
+  /// Options that report everybody, coalesced.
+  public init() {}
+}
+
+/// What and how a client advertises.
+public struct AdvertisingOptions: Sendable, Hashable {
+  /// Advertising data, at most 31 bytes in legacy advertising.
+  public var data: [UInt8] = []
+  /// Scan response data, at most 31 bytes in legacy advertising.
+  public var scanResponse: [UInt8] = []
+  /// Whether centrals may connect.
+  public var isConnectable = true
+  /// Time between advertising events, without the random delay.
+  public var interval: TimeSpan = .milliseconds(100)
+  /// Extended advertising on a secondary channel; needs a controller that can.
+  public var usesExtendedAdvertising = false
+
+  /// Options for connectable legacy advertising of nothing, ten times a second.
+  public init() {}
+}
+
+/// How a link is made.
+public struct ConnectOptions: Sendable, Hashable {
+  /// The parameters to ask for.
+  public var parameters: ConnectionParameters = .default
+  /// Make the link again whenever it drops without anybody having asked.
+  public var reconnectsAutomatically = false
+  /// Wait so long before starting.
+  public var startDelay: TimeSpan = .zero
+
+  /// The options that Apple's central uses unless told otherwise.
+  public init() {}
+}
+
+/// The timing of a link (Core 5.4, Vol 6, Part B, §4.5.1).
+public struct ConnectionParameters: Sendable, Hashable {
+  /// Shortest and longest connection interval in units of 1.25 ms, 6 ... 3200.
+  public var intervalUnits: ClosedRange<UInt16>
+  /// How many connection events the peripheral may skip, 0 ... 499.
+  public var latency: UInt16
+  /// Supervision timeout in units of 10 ms, 10 ... 3200.
+  public var timeoutUnits: UInt16
+
+  /// Parameters as they go over the wire.
+  public init(intervalUnits: ClosedRange<UInt16>, latency: UInt16, timeoutUnits: UInt16) {
+    self.intervalUnits = intervalUnits
+    self.latency = latency
+    self.timeoutUnits = timeoutUnits
+  }
+
+  /// 30 ms without latency, dropped after 720 ms of silence, as iOS asks for.
+  public static let `default` = ConnectionParameters(
+    intervalUnits: 24...24, latency: 0, timeoutUnits: 72)
+}

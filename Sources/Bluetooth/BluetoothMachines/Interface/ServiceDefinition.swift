@@ -1,0 +1,117 @@
+public import BluetoothWire
+
+/// A service that a client wants to publish.
+public struct ServiceDefinition: Sendable, Hashable {
+  /// What it is.
+  public var uuid: BluetoothUUID
+  /// Primary, or only there to be included.
+  public var isPrimary: Bool
+  /// The first handles of published services that it includes.
+  public var includedServices: [UInt16]
+  /// What it holds.
+  public var characteristics: [CharacteristicDefinition]
+
+  /// A service to publish.
+  public init(
+    uuid: BluetoothUUID, isPrimary: Bool = true, includedServices: [UInt16] = [],
+    characteristics: [CharacteristicDefinition] = []
+  ) {
+    self.uuid = uuid
+    self.isPrimary = isPrimary
+    self.includedServices = includedServices
+    self.characteristics = characteristics
+  }
+}
+
+/// A characteristic that a client wants to publish.
+///
+/// The host adds the client characteristic configuration where it can notify or indicate, and the
+/// extended properties descriptor where the properties say so.
+public struct CharacteristicDefinition: Sendable, Hashable {
+  /// What it is.
+  public var uuid: BluetoothUUID
+  /// What may be done with it.
+  public var properties: CharacteristicProperties
+  /// Who may do it.
+  public var permissions: AttributePermissions
+  /// A value that the host serves by itself; nil asks the client each time.
+  public var value: [UInt8]?
+  /// Only encrypted links may subscribe.
+  public var subscribingRequiresEncryption: Bool
+  /// Further descriptors, with fixed values.
+  public var descriptors: [DescriptorDefinition]
+
+  /// A characteristic to publish.
+  public init(
+    uuid: BluetoothUUID, properties: CharacteristicProperties, permissions: AttributePermissions,
+    value: [UInt8]? = nil, subscribingRequiresEncryption: Bool = false,
+    descriptors: [DescriptorDefinition] = []
+  ) {
+    self.uuid = uuid
+    self.properties = properties
+    self.permissions = permissions
+    self.value = value
+    self.subscribingRequiresEncryption = subscribingRequiresEncryption
+    self.descriptors = descriptors
+  }
+}
+
+/// A descriptor that a client wants to publish; it can be read by everybody.
+public struct DescriptorDefinition: Sendable, Hashable {
+  /// What it is.
+  public var uuid: BluetoothUUID
+  /// Its value.
+  public var value: [UInt8]
+
+  /// A descriptor to publish.
+  public init(uuid: BluetoothUUID, value: [UInt8]) {
+    self.uuid = uuid
+    self.value = value
+  }
+}
+
+/// Who may read or write an attribute.
+public struct AttributePermissions: OptionSet, Sendable, Hashable {
+  /// The bits; the first four as Apple numbers them.
+  public let rawValue: UInt8
+
+  /// Permissions from their bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Anybody may read.
+  public static let readable = AttributePermissions(rawValue: 0x01)
+  /// Anybody may write.
+  public static let writeable = AttributePermissions(rawValue: 0x02)
+  /// Whoever encrypts the link may read.
+  public static let readEncryptionRequired = AttributePermissions(rawValue: 0x04)
+  /// Whoever encrypts the link may write.
+  public static let writeEncryptionRequired = AttributePermissions(rawValue: 0x08)
+}
+
+/// Where a service landed in the attribute database.
+public struct PublishedService: Sendable, Hashable {
+  /// Its declaration and everything in it.
+  public var range: HandleRange
+  /// Its characteristics, in the order of the definition.
+  public var characteristics: [PublishedCharacteristic]
+
+  /// A service as it was published.
+  public init(range: HandleRange, characteristics: [PublishedCharacteristic]) {
+    self.range = range
+    self.characteristics = characteristics
+  }
+}
+
+/// Where a characteristic landed in the attribute database.
+public struct PublishedCharacteristic: Sendable, Hashable {
+  /// The handle of its value.
+  public var valueHandle: UInt16
+  /// The handle of its client characteristic configuration, if it has one.
+  public var configurationHandle: UInt16?
+
+  /// A characteristic as it was published.
+  public init(valueHandle: UInt16, configurationHandle: UInt16?) {
+    self.valueHandle = valueHandle
+    self.configurationHandle = configurationHandle
+  }
+}

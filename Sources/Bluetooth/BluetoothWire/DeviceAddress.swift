@@ -1,0 +1,70 @@
+public import Essentials
+
+/// A 48-bit device address with its type (Core 5.4, Vol 6, Part B, §1.3).
+@frozen
+public struct DeviceAddress: Hashable, Sendable {
+  /// Whether an address was assigned by the IEEE or made up by its device.
+  public enum Kind: UInt8, Sendable {
+    /// Assigned by the IEEE; for all time.
+    case `public` = 0
+    /// Chosen by the device: static, resolvable or non-resolvable.
+    case random = 1
+  }
+
+  /// What the two top bits of a random address say (Core 5.4, Vol 6, Part B, §1.3.2).
+  public enum RandomKind: Sendable {
+    /// Stays the same at least until the device is switched off.
+    case `static`
+    /// Changes; holders of the identity resolving key can tell whose it is.
+    case resolvable
+    /// Changes; nobody can tell.
+    case nonResolvable
+  }
+
+  /// The 48 bits, the most significant first in text.
+  public let bits: UInt64
+  /// Public or random.
+  public let kind: Kind
+
+  /// An address from its low 48 bits.
+  @inlinable
+  public init(bits: UInt64, kind: Kind) {
+    self.bits = bits & 0xFFFF_FFFF_FFFF
+    self.kind = kind
+  }
+
+  /// Reads `C0:12:34:56:78:9A` (either case, also with dashes); nil for anything else.
+  public init?(_ text: String, kind: Kind) {
+    guard let bytes = Hexadecimal.bytes(text), bytes.count == 6 else { return nil }
+    self.init(bits: bytes.reduce(0) { $0 << 8 | UInt64($1) }, kind: kind)
+  }
+
+  /// Makes up a random static address (Core 5.4, Vol 6, Part B, §1.3.2.1).
+  public static func randomStatic(
+    using generator: inout some RandomNumberGenerator
+  ) -> DeviceAddress {
+    DeviceAddress(bits: generator.next() | 0xC000_0000_0000, kind: .random)
+  }
+
+  /// Which sort of random address this is; nil for a public one or a reserved bit pattern.
+  public var randomKind: RandomKind? {
+    guard kind == .random else { return nil }
+    switch bits >> 46 {
+    case 0b11: return .static
+    case 0b01: return .resolvable
+    case 0b00: return .nonResolvable
+    default: return nil
+    }
+  }
+
+  /// The six bytes in wire order, least significant first.
+  public func append(to writer: inout ByteWriter) { writer.littleEndian(bits, count: 6) }
+}
+
+extension DeviceAddress: CustomStringConvertible {
+  /// `C0:12:34:56:78:9A`, without the type.
+  public var description: String {
+    (0..<6).map { Hexadecimal.string([UInt8(truncatingIfNeeded: bits >> (40 - 8 * $0))]) }
+      .joined(separator: ":").uppercased()
+  }
+}

@@ -1,0 +1,30 @@
+/// A small, fast, seedable source of chance (SplitMix64): one seed, one run, on every machine.
+///
+/// Not for secrets: whoever sees an output can compute the rest.
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  /// Starts the sequence that belongs to `seed`.
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  /// The next 64 bits of the sequence.
+  public mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  /// Splits off an independent generator, so that one part's use of chance does not shift another's.
+  public mutating func fork() -> SeededGenerator {
+    SeededGenerator(seed: next())
+  }
+
+  /// A number in 0 ..< 1.
+  public mutating func unit() -> Double {
+    Double(next() >> 11) * 0x1p-53
+  }
+}
