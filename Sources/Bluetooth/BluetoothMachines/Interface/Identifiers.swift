@@ -63,6 +63,10 @@ public struct SendTag: Hashable, Sendable {
   /// The owner in the top two bits, the owner's number below.
   public let rawValue: UInt64
 
+  /// A tag from its number.
+  @inlinable
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
   /// A tag from both its parts; the top two bits of `number` are ignored.
   @inlinable
   public init(_ owner: Owner, _ number: UInt64) {

@@ -8,10 +8,11 @@ extension ATTPDU {
   public init(decoding bytes: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(bytes)
     let opcode = ATTOpcode(rawValue: try reader.byte())
-    guard
-      let pdu = try Self.discovery(opcode, &reader) ?? Self.reading(opcode, &reader)
-        ?? Self.writing(opcode, &reader) ?? Self.unasked(opcode, &reader)
-    else { throw .unknownCode(Int(opcode.rawValue)) }
+    var pdu = try Self.discovery(opcode, &reader)
+    if pdu == nil { pdu = try Self.reading(opcode, &reader) }
+    if pdu == nil { pdu = try Self.writing(opcode, &reader) }
+    if pdu == nil { pdu = try Self.unasked(opcode, &reader) }
+    guard let pdu else { throw .unknownCode(Int(opcode.rawValue)) }
     guard reader.isAtEnd else { throw .trailingBytes(count: reader.count) }
     self = pdu
   }
@@ -38,7 +39,8 @@ extension ATTPDU {
         start: try reader.word(), end: try reader.word(), type: try reader.word(),
         value: reader.rest())
     case .findByTypeValueResponse:
-      return .findByTypeValueResponse(try ATTHandleRangeList(entryByteCount: 4, decoding: reader.rest()))
+      return .findByTypeValueResponse(
+        try ATTHandleRangeList(entryByteCount: 4, decoding: reader.rest()))
     default: return nil
     }
   }

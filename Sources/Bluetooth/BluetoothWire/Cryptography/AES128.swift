@@ -72,8 +72,9 @@ public struct AES128: Sendable {
       q ^= q << 2
       q ^= q << 4
       if q & 0x80 != 0 { q ^= 0x09 }
-      let rotations = (1...4).reduce(q) { $0 ^ (q << UInt8($1) | q >> UInt8(8 - $1)) }
-      box[Int(p)] = rotations ^ 0x63
+      var mixed = q ^ 0x63
+      for rotation in 1...4 { mixed ^= q << rotation | q >> (8 - rotation) }
+      box[Int(p)] = mixed
     } while p != 1
     return box
   }()
@@ -106,8 +107,8 @@ extension AES128 {
   private static func subkey(of block: [UInt8]) -> [UInt8] {
     var result = block
     for index in 0..<16 {
-      let carry = index < 15 ? block[index + 1] >> 7 : block[0] >> 7 * 0x87
-      result[index] = block[index] << 1 ^ carry
+      let carry: UInt8 = index < 15 ? block[index + 1] >> 7 : (block[0] >> 7) &* 0x87
+      result[index] = (block[index] << 1) ^ carry
     }
     return result
   }
