@@ -1,3 +1,4 @@
+import BluetoothMachines
 import NIOCore
 
 extension RadioChoice {
