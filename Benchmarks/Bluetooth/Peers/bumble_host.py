@@ -72,9 +72,11 @@ async def serve(device):
             await queue.drain(connection.handle)
 
     def connected(connection):
-        connection.on(
-            "disconnection", lambda _: subscribed.pop(connection.handle, None)
-            and None)
+        def disconnected(_):
+            if flooding := subscribed.pop(connection.handle, None):
+                flooding.cancel()
+
+        connection.on("disconnection", disconnected)
 
     notifying.on("subscription", subscription)
     device.on("connection", connected)
@@ -114,6 +116,13 @@ async def run(device, job, seconds):
         return count / (time.perf_counter() - start)
 
     connection = await device.connect(address)
+    try:
+        return await measure(device, connection, job, seconds)
+    finally:
+        await connection.disconnect()
+
+
+async def measure(device, connection, job, seconds):
     peer = Peer(connection)
     await peer.discover_services()
     await peer.discover_characteristics()
