@@ -6,7 +6,7 @@ import Essentials
 extension HostMachine {
   mutating func openController(now: Instant, into actions: inout [Action]) {
     reopenAt = nil
-    if session.isReady { loseController(.transport("The radio was opened anew."), into: &actions) }
+    if session.isReady { loseController(.transport("The radio was opened anew."), now: now, into: &actions) }
     startController(now: now, into: &actions)
   }
 
@@ -21,7 +21,7 @@ extension HostMachine {
   }
 
   mutating func transportBroke(_ error: HostError, now: Instant, into actions: inout [Action]) {
-    loseController(error, into: &actions)
+    loseController(error, now: now, into: &actions)
     setState(.poweredOff, into: &actions)
     failureCount += 1
     retry(after: backOff, error, now: now)
@@ -32,7 +32,7 @@ extension HostMachine {
   mutating func controllerFailed(
     _ error: HostError, now: Instant, into actions: inout [Action]
   ) {
-    loseController(error, into: &actions)
+    loseController(error, now: now, into: &actions)
     failureCount += 1
     if failureCount == 1 {
       setState(.resetting, into: &actions)
@@ -57,15 +57,17 @@ extension HostMachine {
   mutating func hardwareFailed(_ code: UInt8, now: Instant, into actions: inout [Action]) {
     let error = HostError.transport("The controller reported hardware error \(code).")
     guard session.isReady else { return controllerFailed(error, now: now, into: &actions) }
-    loseController(error, into: &actions)
+    loseController(error, now: now, into: &actions)
     startController(now: now, into: &actions)
   }
 
   /// Ends everything that hung on the controller.
-  private mutating func loseController(_ error: HostError, into actions: inout [Action]) {
+  private mutating func loseController(
+    _ error: HostError, now: Instant, into actions: inout [Action]
+  ) {
     for purpose in session.close() { abandon(purpose, error, into: &actions) }
     while !links.isEmpty {
-      closeLink(links.count - 1, error, isSilent: false, into: &actions)
+      closeLink(links.count - 1, error, now: now, into: &actions)
     }
     scanner.controllerStopped()
     take(advertiser.controllerStopped(), into: &actions)
@@ -103,7 +105,8 @@ extension HostMachine {
     case .send(let packet): actions.append(.send(packet))
     case .started(let abilities): controllerStarted(abilities, into: &actions)
     case .unsupported:
-      loseController(.unsupported("The controller has no Bluetooth LE."), into: &actions)
+      loseController(
+        .unsupported("The controller has no Bluetooth LE."), now: now, into: &actions)
       setState(.unsupported, into: &actions)
     case .failed(let error): controllerFailed(error, now: now, into: &actions)
     case .answered(let purpose, let answer):
