@@ -135,7 +135,8 @@ struct Advertiser: Sendable {
     usesExtendedCommands = abilities.usesExtendedCommands
     address = abilities.address
     extendedDataByteCountMax = abilities.advertisingDataByteCountMax
-    let count = usesExtendedCommands ? min(max(1, abilities.advertisingSetCount), Limits.setsMax) : 1
+    let count =
+      usesExtendedCommands ? min(max(1, abilities.advertisingSetCount), Limits.setsMax) : 1
     sets = Array(repeating: AdvertisingSet(), count: count)
     var outcomes: [Outcome] = []
     for advertisement in advertisements {
@@ -287,7 +288,8 @@ struct Advertiser: Sendable {
     case .data(let offset):
       let next = offset + Limits.fragmentByteCountMax
       if options.usesExtendedAdvertising {
-        return next < options.data.count + options.scanResponse.count ? .data(offset: next) : .enable
+        return next < options.data.count + options.scanResponse.count
+          ? .data(offset: next) : .enable
       }
       return .scanResponse
     case .scanResponse: return .enable
@@ -376,7 +378,7 @@ extension Advertiser {
       properties.insert(.legacy)
       if options.isConnectable || !options.scanResponse.isEmpty { properties.insert(.scannable) }
     }
-    let interval = UInt24(intervalUnits(options))
+    let interval = UInt32(intervalUnits(options))
     return LESetExtendedAdvertisingParameters(
       set: set, properties: properties, intervalMinUnits625us: interval,
       intervalMaxUnits625us: interval, ownAddressType: ownAddressType, setID: set

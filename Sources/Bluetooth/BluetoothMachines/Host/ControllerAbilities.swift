@@ -36,7 +36,7 @@ struct ControllerAbilities: Sendable {
 
   /// Whether longer link layer packets can be agreed on.
   var canLengthenPackets: Bool {
-    features.contains(.dataPacketLengthExtension) && commands.contains(.leSetDataLength)
+    features.contains(.dataLengthExtension) && commands.contains(.leSetDataLength)
       && linkDataByteCountMax > 27
   }
 

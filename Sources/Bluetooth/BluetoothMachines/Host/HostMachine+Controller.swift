@@ -6,7 +6,9 @@ import Essentials
 extension HostMachine {
   mutating func openController(now: Instant, into actions: inout [Action]) {
     reopenAt = nil
-    if session.isReady { loseController(.transport("The radio was opened anew."), now: now, into: &actions) }
+    if session.isReady {
+      loseController(.transport("The radio was opened anew."), now: now, into: &actions)
+    }
     startController(now: now, into: &actions)
   }
 

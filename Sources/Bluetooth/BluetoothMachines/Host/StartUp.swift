@@ -10,9 +10,9 @@ enum StartUpStep: Int, CaseIterable, Sendable {
   case version
   case commands
   case features
+  case leFeatures
   case eventMask
   case leEventMask
-  case leFeatures
   case leBufferSizeV2
   case leBufferSize
   case bufferSize
@@ -76,7 +76,29 @@ struct StartUp: Sendable {
 
   /// The name of the current step's command.
   private var name: String {
-    HCICommandHeader.name(of: command)
+    (try? HCICommandHeader(decoding: command.bytes))?.opcode.description ?? "a command"
+  }
+
+  private static let eventMask: EventMask = [
+    .disconnectionComplete, .encryptionChange, .readRemoteVersionInformationComplete,
+    .hardwareError, .dataBufferOverflow, .encryptionKeyRefreshComplete, .leMeta,
+  ]
+
+  /// What every controller knows; the rest only for those that do, because an unknown bit may make
+  /// a controller refuse them all.
+  private var leEventMask: LEEventMask {
+    var mask = LEEventMask.default
+    let features = abilities.features
+    if features.contains(.connectionParametersRequest) {
+      mask.insert(.remoteConnectionParameterRequest)
+    }
+    if features.contains(.dataLengthExtension) { mask.insert(.dataLengthChange) }
+    if features.contains(.privacy) { mask.insert(.enhancedConnectionComplete) }
+    if features.contains(.le2M) || features.contains(.leCoded) { mask.insert(.phyUpdateComplete) }
+    if features.contains(.extendedAdvertising) {
+      mask.formUnion([.extendedAdvertisingReport, .scanTimeout, .advertisingSetTerminated])
+    }
+    return mask
   }
 
   /// Goes to the next step that this controller needs; false when it is up.
@@ -104,7 +126,7 @@ struct StartUp: Sendable {
     case .bufferSize: abilities.aclPacketCount == 0 || abilities.aclByteCountMax == 0
     case .randomAddress: abilities.address.kind == .random
     case .maximumDataLength:
-      abilities.features.contains(.dataPacketLengthExtension)
+      abilities.features.contains(.dataLengthExtension)
         && abilities.commands.contains(.leReadMaximumDataLength)
     case .suggestedDataLength:
       abilities.linkDataByteCountMax > 27
@@ -133,7 +155,7 @@ struct StartUp: Sendable {
 
   private mutating func takeRefusal(_ status: HCIStatus) throws(StartUpFailure) {
     switch step {
-    case .leFeatures where status == .unknownHCICommand:
+    case .leFeatures where status == .unknownCommand:
       throw .unsupported
     case .reset, .leFeatures, .bufferSize, .randomAddress:
       throw .wrong("The controller refused \(name): \(status).")
