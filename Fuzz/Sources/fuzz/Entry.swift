@@ -13,6 +13,7 @@ private let chosen: FuzzTarget = {
   return target
 }()
 
+/// What libFuzzer calls with each input; the bytes are valid for the length of the call.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   chosen.run(Array(UnsafeBufferPointer(start: start, count: count)))
