@@ -1,3 +1,5 @@
+internal import BluetoothWire
+
 /// A descriptor: more about a characteristic.
 open class CBDescriptor: CBAttribute, @unchecked Sendable {
   // Guarded by `lock`.

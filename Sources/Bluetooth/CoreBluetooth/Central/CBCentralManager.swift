@@ -1,5 +1,6 @@
 internal import BluetoothHost
 internal import BluetoothMachines
+internal import Essentials
 
 /// Scans for peripherals and connects with them.
 ///

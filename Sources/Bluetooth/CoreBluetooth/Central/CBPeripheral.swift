@@ -251,7 +251,6 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   open func cancelChannelSoundingSession() {}
 }
 
-
 extension [CBUUID]? {
   /// The UUIDs to look for; nil, for all, also when there are none.
   var nonEmptyValues: [BluetoothUUID]? { self.flatMap { $0.isEmpty ? nil : $0.values } }

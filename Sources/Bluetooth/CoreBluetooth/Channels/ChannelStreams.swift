@@ -114,7 +114,7 @@ final class StreamCore: @unchecked Sendable {
     let ready = readiness()
     let (stream, events) = lock.withLock { (self.stream, nextEvents(ready)) }
     guard let stream else { return }
-    for event in events where isOpen { delegate?.stream?(stream, handle: event) }
+    for event in events where isOpen { delegate?.stream(stream, handle: event) }
   }
 
   private func nextEvents(_ ready: Readiness) -> [Stream.Event] {
@@ -128,7 +128,11 @@ final class StreamCore: @unchecked Sendable {
       events.append(event)
     } else if let end = ready.end, !didReportEnd {
       didReportEnd = true
-      if case .failed = end { events.append(.errorOccurred) } else { events.append(.endEncountered) }
+      if case .failed = end {
+        events.append(.errorOccurred)
+      } else {
+        events.append(.endEncountered)
+      }
     }
     return events
   }

@@ -18,7 +18,7 @@ extension HostError {
     case .unsupported(let text): Self.error(.operationNotSupported, text)
     case .invalidArgument(let text): Self.error(.invalidParameters, text)
     case .limitReached(let text): Self.error(.outOfSpace, text)
-    case .transport(let text): Self.error(.unknown, text)
+    case .transport(let text), .unauthorized(let text): Self.error(.unknown, text)
     case .channelRefused(let result): Self.channelError(result)
     }
   }
