@@ -7,6 +7,8 @@ enum L2CAPLimits {
   static let securityMTU = 65
   /// The smallest MTU and MPS of a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
   static let channelMTUMin = 23
+  /// The same for channels opened by an enhanced request (Core 5.4, Vol 3, Part A, §4.25).
+  static let enhancedMTUMin = 64
   /// Channels on one link. The CIDs would allow 64; a peer that wants more than 16 is not in need.
   static let channels = 16
   /// K-frames of one channel that wait in the scheduler: enough to keep a controller busy, few
