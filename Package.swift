@@ -110,5 +110,9 @@ for target in package.targets {
     .enableUpcomingFeature("ImmutableWeakCaptures"),
   ]
   if strictMemorySafety.contains(target.name) { settings.append(.strictMemorySafety()) }
+  // Only where Ambit itself is developed: a new compiler's warning must not break dependants.
+  if Context.environment["AMBIT_WARNINGS_ARE_ERRORS"] != nil {
+    settings.append(.treatAllWarnings(as: .error))
+  }
   target.swiftSettings = settings
 }

@@ -8,7 +8,9 @@ public struct HostMachine: Sendable {
   public enum Input: Sendable {
     /// The way to the controller is open: start it up.
     case transportOpened
-    /// The way to the controller broke; everything that hung on it is gone.
+    /// The way to the controller broke, or could not be opened; everything that hung on it is
+    /// gone. The machine asks for `reopenTransport` when it is time to try again. The state
+    /// becomes `.unauthorized` or `.unsupported` where the error says so, else `.poweredOff`.
     case transportClosed(HostError)
     /// The controller sent a packet.
     case packet(HCIPacket)
@@ -26,7 +28,12 @@ public struct HostMachine: Sendable {
     case send(HCIPacket)
     /// Tell a client.
     case deliver(ClientID, HostEvent)
-    /// Close the way to the controller and open it anew: it answers wrongly or not at all.
+    /// Close the way to the controller, if it is open, and open it anew: the controller answered
+    /// wrongly or not at all, or the way broke. The error says why.
+    ///
+    /// The machine itself waits between attempts (back-off), so a driver has no retry of its own:
+    /// it opens at once and answers with `transportOpened`, or with `transportClosed` where that
+    /// failed, and then waits for the next of these.
     case reopenTransport(HostError)
   }
 

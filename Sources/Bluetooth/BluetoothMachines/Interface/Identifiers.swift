@@ -42,6 +42,20 @@ public struct ChannelID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
+/// Names a frame on its way out, so that whoever built it learns when the controller took it.
+///
+/// The machine that sends invents it; the scheduler reports it once the frame's last fragment was
+/// handed to the controller.
+@frozen
+public struct SendTag: Hashable, Sendable {
+  /// Unique among the frames of one link that are on their way; its meaning is its inventor's.
+  public let rawValue: UInt64
+
+  /// A tag from its number.
+  @inlinable
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
 /// A range of attribute handles, both ends included.
 @frozen
 public struct HandleRange: Hashable, Sendable {

@@ -1,0 +1,122 @@
+"""Three radios that hosts can share: Ambit's own, Google's rootcanal and Bumble's.
+
+Each is an async context manager that yields `host:port`; every connection to it is one more
+controller on the same air.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import stat
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+AMBIT = pathlib.Path(os.environ.get("AMBIT", ROOT / ".build/debug/ambit"))
+
+
+async def end(process):
+    """Ends a process that we started, gently first."""
+    if process.returncode is None:
+        process.terminate()
+        try:
+            await asyncio.wait_for(process.wait(), 5)
+        except asyncio.TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def _free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+async def _listens(port, process, seconds=10):
+    for _ in range(int(seconds * 50)):
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.close()
+            return
+        except OSError:
+            assert process.returncode is None, "the radio stopped before it listened"
+            await asyncio.sleep(0.02)
+    raise TimeoutError(f"nothing listens on port {port}")
+
+
+@contextlib.asynccontextmanager
+async def ambit_radio():
+    """The simulated space of `ambit radio serve`, empty but for those who connect."""
+    process = await asyncio.create_subprocess_exec(
+        AMBIT, "radio", "serve", "--listen", "tcp:127.0.0.1:0", "--empty", "--json",
+        stdout=asyncio.subprocess.PIPE)
+    try:
+        line = await asyncio.wait_for(process.stdout.readline(), 10)
+        yield f"127.0.0.1:{json.loads(line)['port']}"
+    finally:
+        await end(process)
+
+
+@contextlib.asynccontextmanager
+async def rootcanal_radio():
+    """Google's controller emulator, as its PyPI package carries it."""
+    import rootcanal.binaries
+
+    binary = pathlib.Path(rootcanal.binaries.get_package_binary_resource_path("rootcanal"))
+    binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
+    hci, link, link_ble, test = (_free_port() for _ in range(4))
+    process = await asyncio.create_subprocess_exec(
+        binary,
+        "-configuration", f"tcp_server {{ tcp_port: {hci} configuration {{ strict: false }} }}",
+        "-link_port", str(link), "-link_ble_port", str(link_ble), "-test_port", str(test),
+        stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
+    try:
+        await _listens(hci, process)
+        yield f"127.0.0.1:{hci}"
+    finally:
+        await end(process)
+
+
+@contextlib.asynccontextmanager
+async def bumble_radio():
+    """Bumble's controllers on one local link, one per accepted connection."""
+    from bumble.controller import Controller
+    from bumble.link import LocalLink
+    from bumble.transport.common import StreamPacketSource
+
+    link = LocalLink()
+    count = 0
+
+    class Writer:
+        def __init__(self, transport):
+            self.transport = transport
+
+        def on_packet(self, packet):
+            self.transport.write(packet)
+
+    class Connection(asyncio.Protocol):
+        def connection_made(self, transport):
+            nonlocal count
+            count += 1
+            transport.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.source = StreamPacketSource()
+            self.controller = Controller(
+                f"C{count}", host_source=self.source, host_sink=Writer(transport), link=link,
+                public_address=f"F0:F1:F2:00:00:{count:02X}")
+
+        def data_received(self, data):
+            self.source.data_received(data)
+
+        def connection_lost(self, _):
+            link.controllers.discard(self.controller)
+
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", 0)
+    try:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+RADIOS = {"ambit": ambit_radio, "rootcanal": rootcanal_radio, "bumble": bumble_radio}

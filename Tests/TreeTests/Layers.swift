@@ -1,0 +1,36 @@
+/// The architecture as data: what each module may import. The picture is in docs/architecture.md.
+enum Layers {
+  struct Rule: Sendable {
+    /// Modules of this package and of others that it may import.
+    var imports: Set<String>
+    /// Whether it may read clocks, draw chance and open sockets.
+    var mayTouchTheWorld = false
+  }
+
+  private static let nio: Set = ["NIOCore", "NIOPosix"]
+  private static let system: Set = ["Foundation", "Dispatch", "Glibc", "CoreFoundation"]
+
+  static let all: [String: Rule] = [
+    "Essentials": Rule(imports: []),
+    "BluetoothWire": Rule(imports: ["Essentials"]),
+    "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
+    "Simulation": Rule(
+      imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
+      mayTouchTheWorld: true),
+    "BluetoothHost": Rule(
+      imports: nio.union(system).union([
+        "Essentials", "BluetoothWire", "BluetoothMachines", "Simulation", "Synchronization",
+      ]), mayTouchTheWorld: true),
+    "CoreBluetooth": Rule(
+      imports: system.union([
+        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Synchronization",
+      ])),
+    "CoreBluetoothAsync": Rule(
+      imports: system.union(["CoreBluetooth", "BluetoothHost", "Synchronization"])),
+    "ambit": Rule(
+      imports: nio.union(system).union([
+        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+        "CoreBluetooth", "CoreBluetoothAsync", "ArgumentParser", "Synchronization",
+      ]), mayTouchTheWorld: true),
+  ]
+}

@@ -1,0 +1,104 @@
+import Foundation
+import Testing
+
+@Suite("The tree")
+struct TreeTests {
+  @Test("every source file belongs to a module that the architecture knows")
+  func everyFileHasAModule() {
+    let strays = SourceTree.swiftFiles.filter { $0.path.hasPrefix("Sources/") && $0.module == nil }
+    #expect(strays.map(\.path) == [])
+    #expect(SourceTree.sources.count > 20, "the tree was not found at \(SourceTree.root.path)")
+  }
+
+  @Test("a module imports only its neighbours and what is below")
+  func layering() throws {
+    for file in SourceTree.sources {
+      let module = try #require(file.module)
+      let rule = try #require(Layers.all[module])
+      for imported in file.imports {
+        #expect(rule.imports.contains(imported), "\(file.path) imports \(imported)")
+      }
+    }
+  }
+
+  @Test("only hosts, the simulation and the command line touch clocks, sockets and chance")
+  func ambientWorld() throws {
+    for file in SourceTree.sources {
+      let module = try #require(file.module)
+      guard let rule = Layers.all[module], !rule.mayTouchTheWorld else { continue }
+      let banned = [
+        "Date()", "Date.now", "ContinuousClock", "SuspendingClock", "Task.sleep", "asyncAfter",
+        "clock_gettime", "SystemRandomNumberGenerator", ".random(in", ".randomElement", "UUID()",
+        "arc4random", "socket(", "DispatchTime.now", ".shuffled()",
+      ]
+      for (index, line) in file.code.enumerated() {
+        for word in banned where line.contains(word) {
+          Issue.record("\(file.path):\(index + 1) uses \(word)")
+        }
+      }
+    }
+  }
+
+  @Test("a file has at most 600 lines, unless it is a table")
+  func fileSize() {
+    for file in SourceTree.swiftFiles {
+      let isTable = file.lines.prefix(5).contains { $0.hasPrefix("// Table") }
+      #expect(isTable || file.lines.count <= 601, "\(file.path) has \(file.lines.count) lines")
+    }
+  }
+
+  @Test("a function has at most 60 lines")
+  func functionSize() {
+    for file in SourceTree.swiftFiles {
+      for function in file.functions where function.lineCount > 60 {
+        Issue.record("\(file.path): \(function.name) has \(function.lineCount) lines")
+      }
+    }
+  }
+
+  @Test("nothing is left over: no notes to self, no disabled tests")
+  func leftovers() {
+    for file in SourceTree.swiftFiles {
+      guard !file.path.hasPrefix("Tests/TreeTests/") else { continue }
+      for (index, line) in file.lines.enumerated() {
+        for word in ["TODO", "FIXME", "XXX", "HACK", ".disabled(", "Placeholder"]
+        where line.contains(word) {
+          Issue.record("\(file.path):\(index + 1) contains \(word)")
+        }
+      }
+    }
+  }
+
+  @Test("unchecked concurrency and unsafe code say why they are right")
+  func unprovenClaims() {
+    for file in SourceTree.sources {
+      for (index, line) in file.code.enumerated() {
+        let claims = ["@unchecked Sendable", "nonisolated(unsafe)", "try!", "as!"]
+        for claim in claims where line.contains(claim) {
+          let context = file.lines[max(0, index - 8)...index]
+          let isExplained = context.contains { $0.contains("//") }
+          #expect(isExplained, "\(file.path):\(index + 1) claims \(claim) without a comment")
+        }
+      }
+    }
+  }
+
+  @Test("what a new user looks for is there")
+  func frontDoor() {
+    for path in [
+      "README.md", "LICENSE", "CONTRIBUTING.md", "CHANGELOG.md", ".ci/run", "run", "test",
+      ".swift-format", "docs/architecture.md",
+    ] {
+      let file = SourceTree.root.appending(path: path).path
+      #expect(FileManager.default.fileExists(atPath: file), "\(path) is missing")
+    }
+  }
+
+  @Test("the function finder finds functions, so that the size test can fail")
+  func functionFinder() {
+    let file = SourceFile(
+      path: "x.swift",
+      lines: ["struct A {", "  func f(", "    x: Int", "  ) {", "    g()", "  }", "}"])
+    #expect(file.functions.map(\.lineCount) == [5])
+  }
+}

@@ -1,0 +1,53 @@
+# Sourced by ./run and ./test: installs what is missing, says so, and nothing else.
+# shellcheck shell=bash
+
+say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
+fail() { printf '%s\n' "$*" >&2; exit 1; }
+
+# need_packages COMMAND PACKAGE ...: makes sure that each command is there.
+need_packages() {
+  local missing=()
+  while [ $# -ge 2 ]; do
+    command -v "$1" >/dev/null 2>&1 || missing+=("$2")
+    shift 2
+  done
+  [ ${#missing[@]} -eq 0 ] && return
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo -n true 2>/dev/null || fail "Missing: ${missing[*]}. Install with: sudo apt-get install ${missing[*]}"
+    as_root=(sudo)
+  fi
+  say "Installing ${missing[*]} with apt-get"
+  "${as_root[@]}" apt-get update -q >/dev/null || fail "apt-get update failed"
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -qy "${missing[@]}" </dev/null >/dev/null ||
+    fail "apt-get could not install ${missing[*]}"
+}
+
+# Swift is too large to install behind someone's back.
+need_swift() {
+  command -v swift >/dev/null 2>&1 || [ ! -x /opt/swift/usr/bin/swift ] || PATH=/opt/swift/usr/bin:$PATH
+  command -v swift >/dev/null 2>&1 ||
+    fail "Ambit needs Swift 6.2 or later: see https://www.swift.org/install/linux/ and put swift on the PATH."
+  local version
+  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+  case "$version" in
+    [1-5].* | 6.[01]) fail "Ambit needs Swift 6.2 or later; this is Swift $version." ;;
+  esac
+}
+
+# need_python PACKAGES...: a virtual environment in .venv with exactly these.
+need_python() {
+  need_packages python3 python3 pip3 python3-pip
+  if ! .venv/bin/python -c 'import sys' >/dev/null 2>&1; then
+    say "Making a Python environment in .venv"
+    python3 -m venv .venv 2>/dev/null || {
+      need_packages no-such-command python3-venv
+      python3 -m venv .venv || fail "python3 -m venv .venv failed"
+    }
+  fi
+  local wanted="$*"
+  [ "$(cat .venv/installed 2>/dev/null)" = "$wanted" ] && return
+  say "Installing $wanted with pip"
+  .venv/bin/pip install -q "$@" || fail "pip could not install $wanted"
+  printf '%s\n' "$wanted" >.venv/installed
+}
