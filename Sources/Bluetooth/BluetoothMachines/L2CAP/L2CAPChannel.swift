@@ -53,6 +53,8 @@ struct CreditBasedChannel: Sendable {
   enum State: Sendable {
     /// We asked for it.
     case connecting
+    /// We asked for it, and the client has lost interest since.
+    case abandoned
     case open
     /// We asked for its end. `isReported` if the client knows of it already.
     case disconnecting(isReported: Bool)
@@ -104,6 +106,14 @@ struct CreditBasedChannel: Sendable {
   var nearlySent = FIFO<RequestToken>()
 
   var isOpen: Bool { if case .open = state { true } else { false } }
+
+  /// Whether the peer has given its end a CID.
+  var hasPeer: Bool {
+    switch state {
+    case .connecting, .abandoned: false
+    case .open, .disconnecting: true
+    }
+  }
 
   var info: L2CAPChannelInfo {
     L2CAPChannelInfo(localCID: localCID, psm: psm, isIncoming: isIncoming, peerMTU: peerMTU)

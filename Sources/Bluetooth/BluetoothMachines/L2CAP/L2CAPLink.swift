@@ -46,6 +46,9 @@ public struct L2CAPLink: Sendable {
     public var unknownChannelFrames = 0
     /// Signalling commands that made no sense or answered nothing.
     public var pointlessSignals = 0
+
+    /// Nothing dropped yet.
+    public init() {}
   }
 
   enum Reassembly: Sendable {

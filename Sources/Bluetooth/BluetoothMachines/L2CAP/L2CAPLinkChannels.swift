@@ -107,11 +107,16 @@ extension L2CAPLink {
   }
 
   /// Closes a channel. Sends that wait fail with `.cancelled`; `channelClosed` follows when the
-  /// peer has agreed, or after 30 s.
+  /// peer has agreed, or after 30 s. A channel that is not open yet is refused at once.
   public mutating func closeChannel(
     _ channel: UInt16, now: Instant, into outputs: inout [Output]
   ) {
-    guard let index = index(ofLocal: channel), channels[index].isOpen else { return }
+    guard let index = index(ofLocal: channel) else { return }
+    if case .connecting = channels[index].state {
+      channels[index].state = .abandoned
+      outputs.append(.channelRefused(channel, .cancelled))
+    }
+    guard channels[index].isOpen else { return }
     failSends(index, .cancelled, into: &outputs)
     disconnect(index, isReported: false, now: now, into: &outputs)
   }
@@ -124,10 +129,7 @@ extension L2CAPLink {
   func index(ofLocal cid: UInt16) -> Int? { channels.firstIndex { $0.localCID == cid } }
 
   func index(ofPeer cid: UInt16) -> Int? {
-    channels.firstIndex { channel in
-      if case .connecting = channel.state { return false }
-      return channel.peerCID == cid
-    }
+    channels.firstIndex { $0.hasPeer && $0.peerCID == cid }
   }
 
   func freeCID() -> UInt16? {
@@ -221,7 +223,7 @@ extension L2CAPLink {
       outputs.append(.channelClosed(channel.localCID, error))
     case .disconnecting(isReported: false):
       outputs.append(.channelClosed(channel.localCID, nil))
-    case .disconnecting(isReported: true):
+    case .abandoned, .disconnecting(isReported: true):
       break
     }
   }

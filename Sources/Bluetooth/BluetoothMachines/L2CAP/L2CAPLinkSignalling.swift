@@ -163,7 +163,7 @@ extension L2CAPLink {
   private mutating func receiveDisconnection(
     local: UInt16, remote: UInt16, identifier: UInt8, into outputs: inout [Output]
   ) {
-    guard let index = index(ofLocal: local), channels[index].peerCID != 0 else {
+    guard let index = index(ofLocal: local), channels[index].hasPeer else {
       dropped.pointlessSignals &+= 1
       send(
         .commandReject(.invalidCID(local: local, remote: remote)), identifier: identifier,
@@ -245,10 +245,11 @@ extension L2CAPLink {
     let isSensible =
       L2CAPChannelIdentifier.dynamic.contains(response.destination)
       && self.index(ofPeer: response.destination) == nil && peer.isValid
+    let isWanted = if case .connecting = channels[index].state { true } else { false }
     channels[index].opened(peerCID: response.destination, peer: peer)
-    guard isSensible else {
+    guard isSensible, isWanted else {
       // Open at the peer's end, but of no use.
-      outputs.append(.channelRefused(cid, .invalidResponse))
+      if isWanted { outputs.append(.channelRefused(cid, .invalidResponse)) }
       return disconnect(index, isReported: true, now: now, into: &outputs)
     }
     outputs.append(.channelOpened(channels[index].info))
