@@ -51,6 +51,7 @@ extension HostMachine {
     case .completed(let id, let result):
       completed(id, result, now: now, into: &actions)
     case .mtuChanged(let mtu):
+      server.setMTU(mtu, links[index].peer)
       mtuChanged(mtu, index, into: &actions)
     case .servicesChanged(let range):
       let peer = links[index].peer
