@@ -4,6 +4,7 @@ import PackageDescription
 let package = Package(
   name: "ambit",
   products: [
+    .library(name: "Essentials", targets: ["Essentials"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
@@ -90,6 +91,12 @@ let package = Package(
       name: "ambitTests",
       dependencies: ["ambit", "CoreBluetooth", "BluetoothHost", "BluetoothWire", "Essentials"]),
     .testTarget(name: "TreeTests"),
+
+    // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
+    .target(
+      name: "FuzzTargets", dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
+      path: "Fuzz/Sources/FuzzTargets"),
+    .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
   swiftLanguageModes: [.v6]
 )

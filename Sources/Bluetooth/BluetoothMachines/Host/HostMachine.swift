@@ -9,7 +9,8 @@ public struct HostMachine: Sendable {
     /// The way to the controller is open: start it up.
     case transportOpened
     /// The way to the controller broke, or could not be opened; everything that hung on it is
-    /// gone. The machine asks for `reopenTransport` when it is time to try again.
+    /// gone. The machine asks for `reopenTransport` when it is time to try again. The state
+    /// becomes `.unauthorized` or `.unsupported` where the error says so, else `.poweredOff`.
     case transportClosed(HostError)
     /// The controller sent a packet.
     case packet(HCIPacket)

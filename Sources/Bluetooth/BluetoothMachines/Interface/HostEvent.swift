@@ -119,6 +119,8 @@ public enum HostError: Error, Sendable, Hashable {
   case channelRefused(UInt16)
   /// The way to the controller broke; the text says how.
   case transport(String)
+  /// This process may not use the controller; the text says what it lacks.
+  case unauthorized(String)
 }
 
 /// One advertiser as heard now.

@@ -48,12 +48,38 @@ public struct ChannelID: Hashable, Sendable {
 /// handed to the controller.
 @frozen
 public struct SendTag: Hashable, Sendable {
-  /// Unique among the frames of one link that are on their way; its meaning is its inventor's.
+  /// Which machine invented a tag and is to be told about it.
+  public enum Owner: UInt8, Sendable {
+    /// The link's `GATTClient`.
+    case gattClient = 0
+    /// The host's `GATTServer`.
+    case gattServer = 1
+    /// The link's connection-oriented channels.
+    case channels = 2
+    /// Whoever else sends.
+    case other = 3
+  }
+
+  /// The owner in the top two bits, the owner's number below.
   public let rawValue: UInt64
 
   /// A tag from its number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// A tag from both its parts; the top two bits of `number` are ignored.
+  @inlinable
+  public init(_ owner: Owner, _ number: UInt64) {
+    rawValue = UInt64(owner.rawValue) << 62 | number & (1 << 62 - 1)
+  }
+
+  /// Whom to tell.
+  @inlinable
+  public var owner: Owner { Owner(rawValue: UInt8(rawValue >> 62)) ?? .other }
+
+  /// What the owner knows the frame by: unique among its frames that are on their way.
+  @inlinable
+  public var number: UInt64 { rawValue & (1 << 62 - 1) }
 }
 
 /// A range of attribute handles, both ends included.

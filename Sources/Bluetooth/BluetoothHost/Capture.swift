@@ -1,0 +1,82 @@
+import BluetoothWire
+import Essentials
+import Glibc
+
+/// Why a capture cannot be written.
+public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The capture file.
+  public var path: String
+  /// What the operating system says.
+  public var reason: String
+
+  /// One sentence for people.
+  public var description: String { "The capture \"\(path)\" cannot be written: \(reason)." }
+}
+
+/// Writes HCI traffic to a btsnoop file.
+///
+/// Records are gathered and written in whole, so that a process that is killed leaves a file that
+/// can be read up to the last flush. Confined to its host's loop.
+final class Capture {
+  enum Direction {
+    case hostToController
+    case controllerToHost
+  }
+
+  /// What went wrong first; nothing more is written after that.
+  private(set) var failure: CaptureError?
+  private let path: String
+  private var descriptor: Int32
+  private var buffer: [UInt8] = []
+
+  init(path: String) throws(CaptureError) {
+    self.path = path
+    descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw CaptureError(path: path, reason: SystemError.current.text) }
+    buffer.reserveCapacity(Limits.captureBufferByteCount)
+    buffer += BTSnoop.header
+    flush()
+    if let failure { throw failure }
+  }
+
+  deinit { close() }
+
+  func record(_ packet: HCIPacket, _ direction: Direction) {
+    guard failure == nil else { return }
+    buffer += BTSnoop.record(packet, direction: direction, microseconds: Self.microsecondsNow())
+    if buffer.count >= Limits.captureBufferByteCount { flush() }
+  }
+
+  /// Hands what was gathered to the operating system.
+  func flush() {
+    guard failure == nil, descriptor >= 0 else { return }
+    var written = 0
+    while written < buffer.count {
+      let count = unsafe buffer.withUnsafeBytes { bytes in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: bytes[written...])
+        return unsafe Glibc.write(descriptor, rest.baseAddress, rest.count)
+      }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else {
+        failure = CaptureError(path: path, reason: SystemError.current.text)
+        break
+      }
+      written += count
+    }
+    buffer.removeAll(keepingCapacity: true)
+  }
+
+  /// Writes what is left and closes the file.
+  func close() {
+    guard descriptor >= 0 else { return }
+    flush()
+    Glibc.close(descriptor)
+    descriptor = -1
+  }
+
+  private static func microsecondsNow() -> Int64 {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000
+  }
+}

@@ -1,0 +1,249 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Synchronization
+
+/// Feeds a `HostMachine` with packets, requests and time, and does what it says.
+///
+/// Inputs come in batches: all packets of one read, or all requests that gathered since the last
+/// look. The actions of a batch are performed in order, then everything to send leaves in one go.
+final class HostDriver: @unchecked Sendable {
+  // Sendable because `inbox` and `currentProblem` have locks of their own and everything else is
+  // touched on `loop` only.
+  private let loop: any HostLoop
+  private let makeTransport: @Sendable () -> any HCITransport
+  private let log: (@Sendable (String) -> Void)?
+  private let inbox = Mutex(Inbox())
+  private let currentProblem = Mutex<String?>(nil)
+
+  private var machine: HostMachine
+  private var actions: [HostMachine.Action] = []
+  private var spareEntries: [Entry] = []
+  private var clients: [ClientID: ClientSlot] = [:]
+  private var capture: Capture?
+  private var captureTimer: (any LoopTimer)?
+
+  private var transport: (any HCITransport)?
+  private var isTransportOpen = false
+  private var wakeTimer: (any LoopTimer)?
+  private var wakeSetFor: Instant?
+  private var isStopped = false
+
+  init(
+    machine: HostMachine, loop: any HostLoop, capture: Capture?,
+    log: (@Sendable (String) -> Void)?, makeTransport: @escaping @Sendable () -> any HCITransport
+  ) {
+    self.machine = machine
+    self.loop = loop
+    self.capture = capture
+    self.log = log
+    self.makeTransport = makeTransport
+  }
+
+  /// What clients put into the inbox.
+  enum Entry: Sendable {
+    case clientOpened(ClientSlot)
+    case clientClosed(ClientID)
+    case request(ClientID, HostRequest)
+  }
+
+  private struct Inbox {
+    var entries: [Entry] = []
+    var isDrainScheduled = false
+    var lastClient: UInt32 = 0
+  }
+
+  // MARK: From any thread
+
+  var problem: String? { currentProblem.withLock { $0 } }
+
+  func start() {
+    loop.execute { [self] in openTransport() }
+  }
+
+  /// Lets go of everything, then calls `completion`.
+  func stop(_ completion: @escaping @Sendable () -> Void) {
+    loop.execute { [self] in
+      shutDown()
+      completion()
+    }
+  }
+
+  func open(
+    settle: (@Sendable () -> Void)?, onEvent: @escaping @Sendable (HostEvent) -> Void
+  ) -> ClientSlot {
+    let number = inbox.withLock { inbox in
+      inbox.lastClient += 1
+      return inbox.lastClient
+    }
+    let slot = ClientSlot(id: ClientID(rawValue: number), settle: settle, onEvent: onEvent)
+    post(.clientOpened(slot))
+    return slot
+  }
+
+  func post(_ entry: Entry) {
+    let isFirst = inbox.withLock { inbox in
+      inbox.entries.append(entry)
+      defer { inbox.isDrainScheduled = true }
+      return !inbox.isDrainScheduled
+    }
+    if isFirst { loop.execute { [self] in drainInbox() } }
+  }
+
+  // MARK: On the loop
+
+  private func drainInbox() {
+    var entries = spareEntries
+    spareEntries = []
+    inbox.withLock { inbox in
+      swap(&inbox.entries, &entries)
+      inbox.isDrainScheduled = false
+    }
+    guard !isStopped else { return }
+    let now = loop.now
+    for entry in entries {
+      switch entry {
+      case .clientOpened(let slot):
+        clients[slot.id] = slot
+        machine.handle(.clientOpened(slot.id), now: now, into: &actions)
+      case .clientClosed(let id):
+        machine.handle(.clientClosed(id), now: now, into: &actions)
+        perform(now)
+        clients[id] = nil
+      case .request(let id, let request):
+        machine.handle(.request(id, request), now: now, into: &actions)
+      }
+    }
+    entries.removeAll(keepingCapacity: true)
+    spareEntries = entries
+    finish(now)
+  }
+
+  private func wake() {
+    wakeSetFor = nil
+    let now = loop.now
+    if let due = machine.nextWake, due <= now { machine.wake(now: now, into: &actions) }
+    finish(now)
+  }
+
+  /// Performs what the machine said, sends it off and sets the timer for its next wish.
+  private func finish(_ now: Instant) {
+    perform(now)
+    transport?.flush()
+    guard !isStopped, let due = machine.nextWake else { return }
+    // A timer that rings too early costs little; setting it anew for every packet would.
+    if let wakeSetFor, wakeSetFor <= due { return }
+    if wakeTimer == nil { wakeTimer = loop.makeTimer { [weak self] in self?.wake() } }
+    // Not for now or earlier: time has to go on even if a machine never has enough.
+    let time = max(due, now + .microseconds(1))
+    wakeSetFor = time
+    wakeTimer?.set(time)
+  }
+
+  private func perform(_ now: Instant) {
+    var reopening: HostError?
+    for action in actions {
+      switch action {
+      case .send(let packet):
+        if capture != nil { record(packet, .hostToController) }
+        transport?.send(packet)
+      case .deliver(let id, let event):
+        guard let slot = clients[id] else { continue }
+        slot.deliver(event)
+        loop.delivered(to: slot)
+      case .reopenTransport(let error):
+        reopening = error
+      }
+    }
+    actions.removeAll(keepingCapacity: true)
+    if let reopening { openTransport(because: reopening) }
+  }
+
+  private func report(_ sentence: String?) {
+    let isNew = currentProblem.withLock { problem in
+      defer { problem = sentence }
+      return problem != sentence
+    }
+    if isNew, let sentence { log?(sentence) }
+  }
+
+  private func shutDown() {
+    guard !isStopped else { return }
+    isStopped = true
+    clients = [:]
+    transport?.close()
+    transport = nil
+    wakeTimer?.cancel()
+    captureTimer?.cancel()
+    capture?.close()
+    capture = nil
+  }
+
+  // MARK: The transport
+
+  /// Opens a way to the controller in place of the one there is, if any.
+  private func openTransport(because error: HostError? = nil) {
+    guard !isStopped else { return }
+    if let error { report(error.sentence) }
+    transport?.close()
+    isTransportOpen = false
+    let fresh = makeTransport()
+    transport = fresh
+    fresh.open(self)
+  }
+
+  // MARK: Capture
+
+  private func record(_ packet: HCIPacket, _ direction: Capture.Direction) {
+    capture?.record(packet, direction)
+    if captureTimer == nil {
+      captureTimer = loop.makeTimer { [weak self] in self?.flushCapture() }
+      captureTimer?.set(loop.now + Limits.captureFlushInterval)
+    }
+    reportCaptureFailure()
+  }
+
+  private func flushCapture() {
+    captureTimer = nil
+    capture?.flush()
+    reportCaptureFailure()
+  }
+
+  private func reportCaptureFailure() {
+    guard let failure = capture?.failure else { return }
+    capture?.close()
+    capture = nil
+    log?(failure.description)
+  }
+}
+
+extension HostDriver: TransportReceiver {
+  func transportOpened(_ source: any HCITransport) {
+    guard source === transport, !isTransportOpen else { return }
+    isTransportOpen = true
+    let now = loop.now
+    machine.handle(.transportOpened, now: now, into: &actions)
+    finish(now)
+  }
+
+  func transport(_ source: any HCITransport, received packets: [HCIPacket]) {
+    guard source === transport else { return }
+    if problem != nil { report(nil) }
+    let now = loop.now
+    for packet in packets {
+      if capture != nil { record(packet, .controllerToHost) }
+      machine.handle(.packet(packet), now: now, into: &actions)
+    }
+    finish(now)
+  }
+
+  func transport(_ source: any HCITransport, closed error: HostError) {
+    guard source === transport else { return }
+    transport = nil
+    isTransportOpen = false
+    report(error.sentence)
+    let now = loop.now
+    machine.handle(.transportClosed(error), now: now, into: &actions)
+    finish(now)
+  }
+}

@@ -1,0 +1,65 @@
+import Essentials
+import NIOCore
+import NIOPosix
+
+/// Where a host runs: a clock, and a place where one thing happens after the other.
+protocol HostLoop: Sendable {
+  /// The time by this loop.
+  var now: Instant { get }
+  /// Runs the work soon, after what was handed over before. From any thread.
+  func execute(_ work: @escaping @Sendable () -> Void)
+  /// Makes a timer that calls `onFire` on this loop.
+  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer
+  /// Tells that a client was told something; virtual time waits for it to deal with that.
+  func delivered(to slot: ClientSlot)
+}
+
+/// Rings once at the time last set. Used on its loop only.
+protocol LoopTimer: AnyObject {
+  /// Rings at `time` instead of any time set before; at once if that has passed.
+  func set(_ time: Instant)
+  /// Rings no more.
+  func cancel()
+}
+
+/// A NIO event loop with the real, monotonic clock: the only clock of this domain.
+struct EventLoopClock: HostLoop {
+  let eventLoop: any EventLoop
+
+  /// One of the process's event loops.
+  static func shared() -> EventLoopClock {
+    EventLoopClock(eventLoop: MultiThreadedEventLoopGroup.singleton.next())
+  }
+
+  var now: Instant { Instant(nanoseconds: Int64(NIODeadline.now().uptimeNanoseconds)) }
+
+  func execute(_ work: @escaping @Sendable () -> Void) { eventLoop.execute(work) }
+
+  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
+    EventLoopTimer(eventLoop: eventLoop, onFire: onFire)
+  }
+
+  func delivered(to slot: ClientSlot) {}
+}
+
+private final class EventLoopTimer: LoopTimer {
+  private let eventLoop: any EventLoop
+  private let onFire: @Sendable () -> Void
+  private var scheduled: Scheduled<Void>?
+
+  init(eventLoop: any EventLoop, onFire: @escaping @Sendable () -> Void) {
+    self.eventLoop = eventLoop
+    self.onFire = onFire
+  }
+
+  func set(_ time: Instant) {
+    scheduled?.cancel()
+    let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, time.nanoseconds)))
+    scheduled = eventLoop.scheduleTask(deadline: deadline, onFire)
+  }
+
+  func cancel() {
+    scheduled?.cancel()
+    scheduled = nil
+  }
+}

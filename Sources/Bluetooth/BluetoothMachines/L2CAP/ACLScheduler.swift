@@ -1,0 +1,227 @@
+public import BluetoothWire
+
+/// Shares the controller's ACL buffers among links, fairly (Core 5.4, Vol 4, Part E, §4.1.1).
+///
+/// Links with something to send take turns, a fragment each. A link that holds buffers already
+/// leaves some for those that hold none, so that a peer out of reach, whose buffers the controller
+/// can't empty, does not stop the others.
+///
+/// What `drain` appends must be acted on before it returns control for good: a frame reported as
+/// handed over may bring new frames, which want another `drain`.
+public struct ACLScheduler: Sendable {
+  /// What the owner does for the scheduler.
+  public enum Output: Sendable {
+    /// Send a packet to the controller.
+    case send(HCIPacket)
+    /// A tagged frame's last fragment is among the packets before this.
+    case handedOver(handle: UInt16, SendTag)
+    /// More waits for this link than a sane peer would let wait: disconnect it. Said once; what is
+    /// enqueued from then on is dropped.
+    case overflowed(handle: UInt16)
+  }
+
+  private struct Link {
+    var handle: UInt16
+    var isOpen = true
+    var queue = FIFO<OutgoingFrame>()
+    var queuedBytes = 0
+    /// How many bytes of the first frame the controller has.
+    var sentOfFirst = 0
+    /// Buffers that the controller has not reported as free again.
+    var inFlight = 0
+    /// Whether it waits for its turn.
+    var isInTurn = false
+    var hasOverflowed = false
+    var overflowIsReported = false
+  }
+
+  /// Completed packets that the controller reported without having got them.
+  public private(set) var bogusCompletions = 0
+
+  private var packetLength = 27
+  private var packetCount = 0
+  private var free = 0
+  private var links: [Link] = []
+  /// Where in `links` a handle's link stands; -1 for none. Grows to the highest handle used.
+  private var slotOfHandle: [Int16] = []
+  /// Slots with something to send, the next to get a buffer first.
+  private var turns = FIFO<Int16>()
+  /// Open links that hold no buffer.
+  private var linksWithoutBuffer = 0
+  private var overflowsToReport = 0
+
+  /// A scheduler that sends nothing until it is configured.
+  public init() {}
+
+  /// Sets what LE Read Buffer Size told after a reset. Forgets all links.
+  ///
+  /// A length below 27, which the specification forbids, counts as 27.
+  public mutating func configure(packetLength: Int, packetCount: Int) {
+    self = ACLScheduler()
+    self.packetLength = min(max(packetLength, 27), Int(UInt16.max))
+    self.packetCount = max(packetCount, 1)
+    free = self.packetCount
+  }
+
+  /// Begins to serve a link.
+  public mutating func open(handle: UInt16) {
+    guard handle <= 0x0FFF else { return }
+    close(handle: handle)
+    let wanted = Int(handle) + 1 - slotOfHandle.count
+    if wanted > 0 { slotOfHandle.append(contentsOf: repeatElement(-1, count: wanted)) }
+    let slot = links.firstIndex { !$0.isOpen && !$0.isInTurn } ?? links.count
+    if slot == links.count { links.append(Link(handle: handle)) }
+    links[slot] = Link(handle: handle)
+    slotOfHandle[Int(handle)] = Int16(slot)
+    linksWithoutBuffer += 1
+  }
+
+  /// Ends a link: drops what waits for it and takes back its buffers, which the controller will not
+  /// report any more (§4.3).
+  public mutating func close(handle: UInt16) {
+    guard let slot = slot(of: handle) else { return }
+    free += links[slot].inFlight
+    if links[slot].inFlight == 0 { linksWithoutBuffer -= 1 }
+    if links[slot].hasOverflowed, !links[slot].overflowIsReported { overflowsToReport -= 1 }
+    let isInTurn = links[slot].isInTurn
+    links[slot] = Link(handle: handle)
+    links[slot].isOpen = false
+    links[slot].isInTurn = isInTurn
+    slotOfHandle[Int(handle)] = -1
+  }
+
+  /// Puts a frame behind the link's others. Dropped if there is no such link.
+  public mutating func enqueue(_ frame: OutgoingFrame, handle: UInt16) {
+    guard let slot = slot(of: handle), !links[slot].hasOverflowed else { return }
+    guard links[slot].queuedBytes + frame.byteCount <= L2CAPLimits.queuedBytes else {
+      links[slot].hasOverflowed = true
+      overflowsToReport += 1
+      return
+    }
+    links[slot].queuedBytes += frame.byteCount
+    links[slot].queue.append(frame)
+    if !links[slot].isInTurn {
+      links[slot].isInTurn = true
+      turns.append(Int16(slot))
+    }
+  }
+
+  /// Takes back buffers that the controller reports as free. More than the link has used are
+  /// ignored and counted.
+  public mutating func completed(handle: UInt16, count: Int) {
+    guard count > 0 else { return }
+    guard let slot = slot(of: handle) else {
+      bogusCompletions &+= count
+      return
+    }
+    let used = links[slot].inFlight
+    let freed = min(count, used)
+    bogusCompletions &+= count - freed
+    guard freed > 0 else { return }
+    links[slot].inFlight = used - freed
+    free += freed
+    if used == freed { linksWithoutBuffer += 1 }
+  }
+
+  /// Sends what the controller has buffers for.
+  public mutating func drain(into outputs: inout [Output]) {
+    if overflowsToReport > 0 { reportOverflows(into: &outputs) }
+    // A link that may not take a buffer now goes to the end; once all have, there is nothing to do.
+    var passed = 0
+    while free > 0, passed < turns.count, let turn = turns.popFirst() {
+      let slot = Int(turn)
+      guard !links[slot].queue.isEmpty else {
+        links[slot].isInTurn = false
+        continue
+      }
+      if mayTakeBuffer(slot) {
+        passed = 0
+        sendFragment(slot, into: &outputs)
+      } else {
+        passed += 1
+      }
+      if links[slot].queue.isEmpty {
+        links[slot].isInTurn = false
+      } else {
+        turns.append(turn)
+      }
+    }
+  }
+
+  /// How many bytes of the link's frames the controller doesn't have yet.
+  public func queuedByteCount(handle: UInt16) -> Int {
+    slot(of: handle).map { links[$0].queuedBytes } ?? 0
+  }
+
+  /// How many of the controller's buffers the link holds.
+  public func buffersInUse(handle: UInt16) -> Int {
+    slot(of: handle).map { links[$0].inFlight } ?? 0
+  }
+
+  private func slot(of handle: UInt16) -> Int? {
+    guard Int(handle) < slotOfHandle.count else { return nil }
+    let slot = slotOfHandle[Int(handle)]
+    return slot < 0 ? nil : Int(slot)
+  }
+
+  /// A link without a buffer takes any free one. Others leave one for each link that has none, but
+  /// never more than half of all: else one busy link among many idle ones would crawl.
+  private func mayTakeBuffer(_ slot: Int) -> Bool {
+    links[slot].inFlight == 0 || free > min(linksWithoutBuffer, packetCount / 2)
+  }
+
+  private mutating func sendFragment(_ slot: Int, into outputs: inout [Output]) {
+    if links[slot].inFlight == 0 { linksWithoutBuffer -= 1 }
+    links[slot].inFlight += 1
+    free -= 1
+    let handle = links[slot].handle
+    let sent = links[slot].sentOfFirst
+    let frameLength = links[slot].queue.first?.byteCount ?? 0
+    let length = min(packetLength, frameLength - sent)
+    links[slot].queuedBytes -= length
+    if sent + length < frameLength {
+      links[slot].sentOfFirst = sent + length
+      let frame = links[slot].queue.first?.packet ?? []
+      outputs.append(.send(fragment(of: frame, from: sent, length: length, handle: handle)))
+      return
+    }
+    guard var frame = links[slot].queue.popFirst() else { return }
+    links[slot].sentOfFirst = 0
+    if sent == 0 {
+      writeHeader(into: &frame.packet, handle: handle, continuing: false, length: length)
+      outputs.append(.send(HCIPacket(kind: .acl, bytes: frame.packet)))
+    } else {
+      outputs.append(.send(fragment(of: frame.packet, from: sent, length: length, handle: handle)))
+    }
+    if let tag = frame.tag { outputs.append(.handedOver(handle: handle, tag)) }
+  }
+
+  private func fragment(of frame: [UInt8], from: Int, length: Int, handle: UInt16) -> HCIPacket {
+    let header = OutgoingFrame.aclHeaderByteCount
+    var packet: [UInt8] = []
+    packet.reserveCapacity(header + length)
+    for _ in 0..<header { packet.append(0) }
+    packet.append(contentsOf: frame[(header + from)..<(header + from + length)])
+    writeHeader(into: &packet, handle: handle, continuing: from > 0, length: length)
+    return HCIPacket(kind: .acl, bytes: packet)
+  }
+
+  /// Writes the HCI ACL header (§5.4.2): the packet boundary flag is 0b00 for the first fragment of
+  /// a frame on its way to the controller, 0b01 for the others.
+  private func writeHeader(
+    into packet: inout [UInt8], handle: UInt16, continuing: Bool, length: Int
+  ) {
+    packet[0] = UInt8(truncatingIfNeeded: handle)
+    packet[1] = UInt8(truncatingIfNeeded: handle >> 8) | (continuing ? 0x10 : 0x00)
+    packet[2] = UInt8(truncatingIfNeeded: length)
+    packet[3] = UInt8(truncatingIfNeeded: length >> 8)
+  }
+
+  private mutating func reportOverflows(into outputs: inout [Output]) {
+    for slot in links.indices where links[slot].hasOverflowed && !links[slot].overflowIsReported {
+      links[slot].overflowIsReported = true
+      outputs.append(.overflowed(handle: links[slot].handle))
+    }
+    overflowsToReport = 0
+  }
+}

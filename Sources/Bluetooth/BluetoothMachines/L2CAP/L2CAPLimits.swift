@@ -1,0 +1,27 @@
+/// The bounds of this host's L2CAP, each with its reason.
+enum L2CAPLimits {
+  /// The payload that a signalling frame may have: what every LE device must take
+  /// (Core 5.4, Vol 3, Part A, §4), and enough for every command there is.
+  static let signallingMTU = 23
+  /// The largest security manager PDU (Core 5.4, Vol 3, Part H, §3.2).
+  static let securityMTU = 65
+  /// The smallest MTU and MPS of a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
+  static let channelMTUMin = 23
+  /// Channels on one link. The CIDs would allow 64; a peer that wants more than 16 is not in need.
+  static let channels = 16
+  /// K-frames of one channel that wait in the scheduler: enough to keep a controller busy, few
+  /// enough that an attribute PDU behind them does not wait for long.
+  static let framesAhead = 8
+  /// Bytes that a client may have waiting on one channel besides the first send, so that a peer
+  /// which grants no credits can't make a client that never waits fill the memory.
+  static let waitingSendBytes = 1 << 20
+  /// Bytes that wait for the controller on one link. A peer that asks and never listens reaches it.
+  static let queuedBytes = 1 << 20
+  /// How many credits a peer can hold on a channel (Core 5.4, Vol 3, Part A, §4.24).
+  static let credits = 65535
+  /// How long a peer may take to answer a command, in seconds: RTX may be 1 ... 60 s (Core 5.4,
+  /// Vol 3, Part A, §6.2.1), and 30 s is the connection parameter timeout (Part C, Appendix A).
+  static let responseSeconds: Int64 = 30
+  /// Room that a queue keeps when it runs empty.
+  static let keptQueueCapacity = 256
+}

@@ -1,0 +1,231 @@
+import BluetoothWire
+public import Essentials
+
+/// Everything L2CAP of one link: reassembly, signalling, and credit-based channels
+/// (Core 5.4, Vol 3, Part A).
+///
+/// Frames of the fixed channels go to the scheduler as `OutgoingFrame`s without passing through
+/// here. Local CIDs name channels; they are unique on this link until `channelClosed` or
+/// `channelRefused` was reported, and may name another channel afterwards.
+public struct L2CAPLink: Sendable {
+  /// What the owner does for the link, or is told by it.
+  public enum Output: Sendable {
+    /// Put a frame into the scheduler.
+    case sendFrame(OutgoingFrame)
+    /// A whole frame came in on the attribute or the security channel.
+    case fixedChannel(UInt16, ArraySlice<UInt8>)
+    /// The peripheral asks for another timing, valid in itself: `answerParameterUpdate` answers.
+    case parameterUpdateRequested(ConnectionParameters, identifier: UInt8)
+    /// Whether the central will change the timing as we asked. Also false when it does not answer.
+    case parameterUpdateAnswered(accepted: Bool)
+    /// The peer wants a channel: `accept` or `refuse` answers.
+    case channelRequested(L2CAPChannelRequest)
+    /// A channel of ours was accepted by the peer, or one of the peer's by us.
+    case channelOpened(L2CAPChannelInfo)
+    /// The channel that we asked for did not come to be.
+    case channelRefused(UInt16, HostError)
+    /// A service data unit came in on a channel.
+    case channelReceived(UInt16, ArraySlice<UInt8>)
+    /// The last byte was handed to the controller; or will not be, with the reason.
+    case sendCompleted(UInt16, RequestToken, HostError?)
+    /// A channel is no more; nil when we closed it.
+    case channelClosed(UInt16, HostError?)
+  }
+
+  /// What was thrown away, and why.
+  public struct Dropped: Sendable, Hashable {
+    /// Continuations of no frame.
+    public var strayContinuations = 0
+    /// Frames that stopped in the middle.
+    public var interruptedFrames = 0
+    /// Frames that had more bytes than their header said.
+    public var overlongFrames = 0
+    /// Frames longer than their channel allows.
+    public var oversizedFrames = 0
+    /// Frames on channels that don't exist or are being closed.
+    public var unknownChannelFrames = 0
+    /// Signalling commands that made no sense or answered nothing.
+    public var pointlessSignals = 0
+
+    /// Nothing dropped yet.
+    public init() {}
+  }
+
+  enum Reassembly: Sendable {
+    case idle
+    /// Fewer bytes than a header has.
+    case header([UInt8])
+    /// A frame that will be `total` bytes long with its header.
+    case frame([UInt8], total: Int)
+    /// The rest of a frame that is too long for its channel.
+    case skipping(Int)
+  }
+
+  enum Purpose: Sendable, Hashable {
+    case open(UInt16)
+    case close(UInt16)
+    case parameterUpdate
+  }
+
+  struct Pending: Sendable {
+    var identifier: UInt8
+    var purpose: Purpose
+    var deadline: Instant
+  }
+
+  /// This end's role on the link.
+  public let role: LinkInfo.Role
+  /// What was thrown away since the link opened.
+  public internal(set) var dropped = Dropped()
+
+  let attributeMTU: Int
+  var reassembly = Reassembly.idle
+  var pending: [Pending] = []
+  var lastIdentifier: UInt8 = 0
+  var channels: [CreditBasedChannel] = []
+  var channelGeneration: UInt32 = 0
+
+  /// A link that just came up. Attribute PDUs longer than `attributeMTU` are dropped.
+  public init(role: LinkInfo.Role, attributeMTU: Int = 517) {
+    self.role = role
+    self.attributeMTU = attributeMTU
+  }
+
+  /// Takes the payload of an ACL packet; `continuing` if its boundary flag says 0b01.
+  ///
+  /// A frame that came in one piece is passed on as a slice of it.
+  public mutating func receive(
+    _ fragment: ArraySlice<UInt8>, continuing: Bool, now: Instant, into outputs: inout [Output]
+  ) {
+    if continuing { return resume(fragment, now: now, into: &outputs) }
+    switch reassembly {
+    case .idle: break
+    case .skipping: reassembly = .idle
+    case .header, .frame:
+      dropped.interruptedFrames &+= 1
+      reassembly = .idle
+    }
+    begin(fragment, now: now, into: &outputs)
+  }
+
+  private mutating func begin(
+    _ bytes: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
+  ) {
+    var reader = ByteReader(bytes)
+    guard let header = try? L2CAPHeader(decoding: &reader) else {
+      reassembly = .header(Array(bytes))
+      return
+    }
+    let length = Int(header.length)
+    if reader.count == length {
+      deliver(reader.remaining, on: header.channel, now: now, into: &outputs)
+    } else if reader.count > length {
+      dropped.overlongFrames &+= 1
+    } else if length > lengthLimit(of: header.channel) {
+      reassembly = .skipping(length - reader.count)
+      refuseOversized(reader.remaining, on: header.channel, now: now, into: &outputs)
+    } else {
+      var frame: [UInt8] = []
+      frame.reserveCapacity(L2CAPHeader.byteCount + length)
+      frame.append(contentsOf: bytes)
+      reassembly = .frame(frame, total: L2CAPHeader.byteCount + length)
+    }
+  }
+
+  private mutating func resume(
+    _ fragment: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
+  ) {
+    // Taken out and put back, so that the buffer has one owner and grows in place.
+    let state = reassembly
+    reassembly = .idle
+    switch consume state {
+    case .idle:
+      dropped.strayContinuations &+= 1
+    case .header(var bytes):
+      bytes.append(contentsOf: fragment)
+      begin(bytes[...], now: now, into: &outputs)
+    case .frame(var frame, let total):
+      guard frame.count + fragment.count <= total else {
+        dropped.overlongFrames &+= 1
+        return
+      }
+      frame.append(contentsOf: fragment)
+      guard frame.count == total else {
+        reassembly = .frame(frame, total: total)
+        return
+      }
+      let channel = UInt16(frame[2]) | UInt16(frame[3]) << 8
+      deliver(frame[L2CAPHeader.byteCount...], on: channel, now: now, into: &outputs)
+    case .skipping(let rest):
+      if fragment.count < rest { reassembly = .skipping(rest - fragment.count) }
+    }
+  }
+
+  /// The longest payload worth collecting on a channel.
+  private func lengthLimit(of channel: UInt16) -> Int {
+    switch channel {
+    case L2CAPChannelIdentifier.attribute: attributeMTU
+    case L2CAPChannelIdentifier.signalling: L2CAPLimits.signallingMTU
+    case L2CAPChannelIdentifier.security: L2CAPLimits.securityMTU
+    default: index(ofLocal: channel).map { Int(channels[$0].local.mps) } ?? 0
+    }
+  }
+
+  private mutating func deliver(
+    _ payload: ArraySlice<UInt8>, on channel: UInt16, now: Instant, into outputs: inout [Output]
+  ) {
+    guard payload.count <= lengthLimit(of: channel) else {
+      return refuseOversized(payload, on: channel, now: now, into: &outputs)
+    }
+    switch channel {
+    case L2CAPChannelIdentifier.attribute, L2CAPChannelIdentifier.security:
+      outputs.append(.fixedChannel(channel, payload))
+    case L2CAPChannelIdentifier.signalling:
+      receiveSignal(payload, now: now, into: &outputs)
+    default:
+      receiveChannelFrame(payload, on: channel, now: now, into: &outputs)
+    }
+  }
+
+  /// Answers a frame longer than its channel allows, of which `beginning` was received.
+  private mutating func refuseOversized(
+    _ beginning: ArraySlice<UInt8>, on channel: UInt16, now: Instant, into outputs: inout [Output]
+  ) {
+    if channel == L2CAPChannelIdentifier.signalling {
+      dropped.oversizedFrames &+= 1
+      rejectOversizedSignal(beginning, into: &outputs)
+    } else if let index = index(ofLocal: channel) {
+      dropped.oversizedFrames &+= 1
+      breakChannel(index, now: now, into: &outputs)
+    } else if channel == L2CAPChannelIdentifier.attribute
+      || channel == L2CAPChannelIdentifier.security
+    {
+      dropped.oversizedFrames &+= 1
+    } else {
+      dropped.unknownChannelFrames &+= 1
+    }
+  }
+
+  /// When `wake` should be called next; nil if no answer is awaited.
+  public var nextWake: Instant? {
+    pending.isEmpty ? nil : pending.lazy.map(\.deadline).min()
+  }
+
+  /// Gives up on answers that are overdue.
+  public mutating func wake(now: Instant, into outputs: inout [Output]) {
+    while let index = pending.firstIndex(where: { $0.deadline <= now }) {
+      let overdue = pending.remove(at: index)
+      failed(overdue.purpose, .invalidResponse, into: &outputs)
+    }
+  }
+
+  /// Ends everything, because the link is down: `error` says why.
+  public mutating func close(_ error: HostError, into outputs: inout [Output]) {
+    if pending.contains(where: { $0.purpose == .parameterUpdate }) {
+      outputs.append(.parameterUpdateAnswered(accepted: false))
+    }
+    pending.removeAll()
+    reassembly = .idle
+    while !channels.isEmpty { endChannel(channels.count - 1, error, into: &outputs) }
+  }
+}

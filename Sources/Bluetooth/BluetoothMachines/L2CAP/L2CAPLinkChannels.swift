@@ -1,0 +1,230 @@
+public import BluetoothWire
+public import Essentials
+
+/// Credit-based channels, as their owner uses them (Core 5.4, Vol 3, Part A, §10.1).
+extension L2CAPLink {
+  /// Asks the peer for a channel. `channelOpened` or `channelRefused` follows for the returned CID.
+  public mutating func openChannel(
+    psm: UInt16, parameters: L2CAPChannelParameters = .default, now: Instant,
+    into outputs: inout [Output]
+  ) throws(HostError) -> UInt16 {
+    guard L2CAPLink.psms.contains(psm) else {
+      throw .invalidArgument("An LE PSM lies in 1 ... 255; \(psm) does not.")
+    }
+    precondition(parameters.isValid, "a channel takes at least 23 bytes")
+    guard let cid = freeCID() else { throw .limitReached("channels on one link") }
+    addChannel(cid, psm: psm, isIncoming: false, local: parameters)
+    request(
+      .creditBasedConnectionRequest(
+        L2CAPCreditBasedConnectionRequest(
+          spsm: psm, source: cid, mtu: parameters.mtu, mps: parameters.mps,
+          initialCredits: parameters.credits)),
+      for: .open(cid), now: now, into: &outputs)
+    return cid
+  }
+
+  /// Opens the channel that the peer asked for. `channelOpened` follows, unless its CID was taken
+  /// or the room ran out since the request.
+  public mutating func accept(
+    _ request: L2CAPChannelRequest, parameters: L2CAPChannelParameters = .default,
+    into outputs: inout [Output]
+  ) {
+    precondition(parameters.isValid, "a channel takes at least 23 bytes")
+    guard index(ofPeer: request.peerCID) == nil else {
+      return refuse(request, .sourceCIDAlreadyAllocated, into: &outputs)
+    }
+    guard let cid = freeCID() else { return refuse(request, .noResources, into: &outputs) }
+    addChannel(cid, psm: request.psm, isIncoming: true, local: parameters)
+    let index = channels.count - 1
+    channels[index].opened(peerCID: request.peerCID, peer: request.peer)
+    send(
+      .creditBasedConnectionResponse(
+        L2CAPCreditBasedConnectionResponse(
+          destination: cid, mtu: parameters.mtu, mps: parameters.mps,
+          initialCredits: parameters.credits, result: .success)),
+      identifier: request.identifier, into: &outputs)
+    outputs.append(.channelOpened(channels[index].info))
+  }
+
+  /// Tells the peer why it doesn't get the channel: `.spsmNotSupported` where nobody listens,
+  /// `.insufficientAuthentication` where the link must be encrypted and there is no key for it.
+  public mutating func refuse(
+    _ request: L2CAPChannelRequest, _ result: L2CAPResult, into outputs: inout [Output]
+  ) {
+    send(
+      .creditBasedConnectionResponse(.refusal(result)), identifier: request.identifier,
+      into: &outputs)
+  }
+
+  /// Sends bytes, in service data units as long as the peer takes them. `sendCompleted` follows for
+  /// the token, whatever happens.
+  public mutating func send(
+    _ bytes: [UInt8], on channel: UInt16, token: RequestToken, into outputs: inout [Output]
+  ) {
+    guard let index = index(ofLocal: channel), channels[index].isOpen else {
+      outputs.append(.sendCompleted(channel, token, .notConnected))
+      return
+    }
+    let waiting = channels[index].waitingBytes
+    guard waiting == 0 || waiting + bytes.count <= L2CAPLimits.waitingSendBytes else {
+      outputs.append(.sendCompleted(channel, token, .limitReached("bytes waiting on a channel")))
+      return
+    }
+    guard !bytes.isEmpty else {
+      outputs.append(.sendCompleted(channel, token, nil))
+      return
+    }
+    channels[index].waitingBytes += bytes.count
+    channels[index].sends.append(CreditBasedChannel.Send(bytes: bytes, token: token))
+    pump(index, into: &outputs)
+  }
+
+  /// Takes note that the scheduler handed over a frame. False if the tag is not one of this link's
+  /// but its owner's; owners leave the top bit of their tags zero.
+  @discardableResult
+  public mutating func handedOver(_ tag: SendTag, into outputs: inout [Output]) -> Bool {
+    guard tag.rawValue >> 63 == 1 else { return false }
+    let cid = UInt16(truncatingIfNeeded: tag.rawValue)
+    let generation = UInt32(truncatingIfNeeded: tag.rawValue >> 17)
+    guard let index = index(ofLocal: cid), channels[index].generation == generation,
+      channels[index].isOpen
+    else { return true }
+    channels[index].framesAhead -= 1
+    if tag.rawValue >> 16 & 1 == 1, let token = channels[index].nearlySent.popFirst() {
+      outputs.append(.sendCompleted(cid, token, nil))
+    }
+    pump(index, into: &outputs)
+    return true
+  }
+
+  /// The client is done with bytes that it received: the peer may send more.
+  public mutating func consumed(
+    _ byteCount: Int, from channel: UInt16, into outputs: inout [Output]
+  ) {
+    guard let index = index(ofLocal: channel) else { return }
+    channels[index].consumed(byteCount)
+    grantCredits(index, into: &outputs)
+  }
+
+  /// Closes a channel. Sends that wait fail with `.cancelled`; `channelClosed` follows when the
+  /// peer has agreed, or after 30 s. A channel that is not open yet is refused at once.
+  public mutating func closeChannel(
+    _ channel: UInt16, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let index = index(ofLocal: channel) else { return }
+    if case .connecting = channels[index].state {
+      channels[index].state = .abandoned
+      outputs.append(.channelRefused(channel, .cancelled))
+    }
+    guard channels[index].isOpen else { return }
+    failSends(index, .cancelled, into: &outputs)
+    disconnect(index, isReported: false, now: now, into: &outputs)
+  }
+
+  static let psms: ClosedRange<UInt16> = 0x0001...0x00FF
+}
+
+/// Credit-based channels, inside.
+extension L2CAPLink {
+  func index(ofLocal cid: UInt16) -> Int? { channels.firstIndex { $0.localCID == cid } }
+
+  func index(ofPeer cid: UInt16) -> Int? {
+    channels.firstIndex { $0.hasPeer && $0.peerCID == cid }
+  }
+
+  func freeCID() -> UInt16? {
+    guard channels.count < L2CAPLimits.channels else { return nil }
+    return L2CAPChannelIdentifier.dynamic.first { index(ofLocal: $0) == nil }
+  }
+
+  mutating func addChannel(
+    _ cid: UInt16, psm: UInt16, isIncoming: Bool, local: L2CAPChannelParameters
+  ) {
+    channelGeneration &+= 1
+    channels.append(
+      CreditBasedChannel(
+        localCID: cid, psm: psm, isIncoming: isIncoming, generation: channelGeneration,
+        local: local, granted: Int(local.credits)))
+  }
+
+  mutating func receiveChannelFrame(
+    _ payload: ArraySlice<UInt8>, on cid: UInt16, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let index = index(ofLocal: cid), channels[index].isOpen else {
+      dropped.unknownChannelFrames &+= 1
+      return
+    }
+    switch channels[index].receive(payload) {
+    case .partial:
+      break
+    case .unit(let unit):
+      channels[index].hold(unit.count)
+      if !unit.isEmpty { outputs.append(.channelReceived(cid, unit)) }
+    case .violation:
+      return breakChannel(index, now: now, into: &outputs)
+    }
+    grantCredits(index, into: &outputs)
+  }
+
+  mutating func grantCredits(_ index: Int, into outputs: inout [Output]) {
+    guard channels[index].isOpen, let credits = channels[index].creditsToGrant() else { return }
+    let signal = L2CAPSignal.flowControlCredit(
+      source: channels[index].localCID, credits: credits)
+    send(signal, identifier: nextIdentifier(), into: &outputs)
+  }
+
+  /// Sends frames while there are credits and not too many wait already.
+  mutating func pump(_ index: Int, into outputs: inout [Output]) {
+    while let frame = channels[index].nextFrame() { outputs.append(.sendFrame(frame)) }
+  }
+
+  /// The peer broke the channel's rules: tells the client and closes the channel.
+  mutating func breakChannel(_ index: Int, now: Instant, into outputs: inout [Output]) {
+    guard channels[index].isOpen else { return }
+    failSends(index, .invalidResponse, into: &outputs)
+    outputs.append(.channelClosed(channels[index].localCID, .invalidResponse))
+    disconnect(index, isReported: true, now: now, into: &outputs)
+  }
+
+  mutating func disconnect(
+    _ index: Int, isReported: Bool, now: Instant, into outputs: inout [Output]
+  ) {
+    channels[index].state = .disconnecting(isReported: isReported)
+    channels[index].unit = []
+    channels[index].unitLength = nil
+    let cid = channels[index].localCID
+    request(
+      .disconnectionRequest(destination: channels[index].peerCID, source: cid),
+      for: .close(cid), now: now, into: &outputs)
+  }
+
+  mutating func failSends(_ index: Int, _ error: HostError, into outputs: inout [Output]) {
+    let cid = channels[index].localCID
+    while let token = channels[index].nearlySent.popFirst() {
+      outputs.append(.sendCompleted(cid, token, error))
+    }
+    while let send = channels[index].sends.popFirst() {
+      outputs.append(.sendCompleted(cid, send.token, error))
+    }
+    channels[index].waitingBytes = 0
+  }
+
+  /// Forgets a channel and says so, unless that was done.
+  mutating func endChannel(_ index: Int, _ error: HostError?, into outputs: inout [Output]) {
+    failSends(index, error ?? .cancelled, into: &outputs)
+    let channel = channels.remove(at: index)
+    pending.removeAll {
+      $0.purpose == .open(channel.localCID) || $0.purpose == .close(channel.localCID)
+    }
+    switch channel.state {
+    case .connecting:
+      outputs.append(.channelRefused(channel.localCID, error ?? .cancelled))
+    case .open:
+      outputs.append(.channelClosed(channel.localCID, error))
+    case .disconnecting(isReported: false):
+      outputs.append(.channelClosed(channel.localCID, nil))
+    case .abandoned, .disconnecting(isReported: true):
+      break
+    }
+  }
+}

@@ -1,0 +1,267 @@
+import BluetoothWire
+public import Essentials
+
+/// The timing of the link, as the peripheral may ask for it (Core 5.4, Vol 3, Part A, §4.20).
+extension L2CAPLink {
+  /// As the peripheral, asks the central for another timing. `parameterUpdateAnswered` follows.
+  public mutating func requestParameterUpdate(
+    _ parameters: ConnectionParameters, now: Instant, into outputs: inout [Output]
+  ) throws(HostError) {
+    guard role == .peripheral else {
+      throw .invalidArgument("A central changes the timing of a link without asking.")
+    }
+    let wire = L2CAPConnectionParameters(
+      intervalMinUnits: parameters.intervalUnits.lowerBound,
+      intervalMaxUnits: parameters.intervalUnits.upperBound,
+      latency: parameters.latency, timeoutUnits: parameters.timeoutUnits)
+    guard wire.isValid else {
+      throw .invalidArgument("A link cannot have this interval, latency and timeout.")
+    }
+    guard !pending.contains(where: { $0.purpose == .parameterUpdate }) else {
+      throw .limitReached("parameter updates at a time")
+    }
+    request(
+      .connectionParameterUpdateRequest(wire), for: .parameterUpdate, now: now, into: &outputs)
+  }
+
+  /// As the central, tells the peripheral whether the timing will change.
+  public mutating func answerParameterUpdate(
+    identifier: UInt8, accepted: Bool, into outputs: inout [Output]
+  ) {
+    send(
+      .connectionParameterUpdateResponse(accepted: accepted), identifier: identifier,
+      into: &outputs)
+  }
+}
+
+/// Commands on the signalling channel (Core 5.4, Vol 3, Part A, §4).
+extension L2CAPLink {
+  mutating func send(
+    _ signal: L2CAPSignal, identifier: UInt8, into outputs: inout [Output]
+  ) {
+    let payload = L2CAPSignalPDU(identifier: identifier, signal: signal).bytes
+    outputs.append(
+      .sendFrame(OutgoingFrame(channel: L2CAPChannelIdentifier.signalling, payload: payload)))
+  }
+
+  mutating func request(
+    _ signal: L2CAPSignal, for purpose: Purpose, now: Instant, into outputs: inout [Output]
+  ) {
+    let identifier = nextIdentifier()
+    pending.append(
+      Pending(
+        identifier: identifier, purpose: purpose,
+        deadline: now + .seconds(L2CAPLimits.responseSeconds)))
+    send(signal, identifier: identifier, into: &outputs)
+  }
+
+  /// The next identifier that no request waits with. There always is one: every channel waits for
+  /// one answer at most, and the link itself for one.
+  mutating func nextIdentifier() -> UInt8 {
+    repeat {
+      lastIdentifier = lastIdentifier == .max ? 1 : lastIdentifier + 1
+    } while pending.contains { $0.identifier == lastIdentifier }
+    return lastIdentifier
+  }
+
+  mutating func rejectOversizedSignal(
+    _ beginning: ArraySlice<UInt8>, into outputs: inout [Output]
+  ) {
+    reject(beginning, .signallingMTUExceeded(UInt16(L2CAPLimits.signallingMTU)), into: &outputs)
+  }
+
+  /// Rejects a command, unless it is one that must not be answered.
+  private mutating func reject(
+    _ payload: ArraySlice<UInt8>, _ reason: L2CAPRejectReason, into outputs: inout [Output]
+  ) {
+    dropped.pointlessSignals &+= 1
+    guard let code = payload.first, let identifier = payload.dropFirst().first,
+      identifier != 0, !L2CAPSignal.isUnanswered(code: code)
+    else { return }
+    send(.commandReject(reason), identifier: identifier, into: &outputs)
+  }
+
+  mutating func receiveSignal(
+    _ payload: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
+  ) {
+    let pdu: L2CAPSignalPDU
+    do {
+      pdu = try L2CAPSignalPDU(decoding: payload)
+    } catch {
+      return reject(payload, .commandNotUnderstood, into: &outputs)
+    }
+    let identifier = pdu.identifier
+    switch pdu.signal {
+    case .connectionParameterUpdateRequest(let parameters) where role == .central:
+      receive(parameters, identifier: identifier, into: &outputs)
+    case .creditBasedConnectionRequest(let request):
+      receive(request, identifier: identifier, into: &outputs)
+    case .disconnectionRequest(let destination, let source):
+      receiveDisconnection(
+        local: destination, remote: source, identifier: identifier, into: &outputs)
+    case .flowControlCredit(let source, let credits):
+      receiveCredits(Int(credits), peerCID: source, now: now, into: &outputs)
+    case .enhancedConnectionRequest(let request):
+      refuse(request, identifier: identifier, into: &outputs)
+    case .reconfigureRequest:
+      // Only channels that were opened several at once can be changed, and there are none.
+      send(
+        .reconfigureResponse(.invalidDestinationCID), identifier: identifier, into: &outputs)
+    case .commandReject, .connectionParameterUpdateResponse, .creditBasedConnectionResponse,
+      .disconnectionResponse:
+      receiveAnswer(pdu, now: now, into: &outputs)
+    case .connectionParameterUpdateRequest, .enhancedConnectionResponse, .reconfigureResponse,
+      .unknown:
+      reject(payload, .commandNotUnderstood, into: &outputs)
+    }
+  }
+
+  private mutating func receive(
+    _ parameters: L2CAPConnectionParameters, identifier: UInt8, into outputs: inout [Output]
+  ) {
+    guard parameters.isValid else {
+      return answerParameterUpdate(identifier: identifier, accepted: false, into: &outputs)
+    }
+    let wanted = ConnectionParameters(
+      intervalUnits: parameters.intervalMinUnits...parameters.intervalMaxUnits,
+      latency: parameters.latency, timeoutUnits: parameters.timeoutUnits)
+    outputs.append(.parameterUpdateRequested(wanted, identifier: identifier))
+  }
+
+  private mutating func receive(
+    _ wire: L2CAPCreditBasedConnectionRequest, identifier: UInt8, into outputs: inout [Output]
+  ) {
+    let request = L2CAPChannelRequest(
+      psm: wire.spsm, identifier: identifier, peerCID: wire.source,
+      peer: L2CAPChannelParameters(
+        mtu: wire.mtu, mps: wire.mps, credits: wire.initialCredits))
+    if !L2CAPLink.psms.contains(wire.spsm) {
+      refuse(request, .spsmNotSupported, into: &outputs)
+    } else if !L2CAPChannelIdentifier.dynamic.contains(wire.source) {
+      refuse(request, .invalidSourceCID, into: &outputs)
+    } else if index(ofPeer: wire.source) != nil {
+      refuse(request, .sourceCIDAlreadyAllocated, into: &outputs)
+    } else if !request.peer.isValid {
+      refuse(request, .unacceptableParameters, into: &outputs)
+    } else if freeCID() == nil {
+      refuse(request, .noResources, into: &outputs)
+    } else {
+      outputs.append(.channelRequested(request))
+    }
+  }
+
+  /// This host opens channels one at a time only, and says so for each that was asked for.
+  private mutating func refuse(
+    _ request: L2CAPEnhancedConnectionRequest, identifier: UInt8, into outputs: inout [Output]
+  ) {
+    let response = L2CAPEnhancedConnectionResponse(
+      mtu: 0, mps: 0, initialCredits: 0, result: .spsmNotSupported,
+      destinations: request.sources.map { _ in 0 })
+    send(.enhancedConnectionResponse(response), identifier: identifier, into: &outputs)
+  }
+
+  private mutating func receiveDisconnection(
+    local: UInt16, remote: UInt16, identifier: UInt8, into outputs: inout [Output]
+  ) {
+    guard let index = index(ofLocal: local), channels[index].hasPeer else {
+      dropped.pointlessSignals &+= 1
+      send(
+        .commandReject(.invalidCID(local: local, remote: remote)), identifier: identifier,
+        into: &outputs)
+      return
+    }
+    guard channels[index].peerCID == remote else {
+      dropped.pointlessSignals &+= 1
+      return
+    }
+    send(
+      .disconnectionResponse(destination: local, source: remote), identifier: identifier,
+      into: &outputs)
+    endChannel(index, L2CAPLink.closedByPeer, into: &outputs)
+  }
+
+  private mutating func receiveCredits(
+    _ credits: Int, peerCID: UInt16, now: Instant, into outputs: inout [Output]
+  ) {
+    guard credits > 0, let index = index(ofPeer: peerCID), channels[index].isOpen else {
+      dropped.pointlessSignals &+= 1
+      return
+    }
+    guard channels[index].credits + credits <= L2CAPLimits.credits else {
+      return breakChannel(index, now: now, into: &outputs)
+    }
+    channels[index].credits += credits
+    pump(index, into: &outputs)
+  }
+
+  /// What a client is told when the peer closed its channel: remote user terminated.
+  static let closedByPeer = HostError.disconnected(HCIStatus(rawValue: 0x13))
+}
+
+/// Answers to what this end asked for.
+extension L2CAPLink {
+  private mutating func receiveAnswer(
+    _ pdu: L2CAPSignalPDU, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let place = pending.firstIndex(where: { $0.identifier == pdu.identifier }) else {
+      dropped.pointlessSignals &+= 1
+      return
+    }
+    let purpose = pending[place].purpose
+    switch (purpose, pdu.signal) {
+    case (.parameterUpdate, .connectionParameterUpdateResponse(let accepted)):
+      pending.remove(at: place)
+      outputs.append(.parameterUpdateAnswered(accepted: accepted))
+    case (.open(let cid), .creditBasedConnectionResponse(let response)):
+      pending.remove(at: place)
+      opened(cid, response, now: now, into: &outputs)
+    case (.close(let cid), .disconnectionResponse(let destination, let source)):
+      // CIDs that don't match: discarded (§4.7), and the time runs on.
+      guard source == cid, let index = index(ofLocal: cid),
+        channels[index].peerCID == destination
+      else {
+        dropped.pointlessSignals &+= 1
+        return
+      }
+      endChannel(index, nil, into: &outputs)
+    case (_, .commandReject):
+      pending.remove(at: place)
+      failed(purpose, .unsupported("The peer does not know this L2CAP command."), into: &outputs)
+    default:
+      dropped.pointlessSignals &+= 1
+    }
+  }
+
+  private mutating func opened(
+    _ cid: UInt16, _ response: L2CAPCreditBasedConnectionResponse, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard let index = index(ofLocal: cid) else { return }
+    guard response.result == .success else {
+      return endChannel(index, .channelRefused(response.result.rawValue), into: &outputs)
+    }
+    let peer = L2CAPChannelParameters(
+      mtu: response.mtu, mps: response.mps, credits: response.initialCredits)
+    let isSensible =
+      L2CAPChannelIdentifier.dynamic.contains(response.destination)
+      && self.index(ofPeer: response.destination) == nil && peer.isValid
+    let isWanted = if case .connecting = channels[index].state { true } else { false }
+    channels[index].opened(peerCID: response.destination, peer: peer)
+    guard isSensible, isWanted else {
+      // Open at the peer's end, but of no use.
+      if isWanted { outputs.append(.channelRefused(cid, .invalidResponse)) }
+      return disconnect(index, isReported: true, now: now, into: &outputs)
+    }
+    outputs.append(.channelOpened(channels[index].info))
+  }
+
+  /// The peer rejected a request, or never answered it.
+  mutating func failed(_ purpose: Purpose, _ error: HostError, into outputs: inout [Output]) {
+    switch purpose {
+    case .parameterUpdate:
+      outputs.append(.parameterUpdateAnswered(accepted: false))
+    case .open(let cid), .close(let cid):
+      if let index = index(ofLocal: cid) { endChannel(index, error, into: &outputs) }
+    }
+  }
+}

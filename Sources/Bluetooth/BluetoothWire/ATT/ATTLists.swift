@@ -1,0 +1,252 @@
+public import Essentials
+
+/// A list that a PDU carries, read in place: going through it allocates nothing and cannot fail,
+/// because it was checked when it was decoded.
+@frozen
+public struct ATTList<Entry: ATTListEntry>: Hashable, Sendable, Sequence {
+  /// The list as it goes over the wire.
+  public let encoded: ArraySlice<UInt8>
+  /// How many bytes every entry takes; 0 where each tells its own length.
+  public let entryByteCount: Int
+
+  /// Reads entries to the end of the PDU.
+  public init(entryByteCount: Int, decoding bytes: ArraySlice<UInt8>) throws(WireError) {
+    guard Entry.byteCounts.contains(entryByteCount) else { throw .invalidLength(entryByteCount) }
+    if entryByteCount == 0 {
+      var reader = ByteReader(bytes)
+      while !reader.isAtEnd {
+        guard Entry(next: &reader, byteCount: 0) != nil else { throw .invalidLength(bytes.count) }
+      }
+    } else if !bytes.count.isMultiple(of: entryByteCount) {
+      throw .invalidLength(bytes.count)
+    }
+    guard !bytes.isEmpty else { throw .truncated(needed: 1, available: 0) }
+    encoded = bytes
+    self.entryByteCount = entryByteCount
+  }
+
+  /// A list for sending, from entries already encoded.
+  ///
+  /// `entryByteCount` must be one that the list can have.
+  public init(entryByteCount: Int, encoded: ArraySlice<UInt8>) {
+    precondition(Entry.byteCounts.contains(entryByteCount), "entries cannot have this length")
+    self.encoded = encoded
+    self.entryByteCount = entryByteCount
+  }
+
+  /// Goes through the entries in their order.
+  @inlinable
+  public func makeIterator() -> Iterator { Iterator(encoded, byteCount: entryByteCount) }
+
+  /// Reads one entry after the other.
+  @frozen
+  public struct Iterator: IteratorProtocol, Sendable {
+    @usableFromInline var reader: ByteReader
+    @usableFromInline let byteCount: Int
+
+    @inlinable
+    init(_ bytes: ArraySlice<UInt8>, byteCount: Int) {
+      reader = ByteReader(bytes)
+      self.byteCount = byteCount
+    }
+
+    /// The next entry.
+    @inlinable
+    public mutating func next() -> Entry? {
+      reader.isAtEnd ? nil : Entry(next: &reader, byteCount: byteCount)
+    }
+  }
+}
+
+/// What a list of an attribute PDU can hold.
+public protocol ATTListEntry: Hashable, Sendable {
+  /// The lengths that entries may have; 0 where each tells its own.
+  static var byteCounts: ClosedRange<Int> { get }
+  /// Reads the next entry of `byteCount` bytes; nil where the bytes don't hold one.
+  init?(next reader: inout ByteReader, byteCount: Int)
+}
+
+/// Handles, as the Read Multiple requests carry them (§3.4.4.7).
+public typealias ATTHandleList = ATTList<UInt16>
+/// Handles with their types (§3.4.3.2).
+public typealias ATTInformationList = ATTList<ATTInformation>
+/// The first and last handles of groups (§3.4.3.4).
+public typealias ATTHandleRangeList = ATTList<ATTHandleRange>
+/// Handles with values, all of one length (§3.4.4.2).
+public typealias ATTAttributeDataList = ATTList<ATTAttributeData>
+/// Groups with values, all of one length (§3.4.4.10).
+public typealias ATTGroupDataList = ATTList<ATTGroupData>
+/// Values, each after its length (§3.4.4.12).
+public typealias ATTLengthValueList = ATTList<ATTLengthValue>
+/// Handles and values, each value after its length (§3.4.7.4).
+public typealias ATTHandleLengthValueList = ATTList<ATTHandleLengthValue>
+
+extension UInt16: ATTListEntry {
+  /// A handle takes two bytes.
+  public static var byteCounts: ClosedRange<Int> { 2...2 }
+
+  /// Reads a handle.
+  @inlinable
+  public init?(next reader: inout ByteReader, byteCount: Int) {
+    do { self = try reader.uint16() } catch { return nil }
+  }
+}
+
+extension ATTList<UInt16> {
+  /// A list of handles for sending.
+  public init(_ handles: some Sequence<UInt16>) {
+    var writer = ByteWriter()
+    for handle in handles { writer.uint16(handle) }
+    self.init(entryByteCount: 2, encoded: writer.bytes[...])
+  }
+
+  /// How many handles there are.
+  public var count: Int { encoded.count / 2 }
+}
+
+/// An attribute's handle with its type.
+public struct ATTInformation: ATTListEntry {
+  /// The attribute's handle.
+  public var handle: UInt16
+  /// The attribute's type.
+  public var type: BluetoothUUID
+
+  /// A handle with a type of 16 or of 128 bits.
+  public static var byteCounts: ClosedRange<Int> { 4...18 }
+
+  /// Reads an entry.
+  public init?(next reader: inout ByteReader, byteCount: Int) {
+    do throws(Truncated) {
+      handle = try reader.uint16()
+      guard let type = BluetoothUUID(littleEndian: try reader.slice(byteCount - 2)) else {
+        return nil
+      }
+      self.type = type
+    } catch {
+      return nil
+    }
+  }
+}
+
+extension ATTList<ATTInformation> {
+  /// Reads entries to the end of the PDU: format 1 has types of 16 bits, 2 of 128 bits.
+  public init(format: UInt8, decoding bytes: ArraySlice<UInt8>) throws(WireError) {
+    guard format == 1 || format == 2 else {
+      throw .invalidValue(field: "format", value: Int(format))
+    }
+    try self.init(entryByteCount: format == 1 ? 4 : 18, decoding: bytes)
+  }
+
+  /// 1 for types of 16 bits, 2 for types of 128 bits.
+  public var format: UInt8 { entryByteCount == 4 ? 1 : 2 }
+}
+
+/// The handle of a group's first attribute and of its last.
+public struct ATTHandleRange: ATTListEntry {
+  /// The handle that was found.
+  public var start: UInt16
+  /// The last handle of its group.
+  public var end: UInt16
+
+  /// Two handles.
+  public static var byteCounts: ClosedRange<Int> { 4...4 }
+
+  /// Reads a range.
+  public init?(next reader: inout ByteReader, byteCount: Int) {
+    do throws(Truncated) {
+      start = try reader.uint16()
+      end = try reader.uint16()
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// An attribute's handle with its value.
+public struct ATTAttributeData: ATTListEntry {
+  /// The attribute's handle.
+  public var handle: UInt16
+  /// The attribute's value, perhaps cut.
+  public var value: ArraySlice<UInt8>
+
+  /// A handle and up to 253 bytes.
+  public static var byteCounts: ClosedRange<Int> { 2...255 }
+
+  /// Reads an entry.
+  public init?(next reader: inout ByteReader, byteCount: Int) {
+    do throws(Truncated) {
+      handle = try reader.uint16()
+      value = try reader.slice(byteCount - 2)
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// A group with the value of its first attribute.
+public struct ATTGroupData: ATTListEntry {
+  /// The handle of the group's first attribute.
+  public var start: UInt16
+  /// The handle of the group's last attribute.
+  public var end: UInt16
+  /// The value of the group's first attribute, perhaps cut.
+  public var value: ArraySlice<UInt8>
+
+  /// Two handles and up to 251 bytes.
+  public static var byteCounts: ClosedRange<Int> { 4...255 }
+
+  /// Reads an entry.
+  public init?(next reader: inout ByteReader, byteCount: Int) {
+    do throws(Truncated) {
+      start = try reader.uint16()
+      end = try reader.uint16()
+      value = try reader.slice(byteCount - 4)
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// A value that tells its length.
+public struct ATTLengthValue: ATTListEntry {
+  /// The value's whole length; more than `value` holds where it was cut.
+  public var byteCount: Int
+  /// The value; only the last of a list may be cut.
+  public var value: ArraySlice<UInt8>
+
+  /// Each tells its own length.
+  public static var byteCounts: ClosedRange<Int> { 0...0 }
+
+  /// Reads a value, or what is there of it.
+  public init?(next reader: inout ByteReader, byteCount: Int) {
+    do throws(Truncated) {
+      self.byteCount = Int(try reader.uint16())
+      value = try reader.slice(min(self.byteCount, reader.count))
+    } catch {
+      return nil
+    }
+  }
+}
+
+/// A handle and a value that tells its length.
+@frozen
+public struct ATTHandleLengthValue: ATTListEntry {
+  /// The attribute's handle.
+  public var handle: UInt16
+  /// The attribute's value.
+  public var value: ArraySlice<UInt8>
+
+  /// Each tells its own length.
+  public static var byteCounts: ClosedRange<Int> { 0...0 }
+
+  /// Reads a handle and its value.
+  @inlinable
+  public init?(next reader: inout ByteReader, byteCount: Int) {
+    do throws(Truncated) {
+      handle = try reader.uint16()
+      value = try reader.slice(Int(try reader.uint16()))
+    } catch {
+      return nil
+    }
+  }
+}

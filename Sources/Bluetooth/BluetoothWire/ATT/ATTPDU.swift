@@ -1,0 +1,112 @@
+/// A PDU of the attribute protocol (Core 5.4, Vol 3, Part F, §3.4).
+///
+/// Values and lists share the storage of the bytes that they were decoded from.
+public enum ATTPDU: Hashable, Sendable {
+  /// §3.4.1.1: why a request could not be done, and at which handle.
+  case errorResponse(request: ATTOpcode, handle: UInt16, error: ATTErrorCode)
+  /// §3.4.2.1: the largest PDU that the client takes.
+  case exchangeMTURequest(mtu: UInt16)
+  /// §3.4.2.2: the largest PDU that the server takes.
+  case exchangeMTUResponse(mtu: UInt16)
+  /// §3.4.3.1: asks for the types of attributes in a range.
+  case findInformationRequest(start: UInt16, end: UInt16)
+  /// §3.4.3.2: handles with their types.
+  case findInformationResponse(ATTInformationList)
+  /// §3.4.3.3: asks for groups whose first attribute has a type and a value.
+  case findByTypeValueRequest(start: UInt16, end: UInt16, type: UInt16, value: ArraySlice<UInt8>)
+  /// §3.4.3.4: the first and last handles of groups.
+  case findByTypeValueResponse(ATTHandleRangeList)
+  /// §3.4.4.1: asks for the values of attributes of a type.
+  case readByTypeRequest(start: UInt16, end: UInt16, type: BluetoothUUID)
+  /// §3.4.4.2: handles with values, all of one length.
+  case readByTypeResponse(ATTAttributeDataList)
+  /// §3.4.4.3: asks for a value.
+  case readRequest(handle: UInt16)
+  /// §3.4.4.4: a value, cut to what fits.
+  case readResponse(value: ArraySlice<UInt8>)
+  /// §3.4.4.5: asks for a value from an offset on.
+  case readBlobRequest(handle: UInt16, offset: UInt16)
+  /// §3.4.4.6: part of a value.
+  case readBlobResponse(value: ArraySlice<UInt8>)
+  /// §3.4.4.7: asks for several values whose lengths the client knows.
+  case readMultipleRequest(ATTHandleList)
+  /// §3.4.4.8: the values one after the other.
+  case readMultipleResponse(values: ArraySlice<UInt8>)
+  /// §3.4.4.9: asks for the values and extents of groups.
+  case readByGroupTypeRequest(start: UInt16, end: UInt16, type: BluetoothUUID)
+  /// §3.4.4.10: groups with values, all of one length.
+  case readByGroupTypeResponse(ATTGroupDataList)
+  /// §3.4.4.11: asks for several values of any length.
+  case readMultipleVariableRequest(ATTHandleList)
+  /// §3.4.4.12: values, each after its length.
+  case readMultipleVariableResponse(ATTLengthValueList)
+  /// §3.4.5.1: asks to replace a value.
+  case writeRequest(handle: UInt16, value: ArraySlice<UInt8>)
+  /// §3.4.5.2: the value was written.
+  case writeResponse
+  /// §3.4.5.3: replaces a value; not answered.
+  case writeCommand(handle: UInt16, value: ArraySlice<UInt8>)
+  /// §3.4.5.4: replaces a value if the signature, always of 12 bytes, is right; not answered.
+  case signedWriteCommand(
+    handle: UInt16, value: ArraySlice<UInt8>, signature: ArraySlice<UInt8>)
+  /// §3.4.6.1: asks to queue a partial write.
+  case prepareWriteRequest(handle: UInt16, offset: UInt16, value: ArraySlice<UInt8>)
+  /// §3.4.6.2: echoes what was queued.
+  case prepareWriteResponse(handle: UInt16, offset: UInt16, value: ArraySlice<UInt8>)
+  /// §3.4.6.3: asks to do all that was queued, or to forget it.
+  case executeWriteRequest(isExecuted: Bool)
+  /// §3.4.6.4: the queue is empty again.
+  case executeWriteResponse
+  /// §3.4.7.1: a value, unasked.
+  case handleValueNotification(handle: UInt16, value: ArraySlice<UInt8>)
+  /// §3.4.7.2: a value, unasked, to be confirmed.
+  case handleValueIndication(handle: UInt16, value: ArraySlice<UInt8>)
+  /// §3.4.7.3: an indication arrived.
+  case handleValueConfirmation
+  /// §3.4.7.4: several values, unasked.
+  case multipleHandleValueNotification(ATTHandleLengthValueList)
+
+  /// The smallest MTU that may be agreed on, and the one before any exchange (§3.2.8, Part G §5.2.1).
+  public static let mtuMin = 23
+  /// The longest value that an attribute may have (§3.2.9).
+  public static let valueByteCountMax = 512
+  /// How many bytes a signature takes (§3.3.1).
+  public static let signatureByteCount = 12
+
+  /// What the PDU is.
+  public var opcode: ATTOpcode {
+    switch self {
+    case .errorResponse: .errorResponse
+    case .exchangeMTURequest: .exchangeMTURequest
+    case .exchangeMTUResponse: .exchangeMTUResponse
+    case .findInformationRequest: .findInformationRequest
+    case .findInformationResponse: .findInformationResponse
+    case .findByTypeValueRequest: .findByTypeValueRequest
+    case .findByTypeValueResponse: .findByTypeValueResponse
+    case .readByTypeRequest: .readByTypeRequest
+    case .readByTypeResponse: .readByTypeResponse
+    case .readRequest: .readRequest
+    case .readResponse: .readResponse
+    case .readBlobRequest: .readBlobRequest
+    case .readBlobResponse: .readBlobResponse
+    case .readMultipleRequest: .readMultipleRequest
+    case .readMultipleResponse: .readMultipleResponse
+    case .readByGroupTypeRequest: .readByGroupTypeRequest
+    case .readByGroupTypeResponse: .readByGroupTypeResponse
+    case .readMultipleVariableRequest: .readMultipleVariableRequest
+    case .readMultipleVariableResponse: .readMultipleVariableResponse
+    case .writeRequest: .writeRequest
+    case .writeResponse: .writeResponse
+    case .writeCommand: .writeCommand
+    case .signedWriteCommand: .signedWriteCommand
+    case .prepareWriteRequest: .prepareWriteRequest
+    case .prepareWriteResponse: .prepareWriteResponse
+    case .executeWriteRequest: .executeWriteRequest
+    case .executeWriteResponse: .executeWriteResponse
+    case .handleValueNotification: .handleValueNotification
+    case .handleValueIndication: .handleValueIndication
+    case .handleValueConfirmation: .handleValueConfirmation
+    case .multipleHandleValueNotification: .multipleHandleValueNotification
+    }
+  }
+}

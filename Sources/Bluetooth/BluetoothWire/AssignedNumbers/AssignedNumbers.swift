@@ -1,0 +1,97 @@
+/// Names that the Bluetooth SIG gave to numbers: services, characteristics, companies, looks.
+public enum AssignedNumbers {
+  /// The service's name, such as `Heart Rate`; nil for a UUID that nobody published.
+  public static func serviceName(_ uuid: BluetoothUUID) -> String? {
+    name(of: uuid, short: serviceRows, long: longServiceRows)
+  }
+
+  /// The characteristic's name, such as `Heart Rate Measurement`.
+  public static func characteristicName(_ uuid: BluetoothUUID) -> String? {
+    name(of: uuid, short: characteristicRows, long: longCharacteristicRows)
+  }
+
+  /// The descriptor's name, such as `Client Characteristic Configuration`.
+  public static func descriptorName(_ uuid: BluetoothUUID) -> String? {
+    name(of: uuid, short: descriptorRows, long: "")
+  }
+
+  /// Whose company identifier this is: `Apple, Inc.` for 0x004C.
+  public static func companyName(_ identifier: UInt16) -> String? {
+    AssignedNumberTable(rows: companyRows, keyLength: 4)[key(identifier)]
+  }
+
+  /// What a device with this appearance looks like: `Heart Rate Belt`; the category's name where
+  /// the subcategory has none (Assigned Numbers, §2.6).
+  public static func appearanceName(_ appearance: UInt16) -> String? {
+    let table = AssignedNumberTable(rows: appearanceRows, keyLength: 4)
+    return table[key(appearance)] ?? table[key(appearance & 0xFFC0)]
+  }
+
+  /// The service with this name, whatever the case: `heart rate` is 180D.
+  public static func service(named name: String) -> BluetoothUUID? {
+    uuid(named: name, short: serviceRows, long: longServiceRows)
+  }
+
+  /// The characteristic with this name, whatever the case: `battery level` is 2A19.
+  public static func characteristic(named name: String) -> BluetoothUUID? {
+    uuid(named: name, short: characteristicRows, long: longCharacteristicRows)
+  }
+
+  private static func name(of uuid: BluetoothUUID, short: String, long: String) -> String? {
+    if let number = uuid.short {
+      return AssignedNumberTable(rows: short, keyLength: 4)[key(number)]
+    }
+    return AssignedNumberTable(rows: long, keyLength: 36)[uuid.fullDescription]
+  }
+
+  private static func uuid(named name: String, short: String, long: String) -> BluetoothUUID? {
+    let key =
+      AssignedNumberTable(rows: short, keyLength: 4).key(named: name)
+      ?? AssignedNumberTable(rows: long, keyLength: 36).key(named: name)
+    return key.flatMap { BluetoothUUID($0) }
+  }
+
+  private static func key(_ number: UInt16) -> String { BluetoothUUID(number).description }
+}
+
+/// Rows of text, `KEY Name` each, sorted by keys of one length, searched where they lie: nothing is
+/// parsed or copied when a program starts.
+struct AssignedNumberTable {
+  let rows: String
+  let keyLength: Int
+
+  /// The name beside `key`; nil where there is no such row.
+  subscript(key: String) -> String? {
+    let bytes = rows.utf8
+    let newline = UInt8(ascii: "\n")
+    var low = bytes.startIndex
+    var high = bytes.endIndex
+    while low < high {
+      var start = bytes.index(low, offsetBy: bytes.distance(from: low, to: high) / 2)
+      while start > low, bytes[bytes.index(before: start)] != newline {
+        start = bytes.index(before: start)
+      }
+      let end = bytes[start..<high].firstIndex(of: newline) ?? high
+      let row = bytes[start..<end]
+      if row.starts(with: key.utf8) { return String(rows[start..<end].dropFirst(keyLength + 1)) }
+      if row.lexicographicallyPrecedes(key.utf8) {
+        low = end < high ? bytes.index(after: end) : high
+      } else {
+        high = start
+      }
+    }
+    return nil
+  }
+
+  /// The key of the first row with this name, whatever the case.
+  func key(named name: String) -> String? {
+    let wanted = name.lowercased()
+    for row in rows.split(separator: "\n") where row.utf8.count == keyLength + 1 + wanted.utf8.count
+    {
+      if row.dropFirst(keyLength + 1).lowercased() == wanted {
+        return String(row.prefix(keyLength))
+      }
+    }
+    return nil
+  }
+}

@@ -1,0 +1,194 @@
+public import Essentials
+
+// Legacy advertising and scanning.
+
+/// Says how to advertise.
+public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
+  /// LE Set Advertising Parameters (Core 5.4, Vol 4, Part E, §7.8.5).
+  public static let opcode = HCIOpcode.leSetAdvertisingParameters
+  /// The shortest interval, in units of 0.625 ms.
+  public var intervalMinUnits625us: UInt16
+  /// The longest interval, in units of 0.625 ms.
+  public var intervalMaxUnits625us: UInt16
+  /// What others may do.
+  public var type: AdvertisingType
+  /// Under which address.
+  public var ownAddressType: OwnAddressType
+  /// To whom; for directed advertising.
+  public var peer: DeviceAddress
+  /// On which channels.
+  public var channels: AdvertisingChannels
+  /// Whose requests are answered.
+  public var filterPolicy: AdvertisingFilterPolicy
+
+  /// The command with its parameters.
+  public init(
+    intervalMinUnits625us: UInt16 = 0x0800, intervalMaxUnits625us: UInt16 = 0x0800,
+    type: AdvertisingType = .connectable, ownAddressType: OwnAddressType = .public,
+    peer: DeviceAddress = DeviceAddress(bits: 0, kind: .public),
+    channels: AdvertisingChannels = .all, filterPolicy: AdvertisingFilterPolicy = .everybody
+  ) {
+    self.intervalMinUnits625us = intervalMinUnits625us
+    self.intervalMaxUnits625us = intervalMaxUnits625us
+    self.type = type
+    self.ownAddressType = ownAddressType
+    self.peer = peer
+    self.channels = channels
+    self.filterPolicy = filterPolicy
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(
+    Self.init(
+      intervalMinUnits625us:intervalMaxUnits625us:type:ownAddressType:peer:channels:filterPolicy:)
+  ) {
+    (
+      $0.intervalMinUnits625us, $0.intervalMaxUnits625us, $0.type, $0.ownAddressType, $0.peer,
+      $0.channels, $0.filterPolicy
+    )
+  }
+}
+
+/// Reads the power that advertising is sent with.
+public struct LEReadAdvertisingPhysicalChannelTxPower: ParameterlessCommand {
+  /// What the controller returns.
+  public typealias Return = LEReadAdvertisingPhysicalChannelTxPowerReturn
+  /// LE Read Advertising Physical Channel Tx Power (Core 5.4, Vol 4, Part E, §7.8.6).
+  public static let opcode = HCIOpcode.leReadAdvertisingPhysicalChannelTxPower
+
+  /// The command.
+  public init() {}
+}
+
+/// The power of advertising.
+public struct LEReadAdvertisingPhysicalChannelTxPowerReturn: HCIRecord {
+  /// The power in dBm.
+  public var dBm: Int8
+
+  /// Parameters from their values.
+  public init(dBm: Int8) {
+    self.dBm = dBm
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(dBm:)) { $0.dBm }
+}
+
+/// A command that carries legacy advertising data: a length and 31 bytes, of which so many count.
+public protocol LegacyDataCommand: HCICommand {
+  /// The data, at most 31 bytes.
+  var data: [UInt8] { get }
+
+  /// The command with its data.
+  init(data: [UInt8])
+}
+
+extension LegacyDataCommand {
+  /// Reads a length of at most 31, then 31 bytes.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    let length = Int(try UInt8(decoding: &reader))
+    guard length <= 31 else { throw .invalidLength(length) }
+    do throws(Truncated) {
+      self.init(data: Array(try reader.slice(31).prefix(length)))
+    } catch {
+      throw WireError(error)
+    }
+  }
+
+  /// Writes the length, the data and zeros up to 31 bytes.
+  public func encode(into writer: inout ByteWriter) {
+    precondition(data.count <= 31, "legacy advertising data has 31 bytes at most")
+    writer.uint8(UInt8(truncatingIfNeeded: data.count))
+    writer.append(data)
+    writer.append(repeatElement(0, count: 31 - data.count))
+  }
+}
+
+/// Sets what legacy advertising says.
+public struct LESetAdvertisingData: LegacyDataCommand {
+  /// LE Set Advertising Data (Core 5.4, Vol 4, Part E, §7.8.7).
+  public static let opcode = HCIOpcode.leSetAdvertisingData
+  /// The data, at most 31 bytes.
+  public var data: [UInt8]
+
+  /// The command with its parameters.
+  public init(data: [UInt8]) { self.data = data }
+}
+
+/// Sets what legacy advertising says to those who ask.
+public struct LESetScanResponseData: LegacyDataCommand {
+  /// LE Set Scan Response Data (Core 5.4, Vol 4, Part E, §7.8.8).
+  public static let opcode = HCIOpcode.leSetScanResponseData
+  /// The data, at most 31 bytes.
+  public var data: [UInt8]
+
+  /// The command with its parameters.
+  public init(data: [UInt8]) { self.data = data }
+}
+
+/// Starts or stops advertising.
+public struct LESetAdvertisingEnable: HCIRecord, HCICommand {
+  /// LE Set Advertising Enable (Core 5.4, Vol 4, Part E, §7.8.9).
+  public static let opcode = HCIOpcode.leSetAdvertisingEnable
+  /// Whether to advertise.
+  public var isEnabled: Bool
+
+  /// The command with its parameters.
+  public init(isEnabled: Bool) {
+    self.isEnabled = isEnabled
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(isEnabled:)) { $0.isEnabled }
+}
+
+/// Says how to scan.
+public struct LESetScanParameters: HCIRecord, HCICommand {
+  /// LE Set Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.10).
+  public static let opcode = HCIOpcode.leSetScanParameters
+  /// Whether scan responses are asked for.
+  public var type: ScanType
+  /// How often and how long.
+  public var timing: ScanTiming
+  /// Under which address scan responses are asked for.
+  public var ownAddressType: OwnAddressType
+  /// Whose advertising is reported.
+  public var filterPolicy: ScanFilterPolicy
+
+  /// The command with its parameters.
+  public init(
+    type: ScanType = .passive, timing: ScanTiming = ScanTiming(),
+    ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .everybody
+  ) {
+    self.type = type
+    self.timing = timing
+    self.ownAddressType = ownAddressType
+    self.filterPolicy = filterPolicy
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(type:timing:ownAddressType:filterPolicy:)) {
+    ($0.type, $0.timing, $0.ownAddressType, $0.filterPolicy)
+  }
+}
+
+/// Starts or stops scanning.
+public struct LESetScanEnable: HCIRecord, HCICommand {
+  /// LE Set Scan Enable (Core 5.4, Vol 4, Part E, §7.8.11).
+  public static let opcode = HCIOpcode.leSetScanEnable
+  /// Whether to scan.
+  public var isEnabled: Bool
+  /// Whether each device is reported once only.
+  public var filtersDuplicates: Bool
+
+  /// The command with its parameters.
+  public init(isEnabled: Bool, filtersDuplicates: Bool = false) {
+    self.isEnabled = isEnabled
+    self.filtersDuplicates = filtersDuplicates
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(isEnabled:filtersDuplicates:)) {
+    ($0.isEnabled, $0.filtersDuplicates)
+  }
+}

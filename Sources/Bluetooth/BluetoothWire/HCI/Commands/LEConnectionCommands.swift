@@ -1,0 +1,378 @@
+// Making and tuning connections.
+
+/// Starts connecting; LE Connection Complete tells of the outcome.
+public struct LECreateConnection: HCIRecord, HCICommand {
+  /// LE Create Connection (Core 5.4, Vol 4, Part E, §7.8.12).
+  public static let opcode = HCIOpcode.leCreateConnection
+  /// How often and how long to listen for the peer.
+  public var scan: ScanTiming
+  /// Whom to connect to.
+  public var filterPolicy: InitiatorFilterPolicy
+  /// The peer; ignored where the filter accept list is used.
+  public var peer: PeerAddress
+  /// Under which address.
+  public var ownAddressType: OwnAddressType
+  /// The wanted timing.
+  public var timing: ConnectionTimingRequest
+
+  /// The command with its parameters.
+  public init(
+    scan: ScanTiming = ScanTiming(), filterPolicy: InitiatorFilterPolicy = .peerAddress,
+    peer: PeerAddress = PeerAddress(DeviceAddress(bits: 0, kind: .public)),
+    ownAddressType: OwnAddressType = .public, timing: ConnectionTimingRequest
+  ) {
+    self.scan = scan
+    self.filterPolicy = filterPolicy
+    self.peer = peer
+    self.ownAddressType = ownAddressType
+    self.timing = timing
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(scan:filterPolicy:peer:ownAddressType:timing:)) {
+    ($0.scan, $0.filterPolicy, $0.peer, $0.ownAddressType, $0.timing)
+  }
+}
+
+/// Stops connecting; LE Connection Complete follows with Unknown Connection Identifier.
+public struct LECreateConnectionCancel: ParameterlessCommand {
+  /// LE Create Connection Cancel (Core 5.4, Vol 4, Part E, §7.8.13).
+  public static let opcode = HCIOpcode.leCreateConnectionCancel
+
+  /// The command.
+  public init() {}
+}
+
+/// Changes the timing of a connection; LE Connection Update Complete tells of the outcome.
+public struct LEConnectionUpdate: HCIRecord, HCICommand {
+  /// LE Connection Update (Core 5.4, Vol 4, Part E, §7.8.18).
+  public static let opcode = HCIOpcode.leConnectionUpdate
+  /// The connection.
+  public var handle: UInt16
+  /// The wanted timing.
+  public var timing: ConnectionTimingRequest
+
+  /// The command with its parameters.
+  public init(handle: UInt16, timing: ConnectionTimingRequest) {
+    self.handle = handle
+    self.timing = timing
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
+}
+
+/// Tells which data channels are of use.
+public struct LESetHostChannelClassification: HCIRecord, HCICommand {
+  /// LE Set Host Channel Classification (Core 5.4, Vol 4, Part E, §7.8.19).
+  public static let opcode = HCIOpcode.leSetHostChannelClassification
+  /// The channels that are not known to be bad.
+  public var channels: ChannelMap
+
+  /// The command with its parameters.
+  public init(channels: ChannelMap) {
+    self.channels = channels
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(channels:)) { $0.channels }
+}
+
+/// Reads which data channels a connection uses.
+public struct LEReadChannelMap: ConnectionCommand {
+  /// What the controller returns.
+  public typealias Return = LEReadChannelMapReturn
+  /// LE Read Channel Map (Core 5.4, Vol 4, Part E, §7.8.20).
+  public static let opcode = HCIOpcode.leReadChannelMap
+  /// The connection.
+  public var handle: UInt16
+
+  /// The command with its parameters.
+  public init(handle: UInt16) {
+    self.handle = handle
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+}
+
+/// The data channels of a connection.
+public struct LEReadChannelMapReturn: HCIRecord {
+  /// The connection.
+  public var handle: UInt16
+  /// The channels in use.
+  public var channels: ChannelMap
+
+  /// Parameters from their values.
+  public init(handle: UInt16, channels: ChannelMap) {
+    self.handle = handle
+    self.channels = channels
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:channels:)) { ($0.handle, $0.channels) }
+}
+
+/// Asks for the peer's features; answered by an event.
+public struct LEReadRemoteFeatures: ConnectionCommand {
+  /// LE Read Remote Features (Core 5.4, Vol 4, Part E, §7.8.21).
+  public static let opcode = HCIOpcode.leReadRemoteFeatures
+  /// The connection.
+  public var handle: UInt16
+
+  /// The command with its parameters.
+  public init(handle: UInt16) {
+    self.handle = handle
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+}
+
+/// Accepts the timing that the peer asked for.
+public struct LERemoteConnectionParameterRequestReply: HCIRecord, HCICommand {
+  /// What the controller returns.
+  public typealias Return = ConnectionHandleReturn
+  /// LE Remote Connection Parameter Request Reply (Core 5.4, Vol 4, Part E, §7.8.31).
+  public static let opcode = HCIOpcode.leRemoteConnectionParameterRequestReply
+  /// The connection.
+  public var handle: UInt16
+  /// The accepted timing.
+  public var timing: ConnectionTimingRequest
+
+  /// The command with its parameters.
+  public init(handle: UInt16, timing: ConnectionTimingRequest) {
+    self.handle = handle
+    self.timing = timing
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
+}
+
+/// Refuses the timing that the peer asked for.
+public struct LERemoteConnectionParameterRequestNegativeReply: HCIRecord, HCICommand {
+  /// What the controller returns.
+  public typealias Return = ConnectionHandleReturn
+  /// LE Remote Connection Parameter Request Negative Reply (Core 5.4, Vol 4, Part E, §7.8.32).
+  public static let opcode = HCIOpcode.leRemoteConnectionParameterRequestNegativeReply
+  /// The connection.
+  public var handle: UInt16
+  /// Why.
+  public var reason: HCIStatus
+
+  /// The command with its parameters.
+  public init(handle: UInt16, reason: HCIStatus) {
+    self.handle = handle
+    self.reason = reason
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:reason:)) { ($0.handle, $0.reason) }
+}
+
+/// The connection that a command concerned.
+public struct ConnectionHandleReturn: HCIRecord {
+  /// The connection.
+  public var handle: UInt16
+
+  /// Parameters from their values.
+  public init(handle: UInt16) {
+    self.handle = handle
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+}
+
+/// Suggests how long a connection's packets may be.
+public struct LESetDataLength: HCIRecord, HCICommand {
+  /// What the controller returns.
+  public typealias Return = ConnectionHandleReturn
+  /// LE Set Data Length (Core 5.4, Vol 4, Part E, §7.8.33).
+  public static let opcode = HCIOpcode.leSetDataLength
+  /// The connection.
+  public var handle: UInt16
+  /// The most bytes in a packet, 27 ... 251.
+  public var txOctets: UInt16
+  /// The longest time for a packet, 328 ... 17040 µs.
+  public var txTimeMicroseconds: UInt16
+
+  /// The command with its parameters.
+  public init(handle: UInt16, txOctets: UInt16, txTimeMicroseconds: UInt16) {
+    self.handle = handle
+    self.txOctets = txOctets
+    self.txTimeMicroseconds = txTimeMicroseconds
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:txOctets:txTimeMicroseconds:)) {
+    ($0.handle, $0.txOctets, $0.txTimeMicroseconds)
+  }
+}
+
+/// Reads what LE Write Suggested Default Data Length wrote.
+public struct LEReadSuggestedDefaultDataLength: ParameterlessCommand {
+  /// What the controller returns.
+  public typealias Return = LESuggestedDataLength
+  /// LE Read Suggested Default Data Length (Core 5.4, Vol 4, Part E, §7.8.34).
+  public static let opcode = HCIOpcode.leReadSuggestedDefaultDataLength
+
+  /// The command.
+  public init() {}
+}
+
+/// How long packets of new connections may be.
+public struct LESuggestedDataLength: HCIRecord {
+  /// The most bytes in a packet, 27 ... 251.
+  public var txOctets: UInt16
+  /// The longest time for a packet, 328 ... 17040 µs.
+  public var txTimeMicroseconds: UInt16
+
+  /// Parameters from their values.
+  public init(txOctets: UInt16, txTimeMicroseconds: UInt16) {
+    self.txOctets = txOctets
+    self.txTimeMicroseconds = txTimeMicroseconds
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(txOctets:txTimeMicroseconds:)) {
+    ($0.txOctets, $0.txTimeMicroseconds)
+  }
+}
+
+/// Suggests how long packets of new connections may be.
+public struct LEWriteSuggestedDefaultDataLength: HCIRecord, HCICommand {
+  /// LE Write Suggested Default Data Length (Core 5.4, Vol 4, Part E, §7.8.35).
+  public static let opcode = HCIOpcode.leWriteSuggestedDefaultDataLength
+  /// The suggestion.
+  public var length: LESuggestedDataLength
+
+  /// The command with its parameters.
+  public init(length: LESuggestedDataLength) {
+    self.length = length
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(length:)) { $0.length }
+}
+
+/// Reads how long packets the controller can do.
+public struct LEReadMaximumDataLength: ParameterlessCommand {
+  /// What the controller returns.
+  public typealias Return = LEMaximumDataLength
+  /// LE Read Maximum Data Length (Core 5.4, Vol 4, Part E, §7.8.46).
+  public static let opcode = HCIOpcode.leReadMaximumDataLength
+
+  /// The command.
+  public init() {}
+}
+
+/// How long packets can be.
+public struct LEMaximumDataLength: HCIRecord {
+  /// The most bytes to send in a packet.
+  public var txOctets: UInt16
+  /// The longest time to send a packet.
+  public var txTimeMicroseconds: UInt16
+  /// The most bytes to receive in a packet.
+  public var rxOctets: UInt16
+  /// The longest time to receive a packet.
+  public var rxTimeMicroseconds: UInt16
+
+  /// Parameters from their values.
+  public init(
+    txOctets: UInt16, txTimeMicroseconds: UInt16, rxOctets: UInt16, rxTimeMicroseconds: UInt16
+  ) {
+    self.txOctets = txOctets
+    self.txTimeMicroseconds = txTimeMicroseconds
+    self.rxOctets = rxOctets
+    self.rxTimeMicroseconds = rxTimeMicroseconds
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(
+    Self.init(txOctets:txTimeMicroseconds:rxOctets:rxTimeMicroseconds:)
+  ) {
+    ($0.txOctets, $0.txTimeMicroseconds, $0.rxOctets, $0.rxTimeMicroseconds)
+  }
+}
+
+/// Reads the PHYs of a connection.
+public struct LEReadPHY: ConnectionCommand {
+  /// What the controller returns.
+  public typealias Return = LEReadPHYReturn
+  /// LE Read PHY (Core 5.4, Vol 4, Part E, §7.8.47).
+  public static let opcode = HCIOpcode.leReadPHY
+  /// The connection.
+  public var handle: UInt16
+
+  /// The command with its parameters.
+  public init(handle: UInt16) {
+    self.handle = handle
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:)) { $0.handle }
+}
+
+/// The PHYs of a connection.
+public struct LEReadPHYReturn: HCIRecord {
+  /// The connection.
+  public var handle: UInt16
+  /// For sending.
+  public var transmit: PHY
+  /// For receiving.
+  public var receive: PHY
+
+  /// Parameters from their values.
+  public init(handle: UInt16, transmit: PHY, receive: PHY) {
+    self.handle = handle
+    self.transmit = transmit
+    self.receive = receive
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:transmit:receive:)) {
+    ($0.handle, $0.transmit, $0.receive)
+  }
+}
+
+/// Says which PHYs new connections should use.
+public struct LESetDefaultPHY: HCIRecord, HCICommand {
+  /// LE Set Default PHY (Core 5.4, Vol 4, Part E, §7.8.48).
+  public static let opcode = HCIOpcode.leSetDefaultPHY
+  /// The wanted PHYs.
+  public var preference: PHYPreference
+
+  /// The command with its parameters.
+  public init(preference: PHYPreference) {
+    self.preference = preference
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(preference:)) { $0.preference }
+}
+
+/// Asks for other PHYs; LE PHY Update Complete tells of the outcome.
+public struct LESetPHY: HCIRecord, HCICommand {
+  /// LE Set PHY (Core 5.4, Vol 4, Part E, §7.8.49).
+  public static let opcode = HCIOpcode.leSetPHY
+  /// The connection.
+  public var handle: UInt16
+  /// The wanted PHYs.
+  public var preference: PHYPreference
+  /// The wanted coding on LE Coded: 0 any, 1 S=2, 2 S=8.
+  public var coding: UInt16
+
+  /// The command with its parameters.
+  public init(handle: UInt16, preference: PHYPreference, coding: UInt16 = 0) {
+    self.handle = handle
+    self.preference = preference
+    self.coding = coding
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:preference:coding:)) {
+    ($0.handle, $0.preference, $0.coding)
+  }
+}

@@ -1,0 +1,180 @@
+public import Essentials
+
+// Extended scanning and connecting: parameters for each PHY.
+
+/// How an extended scanner listens on one PHY.
+public struct ExtendedScanParameters: HCIRecord {
+  /// Whether scan responses are asked for.
+  public var type: ScanType
+  /// How often and how long.
+  public var timing: ScanTiming
+
+  /// Parameters from their values.
+  public init(type: ScanType = .passive, timing: ScanTiming = ScanTiming()) {
+    self.type = type
+    self.timing = timing
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(type:timing:)) { ($0.type, $0.timing) }
+}
+
+/// Says how to scan, for each PHY.
+public struct LESetExtendedScanParameters: HCICommand {
+  /// LE Set Extended Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.64).
+  public static let opcode = HCIOpcode.leSetExtendedScanParameters
+  /// Under which address scan responses are asked for.
+  public var ownAddressType: OwnAddressType
+  /// Whose advertising is reported.
+  public var filterPolicy: ScanFilterPolicy
+  /// On LE 1M; nil where it isn't scanned.
+  public var le1M: ExtendedScanParameters?
+  /// On LE Coded; nil where it isn't scanned.
+  public var leCoded: ExtendedScanParameters?
+
+  /// The command with its parameters.
+  public init(
+    ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .everybody,
+    le1M: ExtendedScanParameters?, leCoded: ExtendedScanParameters? = nil
+  ) {
+    self.ownAddressType = ownAddressType
+    self.filterPolicy = filterPolicy
+    self.le1M = le1M
+    self.leCoded = leCoded
+  }
+
+  /// Reads the address type, the policy, the PHYs, then the parameters of each PHY.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    ownAddressType = try reader.value()
+    filterPolicy = try reader.value()
+    let phys: PHYSet = try reader.value()
+    guard phys.isSubset(of: [.le1M, .leCoded]) else {
+      throw .invalidValue(field: "scanning PHYs", value: Int(phys.rawValue))
+    }
+    le1M = phys.contains(.le1M) ? try reader.value() : nil
+    leCoded = phys.contains(.leCoded) ? try reader.value() : nil
+  }
+
+  /// Writes the address type, the policy, the PHYs, then the parameters of each PHY.
+  public func encode(into writer: inout ByteWriter) {
+    ownAddressType.encode(into: &writer)
+    filterPolicy.encode(into: &writer)
+    var phys: PHYSet = []
+    if le1M != nil { phys.insert(.le1M) }
+    if leCoded != nil { phys.insert(.leCoded) }
+    phys.encode(into: &writer)
+    le1M?.encode(into: &writer)
+    leCoded?.encode(into: &writer)
+  }
+}
+
+/// Starts or stops extended scanning.
+public struct LESetExtendedScanEnable: HCIRecord, HCICommand {
+  /// LE Set Extended Scan Enable (Core 5.4, Vol 4, Part E, §7.8.65).
+  public static let opcode = HCIOpcode.leSetExtendedScanEnable
+  /// Whether to scan.
+  public var isEnabled: Bool
+  /// What happens to advertising that was reported before.
+  public var duplicates: DuplicateFilter
+  /// For how long, in units of 10 ms; 0 is until stopped.
+  public var durationUnits10ms: UInt16
+  /// From one such scan to the next, in units of 1.28 s; 0 is once.
+  public var periodUnits1280ms: UInt16
+
+  /// The command with its parameters.
+  public init(
+    isEnabled: Bool, duplicates: DuplicateFilter = .off, durationUnits10ms: UInt16 = 0,
+    periodUnits1280ms: UInt16 = 0
+  ) {
+    self.isEnabled = isEnabled
+    self.duplicates = duplicates
+    self.durationUnits10ms = durationUnits10ms
+    self.periodUnits1280ms = periodUnits1280ms
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(
+    Self.init(isEnabled:duplicates:durationUnits10ms:periodUnits1280ms:)
+  ) {
+    ($0.isEnabled, $0.duplicates, $0.durationUnits10ms, $0.periodUnits1280ms)
+  }
+}
+
+/// How an initiator listens and connects on one PHY.
+public struct InitiatingParameters: HCIRecord {
+  /// How often and how long to listen for the peer; of no meaning for LE 2M.
+  public var scan: ScanTiming
+  /// The wanted timing of the connection.
+  public var timing: ConnectionTimingRequest
+
+  /// Parameters from their values.
+  public init(scan: ScanTiming = ScanTiming(), timing: ConnectionTimingRequest) {
+    self.scan = scan
+    self.timing = timing
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(scan:timing:)) { ($0.scan, $0.timing) }
+}
+
+/// Starts connecting, with parameters for each PHY.
+public struct LEExtendedCreateConnection: HCICommand {
+  /// LE Extended Create Connection [v1] (Core 5.4, Vol 4, Part E, §7.8.66).
+  public static let opcode = HCIOpcode.leExtendedCreateConnection
+  /// Whom to connect to.
+  public var filterPolicy: InitiatorFilterPolicy
+  /// Under which address.
+  public var ownAddressType: OwnAddressType
+  /// The peer; ignored where the filter accept list is used.
+  public var peer: PeerAddress
+  /// For LE 1M; nil where it isn't used.
+  public var le1M: InitiatingParameters?
+  /// For LE 2M; nil where it isn't used.
+  public var le2M: InitiatingParameters?
+  /// For LE Coded; nil where it isn't used.
+  public var leCoded: InitiatingParameters?
+
+  /// The command with its parameters.
+  public init(
+    filterPolicy: InitiatorFilterPolicy = .peerAddress, ownAddressType: OwnAddressType = .public,
+    peer: PeerAddress = PeerAddress(DeviceAddress(bits: 0, kind: .public)),
+    le1M: InitiatingParameters?, le2M: InitiatingParameters? = nil,
+    leCoded: InitiatingParameters? = nil
+  ) {
+    self.filterPolicy = filterPolicy
+    self.ownAddressType = ownAddressType
+    self.peer = peer
+    self.le1M = le1M
+    self.le2M = le2M
+    self.leCoded = leCoded
+  }
+
+  /// Reads the common parameters, the PHYs, then the parameters of each PHY.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    filterPolicy = try reader.value()
+    ownAddressType = try reader.value()
+    peer = try reader.value()
+    let phys: PHYSet = try reader.value()
+    guard phys.isSubset(of: [.le1M, .le2M, .leCoded]) else {
+      throw .invalidValue(field: "initiating PHYs", value: Int(phys.rawValue))
+    }
+    le1M = phys.contains(.le1M) ? try reader.value() : nil
+    le2M = phys.contains(.le2M) ? try reader.value() : nil
+    leCoded = phys.contains(.leCoded) ? try reader.value() : nil
+  }
+
+  /// Writes the common parameters, the PHYs, then the parameters of each PHY.
+  public func encode(into writer: inout ByteWriter) {
+    filterPolicy.encode(into: &writer)
+    ownAddressType.encode(into: &writer)
+    peer.encode(into: &writer)
+    var phys: PHYSet = []
+    if le1M != nil { phys.insert(.le1M) }
+    if le2M != nil { phys.insert(.le2M) }
+    if leCoded != nil { phys.insert(.leCoded) }
+    phys.encode(into: &writer)
+    le1M?.encode(into: &writer)
+    le2M?.encode(into: &writer)
+    leCoded?.encode(into: &writer)
+  }
+}

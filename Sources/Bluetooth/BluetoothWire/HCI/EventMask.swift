@@ -1,0 +1,79 @@
+/// The events that a host wants, as far as LE has use for them (Core 5.4, Vol 4, Part E, §7.3.1).
+public struct EventMask: OptionSet, HCICodable {
+  /// One bit each.
+  public let rawValue: UInt64
+
+  /// A set from its bits; bits that we don't know are kept.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// Disconnection Complete.
+  public static let disconnectionComplete = EventMask(rawValue: 1 << 4)
+  /// Encryption Change [v1].
+  public static let encryptionChange = EventMask(rawValue: 1 << 7)
+  /// Read Remote Version Information Complete.
+  public static let readRemoteVersionInformationComplete = EventMask(rawValue: 1 << 11)
+  /// Hardware Error.
+  public static let hardwareError = EventMask(rawValue: 1 << 15)
+  /// Data Buffer Overflow.
+  public static let dataBufferOverflow = EventMask(rawValue: 1 << 25)
+  /// Encryption Key Refresh Complete.
+  public static let encryptionKeyRefreshComplete = EventMask(rawValue: 1 << 47)
+  /// All LE events, as far as LE Set Event Mask lets them through.
+  public static let leMeta = EventMask(rawValue: 1 << 61)
+
+  /// What a controller sends after a reset; without LE events.
+  public static let `default` = EventMask(rawValue: 0x1FFF_FFFF_FFFF)
+}
+
+/// The LE events that a host wants (Core 5.4, Vol 4, Part E, §7.8.1).
+public struct LEEventMask: OptionSet, HCICodable {
+  /// One bit each.
+  public let rawValue: UInt64
+
+  /// A set from its bits; bits that we don't know are kept.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// LE Connection Complete.
+  public static let connectionComplete = LEEventMask(rawValue: 1 << 0)
+  /// LE Advertising Report.
+  public static let advertisingReport = LEEventMask(rawValue: 1 << 1)
+  /// LE Connection Update Complete.
+  public static let connectionUpdateComplete = LEEventMask(rawValue: 1 << 2)
+  /// LE Read Remote Features Complete.
+  public static let readRemoteFeaturesComplete = LEEventMask(rawValue: 1 << 3)
+  /// LE Long Term Key Request.
+  public static let longTermKeyRequest = LEEventMask(rawValue: 1 << 4)
+  /// LE Remote Connection Parameter Request.
+  public static let remoteConnectionParameterRequest = LEEventMask(rawValue: 1 << 5)
+  /// LE Data Length Change.
+  public static let dataLengthChange = LEEventMask(rawValue: 1 << 6)
+  /// LE Read Local P-256 Public Key Complete.
+  public static let readLocalP256PublicKeyComplete = LEEventMask(rawValue: 1 << 7)
+  /// LE Generate DHKey Complete [v1].
+  public static let generateDHKeyComplete = LEEventMask(rawValue: 1 << 8)
+  /// LE Enhanced Connection Complete [v1].
+  public static let enhancedConnectionComplete = LEEventMask(rawValue: 1 << 9)
+  /// LE Directed Advertising Report.
+  public static let directedAdvertisingReport = LEEventMask(rawValue: 1 << 10)
+  /// LE PHY Update Complete.
+  public static let phyUpdateComplete = LEEventMask(rawValue: 1 << 11)
+  /// LE Extended Advertising Report.
+  public static let extendedAdvertisingReport = LEEventMask(rawValue: 1 << 12)
+  /// LE Periodic Advertising Sync Established [v1].
+  public static let periodicAdvertisingSyncEstablished = LEEventMask(rawValue: 1 << 13)
+  /// LE Periodic Advertising Report [v1].
+  public static let periodicAdvertisingReport = LEEventMask(rawValue: 1 << 14)
+  /// LE Periodic Advertising Sync Lost.
+  public static let periodicAdvertisingSyncLost = LEEventMask(rawValue: 1 << 15)
+  /// LE Scan Timeout.
+  public static let scanTimeout = LEEventMask(rawValue: 1 << 16)
+  /// LE Advertising Set Terminated.
+  public static let advertisingSetTerminated = LEEventMask(rawValue: 1 << 17)
+  /// LE Scan Request Received.
+  public static let scanRequestReceived = LEEventMask(rawValue: 1 << 18)
+  /// LE Channel Selection Algorithm.
+  public static let channelSelectionAlgorithm = LEEventMask(rawValue: 1 << 19)
+
+  /// What a controller sends after a reset: the first five.
+  public static let `default` = LEEventMask(rawValue: 0x1F)
+}

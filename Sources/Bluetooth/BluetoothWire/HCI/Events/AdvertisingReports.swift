@@ -1,0 +1,253 @@
+public import Essentials
+
+/// One thing that a scanner heard.
+public protocol LEReport: HCICodable {
+  /// The LE event that carries such reports.
+  static var subevent: UInt8 { get }
+}
+
+/// The reports of one event, as a view over the received bytes; going through it allocates nothing.
+///
+/// The specification lists the parameters as arrays, one after the other. Controllers send report
+/// after report, and hosts (Linux, Zephyr, Bumble) read them so; there is nearly always just one.
+public struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence {
+  /// The event that carries such reports.
+  public static var code: HCIEventCode { .le(Report.subevent) }
+  /// How many reports there are.
+  public let count: Int
+  private let bytes: ArraySlice<UInt8>
+
+  /// An event with these reports; they must fit into its 255 bytes.
+  public init(_ reports: some Collection<Report>) {
+    var writer = ByteWriter(capacity: 64)
+    for report in reports { report.encode(into: &writer) }
+    precondition(writer.count <= 253, "an event has room for 253 bytes of reports")
+    count = reports.count
+    bytes = writer.bytes[...]
+  }
+
+  /// Reads a count and checks that so many reports follow.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    count = Int(try UInt8(decoding: &reader))
+    let all = reader.remaining
+    for _ in 0..<count { _ = try Report(decoding: &reader) }
+    bytes = all[all.startIndex..<reader.remaining.startIndex]
+  }
+
+  /// Writes a count and the reports.
+  public func encode(into writer: inout ByteWriter) {
+    writer.uint8(UInt8(truncatingIfNeeded: count))
+    writer.append(bytes)
+  }
+
+  /// How many reports there are.
+  public var underestimatedCount: Int { count }
+
+  /// Goes through the reports.
+  public func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
+
+  /// Goes through the reports.
+  public struct Iterator: IteratorProtocol {
+    var reader: ByteReader
+
+    /// The next report.
+    public mutating func next() -> Report? {
+      reader.isAtEnd ? nil : try? Report(decoding: &reader)
+    }
+  }
+}
+
+/// The reports of one LE Advertising Report event.
+public typealias LEAdvertisingReports = AdvertisingReports<LEAdvertisingReport>
+/// The reports of one LE Extended Advertising Report event.
+public typealias LEExtendedAdvertisingReports = AdvertisingReports<LEExtendedAdvertisingReport>
+/// The reports of one LE Directed Advertising Report event.
+public typealias LEDirectedAdvertisingReports = AdvertisingReports<LEDirectedAdvertisingReport>
+
+/// What a legacy scanner heard (Core 5.4, Vol 4, Part E, §7.7.65.2).
+public struct LEAdvertisingReport: LEReport {
+  /// LE Advertising Report.
+  public static let subevent: UInt8 = 0x02
+
+  /// The kinds of packets that are reported.
+  public enum Kind: UInt8, HCICodable {
+    /// ADV_IND: one may connect and ask for the scan response.
+    case connectable = 0
+    /// ADV_DIRECT_IND: this device may connect.
+    case directed = 1
+    /// ADV_SCAN_IND: one may ask for the scan response.
+    case scannable = 2
+    /// ADV_NONCONN_IND: nothing may be asked for.
+    case nonConnectable = 3
+    /// SCAN_RSP: the answer to a scan request.
+    case scanResponse = 4
+  }
+
+  /// Which kind of packet.
+  public var kind: Kind
+  /// Who sent it.
+  public var advertiser: PeerAddress
+  /// The advertising data, at most 31 bytes.
+  public var data: ArraySlice<UInt8>
+  /// How strongly it arrived, in dBm; nil where it cannot be told.
+  public var rssi: Int8?
+
+  /// A report from its values.
+  public init(kind: Kind, advertiser: PeerAddress, data: ArraySlice<UInt8>, rssi: Int8?) {
+    self.kind = kind
+    self.advertiser = advertiser
+    self.data = data
+    self.rssi = rssi
+  }
+
+  /// Reads one report.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    kind = try reader.value()
+    advertiser = try reader.value()
+    data = try reader.counted()
+    rssi = try reader.value()
+  }
+
+  /// Writes one report.
+  public func encode(into writer: inout ByteWriter) {
+    kind.encode(into: &writer)
+    advertiser.encode(into: &writer)
+    writer.uint8(UInt8(truncatingIfNeeded: data.count))
+    writer.append(data)
+    rssi.encode(into: &writer)
+  }
+}
+
+/// Advertising directed to a private address that the controller could not resolve
+/// (Core 5.4, Vol 4, Part E, §7.7.65.11).
+public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
+  /// LE Directed Advertising Report.
+  public static let subevent: UInt8 = 0x0B
+  /// Always `.directed`.
+  public var kind: LEAdvertisingReport.Kind
+  /// Who sent it.
+  public var advertiser: PeerAddress
+  /// To whom.
+  public var target: PeerAddress
+  /// How strongly it arrived, in dBm; nil where it cannot be told.
+  public var rssi: Int8?
+
+  /// A report from its values.
+  public init(
+    kind: LEAdvertisingReport.Kind = .directed, advertiser: PeerAddress, target: PeerAddress,
+    rssi: Int8?
+  ) {
+    self.kind = kind
+    self.advertiser = advertiser
+    self.target = target
+    self.rssi = rssi
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(kind:advertiser:target:rssi:)) {
+    ($0.kind, $0.advertiser, $0.target, $0.rssi)
+  }
+}
+
+/// What an extended scanner heard (Core 5.4, Vol 4, Part E, §7.7.65.13).
+public struct LEExtendedAdvertisingReport: LEReport {
+  /// LE Extended Advertising Report.
+  public static let subevent: UInt8 = 0x0D
+  /// The most data that one report carries.
+  public static let dataLengthMax = 229
+
+  /// What kind of advertising was heard.
+  public struct EventType: OptionSet, HCICodable {
+    /// One bit per property; bits 5 and 6 are the data status.
+    public let rawValue: UInt16
+
+    /// A type from its bits.
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// One may connect.
+    public static let connectable = EventType(rawValue: 1 << 0)
+    /// One may ask for the scan response.
+    public static let scannable = EventType(rawValue: 1 << 1)
+    /// It is for one device.
+    public static let directed = EventType(rawValue: 1 << 2)
+    /// It is the answer to a scan request.
+    public static let scanResponse = EventType(rawValue: 1 << 3)
+    /// It came in the packets that devices before Bluetooth 5 understand.
+    public static let legacy = EventType(rawValue: 1 << 4)
+    /// More data follows in another report.
+    public static let moreToCome = EventType(rawValue: 1 << 5)
+    /// Data is missing, and will not come.
+    public static let truncated = EventType(rawValue: 1 << 6)
+  }
+
+  /// What kind of advertising.
+  public var type: EventType
+  /// Who sent it; nil where it did not say.
+  public var advertiser: PeerAddress?
+  /// The PHY of the advertising channel.
+  public var primaryPHY: PHY
+  /// The PHY of the data; nil where the data was in the advertising channel.
+  public var secondaryPHY: PHY?
+  /// The advertiser's number for its advertising set, 0 ... 15; nil for legacy advertising.
+  public var setID: UInt8?
+  /// The power it was sent with, in dBm; nil where it did not say.
+  public var txPowerDBm: Int8?
+  /// How strongly it arrived, in dBm; nil where it cannot be told.
+  public var rssi: Int8?
+  /// The interval of periodic advertising, in units of 1.25 ms; 0 for none.
+  public var periodicIntervalUnits1250us: UInt16
+  /// To whom; where the type says directed.
+  public var target: PeerAddress
+  /// The advertising data or a part of it.
+  public var data: ArraySlice<UInt8>
+
+  /// A report from its values.
+  public init(
+    type: EventType, advertiser: PeerAddress?, primaryPHY: PHY = .le1M, secondaryPHY: PHY? = nil,
+    setID: UInt8? = nil, txPowerDBm: Int8? = nil, rssi: Int8?,
+    periodicIntervalUnits1250us: UInt16 = 0,
+    target: PeerAddress = PeerAddress(DeviceAddress(bits: 0, kind: .public)),
+    data: ArraySlice<UInt8>
+  ) {
+    self.type = type
+    self.advertiser = advertiser
+    self.primaryPHY = primaryPHY
+    self.secondaryPHY = secondaryPHY
+    self.setID = setID
+    self.txPowerDBm = txPowerDBm
+    self.rssi = rssi
+    self.periodicIntervalUnits1250us = periodicIntervalUnits1250us
+    self.target = target
+    self.data = data
+  }
+
+  /// Reads one report.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    type = try reader.value()
+    advertiser = try reader.value()
+    primaryPHY = try reader.value()
+    secondaryPHY = try reader.value()
+    let setID: UInt8 = try reader.value()
+    self.setID = setID == 0xFF ? nil : setID
+    txPowerDBm = try reader.value()
+    rssi = try reader.value()
+    periodicIntervalUnits1250us = try reader.value()
+    target = try reader.value()
+    data = try reader.counted()
+  }
+
+  /// Writes one report.
+  public func encode(into writer: inout ByteWriter) {
+    type.encode(into: &writer)
+    advertiser.encode(into: &writer)
+    primaryPHY.encode(into: &writer)
+    secondaryPHY.encode(into: &writer)
+    writer.uint8(setID ?? 0xFF)
+    txPowerDBm.encode(into: &writer)
+    rssi.encode(into: &writer)
+    writer.uint16(periodicIntervalUnits1250us)
+    target.encode(into: &writer)
+    writer.uint8(UInt8(truncatingIfNeeded: data.count))
+    writer.append(data)
+  }
+}

@@ -1,0 +1,66 @@
+public import Essentials
+
+/// A command is done (Core 5.4, Vol 4, Part E, §7.7.14).
+public struct CommandComplete: HCIEventParameters {
+  /// Command Complete.
+  public static let code = HCIEventCode(0x0E)
+  /// How many commands the host may send from now on.
+  public var numberOfCommandPackets: UInt8
+  /// Which command; `.none` where the event only updates that number.
+  public var opcode: HCIOpcode
+  /// What the command returned; starts with the status.
+  public var returnParameters: ArraySlice<UInt8>
+
+  /// The event with its parameters as bytes.
+  public init(
+    numberOfCommandPackets: UInt8 = 1, opcode: HCIOpcode, returnParameters: ArraySlice<UInt8>
+  ) {
+    self.numberOfCommandPackets = numberOfCommandPackets
+    self.opcode = opcode
+    self.returnParameters = returnParameters
+  }
+
+  /// The answer to a command that succeeded and returns `value`.
+  public init<Command: HCICommand>(
+    _ command: Command.Type, returning value: Command.Return, numberOfCommandPackets: UInt8 = 1
+  ) {
+    var writer = ByteWriter()
+    HCIStatus.success.encode(into: &writer)
+    value.encode(into: &writer)
+    self.init(
+      numberOfCommandPackets: numberOfCommandPackets, opcode: Command.opcode,
+      returnParameters: writer.bytes[...])
+  }
+
+  /// The answer to a command that returns a status only, or that failed.
+  public init(opcode: HCIOpcode, status: HCIStatus, numberOfCommandPackets: UInt8 = 1) {
+    self.init(
+      numberOfCommandPackets: numberOfCommandPackets, opcode: opcode,
+      returnParameters: [status.rawValue])
+  }
+
+  /// Whether the command succeeded; nil where nothing was returned.
+  public var status: HCIStatus? { returnParameters.first.map(HCIStatus.init(rawValue:)) }
+
+  /// Reads what `Command` returned after the status, which the caller has looked at.
+  public func returned<Command: HCICommand>(
+    by command: Command.Type = Command.self
+  ) throws(WireError) -> Command.Return {
+    var reader = ByteReader(returnParameters.dropFirst())
+    return try reader.value()
+  }
+
+  /// Reads the parameters.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    numberOfCommandPackets = try reader.value()
+    opcode = try reader.value()
+    returnParameters = reader.rest()
+  }
+
+  /// Writes the parameters.
+  public func encode(into writer: inout ByteWriter) {
+    writer.uint8(numberOfCommandPackets)
+    opcode.encode(into: &writer)
+    writer.append(returnParameters)
+  }
+}

@@ -1,0 +1,132 @@
+import Essentials
+
+/// Cuts the byte stream of a serial line or a socket into packets (Core 5.4, Vol 4, Part A, §2).
+///
+/// Bytes may come in any portions. A packet that lies wholly in one portion shares its storage; only
+/// one that was cut is copied together. What is kept between portions is one packet at most.
+///
+/// After an error the stream has lost its beat for good: H4 has no way to find the next packet, so
+/// every further call throws the same error until `reset()`.
+public struct H4Decoder: Sendable {
+  /// The beginning of a packet whose rest has not come; empty most of the time.
+  private var partial: [UInt8] = []
+  /// What came last and is not yet read.
+  private var chunk: ArraySlice<UInt8> = []
+  private var failure: WireError?
+
+  /// A decoder at the beginning of a stream.
+  public init() {}
+
+  /// How many bytes wait for the rest of their packet, or to be read.
+  public var bufferedByteCount: Int { partial.count + chunk.count }
+
+  /// Takes what was received. Read all packets with `next()` before the next portion, or it is
+  /// copied behind what is left.
+  public mutating func append(_ bytes: ArraySlice<UInt8>) {
+    if chunk.isEmpty { chunk = bytes } else { chunk += bytes }
+  }
+
+  /// Takes what was received; shares its storage.
+  public mutating func append(_ bytes: [UInt8]) { append(bytes[...]) }
+
+  /// The next whole packet; nil where its bytes have not all come.
+  ///
+  /// Throws `unknownCode` where a packet should begin and something else stands.
+  public mutating func next() throws(WireError) -> HCIPacket? {
+    if let failure { throw failure }
+    do throws(WireError) {
+      return partial.isEmpty ? try nextInChunk() : try nextAcrossChunks()
+    } catch {
+      failure = error
+      chunk = []
+      partial = []
+      throw error
+    }
+  }
+
+  /// Forgets what was received, as after the line was opened anew.
+  public mutating func reset() { self = H4Decoder() }
+
+  private mutating func nextInChunk() throws(WireError) -> HCIPacket? {
+    guard let packet = try Self.packet(at: chunk) else {
+      partial.append(contentsOf: chunk)
+      chunk = []
+      return nil
+    }
+    chunk = chunk[packet.bytes.endIndex...]
+    return packet
+  }
+
+  /// Completes the packet in `partial`: first its header, then what the header says.
+  private mutating func nextAcrossChunks() throws(WireError) -> HCIPacket? {
+    while true {
+      let needed = try Self.byteCount(of: partial[...])
+      let taken = chunk.prefix(needed - partial.count)
+      partial.append(contentsOf: taken)
+      chunk = chunk[taken.endIndex...]
+      guard partial.count == needed else { return nil }
+      if let packet = try Self.packet(at: partial[...]) {
+        partial = []
+        return packet
+      }
+    }
+  }
+
+  /// The packet at the front of `bytes`; nil where it is not all there.
+  private static func packet(at bytes: ArraySlice<UInt8>) throws(WireError) -> HCIPacket? {
+    guard let first = bytes.first else { return nil }
+    let kind = try Self.kind(first)
+    let count = try byteCount(of: bytes)
+    guard bytes.count >= count else { return nil }
+    let start = bytes.startIndex
+    return HCIPacket(kind: kind, bytes: bytes[(start + 1)..<(start + count)])
+  }
+
+  /// How many bytes the packet at the front takes with its indicator; as long as its header is not
+  /// all there, how many these two take.
+  private static func byteCount(of bytes: ArraySlice<UInt8>) throws(WireError) -> Int {
+    guard let first = bytes.first else { return 1 }
+    let kind = try Self.kind(first)
+    let headerEnd = 1 + kind.headerByteCount
+    guard bytes.count >= headerEnd else { return headerEnd }
+    let start = bytes.startIndex
+    switch kind {
+    case .command: return headerEnd + Int(bytes[start + 3])
+    case .synchronous: return headerEnd + Int(bytes[start + 3])
+    case .event: return headerEnd + Int(bytes[start + 2])
+    case .acl: return headerEnd + Int(bytes[start + 3]) + Int(bytes[start + 4]) << 8
+    case .isochronous:
+      // The two top bits are reserved (Core 5.4, Vol 4, Part E, §5.4.5).
+      return headerEnd + Int(bytes[start + 3]) + Int(bytes[start + 4] & 0x3F) << 8
+    }
+  }
+
+  private static func kind(_ indicator: UInt8) throws(WireError) -> HCIPacket.Kind {
+    guard let kind = HCIPacket.Kind(rawValue: indicator) else {
+      throw .unknownCode(Int(indicator))
+    }
+    return kind
+  }
+}
+
+extension HCIPacket.Kind {
+  /// How many bytes stand before the parameters or data; the last ones are the length.
+  public var headerByteCount: Int {
+    switch self {
+    case .command, .synchronous: 3
+    case .event: 2
+    case .acl, .isochronous: 4
+    }
+  }
+}
+
+extension HCIPacket {
+  /// The packet with its indicator before it, as it goes over a serial line or a socket.
+  public var h4Bytes: [UInt8] {
+    var all: [UInt8] = []
+    all.reserveCapacity(1 + bytes.count)
+    all.append(kind.rawValue)
+    all.append(contentsOf: bytes)
+    return all
+  }
+}

@@ -1,0 +1,301 @@
+public import Essentials
+
+/// Which end of a link a device is.
+public enum LinkRole: UInt8, HCICodable {
+  /// Made the connection.
+  case central = 0
+  /// Advertised and was connected to.
+  case peripheral = 1
+}
+
+/// Which of its addresses a device uses (Core 5.4, Vol 4, Part E, §7.8.5).
+public enum OwnAddressType: UInt8, HCICodable {
+  /// The public address.
+  case `public` = 0
+  /// The random address that LE Set Random Address gave it.
+  case random = 1
+  /// A resolvable private address from the resolving list; else the public address.
+  case resolvableOrPublic = 2
+  /// A resolvable private address from the resolving list; else the random address.
+  case resolvableOrRandom = 3
+}
+
+/// The kinds of legacy advertising (Core 5.4, Vol 4, Part E, §7.8.5).
+public enum AdvertisingType: UInt8, HCICodable {
+  /// Anybody may connect or ask for the scan response.
+  case connectable = 0
+  /// One peer may connect; as fast as possible, for 1.28 s.
+  case directedHighDutyCycle = 1
+  /// Anybody may ask for the scan response.
+  case scannable = 2
+  /// Nobody may ask for anything.
+  case nonConnectable = 3
+  /// One peer may connect; at the normal pace.
+  case directedLowDutyCycle = 4
+}
+
+/// Whose requests an advertiser answers.
+public enum AdvertisingFilterPolicy: UInt8, HCICodable {
+  /// Everybody's.
+  case everybody = 0
+  /// Scan requests only of devices in the filter accept list.
+  case listedScanners = 1
+  /// Connection requests only of devices in the filter accept list.
+  case listedInitiators = 2
+  /// Both only of devices in the filter accept list.
+  case listed = 3
+}
+
+/// The advertising channels that are used.
+public struct AdvertisingChannels: OptionSet, HCICodable {
+  /// One bit per channel.
+  public let rawValue: UInt8
+
+  /// A set of channels from its bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// Channel 37, 2402 MHz.
+  public static let channel37 = AdvertisingChannels(rawValue: 1)
+  /// Channel 38, 2426 MHz.
+  public static let channel38 = AdvertisingChannels(rawValue: 2)
+  /// Channel 39, 2480 MHz.
+  public static let channel39 = AdvertisingChannels(rawValue: 4)
+  /// All three.
+  public static let all: AdvertisingChannels = [.channel37, .channel38, .channel39]
+}
+
+/// Whether a scanner asks for more.
+public enum ScanType: UInt8, HCICodable {
+  /// Listens only.
+  case passive = 0
+  /// Sends scan requests.
+  case active = 1
+}
+
+/// Whose advertising a scanner reports (Core 5.4, Vol 4, Part E, §7.8.10).
+public enum ScanFilterPolicy: UInt8, HCICodable {
+  /// Everybody's, except directed to another device.
+  case everybody = 0
+  /// Devices' in the filter accept list.
+  case listed = 1
+  /// Everybody's, and directed to a private address that cannot be resolved.
+  case everybodyAndUnresolvedDirected = 2
+  /// Devices' in the filter accept list, and directed to an unresolvable private address.
+  case listedAndUnresolvedDirected = 3
+}
+
+/// What a scanner does about advertising that it reported before.
+public enum DuplicateFilter: UInt8, HCICodable {
+  /// Reports it again.
+  case off = 0
+  /// Reports it once.
+  case on = 1
+  /// Reports it once in each scan period.
+  case resetEachPeriod = 2
+}
+
+/// Whom an initiator connects to.
+public enum InitiatorFilterPolicy: UInt8, HCICodable {
+  /// The device whose address is given.
+  case peerAddress = 0
+  /// Whichever device of the filter accept list is heard first.
+  case filterAcceptList = 1
+}
+
+/// How bits become radio waves.
+public enum PHY: UInt8, HCIOptionalField {
+  /// One million symbols a second.
+  case le1M = 1
+  /// Two million symbols a second.
+  case le2M = 2
+  /// One million symbols a second, several for each bit; reaches further.
+  case leCoded = 3
+
+  /// No packets on that channel.
+  public static var absentMark: UInt8 { 0 }
+  /// One byte.
+  public static var byteCount: Int { 1 }
+}
+
+/// Several PHYs.
+public struct PHYSet: OptionSet, HCICodable {
+  /// One bit per PHY.
+  public let rawValue: UInt8
+
+  /// A set of PHYs from its bits.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  /// One million symbols a second.
+  public static let le1M = PHYSet(rawValue: 1)
+  /// Two million symbols a second.
+  public static let le2M = PHYSet(rawValue: 2)
+  /// One million symbols a second, several for each bit.
+  public static let leCoded = PHYSet(rawValue: 4)
+}
+
+/// The PHYs that a host would like; nil where it has no preference.
+public struct PHYPreference: HCIRecord {
+  /// For sending.
+  public var transmit: PHYSet?
+  /// For receiving.
+  public var receive: PHYSet?
+
+  /// A preference for each direction.
+  public init(transmit: PHYSet?, receive: PHYSet?) {
+    self.transmit = transmit
+    self.receive = receive
+  }
+
+  /// A byte says which direction has no preference; then the sets.
+  public static let layout = HCILayout(
+    { (noPreference: UInt8, transmit: PHYSet, receive: PHYSet) in
+      PHYPreference(
+        transmit: noPreference & 1 == 0 ? transmit : nil,
+        receive: noPreference & 2 == 0 ? receive : nil)
+    },
+    {
+      let noPreference: UInt8 = ($0.transmit == nil ? 1 : 0) | ($0.receive == nil ? 2 : 0)
+      return (noPreference, $0.transmit ?? [], $0.receive ?? [])
+    })
+}
+
+/// How often and how long a receiver listens (Core 5.4, Vol 4, Part E, §7.8.10).
+public struct ScanTiming: HCIRecord {
+  /// From the start of one listening to the next, in units of 0.625 ms.
+  public var intervalUnits625us: UInt16
+  /// How long it listens, in units of 0.625 ms.
+  public var windowUnits625us: UInt16
+
+  /// A timing from its raw values; at first, 10 ms in every 10 ms.
+  public init(intervalUnits625us: UInt16 = 16, windowUnits625us: UInt16 = 16) {
+    self.intervalUnits625us = intervalUnits625us
+    self.windowUnits625us = windowUnits625us
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(intervalUnits625us:windowUnits625us:)) {
+    ($0.intervalUnits625us, $0.windowUnits625us)
+  }
+}
+
+/// The timing of a connection as it is.
+public struct ConnectionTiming: HCIRecord {
+  /// From one connection event to the next, in units of 1.25 ms.
+  public var intervalUnits1250us: UInt16
+  /// How many connection events the peripheral may skip.
+  public var latency: UInt16
+  /// After how long a silence the link counts as lost, in units of 10 ms.
+  public var timeoutUnits10ms: UInt16
+
+  /// A timing from its raw values.
+  public init(intervalUnits1250us: UInt16, latency: UInt16, timeoutUnits10ms: UInt16) {
+    self.intervalUnits1250us = intervalUnits1250us
+    self.latency = latency
+    self.timeoutUnits10ms = timeoutUnits10ms
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(intervalUnits1250us:latency:timeoutUnits10ms:)) {
+    ($0.intervalUnits1250us, $0.latency, $0.timeoutUnits10ms)
+  }
+}
+
+/// The timing of a connection as a host asks for it (Core 5.4, Vol 4, Part E, §7.8.12).
+public struct ConnectionTimingRequest: HCIRecord {
+  /// The shortest connection interval, in units of 1.25 ms.
+  public var intervalMinUnits1250us: UInt16
+  /// The longest connection interval, in units of 1.25 ms.
+  public var intervalMaxUnits1250us: UInt16
+  /// How many connection events the peripheral may skip.
+  public var latency: UInt16
+  /// After how long a silence the link counts as lost, in units of 10 ms.
+  public var timeoutUnits10ms: UInt16
+  /// The shortest connection event that is of use, in units of 0.625 ms.
+  public var eventLengthMinUnits625us: UInt16
+  /// The longest connection event that is of use, in units of 0.625 ms.
+  public var eventLengthMaxUnits625us: UInt16
+
+  /// A request from its raw values.
+  public init(
+    intervalMinUnits1250us: UInt16, intervalMaxUnits1250us: UInt16, latency: UInt16,
+    timeoutUnits10ms: UInt16, eventLengthMinUnits625us: UInt16 = 0,
+    eventLengthMaxUnits625us: UInt16 = 0
+  ) {
+    self.intervalMinUnits1250us = intervalMinUnits1250us
+    self.intervalMaxUnits1250us = intervalMaxUnits1250us
+    self.latency = latency
+    self.timeoutUnits10ms = timeoutUnits10ms
+    self.eventLengthMinUnits625us = eventLengthMinUnits625us
+    self.eventLengthMaxUnits625us = eventLengthMaxUnits625us
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(
+    Self.init(
+      intervalMinUnits1250us:intervalMaxUnits1250us:latency:timeoutUnits10ms:
+      eventLengthMinUnits625us:eventLengthMaxUnits625us:)
+  ) {
+    (
+      $0.intervalMinUnits1250us, $0.intervalMaxUnits1250us, $0.latency, $0.timeoutUnits10ms,
+      $0.eventLengthMinUnits625us, $0.eventLengthMaxUnits625us
+    )
+  }
+}
+
+/// The data channels in use, one bit each from channel 0 to 36.
+public struct ChannelMap: HCICodable {
+  /// The 37 bits.
+  public var bits: UInt64
+
+  /// A map from its bits; those above channel 36 are dropped.
+  public init(bits: UInt64) { self.bits = bits & 0x1F_FFFF_FFFF }
+
+  /// Reads five bytes.
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    do throws(Truncated) { self.init(bits: try reader.littleEndian(5)) } catch {
+      throw WireError(error)
+    }
+  }
+
+  /// Writes five bytes.
+  public func encode(into writer: inout ByteWriter) { writer.littleEndian(bits, count: 5) }
+
+  /// All 37 channels.
+  public static let all = ChannelMap(bits: .max)
+}
+
+/// Which data the controller sends only while the host has room.
+public enum HostFlowControl: UInt8, HCICodable {
+  /// None.
+  case off = 0
+  /// ACL packets.
+  case acl = 1
+  /// Synchronous packets.
+  case synchronous = 2
+  /// Both.
+  case both = 3
+}
+
+/// What kind of extended advertising (Core 5.4, Vol 4, Part E, §7.8.53).
+public struct AdvertisingEventProperties: OptionSet, HCICodable {
+  /// One bit per property.
+  public let rawValue: UInt16
+
+  /// Properties from their bits.
+  public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+  /// Others may connect.
+  public static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
+  /// Others may ask for the scan response.
+  public static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
+  /// It is for one peer.
+  public static let directed = AdvertisingEventProperties(rawValue: 1 << 2)
+  /// It goes to its one peer as fast as possible, for 1.28 s.
+  public static let highDutyCycle = AdvertisingEventProperties(rawValue: 1 << 3)
+  /// It uses the packets that devices before Bluetooth 5 understand.
+  public static let legacy = AdvertisingEventProperties(rawValue: 1 << 4)
+  /// It leaves out the advertiser's address.
+  public static let anonymous = AdvertisingEventProperties(rawValue: 1 << 5)
+  /// It carries the power it is sent with.
+  public static let includesPower = AdvertisingEventProperties(rawValue: 1 << 6)
+}

@@ -1,0 +1,60 @@
+public import Essentials
+
+/// The header of a basic L2CAP frame (Core 5.4, Vol 3, Part A, §3.1).
+@frozen
+public struct L2CAPHeader: Hashable, Sendable {
+  /// How many bytes the header takes.
+  public static let byteCount = 4
+
+  /// How many bytes follow the header.
+  public var length: UInt16
+  /// The channel, as the receiver numbers it.
+  public var channel: UInt16
+
+  /// A header for `length` bytes of payload.
+  @inlinable
+  public init(length: UInt16, channel: UInt16) {
+    self.length = length
+    self.channel = channel
+  }
+
+  /// Reads a header. What follows may be more or less than `length` says: that is the caller's to
+  /// judge, who knows about fragments.
+  @inlinable
+  public init(decoding reader: inout ByteReader) throws(WireError) {
+    guard let (length, channel) = L2CAPHeader.fields(reader.remaining) else {
+      throw .truncated(needed: L2CAPHeader.byteCount, available: reader.count)
+    }
+    reader.remaining = reader.remaining[(reader.remaining.startIndex + 4)...]
+    self.init(length: length, channel: channel)
+  }
+
+  /// Appends the header.
+  @inlinable
+  public func encode(into writer: inout ByteWriter) {
+    writer.uint16(length)
+    writer.uint16(channel)
+  }
+
+  @usableFromInline
+  static func fields(_ bytes: ArraySlice<UInt8>) -> (length: UInt16, channel: UInt16)? {
+    guard bytes.count >= byteCount else { return nil }
+    let start = bytes.startIndex
+    return (
+      UInt16(bytes[start]) | UInt16(bytes[start + 1]) << 8,
+      UInt16(bytes[start + 2]) | UInt16(bytes[start + 3]) << 8
+    )
+  }
+}
+
+/// Channel identifiers on an LE-U logical link (Core 5.4, Vol 3, Part A, §2.1).
+public enum L2CAPChannelIdentifier {
+  /// The attribute protocol.
+  public static let attribute: UInt16 = 0x0004
+  /// LE signalling.
+  public static let signalling: UInt16 = 0x0005
+  /// The security manager.
+  public static let security: UInt16 = 0x0006
+  /// Channels that are opened and closed while the link stands.
+  public static let dynamic: ClosedRange<UInt16> = 0x0040...0x007F
+}
