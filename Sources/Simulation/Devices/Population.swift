@@ -17,14 +17,20 @@ extension World {
     named name: String, address: DeviceAddress? = nil, at position: Position,
     describe: (SimulatedDevice) -> Void
   ) -> SimulatedDevice {
-    var chance = forkChance()
+    var chance = makeChance(for: name)
     let device = SimulatedDevice(
       name: name, address: address ?? .randomStatic(using: &chance), at: position, in: self,
       chance: chance)
     describe(device)
-    keep(device)
+    devices.append(device)
     device.switchOn()
     return device
+  }
+
+  /// Chance of its own for something with a name, so that one device's use of it does not shift
+  /// another's.
+  func makeChance(for name: String) -> SeededGenerator {
+    SeededGenerator(seed: Chance.mix(seed, Chance.number(for: name)))
   }
 
   /// Furnishes the world around the origin, where a host's own controller stands by default.

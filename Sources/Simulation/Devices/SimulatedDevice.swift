@@ -36,8 +36,8 @@ public final class SimulatedDevice {
   public var advertisingInterval: TimeSpan = .milliseconds(100)
   /// Service UUIDs to advertise; by default those of all services added.
   public var advertisedServices: [BluetoothUUID]?
-  /// Further structures of the advertisement: manufacturer data, service data, appearance.
-  public var advertisedStructures: [AdvertisingStructure] = []
+  /// Adds further structures to the advertisement, as far as they fit: manufacturer data and such.
+  public var extendAdvertisement: ((inout AdvertisingDataBuilder) -> Void)?
   /// The GAP appearance.
   public var appearance: UInt16 = 0
   /// Called when a central connects or goes.
@@ -220,18 +220,20 @@ public final class SimulatedDevice {
     request(.startAdvertising(advertisingOptions, makeToken()))
   }
 
-  /// Flags, services and own structures go into the advertisement as far as they fit, the name
-  /// into the scan response.
+  /// Flags, services and what the device adds go into the advertisement, the name into the scan
+  /// response; each as far as it fits.
   private var advertisingOptions: AdvertisingOptions {
     var options = AdvertisingOptions()
     options.interval = advertisingInterval
+    var advertisement = AdvertisingDataBuilder()
+    advertisement.append([.generalDiscoverable, .classicNotSupported] as AdvertisingFlags)
     let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)
-    var advertisement = AdvertisingData()
-    advertisement.structures = [.flags([.generalDiscoverable, .classicNotSupported])]
-    advertisement.structures += AdvertisingData.serviceStructures(uuids) + advertisedStructures
-    options.data = advertisement.encoded(limit: AdvertisingData.legacyByteCountMax)
-    let response = AdvertisingData(structures: [.localName(name, isComplete: true)])
-    options.scanResponse = response.encoded(limit: AdvertisingData.legacyByteCountMax)
+    _ = advertisement.append(services: uuids)
+    extendAdvertisement?(&advertisement)
+    options.data = advertisement.bytes
+    var response = AdvertisingDataBuilder()
+    response.append(localName: name)
+    options.scanResponse = response.bytes
     return options
   }
 

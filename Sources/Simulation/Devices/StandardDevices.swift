@@ -34,7 +34,7 @@ extension World {
   public func addHeartRateStrap(
     named name: String = "Pulse strap", at position: Position
   ) -> SimulatedDevice {
-    var chance = forkChance()
+    var chance = makeChance(for: name)
     return addDevice(named: name, at: position) { strap in
       strap.appearance = 0x0341
       strap.advertisedServices = [0x180D, 0x180F]
@@ -81,7 +81,7 @@ extension World {
   public func addThermostat(
     named name: String = "Thermostat", at position: Position
   ) -> SimulatedDevice {
-    var chance = forkChance()
+    var chance = makeChance(for: name)
     return addDevice(named: name, at: position) { thermostat in
       thermostat.appearance = 0x0540
       thermostat.advertisingInterval = .milliseconds(500)
@@ -167,15 +167,22 @@ extension World {
   public func addBeacon(
     uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int8 = -59,
     every interval: TimeSpan = .milliseconds(100), at position: Position
-  ) -> SimulatedController {
-    var writer = ByteWriter(capacity: 30)
-    writer.append([0x02, 0x01, 0x06, 0x1A, 0xFF, 0x4C, 0x00, 0x02, 0x15])
-    writer.bigEndian(uuid.high, count: 8)
-    writer.bigEndian(uuid.low, count: 8)
-    writer.bigEndian(UInt64(major), count: 2)
-    writer.bigEndian(UInt64(minor), count: 2)
-    writer.int8(measuredPower)
-    return addAdvertiser(data: writer.bytes, every: interval, at: position)
+  ) -> AdvertiserID {
+    var identity = ByteWriter(capacity: 23)
+    identity.append([0x02, 0x15])
+    identity.bigEndian(uuid.high, count: 8)
+    identity.bigEndian(uuid.low, count: 8)
+    identity.bigEndian(UInt64(major), count: 2)
+    identity.bigEndian(UInt64(minor), count: 2)
+    identity.int8(measuredPower)
+    var data = AdvertisingDataBuilder()
+    data.append([.generalDiscoverable, .classicNotSupported] as AdvertisingFlags)
+    data.append(manufacturer: 0x004C, identity.bytes)
+    var chance = makeChance(for: "iBeacon \(uuid) \(major) \(minor)")
+    var advertisement = Advertisement(
+      address: .randomStatic(using: &chance), data: data.bytes)
+    advertisement.interval = interval
+    return advertise(advertisement, at: .still(position))
   }
 }
 
