@@ -42,7 +42,7 @@ let package = Package(
       dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetooth"),
     .target(
-      name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth"],
+      name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
     // The world that tests and demos run in.

@@ -32,8 +32,7 @@ public final class BluetoothHost: Sendable {
     self.init(
       radio: radio, configuration: configuration,
       chance: SeededGenerator(seed: .random(in: 0 ... .max)), loop: loop, capture: capture,
-      log: log
-    ) { radio.makeTransport(on: loop.eventLoop) }
+      log: log, makeTransport: radio.transportMaker(on: loop.eventLoop))
   }
 
   init(

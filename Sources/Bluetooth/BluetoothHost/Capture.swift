@@ -18,10 +18,6 @@ public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
 /// Records are gathered and written in whole, so that a process that is killed leaves a file that
 /// can be read up to the last flush. Confined to its host's loop.
 final class Capture {
-  enum Direction {
-    case hostToController
-    case controllerToHost
-  }
 
   /// What went wrong first; nothing more is written after that.
   private(set) var failure: CaptureError?
@@ -41,7 +37,7 @@ final class Capture {
 
   deinit { close() }
 
-  func record(_ packet: HCIPacket, _ direction: Direction) {
+  func record(_ packet: HCIPacket, _ direction: BTSnoop.Direction) {
     guard failure == nil else { return }
     buffer += BTSnoop.record(packet, direction: direction, microseconds: Self.microsecondsNow())
     if buffer.count >= Limits.captureBufferByteCount { flush() }

@@ -67,6 +67,7 @@ final class HostDriver: @unchecked Sendable {
       shutDown()
       completion()
     }
+    loop.hurry()
   }
 
   func open(
@@ -194,7 +195,7 @@ final class HostDriver: @unchecked Sendable {
 
   // MARK: Capture
 
-  private func record(_ packet: HCIPacket, _ direction: Capture.Direction) {
+  private func record(_ packet: HCIPacket, _ direction: BTSnoop.Direction) {
     capture?.record(packet, direction)
     if captureTimer == nil {
       captureTimer = loop.makeTimer { [weak self] in self?.flushCapture() }

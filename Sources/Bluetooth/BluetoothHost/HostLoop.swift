@@ -8,6 +8,8 @@ protocol HostLoop: Sendable {
   var now: Instant { get }
   /// Runs the work soon, after what was handed over before. From any thread.
   func execute(_ work: @escaping @Sendable () -> Void)
+  /// Runs what was handed over now if time stands still otherwise.
+  func hurry()
   /// Makes a timer that calls `onFire` on this loop.
   func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer
   /// Tells that a client was told something; virtual time waits for it to deal with that.
@@ -39,6 +41,7 @@ struct EventLoopClock: HostLoop {
     EventLoopTimer(eventLoop: eventLoop, onFire: onFire)
   }
 
+  func hurry() {}
   func delivered(to slot: ClientSlot) {}
 }
 

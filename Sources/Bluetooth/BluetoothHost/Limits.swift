@@ -12,4 +12,12 @@ enum Limits {
   static let captureFlushInterval = TimeSpan.milliseconds(100)
   /// Captured bytes that wait at most; the size from which writing in one piece gains nothing more.
   static let captureBufferByteCount = 64 * 1024
+  /// Rounds of requests and events at one point of virtual time: a client that answers every event
+  /// with a request that fails at once would stop time.
+  static let roundsPerInstant = 10_000
+  /// Bytes that wait for one slow reader before it misses advertising reports and its own packets
+  /// are no longer read.
+  static let slowReaderByteCount = 256 * 1024
+  /// Bytes that wait for one slow reader before it is cut off.
+  static let pendingByteCount = 4 * 1024 * 1024
 }

@@ -44,7 +44,7 @@ struct CommandTable {
   }
 
   /// A command that is answered by Command Complete with nothing but a status.
-  mutating func complete<Command: HCICommand>(
+  mutating func acknowledge<Command: HCICommand>(
     _ body: @escaping (SimulatedController, Command) throws(Refusal) -> Void
   ) where Command.Return == NoParameters {
     complete { (controller, command: Command) throws(Refusal) in
@@ -54,7 +54,7 @@ struct CommandTable {
   }
 
   /// A command about a connection that returns just its handle.
-  mutating func complete<Command: HCICommand>(
+  mutating func acknowledgeLink<Command: HCICommand>(
     _ body: @escaping (SimulatedController, Command) throws(Refusal) -> Void
   ) where Command.Return == ConnectionHandleReturn {
     complete { (controller, command: Command) throws(Refusal) in

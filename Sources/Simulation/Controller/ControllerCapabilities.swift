@@ -1,4 +1,4 @@
-public import BluetoothWire
+import BluetoothWire
 
 /// What a simulated controller can do; like the data sheet of a chip.
 public struct ControllerCapabilities: Hashable, Sendable {

@@ -5,12 +5,12 @@ import Essentials
 
 extension SimulatedController {
   static func addInformationCommands(to table: inout CommandTable) {
-    table.complete { (controller, _: Reset) in controller.forgetEverything() }
-    table.complete { (controller, command: SetEventMask) in
+    table.acknowledge { (controller, _: Reset) in controller.forgetEverything() }
+    table.acknowledge { (controller, command: SetEventMask) in
       controller.settings.eventMask = command.mask
     }
-    table.complete { (_, _: SetEventMaskPage2) in }
-    table.complete { (controller, command: LESetEventMask) in
+    table.acknowledge { (_, _: SetEventMaskPage2) in }
+    table.acknowledge { (controller, command: LESetEventMask) in
       controller.settings.leEventMask = command.mask
     }
     addVersionCommands(to: &table)
@@ -53,10 +53,10 @@ extension SimulatedController {
     table.complete { (controller, _: ReadLEHostSupport) in
       ReadLEHostSupportReturn(isSupported: controller.settings.supportsLEHost)
     }
-    table.complete { (controller, command: WriteLEHostSupport) in
+    table.acknowledge { (controller, command: WriteLEHostSupport) in
       controller.settings.supportsLEHost = command.isSupported
     }
-    table.complete { (_, command: LESetHostFeature) throws(Refusal) in
+    table.acknowledge { (_, command: LESetHostFeature) throws(Refusal) in
       // None of the features that hosts can set is simulated.
       throw Refusal(command.bit < 64 ? .unsupportedFeature : .invalidParameters)
     }
@@ -84,11 +84,11 @@ extension SimulatedController {
         aclCount: controller.capabilities.aclPacketCount, isochronousLength: 0,
         isochronousCount: 0)
     }
-    table.complete { (controller, command: SetControllerToHostFlowControl) throws(Refusal) in
+    table.acknowledge { (controller, command: SetControllerToHostFlowControl) throws(Refusal) in
       guard controller.endpointCount == 0 else { throw Refusal(.commandDisallowed) }
       controller.settings.limitsACL = command.mode == .acl || command.mode == .both
     }
-    table.complete { (controller, command: HostBufferSize) throws(Refusal) in
+    table.acknowledge { (controller, command: HostBufferSize) throws(Refusal) in
       guard command.aclCount > 0, command.aclLength > 0 else { throw Refusal(.invalidParameters) }
       controller.settings.hostBufferCount = Int(command.aclCount)
     }
@@ -109,7 +109,7 @@ extension SimulatedController {
     table.complete { (controller, _: LEReadRFPathCompensation) in
       controller.settings.pathCompensation
     }
-    table.complete { (controller, command: LEWriteRFPathCompensation) throws(Refusal) in
+    table.acknowledge { (controller, command: LEWriteRFPathCompensation) throws(Refusal) in
       let allowed: ClosedRange<Int16> = -1_280...1_280
       let compensation = command.compensation
       guard allowed.contains(compensation.transmitTenthDB),

@@ -35,8 +35,6 @@ public final class SimulatedController {
   var heldForHost: [HCIPacket] = []
   var duplicates = DuplicateMemory()
   var resolutions: [UInt64: Int] = [:]
-  /// The weakest signal that could be understood with the luckiest fading.
-  private(set) var hearingFloor = 0.0
 
   private var commands: [HCIPacket] = []
   private var commandToken: UInt32 = 0
@@ -149,10 +147,10 @@ extension SimulatedController {
     isPoweredOn && (settings.scan.isEnabled || settings.initiator != nil)
   }
 
-  func updateHearingFloor() {
+  /// The weakest mean signal that could be understood, with the luckiest fading.
+  var hearingFloor: Double {
     let gain = capabilities.hasCoded ? AirTime.sensitivityGainDB(.leCoded) : 0
-    hearingFloor =
-      world.radio.sensitivityDBm - gain - Chance.normalMax * world.radio.fadingDB
+    return world.radio.sensitivityDBm - gain - Chance.normalMax * world.radio.fadingDB
   }
 }
 

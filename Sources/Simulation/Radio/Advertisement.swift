@@ -79,7 +79,7 @@ extension World {
   func addAdvertiser(site: Site, seed: UInt64) -> Advertiser {
     let index = freeAdvertisers.popLast() ?? advertisers.count
     let advertiser = Advertiser(
-      index: index, generation: nextLinkNumber(), site: site, seed: seed)
+      index: index, generation: nextNumber(), site: site, seed: seed)
     if index == advertisers.count {
       advertisers.append(advertiser)
     } else {

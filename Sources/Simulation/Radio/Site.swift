@@ -44,7 +44,7 @@ final class Site {
   }
 
   /// Log-distance path loss, shadowing of the pair, walls between (Rappaport's model).
-  private static func gain(_ a: Site, _ b: Site, world: World) -> Double {
+  static func gain(_ a: Site, _ b: Site, world: World) -> Double {
     let model = world.radio
     let (p, q) = (a.motion.position(at: world.now), b.motion.position(at: world.now))
     // Nearer than ten centimetres, antennas are no longer far from each other.

@@ -22,6 +22,8 @@ public final class World {
   private var isRunning = false
 
   var sites: [Site?] = []
+  /// Counts the times that somebody moved or radio changed.
+  private(set) var spaceEpoch: UInt64 = 0
   private var freeSites: [Int] = []
   private(set) var controllers: [SimulatedController] = []
   var advertisers: [Advertiser?] = []
@@ -30,7 +32,7 @@ public final class World {
   private(set) var listeners: [SimulatedController] = []
   var links: [Link?] = []
   var freeLinks: [Int] = []
-  private(set) var linkCount: UInt64 = 0
+  private var numberCount: UInt64 = 0
   var pendingDeliveries: [Int] = []
   /// What commands do; made when the first controller gets the first command.
   var commandTable: CommandTable?
@@ -144,11 +146,13 @@ extension World {
   }
 
   private func forget(_ site: Site) {
+    spaceEpoch += 1
     for other in sites { other?.forget(site) }
   }
 
   private func radioDidChange(from old: RadioModel) {
     guard old != radio else { return }
+    spaceEpoch += 1
     for case let site? in sites { site.forget(site) }
     wakeAdvertisers()
   }
@@ -179,8 +183,8 @@ extension World {
     for advertiser in advertisers { advertiser?.wake(in: self) }
   }
 
-  func nextLinkNumber() -> UInt64 {
-    linkCount += 1
-    return linkCount
+  func nextNumber() -> UInt64 {
+    numberCount += 1
+    return numberCount
   }
 }

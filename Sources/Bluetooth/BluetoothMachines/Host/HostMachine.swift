@@ -3,6 +3,11 @@ public import Essentials
 
 /// A whole Bluetooth LE host as one machine: packets and requests go in, packets and events come
 /// out, and it says when it wants to be woken.
+///
+/// What clients want (scans, advertisements, links, services) outlives the radio: it is taken up
+/// again when a controller that was reset, unplugged or switched off is back. What hung on the
+/// radio (links, operations) ends with errors first; the new state is told after that, so that
+/// whoever hears of `poweredOff` holds no link any more, as Core Bluetooth has it.
 public struct HostMachine: Sendable {
   /// What happens to the host.
   public enum Input: Sendable {
@@ -37,37 +42,185 @@ public struct HostMachine: Sendable {
     case reopenTransport(HostError)
   }
 
-  /// Makes a host. `chance` decides random addresses and the like.
-  public init(configuration: HostConfiguration = HostConfiguration(), chance: SeededGenerator) {
-    self.configuration = configuration
-    self.chance = chance
+  enum Limits {
+    /// Links at once. Controllers have room for 8 to 100.
+    static let linksMax = 256
+    /// Subscribed characteristics of one link: more than any device has.
+    static let subscriptionsMax = 1024
+    /// Requests of one client on one peer that wait for an answer.
+    static let operationsMax = 4096
+    /// The longest pause between two attempts to open the way to the controller.
+    static let reopenDelayMax = TimeSpan.seconds(30)
+    /// How long after the supervision timeout a controller may take to end a link.
+    static let closePatience = TimeSpan.seconds(2)
+    /// How soon an attempt that ended in Connection Failed to be Established is repeated.
+    static let reconnectDelay = TimeSpan.milliseconds(50)
+  }
+
+  /// What was thrown away since the start, and why.
+  struct Counters: Sendable, Equatable {
+    /// Events and data packets that could not be read.
+    var malformedPackets = 0
+    /// Events and data about links that don't exist.
+    var strayPackets = 0
+    /// Values that nobody subscribed to.
+    var unsolicitedValues = 0
   }
 
   var configuration: HostConfiguration
   var chance: SeededGenerator
+  var counters = Counters()
+
+  var state = RadioState.unknown
+  var session = ControllerSession()
+  var abilities = ControllerAbilities()
+  /// Attempts to start the controller that failed since one succeeded.
+  var failureCount = 0
+  var reopenAt: Instant?
+  var reopenReason = HostError.radioNotReady
+
+  var clients: [ClientID] = []
+  var scanner = Scanner()
+  var advertiser = Advertiser()
+  var connector = Connector()
+  var scheduler = ACLScheduler()
+  var server: GATTServer
+  var holds: [Hold] = []
+  var links: [Link] = []
+  /// The handles of `links`, side by side so that the link of a packet is found at a glance.
+  var linkHandles: [UInt16] = []
+  var channels: [Channel] = []
+  var listeners: [Listener] = []
+  var operations: [OperationID: Operation] = [:]
+  var lastOperation: UInt64 = 0
+  var lastTag: UInt64 = 0
+  var lastChannel: UInt64 = 0
+
+  /// Whether the controller may have to be told something new.
+  var needsCommands = false
+  /// Not later than anything that is due.
+  var wakeBound = Instant.distantFuture
+
+  // Arrays that the parts put their outputs into; taken out while in use, so that they are never
+  // copied, and put back so that they are never allocated anew.
+  var sessionOutputs: [ControllerSession.Output] = []
+  var l2capOutputs: [L2CAPLink.Output] = []
+  var gattOutputs: [GATTClient.Output] = []
+  var serverOutputs: [GATTServer.Output] = []
+  var schedulerOutputs: [ACLScheduler.Output] = []
+
+  /// Makes a host. `chance` decides random addresses and the like.
+  public init(configuration: HostConfiguration = HostConfiguration(), chance: SeededGenerator) {
+    self.configuration = configuration
+    self.chance = chance
+    server = GATTServer(
+      name: configuration.name, appearance: configuration.appearance,
+      mtuMax: configuration.mtuMax)
+  }
 
   /// Takes an input and appends what is to be done to `actions`.
-  public mutating func handle(_ input: Input, now: Instant, into actions: inout [Action]) {}
+  public mutating func handle(_ input: Input, now: Instant, into actions: inout [Action]) {
+    switch input {
+    case .packet(let packet): receive(packet, now: now, into: &actions)
+    case .transportOpened: openController(now: now, into: &actions)
+    case .transportClosed(let error): transportBroke(error, now: now, into: &actions)
+    case .clientOpened(let client): addClient(client, into: &actions)
+    case .clientClosed(let client): removeClient(client, now: now, into: &actions)
+    case .request(let client, let request):
+      if clients.contains(client) { serve(client, request, now: now, into: &actions) }
+    }
+    finish(now: now, into: &actions)
+  }
 
   /// Does what is due at `now`.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {}
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    if let reopenAt, reopenAt <= now {
+      self.reopenAt = nil
+      actions.append(.reopenTransport(reopenReason))
+    }
+    wakeSession(now: now, into: &actions)
+    wakeServer(now: now, into: &actions)
+    wakeLinks(now: now, into: &actions)
+    needsCommands = true
+    finish(now: now, into: &actions)
+    wakeBound = max(earliestWake(now: now), now + .microseconds(1))
+  }
 
   /// When `wake` should be called next; nil if nothing waits for time to pass.
-  public var nextWake: Instant? { nil }
-}
+  public var nextWake: Instant? { wakeBound == .distantFuture ? nil : wakeBound }
 
-/// What distinguishes one host from another.
-public struct HostConfiguration: Sendable, Hashable {
-  /// The GAP device name that this host serves.
-  public var name = "Ambit"
-  /// The GAP appearance that this host serves.
-  public var appearance: UInt16 = 0
-  /// The largest ATT MTU offered.
-  public var mtuMax = 517
-  /// The address to use; nil for the controller's public one, or a random static one if it has
-  /// none.
-  public var address: DeviceAddress?
+  /// Notes that something is due then.
+  mutating func due(_ instant: Instant?) {
+    if let instant, instant < wakeBound { wakeBound = instant }
+  }
 
-  /// The configuration of a host that nobody configured.
-  public init() {}
+  private func earliestWake(now: Instant) -> Instant {
+    var wake = reopenAt ?? .distantFuture
+    if let due = session.nextWake { wake = min(wake, due) }
+    if let due = server.nextWake { wake = min(wake, due) }
+    if session.isReady {
+      if let due = scanner.nextWake { wake = min(wake, due) }
+      if let due = advertiser.nextWake { wake = min(wake, due) }
+      if let due = connector.nextWake(now: now) { wake = min(wake, due) }
+    }
+    for link in links { if let due = link.nextWake { wake = min(wake, due) } }
+    return wake
+  }
+
+  /// Tells the controller what has changed and sends what can be sent.
+  private mutating func finish(now: Instant, into actions: inout [Action]) {
+    if needsCommands { sendCommands(now: now, into: &actions) }
+    drain(now: now, into: &actions)
+  }
+
+  // MARK: Clients
+
+  private mutating func addClient(_ client: ClientID, into actions: inout [Action]) {
+    guard !clients.contains(client) else { return }
+    clients.append(client)
+    actions.append(.deliver(client, .stateChanged(state)))
+    for link in links where link.isAnnounced {
+      actions.append(.deliver(client, .linkOpened(link.info)))
+    }
+  }
+
+  private mutating func removeClient(
+    _ client: ClientID, now: Instant, into actions: inout [Action]
+  ) {
+    guard let index = clients.firstIndex(of: client) else { return }
+    // First of all, so that nothing is delivered to it any more.
+    clients.remove(at: index)
+    scanner.stop(client)
+    take(advertiser.stop(client), into: &actions)
+    removeServerClient(client, now: now, into: &actions)
+    removeChannels(of: client, now: now, into: &actions)
+    for peer in holds.filter({ $0.client == client }).map(\.peer) {
+      release(client, peer, now: now, into: &actions)
+      holds.removeAll { $0.client == client && $0.peer == peer }
+    }
+    needsCommands = true
+  }
+
+  /// Tells a client, if it is still there.
+  func tell(_ client: ClientID, _ event: HostEvent, into actions: inout [Action]) {
+    if clients.contains(client) { actions.append(.deliver(client, event)) }
+  }
+
+  /// Tells all clients.
+  func tellAll(_ event: HostEvent, into actions: inout [Action]) {
+    for client in clients { actions.append(.deliver(client, event)) }
+  }
+
+  /// Ends a request.
+  func complete(
+    _ waiter: Waiter, _ result: Result<HostReply, HostError>, into actions: inout [Action]
+  ) {
+    tell(waiter.client, .completed(waiter.token, result), into: &actions)
+  }
+
+  mutating func setState(_ new: RadioState, into actions: inout [Action]) {
+    guard state != new else { return }
+    state = new
+    tellAll(.stateChanged(new), into: &actions)
+  }
 }

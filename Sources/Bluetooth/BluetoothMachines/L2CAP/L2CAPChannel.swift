@@ -24,16 +24,24 @@ public struct L2CAPChannelParameters: Sendable, Hashable {
   var isValid: Bool {
     mtu >= L2CAPLimits.channelMTUMin && mps >= L2CAPLimits.channelMTUMin && mps <= 65533
   }
+
+  /// Whether several channels may be opened at once with this (§4.25).
+  var isValidEnhanced: Bool {
+    isValid && mtu >= L2CAPLimits.enhancedMTUMin && mps >= L2CAPLimits.enhancedMTUMin
+      && credits > 0
+  }
 }
 
-/// A peer's wish for a channel. Everything but the PSM has been checked.
+/// A peer's wish for a channel, or for up to five at once. Only the PSM is left to be judged.
 public struct L2CAPChannelRequest: Sendable, Hashable {
   /// The service it wants.
   public var psm: UInt16
 
   var identifier: UInt8
-  var peerCID: UInt16
+  var peerCIDs: [UInt16]
   var peer: L2CAPChannelParameters
+  /// Whether it is an Enhanced Credit Based Connection Request.
+  var isEnhanced: Bool
 }
 
 /// An open channel.
@@ -82,6 +90,8 @@ struct CreditBasedChannel: Sendable {
   var peerCID: UInt16 = 0
   var psm: UInt16
   var isIncoming: Bool
+  /// Whether it was opened by an enhanced request, so that its sizes may change.
+  var isEnhanced = false
   /// Tells frames of this channel from those of an earlier one with the same CID.
   var generation: UInt32
 
@@ -210,7 +220,7 @@ struct CreditBasedChannel: Sendable {
     let unitStarts = send.leftOfUnit == 0
     let unitLength = unitStarts ? min(send.bytes.count - send.offset, peerMTU) : send.leftOfUnit
     let prefix = unitStarts ? 2 : 0
-    let length = min(unitLength, peerMPS - prefix)
+    let length = min(unitLength, min(peerMPS, L2CAPLimits.outgoingMPS) - prefix)
     let end = send.offset + length
     let isLast = end == send.bytes.count
     var frame = OutgoingFrame(

@@ -7,11 +7,18 @@ enum L2CAPLimits {
   static let securityMTU = 65
   /// The smallest MTU and MPS of a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
   static let channelMTUMin = 23
+  /// The same for channels opened by an enhanced request (Core 5.4, Vol 3, Part A, §4.25).
+  static let enhancedMTUMin = 64
   /// Channels on one link. The CIDs would allow 64; a peer that wants more than 16 is not in need.
   static let channels = 16
   /// K-frames of one channel that wait in the scheduler: enough to keep a controller busy, few
   /// enough that an attribute PDU behind them does not wait for long.
   static let framesAhead = 8
+  /// The longest K-frame payload that we send, whatever the peer's MPS: longer ones would keep
+  /// attribute PDUs waiting, and those of many channels together overflow the scheduler's queue.
+  static let outgoingMPS = 4096
+  /// Sends that a client may have waiting on one channel, for the same reason as their bytes.
+  static let waitingSends = 16_384
   /// Bytes that a client may have waiting on one channel besides the first send, so that a peer
   /// which grants no credits can't make a client that never waits fill the memory.
   static let waitingSendBytes = 1 << 20

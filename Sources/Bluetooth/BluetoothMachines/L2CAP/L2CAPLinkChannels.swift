@@ -23,37 +23,79 @@ extension L2CAPLink {
     return cid
   }
 
-  /// Opens the channel that the peer asked for. `channelOpened` follows, unless its CID was taken
-  /// or the room ran out since the request.
+  /// Opens what the peer asked for. `channelOpened` follows for each channel, unless its CID was
+  /// taken or the room ran out since the request.
   public mutating func accept(
     _ request: L2CAPChannelRequest, parameters: L2CAPChannelParameters = .default,
     into outputs: inout [Output]
   ) {
     precondition(parameters.isValid, "a channel takes at least 23 bytes")
-    guard index(ofPeer: request.peerCID) == nil else {
-      return refuse(request, .sourceCIDAlreadyAllocated, into: &outputs)
+    if request.isEnhanced, !parameters.isValidEnhanced {
+      return refuse(request, .unacceptableParameters, into: &outputs)
     }
-    guard let cid = freeCID() else { return refuse(request, .noResources, into: &outputs) }
-    addChannel(cid, psm: request.psm, isIncoming: true, local: parameters)
-    let index = channels.count - 1
-    channels[index].opened(peerCID: request.peerCID, peer: request.peer)
+    var result = L2CAPResult.success
+    let ends = request.peerCIDs.map { peerCID in
+      addIncoming(peerCID, request, parameters, result: &result)
+    }
+    guard ends.contains(where: { $0 != 0 }) else {
+      return refuse(request, result, into: &outputs)
+    }
     send(
-      .creditBasedConnectionResponse(
-        L2CAPCreditBasedConnectionResponse(
-          destination: cid, mtu: parameters.mtu, mps: parameters.mps,
-          initialCredits: parameters.credits, result: .success)),
+      response(to: request, parameters, result: result, ends: ends),
       identifier: request.identifier, into: &outputs)
-    outputs.append(.channelOpened(channels[index].info))
+    for end in ends {
+      guard let index = index(ofLocal: end) else { continue }
+      outputs.append(.channelOpened(channels[index].info))
+    }
   }
 
-  /// Tells the peer why it doesn't get the channel: `.spsmNotSupported` where nobody listens,
+  /// Adds one channel that a peer asked for. Its CID; or zero, with the reason in `result`.
+  private mutating func addIncoming(
+    _ peerCID: UInt16, _ request: L2CAPChannelRequest, _ parameters: L2CAPChannelParameters,
+    result: inout L2CAPResult
+  ) -> UInt16 {
+    if !L2CAPChannelIdentifier.dynamic.contains(peerCID) {
+      result = .invalidSourceCID
+    } else if index(ofPeer: peerCID) != nil {
+      result = .sourceCIDAlreadyAllocated
+    } else if let cid = freeCID() {
+      addChannel(cid, psm: request.psm, isIncoming: true, local: parameters)
+      channels[channels.count - 1].isEnhanced = request.isEnhanced
+      channels[channels.count - 1].opened(peerCID: peerCID, peer: request.peer)
+      return cid
+    } else {
+      result = .noResources
+    }
+    return 0
+  }
+
+  private func response(
+    to request: L2CAPChannelRequest, _ local: L2CAPChannelParameters, result: L2CAPResult,
+    ends: [UInt16]
+  ) -> L2CAPSignal {
+    if request.isEnhanced {
+      .enhancedConnectionResponse(
+        L2CAPEnhancedConnectionResponse(
+          mtu: local.mtu, mps: local.mps, initialCredits: local.credits, result: result,
+          destinations: ends))
+    } else {
+      .creditBasedConnectionResponse(
+        L2CAPCreditBasedConnectionResponse(
+          destination: ends.first ?? 0, mtu: local.mtu, mps: local.mps,
+          initialCredits: local.credits, result: result))
+    }
+  }
+
+  /// Tells the peer why it gets no channel: `.spsmNotSupported` where nobody listens,
   /// `.insufficientAuthentication` where the link must be encrypted and there is no key for it.
   public mutating func refuse(
     _ request: L2CAPChannelRequest, _ result: L2CAPResult, into outputs: inout [Output]
   ) {
+    let nothing = L2CAPChannelParameters(mtu: 0, mps: 0, credits: 0)
     send(
-      .creditBasedConnectionResponse(.refusal(result)), identifier: request.identifier,
-      into: &outputs)
+      response(
+        to: request, nothing, result: result, ends: request.peerCIDs.map { _ in 0 }),
+      identifier: request.identifier, into: &outputs)
   }
 
   /// Sends bytes, in service data units as long as the peer takes them. `sendCompleted` follows for
@@ -66,7 +108,10 @@ extension L2CAPLink {
       return
     }
     let waiting = channels[index].waitingBytes
-    guard waiting == 0 || waiting + bytes.count <= L2CAPLimits.waitingSendBytes else {
+    guard
+      waiting == 0 || waiting + bytes.count <= L2CAPLimits.waitingSendBytes,
+      channels[index].sends.count < L2CAPLimits.waitingSends
+    else {
       outputs.append(.sendCompleted(channel, token, .limitReached("bytes waiting on a channel")))
       return
     }

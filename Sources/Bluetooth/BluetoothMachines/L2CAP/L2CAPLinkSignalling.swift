@@ -101,17 +101,16 @@ extension L2CAPLink {
         local: destination, remote: source, identifier: identifier, into: &outputs)
     case .flowControlCredit(let source, let credits):
       receiveCredits(Int(credits), peerCID: source, now: now, into: &outputs)
-    case .enhancedConnectionRequest(let request):
-      refuse(request, identifier: identifier, into: &outputs)
-    case .reconfigureRequest:
-      // Only channels that were opened several at once can be changed, and there are none.
-      send(
-        .reconfigureResponse(.invalidDestinationCID), identifier: identifier, into: &outputs)
+    case .enhancedConnectionRequest(let request) where !request.sources.isEmpty:
+      receive(request, identifier: identifier, into: &outputs)
+    case .reconfigureRequest(let mtu, let mps, let peerCIDs):
+      let result = reconfigure(peerCIDs, mtu: Int(mtu), mps: Int(mps))
+      send(.reconfigureResponse(result), identifier: identifier, into: &outputs)
     case .commandReject, .connectionParameterUpdateResponse, .creditBasedConnectionResponse,
       .disconnectionResponse:
       receiveAnswer(pdu, now: now, into: &outputs)
-    case .connectionParameterUpdateRequest, .enhancedConnectionResponse, .reconfigureResponse,
-      .unknown:
+    case .connectionParameterUpdateRequest, .enhancedConnectionRequest,
+      .enhancedConnectionResponse, .reconfigureResponse, .unknown:
       reject(payload, .commandNotUnderstood, into: &outputs)
     }
   }
@@ -132,9 +131,10 @@ extension L2CAPLink {
     _ wire: L2CAPCreditBasedConnectionRequest, identifier: UInt8, into outputs: inout [Output]
   ) {
     let request = L2CAPChannelRequest(
-      psm: wire.spsm, identifier: identifier, peerCID: wire.source,
+      psm: wire.spsm, identifier: identifier, peerCIDs: [wire.source],
       peer: L2CAPChannelParameters(
-        mtu: wire.mtu, mps: wire.mps, credits: wire.initialCredits))
+        mtu: wire.mtu, mps: wire.mps, credits: wire.initialCredits),
+      isEnhanced: false)
     if !L2CAPLink.psms.contains(wire.spsm) {
       refuse(request, .spsmNotSupported, into: &outputs)
     } else if !L2CAPChannelIdentifier.dynamic.contains(wire.source) {
@@ -150,14 +150,42 @@ extension L2CAPLink {
     }
   }
 
-  /// This host opens channels one at a time only, and says so for each that was asked for.
-  private mutating func refuse(
-    _ request: L2CAPEnhancedConnectionRequest, identifier: UInt8, into outputs: inout [Output]
+  private mutating func receive(
+    _ wire: L2CAPEnhancedConnectionRequest, identifier: UInt8, into outputs: inout [Output]
   ) {
-    let response = L2CAPEnhancedConnectionResponse(
-      mtu: 0, mps: 0, initialCredits: 0, result: .spsmNotSupported,
-      destinations: request.sources.map { _ in 0 })
-    send(.enhancedConnectionResponse(response), identifier: identifier, into: &outputs)
+    let request = L2CAPChannelRequest(
+      psm: wire.spsm, identifier: identifier, peerCIDs: wire.sources,
+      peer: L2CAPChannelParameters(
+        mtu: wire.mtu, mps: wire.mps, credits: wire.initialCredits),
+      isEnhanced: true)
+    if !L2CAPLink.psms.contains(wire.spsm) {
+      refuse(request, .spsmNotSupported, into: &outputs)
+    } else if !request.peer.isValidEnhanced {
+      refuse(request, .unacceptableParameters, into: &outputs)
+    } else {
+      outputs.append(.channelRequested(request))
+    }
+  }
+
+  /// Changes what the peer takes on channels that it names by its own ends (§4.27): all or none.
+  private mutating func reconfigure(
+    _ peerCIDs: [UInt16], mtu: Int, mps: Int
+  ) -> L2CAPReconfigureResult {
+    let places = peerCIDs.compactMap { index(ofPeer: $0) }
+    guard !places.isEmpty, places.count == peerCIDs.count,
+      places.allSatisfy({ channels[$0].isOpen && channels[$0].isEnhanced })
+    else { return .invalidDestinationCID }
+    guard places.allSatisfy({ mtu >= channels[$0].peerMTU }) else { return .mtuReduced }
+    guard places.count == 1 || places.allSatisfy({ mps >= channels[$0].peerMPS }) else {
+      return .mpsReduced
+    }
+    guard mtu >= L2CAPLimits.enhancedMTUMin, (L2CAPLimits.enhancedMTUMin...65533).contains(mps)
+    else { return .unacceptableParameters }
+    for place in places {
+      channels[place].peerMTU = mtu
+      channels[place].peerMPS = mps
+    }
+    return .success
   }
 
   private mutating func receiveDisconnection(

@@ -181,17 +181,4 @@ struct L2CAPLinkTests {
     #expect(station.timingAnswers == [false, false])
     #expect(station.link.nextWake == nil)
   }
-
-  @Test("several channels at once are refused, each of them; there are none to change")
-  mutating func enhanced() {
-    receive("1000 0500 17 07 0C00 8000 4000 4000 0500 4000 4100")
-    receive("0A00 0500 19 08 0600 8000 7000 4000")
-    #expect(
-      station.signals == [
-        .enhancedConnectionResponse(
-          L2CAPEnhancedConnectionResponse(
-            mtu: 0, mps: 0, initialCredits: 0, result: .spsmNotSupported, destinations: [0, 0])),
-        .reconfigureResponse(.invalidDestinationCID),
-      ])
-  }
 }

@@ -266,7 +266,9 @@ public struct LESetExtendedAdvertisingEnable: HCICommand {
   public init(decoding reader: inout ByteReader) throws(WireError) {
     isEnabled = try reader.value()
     sets = []
-    for _ in 0..<(try UInt8(decoding: &reader)) { sets.append(try reader.value()) }
+    let count = try UInt8(decoding: &reader)
+    guard count <= 63 else { throw .invalidLength(Int(count)) }
+    for _ in 0..<count { sets.append(try reader.value()) }
   }
 
   /// Writes the flag, a count, and the sets.

@@ -39,9 +39,9 @@ public struct NumberOfCompletedPackets: HCIEventParameters, Sequence {
 
   /// Reads a count, then handle and number for each.
   public init(decoding reader: inout ByteReader) throws(WireError) {
-    entries = try decoding { () throws(Truncated) in
-      try reader.slice(Int(try reader.uint8()) * Self.entrySize)
-    }
+    let count = Int(try UInt8(decoding: &reader))
+    guard count <= 63 else { throw .invalidLength(count) }
+    entries = try decoding { () throws(Truncated) in try reader.slice(count * Self.entrySize) }
   }
 
   /// Writes a count, then handle and number for each.

@@ -1,0 +1,406 @@
+import BluetoothWire
+import Essentials
+
+/// Everybody's advertisements on one radio.
+///
+/// Where the controller has advertising sets, every client gets one. Where clients outnumber the
+/// sets (a controller with legacy commands has one), the last set is shared in turns of a second,
+/// so that everybody is heard, only less often. Merging the data would need to know what may be
+/// left out, and the newest alone would silence the others.
+struct Advertiser: Sendable {
+  enum Limits {
+    /// How long an advertisement has the shared set: ten events at the usual interval.
+    static let turn = TimeSpan.seconds(1)
+    /// The pause before something that the controller refused is tried again.
+    static let retryDelay = TimeSpan.seconds(1)
+    /// Sets used at most; a controller may offer more.
+    static let setsMax = 16
+    /// What fits in one legacy PDU (Core 5.4, Vol 6, Part B, §2.3.1).
+    static let legacyDataByteCountMax = 31
+    /// What one command carries of extended data (Core 5.4, Vol 4, Part E, §7.8.54).
+    static let fragmentByteCountMax = 251
+  }
+
+  /// What became of a client's request.
+  struct Outcome: Sendable {
+    var waiter: Waiter
+    /// It is on the air, or an error says why it isn't and won't be.
+    var result: Result<HostReply, HostError>
+  }
+
+  private struct Advertisement: Sendable {
+    var client: ClientID
+    var options: AdvertisingOptions
+    /// Until it was on the air for the first time.
+    var token: RequestToken?
+    /// Changes with every request, so that a set knows whether it holds the newest.
+    var version: UInt64
+  }
+
+  private enum Step: Sendable, Equatable {
+    case disable
+    case parameters
+    case randomAddress
+    /// Data from this offset on.
+    case data(offset: Int)
+    case scanResponse
+    case enable
+  }
+
+  /// One set of the controller: what it should do and how far it is.
+  private struct AdvertisingSet: Sendable {
+    var client: ClientID?
+    /// The version that it is configured for, or is being configured for.
+    var version: UInt64?
+    /// The next step of configuring; nil when all are done.
+    var next: Step?
+    var isEnabled = false
+    var isConnectable = false
+    var retryAt: Instant?
+  }
+
+  private var advertisements: [Advertisement] = []
+  private var sets: [AdvertisingSet] = []
+  private var versions: UInt64 = 0
+  private var inFlight: (set: Int, step: Step)?
+  private var turnEnd: Instant?
+  private var usesExtendedCommands = false
+  private var address = DeviceAddress(bits: 0, kind: .public)
+  private var extendedDataByteCountMax = Limits.legacyDataByteCountMax
+
+  // MARK: Clients
+
+  /// Advertises for a client, or replaces what it advertises.
+  mutating func start(
+    _ client: ClientID, _ options: AdvertisingOptions, _ token: RequestToken
+  ) -> [Outcome] {
+    var outcomes: [Outcome] = []
+    if let error = refusal(of: options) {
+      return [failure(client, token, error)]
+    }
+    versions += 1
+    let new = Advertisement(client: client, options: options, token: token, version: versions)
+    if let index = advertisements.firstIndex(where: { $0.client == client }) {
+      if let old = advertisements[index].token {
+        outcomes.append(failure(client, old, .cancelled))
+      }
+      advertisements[index] = new
+    } else {
+      advertisements.append(new)
+    }
+    assignSets()
+    return outcomes
+  }
+
+  /// Ends a client's advertisement.
+  mutating func stop(_ client: ClientID) -> [Outcome] {
+    guard let index = advertisements.firstIndex(where: { $0.client == client }) else { return [] }
+    let old = advertisements.remove(at: index)
+    for set in sets.indices where sets[set].client == client { sets[set].client = nil }
+    assignSets()
+    return old.token.map { [failure(client, $0, .cancelled)] } ?? []
+  }
+
+  private func failure(
+    _ client: ClientID, _ token: RequestToken, _ error: HostError
+  ) -> Outcome {
+    Outcome(waiter: Waiter(client: client, token: token), result: .failure(error))
+  }
+
+  private func refusal(of options: AdvertisingOptions) -> HostError? {
+    let limit = Limits.legacyDataByteCountMax
+    guard !sets.isEmpty else { return nil }
+    if options.usesExtendedAdvertising {
+      guard usesExtendedCommands else {
+        return .unsupported("This controller has no extended advertising.")
+      }
+      let count = options.data.count + options.scanResponse.count
+      guard count <= extendedDataByteCountMax else {
+        return .invalidArgument(
+          "\(count) bytes of advertising data; the controller takes \(extendedDataByteCountMax).")
+      }
+    } else if options.data.count > limit || options.scanResponse.count > limit {
+      return .invalidArgument(
+        "Legacy advertising and scan response data have \(limit) bytes each; "
+          + "\(options.data.count) and \(options.scanResponse.count) were given.")
+    }
+    return nil
+  }
+
+  // MARK: The controller
+
+  /// The controller is ready and advertises nothing. Requests that waited are checked against it.
+  mutating func controllerStarted(_ abilities: ControllerAbilities) -> [Outcome] {
+    controllerStopped()
+    usesExtendedCommands = abilities.usesExtendedCommands
+    address = abilities.address
+    extendedDataByteCountMax = abilities.advertisingDataByteCountMax
+    let count =
+      usesExtendedCommands ? min(max(1, abilities.advertisingSetCount), Limits.setsMax) : 1
+    sets = Array(repeating: AdvertisingSet(), count: count)
+    var outcomes: [Outcome] = []
+    for advertisement in advertisements {
+      guard let error = refusal(of: advertisement.options) else { continue }
+      advertisements.removeAll { $0.client == advertisement.client }
+      if let token = advertisement.token {
+        outcomes.append(failure(advertisement.client, token, error))
+      }
+    }
+    assignSets()
+    return outcomes
+  }
+
+  /// The controller is gone. Advertisements that were on the air are taken up again when it comes
+  /// back; the others fail.
+  @discardableResult
+  mutating func controllerStopped() -> [Outcome] {
+    sets = []
+    inFlight = nil
+    turnEnd = nil
+    let failed = advertisements.filter { $0.token != nil }
+    advertisements.removeAll { $0.token != nil }
+    return failed.compactMap { old in
+      old.token.map { failure(old.client, $0, .radioNotReady) }
+    }
+  }
+
+  /// Gives free sets to those who have none.
+  private mutating func assignSets() {
+    for index in sets.indices where sets[index].client == nil {
+      sets[index].client = waiting.first
+    }
+  }
+
+  /// Clients without a set, the longest waiting first.
+  private var waiting: [ClientID] {
+    advertisements.map(\.client).filter { client in !sets.contains { $0.client == client } }
+  }
+
+  /// Gives the shared set to the next in line.
+  private mutating func takeTurns(now: Instant) {
+    guard let last = sets.indices.last, let next = waiting.first else {
+      turnEnd = nil
+      return
+    }
+    guard let end = turnEnd else {
+      turnEnd = now + Limits.turn
+      return
+    }
+    guard end <= now else { return }
+    turnEnd = now + Limits.turn
+    // To the end of the line with the one who had it.
+    if let index = advertisements.firstIndex(where: { $0.client == sets[last].client }) {
+      advertisements.append(advertisements.remove(at: index))
+    }
+    sets[last].client = next
+  }
+
+  /// The next command towards what is wanted, if it is time for one.
+  mutating func nextCommand(now: Instant) -> HCIPacket? {
+    guard inFlight == nil else { return nil }
+    takeTurns(now: now)
+    for index in sets.indices {
+      if let retryAt = sets[index].retryAt, now < retryAt { continue }
+      sets[index].retryAt = nil
+      guard let step = nextStep(of: index) else { continue }
+      inFlight = (index, step)
+      return packet(for: step, set: index)
+    }
+    return nil
+  }
+
+  private mutating func nextStep(of index: Int) -> Step? {
+    let wanted = advertisement(of: index)
+    if sets[index].version != wanted?.version {
+      if sets[index].isEnabled { return .disable }
+      sets[index].version = wanted?.version
+      sets[index].isConnectable = wanted?.options.isConnectable ?? false
+      sets[index].next = wanted == nil ? nil : .parameters
+    }
+    return sets[index].next
+  }
+
+  private func advertisement(of index: Int) -> Advertisement? {
+    guard let client = sets[index].client else { return nil }
+    return advertisements.first { $0.client == client }
+  }
+
+  /// The controller answered the last command.
+  mutating func commandCompleted(_ status: HCIStatus, now: Instant) -> [Outcome] {
+    guard let (index, step) = inFlight else { return [] }
+    inFlight = nil
+    guard sets.indices.contains(index) else { return [] }
+    guard status == .success else { return refused(status, step, index, now: now) }
+    switch step {
+    case .disable:
+      sets[index].isEnabled = false
+    case .enable:
+      sets[index].isEnabled = true
+      sets[index].next = nil
+      return onAir(sets[index].version)
+    case .parameters, .randomAddress, .data, .scanResponse:
+      sets[index].next = following(step, index)
+    }
+    return []
+  }
+
+  private mutating func onAir(_ version: UInt64?) -> [Outcome] {
+    guard let index = advertisements.firstIndex(where: { $0.version == version }),
+      let token = advertisements[index].token
+    else { return [] }
+    advertisements[index].token = nil
+    let waiter = Waiter(client: advertisements[index].client, token: token)
+    return [Outcome(waiter: waiter, result: .success(.done))]
+  }
+
+  /// The first refusal ends a new advertisement with the error; one that was on the air before is
+  /// tried again, because what stood in the way (a full controller) may pass.
+  private mutating func refused(
+    _ status: HCIStatus, _ step: Step, _ index: Int, now: Instant
+  ) -> [Outcome] {
+    if step == .disable {
+      sets[index].isEnabled = false
+      return []
+    }
+    let version = sets[index].version
+    sets[index].version = nil
+    sets[index].next = nil
+    guard let position = advertisements.firstIndex(where: { $0.version == version }) else {
+      return []
+    }
+    guard let token = advertisements[position].token else {
+      sets[index].retryAt = now + Limits.retryDelay
+      return []
+    }
+    let client = advertisements.remove(at: position).client
+    sets[index].client = nil
+    assignSets()
+    return [failure(client, token, .controller(status))]
+  }
+
+  private func following(_ step: Step, _ index: Int) -> Step? {
+    guard let options = advertisement(of: index)?.options else { return nil }
+    switch step {
+    case .disable: return nil
+    case .parameters:
+      return usesExtendedCommands && address.kind == .random ? .randomAddress : .data(offset: 0)
+    case .randomAddress: return .data(offset: 0)
+    case .data(let offset):
+      let next = offset + Limits.fragmentByteCountMax
+      if options.usesExtendedAdvertising {
+        return next < options.data.count + options.scanResponse.count
+          ? .data(offset: next) : .enable
+      }
+      return .scanResponse
+    case .scanResponse: return .enable
+    case .enable: return nil
+    }
+  }
+
+  /// A central connected: the controller ended connectable advertising, which goes on at once for
+  /// as long as the client wants it. `set` is nil where the controller has legacy commands.
+  mutating func advertisingEnded(set: Int?) {
+    if let set {
+      guard sets.indices.contains(set) else { return }
+      restart(set)
+    } else if !usesExtendedCommands {
+      for index in sets.indices where sets[index].isConnectable { restart(index) }
+    }
+  }
+
+  private mutating func restart(_ index: Int) {
+    guard sets[index].isEnabled else { return }
+    sets[index].isEnabled = false
+    if sets[index].next == nil { sets[index].next = .enable }
+  }
+
+  /// When it wants to be asked for the next command.
+  var nextWake: Instant? {
+    var wake = turnEnd ?? .distantFuture
+    for set in sets { wake = min(wake, set.retryAt ?? .distantFuture) }
+    return wake == .distantFuture ? nil : wake
+  }
+}
+
+// MARK: Commands
+
+extension Advertiser {
+  private func packet(for step: Step, set index: Int) -> HCIPacket {
+    let options = advertisement(of: index)?.options ?? AdvertisingOptions()
+    let set = UInt8(truncatingIfNeeded: index)
+    switch step {
+    case .disable: return enabling(false, set)
+    case .enable: return enabling(true, set)
+    case .parameters:
+      return usesExtendedCommands ? extendedParameters(options, set) : legacyParameters(options)
+    case .randomAddress: return LESetAdvertisingSetRandomAddress(set: set, address: address).packet
+    case .data(let offset):
+      if options.usesExtendedAdvertising { return fragment(of: options, from: offset, set) }
+      return usesExtendedCommands
+        ? LESetExtendedAdvertisingData(set: set, data: options.data).packet
+        : LESetAdvertisingData(data: options.data).packet
+    case .scanResponse:
+      return usesExtendedCommands
+        ? LESetExtendedScanResponseData(set: set, data: options.scanResponse).packet
+        : LESetScanResponseData(data: options.scanResponse).packet
+    }
+  }
+
+  private func enabling(_ isEnabled: Bool, _ set: UInt8) -> HCIPacket {
+    usesExtendedCommands
+      ? LESetExtendedAdvertisingEnable(isEnabled: isEnabled, sets: [.init(set: set)]).packet
+      : LESetAdvertisingEnable(isEnabled: isEnabled).packet
+  }
+
+  private var ownAddressType: OwnAddressType { address.kind == .random ? .random : .public }
+
+  /// The interval in units of 0.625 ms, within what legacy advertising allows (Core 5.4, Vol 4,
+  /// Part E, §7.8.5).
+  private func intervalUnits(_ options: AdvertisingOptions) -> UInt16 {
+    UInt16(clamping: min(max(options.interval.nanoseconds / 625_000, 0x20), 0x4000))
+  }
+
+  private func legacyParameters(_ options: AdvertisingOptions) -> HCIPacket {
+    let type: AdvertisingType =
+      options.isConnectable
+      ? .connectable : options.scanResponse.isEmpty ? .nonConnectable : .scannable
+    let interval = intervalUnits(options)
+    return LESetAdvertisingParameters(
+      intervalMinUnits625us: interval, intervalMaxUnits625us: interval, type: type,
+      ownAddressType: ownAddressType
+    ).packet
+  }
+
+  private func extendedParameters(_ options: AdvertisingOptions, _ set: UInt8) -> HCIPacket {
+    var properties: AdvertisingEventProperties = []
+    if options.isConnectable { properties.insert(.connectable) }
+    if !options.usesExtendedAdvertising {
+      properties.insert(.legacy)
+      if options.isConnectable || !options.scanResponse.isEmpty { properties.insert(.scannable) }
+    }
+    let interval = UInt32(intervalUnits(options))
+    return LESetExtendedAdvertisingParameters(
+      set: set, properties: properties, intervalMinUnits625us: interval,
+      intervalMaxUnits625us: interval, ownAddressType: ownAddressType, setID: set
+    ).packet
+  }
+
+  /// Extended advertising that can be connected to has no scan response, but room for both in one
+  /// (Core 5.4, Vol 4, Part E, §7.8.53).
+  private func fragment(
+    of options: AdvertisingOptions, from offset: Int, _ set: UInt8
+  ) -> HCIPacket {
+    let all = options.data + options.scanResponse
+    let end = min(all.count, offset + Limits.fragmentByteCountMax)
+    let operation: AdvertisingDataOperation =
+      switch (offset == 0, end == all.count) {
+      case (true, true): .complete
+      case (true, false): .first
+      case (false, false): .intermediate
+      case (false, true): .last
+      }
+    return LESetExtendedAdvertisingData(
+      set: set, operation: operation, data: Array(all[min(offset, end)..<end])
+    ).packet
+  }
+}

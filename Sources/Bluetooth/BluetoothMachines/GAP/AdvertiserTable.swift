@@ -1,0 +1,102 @@
+import BluetoothWire
+import Essentials
+
+/// What a scan remembers of the advertisers around: bounded, the one not heard for longest leaves
+/// first.
+///
+/// A lookup moves the entry to the young end of a list that is threaded through the entries, so
+/// that hearing a known advertiser costs one hash and no allocation, however full the room is.
+struct AdvertiserTable: Sendable {
+  /// One advertiser.
+  struct Entry: Sendable {
+    var address: DeviceAddress
+    var isConnectable = false
+    var isScannable = false
+    var isLegacy = true
+    var data: ArraySlice<UInt8> = []
+    var scanResponse: ArraySlice<UInt8> = []
+    /// Parts of extended advertising data that came so far, until the last one is here.
+    var parts: [UInt8] = []
+    /// Scans (by bit) that were told of what is known now, or found it not to match.
+    var considered: UInt64 = 0
+    /// Scans (by bit) whose filter matches what is known now.
+    var matches: UInt64 = 0
+    fileprivate var younger = none
+    fileprivate var older = none
+
+    fileprivate init(address: DeviceAddress) { self.address = address }
+  }
+
+  private static let none = -1
+
+  /// How many advertisers are remembered at most.
+  let capacity: Int
+  private(set) var entries: [Entry] = []
+  private var indices: [DeviceAddress: Int] = [:]
+  private var youngest = none
+  private var oldest = none
+
+  init(capacity: Int) {
+    precondition(capacity > 0, "a table holds at least one advertiser")
+    self.capacity = capacity
+  }
+
+  /// How many advertisers are remembered.
+  var count: Int { entries.count }
+
+  /// The entry at an index that `hear` returned.
+  subscript(index: Int) -> Entry {
+    _read { yield entries[index] }
+    _modify { yield &entries[index] }
+  }
+
+  /// Finds or makes the entry of an advertiser that was just heard. Indices stay valid until the
+  /// next call.
+  mutating func hear(_ address: DeviceAddress) -> Int {
+    if let index = indices[address] {
+      if index != youngest {
+        unlink(index)
+        linkYoungest(index)
+      }
+      return index
+    }
+    let index: Int
+    if entries.count < capacity {
+      index = entries.count
+      entries.append(Entry(address: address))
+    } else {
+      index = oldest
+      unlink(index)
+      indices[entries[index].address] = nil
+      entries[index] = Entry(address: address)
+    }
+    indices[address] = index
+    linkYoungest(index)
+    return index
+  }
+
+  /// Forgets that the scans of these bits were told of anything.
+  mutating func forget(scans: UInt64) {
+    for index in entries.indices {
+      entries[index].considered &= ~scans
+      entries[index].matches &= ~scans
+    }
+  }
+
+  /// Forgets everybody.
+  mutating func removeAll() { self = AdvertiserTable(capacity: capacity) }
+
+  private mutating func unlink(_ index: Int) {
+    let younger = entries[index].younger
+    let older = entries[index].older
+    if younger == Self.none { youngest = older } else { entries[younger].older = older }
+    if older == Self.none { oldest = younger } else { entries[older].younger = younger }
+  }
+
+  private mutating func linkYoungest(_ index: Int) {
+    entries[index].younger = Self.none
+    entries[index].older = youngest
+    if youngest == Self.none { oldest = index } else { entries[youngest].younger = index }
+    youngest = index
+  }
+}

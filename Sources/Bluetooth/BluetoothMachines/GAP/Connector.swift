@@ -1,0 +1,296 @@
+import BluetoothWire
+import Essentials
+
+/// Makes links to wanted peers, however many are wanted and however long it takes.
+///
+/// A controller makes one connection attempt at a time, to one peer or to whoever of its filter
+/// accept list appears first. So the connector gives it all wanted peers at once where they fit in
+/// the list, else batches in turn. It only ever compares what is wanted with what the controller
+/// does and takes one step towards it; that makes races harmless.
+struct Connector: Sendable {
+  enum Limits {
+    /// Wanted peers at once. One peer is 50 bytes; nobody waits for more of them than this.
+    static let pendingMax = 4096
+    /// How long a batch has the controller where there are more peers than its list takes: several
+    /// advertising intervals of a peer that advertises twice a second.
+    static let turn = TimeSpan.seconds(3)
+    /// The pause after a refused command or a failed attempt.
+    static let retryDelay = TimeSpan.milliseconds(500)
+    /// How long a cancelled attempt may take to end.
+    static let cancelPatience = TimeSpan.seconds(2)
+  }
+
+  /// A wanted connection that will not come: the controller can't, and trying again is no use.
+  struct Outcome: Sendable, Equatable {
+    var peer: DeviceAddress
+    var status: HCIStatus
+  }
+
+  private struct Pending: Sendable {
+    var peer: DeviceAddress
+    var parameters: ConnectionParameters
+    var notBefore: Instant
+  }
+
+  /// An attempt in the controller.
+  private struct Attempt: Sendable {
+    var peers: [DeviceAddress]
+    var usesList: Bool
+  }
+
+  private enum State: Sendable {
+    case idle
+    /// Create Connection was sent and not yet acknowledged.
+    case requesting(Attempt)
+    /// The controller looks for the peers.
+    case initiating(Attempt)
+    /// Create Connection Cancel was sent; the attempt ends with a Connection Complete.
+    case cancelling(Attempt, until: Instant)
+  }
+
+  /// A command of the connector that waits for its answer.
+  private enum Step: Sendable {
+    case create
+    case cancel
+    case add(DeviceAddress)
+    case remove(DeviceAddress)
+  }
+
+  private var pending: [Pending] = []
+  private var state = State.idle
+  private var step: Step?
+  /// What stands in the controller's list.
+  private var list: [DeviceAddress] = []
+  private var listCapacity = 0
+  /// Where in `pending` the batch begins whose turn it is.
+  private var turnStart = 0
+  private var turnEnd: Instant?
+  private var retryAt: Instant?
+  private var usesExtendedCommands = false
+  private var ownAddressType = OwnAddressType.public
+  private var isStarted = false
+
+  /// How many peers are wanted.
+  var pendingCount: Int { pending.count }
+
+  /// Whether this peer is wanted.
+  func isPending(_ peer: DeviceAddress) -> Bool { pending.contains { $0.peer == peer } }
+
+  // MARK: What is wanted
+
+  /// Wants a link, until it stands or `remove`; false if too many are wanted already.
+  mutating func add(
+    _ peer: DeviceAddress, _ parameters: ConnectionParameters, notBefore: Instant
+  ) -> Bool {
+    if let index = pending.firstIndex(where: { $0.peer == peer }) {
+      pending[index].notBefore = min(pending[index].notBefore, notBefore)
+      return true
+    }
+    guard pending.count < Limits.pendingMax else { return false }
+    pending.append(Pending(peer: peer, parameters: parameters, notBefore: notBefore))
+    return true
+  }
+
+  /// No longer wants a link.
+  mutating func remove(_ peer: DeviceAddress) {
+    pending.removeAll { $0.peer == peer }
+  }
+
+  // MARK: The controller
+
+  /// The controller is ready; it attempts nothing and its list is empty.
+  mutating func controllerStarted(_ abilities: ControllerAbilities) {
+    controllerStopped()
+    isStarted = true
+    usesExtendedCommands = abilities.usesExtendedCommands
+    ownAddressType = abilities.ownAddressType
+    listCapacity = abilities.acceptListCapacity
+  }
+
+  /// The controller is gone. What is wanted stays wanted.
+  mutating func controllerStopped() {
+    isStarted = false
+    state = .idle
+    step = nil
+    list = []
+    turnEnd = nil
+    retryAt = nil
+  }
+
+  /// The next command towards what is wanted, if it is time for one.
+  mutating func nextCommand(now: Instant) -> HCIPacket? {
+    guard isStarted, step == nil else { return nil }
+    if let retryAt, now < retryAt { return nil }
+    retryAt = nil
+    if case .cancelling(_, let until) = state, until <= now { state = .idle }
+    let wanted = batch(now: now)
+    switch state {
+    case .requesting, .cancelling:
+      return nil
+    case .initiating(let attempt):
+      guard Set(attempt.peers) != Set(wanted) else { return nil }
+      state = .cancelling(attempt, until: now + Limits.cancelPatience)
+      step = .cancel
+      return LECreateConnectionCancel().packet
+    case .idle:
+      return wanted.isEmpty ? nil : approach(wanted, now: now)
+    }
+  }
+
+  /// Fills the list, then starts the attempt.
+  private mutating func approach(_ wanted: [DeviceAddress], now: Instant) -> HCIPacket? {
+    let usesList = wanted.count > 1
+    if usesList {
+      if let extra = list.first(where: { !wanted.contains($0) }) {
+        step = .remove(extra)
+        return LERemoveDeviceFromFilterAcceptList(address: extra).packet
+      }
+      if let missing = wanted.first(where: { !list.contains($0) }) {
+        step = .add(missing)
+        return LEAddDeviceToFilterAcceptList(address: missing).packet
+      }
+    }
+    guard let first = pending.first(where: { $0.peer == wanted[0] }) else { return nil }
+    state = .requesting(Attempt(peers: wanted, usesList: usesList))
+    step = .create
+    return createCommand(usesList ? nil : first.peer, first.parameters)
+  }
+
+  /// The peers whose turn it is.
+  private mutating func batch(now: Instant) -> [DeviceAddress] {
+    let size = max(1, listCapacity)
+    let ready = pending.filter { $0.notBefore <= now }
+    guard ready.count > size else {
+      turnEnd = nil
+      turnStart = 0
+      return ready.map(\.peer)
+    }
+    if turnStart >= ready.count { turnStart = 0 }
+    if let end = turnEnd, end <= now {
+      turnStart = (turnStart + size) % ready.count
+      turnEnd = nil
+    }
+    if turnEnd == nil { turnEnd = now + Limits.turn }
+    return (0..<size).map { ready[(turnStart + $0) % ready.count].peer }
+  }
+
+  /// The controller answered the last command: its status, or that it was acknowledged.
+  mutating func commandCompleted(_ status: HCIStatus, now: Instant) -> [Outcome] {
+    guard let done = step else { return [] }
+    step = nil
+    switch done {
+    case .create: return created(status, now: now)
+    case .cancel:
+      // Refused: nothing is attempted any more, so the attempt has ended already, one way or the
+      // other.
+      if status != .success, case .cancelling = state { state = .idle }
+    case .add(let peer):
+      if status == .success {
+        list.append(peer)
+      } else {
+        // It takes fewer than it said.
+        listCapacity = list.count
+        if listCapacity == 0 { retryAt = now + Limits.retryDelay }
+      }
+    case .remove(let peer):
+      list.removeAll { $0 == peer }
+    }
+    return []
+  }
+
+  private mutating func created(_ status: HCIStatus, now: Instant) -> [Outcome] {
+    guard case .requesting(let attempt) = state else { return [] }
+    guard status != .success else {
+      state = .initiating(attempt)
+      return []
+    }
+    state = .idle
+    return attemptFailed(attempt, status, now: now)
+  }
+
+  private mutating func attemptFailed(
+    _ attempt: Attempt, _ status: HCIStatus, now: Instant
+  ) -> [Outcome] {
+    guard status.isHopelessForConnecting else {
+      retryAt = now + Limits.retryDelay
+      return []
+    }
+    pending.removeAll { attempt.peers.contains($0.peer) }
+    return attempt.peers.map { Outcome(peer: $0, status: status) }
+  }
+
+  /// An attempt ended: with a link to `peer`, or with an error.
+  mutating func connectionCompleted(
+    _ status: HCIStatus, peer: DeviceAddress, now: Instant
+  ) -> [Outcome] {
+    let before = state
+    // The answer to Create Connection may have been lost; the result counts.
+    state = .idle
+    guard status != .success else {
+      remove(peer)
+      return []
+    }
+    switch before {
+    case .requesting(let attempt), .initiating(let attempt):
+      return attemptFailed(attempt, status, now: now)
+    case .idle, .cancelling:
+      return []
+    }
+  }
+
+  /// When it wants to be asked for the next command.
+  func nextWake(now: Instant) -> Instant? {
+    guard isStarted else { return nil }
+    var wake = retryAt ?? .distantFuture
+    if let turnEnd { wake = min(wake, turnEnd) }
+    if case .cancelling(_, let until) = state { wake = min(wake, until) }
+    for peer in pending where peer.notBefore > now { wake = min(wake, peer.notBefore) }
+    return wake == .distantFuture ? nil : wake
+  }
+}
+
+// MARK: Commands
+
+extension Connector {
+  /// Half of the time on the air: a peer that advertises ten times a second is caught within 200 ms
+  /// and scans and links have the other half.
+  private static let timing = ScanTiming(intervalUnits625us: 96, windowUnits625us: 48)
+
+  /// Connects to one peer, or to whoever of the list is heard first.
+  private func createCommand(
+    _ peer: DeviceAddress?, _ parameters: ConnectionParameters
+  ) -> HCIPacket {
+    let policy: InitiatorFilterPolicy = peer == nil ? .filterAcceptList : .peerAddress
+    let address = PeerAddress(peer ?? DeviceAddress(bits: 0, kind: .public))
+    let timing = ConnectionTimingRequest(parameters)
+    guard usesExtendedCommands else {
+      return LECreateConnection(
+        scan: Self.timing, filterPolicy: policy, peer: address, ownAddressType: ownAddressType,
+        timing: timing
+      ).packet
+    }
+    return LEExtendedCreateConnection(
+      filterPolicy: policy, ownAddressType: ownAddressType, peer: address,
+      le1M: .init(scan: Self.timing, timing: timing)
+    ).packet
+  }
+}
+
+extension ConnectionTimingRequest {
+  /// What a client asked for, as the controller takes it.
+  init(_ parameters: ConnectionParameters) {
+    self.init(
+      intervalMinUnits1250us: parameters.intervalUnits.lowerBound,
+      intervalMaxUnits1250us: parameters.intervalUnits.upperBound, latency: parameters.latency,
+      timeoutUnits10ms: parameters.timeoutUnits)
+  }
+}
+
+extension HCIStatus {
+  /// Whether trying to connect again cannot help: no room for links, or the controller doesn't know
+  /// the command or its parameters.
+  fileprivate var isHopelessForConnecting: Bool {
+    // Unknown Command, Connection Limit Exceeded, Unsupported Feature, Invalid Parameters.
+    [0x01, 0x09, 0x11, 0x12].contains(rawValue)
+  }
+}

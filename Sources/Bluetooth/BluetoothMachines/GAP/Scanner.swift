@@ -1,0 +1,301 @@
+import BluetoothWire
+import Essentials
+
+/// Everybody's scan on one radio: what the controller is told to do, and who is told of what it
+/// hears.
+struct Scanner: Sendable {
+  enum Limits {
+    /// Advertisers remembered at once: about 200 bytes each, so a megabyte in the most crowded hall.
+    static let advertisersMax = 4096
+    /// Scans that are told of changes only; every bit of a word stands for one. Further ones are
+    /// told of every report.
+    static let coalescedScansMax = 64
+    /// The longest extended advertising data (Core 5.4, Vol 4, Part E, §7.7.65.13).
+    static let extendedDataByteCountMax = 1650
+    /// The pause before a command that the controller refused is tried again: long enough not to
+    /// fill the air between host and controller, short enough that nobody notices.
+    static let retryDelay = TimeSpan.seconds(1)
+  }
+
+  /// One report in whichever event it came.
+  struct Heard: Sendable {
+    /// Who.
+    var address: DeviceAddress
+    /// Takes connections; says nothing in a scan response.
+    var isConnectable: Bool
+    /// Answers scan requests; says nothing in a scan response.
+    var isScannable: Bool
+    /// Answers a scan request.
+    var isScanResponse: Bool
+    /// Came as a legacy PDU.
+    var isLegacy: Bool
+    /// More parts of the data follow in further reports.
+    var continues = false
+    /// dBm; 127 if unknown.
+    var rssi: Int8
+    /// dBm; 127 if unknown.
+    var txPower: Int8 = 127
+    /// The data, or a part of it.
+    var data: ArraySlice<UInt8>
+  }
+
+  private struct Scan: Sendable {
+    var client: ClientID
+    var allowsDuplicates: Bool
+    var isActive: Bool
+    var filter: ServiceFilter
+  }
+
+  /// What the controller's scan is like.
+  private struct Setting: Sendable, Equatable {
+    var isActive: Bool
+  }
+
+  private enum Step: Sendable {
+    case disable
+    case parameters(Setting)
+    case enable
+  }
+
+  private var table: AdvertiserTable
+  /// The scans that have a bit; the index is the bit's number.
+  private var scans: [Scan?] = []
+  /// The scans beyond those.
+  private var crowd: [Scan] = []
+  /// The bits of all of `scans`, and of those that allow duplicates.
+  private var everyScan: UInt64 = 0
+  private var duplicateScans: UInt64 = 0
+
+  private var usesExtendedCommands = false
+  private var ownAddressType = OwnAddressType.public
+  private var parameters: Setting?
+  private var isEnabled = false
+  private var step: Step?
+  private var retryAt: Instant?
+
+  init(advertisersMax: Int = Limits.advertisersMax) {
+    table = AdvertiserTable(capacity: advertisersMax)
+  }
+
+  /// How many advertisers are remembered.
+  var advertiserCount: Int { table.count }
+
+  /// Whether any client scans.
+  var isWanted: Bool { everyScan != 0 || !crowd.isEmpty }
+
+  // MARK: Clients
+
+  /// Starts a client's scan, or replaces it: everything is reported to it anew.
+  mutating func start(_ client: ClientID, _ options: ScanOptions) {
+    stop(client, keepsAdvertisers: true)
+    let scan = Scan(
+      client: client, allowsDuplicates: options.allowsDuplicates, isActive: options.isActive,
+      filter: ServiceFilter(options))
+    let slot: Int
+    if let free = scans.firstIndex(where: { $0 == nil }) {
+      slot = free
+      scans[slot] = scan
+    } else if scans.count < Limits.coalescedScansMax {
+      slot = scans.count
+      scans.append(scan)
+    } else {
+      crowd.append(scan)
+      return
+    }
+    let bit = UInt64(1) << UInt64(slot)
+    everyScan |= bit
+    if scan.allowsDuplicates { duplicateScans |= bit }
+    table.forget(scans: bit)
+  }
+
+  /// Ends a client's scan.
+  mutating func stop(_ client: ClientID) { stop(client, keepsAdvertisers: false) }
+
+  private mutating func stop(_ client: ClientID, keepsAdvertisers: Bool) {
+    if let slot = scans.firstIndex(where: { $0?.client == client }) {
+      scans[slot] = nil
+      everyScan &= ~(1 << UInt64(slot))
+      duplicateScans &= ~(1 << UInt64(slot))
+    }
+    crowd.removeAll { $0.client == client }
+    if !isWanted && !keepsAdvertisers { table.removeAll() }
+  }
+
+  // MARK: The controller
+
+  /// The controller is ready and scans not yet.
+  mutating func controllerStarted(_ abilities: ControllerAbilities) {
+    controllerStopped()
+    usesExtendedCommands = abilities.usesExtendedCommands
+    ownAddressType = abilities.ownAddressType
+  }
+
+  /// The controller is gone; scans are taken up again when it comes back.
+  mutating func controllerStopped() {
+    parameters = nil
+    isEnabled = false
+    step = nil
+    retryAt = nil
+  }
+
+  /// The next command towards what is wanted, if it is time for one. Its answer goes to
+  /// `commandCompleted`.
+  mutating func nextCommand(now: Instant) -> HCIPacket? {
+    guard step == nil else { return nil }
+    if let retryAt, now < retryAt { return nil }
+    retryAt = nil
+    guard let next = nextStep() else { return nil }
+    step = next
+    return packet(for: next)
+  }
+
+  /// The controller answered the last command.
+  mutating func commandCompleted(_ status: HCIStatus, now: Instant) {
+    guard let done = step else { return }
+    step = nil
+    guard status == .success else {
+      retryAt = now + Limits.retryDelay
+      // Whatever it thinks is on, it goes through off and parameters again.
+      parameters = nil
+      if case .disable = done { isEnabled = false }
+      return
+    }
+    switch done {
+    case .disable: isEnabled = false
+    case .parameters(let setting): parameters = setting
+    case .enable: isEnabled = true
+    }
+  }
+
+  /// When a refused command is due again.
+  var nextWake: Instant? { retryAt }
+
+  private func nextStep() -> Step? {
+    let wanted = wantedSetting
+    if isEnabled { return wanted != nil && wanted == parameters ? nil : .disable }
+    guard let wanted else { return nil }
+    return wanted == parameters ? .enable : .parameters(wanted)
+  }
+
+  private var wantedSetting: Setting? {
+    guard isWanted else { return nil }
+    let isActive =
+      scans.contains { $0?.isActive == true } || crowd.contains { $0.isActive }
+    return Setting(isActive: isActive)
+  }
+
+  // MARK: Hearing
+
+  /// Takes a report and tells those clients for whom it is news.
+  mutating func heard(
+    _ report: Heard, now: Instant, into actions: inout [HostMachine.Action]
+  ) {
+    guard isWanted else { return }
+    let index = table.hear(report.address)
+    var data = report.data
+    if report.continues || !table[index].parts.isEmpty {
+      let room = Limits.extendedDataByteCountMax - table[index].parts.count
+      table[index].parts.append(contentsOf: report.data.prefix(room))
+      if report.continues { return }
+      data = table[index].parts[...]
+      table[index].parts = []
+    }
+    if update(index, report, data) {
+      table[index].considered = 0
+      table[index].matches = 0
+    }
+    let isNews = everyScan & ~table[index].considered
+    if isNews != 0 { consider(index, scans: isNews) }
+    let told = table[index].matches & (isNews | duplicateScans)
+    guard told != 0 || !crowd.isEmpty else { return }
+    tell(index, scans: told, report, now: now, into: &actions)
+  }
+
+  /// Puts what was heard into the entry; whether that changed it.
+  private mutating func update(
+    _ index: Int, _ report: Heard, _ data: ArraySlice<UInt8>
+  ) -> Bool {
+    if report.isScanResponse {
+      guard table[index].scanResponse != data else { return false }
+      // A copy, so that the chunk that the report came in can go.
+      table[index].scanResponse = ArraySlice(Array(data))
+      return true
+    }
+    let isSame =
+      table[index].isConnectable == report.isConnectable
+      && table[index].isScannable == report.isScannable
+      && table[index].isLegacy == report.isLegacy
+    if !isSame {
+      table[index].isConnectable = report.isConnectable
+      table[index].isScannable = report.isScannable
+      table[index].isLegacy = report.isLegacy
+    }
+    guard table[index].data != data else { return !isSame }
+    table[index].data = ArraySlice(Array(data))
+    return true
+  }
+
+  private mutating func consider(_ index: Int, scans candidates: UInt64) {
+    var matches: UInt64 = 0
+    for (slot, scan) in scans.enumerated() {
+      let bit = UInt64(1) << UInt64(slot)
+      guard candidates & bit != 0, let scan else { continue }
+      if scan.filter.matches(table[index].data, table[index].scanResponse) { matches |= bit }
+    }
+    table[index].considered |= candidates
+    table[index].matches |= matches
+  }
+
+  private func tell(
+    _ index: Int, scans told: UInt64, _ heard: Heard, now: Instant,
+    into actions: inout [HostMachine.Action]
+  ) {
+    let report = AdvertisingReport(
+      address: heard.address, isConnectable: table[index].isConnectable,
+      isScannable: table[index].isScannable, isLegacy: table[index].isLegacy, rssi: heard.rssi,
+      txPower: heard.txPower, data: table[index].data, scanResponse: table[index].scanResponse,
+      heardAt: now)
+    var rest = told
+    while rest != 0 {
+      let slot = rest.trailingZeroBitCount
+      rest &= rest - 1
+      if let scan = scans[slot] { actions.append(.deliver(scan.client, .discovered(report))) }
+    }
+    for scan in crowd where scan.filter.matches(report.data, report.scanResponse) {
+      actions.append(.deliver(scan.client, .discovered(report)))
+    }
+  }
+}
+
+// MARK: Commands
+
+extension Scanner {
+  /// Three quarters of the time on the air: what discovers quickly and leaves room for links.
+  private static let timing = ScanTiming(intervalUnits625us: 64, windowUnits625us: 48)
+
+  private func packet(for step: Step) -> HCIPacket {
+    switch step {
+    case .disable: enabling(false)
+    case .enable: enabling(true)
+    case .parameters(let setting): parameters(setting)
+    }
+  }
+
+  // The controller's own filter stays off: it would hide changed data and stronger signals.
+  private func enabling(_ isEnabled: Bool) -> HCIPacket {
+    usesExtendedCommands
+      ? LESetExtendedScanEnable(isEnabled: isEnabled).packet
+      : LESetScanEnable(isEnabled: isEnabled).packet
+  }
+
+  private func parameters(_ setting: Setting) -> HCIPacket {
+    let type: ScanType = setting.isActive ? .active : .passive
+    guard usesExtendedCommands else {
+      return LESetScanParameters(type: type, timing: Self.timing, ownAddressType: ownAddressType)
+        .packet
+    }
+    return LESetExtendedScanParameters(
+      ownAddressType: ownAddressType, le1M: .init(type: type, timing: Self.timing)
+    ).packet
+  }
+}

@@ -1,0 +1,45 @@
+import BluetoothWire
+
+/// What a controller told about itself while it was started.
+struct ControllerAbilities: Sendable {
+  /// What it is and who made it; nil if it didn't tell.
+  var version: ReadLocalVersionInformationReturn?
+  /// The commands that it knows; empty if it didn't tell.
+  var commands = SupportedCommands()
+  /// What its link layer can.
+  var features: LEFeatures = []
+  /// The longest ACL packet payload that it takes, in bytes.
+  var aclByteCountMax = 0
+  /// How many ACL packets it buffers.
+  var aclPacketCount = 0
+  /// The address that this host uses.
+  var address = DeviceAddress(bits: 0, kind: .public)
+  /// How many peers its filter accept list takes.
+  var acceptListCapacity = 0
+  /// The longest link layer packet payload that it sends, in bytes.
+  var linkDataByteCountMax = 27
+  /// The time that such a packet may take, in microseconds.
+  var linkDataTimeMaxMicroseconds = 328
+  /// How many advertising sets it has.
+  var advertisingSetCount = 1
+  /// The longest advertising data.
+  var advertisingDataByteCountMax = 31
+
+  /// Whether the extended commands are used to advertise, scan and connect. A controller takes
+  /// either these or the legacy ones, not both (Core 5.4, Vol 4, Part E, §3.1.1).
+  var usesExtendedCommands: Bool {
+    features.contains(.extendedAdvertising)
+      && commands.contains(.leSetExtendedAdvertisingParameters)
+      && commands.contains(.leSetExtendedScanParameters)
+      && commands.contains(.leExtendedCreateConnection)
+  }
+
+  /// Whether longer link layer packets can be agreed on.
+  var canLengthenPackets: Bool {
+    features.contains(.dataLengthExtension) && commands.contains(.leSetDataLength)
+      && linkDataByteCountMax > 27
+  }
+
+  /// Which of its addresses a command names.
+  var ownAddressType: OwnAddressType { address.kind == .random ? .random : .public }
+}

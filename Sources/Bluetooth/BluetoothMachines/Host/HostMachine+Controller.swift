@@ -1,0 +1,213 @@
+import BluetoothWire
+import Essentials
+
+// Starting the controller, losing it, and getting it back.
+
+extension HostMachine {
+  mutating func openController(now: Instant, into actions: inout [Action]) {
+    reopenAt = nil
+    if session.isReady {
+      loseController(.transport("The radio was opened anew."), now: now, into: &actions)
+    }
+    startController(now: now, into: &actions)
+  }
+
+  private mutating func startController(now: Instant, into actions: inout [Action]) {
+    setState(.resetting, into: &actions)
+    let madeUp = DeviceAddress.randomStatic(using: &chance)
+    withSession(now: now, into: &actions) { machine, outputs in
+      machine.session.start(
+        wantedAddress: machine.configuration.address, madeUpAddress: madeUp, now: now,
+        into: &outputs)
+    }
+  }
+
+  mutating func transportBroke(_ error: HostError, now: Instant, into actions: inout [Action]) {
+    loseController(error, now: now, into: &actions)
+    setState(.poweredOff, into: &actions)
+    failureCount += 1
+    retry(after: backOff, error, now: now)
+  }
+
+  /// The controller answers wrongly or not at all. The first time it is started anew at once; then
+  /// after pauses that double.
+  mutating func controllerFailed(
+    _ error: HostError, now: Instant, into actions: inout [Action]
+  ) {
+    loseController(error, now: now, into: &actions)
+    failureCount += 1
+    if failureCount == 1 {
+      setState(.resetting, into: &actions)
+      actions.append(.reopenTransport(error))
+    } else {
+      setState(.poweredOff, into: &actions)
+      retry(after: backOff, error, now: now)
+    }
+  }
+
+  private mutating func retry(after delay: TimeSpan, _ error: HostError, now: Instant) {
+    reopenAt = now + delay
+    reopenReason = error
+    due(reopenAt)
+  }
+
+  private var backOff: TimeSpan {
+    let doublings = min(max(failureCount - 1, 0), 5)
+    return min(TimeSpan.seconds(1) * Int64(1 << doublings), Limits.reopenDelayMax)
+  }
+
+  mutating func hardwareFailed(_ code: UInt8, now: Instant, into actions: inout [Action]) {
+    let error = HostError.transport("The controller reported hardware error \(code).")
+    guard session.isReady else { return controllerFailed(error, now: now, into: &actions) }
+    loseController(error, now: now, into: &actions)
+    startController(now: now, into: &actions)
+  }
+
+  /// Ends everything that hung on the controller.
+  private mutating func loseController(
+    _ error: HostError, now: Instant, into actions: inout [Action]
+  ) {
+    for purpose in session.close() { abandon(purpose, error, into: &actions) }
+    while !links.isEmpty {
+      closeLink(links.count - 1, error, now: now, into: &actions)
+    }
+    scanner.controllerStopped()
+    take(advertiser.controllerStopped(), into: &actions)
+    connector.controllerStopped()
+  }
+
+  private func abandon(
+    _ purpose: CommandPurpose, _ error: HostError, into actions: inout [Action]
+  ) {
+    if case .readingRSSI(_, let waiter) = purpose {
+      complete(waiter, .failure(error), into: &actions)
+    }
+  }
+
+  // MARK: Commands
+
+  /// Lets the session put out something and acts on it.
+  mutating func withSession(
+    now: Instant, into actions: inout [Action],
+    _ body: (inout HostMachine, inout [ControllerSession.Output]) -> Void
+  ) {
+    var outputs: [ControllerSession.Output] = []
+    swap(&outputs, &sessionOutputs)
+    body(&self, &outputs)
+    for output in outputs { take(output, now: now, into: &actions) }
+    outputs.removeAll(keepingCapacity: true)
+    swap(&outputs, &sessionOutputs)
+    due(session.nextWake)
+  }
+
+  private mutating func take(
+    _ output: ControllerSession.Output, now: Instant, into actions: inout [Action]
+  ) {
+    switch output {
+    case .send(let packet): actions.append(.send(packet))
+    case .started(let abilities): controllerStarted(abilities, into: &actions)
+    case .unsupported:
+      loseController(
+        .unsupported("The controller has no Bluetooth LE."), now: now, into: &actions)
+      setState(.unsupported, into: &actions)
+    case .failed(let error): controllerFailed(error, now: now, into: &actions)
+    case .answered(let purpose, let answer):
+      take(answer, to: purpose, now: now, into: &actions)
+    }
+  }
+
+  private mutating func controllerStarted(
+    _ abilities: ControllerAbilities, into actions: inout [Action]
+  ) {
+    self.abilities = abilities
+    failureCount = 0
+    scheduler.configure(
+      packetLength: abilities.aclByteCountMax, packetCount: abilities.aclPacketCount)
+    scanner.controllerStarted(abilities)
+    take(advertiser.controllerStarted(abilities), into: &actions)
+    connector.controllerStarted(abilities)
+    needsCommands = true
+    setState(.poweredOn, into: &actions)
+  }
+
+  /// Queues a command whose answer goes to `purpose`; false if it can't be sent.
+  @discardableResult
+  mutating func send(
+    _ packet: HCIPacket, for purpose: CommandPurpose = .routine, now: Instant,
+    into actions: inout [Action]
+  ) -> Bool {
+    var isSent = false
+    withSession(now: now, into: &actions) { machine, outputs in
+      isSent = machine.session.send(packet, for: purpose, now: now, into: &outputs)
+    }
+    return isSent
+  }
+
+  /// Asks the parts that steer the radio for their next commands.
+  mutating func sendCommands(now: Instant, into actions: inout [Action]) {
+    needsCommands = false
+    guard session.isReady else { return }
+    if let packet = scanner.nextCommand(now: now) {
+      send(packet, for: .scanning, now: now, into: &actions)
+    }
+    if let packet = advertiser.nextCommand(now: now) {
+      send(packet, for: .advertising, now: now, into: &actions)
+    }
+    if let packet = connector.nextCommand(now: now) {
+      send(packet, for: .connecting, now: now, into: &actions)
+    }
+    due(scanner.nextWake)
+    due(advertiser.nextWake)
+    due(connector.nextWake(now: now))
+  }
+
+  private mutating func take(
+    _ answer: CommandAnswer, to purpose: CommandPurpose, now: Instant,
+    into actions: inout [Action]
+  ) {
+    switch purpose {
+    case .startUp, .routine: break
+    case .scanning: scanner.commandCompleted(answer.status, now: now)
+    case .advertising:
+      take(advertiser.commandCompleted(answer.status, now: now), into: &actions)
+    case .connecting:
+      take(connector.commandCompleted(answer.status, now: now), into: &actions)
+    case .disconnecting(let handle):
+      disconnectAnswered(answer.status, handle: handle, now: now, into: &actions)
+    case .updatingParameters(let handle):
+      if answer.status != .success {
+        parametersUpdated(handle, .controller(answer.status), into: &actions)
+      }
+    case .readingRSSI(_, let waiter):
+      complete(waiter, rssi(in: answer), into: &actions)
+    }
+    needsCommands = true
+  }
+
+  private func rssi(in answer: CommandAnswer) -> Result<HostReply, HostError> {
+    guard answer.status == .success else { return .failure(.controller(answer.status)) }
+    var reader = ByteReader(answer.parameters)
+    guard let reply = try? ReadRSSIReturn(decoding: &reader) else {
+      return .failure(.controller(.unspecifiedError))
+    }
+    return .success(.rssi(reply.rssi ?? 127))
+  }
+
+  mutating func take(_ outcomes: [Advertiser.Outcome], into actions: inout [Action]) {
+    for outcome in outcomes {
+      complete(outcome.waiter, outcome.result, into: &actions)
+    }
+  }
+
+  mutating func take(_ outcomes: [Connector.Outcome], into actions: inout [Action]) {
+    for outcome in outcomes {
+      connectingFailed(outcome.peer, .connectionFailed(outcome.status), into: &actions)
+    }
+  }
+
+  mutating func wakeSession(now: Instant, into actions: inout [Action]) {
+    withSession(now: now, into: &actions) { machine, outputs in
+      machine.session.wake(now: now, into: &outputs)
+    }
+  }
+}

@@ -1,0 +1,244 @@
+import BluetoothWire
+import Essentials
+
+// Links from their first packet to their last.
+
+extension HostMachine {
+  /// Where in `links` the link of a handle stands.
+  func linkIndex(handle: UInt16) -> Int? { linkHandles.firstIndex(of: handle & 0x0FFF) }
+
+  /// Where in `links` the link to a peer stands.
+  func linkIndex(peer: DeviceAddress) -> Int? { links.firstIndex { $0.peer == peer } }
+
+  // MARK: Opening
+
+  mutating func connectionCompleted(
+    _ report: LinkReport, now: Instant, into actions: inout [Action]
+  ) {
+    needsCommands = true
+    if report.role == .central || report.status != .success {
+      take(
+        connector.connectionCompleted(report.status, peer: report.peer, now: now), into: &actions)
+    }
+    guard report.status == .success else { return }
+    if report.role == .peripheral { advertiser.advertisingEnded(set: nil) }
+    if let old = linkIndex(handle: report.handle) {
+      // The controller forgot to tell that this one ended.
+      closeLink(old, .disconnected(.unspecifiedError), now: now, into: &actions)
+    }
+    guard links.count < Limits.linksMax, linkIndex(peer: report.peer) == nil else {
+      send(Disconnect(handle: report.handle).packet, now: now, into: &actions)
+      return
+    }
+    openLink(report, now: now, into: &actions)
+  }
+
+  private mutating func openLink(
+    _ report: LinkReport, now: Instant, into actions: inout [Action]
+  ) {
+    var info = LinkInfo(peer: report.peer, role: report.role)
+    info.intervalUnits = report.timing.intervalUnits1250us
+    info.latency = report.timing.latency
+    info.timeoutUnits = report.timing.timeoutUnits10ms
+    // Six intervals, one more for the packet that was under way, and what the controller takes.
+    let interval = TimeSpan.microseconds(1250) * Int64(info.intervalUnits)
+    let confirmation = now + interval * 7 + .milliseconds(30)
+    links.append(
+      Link(
+        handle: report.handle, info: info, stage: .unconfirmed(until: confirmation),
+        l2cap: L2CAPLink(role: report.role, attributeMTU: configuration.mtuMax),
+        gatt: GATTClient(mtuMax: configuration.mtuMax)))
+    linkHandles.append(report.handle)
+    due(confirmation)
+    scheduler.open(handle: report.handle)
+    server.linkOpened(report.peer)
+    if report.role == .central { setUpCentralLink(links.count - 1, now: now, into: &actions) }
+  }
+
+  private mutating func setUpCentralLink(
+    _ index: Int, now: Instant, into actions: inout [Action]
+  ) {
+    let handle = links[index].handle
+    let peer = links[index].peer
+    guard holds.contains(where: { $0.peer == peer && $0.state == .pending }) else {
+      // Everybody gave up while it was being made.
+      return disconnectLink(index, because: nil, now: now, into: &actions)
+    }
+    // An answer also proves that the peer is there.
+    send(LEReadRemoteFeatures(handle: handle).packet, now: now, into: &actions)
+    if abilities.canLengthenPackets {
+      let length = LESetDataLength(
+        handle: handle, txOctets: UInt16(clamping: abilities.linkDataByteCountMax),
+        txTimeMicroseconds: UInt16(clamping: abilities.linkDataTimeMaxMicroseconds))
+      send(length.packet, now: now, into: &actions)
+    }
+    introduce(index, now: now, into: &actions)
+  }
+
+  /// The peer was heard: the link exists, and clients may know.
+  mutating func confirm(_ index: Int, into actions: inout [Action]) {
+    guard case .unconfirmed = links[index].stage else { return }
+    links[index].stage = .open
+    links[index].isAnnounced = true
+    let peer = links[index].peer
+    connector.remove(peer)
+    tellAll(.linkOpened(links[index].info), into: &actions)
+    for hold in holds.indices where holds[hold].peer == peer && holds[hold].state == .pending {
+      holds[hold].state = .connected
+      tell(holds[hold].client, .connected(peer), into: &actions)
+    }
+  }
+
+  // MARK: Changes
+
+  mutating func announceUpdate(_ index: Int, into actions: inout [Action]) {
+    if links[index].isAnnounced { tellAll(.linkUpdated(links[index].info), into: &actions) }
+  }
+
+  mutating func timingChanged(
+    _ event: LEConnectionUpdateComplete, into actions: inout [Action]
+  ) {
+    guard let index = linkIndex(handle: event.handle) else { return }
+    confirm(index, into: &actions)
+    guard event.status == .success else {
+      return parametersUpdated(event.handle, .controller(event.status), into: &actions)
+    }
+    links[index].info.intervalUnits = event.timing.intervalUnits1250us
+    links[index].info.latency = event.timing.latency
+    links[index].info.timeoutUnits = event.timing.timeoutUnits10ms
+    announceUpdate(index, into: &actions)
+    parametersUpdated(event.handle, nil, into: &actions)
+  }
+
+  /// Tells those who asked for other connection parameters what came of it.
+  mutating func parametersUpdated(
+    _ handle: UInt16, _ error: HostError?, into actions: inout [Action]
+  ) {
+    guard let index = linkIndex(handle: handle) else { return }
+    let waiters = links[index].parameterWaiters
+    links[index].parameterWaiters = []
+    for waiter in waiters {
+      complete(waiter, error.map { .failure($0) } ?? .success(.done), into: &actions)
+    }
+  }
+
+  /// A peripheral that uses the link layer's procedure gets what it asks for, if it makes sense.
+  mutating func answer(
+    _ event: LERemoteConnectionParameterRequest, now: Instant, into actions: inout [Action]
+  ) {
+    let isOrdered = event.intervalMinUnits1250us <= event.intervalMaxUnits1250us
+    let wanted = ConnectionParameters(
+      intervalUnits: isOrdered
+        ? event.intervalMinUnits1250us...event.intervalMaxUnits1250us : 0...0,
+      latency: event.latency, timeoutUnits: event.timeoutUnits10ms)
+    let packet =
+      wanted.isValid
+      ? LERemoteConnectionParameterRequestReply(
+        handle: event.handle, timing: ConnectionTimingRequest(wanted)
+      ).packet
+      : LERemoteConnectionParameterRequestNegativeReply(
+        handle: event.handle, reason: .unacceptableConnectionParameters
+      ).packet
+    send(packet, now: now, into: &actions)
+  }
+
+  mutating func encryptionChanged(_ event: EncryptionChange, into actions: inout [Action]) {
+    guard let index = linkIndex(handle: event.handle), event.status == .success else { return }
+    confirm(index, into: &actions)
+    links[index].info.isEncrypted = event.encryption != .off
+    server.setEncrypted(links[index].info.isEncrypted, links[index].peer)
+    announceUpdate(index, into: &actions)
+  }
+
+  // MARK: Closing
+
+  /// Ends a link from this side: because of an error, or because nobody holds it any more.
+  mutating func disconnectLink(
+    _ index: Int, because error: HostError?, now: Instant, into actions: inout [Action]
+  ) {
+    guard !links[index].isClosing else { return }
+    links[index].closeReason = error
+    let supervision = TimeSpan.milliseconds(10) * Int64(links[index].info.timeoutUnits)
+    let patience = now + supervision + Limits.closePatience
+    links[index].stage = .closing(until: patience)
+    due(patience)
+    let handle = links[index].handle
+    send(
+      Disconnect(handle: handle).packet, for: .disconnecting(handle), now: now, into: &actions)
+  }
+
+  mutating func disconnectAnswered(
+    _ status: HCIStatus, handle: UInt16, now: Instant, into actions: inout [Action]
+  ) {
+    guard status != .success, let index = linkIndex(handle: handle) else { return }
+    // The controller has no such link, or won't end it, which comes to the same for clients.
+    let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
+    closeLink(index, error, now: now, into: &actions)
+  }
+
+  mutating func disconnected(
+    _ event: DisconnectionComplete, now: Instant, into actions: inout [Action]
+  ) {
+    guard event.status == .success else { return }
+    guard let index = linkIndex(handle: event.handle) else {
+      counters.strayPackets += 1
+      return
+    }
+    let wasNeverThere =
+      event.reason == .connectionFailedToBeEstablished
+      || (event.reason == .connectionTimeout && !links[index].isConfirmed)
+    // A peer that ends the link itself has been there.
+    if !wasNeverThere, !links[index].isClosing { confirm(index, into: &actions) }
+    let error = links[index].closeReason ?? .disconnected(event.reason)
+    closeLink(index, error, now: now, into: &actions)
+  }
+
+  /// Forgets a link: fails what hung on it, then tells those who held it, then everybody.
+  ///
+  /// The end of a link that was never announced is silent: those who wanted it go on waiting.
+  mutating func closeLink(
+    _ index: Int, _ error: HostError, now: Instant, into actions: inout [Action]
+  ) {
+    var link = links.remove(at: index)
+    linkHandles.remove(at: index)
+    scheduler.close(handle: link.handle)
+    failOperations(of: &link, error, into: &actions)
+    closeChannels(of: &link, error, into: &actions)
+    closeServerLink(link.peer, now: now, into: &actions)
+    for waiter in link.parameterWaiters { complete(waiter, .failure(error), into: &actions) }
+    releaseHolds(of: link, error, now: now, into: &actions)
+    if link.isAnnounced { tellAll(.linkClosed(link.peer, error), into: &actions) }
+    needsCommands = true
+  }
+
+  mutating func wakeLinks(now: Instant, into actions: inout [Action]) {
+    for handle in linkHandles {
+      guard let index = linkIndex(handle: handle) else { continue }
+      switch links[index].stage {
+      case .unconfirmed(let until) where until <= now: confirm(index, into: &actions)
+      case .closing(let until) where until <= now:
+        let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
+        closeLink(index, error, now: now, into: &actions)
+        continue
+      case .unconfirmed, .closing, .open: break
+      }
+      withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
+        l2cap.wake(now: now, into: &outputs)
+      }
+      guard let index = linkIndex(handle: handle) else { continue }
+      withGATT(index, now: now, into: &actions) { gatt, outputs in
+        gatt.wake(now: now, into: &outputs)
+      }
+    }
+  }
+}
+
+extension ConnectionParameters {
+  /// Whether a link can have them (Core 5.4, Vol 4, Part E, §7.8.12): every field in its range, and
+  /// a timeout longer than two intervals of the silence that the latency allows.
+  var isValid: Bool {
+    intervalUnits.lowerBound >= 6 && intervalUnits.upperBound <= 3200 && latency <= 499
+      && (10...3200).contains(timeoutUnits)
+      && Int(timeoutUnits) * 4 > (1 + Int(latency)) * Int(intervalUnits.upperBound)
+  }
+}

@@ -1,0 +1,194 @@
+import BluetoothWire
+import Essentials
+
+// Packets from the controller, to whom they concern.
+
+extension HostMachine {
+  mutating func receive(_ packet: HCIPacket, now: Instant, into actions: inout [Action]) {
+    switch packet.kind {
+    case .acl: receiveData(packet.bytes, now: now, into: &actions)
+    case .event: receiveEvent(packet.bytes, now: now, into: &actions)
+    case .command, .synchronous, .isochronous: counters.malformedPackets += 1
+    }
+  }
+
+  private mutating func receiveData(
+    _ bytes: ArraySlice<UInt8>, now: Instant, into actions: inout [Action]
+  ) {
+    guard let (header, payload) = try? ACLHeader.decode(from: bytes) else {
+      counters.malformedPackets += 1
+      return
+    }
+    guard let index = linkIndex(handle: header.handle) else {
+      counters.strayPackets += 1
+      return
+    }
+    confirm(index, into: &actions)
+    withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
+      l2cap.receive(payload, continuing: !header.boundary.isFirst, now: now, into: &outputs)
+    }
+  }
+
+  private mutating func receiveEvent(
+    _ bytes: ArraySlice<UInt8>, now: Instant, into actions: inout [Action]
+  ) {
+    guard let event = try? HCIEvent(decoding: bytes) else {
+      counters.malformedPackets += 1
+      return
+    }
+    switch event {
+    case .commandComplete(let event):
+      withSession(now: now, into: &actions) { machine, outputs in
+        machine.session.receive(event, now: now, into: &outputs)
+      }
+    case .commandStatus(let event):
+      withSession(now: now, into: &actions) { machine, outputs in
+        machine.session.receive(event, now: now, into: &outputs)
+      }
+    case .hardwareError(let event):
+      if session.isListening { hardwareFailed(event.hardwareCode, now: now, into: &actions) }
+    default:
+      if session.isReady { receive(event, now: now, into: &actions) }
+    }
+  }
+
+  private mutating func receive(
+    _ event: HCIEvent, now: Instant, into actions: inout [Action]
+  ) {
+    switch event {
+    case .numberOfCompletedPackets(let event): packetsCompleted(event, into: &actions)
+    case .leAdvertisingReport(let reports): heard(reports, now: now, into: &actions)
+    case .leExtendedAdvertisingReport(let reports): heard(reports, now: now, into: &actions)
+    case .leConnectionComplete(let event):
+      connectionCompleted(LinkReport(event), now: now, into: &actions)
+    case .leEnhancedConnectionComplete(let event):
+      connectionCompleted(LinkReport(event), now: now, into: &actions)
+    case .disconnectionComplete(let event): disconnected(event, now: now, into: &actions)
+    case .leAdvertisingSetTerminated(let event):
+      advertiser.advertisingEnded(set: Int(event.set))
+      needsCommands = true
+    default: receiveLinkEvent(event, now: now, into: &actions)
+    }
+  }
+
+  private mutating func receiveLinkEvent(
+    _ event: HCIEvent, now: Instant, into actions: inout [Action]
+  ) {
+    switch event {
+    case .leConnectionUpdateComplete(let event): timingChanged(event, into: &actions)
+    case .leReadRemoteFeaturesComplete(let event):
+      guard let index = linkIndex(handle: event.handle) else { return }
+      if event.status != .connectionFailedToBeEstablished { confirm(index, into: &actions) }
+    case .leDataLengthChange(let event):
+      if let index = linkIndex(handle: event.handle) { confirm(index, into: &actions) }
+    case .lePHYUpdateComplete(let event):
+      if let index = linkIndex(handle: event.handle) { confirm(index, into: &actions) }
+    case .encryptionChange(let event):
+      encryptionChanged(event, into: &actions)
+    case .leLongTermKeyRequest(let event):
+      // There are no keys without pairing.
+      send(LELongTermKeyRequestNegativeReply(handle: event.handle).packet, now: now, into: &actions)
+    case .leRemoteConnectionParameterRequest(let event):
+      answer(event, now: now, into: &actions)
+    default: break
+    }
+  }
+
+  // MARK: Advertisers
+
+  private mutating func heard(
+    _ reports: LEAdvertisingReports, now: Instant, into actions: inout [Action]
+  ) {
+    for report in reports {
+      let kind = report.kind
+      let heard = Scanner.Heard(
+        address: report.advertiser.address,
+        isConnectable: kind == .connectable || kind == .directed,
+        isScannable: kind == .connectable || kind == .scannable,
+        isScanResponse: kind == .scanResponse, isLegacy: true, rssi: report.rssi ?? 127,
+        data: report.data)
+      scanner.heard(heard, now: now, into: &actions)
+    }
+  }
+
+  private mutating func heard(
+    _ reports: LEExtendedAdvertisingReports, now: Instant, into actions: inout [Action]
+  ) {
+    for report in reports {
+      // An anonymous advertiser can't be told from others.
+      guard let advertiser = report.advertiser else { continue }
+      let heard = Scanner.Heard(
+        address: advertiser.address, isConnectable: report.type.contains(.connectable),
+        isScannable: report.type.contains(.scannable),
+        isScanResponse: report.type.contains(.scanResponse),
+        isLegacy: report.type.contains(.legacy), continues: report.type.contains(.moreToCome),
+        rssi: report.rssi ?? 127, txPower: report.txPowerDBm ?? 127, data: report.data)
+      scanner.heard(heard, now: now, into: &actions)
+    }
+  }
+
+  // MARK: Data on its way out
+
+  private mutating func packetsCompleted(
+    _ event: NumberOfCompletedPackets, into actions: inout [Action]
+  ) {
+    for entry in event {
+      let handle = entry.handle & 0x0FFF
+      // The peer's controller acknowledged them.
+      if entry.count > 0, let index = linkIndex(handle: handle) {
+        confirm(index, into: &actions)
+      }
+      scheduler.completed(handle: handle, count: Int(entry.count))
+    }
+  }
+
+  /// Sends what the controller has room for. Frames that went out may bring new ones.
+  mutating func drain(now: Instant, into actions: inout [Action]) {
+    var outputs: [ACLScheduler.Output] = []
+    swap(&outputs, &schedulerOutputs)
+    repeat {
+      outputs.removeAll(keepingCapacity: true)
+      scheduler.drain(into: &outputs)
+      for output in outputs {
+        switch output {
+        case .send(let packet): actions.append(.send(packet))
+        case .handedOver(let handle, let tag):
+          if let index = linkIndex(handle: handle) {
+            handedOver(tag, link: index, now: now, into: &actions)
+          }
+        case .overflowed(let handle):
+          if let index = linkIndex(handle: handle) {
+            let error = HostError.limitReached("data waiting for a peer that doesn't take it")
+            disconnectLink(index, because: error, now: now, into: &actions)
+          }
+        }
+      }
+    } while !outputs.isEmpty
+    swap(&outputs, &schedulerOutputs)
+  }
+}
+
+/// What both forms of LE Connection Complete tell.
+struct LinkReport: Sendable {
+  var status: HCIStatus
+  var handle: UInt16
+  var role: LinkInfo.Role
+  var peer: DeviceAddress
+  var timing: ConnectionTiming
+
+  init(_ event: LEConnectionComplete) {
+    status = event.status
+    handle = event.handle & 0x0FFF
+    role = event.role == .central ? .central : .peripheral
+    peer = event.peer.address
+    timing = event.timing
+  }
+
+  init(_ event: LEEnhancedConnectionComplete) {
+    status = event.status
+    handle = event.handle & 0x0FFF
+    role = event.role == .central ? .central : .peripheral
+    peer = event.peer.address
+    timing = event.timing
+  }
+}

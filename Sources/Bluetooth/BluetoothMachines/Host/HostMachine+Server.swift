@@ -1,0 +1,111 @@
+import BluetoothWire
+import Essentials
+
+// This host's own attributes.
+
+extension HostMachine {
+  /// Lets the GATT server put out something and acts on it.
+  mutating func withServer(
+    now: Instant, into actions: inout [Action],
+    _ body: (inout GATTServer, inout [GATTServer.Output]) -> Void
+  ) {
+    var outputs: [GATTServer.Output] = []
+    swap(&outputs, &serverOutputs)
+    body(&server, &outputs)
+    due(server.nextWake)
+    for output in outputs { take(output, now: now, into: &actions) }
+    outputs.removeAll(keepingCapacity: true)
+    swap(&outputs, &serverOutputs)
+  }
+
+  private mutating func take(
+    _ output: GATTServer.Output, now: Instant, into actions: inout [Action]
+  ) {
+    switch output {
+    case .send(let peer, let pdu, let tag):
+      if let index = linkIndex(peer: peer) { sendAttributePDU(pdu, tag: tag, link: index) }
+    case .request(let client, let request):
+      tell(client, .serverRequest(request), into: &actions)
+    case .subscribed(let client, let peer, let handle):
+      tell(client, .subscribed(peer, handle: handle), into: &actions)
+    case .unsubscribed(let client, let peer, let handle):
+      tell(client, .unsubscribed(peer, handle: handle), into: &actions)
+    case .updateCompleted(let client, let token, let result):
+      complete(Waiter(client: client, token: token), result, into: &actions)
+    case .mtuChanged(let peer, let mtu):
+      if let index = linkIndex(peer: peer) {
+        links[index].gatt.mtu = mtu
+        mtuChanged(mtu, index, into: &actions)
+      }
+    case .bearerFailed(let peer, let error):
+      if let index = linkIndex(peer: peer) {
+        disconnectLink(index, because: error, now: now, into: &actions)
+      }
+    }
+  }
+
+  mutating func receiveForServer(
+    _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
+  ) {
+    let peer = links[index].peer
+    withServer(now: now, into: &actions) { server, outputs in
+      server.receive(pdu, from: peer, now: now, into: &outputs)
+    }
+  }
+
+  mutating func serveServer(
+    _ client: ClientID, _ request: HostRequest, now: Instant, into actions: inout [Action]
+  ) {
+    var reply: (Waiter, Result<HostReply, HostError>)?
+    withServer(now: now, into: &actions) { server, outputs in
+      switch request {
+      case .addService(let definition, let token):
+        let result = server.addService(definition, owner: client, now: now, into: &outputs)
+        reply = (Waiter(client: client, token: token), result.map { .published($0) })
+      case .removeService(let handle):
+        server.removeService(handle, owner: client, now: now, into: &outputs)
+      case .removeAllServices:
+        server.removeAllServices(owner: client, now: now, into: &outputs)
+      case .respond(let id, let result):
+        server.respond(id, result, from: client, now: now, into: &outputs)
+      case .updateValue(let handle, let value, let peers, let token):
+        server.updateValue(
+          handle: handle, value: value, peers: peers, token: token, owner: client, now: now,
+          into: &outputs)
+      default: preconditionFailure("\(request) is not about services")
+      }
+    }
+    if let (waiter, result) = reply { complete(waiter, result, into: &actions) }
+  }
+
+  mutating func serverHandedOver(
+    _ tag: SendTag, link index: Int, now: Instant, into actions: inout [Action]
+  ) {
+    let peer = links[index].peer
+    withServer(now: now, into: &actions) { server, outputs in
+      server.sent(tag, to: peer, into: &outputs)
+    }
+  }
+
+  mutating func removeServerClient(
+    _ client: ClientID, now: Instant, into actions: inout [Action]
+  ) {
+    withServer(now: now, into: &actions) { server, outputs in
+      server.removeAllServices(owner: client, now: now, into: &outputs)
+    }
+  }
+
+  mutating func closeServerLink(
+    _ peer: DeviceAddress, now: Instant, into actions: inout [Action]
+  ) {
+    withServer(now: now, into: &actions) { server, outputs in
+      server.linkClosed(peer, now: now, into: &outputs)
+    }
+  }
+
+  mutating func wakeServer(now: Instant, into actions: inout [Action]) {
+    withServer(now: now, into: &actions) { server, outputs in
+      server.wake(now: now, into: &outputs)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import BluetoothWire
+import Essentials
+
+/// One connection with everything that hangs on it.
+struct Link: Sendable {
+  /// Whether the peer was heard, so that the link is known to exist.
+  ///
+  /// A controller reports a connection as soon as it has sent, or answered, the request for it. If
+  /// the other end missed that, the link ends within six intervals with Connection Failed to be
+  /// Established (Core 5.4, Vol 6, Part B, §4.5). Clients hear of it only after that.
+  enum Stage: Sendable, Equatable {
+    case unconfirmed(until: Instant)
+    case open
+    /// Disconnect was sent; the controller owes the end of the link.
+    case closing(until: Instant)
+  }
+
+  let handle: UInt16
+  var info: LinkInfo
+  var stage: Stage
+  /// Why the host itself ends the link, where it is not a client's wish.
+  var closeReason: HostError?
+  var l2cap: L2CAPLink
+  var gatt: GATTClient
+  var subscriptions: [Subscription] = []
+  /// Writes without response that the controller doesn't have yet, by tag.
+  var writes: [PendingWrite] = []
+  /// Who waits for other connection parameters.
+  var parameterWaiters: [Waiter] = []
+  /// Whether the link was announced to clients.
+  var isAnnounced = false
+
+  var peer: DeviceAddress { info.peer }
+  var isClosing: Bool { if case .closing = stage { true } else { false } }
+  var isConfirmed: Bool { if case .unconfirmed = stage { false } else { true } }
+
+  /// When something of this link is due.
+  var nextWake: Instant? {
+    var wake = Instant.distantFuture
+    switch stage {
+    case .unconfirmed(let until), .closing(let until): wake = until
+    case .open: break
+    }
+    if let due = l2cap.nextWake { wake = min(wake, due) }
+    if let due = gatt.nextWake { wake = min(wake, due) }
+    return wake == .distantFuture ? nil : wake
+  }
+}
+
+/// A client's request that waits.
+struct Waiter: Sendable, Equatable {
+  var client: ClientID
+  var token: RequestToken
+}
+
+/// A Write Command on its way to the controller.
+struct PendingWrite: Sendable {
+  var tag: SendTag
+  var waiter: Waiter
+}
+
+/// Everybody's interest in one characteristic of a peer.
+struct Subscription: Sendable {
+  struct Wish: Sendable {
+    var waiter: Waiter
+    var isOn: Bool
+  }
+
+  var target: SubscriptionTarget
+  /// Who gets the values.
+  var clients: [ClientID] = []
+  /// Who waits to hear that the configuration was written.
+  var wishes: [Wish] = []
+  /// What the peer's configuration descriptor says, as far as we know.
+  var isOn = false
+  /// What is being written to it.
+  var writing: Bool?
+
+  init(_ target: SubscriptionTarget) { self.target = target }
+}
+
+/// A client's interest in a link.
+struct Hold: Sendable {
+  enum State: Sendable, Equatable {
+    /// The link is wanted and not there.
+    case pending
+    /// The client has the link.
+    case connected
+    /// The client gave it up and waits for its end; with options if it wants it again already.
+    case leaving(again: ConnectOptions?)
+  }
+
+  let client: ClientID
+  let peer: DeviceAddress
+  var options: ConnectOptions
+  var state: State
+}

@@ -1,0 +1,219 @@
+import BluetoothWire
+import Essentials
+
+/// The commands that bring a controller up, in order, and what their answers teach.
+///
+/// Only what the host cannot do without must succeed; a controller that doesn't know the rest is
+/// taken for what it can (Core 5.4, Vol 6, Part D, §2.1).
+enum StartUpStep: Int, CaseIterable, Sendable {
+  case reset
+  case version
+  case commands
+  case features
+  case leFeatures
+  case eventMask
+  case leEventMask
+  case leBufferSizeV2
+  case leBufferSize
+  case bufferSize
+  case publicAddress
+  case randomAddress
+  case acceptListSize
+  case maximumDataLength
+  case suggestedDataLength
+  case advertisingSets
+  case advertisingDataLength
+}
+
+/// Why a controller could not be started.
+enum StartUpFailure: Error, Sendable {
+  /// It is no Bluetooth LE controller.
+  case unsupported
+  /// It answered with an error or with something that makes no sense; the text says what.
+  case wrong(String)
+}
+
+/// How far the start of a controller is.
+struct StartUp: Sendable {
+  private(set) var step = StartUpStep.reset
+  private(set) var abilities = ControllerAbilities()
+  private var knowsLE = true
+  private let wantedAddress: DeviceAddress?
+  private let madeUpAddress: DeviceAddress
+
+  init(wantedAddress: DeviceAddress?, madeUpAddress: DeviceAddress) {
+    self.wantedAddress = wantedAddress
+    self.madeUpAddress = madeUpAddress
+  }
+
+  /// The command of the current step.
+  var command: HCIPacket {
+    switch step {
+    case .reset: Reset().packet
+    case .version: ReadLocalVersionInformation().packet
+    case .commands: ReadLocalSupportedCommands().packet
+    case .features: ReadLocalSupportedFeatures().packet
+    case .eventMask: SetEventMask(mask: Self.eventMask).packet
+    case .leEventMask: LESetEventMask(mask: leEventMask).packet
+    case .leFeatures: LEReadLocalSupportedFeatures().packet
+    case .leBufferSizeV2: LEReadBufferSizeV2().packet
+    case .leBufferSize: LEReadBufferSize().packet
+    case .bufferSize: ReadBufferSize().packet
+    case .publicAddress: ReadBDADDR().packet
+    case .randomAddress: LESetRandomAddress(address: abilities.address).packet
+    case .acceptListSize: LEReadFilterAcceptListSize().packet
+    case .maximumDataLength: LEReadMaximumDataLength().packet
+    case .suggestedDataLength:
+      LEWriteSuggestedDefaultDataLength(
+        length: LESuggestedDataLength(
+          txOctets: UInt16(clamping: abilities.linkDataByteCountMax),
+          txTimeMicroseconds: UInt16(clamping: abilities.linkDataTimeMaxMicroseconds))
+      ).packet
+    case .advertisingSets: LEReadNumberOfSupportedAdvertisingSets().packet
+    case .advertisingDataLength: LEReadMaximumAdvertisingDataLength().packet
+    }
+  }
+
+  /// The name of the current step's command.
+  private var name: String {
+    (try? HCICommandHeader(decoding: command.bytes))?.opcode.description ?? "a command"
+  }
+
+  private static let eventMask: EventMask = [
+    .disconnectionComplete, .encryptionChange, .readRemoteVersionInformationComplete,
+    .hardwareError, .dataBufferOverflow, .encryptionKeyRefreshComplete, .leMeta,
+  ]
+
+  /// What every controller knows; the rest only for those that do, because an unknown bit may make
+  /// a controller refuse them all.
+  private var leEventMask: LEEventMask {
+    var mask = LEEventMask.default
+    let features = abilities.features
+    if features.contains(.connectionParametersRequest) {
+      mask.insert(.remoteConnectionParameterRequest)
+    }
+    if features.contains(.dataLengthExtension) { mask.insert(.dataLengthChange) }
+    if features.contains(.privacy) { mask.insert(.enhancedConnectionComplete) }
+    if features.contains(.le2M) || features.contains(.leCoded) { mask.insert(.phyUpdateComplete) }
+    if features.contains(.extendedAdvertising) {
+      mask.formUnion([.extendedAdvertisingReport, .scanTimeout, .advertisingSetTerminated])
+    }
+    return mask
+  }
+
+  /// Goes to the next step that this controller needs; false when it is up.
+  mutating func advance() -> Bool {
+    var next = step.rawValue + 1
+    while let candidate = StartUpStep(rawValue: next) {
+      if isNeeded(candidate) {
+        step = candidate
+        return true
+      }
+      next += 1
+    }
+    return false
+  }
+
+  private func isNeeded(_ step: StartUpStep) -> Bool {
+    switch step {
+    case .reset, .version, .commands, .features, .eventMask, .leEventMask, .leFeatures,
+      .publicAddress, .acceptListSize:
+      true
+    case .leBufferSizeV2: abilities.commands.contains(.leReadBufferSizeV2)
+    case .leBufferSize: abilities.aclPacketCount == 0
+    // A controller that names no buffers for LE shares those of classic Bluetooth
+    // (Core 5.4, Vol 4, Part E, §7.8.2).
+    case .bufferSize: abilities.aclPacketCount == 0 || abilities.aclByteCountMax == 0
+    case .randomAddress: abilities.address.kind == .random
+    case .maximumDataLength:
+      abilities.features.contains(.dataLengthExtension)
+        && abilities.commands.contains(.leReadMaximumDataLength)
+    case .suggestedDataLength:
+      abilities.linkDataByteCountMax > 27
+        && abilities.commands.contains(.leWriteSuggestedDefaultDataLength)
+    case .advertisingSets, .advertisingDataLength: abilities.usesExtendedCommands
+    }
+  }
+
+  /// Learns from the answer to the current step's command.
+  mutating func take(_ answer: CommandAnswer) throws(StartUpFailure) {
+    guard answer.status == .success else { return try takeRefusal(answer.status) }
+    var reader = ByteReader(answer.parameters)
+    do throws(WireError) {
+      try learn(&reader)
+    } catch {
+      throw .wrong("The controller's answer to \(name) makes no sense.")
+    }
+    if step == .features, !knowsLE { throw .unsupported }
+    if step == .bufferSize || (step == .leBufferSize && abilities.aclPacketCount > 0) {
+      // Anything shorter could not carry even the smallest link layer packet.
+      guard abilities.aclPacketCount > 0, abilities.aclByteCountMax >= 27 else {
+        throw .wrong("The controller has no buffers for data.")
+      }
+    }
+  }
+
+  private mutating func takeRefusal(_ status: HCIStatus) throws(StartUpFailure) {
+    switch step {
+    case .leFeatures where status == .unknownCommand:
+      throw .unsupported
+    case .reset, .leFeatures, .bufferSize, .randomAddress:
+      throw .wrong("The controller refused \(name): \(status).")
+    case .publicAddress:
+      abilities.address = chosenAddress(public: nil)
+    case .version, .commands, .features, .eventMask, .leEventMask, .leBufferSizeV2, .leBufferSize,
+      .acceptListSize, .maximumDataLength, .suggestedDataLength, .advertisingSets,
+      .advertisingDataLength:
+      break
+    }
+  }
+
+  private mutating func learn(_ reader: inout ByteReader) throws(WireError) {
+    switch step {
+    case .version:
+      abilities.version = try ReadLocalVersionInformationReturn(decoding: &reader)
+    case .commands: abilities.commands = try SupportedCommands(decoding: &reader)
+    case .features:
+      let features = try ReadLocalSupportedFeaturesReturn(decoding: &reader).features
+      knowsLE = features.contains(.leSupported)
+    case .leFeatures:
+      abilities.features = try LEReadLocalSupportedFeaturesReturn(decoding: &reader).features
+    case .leBufferSizeV2:
+      let size = try LEReadBufferSizeV2Return(decoding: &reader)
+      abilities.aclByteCountMax = Int(size.aclLength)
+      abilities.aclPacketCount = Int(size.aclCount)
+    case .leBufferSize:
+      let size = try LEReadBufferSizeReturn(decoding: &reader)
+      abilities.aclByteCountMax = Int(size.aclLength)
+      abilities.aclPacketCount = Int(size.aclCount)
+    case .bufferSize:
+      let size = try ReadBufferSizeReturn(decoding: &reader)
+      abilities.aclByteCountMax = Int(size.aclLength)
+      abilities.aclPacketCount = Int(size.aclCount)
+    case .publicAddress:
+      let address = try ReadBDADDRReturn(decoding: &reader).address
+      abilities.address = chosenAddress(public: address)
+    case .acceptListSize:
+      abilities.acceptListCapacity = Int(try ListSizeReturn(decoding: &reader).count)
+    case .maximumDataLength:
+      let length = try LEMaximumDataLength(decoding: &reader)
+      abilities.linkDataByteCountMax = Int(length.txOctets)
+      abilities.linkDataTimeMaxMicroseconds = Int(length.txTimeMicroseconds)
+    case .advertisingSets:
+      let count = try LEReadNumberOfSupportedAdvertisingSetsReturn(decoding: &reader).count
+      abilities.advertisingSetCount = Int(count)
+    case .advertisingDataLength:
+      let count = try LEReadMaximumAdvertisingDataLengthReturn(decoding: &reader).byteCount
+      abilities.advertisingDataByteCountMax = Int(count)
+    case .reset, .eventMask, .leEventMask, .randomAddress, .suggestedDataLength: break
+    }
+  }
+
+  /// The configured address if it is a random one (a public one can't be set), else the
+  /// controller's public one, else one made up.
+  private func chosenAddress(public address: DeviceAddress?) -> DeviceAddress {
+    if let wantedAddress, wantedAddress.kind == .random { return wantedAddress }
+    if let address, address.bits != 0, address.bits != 0xFFFF_FFFF_FFFF { return address }
+    return madeUpAddress
+  }
+}

@@ -1,0 +1,115 @@
+internal import BluetoothMachines
+
+/// A characteristic: a value with what may be done with it.
+open class CBCharacteristic: CBAttribute, @unchecked Sendable {
+  // Guarded by `lock`.
+  private weak var serviceStorage: CBService?
+  var propertiesStorage: CBCharacteristicProperties
+  var valueStorage: Data?
+  var descriptorsStorage: [CBDescriptor]?
+  var isNotifyingStorage = false
+  /// Where a peer keeps it, or where it was published.
+  var handles: CharacteristicHandles
+  /// False once the peer changed it or the link went down.
+  var isValid = true
+
+  init(
+    uuid: CBUUID, properties: CBCharacteristicProperties, handles: CharacteristicHandles,
+    service: CBService?, lock: NSLock
+  ) {
+    propertiesStorage = properties
+    self.handles = handles
+    serviceStorage = service
+    super.init(uuid: uuid, lock: lock)
+  }
+
+  /// The service that it belongs to.
+  open weak var service: CBService? { lock.withLock { serviceStorage } }
+  /// What may be done with it.
+  open var properties: CBCharacteristicProperties { lock.withLock { propertiesStorage } }
+  /// The value last read or notified; nil until then. For a local characteristic the value that
+  /// the system answers with, nil if the delegate is asked.
+  open var value: Data? { lock.withLock { valueStorage } }
+  /// Its descriptors; nil until discovered.
+  open var descriptors: [CBDescriptor]? { lock.withLock { descriptorsStorage } }
+  /// Whether notifications or indications are on.
+  open var isNotifying: Bool { lock.withLock { isNotifyingStorage } }
+  /// Whether it is broadcast; never.
+  @available(*, deprecated)
+  open var isBroadcasted: Bool { false }
+
+  func setService(_ service: CBService) { lock.withLock { serviceStorage = service } }
+}
+
+/// Where a characteristic sits in an attribute database.
+struct CharacteristicHandles: Sendable, Hashable {
+  var declaration: UInt16 = 0
+  var value: UInt16 = 0
+  var end: UInt16 = 0
+  /// The client characteristic configuration; nil if not (yet) known.
+  var configuration: UInt16?
+}
+
+/// A characteristic that this host publishes.
+///
+/// It is frozen once its service was published, except `value`, which then no longer matters.
+open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
+  // Guarded by `lock`.
+  private var permissionsStorage: CBAttributePermissions
+  private var subscribers: [CBCentral] = []
+
+  /// A characteristic. With a value the system answers reads by itself, and it must be read-only;
+  /// without one the peripheral manager's delegate is asked each time.
+  public init(
+    type UUID: CBUUID, properties: CBCharacteristicProperties, value: Data?,
+    permissions: CBAttributePermissions
+  ) {
+    permissionsStorage = permissions
+    super.init(
+      uuid: UUID, properties: properties, handles: CharacteristicHandles(), service: nil,
+      lock: NSLock())
+    valueStorage = value
+  }
+
+  /// What may be done with it.
+  open override var properties: CBCharacteristicProperties {
+    get { super.properties }
+    set { lock.withLock { propertiesStorage = newValue } }
+  }
+
+  /// The value that the system answers with, or nil.
+  open override var value: Data? {
+    get { super.value }
+    set { lock.withLock { valueStorage = newValue } }
+  }
+
+  /// Its descriptors; a user description and a presentation format may be given.
+  open override var descriptors: [CBDescriptor]? {
+    get { super.descriptors }
+    set {
+      lock.withLock { descriptorsStorage = newValue }
+      newValue?.forEach { $0.setCharacteristic(self) }
+    }
+  }
+
+  /// Who may read and write it.
+  open var permissions: CBAttributePermissions {
+    get { lock.withLock { permissionsStorage } }
+    set { lock.withLock { permissionsStorage = newValue } }
+  }
+
+  /// The centrals that are subscribed to it.
+  open var subscribedCentrals: [CBCentral]? { lock.withLock { subscribers } }
+
+  func addSubscriber(_ central: CBCentral) {
+    lock.withLock { if !subscribers.contains(central) { subscribers.append(central) } }
+  }
+
+  func removeSubscriber(_ central: CBCentral) {
+    lock.withLock { subscribers.removeAll { $0 == central } }
+  }
+
+  func removeAllSubscribers() { lock.withLock { subscribers = [] } }
+  var currentHandles: CharacteristicHandles { lock.withLock { handles } }
+  func setHandles(_ handles: CharacteristicHandles) { lock.withLock { self.handles = handles } }
+}

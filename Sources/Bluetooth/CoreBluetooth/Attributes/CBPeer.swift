@@ -1,0 +1,42 @@
+internal import BluetoothWire
+
+/// The other end of a link.
+open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
+  // Unchecked: what it stores is constant; subclasses keep their state behind locks.
+
+  let address: DeviceAddress
+  private let identifierStorage: UUID
+
+  init(address: DeviceAddress) {
+    self.address = address
+    identifierStorage = PeerIdentifier.uuid(of: address)
+    super.init()
+  }
+
+  /// The peer's name for this host; the same in every run.
+  open var identifier: UUID { identifierStorage }
+
+  /// The same object.
+  open func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+/// A central that is connected to this host's peripheral manager.
+open class CBCentral: CBPeer, @unchecked Sendable {
+  private let lock = NSLock()
+  private var mtu = Limits.mtuMin
+
+  /// The longest value that one notification or indication carries to this central.
+  open var maximumUpdateValueLength: Int {
+    min(lock.withLock { mtu } - Limits.notificationHeaderByteCount, Limits.valueByteCountMax)
+  }
+
+  func setMTU(_ mtu: Int) { lock.withLock { self.mtu = mtu } }
+
+  /// Equal if it is the same device.
+  open override func isEqual(_ object: Any?) -> Bool {
+    (object as? CBCentral)?.identifier == identifier
+  }
+
+  /// Equal for equal centrals.
+  open override var hash: Int { identifier.hashValue }
+}

@@ -1,0 +1,82 @@
+internal import BluetoothMachines
+
+/// A service of a peripheral: characteristics that belong together.
+open class CBService: CBAttribute, @unchecked Sendable {
+  private weak var peripheralStorage: CBPeripheral?
+  private let isPrimaryStorage: Bool
+
+  // Guarded by `lock`.
+  var includedServicesStorage: [CBService]?
+  var characteristicsStorage: [CBCharacteristic]?
+  var range: HandleRange
+  /// False once the peer changed it or the link went down.
+  var isValid = true
+
+  init(
+    uuid: CBUUID, isPrimary: Bool, range: HandleRange, peripheral: CBPeripheral?, lock: NSLock
+  ) {
+    isPrimaryStorage = isPrimary
+    self.range = range
+    peripheralStorage = peripheral
+    super.init(uuid: uuid, lock: lock)
+  }
+
+  /// The peripheral that has it; nil for a local service.
+  open weak var peripheral: CBPeripheral? { peripheralStorage }
+  /// Primary, or only there to be included.
+  open var isPrimary: Bool { isPrimaryStorage }
+  /// The services that it includes; nil until discovered.
+  open var includedServices: [CBService]? { lock.withLock { includedServicesStorage } }
+  /// Its characteristics; nil until discovered.
+  open var characteristics: [CBCharacteristic]? { lock.withLock { characteristicsStorage } }
+}
+
+/// A service that this host publishes.
+///
+/// It is frozen once `CBPeripheralManager.add(_:)` took it: later changes are refused with a
+/// message on standard error.
+open class CBMutableService: CBService, @unchecked Sendable {
+  private var isFrozen = false
+
+  /// An empty service.
+  public init(type UUID: CBUUID, primary isPrimary: Bool) {
+    super.init(
+      uuid: UUID, isPrimary: isPrimary, range: HandleRange(0, 0), peripheral: nil, lock: NSLock())
+  }
+
+  /// The published services that it includes.
+  open override var includedServices: [CBService]? {
+    get { super.includedServices }
+    set { change { includedServicesStorage = newValue } }
+  }
+
+  /// Its characteristics.
+  open override var characteristics: [CBCharacteristic]? {
+    get { super.characteristics }
+    set {
+      if change({ characteristicsStorage = newValue }) {
+        newValue?.forEach { $0.setService(self) }
+      }
+    }
+  }
+
+  @discardableResult
+  private func change(_ body: () -> Void) -> Bool {
+    let wasFrozen = lock.withLock {
+      if !isFrozen { body() }
+      return isFrozen
+    }
+    if wasFrozen { Misuse.report("the published service \(uuid) cannot be changed any more") }
+    return !wasFrozen
+  }
+
+  /// Freezes it while it is published; false if it already is.
+  func freeze() -> Bool {
+    lock.withLock {
+      defer { isFrozen = true }
+      return !isFrozen
+    }
+  }
+
+  func thaw() { lock.withLock { isFrozen = false } }
+}

@@ -1,0 +1,66 @@
+internal import BluetoothMachines
+internal import BluetoothWire
+
+/// What an advertiser says, in the form of Core Bluetooth's dictionary.
+///
+/// Service UUIDs that an advertiser lists as incomplete in its advertising data and continues in
+/// its scan response are the overflow: so `CBPeripheralManager` here advertises those that do not
+/// fit beside the others.
+struct Advertisement {
+  private(set) var dictionary: [String: Any] = [:]
+  private(set) var localName: String?
+  private var services: [CBUUID] = []
+  private var overflowServices: [CBUUID] = []
+  private var solicitedServices: [CBUUID] = []
+  private var serviceData: [CBUUID: Data] = [:]
+  private var hasWholeName = false
+  private var isContinued = false
+
+  init(_ report: AdvertisingReport) {
+    dictionary[CBAdvertisementDataIsConnectable] = NSNumber(value: report.isConnectable)
+    if report.txPower != 127 {
+      dictionary[CBAdvertisementDataTxPowerLevelKey] = NSNumber(value: Int(report.txPower))
+    }
+    for structure in AdvertisingData(report.data) { add(structure, isScanResponse: false) }
+    for structure in AdvertisingData(report.scanResponse) { add(structure, isScanResponse: true) }
+    dictionary[CBAdvertisementDataLocalNameKey] = localName
+    set(CBAdvertisementDataServiceUUIDsKey, services)
+    set(CBAdvertisementDataOverflowServiceUUIDsKey, overflowServices)
+    set(CBAdvertisementDataSolicitedServiceUUIDsKey, solicitedServices)
+    if !serviceData.isEmpty { dictionary[CBAdvertisementDataServiceDataKey] = serviceData }
+  }
+
+  private mutating func set(_ key: String, _ uuids: [CBUUID]) {
+    if !uuids.isEmpty { dictionary[key] = uuids }
+  }
+
+  private mutating func add(_ structure: AdvertisingStructure, isScanResponse: Bool) {
+    switch structure.element {
+    case .services(let uuids, let isComplete):
+      if !isScanResponse, !isComplete { isContinued = true }
+      if isScanResponse, !isComplete, isContinued {
+        Self.add(uuids, to: &overflowServices)
+      } else {
+        Self.add(uuids, to: &services)
+      }
+    case .solicitedServices(let uuids): Self.add(uuids, to: &solicitedServices)
+    case .localName(let bytes, let isComplete):
+      if localName == nil || isComplete && !hasWholeName {
+        localName = String(decoding: bytes, as: UTF8.self)
+        hasWholeName = isComplete
+      }
+    case .txPowerLevel(let level):
+      dictionary[CBAdvertisementDataTxPowerLevelKey] = NSNumber(value: Int(level))
+    case .serviceData(let uuid, let bytes): serviceData[CBUUID(uuid)] = Data(bytes)
+    case .manufacturerData(let company, let bytes):
+      guard dictionary[CBAdvertisementDataManufacturerDataKey] == nil else { return }
+      let head = [UInt8(truncatingIfNeeded: company), UInt8(truncatingIfNeeded: company >> 8)]
+      dictionary[CBAdvertisementDataManufacturerDataKey] = Data(head + bytes)
+    case .flags, .connectionIntervalRange, .appearance, .unknown: break
+    }
+  }
+
+  private static func add(_ uuids: AdvertisedUUIDs, to list: inout [CBUUID]) {
+    for uuid in uuids.lazy.map({ CBUUID($0) }) where !list.contains(uuid) { list.append(uuid) }
+  }
+}

@@ -1,0 +1,139 @@
+internal import BluetoothHost
+internal import BluetoothMachines
+internal import Essentials
+
+/// Scans for peripherals and connects with them.
+///
+/// The manager uses the host that is current in its task, else the one on the radio that
+/// `AMBIT_RADIO` names. Methods may be called from any thread; the delegate is called on the queue
+/// that the manager was made with.
+open class CBCentralManager: CBManager, @unchecked Sendable {
+  // Unchecked: `session` is constant, the delegate is behind `delegateLock`.
+
+  /// Abilities that a radio may lack.
+  public struct Feature: OptionSet, Hashable, Sendable {
+    /// The bits.
+    public let rawValue: UInt
+    /// Abilities from their bits.
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    /// Extended scanning and connections over it.
+    public static let extendedScanAndConnect = Feature(rawValue: 1 << 0)
+    /// Measuring distances.
+    public static let channelSounding = Feature(rawValue: 1 << 10)
+  }
+
+  let session: CentralSession
+  private let delegateLock = NSLock()
+  private weak var delegateStorage: (any CBCentralManagerDelegate)?
+
+  /// A manager without a delegate, on the main queue.
+  public convenience override init() {
+    self.init(delegate: nil, queue: nil, options: nil)
+  }
+
+  /// A manager that calls its delegate on `queue`, or the main queue.
+  public convenience init(delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?) {
+    self.init(delegate: delegate, queue: queue, options: nil)
+  }
+
+  /// A manager that calls its delegate on `queue`, or the main queue. Options are accepted.
+  public init(
+    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?,
+    options: [String: Any]? = nil
+  ) {
+    session = CentralSession(queue: queue ?? .main)
+    delegateStorage = delegate
+    super.init()
+    session.start(for: self, BluetoothHost.currentLinkMaker)
+  }
+
+  init(
+    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, makeLink: HostLinkMaker
+  ) {
+    session = CentralSession(queue: queue)
+    delegateStorage = delegate
+    super.init()
+    session.start(for: self, makeLink)
+  }
+
+  deinit { session.connection.close() }
+
+  /// Who is told.
+  open weak var delegate: (any CBCentralManagerDelegate)? {
+    get { delegateLock.withLock { delegateStorage } }
+    set { delegateLock.withLock { delegateStorage = newValue } }
+  }
+
+  /// The radio's state.
+  open override var state: CBManagerState { session.state }
+
+  /// Whether this manager scans.
+  open var isScanning: Bool { session.isScanning }
+
+  /// Whether radios here can do all of this: extended scanning, yes; channel sounding, no.
+  open class func supports(_ features: Feature) -> Bool {
+    features.isSubset(of: .extendedScanAndConnect)
+  }
+
+  /// The peripherals with these identifiers, whether seen in this run or not.
+  ///
+  /// An identifier holds all there is to know to connect; one that was not made by this host is
+  /// left out.
+  open func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
+    identifiers.compactMap { PeerIdentifier.address(in: $0) }.map { session.peripheral(at: $0) }
+  }
+
+  /// The peripherals that somebody on this host is connected with and that have one of the
+  /// services. Connect them before use.
+  open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
+    session.connectedPeers(with: serviceUUIDs.values).map { session.peripheral(at: $0) }
+  }
+
+  /// Scans for peripherals that advertise one of the services, or for all; replaces a scan that
+  /// runs.
+  open func scanForPeripherals(
+    withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil
+  ) {
+    var scan = ScanOptions()
+    scan.services = serviceUUIDs?.values ?? []
+    let solicited = options?[CBCentralManagerScanOptionSolicitedServiceUUIDsKey] as? [CBUUID]
+    scan.solicitedServices = solicited?.values ?? []
+    scan.allowsDuplicates = options.truth(CBCentralManagerScanOptionAllowDuplicatesKey)
+    session.startScan(scan)
+  }
+
+  /// Ends the scan.
+  open func stopScan() { session.stopScan() }
+
+  /// Connects, however long it takes; cancel with `cancelPeripheralConnection(_:)`.
+  open func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
+    var connect = ConnectOptions()
+    connect.reconnectsAutomatically = options.truth(CBConnectPeripheralOptionEnableAutoReconnect)
+    if let delay = options?[CBConnectPeripheralOptionStartDelayKey] as? NSNumber {
+      connect.startDelay = .milliseconds(Int64(max(0, min(delay.doubleValue, 86_400)) * 1_000))
+    }
+    session.connect(peripheral, connect)
+  }
+
+  /// Gives up a connection or the wish for one. The link itself stays up while another client of
+  /// the host uses it.
+  open func cancelPeripheralConnection(_ peripheral: CBPeripheral) { session.cancel(peripheral) }
+
+  /// Asks to be told when links to certain peers come up and go down; nil asks no more.
+  open func registerForConnectionEvents(
+    options: [CBConnectionEventMatchingOption: Any]? = nil
+  ) {
+    session.matchConnectionEvents(
+      options.map { options in
+        let identifiers = options[.peripheralUUIDs] as? [UUID] ?? []
+        return ConnectionEventFilter(
+          services: (options[.serviceUUIDs] as? [CBUUID] ?? []).values,
+          peers: identifiers.compactMap { PeerIdentifier.address(in: $0) })
+      })
+  }
+}
+
+extension [String: Any]? {
+  /// A truth value among options: `true` and `NSNumber(value: true)` alike.
+  func truth(_ key: String) -> Bool { (self?[key] as? NSNumber)?.boolValue ?? false }
+}

@@ -1,0 +1,255 @@
+internal import BluetoothMachines
+internal import BluetoothWire
+
+// How a peripheral's commands reach the host and how its answers come back.
+
+extension Result<HostReply, HostError> {
+  /// The error that an app is told; nil if there is none.
+  var error: (any Error)? {
+    switch self {
+    case .success: nil
+    case .failure(let error): error.coreBluetoothError
+    }
+  }
+}
+
+extension CBPeripheral {
+  /// What waits for an answer of the host.
+  typealias Completion = @Sendable (CBPeripheral, Result<HostReply, HostError>) -> Void
+  /// Tells the delegate of an error.
+  typealias Refusal = @Sendable (any CBPeripheralDelegate, CBPeripheral, any Error) -> Void
+
+  func withRecord<Value>(_ body: (inout PeripheralRecord) -> Value) -> Value {
+    session.lock.withLock { body(&record) }
+  }
+
+  /// Says that a command came at the wrong time, if it did.
+  func isReady(_ command: String) -> Bool {
+    let isReady = state == .connected
+    if !isReady { Misuse.report("CBPeripheral takes \(command) while it is connected only") }
+    return isReady
+  }
+
+  /// Sends a request; its completion is called on the queue unless the link went down before or
+  /// nobody holds the peripheral any more.
+  func request(_ make: (RequestToken) -> HostRequest, then: @escaping Completion) {
+    let count = withRecord { $0.connectionCount }
+    session.connection.request(make) { [weak self] result in
+      guard let self, withRecord({ $0.connectionCount == count }) else { return }
+      then(self, result)
+    }
+  }
+
+  /// Runs a procedure on the peripheral's server.
+  func perform(_ operation: GATTOperation, then: @escaping Completion) {
+    request({ [address] in .gatt(address, operation, $0) }, then: then)
+  }
+
+  /// Stores what was found, under the lock; returns what the delegate is told.
+  func took(
+    _ result: Result<HostReply, HostError>, _ store: (inout PeripheralRecord, HostReply) -> Bool
+  ) -> (any Error)? {
+    guard case .success(let reply) = result else { return result.error }
+    return withRecord { store(&$0, reply) } ? nil : CBError(.unknown)
+  }
+
+  /// Tells the delegate, later and on the queue, that a command cannot be done.
+  func refuse(_ error: any Error = CBError(.invalidHandle), _ tell: @escaping Refusal) {
+    session.connection.enqueue { [weak self] in
+      guard let self, let delegate else { return }
+      tell(delegate, self, error)
+    }
+  }
+
+  func makeService(_ remote: RemoteService) -> CBService {
+    CBService(
+      uuid: CBUUID(remote.uuid), isPrimary: remote.isPrimary, range: remote.range,
+      peripheral: self, lock: session.lock)
+  }
+
+  // Handles of attributes that are this peripheral's and still valid.
+
+  func range(of service: CBService) -> HandleRange? {
+    withRecord { record in
+      service.isValid && record.servicesByHandle[service.range.start] === service
+        ? service.range : nil
+    }
+  }
+
+  func handles(of characteristic: CBCharacteristic) -> CharacteristicHandles? {
+    withRecord { record in
+      let handles = characteristic.handles
+      return record.characteristicsByHandle[handles.value] === characteristic ? handles : nil
+    }
+  }
+
+  func handle(of descriptor: CBDescriptor) -> UInt16? {
+    guard let characteristic = descriptor.characteristic, handles(of: characteristic) != nil
+    else { return nil }
+    return session.lock.withLock { descriptor.handle }
+  }
+
+  // MARK: Writes without response
+
+  func writeWithoutResponse(_ data: Data, _ characteristic: CBCharacteristic) {
+    guard let handles = handles(of: characteristic) else {
+      return Misuse.report("a write to a characteristic that is no longer valid is dropped")
+    }
+    guard characteristic.properties.contains(.writeWithoutResponse) else {
+      return Misuse.report(
+        "\(characteristic.uuid) takes no writes without response: the write is dropped")
+    }
+    guard data.count <= maximumWriteValueLength(for: .withoutResponse) else {
+      return Misuse.report("a write without response longer than fits in one PDU is dropped")
+    }
+    let isAccepted = withRecord { record in
+      if record.isWriteBlocked { return false }
+      record.writesOutstanding += 1
+      record.isWriteBlocked = record.writesOutstanding >= Limits.writesWithoutResponseMax
+      return true
+    }
+    guard isAccepted else { return }
+    perform(.writeWithoutResponse(handles.value, [UInt8](data))) { peripheral, _ in
+      let isFreeAgain = peripheral.withRecord { record in
+        record.writesOutstanding -= 1
+        let half = Limits.writesWithoutResponseMax / 2
+        guard record.isWriteBlocked, record.writesOutstanding <= half else { return false }
+        record.isWriteBlocked = false
+        return true
+      }
+      if isFreeAgain {
+        peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+      }
+    }
+  }
+
+  // MARK: Subscriptions
+
+  /// Discovers descriptors, for the app or for ourselves only.
+  func findDescriptors(
+    of characteristic: CBCharacteristic, showing: Bool,
+    then: @escaping @Sendable (CBPeripheral, (any Error)?) -> Void
+  ) {
+    guard let handles = handles(of: characteristic) else {
+      return session.connection.enqueue { [weak self] in
+        if let self { then(self, CBError(.invalidHandle)) }
+      }
+    }
+    guard handles.value < handles.end else {
+      withRecord { _ in characteristic.merge([], showing: showing) }
+      return session.connection.enqueue { [weak self] in if let self { then(self, nil) } }
+    }
+    let range = HandleRange(handles.value + 1, handles.end)
+    perform(.discoverDescriptors(in: range)) { peripheral, result in
+      let error = peripheral.took(result) { _, reply in
+        guard case .descriptors(let found) = reply else { return false }
+        characteristic.merge(found, showing: showing)
+        return true
+      }
+      then(peripheral, error)
+    }
+  }
+
+  func subscribe(_ enabled: Bool, _ characteristic: CBCharacteristic) {
+    let tell: @Sendable (CBPeripheral, (any Error)?) -> Void = { peripheral, error in
+      peripheral.delegate?.peripheral(
+        peripheral, didUpdateNotificationStateFor: characteristic, error: error)
+    }
+    guard let handles = handles(of: characteristic) else {
+      return refuse {
+        $0.peripheral($1, didUpdateNotificationStateFor: characteristic, error: $2)
+      }
+    }
+    guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
+      return refuse(CBATTError(.requestNotSupported)) {
+        $0.peripheral($1, didUpdateNotificationStateFor: characteristic, error: $2)
+      }
+    }
+    if let configuration = handles.configuration {
+      return writeSubscription(enabled, characteristic, configuration, then: tell)
+    }
+    findDescriptors(of: characteristic, showing: false) { peripheral, error in
+      if let error { return tell(peripheral, error) }
+      guard let handle = peripheral.handles(of: characteristic)?.configuration else {
+        return tell(peripheral, CBATTError(.attributeNotFound))
+      }
+      peripheral.writeSubscription(enabled, characteristic, handle, then: tell)
+    }
+  }
+
+  private func writeSubscription(
+    _ enabled: Bool, _ characteristic: CBCharacteristic, _ configurationHandle: UInt16,
+    then: @escaping @Sendable (CBPeripheral, (any Error)?) -> Void
+  ) {
+    guard let handles = handles(of: characteristic) else {
+      return then(self, CBError(.invalidHandle))
+    }
+    let target = SubscriptionTarget(
+      valueHandle: handles.value, configurationHandle: configurationHandle,
+      usesIndications: !characteristic.properties.contains(.notify))
+    request({ [address] in
+      enabled ? .subscribe(address, target, $0) : .unsubscribe(address, target, $0)
+    }) { peripheral, result in
+      if case .success = result {
+        peripheral.withRecord { _ in characteristic.isNotifyingStorage = enabled }
+      }
+      then(peripheral, result.error)
+    }
+  }
+
+  // MARK: Channels
+
+  func openChannel(_ psm: UInt16) {
+    let connection = session.connection
+    let count = withRecord { $0.connectionCount }
+    connection.request({ [address] in .openChannel(address, psm: psm, $0) }) {
+      [weak self] result in
+      var pipe: ChannelPipe?
+      if case .success(.channel(let info)) = result { pipe = connection.pipe(of: info.id) }
+      guard let self, withRecord({ $0.connectionCount == count }) else {
+        pipe?.close()
+        return
+      }
+      // The object closes the channel when the delegate does not keep it.
+      let channel = pipe.map { CBL2CAPChannel(peer: self, pipe: $0) }
+      let error = channel == nil ? result.error ?? CBError(.peripheralDisconnected) : nil
+      delegate?.peripheral(self, didOpen: channel, error: error)
+    }
+  }
+
+  // MARK: Events, on the queue
+
+  func valueUpdated(_ handle: UInt16, _ bytes: ArraySlice<UInt8>) {
+    let value = Data(bytes)
+    let characteristic = withRecord { record -> CBCharacteristic? in
+      guard record.state == .connected else { return nil }
+      let characteristic = record.characteristicsByHandle[handle]
+      characteristic?.valueStorage = value
+      return characteristic
+    }
+    guard let characteristic else { return }
+    delegate?.peripheral(self, didUpdateValueFor: characteristic, error: nil)
+  }
+
+  func servicesChanged(_ range: HandleRange) {
+    let gone = withRecord { record -> [CBService]? in
+      guard record.state == .connected else { return nil }
+      let gone = record.servicesByHandle.values.filter {
+        $0.range.start <= range.end && range.start <= $0.range.end
+      }
+      record.invalidate(gone)
+      return gone.sorted { $0.range.start < $1.range.start }
+    }
+    if let gone { delegate?.peripheral(self, didModifyServices: gone) }
+  }
+
+  func linkChanged(_ link: LinkInfo) {
+    let isRenamed = withRecord { record in
+      record.mtu = max(Limits.mtuMin, link.mtu)
+      let name = record.name
+      record.deviceName = link.name ?? record.deviceName
+      return record.state == .connected && record.name != name
+    }
+    if isRenamed { delegate?.peripheralDidUpdateName(self) }
+  }
+}

@@ -1,0 +1,126 @@
+/// What a peripheral tells an app; nothing after its disconnection.
+public protocol CBPeripheralDelegate: NSObjectProtocol {
+  /// The name changed.
+  func peripheralDidUpdateName(_ peripheral: CBPeripheral)
+  /// These services are gone or changed; discover again what is needed.
+  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService])
+  /// Never called; `peripheral(_:didReadRSSI:error:)` is.
+  @available(*, deprecated)
+  func peripheralDidUpdateRSSI(_ peripheral: CBPeripheral, error: (any Error)?)
+  /// The link's strength in dBm.
+  func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?)
+  /// Services were discovered: they are in `services`.
+  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?)
+  /// Included services were discovered: they are in `includedServices`.
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
+    error: (any Error)?)
+  /// Characteristics were discovered: they are in `characteristics`.
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
+    error: (any Error)?)
+  /// Descriptors were discovered: they are in `descriptors`.
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
+    error: (any Error)?)
+  /// A value was read, notified or indicated.
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
+    error: (any Error)?)
+  /// A descriptor was read.
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?)
+  /// A write with response ended.
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
+    error: (any Error)?)
+  /// A descriptor was written.
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?)
+  /// Notifications or indications went on or off: see `isNotifying`.
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+    error: (any Error)?)
+  /// There is room again after a write without response was dropped.
+  func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral)
+  /// A channel was opened, or could not be.
+  func peripheral(
+    _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
+  /// A distance was measured.
+  func peripheral(
+    _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
+    error: (any Error)?)
+  /// Measuring distances ended.
+  func peripheral(
+    _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?)
+}
+
+extension CBPeripheralDelegate {
+  /// Does nothing.
+  public func peripheralDidUpdateName(_ peripheral: CBPeripheral) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]
+  ) {}
+  /// Does nothing.
+  public func peripheralDidUpdateRSSI(_ peripheral: CBPeripheral, error: (any Error)?) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
+    error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
+    error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
+    error: (any Error)?
+  ) {}
+  /// Does nothing.
+  public func peripheral(
+    _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?
+  ) {}
+}

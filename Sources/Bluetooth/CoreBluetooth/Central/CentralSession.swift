@@ -1,0 +1,293 @@
+internal import BluetoothMachines
+internal import BluetoothWire
+
+/// Which links a manager wants to hear about: those to these peers or with these services; all if
+/// it names none.
+struct ConnectionEventFilter: Sendable {
+  var services: [BluetoothUUID]
+  var peers: [DeviceAddress]
+
+  func matches(_ link: LinkInfo) -> Bool {
+    if services.isEmpty, peers.isEmpty { return true }
+    return peers.contains(link.peer) || services.contains { link.services.contains($0) }
+  }
+}
+
+/// What is behind a central manager and shared with its peripherals.
+///
+/// Everything that changes is behind `lock`, also what the peripherals and their attributes store.
+/// The delegates are called on the queue, without the lock.
+final class CentralSession: @unchecked Sendable {
+  private struct Entry {
+    weak var peripheral: CBPeripheral?
+    /// Whether the host was asked for the link.
+    var wantsLink = false
+    /// Connect was called again while the link was on its way down.
+    var wantsLinkAgain = false
+  }
+
+  let lock = NSLock()
+  let connection: HostConnection
+  private weak var manager: CBCentralManager?
+
+  // Guarded by `lock`.
+  private var stateStorage: CBManagerState = .unknown
+  private var isScanningStorage = false
+  private var entries: [DeviceAddress: Entry] = [:]
+  private var links: [DeviceAddress: LinkInfo] = [:]
+  private var eventFilter: ConnectionEventFilter?
+  private var reportedLinks: Set<DeviceAddress> = []
+
+  init(queue: DispatchQueue) {
+    connection = HostConnection(queue: queue)
+  }
+
+  func start(for manager: CBCentralManager, _ makeLink: HostLinkMaker) {
+    self.manager = manager
+    connection.open(makeLink, handler: self)
+  }
+
+  var state: CBManagerState { lock.withLock { stateStorage } }
+  var isScanning: Bool { lock.withLock { isScanningStorage } }
+
+  /// The one object for this peer, as long as somebody holds it.
+  func peripheral(at address: DeviceAddress) -> CBPeripheral {
+    let (peripheral, mustDisconnect) = lock.withLock {
+      if let known = entries[address]?.peripheral { return (known, false) }
+      let peripheral = CBPeripheral(session: self, address: address)
+      let link = links[address]
+      peripheral.record.deviceName = link?.name
+      // The app let go of the last object while it was connected, a moment ago.
+      let mustDisconnect = entries[address]?.wantsLink ?? false
+      entries[address] = Entry(peripheral: peripheral)
+      return (peripheral, mustDisconnect)
+    }
+    if mustDisconnect { connection.send(.disconnect(address)) }
+    return peripheral
+  }
+
+  func connectedPeers(with services: [BluetoothUUID]) -> [DeviceAddress] {
+    lock.withLock {
+      links.values.filter { link in link.services.contains { services.contains($0) } }
+        .map(\.peer).sorted { $0.bits < $1.bits }
+    }
+  }
+
+  /// Says that a command came at the wrong time, if it did.
+  private func isReady(_ command: String) -> Bool {
+    let isReady = state == .poweredOn
+    if !isReady {
+      Misuse.report("CBCentralManager takes \(command) in the state poweredOn only")
+    }
+    return isReady
+  }
+
+  // MARK: Commands
+
+  func startScan(_ options: ScanOptions) {
+    guard isReady("scanForPeripherals") else { return }
+    lock.withLock { isScanningStorage = true }
+    connection.send(.startScan(options))
+  }
+
+  func stopScan() {
+    guard isReady("stopScan") else { return }
+    lock.withLock { isScanningStorage = false }
+    connection.send(.stopScan)
+  }
+
+  func connect(_ peripheral: CBPeripheral, _ options: ConnectOptions) {
+    guard isReady("connect"), isOwn(peripheral) else { return }
+    lock.withLock {
+      switch peripheral.record.state {
+      case .disconnected, .connecting:
+        peripheral.record.state = .connecting
+        entries[peripheral.address]?.wantsLink = true
+      case .connected: break  // The host says once more that it is connected.
+      case .disconnecting: entries[peripheral.address]?.wantsLinkAgain = true
+      }
+    }
+    connection.send(.connect(peripheral.address, options))
+  }
+
+  func cancel(_ peripheral: CBPeripheral) {
+    guard isReady("cancelPeripheralConnection"), isOwn(peripheral) else { return }
+    let wasWanted = lock.withLock {
+      guard let entry = entries[peripheral.address], entry.wantsLink else { return false }
+      entries[peripheral.address]?.wantsLinkAgain = false
+      peripheral.record.state = .disconnecting
+      return true
+    }
+    if wasWanted { connection.send(.disconnect(peripheral.address)) }
+  }
+
+  func matchConnectionEvents(_ filter: ConnectionEventFilter?) {
+    guard isReady("registerForConnectionEvents") else { return }
+    lock.withLock { eventFilter = filter }
+  }
+
+  private func isOwn(_ peripheral: CBPeripheral) -> Bool {
+    if peripheral.session !== self {
+      Misuse.report("\(peripheral.identifier) belongs to another CBCentralManager")
+    }
+    return peripheral.session === self
+  }
+
+  /// The app let go of a peripheral: nobody will use its link any more.
+  func released(_ address: DeviceAddress) {
+    let mustDisconnect = lock.withLock {
+      guard let entry = entries[address], entry.peripheral == nil else { return false }
+      entries[address] = nil
+      return entry.wantsLink
+    }
+    guard mustDisconnect else { return }
+    Misuse.report(
+      "the connection to \(PeerIdentifier.uuid(of: address)) is cancelled: "
+        + "nobody holds its CBPeripheral; keep a reference to it")
+    connection.send(.disconnect(address))
+  }
+
+  // MARK: Events, on the queue
+
+  private func tell(_ call: (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
+    guard let manager, let delegate = manager.delegate else { return }
+    call(manager, delegate)
+  }
+
+  private func existing(_ address: DeviceAddress) -> CBPeripheral? {
+    lock.withLock { entries[address]?.peripheral }
+  }
+
+  private func stateChanged(_ state: CBManagerState) {
+    let lost = lock.withLock { () -> [CBPeripheral] in
+      stateStorage = state
+      guard state != .poweredOn else { return [] }
+      isScanningStorage = false
+      links = [:]
+      reportedLinks = []
+      return entries.values.compactMap { $0.wantsLink ? $0.peripheral : nil }
+    }
+    tell { $1.centralManagerDidUpdateState($0) }
+    for peripheral in lost.sorted(by: { $0.address.bits < $1.address.bits }) {
+      let wasConnected = lock.withLock {
+        let isLinked = [.connected, .disconnecting].contains(peripheral.record.state)
+        return isLinked && entries[peripheral.address]?.wantsLink == true
+      }
+      // A wish for a link ends silently, as Apple's does; a link that stood, with a call.
+      connection.send(.disconnect(peripheral.address))
+      if wasConnected {
+        disconnected(peripheral.address, .radioNotReady, reconnecting: false)
+      } else {
+        lock.withLock {
+          peripheral.record.disconnect(to: .disconnected)
+          entries[peripheral.address]?.wantsLink = false
+        }
+      }
+    }
+  }
+
+  private func discovered(_ report: AdvertisingReport) {
+    guard isScanning else { return }
+    let peripheral = peripheral(at: report.address)
+    let advertisement = Advertisement(report)
+    if let name = advertisement.localName {
+      lock.withLock { peripheral.record.advertisedName = name }
+    }
+    tell {
+      $1.centralManager(
+        $0, didDiscover: peripheral, advertisementData: advertisement.dictionary,
+        rssi: NSNumber(value: Int(report.rssi)))
+    }
+  }
+
+  private func connected(_ address: DeviceAddress) {
+    guard let peripheral = existing(address) else { return }
+    let isWanted = lock.withLock {
+      guard entries[address]?.wantsLink == true, peripheral.record.state != .disconnecting else {
+        return false
+      }
+      peripheral.record.state = .connected
+      if let link = links[address] { peripheral.record.mtu = link.mtu }
+      return true
+    }
+    if isWanted { tell { $1.centralManager($0, didConnect: peripheral) } }
+  }
+
+  private func connectionFailed(_ address: DeviceAddress, _ error: HostError) {
+    guard let peripheral = existing(address) else { return }
+    let wasWanted = lock.withLock {
+      defer { entries[address]?.wantsLink = false }
+      peripheral.record.disconnect(to: .disconnected)
+      return entries[address]?.wantsLink ?? false
+    }
+    guard wasWanted else { return }
+    tell {
+      $1.centralManager($0, didFailToConnect: peripheral, error: error.coreBluetoothError)
+    }
+  }
+
+  private func disconnected(_ address: DeviceAddress, _ error: HostError?, reconnecting: Bool) {
+    guard let peripheral = existing(address) else { return }
+    let wasWanted = lock.withLock {
+      guard let entry = entries[address], entry.wantsLink else { return false }
+      // The echo of a cancellation that was overtaken by the radio's going off and on.
+      if error == nil, peripheral.record.state != .disconnecting { return false }
+      let goesOn = reconnecting || entry.wantsLinkAgain
+      entries[address]?.wantsLink = goesOn
+      entries[address]?.wantsLinkAgain = false
+      peripheral.record.disconnect(to: goesOn ? .connecting : .disconnected)
+      return true
+    }
+    guard wasWanted else { return }
+    tell {
+      $1.centralManager(
+        $0, didDisconnectPeripheral: peripheral, timestamp: CFAbsoluteTimeGetCurrent(),
+        isReconnecting: reconnecting, error: error?.coreBluetoothError)
+    }
+  }
+
+  private func linkChanged(_ link: LinkInfo) {
+    let (peripheral, isNew) = lock.withLock {
+      links[link.peer] = link
+      let isNew =
+        eventFilter?.matches(link) == true && reportedLinks.insert(link.peer).inserted
+      return (entries[link.peer]?.peripheral, isNew)
+    }
+    peripheral?.linkChanged(link)
+    if isNew { tellConnectionEvent(.peerConnected, link.peer) }
+  }
+
+  private func linkClosed(_ address: DeviceAddress) {
+    let wasReported = lock.withLock {
+      links[address] = nil
+      return reportedLinks.remove(address) != nil && eventFilter != nil
+    }
+    if wasReported { tellConnectionEvent(.peerDisconnected, address) }
+  }
+
+  private func tellConnectionEvent(_ event: CBConnectionEvent, _ address: DeviceAddress) {
+    let peripheral = peripheral(at: address)
+    tell { $1.centralManager($0, connectionEventDidOccur: event, for: peripheral) }
+  }
+}
+
+extension CentralSession: HostEventHandler {
+  func handle(_ event: HostEvent) {
+    switch event {
+    case .stateChanged(let state): stateChanged(state.managerState)
+    case .discovered(let report): discovered(report)
+    case .linkOpened(let link), .linkUpdated(let link): linkChanged(link)
+    case .linkClosed(let address, _): linkClosed(address)
+    case .connected(let address): connected(address)
+    case .connectionFailed(let address, let error): connectionFailed(address, error)
+    case .disconnected(let address, let error, let reconnecting):
+      disconnected(address, error, reconnecting: reconnecting)
+    case .valueUpdated(let address, let handle, let bytes):
+      existing(address)?.valueUpdated(handle, bytes)
+    case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)
+    case .completed, .serverRequest, .subscribed, .unsubscribed, .channelOpened,
+      .channelReceived, .channelClosed:
+      break  // Completions go to their requests; the rest belongs to peripheral managers.
+    }
+  }
+}

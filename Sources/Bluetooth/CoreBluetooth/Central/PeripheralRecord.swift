@@ -1,0 +1,145 @@
+internal import BluetoothMachines
+internal import BluetoothWire
+
+/// What a peripheral object stores; guarded by its session's lock.
+struct PeripheralRecord {
+  var state = CBPeripheralState.disconnected
+  /// The GAP device name, once read.
+  var deviceName: String?
+  /// The name it advertised last.
+  var advertisedName: String?
+  var mtu = Limits.mtuMin
+  var lastRSSI: NSNumber?
+  /// Counts connections, so that completions of an earlier one are recognised.
+  var connectionCount = 0
+
+  /// The discovered primary services in the order of their handles; nil until discovered.
+  var services: [CBService]?
+  /// Every service known, by its first handle: also those that are only included.
+  var servicesByHandle: [UInt16: CBService] = [:]
+  /// Every characteristic known, by its value's handle.
+  var characteristicsByHandle: [UInt16: CBCharacteristic] = [:]
+
+  /// Writes without response that the host has not yet handed to the controller.
+  var writesOutstanding = 0
+  /// The window was full and is not yet half empty.
+  var isWriteBlocked = false
+
+  var name: String? { deviceName ?? advertisedName }
+
+  /// The link is down: nothing that was discovered is valid any more.
+  mutating func disconnect(to state: CBPeripheralState) {
+    self.state = state
+    connectionCount += 1
+    mtu = Limits.mtuMin
+    writesOutstanding = 0
+    isWriteBlocked = false
+    invalidate(Array(servicesByHandle.values))
+    services = nil
+  }
+
+  /// Forgets services with all that is in them.
+  mutating func invalidate(_ gone: [CBService]) {
+    for service in gone {
+      service.isValid = false
+      servicesByHandle[service.range.start] = nil
+      for characteristic in characteristicsByHandle.values
+      where service.range.contains(characteristic.handles.value) {
+        characteristic.isValid = false
+        characteristic.isNotifyingStorage = false
+        characteristicsByHandle[characteristic.handles.value] = nil
+      }
+    }
+    services?.removeAll { !$0.isValid }
+  }
+
+  /// Adds services found, keeping the objects of those known. What a search for all did not find
+  /// is gone.
+  mutating func merge(
+    services found: [RemoteService], isComplete: Bool, make: (RemoteService) -> CBService
+  ) {
+    var list = services ?? []
+    if isComplete {
+      let starts = Set(found.map(\.range.start))
+      let gone = list.filter { !starts.contains($0.range.start) }
+      invalidate(gone)
+      list.removeAll { !$0.isValid }
+    }
+    for remote in found {
+      let service = service(for: remote, make: make)
+      if !list.contains(where: { $0 === service }) { list.append(service) }
+    }
+    list.removeAll { !$0.isValid }
+    services = list.sorted { $0.range.start < $1.range.start }
+  }
+
+  /// The object of a service, made if there is none.
+  mutating func service(
+    for remote: RemoteService, make: (RemoteService) -> CBService
+  ) -> CBService {
+    if let known = servicesByHandle[remote.range.start] {
+      if known.uuid.value == remote.uuid {
+        known.range = remote.range
+        return known
+      }
+      invalidate([known])
+    }
+    let service = make(remote)
+    servicesByHandle[remote.range.start] = service
+    return service
+  }
+
+  /// Adds characteristics found in a service, keeping the objects of those known.
+  mutating func merge(
+    characteristics found: [RemoteCharacteristic], into service: CBService, isComplete: Bool,
+    lock: NSLock
+  ) {
+    var list = service.characteristicsStorage ?? []
+    if isComplete {
+      let handles = Set(found.map(\.valueHandle))
+      for gone in list where !handles.contains(gone.handles.value) {
+        gone.isValid = false
+        characteristicsByHandle[gone.handles.value] = nil
+      }
+      list.removeAll { !$0.isValid }
+    }
+    for remote in found {
+      let handles = CharacteristicHandles(
+        declaration: remote.declarationHandle, value: remote.valueHandle, end: remote.endHandle)
+      if let known = characteristicsByHandle[remote.valueHandle],
+        known.uuid.value == remote.uuid
+      {
+        let configuration = known.handles.configuration
+        known.handles = handles
+        known.handles.configuration = configuration
+        known.propertiesStorage = CBCharacteristicProperties(remote.properties)
+        if !list.contains(where: { $0 === known }) { list.append(known) }
+        continue
+      }
+      let characteristic = CBCharacteristic(
+        uuid: CBUUID(remote.uuid), properties: CBCharacteristicProperties(remote.properties),
+        handles: handles, service: service, lock: lock)
+      characteristicsByHandle[remote.valueHandle] = characteristic
+      list.append(characteristic)
+    }
+    service.characteristicsStorage = list.sorted { $0.handles.value < $1.handles.value }
+  }
+}
+
+extension CBCharacteristicProperties {
+  init(_ properties: CharacteristicProperties) { self.init(rawValue: UInt(properties.rawValue)) }
+}
+
+extension CBCharacteristic {
+  /// Adds descriptors found, keeping the objects of those known. Call with the lock.
+  func merge(_ found: [RemoteDescriptor], showing: Bool) {
+    handles.configuration = found.first { $0.uuid == 0x2902 }?.handle ?? handles.configuration
+    guard showing else { return }
+    let known = descriptorsStorage ?? []
+    descriptorsStorage = found.map { remote in
+      known.first { $0.handle == remote.handle && $0.uuid.value == remote.uuid }
+        ?? CBDescriptor(
+          uuid: CBUUID(remote.uuid), handle: remote.handle, characteristic: self, lock: lock)
+    }
+  }
+}

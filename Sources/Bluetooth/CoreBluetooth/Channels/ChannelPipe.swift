@@ -1,0 +1,126 @@
+internal import BluetoothMachines
+internal import Synchronization
+
+/// The bytes of a channel between the host and the two streams.
+///
+/// Inbound, the host is told what the app has read, so that the peer may send no more than the app
+/// takes. Outbound, the app may write as long as there is room.
+final class ChannelPipe: @unchecked Sendable {
+  // Unchecked: everything that changes is guarded by `condition`.
+
+  let info: ChannelInfo
+  private let connection: HostConnection
+  private let condition = NSCondition()
+  private var received: [UInt8] = []
+  private var readCount = 0
+  private var outstandingByteCount = 0
+  private var ending: Ending?
+  private var onInput: (@Sendable () -> Void)?
+  private var onOutput: (@Sendable () -> Void)?
+
+  /// How a channel ended.
+  enum Ending: Sendable {
+    /// In good order: the peer or this side closed it.
+    case closed
+    /// Not in good order.
+    case failed(HostError)
+  }
+
+  init(info: ChannelInfo, connection: HostConnection) {
+    self.info = info
+    self.connection = connection
+  }
+
+  // MARK: From the host
+
+  func received(_ bytes: ArraySlice<UInt8>) {
+    condition.withLock {
+      received.append(contentsOf: bytes)
+      condition.broadcast()
+      return onInput
+    }?()
+  }
+
+  func sent(_ byteCount: Int) {
+    condition.withLock {
+      outstandingByteCount -= byteCount
+      condition.broadcast()
+      return onOutput
+    }?()
+  }
+
+  func closedByHost(_ error: HostError?) {
+    let calls = condition.withLock {
+      // A peer that disconnects the channel ends the stream; so does the end of the link, as an
+      // error.
+      if ending == nil { ending = error.map { .failed($0) } ?? .closed }
+      condition.broadcast()
+      return [onInput, onOutput]
+    }
+    for call in calls { call?() }
+  }
+
+  // MARK: From the streams
+
+  /// Calls these, from any thread, when something changed for the one or the other stream.
+  func observeInput(_ call: (@Sendable () -> Void)?) { condition.withLock { onInput = call } }
+  func observeOutput(_ call: (@Sendable () -> Void)?) { condition.withLock { onOutput = call } }
+
+  var availableByteCount: Int { condition.withLock { received.count - readCount } }
+
+  var space: Int {
+    condition.withLock {
+      ending == nil ? Limits.channelOutputByteCountMax - outstandingByteCount : 0
+    }
+  }
+
+  var end: Ending? { condition.withLock { ending } }
+
+  /// Takes up to `count` bytes; waits for the first. Empty at the end of the channel.
+  func read(_ count: Int) -> [UInt8] {
+    let bytes = condition.withLock { () -> [UInt8] in
+      while received.count == readCount, ending == nil { condition.wait() }
+      let end = min(received.count, readCount + max(0, count))
+      let bytes = Array(received[readCount..<end])
+      readCount = end
+      if readCount == received.count {
+        received.removeAll(keepingCapacity: true)
+        readCount = 0
+      } else if readCount > received.count / 2 {
+        received.removeFirst(readCount)
+        readCount = 0
+      }
+      return bytes
+    }
+    if !bytes.isEmpty {
+      connection.send(.consumedFromChannel(info.id, byteCount: bytes.count))
+    }
+    return bytes
+  }
+
+  /// Takes as many of the bytes as there is room for, waiting for the first; 0 at the end of the
+  /// channel.
+  func write(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    let accepted = condition.withLock { () -> [UInt8] in
+      while outstandingByteCount >= Limits.channelOutputByteCountMax, ending == nil {
+        condition.wait()
+      }
+      guard ending == nil else { return [] }
+      let space = Limits.channelOutputByteCountMax - outstandingByteCount
+      let accepted = Array(bytes.prefix(space))
+      outstandingByteCount += accepted.count
+      return accepted
+    }
+    if !accepted.isEmpty { connection.send(accepted, on: self) }
+    return accepted.count
+  }
+
+  /// Closes the channel for both streams.
+  func close() {
+    condition.withLock {
+      if ending == nil { ending = .closed }
+      condition.broadcast()
+    }
+    connection.closeChannel(self)
+  }
+}

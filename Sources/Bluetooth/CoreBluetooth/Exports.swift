@@ -1,0 +1,4 @@
+// Apple's module lets its importers see these; code that only imports CoreBluetooth uses them.
+@_exported public import CoreFoundation
+@_exported public import Dispatch
+@_exported public import Foundation

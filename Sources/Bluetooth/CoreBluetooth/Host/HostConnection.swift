@@ -1,0 +1,150 @@
+internal import BluetoothMachines
+internal import Synchronization
+
+/// Whoever deals with a host's events.
+protocol HostEventHandler: AnyObject, Sendable {
+  /// Called on the manager's queue, one event after the other.
+  func handle(_ event: HostEvent)
+}
+
+/// A manager's connection with its host: requests with their completions, events on the manager's
+/// queue in the order in which they happened, and the bytes of channels past the queue.
+final class HostConnection: Sendable {
+  typealias Completion = @Sendable (Result<HostReply, HostError>) -> Void
+
+  private enum Item: Sendable {
+    case event(HostEvent)
+    case completion(Completion, Result<HostReply, HostError>)
+    case work(@Sendable () -> Void)
+  }
+
+  private struct State: Sendable {
+    weak var handler: (any HostEventHandler)?
+    var link: (any HostLink)?
+    var isClosed = false
+    var lastToken: UInt64 = 0
+    var completions: [RequestToken: Completion] = [:]
+    var channels: [ChannelID: ChannelPipe] = [:]
+    var channelSends: [RequestToken: (pipe: ChannelPipe, byteCount: Int)] = [:]
+  }
+
+  private let state = Mutex(State())
+  private let inbox: Inbox<Item>
+
+  init(queue: DispatchQueue) {
+    inbox = Inbox(queue: queue)
+  }
+
+  /// Opens the way to the host; the handler gets events on the queue from now on.
+  func open(_ makeLink: HostLinkMaker, handler: any HostEventHandler) {
+    state.withLock { $0.handler = handler }
+    inbox.start { [weak self] in self?.handle($0) }
+    let inbox = inbox
+    let link = makeLink({ inbox.settle() }, { [weak self] in self?.receive($0) })
+    let isClosed = state.withLock { state in
+      if !state.isClosed { state.link = link }
+      return state.isClosed
+    }
+    if isClosed { link.close() }
+  }
+
+  /// Ends everything; no event is handed over after the one that is being handled.
+  func close() {
+    let old = state.withLock { state in
+      let old = state
+      state = State()
+      state.isClosed = true
+      state.lastToken = old.lastToken
+      return old
+    }
+    inbox.close()
+    for pipe in old.channels.values { pipe.closedByHost(.cancelled) }
+    old.link?.close()
+  }
+
+  /// Sends a request that is not answered.
+  func send(_ request: HostRequest) {
+    let link = state.withLock { $0.link }
+    link?.send(request)
+  }
+
+  /// Sends a request; its completion runs on the queue.
+  func request(
+    _ make: (RequestToken) -> HostRequest, completion: @escaping Completion
+  ) {
+    let (token, link) = state.withLock { state in
+      state.lastToken += 1
+      let token = RequestToken(rawValue: state.lastToken)
+      if state.link != nil { state.completions[token] = completion }
+      return (token, state.link)
+    }
+    link?.send(make(token))
+  }
+
+  /// Runs something on the queue, after the events that came before.
+  func enqueue(_ work: @escaping @Sendable () -> Void) { inbox.post(.work(work)) }
+
+  // MARK: Channels
+
+  /// Sends bytes of a channel; its pipe is told when they are gone.
+  func send(_ bytes: [UInt8], on pipe: ChannelPipe) {
+    let (token, link) = state.withLock { state in
+      state.lastToken += 1
+      let token = RequestToken(rawValue: state.lastToken)
+      if state.link != nil { state.channelSends[token] = (pipe, bytes.count) }
+      return (token, state.link)
+    }
+    link?.send(.sendOnChannel(pipe.info.id, bytes, token))
+  }
+
+  func closeChannel(_ pipe: ChannelPipe) {
+    let isOpen = state.withLock { $0.channels.removeValue(forKey: pipe.info.id) != nil }
+    if isOpen { send(.closeChannel(pipe.info.id)) }
+  }
+
+  /// The pipe of a channel that was just opened; nil if it closed again.
+  func pipe(of id: ChannelID) -> ChannelPipe? { state.withLock { $0.channels[id] } }
+
+  // MARK: Events, on the queue
+
+  private func handle(_ item: Item) {
+    switch item {
+    case .event(let event): state.withLock({ $0.handler })?.handle(event)
+    case .completion(let completion, let result): completion(result)
+    case .work(let work): work()
+    }
+  }
+
+  // MARK: Events, on the host's thread
+
+  private func receive(_ event: HostEvent) {
+    switch event {
+    case .completed(let token, let result): completed(token, result)
+    case .channelOpened(let info):
+      openPipe(info)
+      inbox.post(.event(event))
+    case .channelReceived(let id, let bytes): pipe(of: id)?.received(bytes)
+    case .channelClosed(let id, let error):
+      state.withLock { $0.channels.removeValue(forKey: id) }?.closedByHost(error)
+    case .discovered, .valueUpdated: inbox.post(.event(event), isExpendable: true)
+    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed, .connected, .connectionFailed,
+      .disconnected, .servicesChanged, .serverRequest, .subscribed, .unsubscribed:
+      inbox.post(.event(event))
+    }
+  }
+
+  private func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
+    if let sent = state.withLock({ $0.channelSends.removeValue(forKey: token) }) {
+      sent.pipe.sent(sent.byteCount)
+    } else if let completion = state.withLock({ $0.completions.removeValue(forKey: token) }) {
+      // Bytes may arrive on a new channel before the app's queue learns that it is open.
+      if case .success(.channel(let info)) = result { openPipe(info) }
+      inbox.post(.completion(completion, result))
+    }
+  }
+
+  private func openPipe(_ info: ChannelInfo) {
+    let pipe = ChannelPipe(info: info, connection: self)
+    state.withLock { $0.channels[info.id] = pipe }
+  }
+}

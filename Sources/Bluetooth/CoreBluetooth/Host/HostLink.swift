@@ -1,0 +1,29 @@
+internal import BluetoothHost
+internal import BluetoothMachines
+
+/// The way to a host; unit tests put a script in its place.
+protocol HostLink: Sendable {
+  /// Asks for something; returns at once.
+  func send(_ request: HostRequest)
+  /// Ends everything that was asked for.
+  func close()
+}
+
+extension HostClient: HostLink {}
+
+/// Opens a way to a host.
+///
+/// - Parameters:
+///   - settle: Returns when the events that were delivered have been dealt with.
+///   - onEvent: Takes the host's events, one after the other.
+typealias HostLinkMaker = (
+  _ settle: @escaping @Sendable () -> Void, _ onEvent: @escaping @Sendable (HostEvent) -> Void
+) -> any HostLink
+
+extension BluetoothHost {
+  /// Opens clients of the host that is current where a manager is made.
+  static var currentLinkMaker: HostLinkMaker {
+    let host = current ?? shared
+    return { host.makeClient(settle: $0, onEvent: $1) }
+  }
+}

@@ -1,0 +1,76 @@
+internal import Synchronization
+
+/// Carries items from any thread to a queue, in order, in batches, one handler call at a time.
+final class Inbox<Item: Sendable>: Sendable {
+  private struct State: Sendable {
+    var items: [Item] = []
+    /// Whether a batch is on the queue or being handled.
+    var isScheduled = false
+    var isClosed = false
+    var handle: (@Sendable (Item) -> Void)?
+    /// The thread that handles a batch.
+    var drainer: ObjectIdentifier?
+  }
+
+  private let state = Mutex(State())
+  private let queue: DispatchQueue
+
+  init(queue: DispatchQueue) { self.queue = queue }
+
+  /// Hands items to `handle` from now on.
+  func start(handle: @escaping @Sendable (Item) -> Void) {
+    state.withLock { $0.handle = handle }
+  }
+
+  /// Passes an item on; if `isExpendable` and too many wait already, drops it.
+  func post(_ item: Item, isExpendable: Bool = false) {
+    let mustSchedule = state.withLock { state in
+      if state.isClosed || isExpendable && state.items.count >= Limits.waitingEventsMax {
+        return false
+      }
+      state.items.append(item)
+      defer { state.isScheduled = true }
+      return !state.isScheduled
+    }
+    if mustSchedule { schedule() }
+  }
+
+  /// Drops what waits and takes nothing more.
+  func close() {
+    let dropped = state.withLock { state in
+      state.isClosed = true
+      defer { state.items = [] }
+      return state.items
+    }
+    _ = dropped  // released outside the lock: items may hold the last reference to objects
+  }
+
+  /// Returns when everything that was posted before was handled; at once where the handler itself
+  /// calls it.
+  func settle() {
+    let caller = ObjectIdentifier(Thread.current)
+    while state.withLock({ $0.isScheduled && $0.drainer != caller }) { queue.sync {} }
+  }
+
+  private func schedule() {
+    queue.async { self.drain() }
+  }
+
+  private func drain() {
+    let (batch, handle) = state.withLock { state in
+      state.drainer = ObjectIdentifier(Thread.current)
+      defer { state.items = [] }
+      return (state.items, state.handle)
+    }
+    for item in batch {
+      if state.withLock({ $0.isClosed }) { break }
+      handle?(item)
+    }
+    let isDone = state.withLock { state in
+      state.drainer = nil
+      if state.items.isEmpty { state.isScheduled = false }
+      return state.items.isEmpty
+    }
+    if !isDone { schedule() }
+  }
+}

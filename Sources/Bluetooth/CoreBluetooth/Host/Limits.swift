@@ -1,0 +1,25 @@
+/// The bounds of the face, each with the reason for its number.
+enum Limits {
+  /// The attribute protocol's smallest MTU (Core 5.4, Vol 3, Part F, §3.2.8).
+  static let mtuMin = 23
+  /// Opcode and handle before the value (Core 5.4, Vol 3, Part F, §3.4.7.1).
+  static let notificationHeaderByteCount = 3
+  /// The longest attribute value (Core 5.4, Vol 3, Part F, §3.2.9).
+  static let valueByteCountMax = 512
+  /// Writes without response on their way at once per peripheral: enough to fill several
+  /// connection events, little enough that a write is on the air soon.
+  static let writesWithoutResponseMax = 64
+  /// Updates on their way at once per peripheral manager; as above.
+  static let updatesMax = 64
+  /// Events that wait while the app's queue is busy; beyond, advertisements and notifications,
+  /// which may get lost anyway (Core 5.4, Vol 3, Part F, §3.3.2), are dropped.
+  static let waitingEventsMax = 65_536
+  /// Bytes that wait in a channel's output stream: a stream of 64 kB is ahead of any radio.
+  static let channelOutputByteCountMax = 65_536
+  /// Advertising data of Core Bluetooth beside the flags, headers included.
+  static let advertisingByteCountMax = 28
+  /// A name in the scan response, without its header.
+  static let scanResponseNameByteCountMax = 10
+  /// A legacy advertising PDU's data (Core 5.4, Vol 6, Part B, §2.3.1.1).
+  static let legacyByteCountMax = 31
+}

@@ -1,0 +1,96 @@
+internal import BluetoothWire
+public import CoreFoundation
+
+/// A UUID of 16, 32 or 128 bits, as services, characteristics and descriptors have.
+///
+/// The short forms stand for `0000xxxx-0000-1000-8000-00805F9B34FB` and are equal to it.
+open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
+  // Unchecked: all stored properties are constants.
+
+  let value: BluetoothUUID
+  private let byteCount: Int
+
+  init(_ value: BluetoothUUID) {
+    self.value = value
+    byteCount = Int(value.width.rawValue)
+    super.init()
+  }
+
+  private init(value: BluetoothUUID, byteCount: Int) {
+    self.value = value
+    self.byteCount = byteCount
+    super.init()
+  }
+
+  /// A UUID from four, eight or 36 characters: `180D`, `0000180D`,
+  /// `0000180D-0000-1000-8000-00805F9B34FB`.
+  ///
+  /// Anything else is a programming error that ends the process, as on Apple's systems. Check text
+  /// from people with `UUID(uuidString:)` first.
+  public convenience init(string theString: String) {
+    guard let value = BluetoothUUID(theString) else {
+      preconditionFailure("'\(theString)' is not a UUID: 4, 8 or 36 characters were expected")
+    }
+    let byteCount = theString.utf8.count == 36 ? 16 : theString.utf8.count / 2
+    self.init(value: value, byteCount: byteCount)
+  }
+
+  /// A UUID from 2, 4 or 16 bytes, most significant first; anything else is a programming error.
+  public convenience init(data theData: Data) {
+    guard let value = BluetoothUUID(littleEndian: theData.reversed()[...]) else {
+      preconditionFailure("\(theData.count) bytes are no UUID: 2, 4 or 16 were expected")
+    }
+    self.init(value: value, byteCount: theData.count)
+  }
+
+  /// A 128-bit UUID.
+  public convenience init(nsuuid theUUID: UUID) {
+    self.init(data: withUnsafeBytes(of: theUUID.uuid) { Data($0) })
+  }
+
+  /// A 128-bit UUID.
+  @available(*, deprecated, message: "Use init(nsuuid:) instead")
+  public convenience init(cfuuid theUUID: CFUUID) {
+    let bytes = CFUUIDGetUUIDBytes(theUUID)
+    self.init(data: withUnsafeBytes(of: bytes) { Data($0) })
+  }
+
+  /// The bytes it was made from, most significant first: 2, 4 or 16.
+  open var data: Data {
+    var writer = [UInt8]()
+    for half in [value.high, value.low] {
+      for shift in stride(from: 56, through: 0, by: -8) {
+        writer.append(UInt8(truncatingIfNeeded: half >> UInt64(shift)))
+      }
+    }
+    switch byteCount {
+    case 2: return Data(writer[2..<4])
+    case 4: return Data(writer[0..<4])
+    default: return Data(writer)
+    }
+  }
+
+  /// The text in capitals, as long as what it was made from: `180D`.
+  open var uuidString: String {
+    byteCount == 16 ? value.fullDescription : data.map { String(format: "%02X", $0) }.joined()
+  }
+
+  /// The text.
+  open override var description: String { uuidString }
+
+  /// Equal if both stand for the same 128 bits.
+  open override func isEqual(_ object: Any?) -> Bool {
+    (object as? CBUUID)?.value == value
+  }
+
+  /// Equal for equal UUIDs.
+  open override var hash: Int { value.hashValue }
+
+  /// The same object; UUIDs don't change.
+  open func copy(with zone: NSZone? = nil) -> Any { self }
+}
+
+extension Sequence<CBUUID> {
+  /// What the host calls them.
+  var values: [BluetoothUUID] { map(\.value) }
+}

@@ -1,0 +1,177 @@
+internal import CoreBluetooth
+internal import Foundation
+internal import Synchronization
+
+/// Listens to a peripheral for all tasks.
+final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
+  /// What a task waits for.
+  enum Call: Hashable, Sendable {
+    case services
+    case includedServices(CBService)
+    case characteristics(CBService)
+    case descriptors(CBCharacteristic)
+    case read(CBCharacteristic)
+    case readDescriptor(CBDescriptor)
+    case write(CBCharacteristic)
+    case writeDescriptor(CBDescriptor)
+    case notify(CBCharacteristic)
+    case rssi
+    case room
+    case channel
+    case end
+  }
+
+  /// What the call brought.
+  enum Answer: Sendable {
+    case done
+    case rssi(Int)
+    case channel(CBL2CAPChannel)
+  }
+
+  typealias Reader = AsyncThrowingStream<Data, any Error>.Continuation
+
+  private struct State: Sendable {
+    var readers: [CBCharacteristic: [UInt64: Reader]] = [:]
+    var lastNumber: UInt64 = 0
+    var end: BluetoothError?
+  }
+
+  private let waiters = Waiters<Call, Answer>()
+  private let ends = Waiters<Call, Answer>()
+  private let state = Mutex(State())
+  let modifications = Broadcast<[CBService]>()
+
+  /// Starts something and waits for the call that ends it.
+  @discardableResult
+  func wait(
+    _ call: Call, _ start: @Sendable () -> Void
+  ) async throws(BluetoothError) -> Answer {
+    try await waiters.wait(for: call, start: start)
+  }
+
+  func waitForEnd() async -> BluetoothError {
+    do throws(BluetoothError) {
+      _ = try await ends.wait(for: .end, start: {})
+      return .disconnected(nil)
+    } catch {
+      return error
+    }
+  }
+
+  func ended(_ error: BluetoothError) {
+    let readers = state.withLock { state in
+      state.end = error
+      defer { state.readers = [:] }
+      return state.readers.values.flatMap(\.values)
+    }
+    for reader in readers { reader.finish(throwing: error) }
+    waiters.failAll(error, isEnd: true)
+    ends.failAll(error, isEnd: true)
+    modifications.finish()
+  }
+
+  func thereIsRoom() { waiters.resume(.room, with: .success(.done)) }
+
+  // MARK: Subscriptions
+
+  func addReader(_ reader: Reader, of characteristic: CBCharacteristic) -> UInt64 {
+    let (number, end) = state.withLock { state in
+      state.lastNumber += 1
+      if state.end == nil { state.readers[characteristic, default: [:]][state.lastNumber] = reader }
+      return (state.lastNumber, state.end)
+    }
+    if let end { reader.finish(throwing: end) }
+    return number
+  }
+
+  /// Takes a reader away; true if it was the last.
+  func removeReader(_ number: UInt64, of characteristic: CBCharacteristic) -> Bool {
+    state.withLock { state in
+      guard state.readers[characteristic]?.removeValue(forKey: number) != nil else { return false }
+      guard state.readers[characteristic]?.isEmpty == true else { return false }
+      state.readers[characteristic] = nil
+      return true
+    }
+  }
+
+  /// Nobody waits for the answer to the end of a subscription; somebody must take it.
+  func expectNotification(of characteristic: CBCharacteristic) {
+    waiters.expect(.notify(characteristic))
+  }
+
+  // MARK: CBPeripheralDelegate
+
+  private func resume(_ call: Call, _ error: (any Error)?, _ answer: Answer = .done) {
+    waiters.resume(call, with: error.map { .failure(BluetoothError($0)) } ?? .success(answer))
+  }
+
+  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    modifications.send(invalidatedServices)
+  }
+
+  func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
+    resume(.rssi, error, .rssi(RSSI.intValue))
+  }
+
+  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+    resume(.services, error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
+    error: (any Error)?
+  ) { resume(.includedServices(service), error) }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
+    error: (any Error)?
+  ) { resume(.characteristics(service), error) }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) { resume(.descriptors(characteristic), error) }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    let readers = state.withLock { $0.readers[characteristic].map { Array($0.values) } ?? [] }
+    if error == nil, let value = characteristic.value {
+      for reader in readers { reader.yield(value) }
+    }
+    resume(.read(characteristic), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) { resume(.readDescriptor(descriptor), error) }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) { resume(.write(characteristic), error) }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) { resume(.writeDescriptor(descriptor), error) }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) { resume(.notify(characteristic), error) }
+
+  func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
+    while waiters.resume(.room, with: .success(.done)) {}
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+  ) {
+    if let channel {
+      resume(.channel, nil, .channel(channel))
+    } else {
+      resume(.channel, error ?? CBError(.unknown))
+    }
+  }
+}

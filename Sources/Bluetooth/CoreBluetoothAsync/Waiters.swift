@@ -1,0 +1,143 @@
+internal import Synchronization
+
+/// Tasks that wait for a delegate's call, first come first served per key.
+final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  typealias Outcome = Result<Value, BluetoothError>
+
+  private struct Waiter: Sendable {
+    let number: UInt64
+    /// Nil once cancelled; the place in the queue stays, to take the answer that still comes.
+    var continuation: CheckedContinuation<Outcome, Never>?
+  }
+
+  private struct State: Sendable {
+    var waiters: [Key: [Waiter]] = [:]
+    var lastNumber: UInt64 = 0
+    var end: BluetoothError?
+  }
+
+  private let state = Mutex(State())
+
+  /// Waits until the key is resumed. `start` is called once waiting has begun.
+  func wait(
+    for key: Key, start: @Sendable () -> Void
+  ) async throws(BluetoothError) -> Value {
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    let outcome = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let refusal: BluetoothError? = state.withLock { state in
+          if Task.isCancelled { return .cancelled }
+          if let end = state.end { return end }
+          state.waiters[key, default: []].append(
+            Waiter(number: number, continuation: continuation))
+          return nil
+        }
+        if let refusal { continuation.resume(returning: .failure(refusal)) } else { start() }
+      }
+    } onCancel: {
+      cancel(key, number)
+    }
+    return try outcome.get()
+  }
+
+  /// Lets the key's next free outcome go to nobody.
+  func expect(_ key: Key) {
+    state.withLock { state in
+      guard state.end == nil else { return }
+      state.waiters[key, default: []].append(Waiter(number: 0, continuation: nil))
+    }
+  }
+
+  /// Gives the first waiter of a key its outcome; false if nobody waited.
+  @discardableResult
+  func resume(_ key: Key, with outcome: Outcome) -> Bool {
+    let waiter: Waiter? = state.withLock { state in
+      guard var list = state.waiters[key] else { return nil }
+      let first = list.removeFirst()
+      state.waiters[key] = list.isEmpty ? nil : list
+      return first
+    }
+    waiter?.continuation?.resume(returning: outcome)
+    return waiter != nil
+  }
+
+  /// Gives every waiter the error, and those who come later too if this is the end.
+  func failAll(_ error: BluetoothError, isEnd: Bool) {
+    let all = state.withLock { state in
+      if isEnd { state.end = error }
+      defer { state.waiters = [:] }
+      return state.waiters.values.joined().map(\.continuation)
+    }
+    for continuation in all { continuation?.resume(returning: .failure(error)) }
+  }
+
+  private func cancel(_ key: Key, _ number: UInt64) {
+    let continuation = state.withLock { state in
+      guard let index = state.waiters[key]?.firstIndex(where: { $0.number == number }) else {
+        return nil as CheckedContinuation<Outcome, Never>?
+      }
+      defer { state.waiters[key]?[index].continuation = nil }
+      return state.waiters[key]?[index].continuation
+    }
+    continuation?.resume(returning: .failure(.cancelled))
+  }
+}
+
+/// Values for any number of streams.
+final class Broadcast<Value: Sendable>: Sendable {
+  private struct State: Sendable {
+    var continuations: [UInt64: AsyncStream<Value>.Continuation] = [:]
+    var lastNumber: UInt64 = 0
+    var isFinished = false
+  }
+
+  private let state = Mutex(State())
+
+  /// A stream of what is sent from now on, after `first`.
+  func stream(startingWith first: Value? = nil, bufferMax: Int) -> AsyncStream<Value> {
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: Value.self, bufferingPolicy: .bufferingNewest(bufferMax))
+    if let first { continuation.yield(first) }
+    let number: UInt64? = state.withLock { state in
+      if state.isFinished { return nil }
+      state.lastNumber += 1
+      state.continuations[state.lastNumber] = continuation
+      return state.lastNumber
+    }
+    guard let number else {
+      continuation.finish()
+      return stream
+    }
+    continuation.onTermination = { [weak self] _ in
+      _ = self?.state.withLock { $0.continuations.removeValue(forKey: number) }
+    }
+    return stream
+  }
+
+  func send(_ value: Value) {
+    let all = state.withLock { Array($0.continuations.values) }
+    for continuation in all { continuation.yield(value) }
+  }
+
+  func finish() {
+    let all = state.withLock { state in
+      state.isFinished = true
+      defer { state.continuations = [:] }
+      return Array(state.continuations.values)
+    }
+    for continuation in all { continuation.finish() }
+  }
+}
+
+/// The bounds of the streams.
+enum Limits {
+  /// Discoveries that wait for a slow reader; older ones are dropped, the next will tell again.
+  static let discoveriesMax = 4_096
+  /// Values that wait for a slow reader; older ones are dropped.
+  static let valuesMax = 16_384
+  /// States and modifications that wait; more than any radio's history.
+  static let statesMax = 64
+}

@@ -1,0 +1,80 @@
+import BluetoothHost
+import Testing
+
+@Suite("Names of radios")
+struct RadioChoiceTests {
+  @Test(
+    "a good name is read and written again",
+    arguments: [
+      ("sim", .standard, "sim"),
+      ("sim:", .standard, "sim"),
+      ("sim:empty", .simulated(.init(isPopulated: false)), "sim:empty"),
+      ("sim:seed=7", .simulated(.init(seed: 7)), "sim:seed=7"),
+      ("sim:seed=7,empty", .simulated(.init(isPopulated: false, seed: 7)), "sim:empty,seed=7"),
+      ("tcp:localhost:9100", .tcp(host: "localhost", port: 9100), "tcp:localhost:9100"),
+      ("tcp:[::1]:1", .tcp(host: "::1", port: 1), "tcp:[::1]:1"),
+      ("unix:/tmp/radio", .unix(path: "/tmp/radio"), "unix:/tmp/radio"),
+      ("unix:a:b", .unix(path: "a:b"), "unix:a:b"),
+      ("uart:/dev/ttyUSB0", .uart(.init(path: "/dev/ttyUSB0")), "uart:/dev/ttyUSB0@115200"),
+      (
+        "uart:/dev/ttyACM1@1000000,flow",
+        .uart(.init(path: "/dev/ttyACM1", baudRate: 1_000_000, usesFlowControl: true)),
+        "uart:/dev/ttyACM1@1000000,flow"
+      ),
+      ("uart:/dev/a@b@9600", .uart(.init(path: "/dev/a@b", baudRate: 9600)), "uart:/dev/a@b@9600"),
+      ("hci0", .hci(0), "hci0"),
+      ("hci12", .hci(12), "hci12"),
+    ] as [(String, RadioChoice, String)])
+  func goodNames(text: String, choice: RadioChoice, canonical: String) throws {
+    let parsed = try RadioChoice(parsing: text)
+    #expect(parsed == choice)
+    #expect(parsed.description == canonical)
+    #expect(try RadioChoice(parsing: canonical) == choice)
+  }
+
+  @Test(
+    "a bad name is turned down in a sentence that names it and the fault",
+    arguments: [
+      ("", "it is empty"),
+      ("usb", "no such kind of radio"),
+      ("SIM", "no such kind of radio"),
+      (":9100", "it is empty"),
+      ("sim:full", "takes \"empty\" and \"seed=NUMBER\""),
+      ("sim:seed=", "whole number"),
+      ("sim:seed=-1", "whole number"),
+      ("sim:seed=99999999999999999999", "whole number"),
+      ("sim:empty,", "takes \"empty\""),
+      ("tcp", "colon and an address"),
+      ("tcp:", "port is missing"),
+      ("tcp:localhost", "port is missing"),
+      ("tcp::9100", "host is missing"),
+      ("tcp:local host:9100", "host is missing"),
+      ("tcp:localhost:", "from 1 to 65535"),
+      ("tcp:localhost:0", "from 1 to 65535"),
+      ("tcp:localhost:65536", "from 1 to 65535"),
+      ("tcp:localhost:+1", "from 1 to 65535"),
+      ("tcp:localhost:9100x", "from 1 to 65535"),
+      ("tcp:::1:9100", "brackets"),
+      ("unix", "colon and an address"),
+      ("unix:", "path is missing"),
+      ("unix:/" + String(repeating: "x", count: 107), "at most 107 bytes"),
+      ("uart:", "device is missing"),
+      ("uart:@115200", "device is missing"),
+      ("uart:/dev/ttyS0@115201", "not one of the speeds"),
+      ("uart:/dev/ttyS0@", "not one of the speeds"),
+      ("uart:/dev/ttyS0,parity", "\"flow\", not \"parity\""),
+      ("hci", "followed by a number"),
+      ("hci-1", "followed by a number"),
+      ("hci70000", "followed by a number"),
+      ("hci0:1", "no such kind of radio"),
+    ])
+  func badNames(text: String, fault: String) {
+    do {
+      let choice = try RadioChoice(parsing: text)
+      Issue.record("\"\(text)\" was read as \(choice)")
+    } catch {
+      #expect(error.description.contains(fault), "\(error)")
+      #expect(error.description.contains("\"\(text)\" names no radio"), "\(error)")
+    }
+  }
+}

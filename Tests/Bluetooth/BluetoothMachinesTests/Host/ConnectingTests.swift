@@ -1,0 +1,300 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import BluetoothMachines
+
+@Suite("A host makes links")
+struct ConnectingTests {
+  let peer = DeviceAddress.peer(1)
+
+  @Test("and announces one when the peer was heard, first to all, then to who wanted it")
+  func usual() {
+    var rig = HostRig.started()
+    rig.handle(.clientOpened(.two))
+    rig.request(.connect(peer, ConnectOptions()))
+    #expect(rig.controller.last(LECreateConnection.self)?.peer.address == peer)
+    rig.connect(peer, isHeard: false)
+    #expect(rig.log() == [])
+    rig.event(LEReadRemoteFeaturesComplete(handle: 0x40, features: []))
+    #expect(rig.log() == ["linkOpened", "connected"])
+    #expect(rig.log(of: .two) == ["poweredOn", "linkOpened"])
+    #expect(rig.controller.opcodes.contains(.leSetDataLength))
+  }
+
+  @Test("and takes silence for success once six intervals have passed")
+  func silentPeer() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer, isHeard: false)
+    rig.pass(.milliseconds(170))
+    #expect(rig.log() == [])
+    rig.pass(.milliseconds(100))
+    #expect(rig.log() == ["linkOpened", "connected"])
+  }
+
+  @Test("and retries in silence one that failed to be established")
+  func failedToBeEstablished() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    for round in 1...5 {
+      rig.connect(peer, isHeard: false)
+      rig.event(
+        DisconnectionComplete(handle: 0x40, reason: .connectionFailedToBeEstablished))
+      rig.pass(.seconds(1))
+      let count = rig.controller.opcodes.filter { $0 == .leCreateConnection }.count
+      #expect(count == round + 1)
+    }
+    // Controllers that report it in place of the connection.
+    rig.event(
+      LEConnectionComplete(
+        status: .connectionFailedToBeEstablished, handle: 0, role: .central,
+        peer: PeerAddress(peer), timing: .usual))
+    rig.pass(.seconds(1))
+    #expect(rig.log() == [])
+    rig.connect(peer)
+    #expect(rig.log() == ["linkOpened", "connected"])
+  }
+
+  @Test("and never times out, and asks again after a reset of the controller")
+  func pendingSurvivesReset() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.pass(.seconds(100_000))
+    #expect(rig.log() == [])
+    rig.controller.received = []
+    rig.event(HardwareError(hardwareCode: 1))
+    #expect(rig.controller.opcodes.contains(.leCreateConnection))
+    rig.handle(.transportClosed(.transport("The plug was pulled.")))
+    rig.handle(.transportOpened)
+    rig.connect(peer)
+    #expect(
+      rig.log() == [
+        "resetting", "poweredOn", "poweredOff", "resetting", "poweredOn", "linkOpened",
+        "connected",
+      ])
+  }
+
+  @Test("and drops one when its last holder lets go")
+  func sharedLink() {
+    var rig = HostRig.started()
+    rig.handle(.clientOpened(.two))
+    rig.request(.connect(peer, ConnectOptions()), from: .one)
+    rig.connect(peer)
+    rig.request(.connect(peer, ConnectOptions()), from: .two)
+    #expect(rig.log(of: .two) == ["poweredOn", "linkOpened", "connected"])
+    rig.request(.disconnect(peer), from: .one)
+    #expect(rig.log().last == "disconnected")
+    #expect(!rig.controller.opcodes.contains(.disconnect))
+    rig.handle(.clientClosed(.two))
+    #expect(rig.controller.last(Disconnect.self)?.handle == 0x40)
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .localHostTerminatedConnection))
+    #expect(rig.log() == ["linkOpened", "connected", "disconnected", "linkClosed"])
+  }
+
+  @Test("and tells who let go that it is disconnected when the link is down")
+  func disconnecting() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer)
+    rig.request(.disconnect(peer))
+    #expect(rig.log() == ["linkOpened", "connected"])
+    // Wanted again before that: made again after it.
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.controller.received = []
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .localHostTerminatedConnection))
+    #expect(rig.log() == ["linkOpened", "connected", "disconnected", "linkClosed"])
+    rig.pass(.seconds(1))
+    #expect(rig.controller.opcodes == [.leCreateConnection])
+    rig.connect(peer, handle: 0x41)
+    #expect(rig.log().suffix(2) == ["linkOpened", "connected"])
+  }
+
+  @Test("and tells of the loss of one, with the reason, and brings it back if asked to")
+  func loss() {
+    var rig = HostRig.started()
+    rig.handle(.clientOpened(.two))
+    var options = ConnectOptions()
+    rig.request(.connect(peer, options), from: .one)
+    options.reconnectsAutomatically = true
+    rig.request(.connect(peer, options), from: .two)
+    rig.connect(peer)
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
+    #expect(rig.log() == ["linkOpened", "connected", "lost", "linkClosed"])
+    #expect(rig.log(of: .two).suffix(2) == ["lost, reconnecting", "linkClosed"])
+    rig.pass(.seconds(1))
+    rig.connect(peer)
+    #expect(rig.log().last == "linkOpened")
+    #expect(rig.log(of: .two).last == "connected")
+  }
+
+  @Test("and gives up an attempt that nobody wants any more")
+  func cancelling() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.request(.disconnect(peer))
+    #expect(rig.log() == ["disconnected"])
+    #expect(rig.controller.opcodes.last == .leCreateConnectionCancel)
+    // The race: it was connected already.
+    rig.connect(peer, isHeard: false)
+    #expect(rig.controller.opcodes.last == .disconnect)
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .localHostTerminatedConnection))
+    #expect(rig.log() == ["disconnected"])
+    // And now another.
+    rig.request(.connect(.peer(2), ConnectOptions()))
+    #expect(rig.controller.opcodes.last == .leCreateConnection)
+  }
+
+  @Test("and goes on after a cancel that the controller refused or forgot")
+  func cancelRefused() {
+    for fault in [ScriptedController.Fault.status(.commandDisallowed), nil] {
+      var rig = HostRig.started()
+      rig.controller.faults[.leCreateConnectionCancel] = fault
+      rig.request(.connect(peer, ConnectOptions()))
+      rig.request(.disconnect(peer))
+      rig.controller.received = []
+      rig.request(.connect(.peer(2), ConnectOptions()))
+      rig.pass(.seconds(3))
+      #expect(rig.controller.last(LECreateConnection.self)?.peer.address == .peer(2))
+    }
+  }
+
+  @Test("to several wanted peers by the filter accept list, whichever comes first")
+  func acceptList() {
+    var rig = HostRig.started()
+    for number in 1...5 { rig.request(.connect(.peer(UInt64(number)), ConnectOptions())) }
+    endAttempt(&rig)
+    #expect(rig.controller.last(LECreateConnection.self)?.filterPolicy == .filterAcceptList)
+    let listed = rig.controller.opcodes.filter { $0 == .leAddDeviceToFilterAcceptList }.count
+    #expect(listed == 5)
+    rig.connect(.peer(4))
+    #expect(rig.log() == ["linkOpened", "connected"])
+    endAttempt(&rig)
+    #expect(rig.controller.last(LECreateConnection.self)?.filterPolicy == .filterAcceptList)
+    for (handle, number) in [(0x41, 1), (0x42, 2), (0x43, 3), (0x44, 5)] as [(UInt16, UInt64)] {
+      rig.connect(.peer(number), handle: handle)
+      endAttempt(&rig)
+    }
+    #expect(rig.log().filter { $0 == "connected" }.count == 5)
+  }
+
+  @Test("to each of a hundred wanted peers, though the list takes eight")
+  func manyPeers() {
+    var rig = HostRig.started()
+    for number in 1...100 { rig.request(.connect(.peer(UInt64(number)), ConnectOptions())) }
+    var tried: Set<DeviceAddress> = []
+    for _ in 0..<200 {
+      endAttempt(&rig)
+      rig.pass(.milliseconds(500))
+      for command in rig.controller.received
+      where command.opcode == .leAddDeviceToFilterAcceptList {
+        if let peer = try? command.decode(as: LEAddDeviceToFilterAcceptList.self).address {
+          tried.insert(peer)
+        }
+      }
+    }
+    #expect(tried.count == 100)
+  }
+
+  /// Answers a cancel as a controller does.
+  private func endAttempt(_ rig: inout HostRig) {
+    guard rig.controller.opcodes.last == .leCreateConnectionCancel else { return }
+    rig.event(
+      LEConnectionComplete(
+        status: .unknownConnection, handle: 0, role: .central,
+        peer: PeerAddress(DeviceAddress(bits: 0, kind: .public)), timing: .usual))
+  }
+
+  @Test("and fails where the controller has no room for more")
+  func limit() {
+    var rig = HostRig.started()
+    rig.controller.faults[.leCreateConnection] = .status(.connectionLimitExceeded)
+    rig.request(.connect(peer, ConnectOptions()))
+    #expect(rig.log() == ["connectionFailed"])
+  }
+
+  @Test("while it scans and advertises, which goes on when a central comes")
+  func peripheral() {
+    for controller in [ScriptedController(), .extended] {
+      var rig = HostRig.started(controller)
+      let token = rig.token()
+      rig.request(.startScan(ScanOptions()))
+      rig.request(.startAdvertising(AdvertisingOptions(), token))
+      rig.request(.connect(peer, ConnectOptions()))
+      #expect(rig.results(of: token) == [.success(.done)])
+      rig.controller.received = []
+      rig.connect(.peer(9), handle: 0x50, role: .peripheral, isHeard: false)
+      if rig.machine.abilities.usesExtendedCommands {
+        rig.event(LEAdvertisingSetTerminated(set: 0, handle: 0x50))
+        #expect(rig.controller.opcodes == [.leSetExtendedAdvertisingEnable])
+      } else {
+        #expect(rig.controller.opcodes == [.leSetAdvertisingEnable])
+      }
+      rig.pass(.seconds(1))
+      #expect(rig.log() == ["completed", "linkOpened"])
+      rig.connect(peer)
+      #expect(rig.log() == ["completed", "linkOpened", "linkOpened", "connected"])
+    }
+  }
+
+  @Test("and loses them before it tells that the radio is off")
+  func powerOff() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer)
+    let token = rig.token()
+    rig.request(.gatt(peer, .read(3), token))
+    rig.handle(.transportClosed(.transport("The plug was pulled.")))
+    #expect(
+      rig.log() == ["linkOpened", "connected", "failed", "lost", "linkClosed", "poweredOff"])
+    #expect(rig.results(of: token).count == 1)
+    let late = rig.token()
+    rig.request(.gatt(peer, .read(3), late))
+    #expect(rig.results(of: late) == [.failure(.radioNotReady)])
+  }
+
+  @Test("and answers those who ask for keys or for other timing")
+  func requestsOfPeers() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer)
+    rig.event(LELongTermKeyRequest(handle: 0x40, random: 0, diversifier: 0))
+    #expect(rig.controller.opcodes.last == .leLongTermKeyRequestNegativeReply)
+    rig.event(
+      LERemoteConnectionParameterRequest(
+        handle: 0x40, intervalMinUnits1250us: 12, intervalMaxUnits1250us: 24, latency: 0,
+        timeoutUnits10ms: 100))
+    #expect(rig.controller.opcodes.last == .leRemoteConnectionParameterRequestReply)
+    rig.event(
+      LERemoteConnectionParameterRequest(
+        handle: 0x40, intervalMinUnits1250us: 24, intervalMaxUnits1250us: 12, latency: 0,
+        timeoutUnits10ms: 100))
+    #expect(rig.controller.opcodes.last == .leRemoteConnectionParameterRequestNegativeReply)
+    let pairingRequest = OutgoingFrame(channel: 6, payload: [1, 3, 0, 1, 16, 7, 7])
+    rig.data = []
+    rig.handle(
+      .packet(
+        ACLHeader.packet(
+          handle: 0x40, boundary: .firstFlushable, payload: pairingRequest.bytes)))
+    #expect(rig.data.map { Array($0.bytes.dropFirst(4)) } == [[2, 0, 6, 0, 5, 5]])
+  }
+
+  @Test("and reads their strength and changes their timing")
+  func strengthAndTiming() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer)
+    let rssi = rig.token()
+    rig.request(.readRSSI(peer, rssi))
+    #expect(rig.results(of: rssi) == [.success(.rssi(-50))])
+    let timing = rig.token()
+    rig.request(.updateParameters(peer, .default, timing))
+    #expect(rig.results(of: timing).isEmpty)
+    rig.event(LEConnectionUpdateComplete(handle: 0x40, timing: .usual))
+    #expect(rig.results(of: timing) == [.success(.done)])
+    rig.controller.faults[.leConnectionUpdate] = .status(.commandDisallowed)
+    let refused = rig.token()
+    rig.request(.updateParameters(peer, .default, refused))
+    #expect(rig.results(of: refused) == [.failure(.controller(.commandDisallowed))])
+  }
+}

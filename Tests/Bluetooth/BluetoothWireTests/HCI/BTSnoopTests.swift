@@ -1,0 +1,68 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@Suite("Captures")
+struct BTSnoopTests {
+  private let records = [
+    BTSnoop.Record(
+      packet: Reset().packet, direction: .hostToController, microseconds: 1_700_000_000_123_456),
+    BTSnoop.Record(
+      packet: CommandComplete(opcode: .reset, status: .success).packet,
+      direction: .controllerToHost, microseconds: 1_700_000_000_124_000),
+    BTSnoop.Record(
+      packet: ACLHeader.packet(handle: 0x40, boundary: .firstFlushable, payload: [1, 2, 3]),
+      direction: .controllerToHost, microseconds: 0),
+  ]
+
+  private func file(_ records: [BTSnoop.Record]) -> [UInt8] {
+    BTSnoop.header
+      + records.flatMap {
+        BTSnoop.record($0.packet, direction: $0.direction, microseconds: $0.microseconds)
+      }
+  }
+
+  private func read(_ file: ArraySlice<UInt8>) throws -> [BTSnoop.Record] {
+    var reader = try BTSnoop.Reader(file)
+    var found: [BTSnoop.Record] = []
+    while let record = try reader.next() { found.append(record) }
+    return found
+  }
+
+  @Test("A capture is read back as it was written")
+  func roundTrip() throws {
+    #expect(try read(file(records)[...]) == records)
+  }
+
+  @Test("A file has the header, flags and times that other readers expect")
+  func layout() {
+    let bytes = file([records[0]])
+    #expect(
+      Hexadecimal.string(bytes)
+        == "6274736e6f6f700000000001000003ea" + "0000000400000004" + "00000002" + "00000000"
+        + "00e2e7d7274fa240" + "01030c00")
+  }
+
+  @Test("A file that was cut gives what came before the cut, then an error")
+  func cut() throws {
+    let whole = file(records)
+    let ends = [16, 16 + 28, 16 + 28 + 31, whole.count]
+    for length in 0..<whole.count where !ends.contains(length) {
+      #expect(throws: WireError.self, "cut to \(length)") { try read(whole.prefix(length)) }
+    }
+    #expect(try read(whole.prefix(16 + 28)) == [records[0]])
+  }
+
+  @Test("Other files, other data links and damaged lengths are refused")
+  func refusals() {
+    let good = file(records)
+    for (index, value) in [(0, 0x63), (11, 2), (15, 0xE9), (19, 3), (20, 0xFF), (40, 9)] {
+      var bad = good
+      bad[index] = UInt8(value)
+      #expect(throws: WireError.self, "byte \(index)") { try read(bad[...]) }
+    }
+    var empty = good
+    empty[23] = 0
+    #expect(throws: WireError.invalidLength(0)) { try read(empty[...]) }
+  }
+}
