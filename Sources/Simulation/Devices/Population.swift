@@ -1,6 +1,5 @@
-public import BluetoothMachines
 public import BluetoothWire
-public import Essentials
+import Essentials
 
 /// Who lives in a simulated world that nobody furnished.
 public enum Population: String, Sendable, CaseIterable {

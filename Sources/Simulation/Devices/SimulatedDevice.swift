@@ -1,4 +1,4 @@
-public import BluetoothMachines
+import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
@@ -241,7 +241,8 @@ public final class SimulatedDevice {
     let result: Result<[UInt8], ATTErrorCode>
     switch serverRequest.kind {
     case .read(let handle, let offset):
-      result = characteristicsByHandle[handle]?.read(serverRequest.peer, offset: offset)
+      result =
+        characteristicsByHandle[handle]?.read(serverRequest.peer, offset: offset)
         ?? .failure(.invalidHandle)
     case .write(let writes):
       result = write(writes, by: serverRequest.peer)

@@ -1,4 +1,4 @@
-public import BluetoothMachines
+import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
