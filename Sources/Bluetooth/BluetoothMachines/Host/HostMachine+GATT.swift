@@ -46,8 +46,8 @@ extension HostMachine {
     switch output {
     case .valueReceived(let handle, let value, _):
       deliver(value, of: handle, from: index, into: &actions)
-    case .send(let pdu):
-      sendAttributePDU(pdu, tag: nil, link: index)
+    case .send(let pdu, let tag):
+      sendAttributePDU(pdu, tag: tag, link: index)
     case .completed(let id, let result):
       completed(id, result, now: now, into: &actions)
     case .mtuChanged(let mtu):

@@ -22,8 +22,8 @@ extension HostMachine {
     _ output: GATTServer.Output, now: Instant, into actions: inout [Action]
   ) {
     switch output {
-    case .send(let peer, let pdu):
-      if let index = linkIndex(peer: peer) { sendAttributePDU(pdu, tag: nil, link: index) }
+    case .send(let peer, let pdu, let tag):
+      if let index = linkIndex(peer: peer) { sendAttributePDU(pdu, tag: tag, link: index) }
     case .request(let client, let request):
       tell(client, .serverRequest(request), into: &actions)
     case .subscribed(let client, let peer, let handle):
@@ -81,6 +81,10 @@ extension HostMachine {
   mutating func serverHandedOver(
     _ tag: SendTag, link index: Int, now: Instant, into actions: inout [Action]
   ) {
+    let peer = links[index].peer
+    withServer(now: now, into: &actions) { server, outputs in
+      server.sent(tag, to: peer, into: &outputs)
+    }
   }
 
   mutating func removeServerClient(
