@@ -198,8 +198,8 @@ private struct VirtualLoop: HostLoop {
   func delivered(to slot: ClientSlot) { radio.delivered(to: slot) }
 }
 
+// Sendable because it is used under the radio's lock only.
 private final class VirtualTimer: LoopTimer, @unchecked Sendable {
-  // Sendable because it is used under the radio's lock only.
   private weak var radio: VirtualRadio?
   private let onFire: @Sendable () -> Void
   /// Tells the last setting from earlier ones, which the world cannot forget.
