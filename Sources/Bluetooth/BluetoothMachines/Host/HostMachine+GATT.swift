@@ -118,6 +118,7 @@ extension HostMachine {
 
   /// What every new link of a central begins with: agree on the MTU, learn the name.
   mutating func introduce(_ index: Int, now: Instant, into actions: inout [Action]) {
+    links[index].isIntroduced = true
     let handle = links[index].handle
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.exchangeMTU(now: now, into: &outputs)

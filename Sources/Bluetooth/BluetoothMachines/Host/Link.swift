@@ -29,6 +29,8 @@ struct Link: Sendable {
   var parameterWaiters: [Waiter] = []
   /// Whether the link was announced to clients.
   var isAnnounced = false
+  /// Whether the MTU exchange and the reading of the name were begun.
+  var isIntroduced = false
 
   var peer: DeviceAddress { info.peer }
   var isClosing: Bool { if case .closing = stage { true } else { false } }
