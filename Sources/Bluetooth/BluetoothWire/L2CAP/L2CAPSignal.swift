@@ -22,8 +22,9 @@ public enum L2CAPSignal: Hashable, Sendable {
   case enhancedConnectionRequest(L2CAPEnhancedConnectionRequest)
   /// Answers the request to open several channels.
   case enhancedConnectionResponse(L2CAPEnhancedConnectionResponse)
-  /// Changes sizes of channels that were opened at once.
-  case reconfigureRequest(mtu: UInt16, mps: UInt16, destinations: [UInt16])
+  /// Changes what the sender takes on channels that were opened at once. The CIDs are the sender's,
+  /// though the specification calls the field Destination CID: so all stacks read it.
+  case reconfigureRequest(mtu: UInt16, mps: UInt16, sources: [UInt16])
   /// Answers the request to change sizes.
   case reconfigureResponse(L2CAPReconfigureResult)
   /// A command that LE does not have.

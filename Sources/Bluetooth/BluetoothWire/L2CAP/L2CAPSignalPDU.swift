@@ -98,7 +98,7 @@ extension L2CAPSignal {
           result: L2CAPResult(rawValue: try data.uint16()), destinations: try data.channels()))
     case 0x19:
       self = .reconfigureRequest(
-        mtu: try data.uint16(), mps: try data.uint16(), destinations: try data.channels())
+        mtu: try data.uint16(), mps: try data.uint16(), sources: try data.channels())
     default:
       self = .reconfigureResponse(L2CAPReconfigureResult(rawValue: try data.uint16()))
     }
@@ -133,9 +133,9 @@ extension L2CAPSignal {
       writer.uint16(
         response.mtu, response.mps, response.initialCredits, response.result.rawValue)
       for destination in response.destinations { writer.uint16(destination) }
-    case .reconfigureRequest(let mtu, let mps, let destinations):
+    case .reconfigureRequest(let mtu, let mps, let sources):
       writer.uint16(mtu, mps)
-      for destination in destinations { writer.uint16(destination) }
+      for source in sources { writer.uint16(source) }
     case .reconfigureResponse(let result):
       writer.uint16(result.rawValue)
     case .unknown:

@@ -61,7 +61,7 @@ struct L2CAPSignalTests {
     ),
     (
       "19 0B 0600 8000 7000 4000",
-      pdu(11, .reconfigureRequest(mtu: 128, mps: 112, destinations: [0x40]))
+      pdu(11, .reconfigureRequest(mtu: 128, mps: 112, sources: [0x40]))
     ),
     ("1A 0B 0200 0300", pdu(11, .reconfigureResponse(.invalidDestinationCID))),
   ]
