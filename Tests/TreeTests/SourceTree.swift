@@ -39,25 +39,39 @@ struct SourceFile: Sendable {
     }
   }
 
-  /// The functions, initialisers and accessors with the number of lines each takes. Relies on the
-  /// formatter: a body closes with a brace in the column where its declaration began.
+  /// The functions and initialisers with the number of lines each takes.
   var functions: [(name: String, lineCount: Int)] {
-    var found: [(String, Int)] = []
     let code = code
-    for (start, line) in code.enumerated() {
-      let body = line.drop { $0 == " " }
-      let words = body.split(whereSeparator: { " (<".contains($0) })
-      guard words.contains(where: { ["func", "init", "init?", "deinit"].contains($0) }),
-        !body.hasPrefix("self"), !body.hasPrefix("try"), !body.hasPrefix(".")
-      else { continue }
-      let indentation = String(repeating: " ", count: line.count - body.count)
-      guard let end = code[start...].firstIndex(where: { $0 == indentation + "}" }) else {
-        continue
-      }
-      let opens = code[start...end].contains { $0.hasSuffix("{") }
-      if opens { found.append((String(body), end - start + 1)) }
+    return code.indices.compactMap { start in
+      let words = code[start].split(whereSeparator: { " (<".contains($0) })
+      let name = words.first { ["func", "init", "init?", "deinit"].contains($0) }
+      guard name != nil, words.first.map({ !$0.hasPrefix(".") && $0 != "try" }) == true,
+        let end = endOfBody(from: start, in: code)
+      else { return nil }
+      return (code[start].trimmingCharacters(in: .whitespaces), end - start + 1)
     }
-    return found
+  }
+
+  /// The line where the braces that open after `start` close again; nil for a requirement of a
+  /// protocol, which has none. Relies on the formatter's indentation.
+  private func endOfBody(from start: Int, in code: [String]) -> Int? {
+    let indentation = code[start].prefix { $0 == " " }
+    var depth = 0
+    var hasOpened = false
+    for index in start..<code.count {
+      let line = code[index]
+      let body = line.drop { $0 == " " }
+      let isNextDeclaration =
+        index > start && line.prefix { $0 == " " }.count <= indentation.count
+        && !body.hasPrefix(")") && !body.hasPrefix("{") && !body.hasPrefix("where")
+      if !hasOpened, isNextDeclaration { return nil }
+      for character in line {
+        if character == "{" { (depth, hasOpened) = (depth + 1, true) }
+        if character == "}" { depth -= 1 }
+      }
+      if hasOpened, depth <= 0 { return index }
+    }
+    return nil
   }
 }
 

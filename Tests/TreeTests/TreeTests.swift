@@ -96,9 +96,19 @@ struct TreeTests {
 
   @Test("the function finder finds functions, so that the size test can fail")
   func functionFinder() {
-    let file = SourceFile(
-      path: "x.swift",
-      lines: ["struct A {", "  func f(", "    x: Int", "  ) {", "    g()", "  }", "}"])
-    #expect(file.functions.map(\.lineCount) == [5])
+    let text = """
+      struct A {
+        func long(
+          x: Int
+        ) {
+          g()
+        }
+        func short() -> Int { 1 }
+        func required()
+        init(a: Int) { self.a = a }
+      }
+      """
+    let lines = text.split(separator: "\n").map(String.init)
+    #expect(SourceFile(path: "x.swift", lines: lines).functions.map(\.lineCount) == [5, 1, 1])
   }
 }

@@ -220,7 +220,7 @@ struct CreditBasedChannel: Sendable {
     let unitStarts = send.leftOfUnit == 0
     let unitLength = unitStarts ? min(send.bytes.count - send.offset, peerMTU) : send.leftOfUnit
     let prefix = unitStarts ? 2 : 0
-    let length = min(unitLength, peerMPS - prefix)
+    let length = min(unitLength, min(peerMPS, L2CAPLimits.outgoingMPS) - prefix)
     let end = send.offset + length
     let isLast = end == send.bytes.count
     var frame = OutgoingFrame(

@@ -14,6 +14,11 @@ enum L2CAPLimits {
   /// K-frames of one channel that wait in the scheduler: enough to keep a controller busy, few
   /// enough that an attribute PDU behind them does not wait for long.
   static let framesAhead = 8
+  /// The longest K-frame payload that we send, whatever the peer's MPS: longer ones would keep
+  /// attribute PDUs waiting, and those of many channels together overflow the scheduler's queue.
+  static let outgoingMPS = 4096
+  /// Sends that a client may have waiting on one channel, for the same reason as their bytes.
+  static let waitingSends = 16_384
   /// Bytes that a client may have waiting on one channel besides the first send, so that a peer
   /// which grants no credits can't make a client that never waits fill the memory.
   static let waitingSendBytes = 1 << 20

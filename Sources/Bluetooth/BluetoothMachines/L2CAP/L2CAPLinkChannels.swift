@@ -108,7 +108,10 @@ extension L2CAPLink {
       return
     }
     let waiting = channels[index].waitingBytes
-    guard waiting == 0 || waiting + bytes.count <= L2CAPLimits.waitingSendBytes else {
+    guard
+      waiting == 0 || waiting + bytes.count <= L2CAPLimits.waitingSendBytes,
+      channels[index].sends.count < L2CAPLimits.waitingSends
+    else {
       outputs.append(.sendCompleted(channel, token, .limitReached("bytes waiting on a channel")))
       return
     }

@@ -236,6 +236,24 @@ struct L2CAPChannelTests {
     #expect(refused.allSatisfy { $0.1 == .limitReached("bytes waiting on a channel") })
   }
 
+  @Test("frames stay short enough to let others pass, whatever the peer would take")
+  func outgoingFrames() throws {
+    var pair = L2CAPPair(aclLength: 251)
+    pair.peripheral.parameters = L2CAPChannelParameters(mtu: 65535, mps: 65533, credits: 100)
+    let cid = try pair.open().central
+    pair.send(Self.bytes(65_000), on: cid)
+    for case .sendFrame(let frame) in pair.central.outputs {
+      #expect(frame.byteCount <= 4 + 4096)
+    }
+    pair.run()
+    #expect(pair.peripheral.received.map(\.count) == [65_000])
+    for token in 0..<20_000 as Range<UInt64> { pair.send([1], on: cid, token: token) }
+    pair.central.settle(now: .zero)
+    #expect(pair.central.completed.contains { $0.1 != nil })
+    pair.run()
+    #expect(pair.central.completed.count == 20_001)
+  }
+
   @Test("when the link goes down, everything that waits fails once")
   func linkDown() throws {
     var pair = L2CAPPair()

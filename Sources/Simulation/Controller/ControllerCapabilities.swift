@@ -1,0 +1,101 @@
+import BluetoothWire
+
+/// What a simulated controller can do; like the data sheet of a chip.
+public struct ControllerCapabilities: Hashable, Sendable {
+  /// Advertising sets, secondary channels, long advertising data. Without it those commands are
+  /// unknown.
+  public var hasExtendedAdvertising = true
+  /// LE 2M.
+  public var has2M = true
+  /// LE Coded.
+  public var hasCoded = true
+  /// Link-layer packets of up to 251 bytes instead of 27.
+  public var hasDataLengthExtension = true
+  /// Longest ACL packet that it takes, in bytes of payload.
+  public var aclPacketLength: UInt16 = 251
+  /// How many ACL packets it keeps.
+  public var aclPacketCount: UInt8 = 32
+  /// How many advertising sets it has.
+  public var advertisingSetsMax = 8
+  /// How many devices fit in its filter accept list.
+  public var filterAcceptListMax = 32
+  /// How many devices fit in its resolving list.
+  public var resolvingListMax = 32
+  /// How many connections it holds.
+  public var connectionsMax = 128
+  /// Transmit power in dBm, unless an advertising set asks for another.
+  public var powerDBm: Int8 = 0
+  /// Core version in HCI numbers; 13 is 5.4 (Assigned Numbers, §2.1).
+  public var version: UInt8 = 13
+  /// Who made it; 0xFFFF is nobody.
+  public var company: UInt16 = 0xFFFF
+  /// Its revision.
+  public var subversion: UInt16 = 1
+
+  /// A controller with everything that is simulated.
+  public init() {}
+
+  /// A controller of the first LE generation (4.0): legacy advertising, 27-byte packets.
+  public static var basic: ControllerCapabilities {
+    var capabilities = ControllerCapabilities()
+    capabilities.hasExtendedAdvertising = false
+    capabilities.has2M = false
+    capabilities.hasCoded = false
+    capabilities.hasDataLengthExtension = false
+    capabilities.aclPacketLength = 27
+    capabilities.version = 6
+    return capabilities
+  }
+
+  var features: LEFeatures {
+    var features: LEFeatures = [
+      .encryption, .connectionParametersRequest, .extendedReject, .peripheralFeatureExchange,
+      .ping, .privacy, .channelSelection2,
+    ]
+    if hasDataLengthExtension { features.insert(.dataLengthExtension) }
+    if has2M { features.insert(.le2M) }
+    if hasCoded { features.insert(.leCoded) }
+    if hasExtendedAdvertising { features.insert(.extendedAdvertising) }
+    return features
+  }
+
+  var phys: PHYSet {
+    var phys: PHYSet = .le1M
+    if has2M { phys.insert(.le2M) }
+    if hasCoded { phys.insert(.leCoded) }
+    return phys
+  }
+
+  /// Longest link-layer payload, in bytes.
+  var dataLengthMax: UInt16 { hasDataLengthExtension ? 251 : 27 }
+
+  /// Commands that need a capability which this controller lacks.
+  func lacks(_ opcode: HCIOpcode) -> Bool {
+    if !hasExtendedAdvertising, HCIOpcode.extendedCommands.contains(opcode) { return true }
+    if !hasDataLengthExtension, HCIOpcode.dataLengthCommands.contains(opcode) { return true }
+    if !has2M && !hasCoded, HCIOpcode.phyCommands.contains(opcode) { return true }
+    return false
+  }
+}
+
+extension HCIOpcode {
+  /// Commands of which a host uses these or `legacyCommands`, never both
+  /// (Core 5.4, Vol 4, Part E, §3.1.1).
+  static let extendedCommands: Set<HCIOpcode> = [
+    .leSetAdvertisingSetRandomAddress, .leSetExtendedAdvertisingParameters,
+    .leSetExtendedAdvertisingData, .leSetExtendedScanResponseData,
+    .leSetExtendedAdvertisingEnable, .leReadMaximumAdvertisingDataLength,
+    .leReadNumberOfSupportedAdvertisingSets, .leRemoveAdvertisingSet, .leClearAdvertisingSets,
+    .leSetExtendedScanParameters, .leSetExtendedScanEnable, .leExtendedCreateConnection,
+  ]
+  static let legacyCommands: Set<HCIOpcode> = [
+    .leSetAdvertisingParameters, .leReadAdvertisingPhysicalChannelTxPower, .leSetAdvertisingData,
+    .leSetScanResponseData, .leSetAdvertisingEnable, .leSetScanParameters, .leSetScanEnable,
+    .leCreateConnection,
+  ]
+  static let dataLengthCommands: Set<HCIOpcode> = [
+    .leSetDataLength, .leReadSuggestedDefaultDataLength, .leWriteSuggestedDefaultDataLength,
+    .leReadMaximumDataLength,
+  ]
+  static let phyCommands: Set<HCIOpcode> = [.leReadPHY, .leSetDefaultPHY, .leSetPHY]
+}

@@ -1,0 +1,23 @@
+public import BluetoothWire
+public import Essentials
+
+/// What is wrong with a controller; one field for each fault, nothing by default.
+public struct ControllerFaults: Hashable, Sendable {
+  /// Hears nothing until then: a phone in a microwave kitchen.
+  public var deafUntil: Instant = .zero
+  /// Performs commands but answers none.
+  public var isSilent = false
+  /// Takes so much longer for each command.
+  public var commandDelay: TimeSpan = .zero
+  /// Answers each command with this status, and performs none.
+  public var commandStatus: HCIStatus?
+  /// Chance that an event that makes no sense precedes the answer to a command.
+  public var garbageProbability = 0.0
+  /// Chance that a report says 127 dBm, which means "not available".
+  public var missingRSSIProbability = 0.0
+  /// Never tells that packets were completed, so that its host runs out of buffers.
+  public var withholdsCompletedPackets = false
+
+  /// Nothing wrong.
+  public init() {}
+}

@@ -1,0 +1,201 @@
+public import BluetoothWire
+public import Essentials
+
+/// A Bluetooth LE controller in a world: HCI on one side, simulated air on the other.
+///
+/// It takes packets as a chip would: commands are answered in order, each a little later; data waits
+/// in its buffers for connection events. Keep its world alive as long as it is used.
+public final class SimulatedController {
+  /// What it is called in the world.
+  public let name: String
+  /// Its public address; or the static random one that its device goes by.
+  public let address: DeviceAddress
+  /// What it can do.
+  public let capabilities: ControllerCapabilities
+  /// Receives what it sends to its host. Called only while its world runs; it may send packets to
+  /// any controller, but not run the world.
+  public var onPacket: ((HCIPacket) -> Void)?
+  /// What is wrong with it.
+  public var faults = ControllerFaults()
+  /// Whether it has power.
+  public private(set) var isPoweredOn = true
+  /// Packets from the host that it could not understand or had no place for, and dropped.
+  public private(set) var droppedPacketCount = 0
+
+  unowned let world: World
+  let index: Int
+  let site: Site
+  var generator: SeededGenerator
+  var settings = HostSettings()
+  /// The ends of connections that this controller holds, by handle.
+  var endpoints: [Endpoint?] = [nil]
+  var endpointCount = 0
+  var aclPacketsHeld = 0
+  /// Packets that wait for the host to have room.
+  var heldForHost: [HCIPacket] = []
+  var duplicates = DuplicateMemory()
+  var resolutions: [UInt64: Int] = [:]
+
+  private var commands: [HCIPacket] = []
+  private var commandToken: UInt32 = 0
+
+  init(
+    world: World, index: Int, name: String, address: DeviceAddress, site: Site,
+    capabilities: ControllerCapabilities, generator: SeededGenerator
+  ) {
+    self.world = world
+    self.index = index
+    self.name = name
+    self.address = address
+    self.site = site
+    self.capabilities = capabilities
+    self.generator = generator
+    settings.randomAddress = address.kind == .random ? address : nil
+  }
+
+  /// Where it is now. Setting it puts it there to stay.
+  public var position: Position {
+    get { site.motion.position(at: world.now) }
+    set { motion = .still(newValue) }
+  }
+
+  /// How it moves.
+  public var motion: Motion {
+    get { site.motion }
+    set {
+      site.motion = newValue
+      world.siteDidMove(site)
+    }
+  }
+
+  /// Takes a packet from the host. Nothing is answered before the world runs.
+  public func receive(_ packet: HCIPacket) {
+    guard isPoweredOn else { return }
+    switch packet.kind {
+    case .acl:
+      receiveACL(packet)
+    case .command:
+      guard commands.count < Limits.queuedCommandsMax else { return drop() }
+      commands.append(packet)
+      if commands.count == 1 { scheduleCommand() }
+    case .event, .synchronous, .isochronous:
+      drop()
+    }
+  }
+
+  func drop() { droppedPacketCount += 1 }
+
+  private func scheduleCommand() {
+    let instant = world.now + world.radio.commandLatency + faults.commandDelay
+    world.queue.push(.command, at: instant.nanoseconds, subject: index, token: commandToken)
+  }
+
+  func performNextCommand(token: UInt32) {
+    guard token == commandToken, !commands.isEmpty else { return }
+    let packet = commands.removeFirst()
+    perform(packet)
+    // A reset forgot the others.
+    if token == commandToken, !commands.isEmpty { scheduleCommand() }
+  }
+}
+
+// Power.
+extension SimulatedController {
+  /// Takes the power away: no goodbye to anybody; peers notice by their supervision timeouts.
+  public func powerOff() {
+    isPoweredOn = false
+    forgetEverything()
+  }
+
+  /// Gives power again: everything is as after a reset.
+  public func powerOn() {
+    isPoweredOn = true
+  }
+
+  /// The firmware crashes and, where it restarts, tells its host with a Hardware Error event.
+  public func crash(restartingAfter pause: TimeSpan? = .milliseconds(100)) {
+    powerOff()
+    guard let pause else { return }
+    world.schedule(at: world.now + pause) { [weak self] in
+      guard let self, !self.isPoweredOn else { return }
+      self.powerOn()
+      self.send(HardwareError(hardwareCode: 0))
+    }
+  }
+
+  /// What a reset does: links and advertising end without a word on the air.
+  func forgetEverything() {
+    commands = []
+    commandToken &+= 1
+    for endpoint in endpoints { endpoint?.vanish() }
+    endpoints = [nil]
+    endpointCount = 0
+    aclPacketsHeld = 0
+    heldForHost = []
+    stopAdvertisers()
+    settings = HostSettings()
+    settings.randomAddress = address.kind == .random ? address : nil
+    duplicates = DuplicateMemory()
+    resolutions = [:]
+    world.listeningDidChange(self)
+  }
+
+  var isTransmitting: Bool { isPoweredOn }
+
+  /// Whether it wants to hear advertising.
+  var isListening: Bool {
+    isPoweredOn && (settings.scan.isEnabled || settings.initiator != nil)
+  }
+
+  /// The weakest mean signal that could be understood, with the luckiest fading.
+  var hearingFloor: Double {
+    let gain = capabilities.hasCoded ? AirTime.sensitivityGainDB(.leCoded) : 0
+    return world.radio.sensitivityDBm - gain - Chance.normalMax * world.radio.fadingDB
+  }
+}
+
+// Towards the host.
+extension SimulatedController {
+  /// Sends an event, unless the host masked it.
+  func send(_ event: some HCIEventParameters) {
+    guard isUnmasked(type(of: event).code) else { return }
+    deliver(event.packet)
+  }
+
+  /// Hands a packet to the host.
+  func deliver(_ packet: HCIPacket) {
+    guard isPoweredOn else { return }
+    onPacket?(packet)
+  }
+
+  func isUnmasked(_ code: HCIEventCode) -> Bool {
+    if let subevent = code.subevent {
+      return settings.eventMask.contains(.leMeta) && isUnmasked(subevent: subevent)
+    }
+    // Completion of commands and of packets cannot be masked (Core 5.4, Vol 4, Part E, §7.3.1).
+    guard code.event <= 0x40, ![0x0E, 0x0F, 0x13].contains(code.event) else { return true }
+    return settings.eventMask.rawValue & 1 << UInt64(code.event - 1) != 0
+  }
+
+  func isUnmasked(subevent: UInt8) -> Bool {
+    settings.leEventMask.rawValue & 1 << UInt64(subevent - 1) != 0
+  }
+
+  /// Hands data from a peer to the host, as fast as the host's buffers allow.
+  func deliverData(_ packet: HCIPacket) {
+    guard settings.limitsACL else { return deliver(packet) }
+    guard settings.hostBuffersUsed < settings.hostBufferCount else {
+      return heldForHost.append(packet)
+    }
+    settings.hostBuffersUsed += 1
+    deliver(packet)
+  }
+
+  func hostCompleted(_ count: Int) {
+    settings.hostBuffersUsed = max(0, settings.hostBuffersUsed - count)
+    while !heldForHost.isEmpty, settings.hostBuffersUsed < settings.hostBufferCount {
+      settings.hostBuffersUsed += 1
+      deliver(heldForHost.removeFirst())
+    }
+  }
+}

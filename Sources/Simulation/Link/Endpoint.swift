@@ -1,0 +1,284 @@
+import BluetoothWire
+import Essentials
+
+/// One controller's end of a connection.
+final class Endpoint {
+  unowned let controller: SimulatedController
+  let link: Link
+  let role: LinkRole
+  let handle: UInt16
+  let peer: PeerAddress
+
+  /// Whether this controller still keeps the connection.
+  private(set) var isAlive: Bool
+  var lastHeard: Int64
+  var hasHeard = false
+  var rssi: Double?
+
+  // What is to be sent.
+  private(set) var data: [HCIPacket] = []
+  private var spare: [HCIPacket] = []
+  /// Bytes of the first packet's payload that the peer has acknowledged.
+  private var sentOfFirst = 0
+  private(set) var control: [LinkControl] = []
+  private(set) var inFlight: InFlight?
+  private var completedCount = 0
+  /// How many of the host's packets occupy buffers of the controller.
+  var packetsTaken = 0
+
+  // What was agreed.
+  var transmitPHY: PHY
+  var phyPreference: PHYPreference
+  var ownLength: LEMaximumDataLength
+  var effectiveLength = LEMaximumDataLength(
+    txOctets: 27, txTimeMicroseconds: 328, rxOctets: 27, rxTimeMicroseconds: 328)
+  var remoteVersion: (version: UInt8, company: UInt16, subversion: UInt16)?
+  var hasSentVersion = false
+  var isEncrypted = false
+
+  // What is going on.
+  private(set) var procedure: LinkControl?
+  private(set) var procedureDeadline: Int64 = .max
+  private var waiting: [LinkControl] = []
+  var awaitsParameterReply = false
+  var awaitsLongTermKey = false
+  private(set) var isTerminating = false
+
+  /// A link-layer packet that was sent and perhaps not yet acknowledged.
+  struct InFlight {
+    enum Content {
+      case control(LinkControl)
+      case data(byteCount: Int)
+    }
+    var content: Content
+    /// The peer has it, but the acknowledgement isn't back.
+    var isDelivered = false
+    var byteCount: Int
+  }
+
+  init(
+    controller: SimulatedController, link: Link, role: LinkRole, handle: UInt16,
+    peer: PeerAddress, isAlive: Bool, phy: PHY
+  ) {
+    self.controller = controller
+    self.link = link
+    self.role = role
+    self.handle = handle
+    self.peer = peer
+    self.isAlive = isAlive
+    lastHeard = link.world.now.nanoseconds
+    transmitPHY = phy
+    phyPreference = controller.settings.phyPreference
+    let supported = controller.capabilities.dataLengthMax
+    let time: UInt16 = supported > 27 ? 17_040 : 328
+    ownLength = LEMaximumDataLength(
+      txOctets: min(supported, controller.settings.suggestedLength.txOctets),
+      txTimeMicroseconds: min(time, controller.settings.suggestedLength.txTimeMicroseconds),
+      rxOctets: supported, rxTimeMicroseconds: time)
+  }
+
+  var peerEndpoint: Endpoint { role == .central ? link.peripheral : link.central }
+}
+
+// What is to be sent.
+extension Endpoint {
+  func append(_ packet: HCIPacket) {
+    data.append(packet)
+    link.wantsDelivery()
+  }
+
+  func enqueue(_ pdu: LinkControl) {
+    guard isAlive else { return }
+    control.append(pdu)
+    link.wantsDelivery()
+  }
+
+  private var sendsData: Bool { link.isPaced && !link.isDataPaused && !data.isEmpty }
+
+  /// Whether there is something that the peer doesn't have.
+  var hasMore: Bool {
+    if let inFlight, !inFlight.isDelivered { return true }
+    return !control.isEmpty || sendsData
+  }
+
+  var hasControl: Bool {
+    if let inFlight, !inFlight.isDelivered { return true }
+    return !control.isEmpty
+  }
+
+  /// How many bytes the next packet carries, its message integrity check included.
+  var nextByteCount: Int {
+    if let inFlight, !inFlight.isDelivered { return inFlight.byteCount }
+    if let pdu = control.first { return pdu.byteCount + encryptionBytes(for: pdu.byteCount) }
+    guard sendsData else { return 0 }
+    let count = nextDataByteCount
+    return count + encryptionBytes(for: count)
+  }
+
+  private func encryptionBytes(for count: Int) -> Int { isEncrypted && count > 0 ? 4 : 0 }
+
+  private var nextDataByteCount: Int {
+    guard let packet = data.first else { return 0 }
+    return min(packet.bytes.count - ACLHeader.byteCount - sentOfFirst, dataByteCountMax)
+  }
+
+  /// What the agreed octets and the agreed time on air allow.
+  private var dataByteCountMax: Int {
+    let overhead = AirTime.nanoseconds(payloadBytes: 4, phy: transmitPHY)
+    let perByte: Int64 =
+      switch transmitPHY {
+      case .le1M: 8_000
+      case .le2M: 4_000
+      case .leCoded: 64_000
+      }
+    let time = Int64(effectiveLength.txTimeMicroseconds) * 1_000
+    return max(27, min(Int(effectiveLength.txOctets), Int((time - overhead) / perByte)))
+  }
+
+  /// Puts the next packet in flight, if nothing is: control before data, data unless paused.
+  func launch() {
+    guard inFlight == nil else { return }
+    let byteCount = nextByteCount
+    if !control.isEmpty {
+      inFlight = InFlight(content: .control(control.removeFirst()), byteCount: byteCount)
+    } else if sendsData {
+      inFlight = InFlight(content: .data(byteCount: nextDataByteCount), byteCount: byteCount)
+    }
+  }
+
+  /// The peer received what is in flight.
+  func land() {
+    guard let flight = inFlight, !flight.isDelivered else { return }
+    inFlight?.isDelivered = true
+    let receiver = peerEndpoint
+    switch flight.content {
+    case .control(let pdu):
+      receiver.handle(pdu)
+    case .data(let byteCount):
+      receiver.controller.deliverData(fragment(byteCount, for: receiver))
+    }
+  }
+
+  private func fragment(_ byteCount: Int, for receiver: Endpoint) -> HCIPacket {
+    let packet = data[0]
+    let isContinuing = sentOfFirst > 0 || packet.isContinuing
+    let start = packet.bytes.startIndex + ACLHeader.byteCount + sentOfFirst
+    return ACLHeader.packet(
+      handle: receiver.handle, boundary: isContinuing ? .continuing : .firstFlushable,
+      payload: packet.bytes[start..<(start + byteCount)])
+  }
+
+  /// The peer acknowledged what it received.
+  func acknowledge() {
+    guard let flight = inFlight, flight.isDelivered else { return }
+    inFlight = nil
+    guard case .data(let byteCount) = flight.content, let packet = data.first else { return }
+    sentOfFirst += byteCount
+    guard sentOfFirst >= packet.bytes.count - ACLHeader.byteCount else { return }
+    sentOfFirst = 0
+    data.removeFirst()
+    completedCount += 1
+  }
+
+  /// Tells the host which of its packets are done.
+  func reportCompleted() {
+    guard completedCount > 0, isAlive else { return }
+    let count = completedCount
+    completedCount = 0
+    controller.complete(count, on: self)
+  }
+
+  /// Hands all data to the peer at once; in a world without pacing.
+  func deliverAllData() {
+    guard isAlive, !data.isEmpty else { return }
+    let receiver = peerEndpoint
+    var packets: [HCIPacket] = []
+    swap(&packets, &spare)
+    swap(&packets, &data)
+    for index in packets.indices where receiver.isAlive {
+      packets[index].readdress(to: receiver.handle)
+      receiver.controller.deliverData(packets[index])
+    }
+    completedCount += packets.count
+    packets.removeAll(keepingCapacity: true)
+    swap(&packets, &spare)
+    reportCompleted()
+  }
+}
+
+// Beginning and end.
+extension Endpoint {
+  func hear(rssi: Double) {
+    self.rssi = rssi
+    lastHeard = link.world.now.nanoseconds
+    hasHeard = true
+  }
+
+  func terminate(_ reason: HCIStatus) {
+    guard isAlive, !isTerminating else { return }
+    isTerminating = true
+    control.insert(.terminate(reason), at: 0)
+    link.wantsDelivery()
+  }
+
+  /// The connection is over for this controller; tells its host why.
+  func end(_ reason: HCIStatus) {
+    guard isAlive else { return }
+    let reason = isTerminating ? .localHostTerminatedConnection : reason
+    vanish()
+    controller.remove(self)
+    controller.send(DisconnectionComplete(handle: handle, reason: reason))
+  }
+
+  /// The connection is over for this controller, and its host isn't told.
+  func vanish() {
+    isAlive = false
+    control = []
+    inFlight = nil
+    procedure = nil
+    waiting = []
+    data = []
+  }
+}
+
+// One procedure after the other (Core 5.4, Vol 6, Part B, §5.2).
+extension Endpoint {
+  func requestProcedure(_ pdu: LinkControl) throws(Refusal) {
+    let isSame = ([procedure].compactMap { $0 } + waiting).contains { $0.isSameKind(as: pdu) }
+    guard !isSame else { throw Refusal(.commandDisallowed) }
+    // After the command's answer.
+    controller.afterAnswer { [weak self] _ in self?.startProcedure(pdu) }
+  }
+
+  func startProcedure(_ pdu: LinkControl) {
+    guard isAlive else { return }
+    guard procedure == nil else {
+      waiting.append(pdu)
+      return
+    }
+    procedure = pdu
+    procedureDeadline = link.world.now.nanoseconds + Limits.procedureTimeoutNanoseconds
+    if case .encryptionRequest = pdu { link.isDataPaused = true }
+    if case .version = pdu { hasSentVersion = true }
+    enqueue(pdu)
+  }
+
+  func finishProcedure() {
+    procedure = nil
+    procedureDeadline = .max
+    if !waiting.isEmpty { startProcedure(waiting.removeFirst()) }
+  }
+}
+
+extension HCIPacket {
+  /// Whether an ACL packet continues the one before.
+  var isContinuing: Bool { bytes[bytes.startIndex + 1] >> 4 & 3 == 1 }
+
+  /// Makes an ACL packet from a host into one to a host, in place if nobody else holds it.
+  mutating func readdress(to handle: UInt16) {
+    let start = bytes.startIndex
+    let boundary: UInt8 = isContinuing ? 1 : 2
+    bytes[start] = UInt8(truncatingIfNeeded: handle)
+    bytes[start + 1] = UInt8(truncatingIfNeeded: handle >> 8) | boundary << 4
+  }
+}

@@ -1,0 +1,323 @@
+import BluetoothWire
+import Essentials
+
+/// What is known of a connection when it is made.
+struct LinkPlan {
+  var central: SimulatedController
+  var peripheral: SimulatedController
+  /// The address that the central used.
+  var centralAddress: DeviceAddress
+  /// The peripheral as the central sees it.
+  var peer: PeerAddress
+  var advertiser: Advertiser
+  /// Whether the advertiser received the request; else only the central believes in the link.
+  var isHeard: Bool
+  var phy: PHY
+  var timing: ConnectionTimingRequest
+}
+
+/// A connection: two ends that meet at connection events (Core 5.4, Vol 6, Part B, §4.5).
+final class Link {
+  unowned let world: World
+  let index: Int
+  // Set by `init` in a second step, because an end knows its link.
+  private(set) var central: Endpoint!
+  private(set) var peripheral: Endpoint!
+  private(set) var timing: ConnectionTiming
+  var channels: ChannelMap
+  var isDataPaused = false
+
+  private var generator: SeededGenerator
+  private let madeAt: Int64
+  private let eventLengthMax: Int64
+  private var eventStart: Int64
+  private var eventIndex: UInt64 = 0
+  /// How far into the present connection event we are, and how many exchanges it has had.
+  private var elapsed: Int64 = 0
+  private var exchangeCount = 0
+  private var skippedCount: UInt16 = 0
+  private var token: UInt32 = 0
+  private var planned: [Planned] = []
+  private var isDeliveryPending = false
+  private var gain = 0.0
+  private var gainEpoch: UInt64 = .max
+
+  /// What changes at a connection event to come, known to both ends.
+  enum Change {
+    case timing(ConnectionTiming)
+    case phys(PHY, PHY)
+    case channels(ChannelMap)
+  }
+
+  private struct Planned {
+    var change: Change
+    var instant: UInt64
+  }
+
+  init(_ plan: LinkPlan, world: World, index: Int) {
+    self.world = world
+    self.index = index
+    timing = plan.timing.chosen
+    channels = plan.central.settings.channels
+    generator = SeededGenerator(
+      seed: Chance.mix(plan.central.generator.next(), plan.peripheral.site.seed))
+    madeAt = world.now.nanoseconds
+    // A host that doesn't care says 0.
+    let eventLength = Int64(plan.timing.eventLengthMaxUnits625us) * 625_000
+    eventLengthMax = eventLength == 0 ? .max : eventLength
+    // The transmit window begins 1.25 ms after the request (Vol 6, Part B, §4.5.3).
+    eventStart = madeAt + 1_250_000 + Int64(generator.next() % 1_250_000)
+    central = Endpoint(
+      controller: plan.central, link: self, role: .central,
+      handle: plan.central.freeHandle(), peer: plan.peer, isAlive: true, phy: plan.phy)
+    peripheral = Endpoint(
+      controller: plan.peripheral, link: self, role: .peripheral,
+      handle: plan.isHeard ? plan.peripheral.freeHandle() : 0,
+      peer: plan.peripheral.peer(behind: plan.centralAddress), isAlive: plan.isHeard,
+      phy: plan.phy)
+  }
+
+  var isPaced: Bool { world.radio.isPaced }
+  private var intervalNanoseconds: Int64 { Int64(timing.intervalUnits1250us) * 1_250_000 }
+
+  func scheduleEvent() {
+    token &+= 1
+    world.queue.push(
+      .connectionEvent, at: eventStart + elapsed, subject: index, token: token)
+  }
+
+  /// Something was queued; without pacing it goes at once.
+  func wantsDelivery() {
+    guard !isPaced, !isDeliveryPending else { return }
+    isDeliveryPending = true
+    world.requestDelivery(index)
+  }
+
+  /// Both ends will do this at an instant that is far enough for both to know.
+  func plan(_ change: Change) {
+    let instant = isPaced ? eventIndex + Limits.instantEvents : 0
+    planned.append(Planned(change: change, instant: instant))
+    if !isPaced { applyPlanned() }
+  }
+
+  func startEncryption() {
+    let wasEncrypted = central.isEncrypted
+    isDataPaused = false
+    for end in [peripheral, central].compactMap({ $0 }) {
+      end.isEncrypted = true
+      if end.role == .central { end.finishProcedure() }
+      if wasEncrypted {
+        end.controller.send(EncryptionKeyRefreshComplete(handle: end.handle))
+      } else {
+        end.controller.send(EncryptionChange(handle: end.handle, encryption: .on))
+      }
+    }
+  }
+
+  private func applyPlanned() {
+    while let next = planned.first, next.instant <= eventIndex {
+      planned.removeFirst()
+      apply(next.change)
+    }
+  }
+
+  private func apply(_ change: Change) {
+    switch change {
+    case .timing(let timing):
+      self.timing = timing
+      for end in [central, peripheral].compactMap({ $0 }) where end.isAlive {
+        finish(end) {
+          if case .connectionUpdate = $0 {
+            true
+          } else if case .connectionParameterRequest = $0 {
+            true
+          } else {
+            false
+          }
+        }
+        end.controller.send(LEConnectionUpdateComplete(handle: end.handle, timing: timing))
+      }
+    case .phys(let toPeripheral, let toCentral):
+      applyPHYs(toPeripheral, toCentral)
+    case .channels(let channels):
+      self.channels = channels
+    }
+  }
+
+  private func applyPHYs(_ toPeripheral: PHY, _ toCentral: PHY) {
+    let isChanged =
+      central.transmitPHY != toPeripheral || peripheral.transmitPHY != toCentral
+    central.transmitPHY = toPeripheral
+    peripheral.transmitPHY = toCentral
+    for end in [central, peripheral].compactMap({ $0 }) where end.isAlive {
+      let isAsked = finish(end) { if case .phyRequest = $0 { true } else { false } }
+      guard isChanged || isAsked else { continue }
+      end.controller.send(
+        LEPHYUpdateComplete(
+          handle: end.handle, transmit: end.transmitPHY,
+          receive: end.peerEndpoint.transmitPHY))
+    }
+  }
+
+  /// Ends the end's procedure if it is one of these; says whether it was.
+  @discardableResult
+  private func finish(_ end: Endpoint, if isMeant: (LinkControl) -> Bool) -> Bool {
+    guard let procedure = end.procedure, isMeant(procedure) else { return false }
+    end.finishProcedure()
+    return true
+  }
+}
+
+// Connection events.
+extension Link {
+  func performEvent(token: UInt32) {
+    guard token == self.token else { return }
+    if elapsed == 0, exchangeCount == 0 {
+      eventIndex += 1
+      applyPlanned()
+      watch()
+      guard isAnybodyThere else { return world.remove(self) }
+      if skipsEvent { return finishEvent() }
+    }
+    let sliceEnd = elapsed + Limits.eventSliceNanoseconds
+    let budget = eventBudget
+    while true {
+      let cost = nextExchangeNanoseconds
+      if exchangeCount > 0, elapsed + cost > budget { break }
+      if elapsed >= sliceEnd {
+        reportCompleted()
+        return scheduleEvent()
+      }
+      let isComplete = exchange()
+      elapsed += cost
+      exchangeCount += 1
+      guard isComplete, central.isAlive, peripheral.isAlive,
+        central.hasMore || peripheral.hasMore
+      else { break }
+    }
+    if !isPaced { deliverNow() }
+    finishEvent()
+  }
+
+  private var isAnybodyThere: Bool { central.isAlive || peripheral.isAlive }
+
+  private func finishEvent() {
+    reportCompleted()
+    guard isAnybodyThere else { return world.remove(self) }
+    elapsed = 0
+    exchangeCount = 0
+    eventStart += intervalNanoseconds
+    scheduleEvent()
+  }
+
+  private func reportCompleted() {
+    central.reportCompleted()
+    peripheral.reportCompleted()
+  }
+
+  /// A peripheral with nothing to say may stay away for some events.
+  private var skipsEvent: Bool {
+    guard timing.latency > 0, peripheral.isAlive, peripheral.hasHeard, planned.isEmpty,
+      !peripheral.hasMore, skippedCount < timing.latency
+    else {
+      skippedCount = 0
+      return false
+    }
+    skippedCount += 1
+    return true
+  }
+
+  /// Ends that heard nothing for too long give up.
+  private func watch() {
+    let now = world.now.nanoseconds
+    let timeout = Int64(timing.timeoutUnits10ms) * 10_000_000
+    for end in [central, peripheral].compactMap({ $0 }) where end.isAlive {
+      if !end.hasHeard, now - madeAt > Limits.establishmentEvents * intervalNanoseconds {
+        end.end(.connectionFailedToBeEstablished)
+      } else if now - end.lastHeard >= timeout {
+        end.end(.connectionTimeout)
+      } else if now >= end.procedureDeadline {
+        end.end(.linkResponseTimeout)
+      }
+    }
+  }
+
+  /// How long this event may be: up to the next, shared with the other links of either radio.
+  private var eventBudget: Int64 {
+    let sharers = max(1, central.controller.endpointCount, peripheral.controller.endpointCount)
+    let share = (intervalNanoseconds - AirTime.interFrameNanoseconds) / Int64(sharers)
+    let granted = world.radio.connectionEventMax?.nanoseconds ?? .max
+    return min(share, granted, eventLengthMax)
+  }
+
+  private var nextExchangeNanoseconds: Int64 {
+    AirTime.nanoseconds(payloadBytes: central.nextByteCount, phy: central.transmitPHY)
+      + AirTime.nanoseconds(payloadBytes: peripheral.nextByteCount, phy: peripheral.transmitPHY)
+      + 2 * AirTime.interFrameNanoseconds
+  }
+
+  /// One packet each way; says whether both arrived.
+  private func exchange() -> Bool {
+    central.launch()
+    guard isHeard(from: central, to: peripheral) else { return false }
+    peripheral.acknowledge()
+    central.land()
+    guard central.isAlive, peripheral.isAlive else { return false }
+    peripheral.launch()
+    guard isHeard(from: peripheral, to: central) else { return false }
+    central.acknowledge()
+    peripheral.land()
+    return true
+  }
+
+  private func isHeard(from sender: Endpoint, to receiver: Endpoint) -> Bool {
+    guard sender.isAlive, receiver.isAlive,
+      world.now >= receiver.controller.faults.deafUntil
+    else { return false }
+    let mean = Double(sender.controller.capabilities.powerDBm) + currentGain
+    let channel = world.radio.jamming.isEmpty ? 0 : drawChannel()
+    let rssi = world.reception(
+      meanDBm: mean, channel: channel, phy: sender.transmitPHY, at: receiver.controller.site,
+      loss: world.radio.packetLoss, using: &generator)
+    guard let rssi else { return false }
+    receiver.hear(rssi: rssi)
+    return true
+  }
+
+  private var currentGain: Double {
+    let (a, b) = (central.controller.site, peripheral.controller.site)
+    if gainEpoch != world.spaceEpoch || !a.motion.isStill || !b.motion.isStill {
+      gain = Site.gain(a, b, world: world)
+      gainEpoch = world.spaceEpoch
+    }
+    return gain
+  }
+
+  /// One of the used channels, as a hopping sequence would come upon it.
+  private func drawChannel() -> Int {
+    let wanted = Int(generator.next() % UInt64(max(1, channels.bits.nonzeroBitCount)))
+    var bits = channels.bits
+    for _ in 0..<wanted { bits &= bits - 1 }
+    return min(36, bits.trailingZeroBitCount)
+  }
+}
+
+// Without pacing.
+extension Link {
+  /// Lets everything that is queued arrive, if both hear each other.
+  func deliverNow() {
+    isDeliveryPending = false
+    guard !isPaced, isAnybodyThere else { return }
+    while central.hasControl || peripheral.hasControl {
+      guard exchange(), central.isAlive, peripheral.isAlive else { return }
+    }
+    // The answer to the last packet.
+    guard central.isAlive, peripheral.isAlive, !isDataPaused, areBothInReach else { return }
+    central.deliverAllData()
+    peripheral.deliverAllData()
+  }
+
+  private var areBothInReach: Bool {
+    isHeard(from: central, to: peripheral) && isHeard(from: peripheral, to: central)
+  }
+}

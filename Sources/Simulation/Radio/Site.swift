@@ -1,0 +1,60 @@
+import Essentials
+import Glibc
+
+/// A place with an antenna: where it is, and how loud it hears each of the others.
+final class Site {
+  let index: Int
+  /// Makes shadowing of a pair the same whatever else is in the world.
+  let seed: UInt64
+  var motion: Motion
+  /// Path gain from the other sites, in dB and by their index; NaN where not yet known. Filled only
+  /// where somebody listens.
+  private var gains: [Float] = []
+
+  init(index: Int, seed: UInt64, motion: Motion) {
+    self.index = index
+    self.seed = seed
+    self.motion = motion
+  }
+
+  /// Decibels (negative) that a signal gains on its way between the two sites, in either direction.
+  func gain(to other: Site, world: World) -> Double {
+    guard motion.isStill, other.motion.isStill else {
+      return Site.gain(self, other, world: world)
+    }
+    if other.index < gains.count {
+      let known = gains[other.index]
+      if !known.isNaN { return Double(known) }
+    } else {
+      gains.append(
+        contentsOf: repeatElement(.nan, count: max(world.sites.count, 16) - gains.count))
+    }
+    let gain = Site.gain(self, other, world: world)
+    gains[other.index] = Float(gain)
+    return gain
+  }
+
+  /// Forgets what was known of a site that moved.
+  func forget(_ other: Site) {
+    if other === self {
+      gains = []
+    } else if other.index < gains.count {
+      gains[other.index] = .nan
+    }
+  }
+
+  /// Log-distance path loss, shadowing of the pair, walls between (Rappaport's model).
+  static func gain(_ a: Site, _ b: Site, world: World) -> Double {
+    let model = world.radio
+    let (p, q) = (a.motion.position(at: world.now), b.motion.position(at: world.now))
+    // Nearer than ten centimetres, antennas are no longer far from each other.
+    let distance = max(0.1, p.distance(to: q))
+    var gain = -model.lossAtOneMetreDB - 10 * model.pathLossExponent * log10(distance)
+    if model.shadowingDB > 0 {
+      let pair = Chance.mix(min(a.seed, b.seed), max(a.seed, b.seed))
+      gain += model.shadowingDB * Chance.normal(Chance.mix(world.seed, pair))
+    }
+    for wall in model.walls where wall.separates(p, q) { gain -= wall.attenuationDB }
+    return gain
+  }
+}

@@ -1,0 +1,190 @@
+public import BluetoothWire
+public import Essentials
+
+/// A world with its own time, space and chance, in which simulated controllers share the air.
+///
+/// Nothing moves unless `run` is called: in tests with instants of virtual time, in a program with
+/// those of a clock. One seed and the same calls make the same run, byte for byte, also across
+/// processes. A world belongs to one thread or event loop.
+public final class World {
+  /// What all chance in this world comes from.
+  public let seed: UInt64
+  /// How far the world has run.
+  public private(set) var now: Instant = .zero
+  /// How radio behaves; may be changed at any time, to inject faults for example.
+  public var radio: RadioModel {
+    didSet { radioDidChange(from: oldValue) }
+  }
+
+  var queue = EventQueue()
+  private var works: [(() -> Void)?] = []
+  private var freeWorks: [Int] = []
+  private var isRunning = false
+
+  var sites: [Site?] = []
+  /// Counts the times that somebody moved or radio changed.
+  private(set) var spaceEpoch: UInt64 = 0
+  private var freeSites: [Int] = []
+  private(set) var controllers: [SimulatedController] = []
+  var advertisers: [Advertiser?] = []
+  var freeAdvertisers: [Int] = []
+  /// The controllers that scan or initiate, in the order of their making.
+  private(set) var listeners: [SimulatedController] = []
+  var links: [Link?] = []
+  var freeLinks: [Int] = []
+  private var numberCount: UInt64 = 0
+  var pendingDeliveries: [Int] = []
+  /// What commands do; made when the first controller gets the first command.
+  var commandTable: CommandTable?
+
+  /// An empty world.
+  public init(seed: UInt64, radio: RadioModel = RadioModel()) {
+    self.seed = seed
+    self.radio = radio
+  }
+
+  /// When something happens next; nil while nothing is planned.
+  public var nextEventTime: Instant? {
+    queue.nextNanoseconds.map(Instant.init(nanoseconds:))
+  }
+
+  /// Performs everything that is due until `deadline`, in order, and sets the time to it.
+  ///
+  /// In real time, call this before handing packets to a controller, after it, and at
+  /// `nextEventTime`.
+  public func run(until deadline: Instant) {
+    precondition(!isRunning, "a world is not run from inside itself")
+    isRunning = true
+    while let entry = queue.pop(dueBy: deadline.nanoseconds) {
+      now = max(now, Instant(nanoseconds: entry.nanoseconds))
+      perform(entry)
+    }
+    isRunning = false
+    now = max(now, deadline)
+  }
+
+  /// Lets `span` pass.
+  public func run(for span: TimeSpan) { run(until: now + span) }
+
+  /// Runs until `condition` holds after some event, at most for `span`; says whether it holds.
+  @discardableResult
+  public func run(atMost span: TimeSpan, until condition: () -> Bool) -> Bool {
+    let deadline = now + span
+    while !condition() {
+      guard let next = nextEventTime, next <= deadline else {
+        run(until: deadline)
+        return condition()
+      }
+      run(until: max(now, next))
+    }
+    return true
+  }
+
+  /// Performs `work` when the world gets there; at once in the next `run` for an instant past.
+  public func schedule(at instant: Instant, _ work: @escaping () -> Void) {
+    let slot = freeWorks.popLast() ?? works.count
+    if slot == works.count { works.append(work) } else { works[slot] = work }
+    queue.push(.work, at: max(instant, now).nanoseconds, subject: slot)
+  }
+
+  /// Adds a controller. Its chance depends on the seed, its name and its address only.
+  ///
+  /// A random `address` makes a controller without a public one; the host has to set its own.
+  public func makeController(
+    name: String, address: DeviceAddress, at position: Position = .origin,
+    capabilities: ControllerCapabilities = ControllerCapabilities()
+  ) -> SimulatedController {
+    let ownSeed = Chance.mix(seed, Chance.mix(Chance.number(for: name), address.bits))
+    let controller = SimulatedController(
+      world: self, index: controllers.count, name: name, address: address,
+      site: makeSite(seed: ownSeed, motion: .still(position)), capabilities: capabilities,
+      generator: SeededGenerator(seed: ownSeed))
+    controllers.append(controller)
+    return controller
+  }
+
+  private func perform(_ entry: EventQueue.Entry) {
+    let subject = Int(entry.subject)
+    switch entry.kind {
+    case .work:
+      let work = works[subject]
+      works[subject] = nil
+      freeWorks.append(subject)
+      work?()
+    case .command:
+      controllers[subject].performNextCommand(token: entry.token)
+    case .advertisingEvent:
+      advertisers[subject]?.performEvent(token: entry.token, in: self)
+    case .connectionEvent:
+      links[subject]?.performEvent(token: entry.token)
+    case .delivery:
+      deliverPending()
+    }
+  }
+}
+
+// Space.
+extension World {
+  func makeSite(seed: UInt64, motion: Motion) -> Site {
+    let index = freeSites.popLast() ?? sites.count
+    let site = Site(index: index, seed: seed, motion: motion)
+    if index == sites.count { sites.append(site) } else { sites[index] = site }
+    return site
+  }
+
+  func remove(_ site: Site) {
+    forget(site)
+    sites[site.index] = nil
+    freeSites.append(site.index)
+  }
+
+  /// Something is elsewhere now: what was known of its distances is void, and who heard nobody may
+  /// be heard.
+  func siteDidMove(_ site: Site) {
+    forget(site)
+    wakeAdvertisers()
+  }
+
+  private func forget(_ site: Site) {
+    spaceEpoch += 1
+    for other in sites { other?.forget(site) }
+  }
+
+  private func radioDidChange(from old: RadioModel) {
+    guard old != radio else { return }
+    spaceEpoch += 1
+    for case let site? in sites { site.forget(site) }
+    wakeAdvertisers()
+  }
+}
+
+// Who listens.
+extension World {
+  /// Keeps the list of listeners, and wakes advertisers when somebody begins.
+  func listeningDidChange(_ controller: SimulatedController) {
+    let position = listeners.firstIndex { $0 === controller }
+    switch (controller.isListening, position) {
+    case (true, nil):
+      let place = listeners.firstIndex { $0.index > controller.index } ?? listeners.count
+      listeners.insert(controller, at: place)
+      wakeAdvertisers()
+    case (true, _?):
+      wakeAdvertisers()
+    case (false, let position?):
+      listeners.remove(at: position)
+    case (false, nil):
+      break
+    }
+  }
+
+  /// Gives every advertiser that sleeps because nobody heard it another try.
+  func wakeAdvertisers() {
+    guard !listeners.isEmpty else { return }
+    for advertiser in advertisers { advertiser?.wake(in: self) }
+  }
+
+  func nextNumber() -> UInt64 {
+    numberCount += 1
+    return numberCount
+  }
+}
