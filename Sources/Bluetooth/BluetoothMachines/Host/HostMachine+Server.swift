@@ -22,8 +22,8 @@ extension HostMachine {
     _ output: GATTServer.Output, now: Instant, into actions: inout [Action]
   ) {
     switch output {
-    case .send(let peer, let pdu):
-      if let index = linkIndex(peer: peer) { sendAttributePDU(pdu, tag: nil, link: index) }
+    case .send(let peer, let pdu, let tag):
+      if let index = linkIndex(peer: peer) { sendAttributePDU(pdu, tag: tag, link: index) }
     case .request(let client, let request):
       tell(client, .serverRequest(request), into: &actions)
     case .subscribed(let client, let peer, let handle):
@@ -76,11 +76,6 @@ extension HostMachine {
       }
     }
     if let (waiter, result) = reply { complete(waiter, result, into: &actions) }
-  }
-
-  mutating func serverHandedOver(
-    _ tag: SendTag, link index: Int, now: Instant, into actions: inout [Action]
-  ) {
   }
 
   mutating func removeServerClient(

@@ -50,10 +50,10 @@ public struct ChannelID: Hashable, Sendable {
 public struct SendTag: Hashable, Sendable {
   /// Which machine invented a tag and is to be told about it.
   public enum Owner: UInt8, Sendable {
-    /// The link's `GATTClient`.
-    case gattClient = 0
     /// The host's `GATTServer`.
-    case gattServer = 1
+    case gattServer = 0
+    /// The link's `GATTClient`.
+    case gattClient = 1
     /// The link's connection-oriented channels.
     case channels = 2
     /// Whoever else sends.

@@ -110,5 +110,6 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   }
 
   func removeAllSubscribers() { lock.withLock { subscribers = [] } }
+  var currentHandles: CharacteristicHandles { lock.withLock { handles } }
   func setHandles(_ handles: CharacteristicHandles) { lock.withLock { self.handles = handles } }
 }

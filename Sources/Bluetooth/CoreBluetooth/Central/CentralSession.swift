@@ -174,10 +174,10 @@ final class CentralSession: @unchecked Sendable {
         return isLinked && entries[peripheral.address]?.wantsLink == true
       }
       // A wish for a link ends silently, as Apple's does; a link that stood, with a call.
+      connection.send(.disconnect(peripheral.address))
       if wasConnected {
         disconnected(peripheral.address, .radioNotReady, reconnecting: false)
       } else {
-        connection.send(.disconnect(peripheral.address))
         lock.withLock {
           peripheral.record.disconnect(to: .disconnected)
           entries[peripheral.address]?.wantsLink = false
@@ -230,6 +230,8 @@ final class CentralSession: @unchecked Sendable {
     guard let peripheral = existing(address) else { return }
     let wasWanted = lock.withLock {
       guard let entry = entries[address], entry.wantsLink else { return false }
+      // The echo of a cancellation that was overtaken by the radio's going off and on.
+      if error == nil, peripheral.record.state != .disconnecting { return false }
       let goesOn = reconnecting || entry.wantsLinkAgain
       entries[address]?.wantsLink = goesOn
       entries[address]?.wantsLinkAgain = false

@@ -8,6 +8,8 @@ final class Inbox<Item: Sendable>: Sendable {
     var isScheduled = false
     var isClosed = false
     var handle: (@Sendable (Item) -> Void)?
+    /// The thread that handles a batch.
+    var drainer: ObjectIdentifier?
   }
 
   private let state = Mutex(State())
@@ -43,9 +45,11 @@ final class Inbox<Item: Sendable>: Sendable {
     _ = dropped  // released outside the lock: items may hold the last reference to objects
   }
 
-  /// Returns when everything that was posted before was handled. Not to be called on the queue.
+  /// Returns when everything that was posted before was handled; at once where the handler itself
+  /// calls it.
   func settle() {
-    while state.withLock({ $0.isScheduled }) { queue.sync {} }
+    let caller = ObjectIdentifier(Thread.current)
+    while state.withLock({ $0.isScheduled && $0.drainer != caller }) { queue.sync {} }
   }
 
   private func schedule() {
@@ -54,6 +58,7 @@ final class Inbox<Item: Sendable>: Sendable {
 
   private func drain() {
     let (batch, handle) = state.withLock { state in
+      state.drainer = ObjectIdentifier(Thread.current)
       defer { state.items = [] }
       return (state.items, state.handle)
     }
@@ -62,6 +67,7 @@ final class Inbox<Item: Sendable>: Sendable {
       handle?(item)
     }
     let isDone = state.withLock { state in
+      state.drainer = nil
       if state.items.isEmpty { state.isScheduled = false }
       return state.items.isEmpty
     }

@@ -1,0 +1,387 @@
+import BluetoothWire
+public import Essentials
+
+/// Names an operation of a `GATTClient`. Its owner invents it.
+@frozen
+public struct OperationID: Hashable, Sendable {
+  /// Unique among the client's outstanding operations.
+  public let rawValue: UInt64
+
+  /// An identifier from its number.
+  @inlinable
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// The client half of one link's attribute protocol (Core 5.4, Vol 3, Parts F and G).
+///
+/// Operations run one after the other, as the protocol demands. Each ends in exactly one
+/// `completed`. What a peer sends out of turn is ignored and counted; an answer that makes no sense
+/// fails the operation; no answer within 30 s fails the bearer.
+public struct GATTClient: Sendable {
+  /// What the client wants done.
+  public enum Output: Sendable {
+    /// Send an attribute PDU; with a tag, tell `sent` when the controller has it.
+    case send([UInt8], SendTag?)
+    /// An operation has ended.
+    case completed(OperationID, Result<HostReply, HostError>)
+    /// A notification or an indication, which the machine has confirmed already.
+    case valueReceived(handle: UInt16, ArraySlice<UInt8>, isIndication: Bool)
+    /// The peer agreed to another MTU.
+    case mtuChanged(Int)
+    /// What was discovered in this range no longer holds.
+    case servicesChanged(HandleRange)
+    /// The peer did not answer in time: the link has to be dropped.
+    case bearerFailed(HostError)
+  }
+
+  /// The largest PDU; both halves of a bearer share it, so the owner sets it when the server half
+  /// agreed on another.
+  public var mtu = ATTPDU.mtuMin
+  /// What was learned of the peer's attributes, to be kept for its next link.
+  public private(set) var database = RemoteDatabase()
+  /// What the peer sent that made no sense and was ignored.
+  public private(set) var ignoredCount = 0
+
+  /// What a procedure is run for.
+  private enum Purpose: Sendable {
+    case operation(OperationID, GATTOperation)
+    case exchangeMTU
+    case adoption(RemoteDatabase)
+    case watch
+  }
+
+  /// The procedure under way, with the request that waits for its response.
+  private struct Run: Sendable {
+    let purpose: Purpose
+    var procedure: any GATTProcedure
+    var request: ATTOpcode
+    /// The MTU when the request was sent, which the response was made for.
+    var mtu: Int
+    var deadline: Instant
+    /// The number of changes of the database before the procedure began.
+    let changeCount: Int
+  }
+
+  /// Whether remembered discoveries may be believed.
+  private enum Watch: Sendable {
+    /// Nobody discovered anything, so it isn't worth the time yet.
+    case unneeded
+    /// To be settled as soon as the link is idle.
+    case wanted
+    /// The peer tells of changes, or there are none.
+    case settled
+    /// The peer will not tell.
+    case refused
+  }
+
+  private let mtuMax: Int
+  private var waiting = FIFO<Purpose>()
+  private var run: Run?
+  private var watch = Watch.unneeded
+  private var isHashConfirmed = false
+  private var changeCount = 0
+  private var hasExchangedMTU = false
+  /// Write Commands on their way to the controller, and the number of the first.
+  private var commands = FIFO<OperationID>()
+  private var firstCommand: UInt64 = 0
+  /// Why nothing may be sent any more.
+  private var failure: HostError?
+
+  /// A client that takes PDUs of up to `mtuMax` bytes.
+  public init(mtuMax: Int) {
+    precondition((ATTPDU.mtuMin...0xFFFF).contains(mtuMax), "no MTU is below 23 or above 65,535")
+    self.mtuMax = mtuMax
+  }
+
+  // MARK: Asking
+
+  /// Runs an operation after those that wait already.
+  public mutating func start(
+    _ operation: GATTOperation, id: OperationID, now: Instant, into outputs: inout [Output]
+  ) {
+    if let failure {
+      outputs.append(.completed(id, .failure(failure)))
+    } else if case .writeWithoutResponse(let handle, let value) = operation {
+      command(handle, value, id: id, into: &outputs)
+    } else if waiting.count >= GATTLimits.waitingOperationsMax {
+      outputs.append(.completed(id, .failure(.limitReached("waiting operations"))))
+    } else {
+      waiting.append(.operation(id, operation))
+      goOn(now: now, into: &outputs)
+    }
+  }
+
+  /// Agrees on an MTU; once for each link (Part F, §3.4.2.1).
+  public mutating func exchangeMTU(now: Instant, into outputs: inout [Output]) {
+    guard !hasExchangedMTU, failure == nil else { return }
+    hasExchangedMTU = true
+    waiting.append(.exchangeMTU)
+    goOn(now: now, into: &outputs)
+  }
+
+  /// Takes what an earlier link learned, if the peer's Database Hash says that it still holds.
+  ///
+  /// Costs one round trip before the operations that are started later.
+  public mutating func adopt(
+    _ database: RemoteDatabase, now: Instant, into outputs: inout [Output]
+  ) {
+    guard database.hash != nil, failure == nil else { return }
+    waiting.append(.adoption(database))
+    goOn(now: now, into: &outputs)
+  }
+
+  /// A Write Command waits for no answer, so it doesn't wait for its turn either
+  /// (Part F, §3.4.5.3).
+  private mutating func command(
+    _ handle: UInt16, _ value: [UInt8], id: OperationID, into outputs: inout [Output]
+  ) {
+    guard value.count <= mtu - 3 else {
+      let error = HostError.invalidArgument(
+        "\(value.count) bytes in a write without response; this link takes \(mtu - 3).")
+      outputs.append(.completed(id, .failure(error)))
+      return
+    }
+    guard commands.count < GATTLimits.commandsInFlightMax else {
+      outputs.append(.completed(id, .failure(.limitReached("waiting writes"))))
+      return
+    }
+    let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
+    commands.append(id)
+    outputs.append(.send(ATTPDU.writeCommand(handle: handle, value: value[...]).bytes, tag))
+  }
+
+  /// The controller has the frame that carried this tag.
+  public mutating func sent(_ tag: SendTag, into outputs: inout [Output]) {
+    // Frames leave in order, so everything before this one has left as well.
+    while firstCommand <= tag.number, let id = commands.popFirst() {
+      firstCommand += 1
+      outputs.append(.completed(id, .success(.done)))
+    }
+  }
+
+  // MARK: Running
+
+  /// Begins the next procedure, if none is under way.
+  private mutating func goOn(now: Instant, into outputs: inout [Output]) {
+    while run == nil, failure == nil {
+      guard let purpose = waiting.popFirst() ?? idlePurpose() else { return }
+      if case .operation(let id, let operation) = purpose, watch == .settled || isHashConfirmed,
+        let reply = database.answer(operation)
+      {
+        outputs.append(.completed(id, .success(reply)))
+        continue
+      }
+      var procedure = procedure(for: purpose)
+      let step = procedure.start(mtu: mtu)
+      run = Run(
+        purpose: purpose, procedure: procedure, request: .errorResponse, mtu: mtu, deadline: now,
+        changeCount: changeCount)
+      take(step, now: now, into: &outputs)
+    }
+  }
+
+  /// What the client does for itself when nobody wants anything.
+  private func idlePurpose() -> Purpose? { watch == .wanted ? .watch : nil }
+
+  private func procedure(for purpose: Purpose) -> any GATTProcedure {
+    switch purpose {
+    case .exchangeMTU: ExchangeMTU(mtuMax: mtuMax)
+    case .adoption: ReadByUUID(0x2B2A, in: .all)
+    case .watch: WatchServices(database)
+    case .operation(_, let operation): procedure(for: operation)
+    }
+  }
+
+  private func procedure(for operation: GATTOperation) -> any GATTProcedure {
+    switch operation {
+    case .discoverServices(nil): return DiscoverServices()
+    case .discoverServices(let uuids?): return DiscoverServicesByUUID(uuids)
+    case .discoverIncludedServices(let range):
+      return DiscoverIncludedServices(range, known: database)
+    case .discoverCharacteristics(let range, _): return DiscoverCharacteristics(range)
+    case .discoverDescriptors(let range): return DiscoverDescriptors(range)
+    case .read(let handle): return ReadValue(handle)
+    case .readByUUID(let uuid, let range): return ReadByUUID(uuid, in: range)
+    case .readMultiple(let handles): return ReadMultiple(handles)
+    case .write(let handle, let value):
+      return WriteValues(AttributeValue(handle: handle, value: value))
+    case .reliableWrite(let values): return WriteValues(reliably: values)
+    case .writeWithoutResponse:
+      preconditionFailure("a Write Command has no response to wait for")
+    }
+  }
+
+  private mutating func take(_ step: GATTStep, now: Instant, into outputs: inout [Output]) {
+    switch step {
+    case .request(let pdu):
+      run?.request = pdu.opcode
+      run?.mtu = mtu
+      run?.deadline = now + GATTLimits.transactionTimeout
+      outputs.append(.send(pdu.bytes, nil))
+    case .done, .failed, .peerMTU, .watching:
+      guard let run = run.take() else { return }
+      finish(run, step, into: &outputs)
+    }
+  }
+
+  private mutating func finish(_ run: Run, _ step: GATTStep, into outputs: inout [Output]) {
+    switch (run.purpose, step) {
+    case (.operation(let id, let operation), .done(let reply)):
+      let isCurrent = run.changeCount == changeCount
+      if isCurrent { database.learn(operation, reply) }
+      if case .discoverServices = operation, watch == .unneeded { watch = .wanted }
+      outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
+    case (.operation(let id, _), .failed(let error)):
+      outputs.append(.completed(id, .failure(error)))
+      if case .att(.databaseOutOfSync, _) = error { forget(.all, into: &outputs) }
+    case (.exchangeMTU, .peerMTU(let peerMTU)):
+      mtu = max(ATTPDU.mtuMin, min(mtuMax, peerMTU))
+      outputs.append(.mtuChanged(mtu))
+    case (.adoption(let old), .done(.values(let values))):
+      guard run.changeCount == changeCount, values.count == 1,
+        values.first?.value == old.hash
+      else { return }
+      database = old
+      isHashConfirmed = true
+      if watch == .unneeded { watch = .wanted }
+    case (.watch, .watching(let serviceChanged, let hashHandle, let hash)):
+      database.serviceChanged = serviceChanged
+      database.hashHandle = hashHandle
+      watch = .settled
+      if run.changeCount == changeCount, let hash { database.hash = hash }
+    case (.watch, _): watch = .refused
+    case (.operation, _), (.exchangeMTU, _), (.adoption, _): break
+    }
+  }
+
+  /// What was asked for of what was found: characteristics are all found, whichever were wanted.
+  private static func filtered(_ reply: HostReply, for operation: GATTOperation) -> HostReply {
+    guard case .discoverCharacteristics(_, let uuids?) = operation,
+      case .characteristics(let found) = reply
+    else { return reply }
+    return .characteristics(found.filter { uuids.contains($0.uuid) })
+  }
+
+  // MARK: Receiving
+
+  /// Takes a response, a notification or an indication.
+  public mutating func receive(
+    _ pdu: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let first = pdu.first, failure == nil else {
+      ignoredCount += 1
+      return
+    }
+    let opcode = ATTOpcode(rawValue: first)
+    switch opcode {
+    case .handleValueNotification, .handleValueIndication:
+      receiveValue(pdu, isIndication: opcode == .handleValueIndication, into: &outputs)
+    case .multipleHandleValueNotification:
+      guard case .multipleHandleValueNotification(let list) = try? ATTPDU(decoding: pdu) else {
+        ignoredCount += 1
+        return
+      }
+      for entry in list {
+        outputs.append(.valueReceived(handle: entry.handle, entry.value, isIndication: false))
+      }
+    default: receiveResponse(pdu, opcode, now: now, into: &outputs)
+    }
+  }
+
+  /// The fast path: nothing is decoded but the handle, and nothing allocated.
+  private mutating func receiveValue(
+    _ pdu: ArraySlice<UInt8>, isIndication: Bool, into outputs: inout [Output]
+  ) {
+    guard pdu.count >= 3 else {
+      ignoredCount += 1
+      return
+    }
+    let start = pdu.startIndex
+    let handle = UInt16(pdu[start + 1]) | UInt16(pdu[start + 2]) << 8
+    let value = pdu[(start + 3)...]
+    if isIndication {
+      outputs.append(.send(Self.confirmation, nil))
+      if case .present(handle, _) = database.serviceChanged {
+        servicesChanged(value, into: &outputs)
+      }
+    }
+    outputs.append(.valueReceived(handle: handle, value, isIndication: isIndication))
+  }
+
+  private static let confirmation = [ATTOpcode.handleValueConfirmation.rawValue]
+
+  private mutating func servicesChanged(
+    _ value: ArraySlice<UInt8>, into outputs: inout [Output]
+  ) {
+    var reader = ByteReader(value)
+    guard value.count == 4, let start = try? reader.uint16(), let end = try? reader.uint16() else {
+      ignoredCount += 1
+      return
+    }
+    forget(HandleRange(start, end), into: &outputs)
+  }
+
+  /// The peer's attributes changed: nothing that was remembered counts any more.
+  private mutating func forget(_ range: HandleRange, into outputs: inout [Output]) {
+    changeCount += 1
+    isHashConfirmed = false
+    database.forget()
+    // The new hash is worth knowing once the new attributes are.
+    if watch == .settled { watch = .wanted }
+    outputs.append(.servicesChanged(range))
+  }
+
+  private mutating func receiveResponse(
+    _ pdu: ArraySlice<UInt8>, _ opcode: ATTOpcode, now: Instant, into outputs: inout [Output]
+  ) {
+    // A response carries the opcode after its request's; an Error Response names the request.
+    guard let request = run?.request, isAnswer(pdu, opcode, to: request) else {
+      ignoredCount += 1
+      return
+    }
+    var step = GATTStep.failed(.invalidResponse)
+    if let response = try? ATTPDU(decoding: pdu), let requestMTU = run?.mtu,
+      let next = run?.procedure.received(response, mtu: requestMTU)
+    {
+      step = next
+    }
+    take(step, now: now, into: &outputs)
+    goOn(now: now, into: &outputs)
+  }
+
+  private func isAnswer(
+    _ pdu: ArraySlice<UInt8>, _ opcode: ATTOpcode, to request: ATTOpcode
+  ) -> Bool {
+    if opcode == .errorResponse {
+      return pdu.count > 1 && pdu[pdu.startIndex + 1] == request.rawValue
+    }
+    return opcode.rawValue == request.rawValue + 1
+  }
+
+  // MARK: Time and the end
+
+  /// When `wake` should be called next.
+  public var nextWake: Instant? { run?.deadline }
+
+  /// Gives up a peer that doesn't answer (Part F, §3.3.3).
+  public mutating func wake(now: Instant, into outputs: inout [Output]) {
+    guard let run, run.deadline <= now else { return }
+    close(.attTimeout, into: &outputs)
+    outputs.append(.bearerFailed(.attTimeout))
+  }
+
+  /// Fails everything outstanding, in the order in which it was asked for, and all that comes.
+  public mutating func close(_ error: HostError, into outputs: inout [Output]) {
+    guard failure == nil else { return }
+    failure = error
+    while let id = commands.popFirst() { outputs.append(.completed(id, .failure(error))) }
+    if case .operation(let id, _)? = run.take()?.purpose {
+      outputs.append(.completed(id, .failure(error)))
+    }
+    while let purpose = waiting.popFirst() {
+      if case .operation(let id, _) = purpose {
+        outputs.append(.completed(id, .failure(error)))
+      }
+    }
+  }
+}

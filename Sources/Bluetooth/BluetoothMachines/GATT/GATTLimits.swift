@@ -1,0 +1,33 @@
+import Essentials
+
+/// What bounds the GATT machines, whatever a peer or a client does.
+enum GATTLimits {
+  /// A transaction that takes longer ends its bearer (Core 5.4, Vol 3, Part F, §3.3.3).
+  static let transactionTimeout: TimeSpan = .seconds(30)
+  /// The longest value of an attribute (Core 5.4, Vol 3, Part F, §3.2.9).
+  static let valueByteCountMax = 512
+
+  // The client.
+  /// Operations that wait for their turn on one link: more than any app has, 64 kB at most.
+  static let waitingOperationsMax = 256
+  /// Write Commands on their way to the controller: some 256 packets are more than any buffers.
+  static let commandsInFlightMax = 256
+  /// Services, characteristics of a service, or descriptors of a characteristic that a peer may
+  /// show. The largest known profile has some forty.
+  static let foundMax = 1_000
+  /// Everything remembered of one peer; a peer that shows more is asked again each time.
+  static let rememberedMax = 2_000
+
+  // The server.
+  /// Attributes of one host: ten times what a phone has; far from the last handle.
+  static let attributesMax = 10_000
+  /// Partial writes that a peer may queue: a 512-byte value in the smallest pieces is 29.
+  static let preparedWritesMax = 128
+  /// Bytes that a peer may queue: eight values of the longest sort.
+  static let preparedByteCountMax = 4_096
+  /// Notifications of one link on their way to the controller; more are refused, which is how a
+  /// client learns to wait.
+  static let notificationsInFlightMax = 128
+  /// Indications of one link that wait for their turn: each takes a round trip.
+  static let waitingIndicationsMax = 64
+}

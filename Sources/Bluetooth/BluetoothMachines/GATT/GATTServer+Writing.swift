@@ -1,0 +1,186 @@
+import BluetoothWire
+import Essentials
+
+// Writing (Core 5.4, Vol 3, Part F, §3.4.5 and §3.4.6).
+
+extension GATTServer {
+  // MARK: At once
+
+  mutating func write(
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard let attribute = database.attribute(handle) else {
+      return refuse(.writeRequest, handle, .invalidHandle, index, into: &outputs)
+    }
+    if let error = writeError(attribute, index) ?? valueError(attribute, value, index) {
+      return refuse(.writeRequest, handle, error, index, into: &outputs)
+    }
+    if case .owner(let owner) = attribute.source {
+      let write = ServerRequest.Write(handle: handle, offset: 0, value: Array(value))
+      return ask(
+        owner, .write([write]), .writeRequest, handle, .write,
+        deadline: now + GATTLimits.transactionTimeout, index, into: &outputs)
+    }
+    // The answer goes first, so that a value sent because of a subscription follows it.
+    reply(.writeResponse, index, into: &outputs)
+    writeOwn(attribute, value, index, into: &outputs)
+  }
+
+  /// A Write Command that cannot be done is ignored (§3.4.5.3).
+  mutating func writeCommand(
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard !sessions[index].isOutOfSync, let attribute = database.attribute(handle),
+      writeError(attribute, index) == nil, valueError(attribute, value, index) == nil
+    else {
+      ignoredCount += 1
+      return
+    }
+    guard case .owner(let owner) = attribute.source else {
+      return writeOwn(attribute, value, index, into: &outputs)
+    }
+    let write = ServerRequest.Write(handle: handle, offset: 0, value: Array(value))
+    outputs.append(
+      .request(
+        owner,
+        ServerRequest(
+          id: nextRequestID(), peer: sessions[index].peer, kind: .write([write]),
+          needsResponse: false)))
+  }
+
+  /// Why an attribute cannot take this value.
+  private func valueError(
+    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ index: Int
+  ) -> ATTErrorCode? {
+    switch attribute.source {
+    case .configuration(let configuration):
+      guard value.count == 2, let bits = value.first else { return .invalidAttributeValueLength }
+      return UInt16(bits & 3) & ~configuration.allowed == 0 ? nil : .cccdImproperlyConfigured
+    case .clientFeatures:
+      guard let first = value.first else { return .invalidAttributeValueLength }
+      // A client cannot take back what it said (Core 5.4, Vol 3, Part G, §7.2).
+      return sessions[index].clientFeatures & ~first == 0 ? nil : .valueNotAllowed
+    case .owner, .fixed, .databaseHash:
+      let isTooLong = value.count > GATTLimits.valueByteCountMax
+      return isTooLong ? .invalidAttributeValueLength : nil
+    }
+  }
+
+  /// Writes what the server keeps itself; the value was found good before.
+  private mutating func writeOwn(
+    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ index: Int,
+    into outputs: inout [Output]
+  ) {
+    switch attribute.source {
+    case .configuration(let configuration):
+      let bits = UInt16((value.first ?? 0) & 3)
+      let old = sessions[index].configuration(attribute.handle)
+      sessions[index].setConfiguration(attribute.handle, bits)
+      guard let owner = configuration.owner, (old == 0) != (bits == 0) else { return }
+      let peer = sessions[index].peer
+      outputs.append(
+        bits == 0
+          ? .unsubscribed(owner, peer, handle: configuration.valueHandle)
+          : .subscribed(owner, peer, handle: configuration.valueHandle))
+    case .clientFeatures:
+      sessions[index].clientFeatures = (value.first ?? 0) & 7
+    case .owner, .fixed, .databaseHash: break
+    }
+  }
+
+  // MARK: Prepared
+
+  mutating func prepareWrite(
+    _ handle: UInt16, _ offset: Int, _ value: ArraySlice<UInt8>, _ index: Int,
+    into outputs: inout [Output]
+  ) {
+    guard let attribute = database.attribute(handle) else {
+      return refuse(.prepareWriteRequest, handle, .invalidHandle, index, into: &outputs)
+    }
+    if let error = writeError(attribute, index) {
+      return refuse(.prepareWriteRequest, handle, error, index, into: &outputs)
+    }
+    let byteCount = sessions[index].preparedByteCount + value.count
+    guard sessions[index].preparedWrites.count < GATTLimits.preparedWritesMax,
+      byteCount <= GATTLimits.preparedByteCountMax
+    else {
+      return refuse(.prepareWriteRequest, handle, .prepareQueueFull, index, into: &outputs)
+    }
+    sessions[index].preparedWrites.append(
+      ServerRequest.Write(handle: handle, offset: offset, value: Array(value)))
+    reply(
+      .prepareWriteResponse(handle: handle, offset: UInt16(offset), value: value), index,
+      into: &outputs)
+  }
+
+  /// Checks all that was prepared, then asks the clients concerned one after the other.
+  mutating func executeWrites(
+    _ isExecuted: Bool, _ index: Int, now: Instant, into outputs: inout [Output]
+  ) {
+    let writes = sessions[index].preparedWrites
+    sessions[index].preparedWrites = []
+    guard isExecuted, !writes.isEmpty else {
+      return reply(.executeWriteResponse, index, into: &outputs)
+    }
+    var execution = Execution()
+    for write in writes {
+      if let error = add(write, to: &execution) {
+        return refuse(.executeWriteRequest, write.handle, error, index, into: &outputs)
+      }
+    }
+    for own in execution.own {
+      guard let attribute = database.attribute(own.handle) else { continue }
+      if let error = valueError(attribute, own.value[...], index) {
+        return refuse(.executeWriteRequest, own.handle, error, index, into: &outputs)
+      }
+    }
+    goOn(
+      execution, deadline: now + GATTLimits.transactionTimeout, index, now: now, into: &outputs)
+  }
+
+  /// Sorts a prepared write to whoever has to do it.
+  private func add(
+    _ write: ServerRequest.Write, to execution: inout Execution
+  ) -> ATTErrorCode? {
+    guard let attribute = database.attribute(write.handle) else { return .invalidHandle }
+    guard write.offset <= GATTLimits.valueByteCountMax else { return .invalidOffset }
+    guard write.offset + write.value.count <= GATTLimits.valueByteCountMax else {
+      return .invalidAttributeValueLength
+    }
+    if case .owner(let owner) = attribute.source {
+      if let batch = execution.batches.firstIndex(where: { $0.owner == owner }) {
+        execution.batches[batch].writes.append(write)
+      } else {
+        execution.batches.append((owner, [write]))
+      }
+    } else if let own = execution.own.firstIndex(where: { $0.handle == write.handle }) {
+      guard write.offset == execution.own[own].value.count else { return .invalidOffset }
+      execution.own[own].value += write.value
+    } else {
+      guard write.offset == 0 else { return .invalidOffset }
+      execution.own.append((write.handle, write.value))
+    }
+    return nil
+  }
+
+  mutating func goOn(
+    _ execution: Execution, deadline: Instant, _ index: Int, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    var execution = execution
+    guard let batch = execution.batches.first else {
+      reply(.executeWriteResponse, index, into: &outputs)
+      for own in execution.own {
+        guard let attribute = database.attribute(own.handle) else { continue }
+        writeOwn(attribute, own.value[...], index, into: &outputs)
+      }
+      return
+    }
+    execution.batches.removeFirst()
+    ask(
+      batch.owner, .write(batch.writes), .executeWriteRequest, batch.writes.first?.handle ?? 0,
+      .execute(execution), deadline: deadline, index, into: &outputs)
+  }
+}

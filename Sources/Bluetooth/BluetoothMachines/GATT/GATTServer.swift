@@ -1,0 +1,352 @@
+public import BluetoothWire
+public import Essentials
+
+/// The host's attribute server: one database, a session for each link
+/// (Core 5.4, Vol 3, Parts F and G).
+///
+/// Values that a client keeps are asked for with `request`; the peer's request waits for `respond`,
+/// for 30 s at most. A peer that sends a second request meanwhile breaks the sequential rule: the
+/// second is ignored and counted.
+public struct GATTServer: Sendable {
+  /// What the server wants done.
+  public enum Output: Sendable {
+    /// Send an attribute PDU; with a tag, tell `sent` when the controller has it.
+    case send(to: DeviceAddress, [UInt8], SendTag?)
+    /// Ask a client.
+    case request(ClientID, ServerRequest)
+    /// A peer subscribed to a client's characteristic, named by its value's handle.
+    case subscribed(ClientID, DeviceAddress, handle: UInt16)
+    /// A peer unsubscribed, or its link went down.
+    case unsubscribed(ClientID, DeviceAddress, handle: UInt16)
+    /// A value reached the controller, or was confirmed, for all subscribers.
+    case updateCompleted(ClientID, RequestToken, Result<HostReply, HostError>)
+    /// The peer asked for another MTU.
+    case mtuChanged(DeviceAddress, Int)
+    /// An indication was not confirmed in time: the link has to be dropped.
+    case bearerFailed(DeviceAddress, HostError)
+  }
+
+  /// What peers sent that made no sense and was ignored.
+  public internal(set) var ignoredCount = 0
+
+  let mtuMax: Int
+  var database = AttributeDatabase()
+  var sessions: [Session] = []
+  var updates: [UInt64: Update] = [:]
+  var lastUpdate: UInt64 = 0
+  private var lastRequest: UInt64 = 0
+  /// Service Changed.
+  let serviceChangedHandle: UInt16
+
+  /// A server with the services Generic Access and Generic Attribute.
+  public init(name: String, appearance: UInt16, mtuMax: Int) {
+    precondition((ATTPDU.mtuMin...0xFFFF).contains(mtuMax), "no MTU is below 23 or above 65,535")
+    self.mtuMax = mtuMax
+    do throws(HostError) {
+      _ = try database.add(.genericAccess(name: name, appearance: appearance), owner: nil)
+      let attribute = try database.add(.genericAttribute, owner: nil)
+      serviceChangedHandle = attribute.characteristics.first?.valueHandle ?? 0
+    } catch {
+      preconditionFailure("an empty database has room for two services: \(error)")
+    }
+  }
+
+  // MARK: Services
+
+  /// Publishes a client's service and tells the peers that want to know.
+  public mutating func addService(
+    _ definition: ServiceDefinition, owner: ClientID, now: Instant, into outputs: inout [Output]
+  ) -> Result<PublishedService, HostError> {
+    do throws(HostError) {
+      let service = try database.add(definition, owner: owner)
+      changed(service.range, now: now, into: &outputs)
+      return .success(service)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Withdraws the service that begins at this handle, if the client published it.
+  public mutating func removeService(
+    _ handle: UInt16, owner: ClientID, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let range = database.remove(handle, owner: owner) else { return }
+    for index in sessions.indices {
+      sessions[index].configurations.removeAll { range.contains($0.handle) }
+      sessions[index].preparedWrites.removeAll { range.contains($0.handle) }
+    }
+    changed(range, now: now, into: &outputs)
+  }
+
+  /// Withdraws all services of a client; what it was asked is answered Unlikely Error.
+  public mutating func removeAllServices(
+    owner: ClientID, now: Instant, into outputs: inout [Output]
+  ) {
+    for service in database.services where service.owner == owner {
+      removeService(service.range.start, owner: owner, now: now, into: &outputs)
+    }
+    for index in sessions.indices where sessions[index].pending?.owner == owner {
+      refusePending(index, .unlikelyError, into: &outputs)
+    }
+  }
+
+  /// The Database Hash in wire order.
+  public mutating func databaseHash() -> [UInt8] { database.hash() }
+
+  // MARK: Links
+
+  /// A link came up.
+  public mutating func linkOpened(_ peer: DeviceAddress) {
+    sessions.removeAll { $0.peer == peer }
+    sessions.append(Session(peer: peer))
+  }
+
+  /// A link went down: its subscriptions end, and nobody waits for it any more.
+  public mutating func linkClosed(
+    _ peer: DeviceAddress, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let index = sessions.firstIndex(where: { $0.peer == peer }) else { return }
+    let session = sessions.remove(at: index)
+    for configuration in session.configurations {
+      guard case .configuration(let about) = database.attribute(configuration.handle)?.source,
+        let owner = about.owner
+      else { continue }
+      outputs.append(.unsubscribed(owner, peer, handle: about.valueHandle))
+    }
+    abandonUpdates(of: session, because: nil, into: &outputs)
+  }
+
+  /// Tells whether a link is encrypted, and else whether there is a key to encrypt it with.
+  public mutating func setEncrypted(
+    _ isEncrypted: Bool, _ peer: DeviceAddress, hasKey: Bool = false
+  ) {
+    guard let index = sessions.firstIndex(where: { $0.peer == peer }) else { return }
+    sessions[index].isEncrypted = isEncrypted
+    sessions[index].hasKey = hasKey || isEncrypted
+  }
+
+  /// Tells the MTU that this host's client agreed on; both halves of a bearer share it.
+  public mutating func setMTU(_ mtu: Int, _ peer: DeviceAddress) {
+    guard let index = sessions.firstIndex(where: { $0.peer == peer }) else { return }
+    sessions[index].mtu = mtu
+  }
+
+  // MARK: Receiving
+
+  /// Takes a request, a command or a confirmation from a peer.
+  public mutating func receive(
+    _ pdu: ArraySlice<UInt8>, from peer: DeviceAddress, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let first = pdu.first, let index = sessions.firstIndex(where: { $0.peer == peer }),
+      !sessions[index].isFailed
+    else {
+      ignoredCount += 1
+      return
+    }
+    let opcode = ATTOpcode(rawValue: first)
+    if opcode == .handleValueConfirmation {
+      confirmed(index, now: now, into: &outputs)
+      return
+    }
+    // A response has no business here: answering it could begin a game of ping-pong.
+    let isRequest = !opcode.isCommand && !opcode.isForClient
+    if isRequest, sessions[index].pending != nil {
+      ignoredCount += 1
+      return
+    }
+    do throws(WireError) {
+      guard pdu.count <= sessions[index].mtu else { throw .invalidLength(pdu.count) }
+      serve(try ATTPDU(decoding: pdu), index, now: now, into: &outputs)
+    } catch {
+      guard isRequest else {
+        ignoredCount += 1
+        return
+      }
+      if case .unknownCode = error {
+        refuse(opcode, 0, .requestNotSupported, index, into: &outputs)
+      } else {
+        refuse(opcode, 0, .invalidPDU, index, into: &outputs)
+      }
+    }
+  }
+
+  private mutating func serve(
+    _ pdu: ATTPDU, _ index: Int, now: Instant, into outputs: inout [Output]
+  ) {
+    switch pdu {
+    case .exchangeMTURequest(let mtu):
+      reply(.exchangeMTUResponse(mtu: UInt16(mtuMax)), index, into: &outputs)
+      sessions[index].mtu = max(ATTPDU.mtuMin, min(mtuMax, Int(mtu)))
+      outputs.append(.mtuChanged(sessions[index].peer, sessions[index].mtu))
+    case .findInformationRequest(let start, let end):
+      findInformation(HandleRange(start, end), index, into: &outputs)
+    case .findByTypeValueRequest(let start, let end, let type, let value):
+      findByTypeValue(HandleRange(start, end), type, value, index, into: &outputs)
+    case .readByTypeRequest(let start, let end, let type):
+      readByType(HandleRange(start, end), type, index, now: now, into: &outputs)
+    case .readByGroupTypeRequest(let start, let end, let type):
+      readByGroupType(HandleRange(start, end), type, index, into: &outputs)
+    case .executeWriteRequest(let isExecuted):
+      executeWrites(isExecuted, index, now: now, into: &outputs)
+    case .writeCommand(let handle, let value):
+      writeCommand(handle, value, index, now: now, into: &outputs)
+    case .readRequest, .readBlobRequest, .readMultipleRequest, .readMultipleVariableRequest,
+      .writeRequest, .prepareWriteRequest:
+      serveByHandle(pdu, index, now: now, into: &outputs)
+    // There are no signing keys, so no signature can be right: ignored (Part F, §3.4.5.4).
+    default: ignoredCount += 1
+    }
+  }
+
+  private mutating func serveByHandle(
+    _ pdu: ATTPDU, _ index: Int, now: Instant, into outputs: inout [Output]
+  ) {
+    guard isInSync(index) else {
+      refuse(pdu.opcode, pdu.firstHandle, .databaseOutOfSync, index, into: &outputs)
+      return
+    }
+    switch pdu {
+    case .readRequest(let handle):
+      read(handle, offset: 0, .readRequest, index, now: now, into: &outputs)
+    case .readBlobRequest(let handle, let offset):
+      read(handle, offset: Int(offset), .readBlobRequest, index, now: now, into: &outputs)
+    case .readMultipleRequest(let handles):
+      readMultiple(Array(handles), isVariable: false, index, now: now, into: &outputs)
+    case .readMultipleVariableRequest(let handles):
+      readMultiple(Array(handles), isVariable: true, index, now: now, into: &outputs)
+    case .writeRequest(let handle, let value):
+      write(handle, value, index, now: now, into: &outputs)
+    case .prepareWriteRequest(let handle, let offset, let value):
+      prepareWrite(handle, Int(offset), value, index, into: &outputs)
+    default: ignoredCount += 1
+    }
+  }
+
+  /// Whether a client that asked for robust caching knows the database; a client that was told is
+  /// taken to know from its next request on.
+  private mutating func isInSync(_ index: Int) -> Bool {
+    guard sessions[index].isOutOfSync else { return true }
+    let wasTold = sessions[index].awareness == .told
+    sessions[index].awareness = wasTold ? .aware : .told
+    return wasTold
+  }
+
+  // MARK: Answering
+
+  /// Takes a client's answer to a request; late, wrong or repeated answers are ignored.
+  public mutating func respond(
+    _ id: ServerRequestID, _ result: Result<[UInt8], ATTErrorCode>, from owner: ClientID,
+    now: Instant, into outputs: inout [Output]
+  ) {
+    guard
+      let index = sessions.firstIndex(where: {
+        $0.pending?.id == id && $0.pending?.owner == owner
+      }), let pending = sessions[index].pending
+    else { return }
+    sessions[index].pending = nil
+    switch result {
+    case .failure(let error):
+      refuse(pending.opcode, pending.handle, error, index, into: &outputs)
+    case .success(let value):
+      switch pending.step {
+      case .read:
+        let part = value.prefix(sessions[index].mtu - 1)
+        let isBlob = pending.opcode == .readBlobRequest
+        reply(
+          isBlob ? .readBlobResponse(value: part) : .readResponse(value: part), index,
+          into: &outputs)
+      case .readByType:
+        answerByType(pending.handle, value, index, into: &outputs)
+      case .readMultiple(var reading):
+        reading.collect(value.prefix(GATTLimits.valueByteCountMax))
+        goOn(reading, deadline: pending.deadline, index, into: &outputs)
+      case .write:
+        reply(.writeResponse, index, into: &outputs)
+      case .execute(let execution):
+        goOn(execution, deadline: pending.deadline, index, now: now, into: &outputs)
+      }
+    }
+  }
+
+  /// Asks a client and lets the peer wait.
+  mutating func ask(
+    _ owner: ClientID, _ kind: ServerRequest.Kind, _ opcode: ATTOpcode, _ handle: UInt16,
+    _ step: PendingRequest.Step, deadline: Instant, _ index: Int, into outputs: inout [Output]
+  ) {
+    assert(sessions[index].pending == nil, "a peer has one request at a time")
+    let id = nextRequestID()
+    sessions[index].pending = PendingRequest(
+      id: id, owner: owner, deadline: deadline, opcode: opcode, handle: handle, step: step)
+    outputs.append(
+      .request(
+        owner,
+        ServerRequest(id: id, peer: sessions[index].peer, kind: kind, needsResponse: true)))
+  }
+
+  mutating func nextRequestID() -> ServerRequestID {
+    lastRequest += 1
+    return ServerRequestID(rawValue: lastRequest)
+  }
+
+  func reply(_ pdu: ATTPDU, _ index: Int, into outputs: inout [Output]) {
+    outputs.append(.send(to: sessions[index].peer, pdu.bytes, nil))
+  }
+
+  func refuse(
+    _ opcode: ATTOpcode, _ handle: UInt16, _ error: ATTErrorCode, _ index: Int,
+    into outputs: inout [Output]
+  ) {
+    reply(.errorResponse(request: opcode, handle: handle, error: error), index, into: &outputs)
+  }
+
+  private mutating func refusePending(
+    _ index: Int, _ error: ATTErrorCode, into outputs: inout [Output]
+  ) {
+    guard let pending = sessions[index].pending.take() else { return }
+    refuse(pending.opcode, pending.handle, error, index, into: &outputs)
+  }
+
+  // MARK: Time
+
+  /// When `wake` should be called next.
+  public var nextWake: Instant? {
+    var earliest = Instant.distantFuture
+    for session in sessions where !session.isFailed {
+      if let deadline = session.pending?.deadline { earliest = min(earliest, deadline) }
+      if let deadline = session.indication?.deadline { earliest = min(earliest, deadline) }
+    }
+    return earliest == .distantFuture ? nil : earliest
+  }
+
+  /// Answers for clients that don't, and gives up peers that don't confirm.
+  public mutating func wake(now: Instant, into outputs: inout [Output]) {
+    for index in sessions.indices where !sessions[index].isFailed {
+      if let pending = sessions[index].pending, pending.deadline <= now {
+        refusePending(index, .unlikelyError, into: &outputs)
+      }
+      if let indication = sessions[index].indication, indication.deadline <= now {
+        sessions[index].isFailed = true
+        let session = sessions[index]
+        sessions[index].indication = nil
+        sessions[index].waitingIndications = []
+        sessions[index].notifications = FIFO()
+        abandonUpdates(of: session, because: .attTimeout, into: &outputs)
+        outputs.append(.bearerFailed(session.peer, .attTimeout))
+      }
+    }
+  }
+}
+
+extension ATTPDU {
+  /// The handle that a refusal of this request names.
+  fileprivate var firstHandle: UInt16 {
+    switch self {
+    case .readRequest(let handle), .readBlobRequest(let handle, _), .writeRequest(let handle, _),
+      .prepareWriteRequest(let handle, _, _):
+      handle
+    case .readMultipleRequest(let handles), .readMultipleVariableRequest(let handles):
+      handles.first { _ in true } ?? 0
+    default: 0
+    }
+  }
+}

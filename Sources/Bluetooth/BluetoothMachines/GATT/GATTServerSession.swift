@@ -1,0 +1,114 @@
+import BluetoothWire
+import Essentials
+
+extension GATTServer {
+  /// What the server keeps of one link.
+  struct Session: Sendable {
+    let peer: DeviceAddress
+    var mtu = ATTPDU.mtuMin
+    var isEncrypted = false
+    /// Whether the link could be encrypted with a key from an earlier pairing.
+    var hasKey = false
+    /// The client's configuration bits, by the handle of the descriptor; what is 0 is not kept.
+    var configurations: [(handle: UInt16, bits: UInt16)] = []
+    /// The first octet of Client Supported Features (Core 5.4, Vol 3, Part G, §7.2).
+    var clientFeatures: UInt8 = 0
+    var awareness = Awareness.aware
+    /// The request that waits for a client's answer; there is one at most (Part F, §3.3.2).
+    var pending: PendingRequest?
+    var preparedWrites: [ServerRequest.Write] = []
+    /// Updates whose notifications are on their way to the controller, in order.
+    var notifications = FIFO<UInt64>()
+    /// The indication that waits for its confirmation.
+    var indication: (update: Indication, deadline: Instant)?
+    var waitingIndications: [Indication] = []
+    /// An indication was not confirmed in time: nothing more may be sent.
+    var isFailed = false
+
+    init(peer: DeviceAddress) { self.peer = peer }
+
+    func configuration(_ handle: UInt16) -> UInt16 {
+      for configuration in configurations where configuration.handle == handle {
+        return configuration.bits
+      }
+      return 0
+    }
+
+    mutating func setConfiguration(_ handle: UInt16, _ bits: UInt16) {
+      configurations.removeAll { $0.handle == handle }
+      if bits != 0 { configurations.append((handle, bits)) }
+    }
+
+    var preparedByteCount: Int { preparedWrites.reduce(0) { $0 + $1.value.count } }
+
+    /// Whether the client asked for robust caching and doesn't know the database (§2.5.2.1).
+    var isOutOfSync: Bool { clientFeatures & 1 != 0 && awareness != .aware }
+  }
+
+  /// Whether a client knows the database as it is (Core 5.4, Vol 3, Part G, §2.5.2.1).
+  enum Awareness: Sendable {
+    case aware
+    case unaware
+    /// It was told, or read the hash; its next request shows that it knows.
+    case told
+  }
+
+  /// A value to be confirmed by a client.
+  enum Indication: Sendable {
+    case update(UInt64, handle: UInt16, value: ArraySlice<UInt8>)
+    case serviceChanged(HandleRange)
+  }
+
+  /// A request that a client of this host has to answer first.
+  struct PendingRequest: Sendable {
+    let id: ServerRequestID
+    let owner: ClientID
+    let deadline: Instant
+    let opcode: ATTOpcode
+    /// The handle that an Error Response names.
+    let handle: UInt16
+    let step: Step
+
+    enum Step: Sendable {
+      case read
+      case readByType
+      case readMultiple(MultipleRead)
+      case write
+      case execute(Execution)
+    }
+  }
+
+  /// How far a Read Multiple got.
+  struct MultipleRead: Sendable {
+    let handles: [UInt16]
+    let isVariable: Bool
+    var position = 0
+    var collected: [UInt8] = []
+
+    mutating func collect(_ value: some Collection<UInt8>) {
+      if isVariable {
+        collected.append(UInt8(truncatingIfNeeded: value.count))
+        collected.append(UInt8(truncatingIfNeeded: value.count >> 8))
+      }
+      collected.append(contentsOf: value)
+      position += 1
+    }
+  }
+
+  /// Prepared writes that are being done.
+  struct Execution: Sendable {
+    /// What clients are still to be asked, each for all of its writes.
+    var batches: [(owner: ClientID, writes: [ServerRequest.Write])] = []
+    /// What the server writes itself at the end.
+    var own: [(handle: UInt16, value: [UInt8])] = []
+  }
+
+  /// A value that a client sends to its subscribers.
+  struct Update: Sendable {
+    let owner: ClientID
+    let token: RequestToken
+    /// Links on which it hasn't been handed over or confirmed.
+    var remaining = 0
+    var error: HostError?
+  }
+}

@@ -1,0 +1,97 @@
+import BluetoothWire
+import Essentials
+
+/// What was learned of a peer's attributes; a value that outlives the link.
+///
+/// The owner keeps it for each peer and hands it to the next link's `GATTClient.adopt`, which uses
+/// it only after the peer's Database Hash has shown that it still holds (Core 5.4, Vol 3, Part G,
+/// §7.3).
+public struct RemoteDatabase: Sendable, Hashable {
+  /// The peer's Database Hash when all this was learned; nil where the peer has none, and then
+  /// nothing of this is used on another link.
+  public internal(set) var hash: [UInt8]?
+  /// All primary services, once they were all asked for.
+  public internal(set) var services: [RemoteService]?
+
+  var servicesByUUID: [BluetoothUUID: [RemoteService]] = [:]
+  var includedServices: [HandleRange: [RemoteService]] = [:]
+  var characteristics: [HandleRange: [RemoteCharacteristic]] = [:]
+  var descriptors: [HandleRange: [RemoteDescriptor]] = [:]
+  /// Where the peer says that its services changed; nil as long as it wasn't looked for.
+  var serviceChanged: ServiceChanged?
+  /// The handle of the Database Hash; 0 where none is known.
+  var hashHandle: UInt16 = 0
+  private var entryCount = 0
+
+  /// Where a peer says that its services changed.
+  enum ServiceChanged: Sendable, Hashable {
+    /// It never does: its services are fixed (Part G, §7.1).
+    case absent
+    /// The handles of the value and of its configuration.
+    case present(valueHandle: UInt16, configurationHandle: UInt16)
+  }
+
+  /// A database of which nothing is known.
+  public init() {}
+
+  /// The answer to a discovery, if it is known.
+  func answer(_ operation: GATTOperation) -> HostReply? {
+    switch operation {
+    case .discoverServices(nil): return services.map { .services($0) }
+    case .discoverServices(let uuids?):
+      if let services { return .services(services.filter { uuids.contains($0.uuid) }) }
+      var found: [RemoteService] = []
+      for uuid in Set(uuids) {
+        guard let some = servicesByUUID[uuid] else { return nil }
+        found += some
+      }
+      return .services(found.sorted { $0.range.start < $1.range.start })
+    case .discoverIncludedServices(let range):
+      return includedServices[range].map { .services($0) }
+    case .discoverCharacteristics(let range, let uuids):
+      guard let all = characteristics[range] else { return nil }
+      return .characteristics(all.filter { uuids?.contains($0.uuid) ?? true })
+    case .discoverDescriptors(let range): return descriptors[range].map { .descriptors($0) }
+    case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
+      return nil
+    }
+  }
+
+  /// Remembers what a discovery found: the unfiltered list, where it was asked for with a filter.
+  mutating func learn(_ operation: GATTOperation, _ reply: HostReply) {
+    guard entryCount < GATTLimits.rememberedMax else { return }
+    switch (operation, reply) {
+    case (.discoverServices(nil), .services(let found)):
+      services = found
+      entryCount += found.count
+    case (.discoverServices(let uuids?), .services(let found)):
+      for uuid in uuids { servicesByUUID[uuid] = found.filter { $0.uuid == uuid } }
+      entryCount += uuids.count + found.count
+    case (.discoverIncludedServices(let range), .services(let found)):
+      includedServices[range] = found
+      entryCount += 1 + found.count
+    case (.discoverCharacteristics(let range, _), .characteristics(let found)):
+      characteristics[range] = found
+      entryCount += 1 + found.count
+    case (.discoverDescriptors(let range), .descriptors(let found)):
+      descriptors[range] = found
+      entryCount += 1 + found.count
+    default: break
+    }
+  }
+
+  /// Whether the service at this handle is known to be primary or not.
+  func isPrimary(_ handle: UInt16) -> Bool? {
+    if let services { return services.contains { $0.range.start == handle } }
+    let isKnown = servicesByUUID.values.contains { $0.contains { $0.range.start == handle } }
+    return isKnown ? true : nil
+  }
+
+  /// Forgets everything but where changes are told.
+  mutating func forget() {
+    var empty = RemoteDatabase()
+    empty.serviceChanged = serviceChanged
+    empty.hashHandle = hashHandle
+    self = empty
+  }
+}

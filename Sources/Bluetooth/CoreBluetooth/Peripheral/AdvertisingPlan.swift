@@ -1,0 +1,95 @@
+internal import BluetoothMachines
+internal import BluetoothWire
+internal import Essentials
+
+/// What goes where when a local name and service UUIDs are advertised.
+///
+/// The advertising data has flags and 28 bytes for UUIDs and the name. A name that does not fit
+/// there goes to the scan response, cut to ten bytes. UUIDs that do not fit go there too, in lists
+/// marked incomplete, and then the lists in the advertising data are marked incomplete as well: so
+/// a central knows which ones are the overflow. The rest is not advertised.
+struct AdvertisingPlan {
+  private(set) var options = AdvertisingOptions()
+
+  init(name: String?, services: [BluetoothUUID]) {
+    var data = Structures(byteCountMax: Limits.advertisingByteCountMax)
+    let overflow = data.take(services)
+    var response = Structures(byteCountMax: Limits.legacyByteCountMax)
+    let nameBytes = name.map { Array($0.utf8) } ?? []
+    if !nameBytes.isEmpty, !data.takeName(nameBytes, type: .completeLocalName) {
+      let cut = Self.cut(nameBytes, to: Limits.scanResponseNameByteCountMax)
+      _ = response.takeName(
+        cut, type: cut.count == nameBytes.count ? .completeLocalName : .shortenedLocalName)
+    }
+    _ = response.take(overflow)
+    let flags: [UInt8] = [2, AdvertisingDataType.flags.rawValue, 0x06]
+    options.data = flags + data.bytes(isComplete: overflow.isEmpty)
+    options.scanResponse = response.bytes(isComplete: false)
+  }
+
+  /// As many whole characters as fit.
+  private static func cut(_ name: [UInt8], to count: Int) -> [UInt8] {
+    guard name.count > count else { return name }
+    var end = count
+    while end > 0, name[end] & 0xC0 == 0x80 { end -= 1 }
+    return Array(name[..<end])
+  }
+}
+
+/// Advertising structures that are collected before their types are known.
+private struct Structures {
+  let byteCountMax: Int
+  private var services: [BluetoothUUID.Width: [BluetoothUUID]] = [:]
+  private var name: [UInt8] = []
+  private var nameType = AdvertisingDataType.completeLocalName
+  private var byteCount = 0
+  private static let headerByteCount = 2
+
+  init(byteCountMax: Int) { self.byteCountMax = byteCountMax }
+
+  /// Takes UUIDs in their order as long as they fit and returns those that don't.
+  mutating func take(_ uuids: [BluetoothUUID]) -> [BluetoothUUID] {
+    var leftOver: [BluetoothUUID] = []
+    for uuid in uuids {
+      let isFirst = services[uuid.width] == nil
+      let cost = Int(uuid.width.rawValue) + (isFirst ? Self.headerByteCount : 0)
+      if byteCount + cost <= byteCountMax {
+        services[uuid.width, default: []].append(uuid)
+        byteCount += cost
+      } else {
+        leftOver.append(uuid)
+      }
+    }
+    return leftOver
+  }
+
+  /// Takes a name if it fits.
+  mutating func takeName(_ bytes: [UInt8], type: AdvertisingDataType) -> Bool {
+    guard byteCount + Self.headerByteCount + bytes.count <= byteCountMax else { return false }
+    name = bytes
+    nameType = type
+    byteCount += Self.headerByteCount + bytes.count
+    return true
+  }
+
+  func bytes(isComplete: Bool) -> [UInt8] {
+    let types: [(BluetoothUUID.Width, AdvertisingDataType, AdvertisingDataType)] = [
+      (.bits16, .completeServices16, .incompleteServices16),
+      (.bits32, .completeServices32, .incompleteServices32),
+      (.bits128, .completeServices128, .incompleteServices128),
+    ]
+    var writer = ByteWriter()
+    for (width, complete, incomplete) in types {
+      guard let uuids = services[width] else { continue }
+      writer.uint8(UInt8(1 + uuids.count * Int(width.rawValue)))
+      writer.uint8((isComplete ? complete : incomplete).rawValue)
+      for uuid in uuids { uuid.append(to: &writer, allowing32Bits: true) }
+    }
+    if !name.isEmpty {
+      writer.uint8(UInt8(1 + name.count))
+      writer.uint8(nameType.rawValue)
+      writer.append(name)
+    }
+    return writer.bytes
+  }
+}

@@ -1,0 +1,412 @@
+internal import BluetoothMachines
+internal import BluetoothWire
+
+/// What is behind a peripheral manager: its services, its centrals, its updates under way.
+///
+/// Everything that changes is behind `lock`. The delegate is called on the queue, without it.
+final class PeripheralManagerSession: @unchecked Sendable {
+  /// How far a service is on its way to centrals.
+  private enum Publication {
+    case underWay
+    /// Removed before it was published.
+    case withdrawn
+    case published(HandleRange)
+  }
+
+  private struct Entry {
+    let service: CBMutableService
+    let characteristics: [CBMutableCharacteristic]
+    var publication: Publication
+
+    /// Lets the app change and publish the service again.
+    func forget() {
+      service.thaw()
+      for characteristic in characteristics { characteristic.removeAllSubscribers() }
+    }
+  }
+
+  private let lock = NSLock()
+  let connection: HostConnection
+  private weak var manager: CBPeripheralManager?
+
+  // Guarded by `lock`.
+  private var stateStorage: CBManagerState = .unknown
+  private var advertising = Advertising.off
+  private var entries: [ObjectIdentifier: Entry] = [:]
+  private var characteristics: [UInt16: CBMutableCharacteristic] = [:]
+  private var centrals: [DeviceAddress: CBCentral] = [:]
+  private var mtus: [DeviceAddress: Int] = [:]
+  private var updatesOutstanding = 0
+  private var isUpdateBlocked = false
+
+  private enum Advertising { case off, starting, on }
+
+  init(queue: DispatchQueue) {
+    connection = HostConnection(queue: queue)
+  }
+
+  func start(for manager: CBPeripheralManager, _ makeLink: HostLinkMaker) {
+    self.manager = manager
+    connection.open(makeLink, handler: self)
+  }
+
+  var state: CBManagerState { lock.withLock { stateStorage } }
+  var isAdvertising: Bool { lock.withLock { advertising == .on } }
+
+  private func isReady(_ command: String) -> Bool {
+    let isReady = state == .poweredOn
+    if !isReady {
+      Misuse.report("CBPeripheralManager takes \(command) in the state poweredOn only")
+    }
+    return isReady
+  }
+
+  /// Calls the delegate; on the queue only.
+  private func tell(_ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void) {
+    guard let manager, let delegate = manager.delegate else { return }
+    call(manager, delegate)
+  }
+
+  /// Calls the delegate later, on the queue.
+  private func tellLater(
+    _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
+  ) {
+    connection.enqueue { [weak self] in self?.tell(call) }
+  }
+
+  // MARK: Advertising
+
+  func startAdvertising(_ advertisement: [String: Any]) {
+    guard isReady("startAdvertising") else { return }
+    let isFirst = lock.withLock {
+      guard advertising == .off else { return false }
+      advertising = .starting
+      return true
+    }
+    guard isFirst else {
+      return tellLater {
+        $1.peripheralManagerDidStartAdvertising($0, error: CBError(.alreadyAdvertising))
+      }
+    }
+    let options = AdvertisingPlan(
+      name: advertisement[CBAdvertisementDataLocalNameKey] as? String,
+      services: (advertisement[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] ?? []).values
+    ).options
+    connection.request({ .startAdvertising(options, $0) }) { [weak self] result in
+      guard let self else { return }
+      let isStillWanted = lock.withLock {
+        guard advertising == .starting else { return false }
+        advertising = result.error == nil ? .on : .off
+        return true
+      }
+      guard isStillWanted else { return }
+      tell { $1.peripheralManagerDidStartAdvertising($0, error: result.error) }
+    }
+  }
+
+  func stopAdvertising() {
+    guard isReady("stopAdvertising") else { return }
+    lock.withLock { advertising = .off }
+    connection.send(.stopAdvertising)
+  }
+
+  func setLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {
+    guard isReady("setDesiredConnectionLatency") else { return }
+    connection.request({ [address = central.address] in
+      .updateParameters(address, ConnectionParameters(latency), $0)
+    }) { _ in }
+  }
+
+  // MARK: Services
+
+  func add(_ service: CBMutableService) {
+    guard isReady("add") else { return }
+    let characteristics = (service.characteristics ?? []).compactMap {
+      $0 as? CBMutableCharacteristic
+    }
+    let definition: ServiceDefinition
+    do throws(CBError) {
+      definition = try ServiceDefinition(service) { self.publishedHandle(of: $0) }
+    } catch {
+      return tellLater { $1.peripheralManager($0, didAdd: service, error: error) }
+    }
+    guard service.freeze() else {
+      Misuse.report("the service \(service.uuid) is published already")
+      return tellLater {
+        $1.peripheralManager($0, didAdd: service, error: CBError(.invalidParameters))
+      }
+    }
+    lock.withLock {
+      entries[ObjectIdentifier(service)] = Entry(
+        service: service, characteristics: characteristics, publication: .underWay)
+    }
+    connection.request({ .addService(definition, $0) }) { [weak self] result in
+      self?.added(service, result)
+    }
+  }
+
+  private func added(_ service: CBMutableService, _ result: Result<HostReply, HostError>) {
+    let key = ObjectIdentifier(service)
+    guard case .success(.published(let published)) = result else {
+      lock.withLock { _ = entries.removeValue(forKey: key) }
+      service.thaw()
+      let error = result.error ?? CBError(.unknown)
+      return tell { $1.peripheralManager($0, didAdd: service, error: error) }
+    }
+    let isWithdrawn = lock.withLock {
+      guard let entry = entries[key], case .underWay = entry.publication else {
+        entries[key] = nil
+        return true
+      }
+      entries[key]?.publication = .published(published.range)
+      for (characteristic, place) in zip(entry.characteristics, published.characteristics) {
+        characteristics[place.valueHandle] = characteristic
+      }
+      return false
+    }
+    guard !isWithdrawn else {
+      connection.send(.removeService(published.range.start))
+      return
+    }
+    for (characteristic, place) in zip(characteristicsOf(service), published.characteristics) {
+      characteristic.setHandles(
+        CharacteristicHandles(
+          value: place.valueHandle, configuration: place.configurationHandle))
+    }
+    tell { $1.peripheralManager($0, didAdd: service, error: nil) }
+  }
+
+  private func characteristicsOf(_ service: CBMutableService) -> [CBMutableCharacteristic] {
+    lock.withLock { entries[ObjectIdentifier(service)]?.characteristics ?? [] }
+  }
+
+  private func publishedHandle(of service: CBService) -> UInt16? {
+    lock.withLock {
+      guard case .published(let range) = entries[ObjectIdentifier(service)]?.publication else {
+        return nil
+      }
+      return range.start
+    }
+  }
+
+  func remove(_ service: CBMutableService) {
+    guard isReady("remove") else { return }
+    let key = ObjectIdentifier(service)
+    let (entry, handle) = lock.withLock { () -> (Entry?, UInt16?) in
+      guard let entry = entries[key] else { return (nil, nil) }
+      guard case .published(let range) = entry.publication else {
+        entries[key]?.publication = .withdrawn
+        return (entry, nil)
+      }
+      entries[key] = nil
+      characteristics = characteristics.filter { !range.contains($0.key) }
+      return (entry, range.start)
+    }
+    entry?.forget()
+    if let handle { connection.send(.removeService(handle)) }
+  }
+
+  func removeAll() {
+    guard isReady("removeAllServices") else { return }
+    forgetServices()
+    connection.send(.removeAllServices)
+  }
+
+  private func forgetServices() {
+    let old = lock.withLock {
+      let old = entries
+      characteristics = [:]
+      entries = entries.compactMapValues { entry in
+        guard case .underWay = entry.publication else { return nil }
+        var entry = entry
+        entry.publication = .withdrawn
+        return entry
+      }
+      return old
+    }
+    for entry in old.values { entry.forget() }
+  }
+
+  // MARK: Values
+
+  func respond(to request: CBATTRequest, _ result: CBATTError.Code) {
+    guard let id = request.takeServerRequest() else {
+      return Misuse.report("respond(to:withResult:) once, and to the first of several requests")
+    }
+    let value = [UInt8](request.value ?? Data())
+    connection.send(
+      .respond(
+        id,
+        result == .success
+          ? .success(value)
+          : .failure(ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: result.rawValue)))))
+  }
+
+  func update(
+    _ value: Data, of characteristic: CBMutableCharacteristic, for centrals: [CBCentral]?
+  ) -> Bool {
+    guard isReady("updateValue") else { return false }
+    let handle = characteristic.currentHandles.value
+    guard lock.withLock({ characteristics[handle] }) === characteristic else {
+      Misuse.report("updateValue for \(characteristic.uuid), which is not published")
+      return false
+    }
+    let isAccepted = lock.withLock {
+      if isUpdateBlocked { return false }
+      updatesOutstanding += 1
+      isUpdateBlocked = updatesOutstanding >= Limits.updatesMax
+      return true
+    }
+    guard isAccepted else { return false }
+    let bytes = [UInt8](value.prefix(Limits.valueByteCountMax))
+    let peers = centrals?.map(\.address)
+    connection.request({ .updateValue(handle: handle, bytes, peers: peers, $0) }) {
+      [weak self] _ in self?.updated()
+    }
+    return true
+  }
+
+  private func updated() {
+    let isFreeAgain = lock.withLock {
+      updatesOutstanding -= 1
+      guard isUpdateBlocked, updatesOutstanding <= Limits.updatesMax / 2 else { return false }
+      isUpdateBlocked = false
+      return true
+    }
+    if isFreeAgain { tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) } }
+  }
+
+  // MARK: Channels
+
+  func publishChannel(requiresEncryption: Bool) {
+    guard isReady("publishL2CAPChannel") else { return }
+    connection.request({
+      .publishChannel(psm: nil, requiresEncryption: requiresEncryption, $0)
+    }) { [weak self] result in
+      var psm: UInt16 = 0
+      if case .success(.psm(let value)) = result { psm = value }
+      self?.tell {
+        $1.peripheralManager($0, didPublishL2CAPChannel: psm, error: result.error)
+      }
+    }
+  }
+
+  func unpublishChannel(_ psm: UInt16) {
+    guard isReady("unpublishL2CAPChannel") else { return }
+    connection.send(.unpublishChannel(psm: psm))
+    tellLater { $1.peripheralManager($0, didUnpublishL2CAPChannel: psm, error: nil) }
+  }
+
+  // MARK: Events, on the queue
+
+  private func stateChanged(_ state: CBManagerState) {
+    let old = lock.withLock {
+      let old = stateStorage
+      stateStorage = state
+      if state != .poweredOn { advertising = .off }
+      return old
+    }
+    if state != .poweredOn, old == .poweredOn { connection.send(.stopAdvertising) }
+    // Below poweredOff, Core Bluetooth clears the local database.
+    if state.rawValue < CBManagerState.poweredOff.rawValue, old.rawValue > state.rawValue {
+      forgetServices()
+      connection.send(.removeAllServices)
+    }
+    tell { $1.peripheralManagerDidUpdateState($0) }
+  }
+
+  /// The one object for a central, at least as long as its link stands.
+  private func central(_ address: DeviceAddress) -> CBCentral {
+    lock.withLock {
+      if let known = centrals[address] { return known }
+      let central = CBCentral(address: address)
+      central.setMTU(mtus[address] ?? Limits.mtuMin)
+      centrals[address] = central
+      return central
+    }
+  }
+
+  private func linkChanged(_ link: LinkInfo) {
+    let central = lock.withLock {
+      mtus[link.peer] = link.mtu
+      return centrals[link.peer]
+    }
+    central?.setMTU(link.mtu)
+  }
+
+  private func linkClosed(_ address: DeviceAddress) {
+    lock.withLock {
+      mtus[address] = nil
+      centrals[address] = nil
+    }
+  }
+
+  private func subscriptionChanged(_ address: DeviceAddress, _ handle: UInt16, isOn: Bool) {
+    guard let characteristic = lock.withLock({ characteristics[handle] }) else { return }
+    let central = central(address)
+    if isOn {
+      characteristic.addSubscriber(central)
+      tell { $1.peripheralManager($0, central: central, didSubscribeTo: characteristic) }
+    } else {
+      characteristic.removeSubscriber(central)
+      tell { $1.peripheralManager($0, central: central, didUnsubscribeFrom: characteristic) }
+    }
+  }
+
+  private func requested(_ request: ServerRequest) {
+    guard let manager, let delegate = manager.delegate else {
+      return connection.send(.respond(request.id, .failure(.requestNotSupported)))
+    }
+    let central = central(request.peer)
+    switch request.kind {
+    case .read(let handle, let offset):
+      guard let characteristic = lock.withLock({ characteristics[handle] }) else {
+        return connection.send(.respond(request.id, .failure(.invalidHandle)))
+      }
+      delegate.peripheralManager(
+        manager,
+        didReceiveRead: CBATTRequest(
+          central: central, characteristic: characteristic, offset: offset, value: nil,
+          serverRequest: request.id))
+    case .write(let writes):
+      let targets = lock.withLock { writes.map { characteristics[$0.handle] } }
+      let requests = zip(writes, targets).enumerated().compactMap { index, pair in
+        pair.1.map { characteristic in
+          CBATTRequest(
+            central: central, characteristic: characteristic, offset: pair.0.offset,
+            value: Data(pair.0.value), serverRequest: index == 0 ? request.id : nil)
+        }
+      }
+      guard requests.count == writes.count, !requests.isEmpty else {
+        return connection.send(.respond(request.id, .failure(.invalidHandle)))
+      }
+      delegate.peripheralManager(manager, didReceiveWrite: requests)
+    }
+  }
+
+  private func channelOpened(_ info: ChannelInfo) {
+    guard let pipe = connection.pipe(of: info.id) else { return }
+    // The object closes the channel when the delegate does not keep it.
+    let channel = CBL2CAPChannel(peer: central(info.peer), pipe: pipe)
+    tell { $1.peripheralManager($0, didOpen: channel, error: nil) }
+  }
+}
+
+extension PeripheralManagerSession: HostEventHandler {
+  func handle(_ event: HostEvent) {
+    switch event {
+    case .stateChanged(let state): stateChanged(state.managerState)
+    case .linkOpened(let link), .linkUpdated(let link): linkChanged(link)
+    case .linkClosed(let address, _): linkClosed(address)
+    case .serverRequest(let request): requested(request)
+    case .subscribed(let address, let handle):
+      subscriptionChanged(address, handle, isOn: true)
+    case .unsubscribed(let address, let handle):
+      subscriptionChanged(address, handle, isOn: false)
+    case .channelOpened(let info): channelOpened(info)
+    case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
+      .servicesChanged, .channelReceived, .channelClosed:
+      break  // Completions go to their requests; the rest belongs to central managers.
+    }
+  }
+}

@@ -1,0 +1,102 @@
+internal import BluetoothMachines
+internal import BluetoothWire
+
+extension ServiceDefinition {
+  /// Services that the host itself has (Core 5.4, Vol 3, Part C, §12 and Part G, §7).
+  private static let reserved: Set<BluetoothUUID> = [0x1800, 0x1801]
+
+  /// What the host publishes for a service of the app; refuses what must not be published.
+  init(
+    _ service: CBMutableService, publishedHandle: (CBService) -> UInt16?
+  ) throws(CBError) {
+    guard !Self.reserved.contains(service.uuid.value) else { throw CBError(.uuidNotAllowed) }
+    var included: [UInt16] = []
+    for other in service.includedServices ?? [] {
+      guard let handle = publishedHandle(other) else {
+        throw CBError.invalid("The included service \(other.uuid) is not published.")
+      }
+      included.append(handle)
+    }
+    var characteristics: [CharacteristicDefinition] = []
+    for characteristic in service.characteristics ?? [] {
+      guard let characteristic = characteristic as? CBMutableCharacteristic else {
+        throw CBError.invalid("The characteristic \(characteristic.uuid) is a peripheral's.")
+      }
+      characteristics.append(try CharacteristicDefinition(characteristic))
+    }
+    self.init(
+      uuid: service.uuid.value, isPrimary: service.isPrimary, includedServices: included,
+      characteristics: characteristics)
+  }
+}
+
+extension CharacteristicDefinition {
+  fileprivate init(_ characteristic: CBMutableCharacteristic) throws(CBError) {
+    let uuid = characteristic.uuid
+    let properties = characteristic.properties
+    let permissions = characteristic.permissions
+    let value = characteristic.value
+    guard properties.isDisjoint(with: [.broadcast, .extendedProperties]) else {
+      throw CBError.invalid("\(uuid) cannot be broadcast or have extended properties.")
+    }
+    if value != nil {
+      guard properties.isSubset(of: .read),
+        permissions.isSubset(of: [.readable, .readEncryptionRequired])
+      else { throw CBError.invalid("\(uuid) has a cached value, so it must be read-only.") }
+    }
+    guard value?.count ?? 0 <= Limits.valueByteCountMax else {
+      throw CBError.invalid("The value of \(uuid) is longer than 512 bytes.")
+    }
+    var descriptors: [DescriptorDefinition] = []
+    for descriptor in characteristic.descriptors ?? [] {
+      descriptors.append(try DescriptorDefinition(descriptor))
+    }
+    var wire = BluetoothMachines.CharacteristicProperties(
+      rawValue: UInt8(truncatingIfNeeded: properties.rawValue))
+    if properties.contains(.notifyEncryptionRequired) { wire.insert(.notify) }
+    if properties.contains(.indicateEncryptionRequired) { wire.insert(.indicate) }
+    self.init(
+      uuid: uuid.value, properties: wire,
+      permissions: AttributePermissions(
+        rawValue: UInt8(truncatingIfNeeded: permissions.rawValue)),
+      value: value.map { [UInt8]($0) },
+      subscribingRequiresEncryption: !properties.isDisjoint(
+        with: [.notifyEncryptionRequired, .indicateEncryptionRequired]),
+      descriptors: descriptors)
+  }
+}
+
+extension DescriptorDefinition {
+  fileprivate init(_ descriptor: CBDescriptor) throws(CBError) {
+    let uuid = descriptor.uuid.value
+    switch (uuid, descriptor.value) {
+    case (0x2901, let text as String): self.init(uuid: uuid, value: Array(text.utf8))
+    case (0x2904, let data as Data): self.init(uuid: uuid, value: [UInt8](data))
+    default:
+      throw CBError.invalid(
+        "A descriptor can be a user description (2901) with a String or a presentation format "
+          + "(2904) with a Data, not \(descriptor.uuid).")
+    }
+  }
+}
+
+extension CBError {
+  /// `invalidParameters` with a sentence.
+  static func invalid(_ text: String) -> CBError {
+    CBError(.invalidParameters, userInfo: [NSLocalizedDescriptionKey: text])
+  }
+}
+
+extension ConnectionParameters {
+  /// Intervals of 15–30, 60–120 and 200–400 ms: Apple names no numbers, only the intent; all are
+  /// within its accessory guidelines.
+  init(_ latency: CBPeripheralManagerConnectionLatency) {
+    let units: ClosedRange<UInt16>
+    switch latency {
+    case .low: units = 12...24
+    case .medium: units = 48...96
+    case .high: units = 160...320
+    }
+    self.init(intervalUnits: units, latency: 0, timeoutUnits: 400)
+  }
+}

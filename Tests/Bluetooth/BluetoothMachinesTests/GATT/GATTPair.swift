@@ -1,0 +1,205 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Testing
+
+/// A GATT client and a GATT server wired back to back, in virtual time, without a radio between.
+struct GATTPair {
+  static let owner = ClientID(rawValue: 7)
+  static let peer = DeviceAddress(bits: 0xC0_0000_0000_01, kind: .random)
+
+  var client: GATTClient
+  var server: GATTServer
+  var now = Instant.zero
+  /// Changes what the server sends on its way to the client; nil drops it.
+  var tamper: (([UInt8]) -> [UInt8]?)?
+  /// Values that the server's owner keeps, by handle.
+  var values: [UInt16: [UInt8]] = [:]
+  /// Requests that the server's owner got.
+  var requests: [ServerRequest] = []
+  /// What the server's owner answers instead of doing.
+  var refusal: ATTErrorCode?
+  var results: [OperationID: Result<HostReply, HostError>] = [:]
+  var received: [(handle: UInt16, value: [UInt8], isIndication: Bool)] = []
+  var changedRanges: [HandleRange] = []
+  var subscribed: [UInt16] = []
+  var unsubscribed: [UInt16] = []
+  var updates: [RequestToken: Result<HostReply, HostError>] = [:]
+  var bearerError: HostError?
+  /// PDUs in both directions.
+  var pduCount = 0
+  private var lastID: UInt64 = 0
+  private var toServer: [[UInt8]] = []
+  private var toClient: [[UInt8]] = []
+
+  init(mtuMax: Int = 517, serverMTUMax: Int = 517) {
+    client = GATTClient(mtuMax: mtuMax)
+    server = GATTServer(name: "Test", appearance: 0x0341, mtuMax: serverMTUMax)
+    server.linkOpened(Self.peer)
+  }
+
+  mutating func publish(_ definition: ServiceDefinition) throws -> PublishedService {
+    var outputs: [GATTServer.Output] = []
+    let result = server.addService(definition, owner: Self.owner, now: now, into: &outputs)
+    take(outputs)
+    pump()
+    return try result.get()
+  }
+
+  mutating func withServer(_ body: (inout GATTServer, inout [GATTServer.Output]) -> Void) {
+    var outputs: [GATTServer.Output] = []
+    body(&server, &outputs)
+    take(outputs)
+    pump()
+  }
+
+  mutating func withClient(_ body: (inout GATTClient, inout [GATTClient.Output]) -> Void) {
+    var outputs: [GATTClient.Output] = []
+    body(&client, &outputs)
+    take(outputs)
+    pump()
+  }
+
+  mutating func exchangeMTU() {
+    let now = now
+    withClient { $0.exchangeMTU(now: now, into: &$1) }
+  }
+
+  @discardableResult
+  mutating func start(_ operation: GATTOperation) -> OperationID {
+    lastID += 1
+    let id = OperationID(rawValue: lastID)
+    let now = now
+    withClient { $0.start(operation, id: id, now: now, into: &$1) }
+    return id
+  }
+
+  /// Runs an operation, with time passing until it ends.
+  mutating func run(_ operation: GATTOperation) throws -> HostReply {
+    let id = start(operation)
+    while results[id] == nil, advance() {}
+    return try #require(results[id]).get()
+  }
+
+  /// Lets time pass to the next thing due; false if nothing is.
+  mutating func advance() -> Bool {
+    guard let next = [client.nextWake, server.nextWake].compactMap(\.self).min() else {
+      return false
+    }
+    now = max(now, next)
+    let now = now
+    withClient { $0.wake(now: now, into: &$1) }
+    withServer { $0.wake(now: now, into: &$1) }
+    return true
+  }
+
+  /// Delivers until nothing is under way.
+  mutating func pump() {
+    while !toServer.isEmpty || !toClient.isEmpty {
+      if !toServer.isEmpty {
+        var outputs: [GATTServer.Output] = []
+        server.receive(toServer.removeFirst()[...], from: Self.peer, now: now, into: &outputs)
+        take(outputs)
+      }
+      if !toClient.isEmpty {
+        var outputs: [GATTClient.Output] = []
+        receiveAtClient(toClient.removeFirst(), into: &outputs)
+        take(outputs)
+      }
+    }
+  }
+
+  private mutating func receiveAtClient(_ pdu: [UInt8], into outputs: inout [GATTClient.Output]) {
+    // As slices come from a packet: not from index 0.
+    let packet = [0, 0, 0, 0] + pdu
+    client.receive(packet[4...], now: now, into: &outputs)
+  }
+
+  private mutating func take(_ outputs: [GATTClient.Output]) {
+    for output in outputs {
+      switch output {
+      case .send(let pdu, let tag):
+        pduCount += 1
+        toServer.append(pdu)
+        if let tag {
+          var more: [GATTClient.Output] = []
+          client.sent(tag, into: &more)
+          take(more)
+        }
+      case .completed(let id, let result):
+        #expect(results[id] == nil, "an operation ended twice")
+        results[id] = result
+      case .valueReceived(let handle, let value, let isIndication):
+        received.append((handle, Array(value), isIndication))
+      case .mtuChanged(let mtu): server.setMTU(mtu, Self.peer)
+      case .servicesChanged(let range): changedRanges.append(range)
+      case .bearerFailed(let error): bearerError = error
+      }
+    }
+  }
+
+  private mutating func take(_ outputs: [GATTServer.Output]) {
+    for output in outputs {
+      switch output {
+      case .send(_, let pdu, let tag):
+        pduCount += 1
+        if let pdu = tamper.map({ $0(pdu) }) ?? pdu { toClient.append(pdu) }
+        if let tag {
+          var more: [GATTServer.Output] = []
+          server.sent(tag, to: Self.peer, into: &more)
+          take(more)
+        }
+      case .request(_, let request): answer(request)
+      case .subscribed(_, _, let handle): subscribed.append(handle)
+      case .unsubscribed(_, _, let handle): unsubscribed.append(handle)
+      case .updateCompleted(_, let token, let result): updates[token] = result
+      case .mtuChanged(_, let mtu): client.mtu = mtu
+      case .bearerFailed(_, let error): bearerError = error
+      }
+    }
+  }
+
+  private mutating func answer(_ request: ServerRequest) {
+    requests.append(request)
+    var result: Result<[UInt8], ATTErrorCode>
+    switch request.kind {
+    case .read(let handle, let offset):
+      let value = values[handle] ?? []
+      result = offset > value.count ? .failure(.invalidOffset) : .success(Array(value[offset...]))
+    case .write(let writes):
+      result = .success([])
+      if refusal == nil {
+        for write in writes {
+          var value = Array((values[write.handle] ?? []).prefix(write.offset))
+          value += write.value
+          values[write.handle] = value
+        }
+      }
+    }
+    if let refusal { result = .failure(refusal) }
+    var outputs: [GATTServer.Output] = []
+    server.respond(request.id, result, from: Self.owner, now: now, into: &outputs)
+    take(outputs)
+  }
+}
+
+extension ServiceDefinition {
+  static let long128 = BluetoothUUID(high: 0x6E40_0001_B5A3_F393, low: 0xE0A9_E50E_24DC_CA9E)
+
+  /// A service with something of everything.
+  static let everything = ServiceDefinition(
+    uuid: 0x180D,
+    characteristics: [
+      CharacteristicDefinition(
+        uuid: 0x2A37, properties: [.notify, .indicate], permissions: [],
+        descriptors: [DescriptorDefinition(uuid: 0x2901, value: Array("Rate".utf8))]),
+      CharacteristicDefinition(
+        uuid: 0x2A38, properties: .read, permissions: .readable, value: [2]),
+      CharacteristicDefinition(
+        uuid: long128, properties: [.read, .write, .writeWithoutResponse, .extendedProperties],
+        permissions: [.readable, .writeable]),
+      CharacteristicDefinition(
+        uuid: 0x2A39, properties: [.read, .write],
+        permissions: [.readEncryptionRequired, .writeEncryptionRequired]),
+    ])
+}

@@ -1,0 +1,302 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Testing
+
+@Suite("GATT, client against server")
+struct GATTTests {
+  static let token = RequestToken(rawValue: 1)
+
+  @Test("the MTU is the smaller of what both take, on both sides")
+  func mtu() {
+    var pair = GATTPair(mtuMax: 517, serverMTUMax: 185)
+    pair.exchangeMTU()
+    #expect(pair.client.mtu == 185)
+    pair.exchangeMTU()
+    #expect(pair.pduCount == 2)
+  }
+
+  @Test("services are discovered, all or by UUID, and characteristics and descriptors in them")
+  func discovery() throws {
+    var pair = GATTPair()
+    let published = try pair.publish(.everything)
+    let long = try pair.publish(ServiceDefinition(uuid: ServiceDefinition.long128))
+    guard case .services(let all) = try pair.run(.discoverServices(nil)) else { return }
+    #expect(all.map(\.uuid) == [0x1800, 0x1801, 0x180D, ServiceDefinition.long128])
+    #expect(all[2].range == published.range)
+    let some = try pair.run(.discoverServices([ServiceDefinition.long128, 0x180D, 0x1809]))
+    #expect(some == .services([all[2], all[3]]))
+    #expect(all[3].range == long.range)
+    #expect(try pair.run(.discoverServices([])) == .services([]))
+
+    let range = published.range
+    guard case .characteristics(let found) = try pair.run(.discoverCharacteristics(in: range, nil))
+    else { return }
+    #expect(found.map(\.uuid) == [0x2A37, 0x2A38, ServiceDefinition.long128, 0x2A39])
+    #expect(found.map(\.valueHandle) == published.characteristics.map(\.valueHandle))
+    #expect(found.last?.endHandle == range.end)
+    #expect(found[0].properties == [.notify, .indicate])
+    let one = try pair.run(.discoverCharacteristics(in: range, [0x2A38]))
+    #expect(one == .characteristics([found[1]]))
+
+    let within = HandleRange(found[0].valueHandle + 1, found[0].endHandle)
+    guard case .descriptors(let descriptors) = try pair.run(.discoverDescriptors(in: within))
+    else { return }
+    #expect(descriptors.map(\.uuid) == [0x2902, 0x2901])
+    #expect(descriptors.first?.handle == published.characteristics.first?.configurationHandle)
+    let none = HandleRange(found[1].valueHandle + 1, found[1].endHandle)
+    #expect(try pair.run(.discoverDescriptors(in: none)) == .descriptors([]))
+  }
+
+  @Test("included services are found, those with a long UUID by an extra read")
+  func included() throws {
+    var pair = GATTPair()
+    let short = try pair.publish(ServiceDefinition(uuid: 0x180F, isPrimary: false))
+    let long = try pair.publish(ServiceDefinition(uuid: ServiceDefinition.long128))
+    let outer = try pair.publish(
+      ServiceDefinition(
+        uuid: 0x1809, includedServices: [short.range.start, long.range.start]))
+    #expect(
+      try pair.run(.discoverIncludedServices(in: outer.range))
+        == .services([
+          RemoteService(uuid: 0x180F, range: short.range, isPrimary: false),
+          RemoteService(uuid: ServiceDefinition.long128, range: long.range, isPrimary: true),
+        ]))
+    #expect(try pair.run(.discoverIncludedServices(in: short.range)) == .services([]))
+  }
+
+  @Test("values of every length are read whole", arguments: [0, 1, 21, 22, 23, 44, 45, 511, 512])
+  func longRead(count: Int) throws {
+    var pair = GATTPair()
+    let service = try pair.publish(.everything)
+    let handle = service.characteristics[2].valueHandle
+    pair.values[handle] = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+    #expect(try pair.run(.read(handle)) == .value(pair.values[handle] ?? [1]))
+  }
+
+  @Test("values of every length are written", arguments: [0, 1, 20, 21, 36, 37, 512])
+  func longWrite(count: Int) throws {
+    var pair = GATTPair()
+    let service = try pair.publish(.everything)
+    let handle = service.characteristics[2].valueHandle
+    let value = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+    pair.values[handle] = [9]
+    #expect(try pair.run(.write(handle, value)) == .done)
+    #expect(pair.values[handle] == value)
+    #expect(pair.requests.count == 1)
+  }
+
+  @Test("reliable writes are one request with several entries, all or nothing")
+  func reliableWrite() throws {
+    var pair = GATTPair()
+    let service = try pair.publish(.everything)
+    let handle = service.characteristics[2].valueHandle
+    let writes = [
+      AttributeValue(handle: handle, value: [1, 2]),
+      AttributeValue(handle: handle, value: Array(repeating: 3, count: 30)),
+    ]
+    #expect(try pair.run(.reliableWrite(writes)) == .done)
+    guard case .write(let entries) = pair.requests.first?.kind else { return }
+    #expect(entries.map(\.offset) == [0, 0, 18])
+    #expect(pair.requests.count == 1)
+    pair.refusal = .valueNotAllowed
+    #expect(throws: HostError.att(.valueNotAllowed, handle: handle)) {
+      try pair.run(.reliableWrite(writes))
+    }
+  }
+
+  @Test("an echo that differs cancels what was prepared")
+  func wrongEcho() throws {
+    var pair = GATTPair()
+    let handle = try pair.publish(.everything).characteristics[2].valueHandle
+    pair.tamper = { pdu in
+      guard pdu.first == ATTOpcode.prepareWriteResponse.rawValue else { return pdu }
+      return pdu.dropLast() + [pdu[pdu.count - 1] ^ 1]
+    }
+    #expect(throws: HostError.invalidResponse) {
+      try pair.run(.reliableWrite([AttributeValue(handle: handle, value: [1])]))
+    }
+    #expect(pair.requests.isEmpty)
+  }
+
+  @Test("a write without response arrives and is done when the controller has it")
+  func command() throws {
+    var pair = GATTPair()
+    let handle = try pair.publish(.everything).characteristics[2].valueHandle
+    #expect(try pair.run(.writeWithoutResponse(handle, [1, 2, 3])) == .done)
+    #expect(pair.values[handle] == [1, 2, 3])
+    #expect(pair.requests.first?.needsResponse == false)
+    #expect(throws: HostError.self) {
+      try pair.run(.writeWithoutResponse(handle, Array(repeating: 0, count: 21)))
+    }
+  }
+
+  @Test("several values are read in one request, those that were cut again")
+  func multiple() throws {
+    var pair = GATTPair()
+    let service = try pair.publish(.everything)
+    let (fixed, dynamic) = (
+      service.characteristics[1].valueHandle, service.characteristics[2].valueHandle
+    )
+    pair.values[dynamic] = Array(0..<60)
+    #expect(
+      try pair.run(.readMultiple([fixed, dynamic, fixed]))
+        == .values([
+          AttributeValue(handle: fixed, value: [2]),
+          AttributeValue(handle: dynamic, value: Array(0..<60)),
+          AttributeValue(handle: fixed, value: [2]),
+        ]))
+    #expect(try pair.run(.readMultiple([])) == .values([]))
+  }
+
+  @Test("values are read by type, of the server and of its client")
+  func byType() throws {
+    var pair = GATTPair()
+    let service = try pair.publish(.everything)
+    #expect(
+      try pair.run(.readByUUID(0x2A00, in: .all))
+        == .values([AttributeValue(handle: 3, value: Array("Test".utf8))]))
+    let handle = service.characteristics[2].valueHandle
+    pair.values[handle] = [5, 6]
+    #expect(
+      try pair.run(.readByUUID(ServiceDefinition.long128, in: .all))
+        == .values([AttributeValue(handle: handle, value: [5, 6])]))
+    #expect(try pair.run(.readByUUID(0x2A19, in: .all)) == .values([]))
+  }
+
+  @Test("what needs encryption is refused as the specification says")
+  func encryption() throws {
+    var pair = GATTPair()
+    let handle = try pair.publish(.everything).characteristics[3].valueHandle
+    #expect(throws: HostError.att(.insufficientAuthentication, handle: handle)) {
+      try pair.run(.read(handle))
+    }
+    pair.server.setEncrypted(false, GATTPair.peer, hasKey: true)
+    #expect(throws: HostError.att(.insufficientEncryption, handle: handle)) {
+      try pair.run(.write(handle, [1]))
+    }
+    pair.server.setEncrypted(true, GATTPair.peer)
+    #expect(try pair.run(.write(handle, [1])) == .done)
+  }
+
+  @Test("errors name their handles")
+  func errors() throws {
+    var pair = GATTPair()
+    let service = try pair.publish(.everything)
+    let fixed = service.characteristics[1].valueHandle
+    #expect(throws: HostError.att(.invalidHandle, handle: 0x0999)) {
+      try pair.run(.read(0x0999))
+    }
+    #expect(throws: HostError.att(.writeNotPermitted, handle: fixed)) {
+      try pair.run(.write(fixed, [1]))
+    }
+    let rate = service.characteristics[0].valueHandle
+    #expect(throws: HostError.att(.readNotPermitted, handle: rate)) { try pair.run(.read(rate)) }
+    let configuration = rate + 1
+    #expect(throws: HostError.att(.invalidAttributeValueLength, handle: configuration)) {
+      try pair.run(.write(configuration, [1]))
+    }
+  }
+
+  @Test("notifications reach subscribers, cut to the MTU, and none before or after")
+  func notify() throws {
+    var pair = GATTPair()
+    let rate = try pair.publish(.everything).characteristics[0]
+    let (handle, configuration) = (rate.valueHandle, try #require(rate.configurationHandle))
+    pair.update(handle, [1])
+    #expect(pair.received.isEmpty)
+    #expect(pair.updates[Self.token] == .success(.done))
+    #expect(try pair.run(.write(configuration, [1, 0])) == .done)
+    #expect(try pair.run(.read(configuration)) == .value([1, 0]))
+    #expect(pair.subscribed == [handle])
+    pair.update(handle, Array(repeating: 7, count: 50))
+    #expect(pair.received.map(\.value) == [Array(repeating: 7, count: 20)])
+    #expect(pair.received.map(\.isIndication) == [false])
+    #expect(try pair.run(.write(configuration, [0, 0])) == .done)
+    #expect(pair.unsubscribed == [handle])
+    pair.update(handle, [1])
+    #expect(pair.received.count == 1)
+  }
+
+  @Test("indications are confirmed, one after the other")
+  func indicate() throws {
+    var pair = GATTPair()
+    let rate = try pair.publish(.everything).characteristics[0]
+    let configuration = try #require(rate.configurationHandle)
+    #expect(try pair.run(.write(configuration, [2, 0])) == .done)
+    for value in UInt8(0)..<5 { pair.update(rate.valueHandle, [value]) }
+    #expect(pair.received.map(\.value) == [[0], [1], [2], [3], [4]])
+    #expect(pair.received.map(\.isIndication) == [true, true, true, true, true])
+    #expect(pair.updates[Self.token] == .success(.done))
+    #expect(pair.server.nextWake == nil)
+  }
+
+  @Test("discoveries are remembered until services change")
+  func remembering() throws {
+    var pair = GATTPair()
+    let service = try pair.publish(.everything)
+    let first = try pair.run(.discoverServices(nil))
+    let count = pair.pduCount
+    #expect(try pair.run(.discoverServices(nil)) == first)
+    #expect(pair.pduCount == count)
+    #expect(pair.client.database.hash == pair.server.databaseHash())
+
+    let more = try pair.publish(ServiceDefinition(uuid: 0x180F))
+    #expect(pair.changedRanges == [more.range])
+    guard case .services(let all) = try pair.run(.discoverServices(nil)) else { return }
+    #expect(all.last?.range == more.range)
+    pair.withServer {
+      $0.removeService(service.range.start, owner: GATTPair.owner, now: .zero, into: &$1)
+    }
+    #expect(pair.changedRanges == [more.range, service.range])
+  }
+
+  @Test("a kept database is used on the next link if the hash is the same, else dropped")
+  func adoption() throws {
+    var first = GATTPair()
+    _ = try first.publish(.everything)
+    let services = try first.run(.discoverServices(nil))
+    let kept = first.client.database
+
+    var second = first
+    second.client = GATTClient(mtuMax: 517)
+    second.server.linkOpened(GATTPair.peer)
+    second.withClient { $0.adopt(kept, now: .zero, into: &$1) }
+    let count = second.pduCount
+    #expect(try second.run(.discoverServices(nil)) == services)
+    #expect(second.pduCount == count)
+
+    var third = first
+    _ = try third.publish(ServiceDefinition(uuid: 0x180F))
+    third.client = GATTClient(mtuMax: 517)
+    third.server.linkOpened(GATTPair.peer)
+    third.withClient { $0.adopt(kept, now: .zero, into: &$1) }
+    #expect(try third.run(.discoverServices(nil)) != services)
+  }
+
+  @Test("a server that says nothing for 30 s fails its link and everything asked of it")
+  func timeout() throws {
+    var pair = GATTPair()
+    pair.tamper = { _ in nil }
+    let first = pair.start(.read(3))
+    let second = pair.start(.read(5))
+    #expect(pair.client.nextWake == .zero + .seconds(30))
+    while pair.advance() {}
+    #expect(pair.results[first] == .failure(.attTimeout))
+    #expect(pair.results[second] == .failure(.attTimeout))
+    #expect(pair.bearerError == .attTimeout)
+    let third = pair.start(.read(3))
+    #expect(pair.results[third] == .failure(.attTimeout))
+  }
+}
+
+extension GATTPair {
+  mutating func update(_ handle: UInt16, _ value: [UInt8]) {
+    let now = now
+    withServer {
+      $0.updateValue(
+        handle: handle, value: value, peers: nil, token: GATTTests.token, owner: Self.owner,
+        now: now, into: &$1)
+    }
+  }
+}

@@ -1,0 +1,230 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import CoreBluetooth
+
+/// A central manager with a scripted host.
+struct CentralFixture {
+  let host = ScriptedHost()
+  let recorder = CentralRecorder()
+  let queue = DispatchQueue(label: "test")
+  let manager: CBCentralManager
+  var record: Record { recorder.record }
+
+  init(poweredOn: Bool = true) {
+    manager = CBCentralManager(delegate: recorder, queue: queue, makeLink: host.maker)
+    if poweredOn {
+      host.deliver(.stateChanged(.poweredOn))
+      record.clear()
+    }
+  }
+
+  func report(_ data: [UInt8] = [3, 3, 0x0D, 0x18], rssi: Int8 = -50) -> HostEvent {
+    .discovered(
+      AdvertisingReport(
+        address: .strap, isConnectable: true, isScannable: true, isLegacy: true, rssi: rssi,
+        data: data[...], heardAt: .zero))
+  }
+
+  /// A connected peripheral that has the recorder as its delegate.
+  func connected(mtu: Int = 185) throws -> CBPeripheral {
+    let peripheral = try #require(manager.retrievePeripherals(withIdentifiers: [.strap]).first)
+    peripheral.delegate = recorder
+    manager.connect(peripheral)
+    var link = LinkInfo(peer: .strap, role: .central)
+    link.mtu = mtu
+    host.deliver(.linkOpened(link), .connected(.strap))
+    record.clear()
+    return peripheral
+  }
+
+  var requestNames: [String] { host.requests.map(\.name) }
+}
+
+@Suite("CBCentralManager")
+struct CentralManagerTests {
+  @Test("the first state comes later and on the queue")
+  func firstState() {
+    let fixture = CentralFixture(poweredOn: false)
+    #expect(fixture.manager.state == .unknown)
+    #expect(fixture.record.lines.isEmpty)
+    fixture.host.deliver(.stateChanged(.unknown), .stateChanged(.poweredOn))
+    #expect(fixture.record.lines == ["state unknown", "state poweredOn"])
+    #expect(fixture.manager.state == .poweredOn)
+  }
+
+  @Test("commands before poweredOn have no effect")
+  func notReady() throws {
+    let fixture = CentralFixture(poweredOn: false)
+    fixture.host.deliver(.stateChanged(.poweredOff))
+    fixture.manager.scanForPeripherals(withServices: nil)
+    let peripheral = try #require(
+      fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first)
+    fixture.manager.connect(peripheral)
+    peripheral.discoverServices(nil)
+    #expect(fixture.host.requests.isEmpty)
+    #expect(!fixture.manager.isScanning)
+    #expect(peripheral.state == .disconnected)
+  }
+
+  @Test("a scan passes its filter and options on, and reports until it is stopped")
+  func scan() throws {
+    let fixture = CentralFixture()
+    fixture.manager.scanForPeripherals(
+      withServices: [CBUUID(string: "180D")],
+      options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
+    #expect(fixture.manager.isScanning)
+    guard case .startScan(let options) = fixture.host.requests.last else {
+      Issue.record("no scan")
+      return
+    }
+    #expect(options.services == [0x180D])
+    #expect(options.allowsDuplicates)
+    fixture.host.deliver(fixture.report([5, 9, 0x48, 0x52, 0x4D, 0x21], rssi: -70))
+    #expect(fixture.record.take() == ["discovered HRM! -70"])
+    let first = fixture.recorder.peripherals.first
+    fixture.host.deliver(fixture.report())
+    #expect(fixture.recorder.peripherals.count == 1, "one object per peripheral")
+    #expect(
+      fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first === first)
+    fixture.manager.stopScan()
+    fixture.record.clear()
+    fixture.host.deliver(fixture.report())
+    #expect(fixture.record.lines.isEmpty)
+  }
+
+  @Test("connecting, cancelling and disconnecting go through Apple's states")
+  func connect() throws {
+    let fixture = CentralFixture()
+    let peripheral = try #require(
+      fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first)
+    fixture.manager.connect(peripheral)
+    #expect(peripheral.state == .connecting)
+    fixture.host.deliver(
+      .linkOpened(LinkInfo(peer: .strap, role: .central)), .connected(.strap))
+    #expect(peripheral.state == .connected)
+    fixture.manager.cancelPeripheralConnection(peripheral)
+    #expect(peripheral.state == .disconnecting)
+    fixture.host.deliver(.disconnected(.strap, nil, reconnecting: false))
+    #expect(peripheral.state == .disconnected)
+    #expect(fixture.record.take() == ["connected", "disconnected ok"])
+    #expect(fixture.requestNames == ["connect", "disconnect"])
+
+    fixture.manager.connect(peripheral)
+    fixture.host.deliver(.connectionFailed(.strap, .connectionFailed(HCIStatus(rawValue: 0x3E))))
+    #expect(peripheral.state == .disconnected)
+    #expect(fixture.record.take() == ["failed connectionFailed"])
+  }
+
+  @Test("a lost link has an error, and nothing is said to the peripheral's delegate after")
+  func linkLoss() throws {
+    let fixture = CentralFixture()
+    let peripheral = try fixture.connected()
+    peripheral.discoverServices(nil)
+    peripheral.readRSSI()
+    fixture.host.deliver(
+      .disconnected(.strap, .disconnected(HCIStatus(rawValue: 0x08)), reconnecting: false))
+    fixture.host.answer(at: 0, .failure(.notConnected))
+    fixture.host.answer(at: 1, .failure(.notConnected))
+    fixture.host.deliver(.valueUpdated(.strap, handle: 3, [1]))
+    #expect(fixture.record.lines == ["disconnected connectionTimeout"])
+  }
+
+  @Test("automatic reconnection is told and leads to another connection")
+  func reconnect() throws {
+    let fixture = CentralFixture()
+    let peripheral = try #require(
+      fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first)
+    fixture.manager.connect(
+      peripheral,
+      options: [
+        CBConnectPeripheralOptionEnableAutoReconnect: true,
+        CBConnectPeripheralOptionStartDelayKey: NSNumber(value: 1.5),
+      ])
+    guard case .connect(_, let options) = fixture.host.requests.last else {
+      Issue.record("no connect")
+      return
+    }
+    #expect(options.reconnectsAutomatically)
+    #expect(options.startDelay == .milliseconds(1_500))
+    fixture.host.deliver(
+      .connected(.strap),
+      .disconnected(.strap, .disconnected(HCIStatus(rawValue: 0x08)), reconnecting: true))
+    #expect(peripheral.state == .connecting)
+    fixture.host.deliver(.connected(.strap))
+    #expect(peripheral.state == .connected)
+    #expect(fixture.record.lines == ["connected", "disconnected connectionTimeout", "connected"])
+  }
+
+  @Test("connecting again while a link goes down connects afterwards")
+  func connectWhileDisconnecting() throws {
+    let fixture = CentralFixture()
+    let peripheral = try fixture.connected()
+    fixture.manager.cancelPeripheralConnection(peripheral)
+    fixture.manager.connect(peripheral)
+    fixture.host.deliver(.disconnected(.strap, nil, reconnecting: false))
+    #expect(peripheral.state == .connecting)
+    fixture.host.deliver(.connected(.strap))
+    #expect(fixture.record.lines == ["disconnected ok", "connected"])
+  }
+
+  @Test("letting go of a peripheral cancels its connection")
+  func dropped() throws {
+    let fixture = CentralFixture()
+    do {
+      let peripheral = try #require(
+        fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first)
+      fixture.manager.connect(peripheral)
+    }
+    fixture.host.settle()
+    #expect(fixture.requestNames == ["connect", "disconnect"])
+    fixture.host.deliver(.connected(.strap))
+    #expect(fixture.record.lines.isEmpty)
+  }
+
+  @Test("a radio that goes off ends scans and connections")
+  func powerOff() throws {
+    let fixture = CentralFixture()
+    let peripheral = try fixture.connected()
+    fixture.manager.scanForPeripherals(withServices: nil)
+    fixture.host.deliver(.stateChanged(.poweredOff))
+    #expect(!fixture.manager.isScanning)
+    #expect(peripheral.state == .disconnected)
+    #expect(fixture.record.lines == ["state poweredOff", "disconnected notConnected"])
+    fixture.host.deliver(.disconnected(.strap, .radioNotReady, reconnecting: false))
+    #expect(fixture.record.lines.count == 2)
+  }
+
+  @Test("peripherals that others connected are found by service, and their links are told")
+  func connectedByOthers() throws {
+    let fixture = CentralFixture()
+    fixture.manager.registerForConnectionEvents(
+      options: [.serviceUUIDs: [CBUUID(string: "180D")]])
+    var link = LinkInfo(peer: .strap, role: .central)
+    fixture.host.deliver(.linkOpened(link))
+    #expect(fixture.record.lines.isEmpty)
+    link.services = [0x180D]
+    fixture.host.deliver(.linkUpdated(link), .linkUpdated(link))
+    #expect(fixture.record.take() == ["peerConnected"])
+    let heartRate = [CBUUID(string: "180D")]
+    let found = fixture.manager.retrieveConnectedPeripherals(withServices: heartRate)
+    #expect(found.map(\.identifier) == [.strap])
+    #expect(fixture.manager.retrieveConnectedPeripherals(withServices: []).isEmpty)
+    fixture.host.deliver(.linkClosed(.strap, .disconnected(HCIStatus(rawValue: 0x13))))
+    #expect(fixture.record.take() == ["peerDisconnected"])
+    #expect(fixture.manager.retrieveConnectedPeripherals(withServices: heartRate).isEmpty)
+  }
+
+  @Test("a manager that goes closes its client")
+  func closes() {
+    let host = ScriptedHost()
+    do {
+      let manager = CBCentralManager(
+        delegate: nil, queue: DispatchQueue(label: "test"), makeLink: host.maker)
+      manager.delegate = nil
+    }
+    #expect(host.isClosed)
+  }
+}

@@ -1,0 +1,84 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Synchronization
+
+@testable import CoreBluetooth
+
+/// A host whose events a test writes and whose requests it reads.
+final class ScriptedHost: HostLink {
+  private struct State: Sendable {
+    var requests: [HostRequest] = []
+    var onEvent: (@Sendable (HostEvent) -> Void)?
+    var settle: (@Sendable () -> Void)?
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+
+  var maker: HostLinkMaker {
+    { settle, onEvent in
+      self.state.withLock {
+        $0.settle = settle
+        $0.onEvent = onEvent
+      }
+      return self
+    }
+  }
+
+  var requests: [HostRequest] { state.withLock { $0.requests } }
+  var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  func send(_ request: HostRequest) { state.withLock { $0.requests.append(request) } }
+  func close() { state.withLock { $0.isClosed = true } }
+
+  /// Delivers events and waits until the manager has dealt with them.
+  func deliver(_ events: HostEvent...) {
+    for event in events { state.withLock { $0.onEvent }?(event) }
+    settle()
+  }
+
+  func settle() { state.withLock { $0.settle }?() }
+
+  /// Answers the newest request that has a token.
+  func answer(_ result: Result<HostReply, HostError>) {
+    if let token = requests.compactMap(\.token).last { deliver(.completed(token, result)) }
+  }
+
+  /// Answers the oldest of these requests, counted from `index`.
+  func answer(at index: Int, _ result: Result<HostReply, HostError>) {
+    let tokens = requests.compactMap(\.token)
+    if tokens.indices.contains(index) { deliver(.completed(tokens[index], result)) }
+  }
+}
+
+extension HostRequest {
+  var token: RequestToken? {
+    switch self {
+    case .startAdvertising(_, let token), .readRSSI(_, let token),
+      .updateParameters(_, _, let token), .gatt(_, _, let token), .subscribe(_, _, let token),
+      .unsubscribe(_, _, let token), .addService(_, let token),
+      .updateValue(_, _, _, let token), .publishChannel(_, _, let token),
+      .openChannel(_, _, let token), .sendOnChannel(_, _, let token):
+      token
+    default: nil
+    }
+  }
+
+  /// The procedure, if it is one.
+  var operation: GATTOperation? {
+    if case .gatt(_, let operation, _) = self { operation } else { nil }
+  }
+
+  /// What it is, without what it carries.
+  var name: String { String(String(describing: self).prefix { $0 != "(" }) }
+}
+
+extension DeviceAddress {
+  static let strap = DeviceAddress(bits: 0xC000_0000_0001, kind: .random)
+  static let phone = DeviceAddress(bits: 0x0000_5E00_5301, kind: .public)
+}
+
+extension UUID {
+  static let strap = PeerIdentifier.uuid(of: .strap)
+}
