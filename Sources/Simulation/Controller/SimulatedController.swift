@@ -18,7 +18,11 @@ public final class SimulatedController {
   /// What is wrong with it.
   public var faults = ControllerFaults()
   /// Whether it has power.
-  public private(set) var isPoweredOn = true
+  public private(set) var isPoweredOn = true {
+    didSet { if isPoweredOn != oldValue { onPowerChange?(isPoweredOn) } }
+  }
+  /// Hears when the power goes and comes; must not run the world.
+  public var onPowerChange: ((Bool) -> Void)?
   /// Packets from the host that it could not understand or had no place for, and dropped.
   public private(set) var droppedPacketCount = 0
 
@@ -94,7 +98,7 @@ public final class SimulatedController {
     guard token == commandToken, !commands.isEmpty else { return }
     let packet = commands.removeFirst()
     perform(packet)
-    // A reset forgot the others.
+    // The host may have switched us off.
     if token == commandToken, !commands.isEmpty { scheduleCommand() }
   }
 }
@@ -104,6 +108,8 @@ extension SimulatedController {
   /// Takes the power away: no goodbye to anybody; peers notice by their supervision timeouts.
   public func powerOff() {
     isPoweredOn = false
+    commands = []
+    commandToken &+= 1
     forgetEverything()
   }
 
@@ -125,8 +131,6 @@ extension SimulatedController {
 
   /// What a reset does: links and advertising end without a word on the air.
   func forgetEverything() {
-    commands = []
-    commandToken &+= 1
     for endpoint in endpoints { endpoint?.vanish() }
     endpoints = [nil]
     endpointCount = 0
