@@ -69,6 +69,9 @@ struct Connector: Sendable {
   private var usesExtendedCommands = false
   private var ownAddressType = OwnAddressType.public
   private var isStarted = false
+  /// The controller refused an attempt as if it made one already: it may not have told of the end
+  /// of one, or make one that we forgot.
+  private var hasStrayAttempt = false
 
   /// How many peers are wanted.
   var pendingCount: Int { pending.count }
@@ -115,6 +118,7 @@ struct Connector: Sendable {
     list = []
     turnEnd = nil
     retryAt = nil
+    hasStrayAttempt = false
   }
 
   /// The next command towards what is wanted, if it is time for one.
@@ -133,7 +137,13 @@ struct Connector: Sendable {
       step = .cancel
       return LECreateConnectionCancel().packet
     case .idle:
-      return wanted.isEmpty ? nil : approach(wanted, now: now)
+      guard !wanted.isEmpty else { return nil }
+      guard hasStrayAttempt else { return approach(wanted, now: now) }
+      hasStrayAttempt = false
+      let unknown = Attempt(peers: [], usesList: false)
+      state = .cancelling(unknown, until: now + Limits.cancelPatience)
+      step = .cancel
+      return LECreateConnectionCancel().packet
     }
   }
 
@@ -205,6 +215,7 @@ struct Connector: Sendable {
       return []
     }
     state = .idle
+    hasStrayAttempt = status == .commandDisallowed
     return attemptFailed(attempt, status, now: now)
   }
 
@@ -290,7 +301,9 @@ extension HCIStatus {
   /// Whether trying to connect again cannot help: no room for links, or the controller doesn't know
   /// the command or its parameters.
   fileprivate var isHopelessForConnecting: Bool {
-    // Unknown Command, Connection Limit Exceeded, Unsupported Feature, Invalid Parameters.
-    [0x01, 0x09, 0x11, 0x12].contains(rawValue)
+    switch self {
+    case .unknownCommand, .connectionLimitExceeded, .unsupportedFeature, .invalidParameters: true
+    default: false
+    }
   }
 }

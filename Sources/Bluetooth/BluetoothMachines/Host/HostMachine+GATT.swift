@@ -21,6 +21,12 @@ struct Operation: Sendable {
   var purpose: Purpose
 }
 
+/// What was learned of a peer's attributes on an earlier link.
+struct RememberedPeer: Sendable {
+  let peer: DeviceAddress
+  let database: RemoteDatabase
+}
+
 extension HostMachine {
   /// Lets a link's GATT client put out something and acts on it. The link may be gone after this.
   mutating func withGATT(
@@ -51,9 +57,11 @@ extension HostMachine {
     case .completed(let id, let result):
       completed(id, result, now: now, into: &actions)
     case .mtuChanged(let mtu):
+      server.setMTU(mtu, links[index].peer)
       mtuChanged(mtu, index, into: &actions)
     case .servicesChanged(let range):
       let peer = links[index].peer
+      links[index].info.services = []
       for hold in holds where hold.peer == peer && hold.state == .connected {
         tell(hold.client, .servicesChanged(peer, range), into: &actions)
       }
@@ -118,9 +126,12 @@ extension HostMachine {
 
   /// What every new link of a central begins with: agree on the MTU, learn the name.
   mutating func introduce(_ index: Int, now: Instant, into actions: inout [Action]) {
+    links[index].isIntroduced = true
+    let known = remembered.first { $0.peer == links[index].peer }?.database
     let handle = links[index].handle
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.exchangeMTU(now: now, into: &outputs)
+      if let known { gatt.adopt(known, now: now, into: &outputs) }
     }
     guard let index = linkIndex(handle: handle) else { return }
     start(.readByUUID(0x2A00, in: .all), for: .name, link: index, now: now, into: &actions)
@@ -134,14 +145,11 @@ extension HostMachine {
       return complete(waiter, .failure(absence), into: &actions)
     }
     switch operation {
-    case .writeWithoutResponse(let handle, let value):
-      writeWithoutResponse(value, to: handle, link: index, waiter, into: &actions)
-      return
     case .discoverServices:
       guard hasRoom(waiter, into: &actions) else { return }
       start(operation, for: .services(waiter), link: index, now: now, into: &actions)
     case .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
-      .readByUUID, .readMultiple, .write, .reliableWrite:
+      .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
       guard hasRoom(waiter, into: &actions) else { return }
       start(operation, for: .request(waiter), link: index, now: now, into: &actions)
     }
@@ -151,47 +159,6 @@ extension HostMachine {
     if operations.count < Limits.operationsMax { return true }
     complete(waiter, .failure(.limitReached("waiting operations")), into: &actions)
     return false
-  }
-
-  /// A Write Command needs no answer, so it doesn't wait in the client's line; it is done when the
-  /// controller has it (Core 5.4, Vol 3, Part F, §3.4.5.3).
-  private mutating func writeWithoutResponse(
-    _ value: [UInt8], to handle: UInt16, link index: Int, _ waiter: Waiter,
-    into actions: inout [Action]
-  ) {
-    guard value.count <= links[index].info.mtu - 3 else {
-      let room = links[index].info.mtu - 3
-      let error = HostError.invalidArgument(
-        "\(value.count) bytes in a write without response; this link takes \(room).")
-      return complete(waiter, .failure(error), into: &actions)
-    }
-    guard links[index].writes.count < Limits.operationsMax else {
-      return complete(waiter, .failure(.limitReached("waiting writes")), into: &actions)
-    }
-    var writer = ByteWriter(capacity: value.count + 3)
-    writer.uint8(ATTOpcode.writeCommand.rawValue)
-    writer.uint16(handle)
-    writer.append(value)
-    lastTag += 1
-    let tag = SendTag(rawValue: Self.writeTagMark | lastTag)
-    links[index].writes.append(PendingWrite(tag: tag, waiter: waiter))
-    sendAttributePDU(writer.bytes, tag: tag, link: index)
-  }
-
-  /// Marks the tags of writes without response among those of the attribute protocol.
-  static var writeTagMark: UInt64 { 1 << 62 }
-
-  /// An attribute PDU was handed to the controller.
-  mutating func attributeHandedOver(
-    _ tag: SendTag, link index: Int, now: Instant, into actions: inout [Action]
-  ) {
-    guard tag.rawValue & Self.writeTagMark != 0 else {
-      return serverHandedOver(tag, link: index, now: now, into: &actions)
-    }
-    // They leave in the order they came.
-    guard let first = links[index].writes.firstIndex(where: { $0.tag == tag }) else { return }
-    let write = links[index].writes.remove(at: first)
-    complete(write.waiter, .success(.done), into: &actions)
   }
 
   private mutating func completed(
@@ -240,12 +207,22 @@ extension HostMachine {
     announceUpdate(index, into: &actions)
   }
 
+  /// Keeps what was learned of a peer's attributes, if the next link can tell whether it still
+  /// holds.
+  private mutating func remember(_ link: Link) {
+    remembered.removeAll { $0.peer == link.peer }
+    guard link.gatt.database.hash != nil else { return }
+    if remembered.count >= Limits.rememberedPeersMax { remembered.removeFirst() }
+    remembered.append(RememberedPeer(peer: link.peer, database: link.gatt.database))
+  }
+
   // MARK: The end
 
   /// Fails everything that waits for a link that is gone.
   mutating func failOperations(
     of link: inout Link, _ error: HostError, into actions: inout [Action]
   ) {
+    remember(link)
     var outputs: [GATTClient.Output] = []
     link.gatt.close(error, into: &outputs)
     for output in outputs {
@@ -257,7 +234,6 @@ extension HostMachine {
       case .subscription, .name, .abandoned: break
       }
     }
-    for write in link.writes { complete(write.waiter, .failure(error), into: &actions) }
     for subscription in link.subscriptions {
       for wish in subscription.wishes {
         complete(wish.waiter, .failure(error), into: &actions)
@@ -282,9 +258,6 @@ extension HostMachine {
       case .request, .services, .subscription, .name, .abandoned, nil: break
       }
     }
-    let writes = links[index].writes.filter { $0.waiter.client == client }
-    links[index].writes.removeAll { $0.waiter.client == client }
-    for write in writes { complete(write.waiter, .failure(.cancelled), into: &actions) }
     let waiters = links[index].parameterWaiters.filter { $0.client == client }
     links[index].parameterWaiters.removeAll { $0.client == client }
     for waiter in waiters { complete(waiter, .failure(.cancelled), into: &actions) }

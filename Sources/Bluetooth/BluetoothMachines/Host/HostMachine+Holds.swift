@@ -47,6 +47,8 @@ extension HostMachine {
       case .open:
         holds[hold].state = .connected
         tell(client, .connected(peer), into: &actions)
+        // The peer made this link, and nobody was interested in it so far.
+        if !links[link].isIntroduced { introduce(link, now: now, into: &actions) }
       case .unconfirmed, .closing: break
       }
       return

@@ -53,12 +53,22 @@ extension HostMachine {
   mutating func handedOver(
     _ tag: SendTag, link index: Int, now: Instant, into actions: inout [Action]
   ) {
-    var isTaken = false
-    withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
-      isTaken = l2cap.handedOver(tag, into: &outputs)
+    switch tag.owner {
+    case .gattClient:
+      withGATT(index, now: now, into: &actions) { gatt, outputs in
+        gatt.sent(tag, into: &outputs)
+      }
+    case .gattServer:
+      let peer = links[index].peer
+      withServer(now: now, into: &actions) { server, outputs in
+        server.sent(tag, to: peer, into: &outputs)
+      }
+    case .channels:
+      withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
+        l2cap.handedOver(tag, into: &outputs)
+      }
+    case .other: break
     }
-    if isTaken { return }
-    attributeHandedOver(tag, link: index, now: now, into: &actions)
   }
 
   /// Pairing is not there yet, and says so (Core 5.4, Vol 3, Part H, §3.5.5): to a central that

@@ -60,7 +60,7 @@ extension HostMachine {
   ) {
     let handle = links[index].handle
     let peer = links[index].peer
-    guard holds.contains(where: { $0.peer == peer && $0.state == .pending }) else {
+    guard let hold = holds.first(where: { $0.peer == peer && $0.state == .pending }) else {
       // Everybody gave up while it was being made.
       return disconnectLink(index, because: nil, now: now, into: &actions)
     }
@@ -72,6 +72,12 @@ extension HostMachine {
         txTimeMicroseconds: UInt16(clamping: abilities.linkDataTimeMaxMicroseconds))
       send(length.packet, now: now, into: &actions)
     }
+    // An attempt for several peers at once has the timing that the first of them was to have.
+    let wanted = hold.options.parameters
+    if !wanted.intervalUnits.contains(links[index].info.intervalUnits) {
+      updateTiming(of: index, wanted, now: now, into: &actions)
+    }
+    guard let index = linkIndex(handle: handle) else { return }
     introduce(index, now: now, into: &actions)
   }
 

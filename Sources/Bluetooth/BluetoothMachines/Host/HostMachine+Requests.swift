@@ -94,7 +94,9 @@ extension HostMachine {
     let handle = links[index].handle
     let command = LEConnectionUpdate(
       handle: handle, timing: ConnectionTimingRequest(parameters))
-    send(command.packet, for: .updatingParameters(handle), now: now, into: &actions)
+    let isSent = send(
+      command.packet, for: .updatingParameters(handle), now: now, into: &actions)
+    if !isSent { parametersUpdated(handle, .limitReached("waiting commands"), into: &actions) }
   }
 
   /// As the peripheral, asks the central to change the timing of a link.

@@ -78,15 +78,6 @@ extension HostMachine {
     if let (waiter, result) = reply { complete(waiter, result, into: &actions) }
   }
 
-  mutating func serverHandedOver(
-    _ tag: SendTag, link index: Int, now: Instant, into actions: inout [Action]
-  ) {
-    let peer = links[index].peer
-    withServer(now: now, into: &actions) { server, outputs in
-      server.sent(tag, to: peer, into: &outputs)
-    }
-  }
-
   mutating func removeServerClient(
     _ client: ClientID, now: Instant, into actions: inout [Action]
   ) {

@@ -49,6 +49,8 @@ public struct HostMachine: Sendable {
     static let subscriptionsMax = 1024
     /// Requests of one client on one peer that wait for an answer.
     static let operationsMax = 4096
+    /// Peers whose attributes are remembered when their link is gone: a few kilobytes each.
+    static let rememberedPeersMax = 64
     /// The longest pause between two attempts to open the way to the controller.
     static let reopenDelayMax = TimeSpan.seconds(30)
     /// How long after the supervision timeout a controller may take to end a link.
@@ -71,7 +73,8 @@ public struct HostMachine: Sendable {
   var chance: SeededGenerator
   var counters = Counters()
 
-  var state = RadioState.unknown
+  /// The radio's state, as clients were told.
+  public internal(set) var state = RadioState.unknown
   var session = ControllerSession()
   var abilities = ControllerAbilities()
   /// Attempts to start the controller that failed since one succeeded.
@@ -93,7 +96,8 @@ public struct HostMachine: Sendable {
   var listeners: [Listener] = []
   var operations: [OperationID: Operation] = [:]
   var lastOperation: UInt64 = 0
-  var lastTag: UInt64 = 0
+  /// The longest unused first.
+  var remembered: [RememberedPeer] = []
   var lastChannel: UInt64 = 0
 
   /// Whether the controller may have to be told something new.

@@ -23,12 +23,12 @@ struct Link: Sendable {
   var l2cap: L2CAPLink
   var gatt: GATTClient
   var subscriptions: [Subscription] = []
-  /// Writes without response that the controller doesn't have yet, by tag.
-  var writes: [PendingWrite] = []
   /// Who waits for other connection parameters.
   var parameterWaiters: [Waiter] = []
   /// Whether the link was announced to clients.
   var isAnnounced = false
+  /// Whether the MTU exchange and the reading of the name were begun.
+  var isIntroduced = false
 
   var peer: DeviceAddress { info.peer }
   var isClosing: Bool { if case .closing = stage { true } else { false } }
@@ -51,12 +51,6 @@ struct Link: Sendable {
 struct Waiter: Sendable, Equatable {
   var client: ClientID
   var token: RequestToken
-}
-
-/// A Write Command on its way to the controller.
-struct PendingWrite: Sendable {
-  var tag: SendTag
-  var waiter: Waiter
 }
 
 /// Everybody's interest in one characteristic of a peer.

@@ -159,6 +159,21 @@ struct ConnectingTests {
     }
   }
 
+  @Test("and finds its way out when the controller makes an attempt that was forgotten")
+  func strayAttempt() {
+    var rig = HostRig.started()
+    rig.controller.faults[.leCreateConnection] = .status(.commandDisallowed)
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.pass(.seconds(1))
+    #expect(rig.controller.opcodes.contains(.leCreateConnectionCancel))
+    rig.controller.faults = [:]
+    rig.controller.received = []
+    rig.pass(.seconds(5))
+    #expect(rig.controller.opcodes.contains(.leCreateConnection))
+    rig.connect(peer)
+    #expect(rig.log() == ["linkOpened", "connected"])
+  }
+
   @Test("to several wanted peers by the filter accept list, whichever comes first")
   func acceptList() {
     var rig = HostRig.started()

@@ -1,0 +1,89 @@
+import ArgumentParser
+import Foundation
+
+/// The command `ambit`.
+struct Ambit: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "ambit",
+    abstract: "See and talk to the Bluetooth LE devices around you.",
+    usage: "ambit [--radio <radio>] [<command>]",
+    discussion: """
+      Without a command: a live view of everything nearby. Without a radio: a simulated one, with \
+      a heart-rate strap, a thermostat, a battery, a UART echo and beacons around it.
+
+      A device is named by its identifier, the start of it or of its last group, its Bluetooth \
+      address, or its name or the start of it. A characteristic is named by its UUID (2A37) or \
+      its standard name ("battery level"), after SERVICE/ where that is needed.
+
+      EXAMPLES:
+        ambit                                 live view
+        ambit scan --timeout 5                list what is nearby
+        ambit inspect strap                   connect and show everything
+        ambit read thermostat temperature     read one value
+        ambit subscribe strap 2A37            follow a value
+        ambit peripheral battery.json         be a device
+        ambit --radio hci0 scan --json        a real controller; JSON for scripts
+
+      \(ExitStatus.help)
+      """,
+    version: "0.1.0",
+    subcommands: [
+      Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Radio.self,
+      Capture.self,
+    ],
+    defaultSubcommand: Watch.self)
+}
+
+@main
+enum Main {
+  static func main() async {
+    Interrupts.shared.watch()
+    let task = Task { try await run(Array(CommandLine.arguments.dropFirst())) }
+    Interrupts.shared.cancels(task)
+    let result = await task.result
+    Terminal.restore()
+    finish(result)
+  }
+
+  private static func run(_ arguments: [String]) async throws {
+    var command = try Ambit.parseAsRoot(movingOptions(arguments))
+    if var command = command as? any AsyncParsableCommand {
+      try await command.run()
+    } else {
+      try command.run()
+    }
+  }
+
+  private static func finish(_ result: Result<Void, any Error>) -> Never {
+    let output = Output(isJSON: false)
+    output.clearProgress()
+    if let signal = Interrupts.shared.received { exit(128 + signal) }
+    switch result {
+    case .success: exit(ExitStatus.success.rawValue)
+    case .failure(let failure as CommandFailure):
+      let sentence = Fit.safe(failure.sentence)
+      let end = sentence.hasSuffix("?") ? "" : "."
+      output.note("\(output.errorStyle.red("ambit:")) \(sentence)\(end)")
+      exit(failure.status.rawValue)
+    case .failure(let error): Ambit.exit(withError: error)
+    }
+  }
+
+  /// Options that every command takes may also stand before it: `ambit --json scan`.
+  static func movingOptions(_ arguments: [String]) -> [String] {
+    var rest = arguments[...]
+    var options: [String] = []
+    while let first = rest.first {
+      if first == "--json" || first.hasPrefix("--radio=") || first.hasPrefix("--timeout=") {
+        options.append(rest.removeFirst())
+      } else if first == "--radio" || first == "--timeout", rest.count > 1 {
+        options += rest.prefix(2)
+        rest = rest.dropFirst(2)
+      } else {
+        break
+      }
+    }
+    let end = rest.firstIndex(of: "--") ?? rest.endIndex
+    return rest[..<end] + options + rest[end...]
+  }
+}

@@ -1,0 +1,59 @@
+import Essentials
+
+/// What the program ends with, so that scripts can tell what happened. The numbers above 63 are
+/// those of `sysexits.h`, as far as it has one.
+enum ExitStatus: Int32, CaseIterable {
+  /// It was done.
+  case success = 0
+  /// It was tried and failed: the device refused, the link dropped.
+  case failure = 1
+  /// The command line makes no sense.
+  case usage = 64
+  /// A file or a value given makes no sense.
+  case badData = 65
+  /// A file cannot be read.
+  case noInput = 66
+  /// No such device, service or characteristic nearby, or more than one.
+  case notFound = 68
+  /// The radio is missing, switched off, or vanished.
+  case radioUnavailable = 69
+  /// A file cannot be written.
+  case cannotCreate = 73
+  /// The time given with `--timeout` was over before it was done.
+  case timedOut = 75
+  /// This user may not use the radio.
+  case notPermitted = 77
+  /// Ctrl-C.
+  case interrupted = 130
+  /// Asked to end by a signal.
+  case terminated = 143
+
+  /// The table in the help.
+  static let help = """
+    EXIT STATUS:
+      0    done                             69   radio missing, off or vanished
+      1    tried and failed                 73   a file cannot be written
+      64   wrong command line               75   not done within --timeout
+      65   wrong value or file content      77   no permission to use the radio
+      66   a file cannot be read            130  interrupted by Ctrl-C
+      68   not found, or more than one      143  asked to terminate
+    """
+}
+
+/// Why a command ends early: one sentence for people and a status for scripts.
+struct CommandFailure: Error, Hashable {
+  var status: ExitStatus
+  /// One sentence, without a full stop.
+  var sentence: String
+  /// Whether a device refused one operation; others may still work.
+  var isRefusal = false
+
+  init(_ status: ExitStatus, _ sentence: String) {
+    self.status = status
+    self.sentence = sentence
+  }
+}
+
+extension CommandFailure: CustomStringConvertible {
+  var description: String { sentence }
+}

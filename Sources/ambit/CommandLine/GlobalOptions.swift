@@ -1,0 +1,36 @@
+import ArgumentParser
+import BluetoothHost
+import Foundation
+
+/// What every command that uses a radio takes.
+struct GlobalOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Which radio to use: sim, sim:empty, sim:seed=7, tcp:HOST:PORT, unix:PATH, hci0, "
+        + "uart:DEVICE@BAUD. Default: what AMBIT_RADIO names, else sim.",
+      valueName: "radio"))
+  var radio: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "How long at most: 10, 2.5, 500ms, 30s, 2m. What would go on for ever ends then; what is "
+        + "not done by then fails with status 75.",
+      valueName: "time"),
+    transform: { text in
+      guard let seconds = Seconds(text) else {
+        throw ValidationError("\"\(text)\" is not a time like 10, 2.5, 500ms, 30s or 2m.")
+      }
+      return seconds
+    })
+  var timeout: Seconds?
+
+  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
+  var json = false
+
+  /// The radio that is meant.
+  func radioChoice() throws -> RadioChoice {
+    let environment = ProcessInfo.processInfo.environment["AMBIT_RADIO"] ?? ""
+    guard let text = radio ?? (environment.isEmpty ? nil : environment) else { return .standard }
+    return try RadioText.choice(text)
+  }
+}

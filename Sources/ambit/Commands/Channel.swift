@@ -1,0 +1,181 @@
+import ArgumentParser
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+import Glibc
+
+/// Pipes bytes through an L2CAP channel.
+struct Channel: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract:
+      "Open an L2CAP channel to a device, as a pipe: standard input goes in, what comes goes out.",
+    discussion: """
+      With --listen, waits for a device to open a channel; the number to open (the PSM) is \
+      printed on standard error. Ends when the other side closes, or some moments after standard \
+      input ended.
+
+      EXAMPLES:
+        ambit channel gateway 0x0080 < firmware.bin
+        ambit channel --listen --name Sink > received.bin
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "The device to connect to: identifier, start of it, address or name.")
+  var id: String?
+
+  @Argument(help: "The channel's PSM, as in 128 or 0x0080.")
+  var psm: String?
+
+  @Flag(help: "Wait for a device to connect instead.")
+  var listen = false
+
+  @Option(help: "With --listen: the name to advertise.")
+  var name = "Ambit channel"
+
+  func validate() throws {
+    if listen {
+      guard id == nil else { throw ValidationError("--listen takes no device.") }
+      return
+    }
+    guard id != nil, let psm else {
+      throw ValidationError("Give a device and a PSM, or --listen.")
+    }
+    guard Self.number(psm) != nil else {
+      throw ValidationError("\"\(psm)\" is not a PSM from 1 to 65535, as in 128 or 0x0080.")
+    }
+  }
+
+  func run(_ session: Session) async throws {
+    guard let id, let psm = psm.flatMap(Self.number) else {
+      return try await session.untilTime { try await Self.serve(name: name, session) }
+    }
+    try await session.untilTime {
+      try await Device.with(DeviceName(text: id), session) { device in
+        session.output.progress("Opening the channel …")
+        let channel = try await session.explaining("channel \(psm) of \(device.title)") {
+          () throws(BluetoothError) in try await device.connection.openChannel(psm: psm)
+        }
+        session.output.clearProgress()
+        try await ChannelPump(channel).run()
+      }
+    }
+  }
+
+  /// Waits for somebody who opens a channel, and pipes it.
+  private static func serve(name: String, _ session: Session) async throws {
+    let role = PeripheralRole(session.host)
+    let channel = try await accept(role, name: name, session)
+    try await ChannelPump(channel).run()
+    // The manager lives as long as its channel.
+    role.manager.stopAdvertising()
+  }
+
+  private static func accept(
+    _ role: PeripheralRole, name: String, _ session: Session
+  ) async throws -> CBL2CAPChannel {
+    try await role.ready(session)
+    let events = role.events()
+    let psm = try await role.wait {
+      role.manager.publishL2CAPChannel(withEncryption: false)
+    } until: { event -> CBL2CAPPSM? in
+      guard case .published(let psm, let error) = event else { return nil }
+      guard let error else { return psm }
+      throw CommandFailure(.failure, "no channel can be published" + RadioFailure.reason(error))
+    }
+    try await role.advertise(name: name, services: [])
+    session.output.note("Listening on PSM \(psm) as \"\(name)\".")
+    for await event in events {
+      switch event {
+      case .opened(let channel?, nil):
+        role.manager.stopAdvertising()
+        return channel
+      case .stateChanged(let state) where state != .poweredOn: throw role.radioFailure(state)
+      default: continue
+      }
+    }
+    throw CancellationError()
+  }
+
+  static func number(_ text: String) -> CBL2CAPPSM? {
+    let isHex = text.lowercased().hasPrefix("0x")
+    let psm = isHex ? CBL2CAPPSM(text.dropFirst(2), radix: 16) : CBL2CAPPSM(text)
+    return psm == 0 ? nil : psm
+  }
+}
+
+/// Moves bytes between a channel and the standard streams, a thread for each way.
+final class ChannelPump: Sendable {
+  private static let chunk = 4_096
+  /// After the end of standard input, answers may still be on their way.
+  private static let lingering = Duration.seconds(1)
+
+  private let channel: CBL2CAPChannel
+
+  init(_ channel: CBL2CAPChannel) { self.channel = channel }
+
+  /// Returns when the other side closed, or standard input ended and nothing came for a while.
+  func run() async throws {
+    let channel = channel
+    channel.inputStream.open()
+    channel.outputStream.open()
+    let (ends, continuation) = AsyncStream.makeStream(of: End.self)
+    Thread.detachNewThread { continuation.yield(Self.receive(channel)) }
+    Thread.detachNewThread { continuation.yield(Self.send(channel)) }
+    defer {
+      channel.inputStream.close()
+      channel.outputStream.close()
+    }
+    for await end in ends {
+      switch end {
+      case .received: return
+      case .failed(let sentence): throw CommandFailure(.failure, sentence)
+      case .sent:
+        _ = try await race(Self.lingering) { try await Task.sleep(for: .seconds(3600)) }
+        return
+      }
+    }
+    throw CancellationError()
+  }
+
+  private enum End: Sendable {
+    /// The other side closed.
+    case received
+    /// Standard input ended and all of it was taken.
+    case sent
+    case failed(String)
+  }
+
+  private static func receive(_ channel: CBL2CAPChannel) -> End {
+    var buffer = [UInt8](repeating: 0, count: chunk)
+    while true {
+      let count = channel.inputStream.read(&buffer, maxLength: buffer.count)
+      if count == 0 { return .received }
+      if count < 0 {
+        return .failed("the channel broke" + RadioFailure.reason(channel.inputStream.streamError))
+      }
+      Output.write(Array(buffer.prefix(count)), to: STDOUT_FILENO)
+    }
+  }
+
+  private static func send(_ channel: CBL2CAPChannel) -> End {
+    var buffer = [UInt8](repeating: 0, count: chunk)
+    while true {
+      let count = read(STDIN_FILENO, &buffer, buffer.count)
+      if count < 0, errno == EINTR { continue }
+      if count <= 0 { return .sent }
+      var sent = 0
+      while sent < count {
+        let slice = Array(buffer[sent..<count])
+        let taken = channel.outputStream.write(slice, maxLength: slice.count)
+        if taken <= 0 {
+          return .failed(
+            "the channel broke" + RadioFailure.reason(channel.outputStream.streamError))
+        }
+        sent += taken
+      }
+    }
+  }
+}

@@ -1,0 +1,131 @@
+import ArgumentParser
+import BluetoothHost
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+
+/// Lists what is nearby.
+struct Scan: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List what is nearby, a line per device.",
+    discussion: """
+      Listens for ten seconds, or as long as --timeout says. With --json, an object whenever a \
+      device is heard first ("discovered") or says something new ("updated"); with --all, \
+      whenever it is heard.
+
+      EXAMPLES:
+        ambit scan
+        ambit scan --service "heart rate" --timeout 5
+        ambit scan --service 180D --service 180F
+        ambit scan --all --json | jq .rssi
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Only devices that advertise this service, by UUID or name; may be given several times.",
+      valueName: "service"))
+  var service: [String] = []
+
+  @Flag(help: "A line for every advertisement instead of every device.")
+  var all = false
+
+  /// A name often comes a moment after the first advertisement, with the scan response.
+  private static let patience = TimeSpan.milliseconds(700)
+
+  func run(_ session: Session) async throws {
+    let services = try service.map { try CharacteristicName.service($0) }
+    let central = try await session.central()
+    let clock = MonotonicClock()
+    let list = ScanList(output: session.output, printsAll: all, patience: Self.patience)
+    session.output.progress("Listening …")
+    let wanted = services.isEmpty ? nil : services.map(\.coreBluetooth)
+    try await session.untilTime(default: Session.searchTime.duration) {
+      try await session.whileRadioWorks(central) {
+        async let _: Void = Self.printRegularly(list, clock)
+        for await discovery in central.scan(services: wanted, allowDuplicates: true) {
+          list.hear(Sighting(discovery), now: clock.now)
+        }
+      }
+    }
+    list.finish(now: clock.now)
+  }
+
+  private static func printRegularly(_ list: ScanList, _ clock: MonotonicClock) async throws {
+    while true {
+      try await Task.sleep(for: .milliseconds(100))
+      list.printDue(now: clock.now)
+    }
+  }
+}
+
+extension TimeSpan {
+  var duration: Duration { .nanoseconds(nanoseconds) }
+}
+
+/// The lines of a scan: each device once, as soon as its name is known or was waited for.
+final class ScanList: Sendable {
+  private struct State {
+    var table = NearbyTable()
+    var printed: Set<String> = []
+    var hasHeader = false
+  }
+
+  private let output: Output
+  private let printsAll: Bool
+  private let patience: TimeSpan
+  private let state = Guarded(State())
+
+  init(output: Output, printsAll: Bool, patience: TimeSpan) {
+    self.output = output
+    self.printsAll = printsAll
+    self.patience = patience
+  }
+
+  func hear(_ sighting: Sighting, now: Instant) {
+    state.update { state in
+      let isFirst = state.table[sighting.identifier] == nil
+      let isNews = state.table.hear(sighting, now: now)
+      guard let device = state.table[sighting.identifier] else { return }
+      if output.isJSON {
+        guard isNews || printsAll else { return }
+        output.object(device.sighting.json(event: isFirst ? "discovered" : "updated"))
+      } else if printsAll {
+        var heard = device
+        heard.strength = sighting.rssi.map { Strength(rssi: $0, now: now) }
+        print(heard, &state, now)
+      }
+    }
+  }
+
+  /// Prints the devices whose name is known or was waited for long enough.
+  func printDue(now: Instant, evenWithoutName: Bool = false) {
+    guard !output.isJSON, !printsAll else { return }
+    state.update { state in
+      for device in state.table.byArrival where !state.printed.contains(device.sighting.identifier)
+      {
+        let isDue = device.sighting.name != nil || now - device.firstHeard >= patience
+        guard isDue || evenWithoutName else { continue }
+        state.printed.insert(device.sighting.identifier)
+        print(device, &state, now)
+      }
+    }
+  }
+
+  func finish(now: Instant) {
+    printDue(now: now, evenWithoutName: true)
+    guard !output.isJSON else { return }
+    let count = state.value.table.count
+    output.note(count == 0 ? "Nothing was heard." : "\(count) device\(count == 1 ? "" : "s").")
+  }
+
+  private func print(_ device: NearbyTable.Device, _ state: inout State, _ now: Instant) {
+    if !state.hasHeader { output.line(output.style.dim(NearbyScreen.plainHeader)) }
+    state.hasHeader = true
+    output.line(NearbyScreen.plainRow(device, now: now))
+  }
+}

@@ -1,0 +1,116 @@
+import ArgumentParser
+import BluetoothWire
+import CoreBluetooth
+import Essentials
+import Foundation
+
+/// Advertises.
+struct Advertise: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Advertise a name and services.",
+    discussion: """
+      Goes on until Ctrl-C or --timeout. Others can connect, and find only the services that \
+      every device has; "ambit peripheral" serves more.
+
+      EXAMPLES:
+        ambit advertise --name "Desk lamp"
+        ambit advertise --name Strap --service 180D --service battery --timeout 1m
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Option(help: "The name to advertise.")
+  var name: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A service to advertise, by UUID or name; may be given several times.", valueName: "service"))
+  var service: [String] = []
+
+  func validate() throws {
+    if name == nil, service.isEmpty {
+      throw ValidationError("Nothing to advertise: give --name, --service or both.")
+    }
+  }
+
+  func run(_ session: Session) async throws {
+    let services = try service.map { try CharacteristicName.service($0) }
+    let role = PeripheralRole(session.host)
+    try await role.ready(session)
+    let events = role.events()
+    try await role.advertise(name: name, services: services)
+    ServingReport.started(name, services, session.output)
+    try await session.untilTime {
+      for await case .stateChanged(let state) in events where state != .poweredOn {
+        throw role.radioFailure(state)
+      }
+    }
+    role.manager.stopAdvertising()
+  }
+}
+
+/// Serves a GATT database.
+struct Peripheral: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Be a device: serve the GATT database that a file describes.",
+    discussion: """
+      The file is JSON; docs/peripheral-file.md describes it, Examples/peripherals has some. \
+      Prints what others read, write and subscribe to, until Ctrl-C or --timeout. "-" reads \
+      standard input.
+
+      EXAMPLES:
+        ambit peripheral Examples/peripherals/battery.json
+        ambit peripheral thermostat.json --check
+        echo '{"name": "Hi", "services": [{"uuid": "180F", "characteristics":
+          [{"uuid": "2A19", "value": {"uint8": 87}}]}]}' | ambit peripheral -
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "The description, or - for standard input.", completion: .file())
+  var file: String
+
+  @Flag(help: "Only check the file.")
+  var check = false
+
+  mutating func run() async throws {
+    // The file first: a mistake in it is told without a radio.
+    let description = try PeripheralFile.load(file)
+    if check {
+      let count = description.services.flatMap(\.characteristics).count
+      Output(isJSON: false).note(
+        "\(file) is right: \(description.services.count) services, \(count) characteristics.")
+      return
+    }
+    try await runWithRadio()
+  }
+
+  func run(_ session: Session) async throws {
+    let description = try PeripheralFile.load(file)
+    let role = PeripheralRole(session.host)
+    try await role.ready(session)
+    let server = PeripheralServer(role, description, PeripheralLog(output: session.output))
+    let events = role.events()
+    try await server.start()
+    ServingReport.started(description.name, description.advertisedServices, session.output)
+    try await session.untilTime { try await server.serve(events) }
+    role.manager.stopAdvertising()
+    role.manager.removeAllServices()
+  }
+}
+
+/// Tells that something is on the air.
+enum ServingReport {
+  static func started(_ name: String?, _ services: [BluetoothUUID], _ output: Output) {
+    if output.isJSON {
+      return output.object(
+        .object([
+          "event": .string("advertising"), "time": .time(Date()),
+          "name": name.map { .string($0) }, "services": .array(services.map(JSON.service)),
+        ]))
+    }
+    let names = services.map { AssignedNumbers.serviceName($0) ?? $0.description }
+    let what = ([name.map { "\"\(Fit.safe($0))\"" }].compactMap(\.self) + names)
+    output.note("Advertising \(what.joined(separator: ", ")); Ctrl-C ends.")
+  }
+}

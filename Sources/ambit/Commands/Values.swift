@@ -1,0 +1,213 @@
+import ArgumentParser
+import BluetoothHost
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+
+/// Reads values.
+struct Read: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Connect to a device and read characteristics.",
+    discussion: """
+      EXAMPLES:
+        ambit read strap "battery level"
+        ambit read thermostat 2A6E 2A29
+        ambit read thermostat 181A/2A6E --json
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "The device: identifier, start of it, address or name.")
+  var id: String
+
+  @Argument(help: "What to read: UUID, standard name, or SERVICE/CHARACTERISTIC.")
+  var characteristic: [String]
+
+  func run(_ session: Session) async throws {
+    let names = try characteristic.map { try CharacteristicName($0) }
+    let id = id
+    try await session.withinTime("reading from \(id)") {
+      try await Device.with(DeviceName(text: id), session) { device in
+        for name in names {
+          let characteristic = try await device.characteristic(name)
+          let bytes = try await device.read(characteristic)
+          ValueReport(device: device, output: session.output)
+            .value(bytes, of: characteristic, showsName: names.count > 1, event: "value")
+        }
+      }
+    }
+  }
+}
+
+/// Writes a value.
+struct Write: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Connect to a device and write a characteristic.",
+    discussion: """
+      The value is hexadecimal unless a format is given. Options that take no part in the value \
+      stand before it; a negative number stands after --.
+
+      EXAMPLES:
+        ambit write thermostat SETPOINT 3408
+        ambit write lamp 2A06 --uint8 2
+        ambit write echo 6E400002-B5A3-F393-E0A9-E50E24DCCA9E --text "hello"
+        ambit write sensor 2A6E --int16 -- -550
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "The device: identifier, start of it, address or name.")
+  var id: String
+
+  @Argument(help: "What to write: UUID, standard name, or SERVICE/CHARACTERISTIC.")
+  var characteristic: String
+
+  @Argument(help: "The value.")
+  var value: String
+
+  @Flag(exclusivity: .exclusive, help: "How the value is written.")
+  var format: ValueFormat = .hex
+
+  @Flag(help: "Do not ask for an answer (Write Without Response).")
+  var withoutResponse = false
+
+  func run(_ session: Session) async throws {
+    let name = try CharacteristicName(characteristic)
+    let bytes = try format.bytes(value)
+    let (id, withoutResponse) = (id, withoutResponse)
+    try await session.withinTime("writing to \(id)") {
+      try await Device.with(DeviceName(text: id), session) { device in
+        let characteristic = try await device.characteristic(name)
+        let properties = characteristic.properties
+        // A characteristic that takes only the other kind of write gets that.
+        let takesOnlyCommands =
+          properties.contains(.writeWithoutResponse) && !properties.contains(.write)
+        let withResponse = !withoutResponse && !takesOnlyCommands
+        try await device.write(bytes, to: characteristic, withResponse: withResponse)
+        Self.report(bytes, characteristic, device, withResponse: withResponse)
+      }
+    }
+  }
+
+  private static func report(
+    _ bytes: [UInt8], _ characteristic: CBCharacteristic, _ device: Device, withResponse: Bool
+  ) {
+    let output = device.session.output
+    if output.isJSON {
+      return ValueReport(device: device, output: output)
+        .value(bytes, of: characteristic, showsName: false, event: "written")
+    }
+    let count = "\(bytes.count) byte\(bytes.count == 1 ? "" : "s")"
+    output.note("Wrote \(count)\(withResponse ? "" : ", without response").")
+  }
+}
+
+/// Follows values.
+struct Subscribe: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Connect to a device and follow a characteristic's notifications.",
+    discussion: """
+      Goes on until Ctrl-C, --count values or --timeout. Each line has the time, the decoded \
+      value and the bytes.
+
+      EXAMPLES:
+        ambit subscribe strap "heart rate measurement"
+        ambit subscribe strap 2A37 --count 10 --json
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "The device: identifier, start of it, address or name.")
+  var id: String
+
+  @Argument(help: "What to follow: UUID, standard name, or SERVICE/CHARACTERISTIC.")
+  var characteristic: String
+
+  @Option(help: ArgumentHelp("End after so many values.", valueName: "number"))
+  var count: Int?
+
+  func validate() throws {
+    if let count, count < 1 { throw ValidationError("--count takes a number from 1 on.") }
+  }
+
+  func run(_ session: Session) async throws {
+    let name = try CharacteristicName(characteristic)
+    let (id, count) = (id, count)
+    let limit = session.timeout
+    try await Device.with(DeviceName(text: id), session) { device in
+      let characteristic = try await device.characteristic(name)
+      guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
+        throw CommandFailure(
+          .failure, "\(characteristic.uuid.uuidString) can be neither notified nor indicated")
+      }
+      _ = try await race(limit?.duration ?? Self.forever) {
+        try await Self.follow(characteristic, of: device, count: count)
+      }
+    }
+  }
+
+  private static let forever = Duration.seconds(366 * 24 * 3600)
+
+  private static func follow(
+    _ characteristic: CBCharacteristic, of device: Device, count: Int?
+  ) async throws {
+    let report = ValueReport(device: device, output: device.session.output)
+    device.session.output.progress("Following \(device.title); Ctrl-C ends.")
+    var left = count ?? .max
+    do {
+      for try await value in device.connection.values(of: characteristic) {
+        report.value(
+          Array(value), of: characteristic, showsName: false, event: "value", at: Date())
+        left -= 1
+        if left == 0 { return }
+      }
+    } catch let error as BluetoothError {
+      throw device.session.failure(error, device.title)
+    }
+  }
+}
+
+/// Prints values that were read, written or notified.
+struct ValueReport {
+  let device: Device
+  let output: Output
+
+  func value(
+    _ bytes: [UInt8], of characteristic: CBCharacteristic, showsName: Bool, event: String,
+    at time: Date? = nil
+  ) {
+    let uuid = BluetoothUUID(characteristic.uuid)
+    let text = ValueText(bytes, characteristic: uuid)
+    let name = AssignedNumbers.characteristicName(uuid)
+    if output.isJSON {
+      let head: KeyValuePairs<String, JSON?> = [
+        "event": .string(event),
+        "id": .string(device.connection.identifier.uuidString),
+        "time": .time(time ?? Date()),
+        "service": characteristic.service.map { .string($0.uuid.uuidString) },
+        "characteristic": .string(uuid.description),
+        "name": name.map { .string($0) },
+      ]
+      return output.object(.object(head).adding(text.members))
+    }
+    var parts: [String] = []
+    if let time { parts.append(output.style.dim(Self.clock(time))) }
+    if showsName { parts.append("\(name ?? uuid.description):") }
+    parts.append(text.line(output.style))
+    output.line(parts.joined(separator: "  "))
+  }
+
+  /// `14:03:59.125`, local time.
+  static func clock(_ time: Date) -> String {
+    var verbatim = Date.VerbatimFormatStyle(
+      format: """
+        \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\
+        \(minute: .twoDigits):\(second: .twoDigits).\(secondFraction: .fractional(3))
+        """,
+      timeZone: .current, calendar: Calendar(identifier: .gregorian))
+    verbatim.locale = Locale(identifier: "en_US_POSIX")
+    return time.formatted(verbatim)
+  }
+}

@@ -1,0 +1,151 @@
+import ArgumentParser
+import BluetoothHost
+import CoreBluetooth
+import CoreBluetoothAsync
+import Dispatch
+import Essentials
+import Foundation
+import Glibc
+
+/// The live view: what `ambit` does without a command.
+struct Watch: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show everything nearby, live. (What ambit does without a command.)",
+    discussion: """
+      On a terminal, a screen that keeps itself current; q or Ctrl-C ends it. Devices stand in \
+      three groups, near, around and far, each in the order they came; those that fell silent \
+      stand last. Elsewhere, the same table every five seconds; with --json, an object whenever \
+      a device says something new.
+
+      EXAMPLES:
+        ambit
+        ambit --radio tcp:localhost:9100
+        ambit watch --timeout 20 --json
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  /// Time between two tables in plain output.
+  private static let plainInterval = Duration.seconds(5)
+  /// Time between two frames of the screen.
+  private static let frameInterval = Duration.milliseconds(500)
+
+  func run(_ session: Session) async throws {
+    let central = try await session.central()
+    let clock = MonotonicClock()
+    let table = Guarded(NearbyTable())
+    let isFullScreen =
+      Terminal.isTerminal(STDOUT_FILENO) && !session.output.isJSON
+      && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+    try await session.untilTime {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await Self.listen(central, session, table, clock) }
+        if isFullScreen {
+          group.addTask { try await Self.showScreen(central, session, table, clock) }
+          group.addTask { try await KeyStrokes.quit() }
+        } else if !session.output.isJSON {
+          group.addTask { try await Self.printTables(session, table, clock) }
+        }
+        // The first to end — the q key, the end of the radio — ends the others.
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    }
+  }
+
+  /// Listens as long as the command runs, also after the radio went and came back.
+  private static func listen(
+    _ central: Central, _ session: Session, _ table: Guarded<NearbyTable>, _ clock: MonotonicClock
+  ) async {
+    for await discovery in central.scan(allowDuplicates: true) {
+      let sighting = Sighting(discovery)
+      let now = clock.now
+      let (isNews, merged, isFirst) = table.update { table in
+        let isFirst = table[sighting.identifier] == nil
+        let isNews = table.hear(sighting, now: now)
+        return (isNews, table[sighting.identifier]?.sighting ?? sighting, isFirst)
+      }
+      if session.output.isJSON, isNews {
+        session.output.object(merged.json(event: isFirst ? "discovered" : "updated"))
+      }
+    }
+  }
+
+  private static func showScreen(
+    _ central: Central, _ session: Session, _ table: Guarded<NearbyTable>, _ clock: MonotonicClock
+  ) async throws {
+    let draw: @Sendable () -> Void = {
+      let state = central.state
+      let screen = NearbyScreen(
+        size: Terminal.size, style: session.output.style,
+        radio: RadioText.title(session.host.radio),
+        problem: state == .poweredOn
+          ? nil : RadioFailure.failure(state, session.host).sentence)
+      let now = clock.now
+      let current = table.update { table in
+        table.forget(now: now)
+        return table
+      }
+      Terminal.draw(screen.lines(current, now: now))
+    }
+    Terminal.enterFullScreen()
+    defer { Terminal.restore() }
+    Interrupts.shared.onResize(draw)
+    defer { Interrupts.shared.onResize {} }
+    while !Task.isCancelled {
+      draw()
+      try await Task.sleep(for: frameInterval)
+    }
+  }
+
+  private static func printTables(
+    _ session: Session, _ table: Guarded<NearbyTable>, _ clock: MonotonicClock
+  ) async throws {
+    // The first one soon, so that a short look shows something.
+    var pause = Duration.seconds(2)
+    while true {
+      try await Task.sleep(for: pause)
+      pause = plainInterval
+      let now = clock.now
+      let devices = table.update { table in
+        table.forget(now: now)
+        return table.ordered(now: now)
+      }
+      session.output.line(NearbyScreen.plainHeader)
+      for device in devices { session.output.line(NearbyScreen.plainRow(device, now: now)) }
+      session.output.line("")
+    }
+  }
+}
+
+/// Time since the command began.
+struct MonotonicClock: Sendable {
+  private let start = ContinuousClock.now
+
+  var now: Instant {
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    return .zero + .seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
+  }
+}
+
+/// Keys pressed while the whole screen is ours.
+enum KeyStrokes {
+  /// Returns when q was pressed.
+  static func quit() async throws {
+    guard Terminal.isTerminal(STDIN_FILENO) else {
+      return try await Task.sleep(for: .seconds(366 * 24 * 3600))
+    }
+    let (keys, continuation) = AsyncStream.makeStream(of: UInt8.self)
+    let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO)
+    source.setEventHandler {
+      var bytes = [UInt8](repeating: 0, count: 64)
+      let count = read(STDIN_FILENO, &bytes, bytes.count)
+      if count <= 0 { source.cancel() }
+      for byte in bytes.prefix(max(0, count)) { continuation.yield(byte) }
+    }
+    source.resume()
+    defer { source.cancel() }
+    for await key in keys where key == UInt8(ascii: "q") || key == UInt8(ascii: "Q") { return }
+    throw CancellationError()
+  }
+}

@@ -1,0 +1,113 @@
+import BluetoothWire
+import Essentials
+
+/// What one advertisement said.
+struct Sighting: Hashable, Sendable {
+  /// The identifier that Core Bluetooth gives to the device, in capitals.
+  var identifier: String
+  /// The device's address, where the identifier tells.
+  var address: DeviceAddress?
+  var name: String?
+  /// Strength in dBm; nil where the radio cannot tell.
+  var rssi: Int?
+  var txPower: Int?
+  var isConnectable: Bool?
+  var services: [BluetoothUUID] = []
+  var solicitedServices: [BluetoothUUID] = []
+  /// Company identifier first.
+  var manufacturerData: [UInt8]?
+  var serviceData: [ServiceData] = []
+
+  /// What is advertised on behalf of a service.
+  struct ServiceData: Hashable, Sendable {
+    var uuid: BluetoothUUID
+    var data: [UInt8]
+  }
+
+  init(identifier: String) { self.identifier = identifier }
+
+  /// The beacon in the data, if it is one.
+  var beacon: Beacon? {
+    if let data = manufacturerData, let beacon = Beacon(manufacturerData: data[...]) {
+      return beacon
+    }
+    return serviceData.lazy.compactMap { Beacon(serviceData: $0.data[...], of: $0.uuid) }.first
+  }
+
+  /// Whose manufacturer data it carries.
+  var company: UInt16? {
+    guard let data = manufacturerData else { return nil }
+    var reader = ByteReader(data)
+    return try? reader.uint16()
+  }
+
+  /// What the device offers, for a narrow column: service names, else what kind of beacon it is,
+  /// else who made it.
+  var summary: String {
+    let names = services.map { AssignedNumbers.serviceName($0) ?? Self.short($0) }
+    if !names.isEmpty { return names.joined(separator: ", ") }
+    if let beacon { return Self.short(beacon) }
+    if let data = serviceData.first {
+      return AssignedNumbers.serviceName(data.uuid) ?? Self.short(data.uuid)
+    }
+    if let company { return AssignedNumbers.companyName(company) ?? "company \(company)" }
+    return ""
+  }
+
+  private static func short(_ uuid: BluetoothUUID) -> String {
+    let text = uuid.description
+    return text.count > 8 ? text.prefix(8) + "…" : text
+  }
+
+  private static func short(_ beacon: Beacon) -> String {
+    guard case .iBeacon(let fields) = beacon else { return beacon.description }
+    return "iBeacon \(short(fields.uuid)) \(fields.major)/\(fields.minor)"
+  }
+
+  /// The object that `--json` writes for it.
+  func json(event: String) -> JSON {
+    .object([
+      "event": .string(event),
+      "id": .string(identifier),
+      "address": address.map { .string($0.description) },
+      "addressType": address.map { .string($0.kind == .public ? "public" : "random") },
+      "name": name.map { .string($0) },
+      "rssi": rssi.map { .integer(Int64($0)) },
+      "txPower": txPower.map { .integer(Int64($0)) },
+      "connectable": isConnectable.map { .bool($0) },
+      "services": .array(services.map(JSON.service)),
+      "solicitedServices": solicitedServices.isEmpty
+        ? nil : .array(solicitedServices.map(JSON.service)),
+      "manufacturer": manufacturerJSON,
+      "serviceData": serviceData.isEmpty ? nil : .array(serviceData.map(Self.json)),
+      "beacon": beacon.map { .string($0.description) },
+    ])
+  }
+
+  private var manufacturerJSON: JSON? {
+    guard let company, let data = manufacturerData else { return nil }
+    return .object([
+      "company": .integer(Int64(company)),
+      "companyName": AssignedNumbers.companyName(company).map { .string($0) },
+      "data": .string(Hexadecimal.string(data.dropFirst(2))),
+    ])
+  }
+
+  private static func json(_ data: ServiceData) -> JSON {
+    .object([
+      "uuid": .string(data.uuid.description),
+      "name": AssignedNumbers.serviceName(data.uuid).map { .string($0) },
+      "data": .string(Hexadecimal.string(data.data)),
+    ])
+  }
+}
+
+extension JSON {
+  /// A service's UUID with its name.
+  static func service(_ uuid: BluetoothUUID) -> JSON {
+    .object([
+      "uuid": .string(uuid.description),
+      "name": AssignedNumbers.serviceName(uuid).map { .string($0) },
+    ])
+  }
+}

@@ -1,0 +1,154 @@
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+
+/// A device that was found and connected to.
+struct Device: Sendable {
+  let session: Session
+  let connection: ConnectedPeripheral
+  /// What it advertised when it was found.
+  let sighting: Sighting
+
+  /// Finds a device by what the user calls it, connects, runs `body`, disconnects.
+  static func with<Result: Sendable>(
+    _ name: DeviceName, _ session: Session,
+    _ body: @escaping @Sendable (Device) async throws -> Result
+  ) async throws -> Result {
+    let central = try await session.central()
+    return try await session.whileRadioWorks(central) {
+      let sighting = try await Search(name: name, session: session).run(central)
+      let device = try await connected(sighting, central, session)
+      let result: Swift.Result<Result, any Error>
+      do { result = .success(try await body(device)) } catch { result = .failure(error) }
+      session.output.clearProgress()
+      await device.disconnect()
+      return try result.get()
+    }
+  }
+
+  private static func connected(
+    _ sighting: Sighting, _ central: Central, _ session: Session
+  ) async throws -> Device {
+    let title = sighting.name ?? sighting.shortID
+    guard let identifier = UUID(uuidString: sighting.identifier) else {
+      throw CommandFailure(.notFound, "\(title) has no identifier")
+    }
+    session.output.progress("Connecting to \(title) …")
+    let connection = try await session.explaining(title) { () throws(BluetoothError) in
+      try await central.connect(identifier)
+    }
+    session.output.clearProgress()
+    return Device(session: session, connection: connection, sighting: sighting)
+  }
+
+  /// The device's name, else its short identifier.
+  var title: String { sighting.name ?? connection.name ?? sighting.shortID }
+
+  /// Ends the link in good order, also when the command was cancelled; a device that does not
+  /// answer is not waited for long.
+  private func disconnect() async {
+    let connection = connection
+    await Task {
+      _ = try? await race(.seconds(1)) { await connection.disconnect() }
+    }.value
+  }
+
+  // MARK: Attributes
+
+  /// All services with their characteristics; with descriptors where asked.
+  func services(withDescriptors: Bool = false) async throws -> [CBService] {
+    session.output.progress("Asking \(title) for its services …")
+    return try await session.explaining(title) { () throws(BluetoothError) in
+      if withDescriptors { return try await connection.discoverAll() }
+      let services = try await connection.discoverServices()
+      for service in services { try await connection.discoverCharacteristics(for: service) }
+      return services
+    }
+  }
+
+  /// The characteristic that is meant.
+  /// - Throws: `CommandFailure` if there is none, or several.
+  func characteristic(_ name: CharacteristicName) async throws -> CBCharacteristic {
+    let all = try await services().flatMap { service in
+      (service.characteristics ?? []).map { (service, $0) }
+    }
+    session.output.clearProgress()
+    let fitting = all.filter { service, characteristic in
+      BluetoothUUID(characteristic.uuid) == name.characteristic
+        && (name.service == nil || BluetoothUUID(service.uuid) == name.service)
+    }
+    guard let first = fitting.first else {
+      let list = Set(all.map { $0.1.uuid.uuidString }).sorted().prefix(12)
+      throw CommandFailure(
+        .notFound,
+        "\(title) has no characteristic \(name.text); it has "
+          + (list.isEmpty ? "none" : list.joined(separator: ", ")))
+    }
+    guard fitting.count == 1 else {
+      let names = fitting.map { "\($0.0.uuid.uuidString)/\($0.1.uuid.uuidString)" }
+      throw CommandFailure(
+        .notFound,
+        "\(title) has several characteristics \(name.text): \(names.joined(separator: ", "))")
+    }
+    return first.1
+  }
+
+  // MARK: Values
+
+  /// Reads a characteristic.
+  func read(_ characteristic: CBCharacteristic) async throws -> [UInt8] {
+    try await session.explaining("reading \(characteristic.uuid.uuidString)") {
+      () throws(BluetoothError) in Array(try await connection.read(characteristic))
+    }
+  }
+
+  /// Reads a descriptor; nil where its value is of no known kind.
+  func read(_ descriptor: CBDescriptor) async throws -> [UInt8]? {
+    try await session.explaining("reading \(descriptor.uuid.uuidString)") {
+      () throws(BluetoothError) in try await connection.read(descriptor)
+    }
+    return Self.bytes(descriptor)
+  }
+
+  /// Writes a characteristic and waits for the answer, or until the radio took it.
+  func write(
+    _ bytes: [UInt8], to characteristic: CBCharacteristic, withResponse: Bool
+  ) async throws {
+    let type = withResponse ? CBCharacteristicWriteType.withResponse : .withoutResponse
+    let longest = connection.peripheral.maximumWriteValueLength(for: type)
+    guard bytes.count <= longest else {
+      throw CommandFailure(
+        .badData, "at most \(longest) bytes can be written this way, not \(bytes.count)")
+    }
+    try await session.explaining("writing \(characteristic.uuid.uuidString)") {
+      () throws(BluetoothError) in
+      try await connection.write(Data(bytes), to: characteristic, type: type)
+      // Without response, the link must not end before the packet was sent: an answer to
+      // something harmless proves that it was.
+      if !withResponse { try await connection.discoverServices([]) }
+    }
+  }
+
+  /// Core Bluetooth turns descriptor values into objects; these are their bytes.
+  private static func bytes(_ descriptor: CBDescriptor) -> [UInt8]? {
+    switch descriptor.value {
+    case let data as Data: Array(data)
+    case let text as String: Array(text.utf8)
+    case let number as NSNumber:
+      [UInt8(truncatingIfNeeded: number.intValue), UInt8(truncatingIfNeeded: number.intValue >> 8)]
+    default: nil
+    }
+  }
+}
+
+extension BluetoothUUID {
+  /// What a Core Bluetooth UUID stands for.
+  init(_ uuid: CBUUID) {
+    // `data` holds 2, 4 or 16 bytes, most significant first; nothing else exists.
+    self = BluetoothUUID(littleEndian: uuid.data.reversed()[...]) ?? BluetoothUUID(UInt16(0))
+  }
+
+  var coreBluetooth: CBUUID { CBUUID(string: description) }
+}

@@ -1,0 +1,107 @@
+import BluetoothHost
+import CoreBluetooth
+import CoreBluetoothAsync
+
+/// Why a radio cannot be used, for either role.
+enum RadioFailure {
+  /// The end of a sentence that says why, if there is an error.
+  static func reason(_ error: (any Error)?) -> String {
+    error.map { ": " + $0.localizedDescription.trimmingSuffix(".") } ?? ""
+  }
+
+  static func failure(_ state: CBManagerState, _ host: BluetoothHost) -> CommandFailure {
+    let status: ExitStatus = state == .unauthorized ? .notPermitted : .radioUnavailable
+    if let problem = host.problem { return CommandFailure(status, problem.trimmingSuffix(".")) }
+    switch state {
+    case .unauthorized: return CommandFailure(status, "this user may not use \(host.radio)")
+    case .unsupported: return CommandFailure(status, "\(host.radio) cannot do Bluetooth LE")
+    case .poweredOff: return CommandFailure(status, "the radio \(host.radio) is off or gone")
+    case .unknown, .resetting, .poweredOn:
+      return CommandFailure(status, "the radio \(host.radio) does not answer")
+    }
+  }
+}
+
+extension Session {
+  /// A central whose radio works.
+  func central() async throws -> Central {
+    let central = Central(host: host)
+    try await waitForRadio({ central.state }) {
+      do throws(BluetoothError) {
+        try await central.waitUntilPoweredOn()
+      } catch {
+        throw failure(error, "the radio")
+      }
+    }
+    return central
+  }
+
+  /// Waits until the radio works: briefly where the host knows what is wrong, else as long as a
+  /// radio may take to start.
+  func waitForRadio(
+    _ state: @escaping @Sendable () -> CBManagerState,
+    _ isReady: @escaping @Sendable () async throws -> Void
+  ) async throws {
+    let host = host
+    let limit = min(timeout?.duration ?? Self.startTime, Self.startTime)
+    let done: Void? = try await race(limit) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await isReady() }
+        group.addTask {
+          while host.problem == nil { try await Task.sleep(for: .milliseconds(100)) }
+          // A second chance for a radio that is just being switched on.
+          try await Task.sleep(for: .seconds(1))
+          throw RadioFailure.failure(state(), host)
+        }
+        defer { group.cancelAll() }
+        try await group.next()
+      }
+    }
+    if done == nil { throw RadioFailure.failure(state(), host) }
+  }
+
+  /// Runs `body` as long as the radio works.
+  /// - Throws: What `body` throws, or why the radio went.
+  func whileRadioWorks<Result: Sendable>(
+    _ central: Central, _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    let host = host
+    return try await withThrowingTaskGroup(of: Result.self) { group in
+      group.addTask { try await body() }
+      group.addTask {
+        for await state in central.states() where state != .poweredOn {
+          throw RadioFailure.failure(state, host)
+        }
+        throw CancellationError()
+      }
+      defer { group.cancelAll() }
+      guard let result = try await group.next() else { throw CancellationError() }
+      return result
+    }
+  }
+
+  /// The failure of the command for an error of `what`: a device, a value.
+  func failure(_ error: BluetoothError, _ what: String) -> any Error {
+    let reason = error.description.trimmingSuffix(".")
+    switch error {
+    case .cancelled: return CancellationError()
+    case .notAvailable(let state): return RadioFailure.failure(state, host)
+    case .unknownPeripheral, .notFound: return CommandFailure(.notFound, reason)
+    case .connectionFailed:
+      return CommandFailure(.failure, "\(what) cannot be connected to: \(reason)")
+    case .disconnected: return CommandFailure(.failure, "\(what) went away: \(reason)")
+    case .attribute:
+      var failure = CommandFailure(.failure, "\(what) was refused: \(reason)")
+      failure.isRefusal = true
+      return failure
+    case .refused: return CommandFailure(.failure, "\(what) failed: \(reason)")
+    }
+  }
+
+  /// Runs `body`, turning the errors of Bluetooth into failures that name `what`.
+  func explaining<Result: Sendable>(
+    _ what: String, _ body: () async throws(BluetoothError) -> Result
+  ) async throws -> Result {
+    do { return try await body() } catch { throw failure(error, what) }
+  }
+}

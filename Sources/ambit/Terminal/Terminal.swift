@@ -1,0 +1,143 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// The terminal that the program runs in, if it runs in one.
+enum Terminal {
+  /// Whether a file descriptor is a terminal.
+  static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
+
+  /// How large the terminal is now.
+  static var size: NearbyScreen.Size {
+    var size = winsize()
+    guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
+    else { return .unknown }
+    return NearbyScreen.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
+  }
+
+  private struct Saved {
+    var settings: termios?
+    var isAlternate = false
+  }
+
+  private static let saved = Mutex(Saved())
+
+  /// Takes the whole screen, without cursor, and single key strokes without echo. Ctrl-C still
+  /// interrupts.
+  static func enterFullScreen() {
+    saved.withLock { saved in
+      guard !saved.isAlternate else { return }
+      saved.isAlternate = true
+      var settings = termios()
+      if isTerminal(STDIN_FILENO), tcgetattr(STDIN_FILENO, &settings) == 0 {
+        saved.settings = settings
+        settings.c_lflag &= ~tcflag_t(ECHO | ICANON)
+        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+      }
+      Output.write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J", to: STDOUT_FILENO)
+    }
+  }
+
+  /// Gives the screen back as it was. Does nothing if it was never taken.
+  static func restore() {
+    saved.withLock { saved in
+      guard saved.isAlternate else { return }
+      saved.isAlternate = false
+      Output.write("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO)
+      if var settings = saved.settings { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
+      saved.settings = nil
+    }
+  }
+
+  /// Draws lines from the top left corner on, without flicker.
+  static func draw(_ lines: [String]) {
+    let body = lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n")
+    // The two outer escapes ask the terminal to show the frame in one piece, where it can.
+    Output.write("\u{1B}[?2026h\u{1B}[H\(body)\u{1B}[J\u{1B}[?2026l", to: STDOUT_FILENO)
+  }
+}
+
+/// Where results, progress and complaints go.
+struct Output: Sendable {
+  var style: Style
+  var errorStyle: Style
+  /// One JSON object per line instead of text.
+  var isJSON: Bool
+  private let showsProgress: Bool
+  private static let progressIsShown = Mutex(false)
+
+  init(isJSON: Bool) {
+    let environment = ProcessInfo.processInfo.environment
+    style =
+      isJSON
+      ? .plain
+      : Style(isTerminal: Terminal.isTerminal(STDOUT_FILENO), environment: environment)
+    let errorsOnTerminal = Terminal.isTerminal(STDERR_FILENO)
+    errorStyle = Style(isTerminal: errorsOnTerminal, environment: environment)
+    showsProgress = errorsOnTerminal && environment["TERM"] != "dumb"
+    self.isJSON = isJSON
+  }
+
+  /// A line of the result.
+  func line(_ text: String) {
+    clearProgress()
+    Self.write(text + "\n", to: STDOUT_FILENO)
+  }
+
+  /// An object of the result, on its line.
+  func object(_ object: JSON) { line(object.line) }
+
+  /// A remark beside the result, on standard error.
+  func note(_ text: String) {
+    clearProgress()
+    Self.write(text + "\n", to: STDERR_FILENO)
+  }
+
+  /// What is being done now; replaced by what comes next. Only on a terminal.
+  func progress(_ text: String) {
+    guard showsProgress else { return }
+    Self.progressIsShown.withLock { isShown in
+      isShown = true
+      Self.write("\r\(errorStyle.dim(Fit.safe(text)))\u{1B}[K", to: STDERR_FILENO)
+    }
+  }
+
+  /// Takes the progress line away.
+  func clearProgress() {
+    guard showsProgress else { return }
+    Self.progressIsShown.withLock { isShown in
+      if isShown { Self.write("\r\u{1B}[K", to: STDERR_FILENO) }
+      isShown = false
+    }
+  }
+
+  /// Writes everything. Where nobody reads any more (`ambit scan | head`), the program ends without
+  /// a word, as others do.
+  static func write(_ text: String, to descriptor: Int32) {
+    write(Array(text.utf8), to: descriptor)
+  }
+
+  /// Writes all bytes; see `write(_:to:)`.
+  static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    var written = 0
+    while written < bytes.count {
+      let count = bytes[written...].withUnsafeBytes {
+        Glibc.write(descriptor, $0.baseAddress, $0.count)
+      }
+      if count > 0 {
+        written += count
+      } else if errno == EAGAIN {
+        var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        _ = Glibc.poll(&poll, 1, 1000)
+      } else if errno != EINTR {
+        if descriptor == STDOUT_FILENO { quit() }
+        return
+      }
+    }
+  }
+
+  private static func quit() -> Never {
+    // The screen is gone too; nothing to restore but the line discipline, which `exit` leaves.
+    exit(ExitStatus.success.rawValue)
+  }
+}

@@ -1,0 +1,85 @@
+import BluetoothWire
+import Essentials
+
+/// What people type to say which device they mean: its identifier, the start of it or of its last
+/// group, its Bluetooth address, or its name or the start of it.
+struct DeviceName: Hashable, Sendable {
+  let text: String
+
+  /// How well a device fits; the best fit wins.
+  enum Fit: Int, Comparable, Sendable {
+    case start
+    case name
+    case whole
+
+    static func < (a: Fit, b: Fit) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// How well this device fits; nil if it doesn't.
+  func fit(identifier: String, address: DeviceAddress?, name: String?) -> Fit? {
+    let wanted = text.uppercased()
+    guard !wanted.isEmpty else { return nil }
+    if identifier.uppercased() == wanted { return .whole }
+    if let address, DeviceAddress(text, kind: address.kind) == address { return .whole }
+    if let name, name.uppercased() == wanted { return .name }
+    let lastGroup = identifier.split(separator: "-").last.map(String.init) ?? ""
+    let digits = wanted.replacing(":", with: "")
+    if identifier.uppercased().hasPrefix(wanted) || lastGroup.uppercased().hasPrefix(digits) {
+      return .start
+    }
+    if let name, name.uppercased().hasPrefix(wanted) { return .start }
+    return nil
+  }
+
+  func fit(_ sighting: Sighting) -> Fit? {
+    fit(identifier: sighting.identifier, address: sighting.address, name: sighting.name)
+  }
+
+  /// The one that is meant; nil if none fits.
+  /// - Throws: `CommandFailure` if several fit equally well.
+  func pick(from sightings: [Sighting]) throws -> Sighting? {
+    let fitting = sightings.compactMap { sighting in fit(sighting).map { ($0, sighting) } }
+    guard let best = fitting.map(\.0).max() else { return nil }
+    let candidates = fitting.filter { $0.0 == best }.map(\.1)
+    guard candidates.count > 1 else { return candidates.first }
+    let list = candidates.prefix(4).map { "\($0.shortID) (\($0.name ?? "no name"))" }
+    let more = candidates.count > 4 ? " and \(candidates.count - 4) more" : ""
+    throw CommandFailure(
+      .notFound,
+      "\"\(text)\" fits \(candidates.count) devices: \(list.joined(separator: ", "))\(more)")
+  }
+}
+
+/// What people type to say which characteristic they mean: `2A37`, `heart rate measurement`, a
+/// 128-bit UUID, or any of these after a service and a slash: `180D/2A37`.
+struct CharacteristicName: Hashable, Sendable {
+  let text: String
+  let service: BluetoothUUID?
+  let characteristic: BluetoothUUID
+
+  /// - Throws: `CommandFailure` if the text names nothing.
+  init(_ text: String) throws {
+    self.text = text
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard (1...2).contains(parts.count), let last = parts.last else {
+      throw CommandFailure(
+        .usage, "\"\(text)\" is not CHARACTERISTIC or SERVICE/CHARACTERISTIC")
+    }
+    service = parts.count == 2 ? try Self.service(parts[0]) : nil
+    guard
+      let uuid = BluetoothUUID(last) ?? AssignedNumbers.characteristic(named: last)
+    else {
+      throw CommandFailure(
+        .usage,
+        "\"\(last)\" is neither a UUID like 2A37 nor the name of a standard characteristic")
+    }
+    characteristic = uuid
+  }
+
+  /// The service that a text names.
+  static func service(_ text: String) throws -> BluetoothUUID {
+    if let uuid = BluetoothUUID(text) ?? AssignedNumbers.service(named: text) { return uuid }
+    throw CommandFailure(
+      .usage, "\"\(text)\" is neither a UUID like 180D nor the name of a standard service")
+  }
+}

@@ -1,0 +1,42 @@
+import BluetoothWire
+import Essentials
+
+/// A characteristic's or descriptor's value in all the ways that help to read it.
+struct ValueText: Hashable, Sendable {
+  let hex: String
+  /// The bytes as text, where they are printable.
+  let text: String?
+  /// What they say by the standard.
+  let decoded: String?
+
+  init(_ bytes: [UInt8], characteristic: BluetoothUUID) {
+    self.init(bytes, decoded: StandardValue.text(bytes[...], of: characteristic))
+  }
+
+  init(_ bytes: [UInt8], descriptor: BluetoothUUID) {
+    self.init(bytes, decoded: StandardValue.text(bytes[...], ofDescriptor: descriptor))
+  }
+
+  private init(_ bytes: [UInt8], decoded: String?) {
+    hex = Hexadecimal.string(bytes)
+    text = StandardValue.printable(bytes[...])
+    self.decoded = decoded
+  }
+
+  /// `0057  87%`, with text in quotes where it adds something.
+  func line(_ style: Style) -> String {
+    var parts: [String] = []
+    if let decoded { parts.append(style.bold(decoded)) }
+    if let text, text != decoded { parts.append("\"\(text)\"") }
+    parts.append(style.dim(hex.isEmpty ? "(empty)" : hex))
+    return parts.joined(separator: "  ")
+  }
+
+  /// The members that every object with a value has.
+  var members: [JSON.Member] {
+    var members = [JSON.Member(key: "hex", value: .string(hex))]
+    if let text { members.append(JSON.Member(key: "text", value: .string(text))) }
+    if let decoded { members.append(JSON.Member(key: "decoded", value: .string(decoded))) }
+    return members
+  }
+}

@@ -1,0 +1,206 @@
+import ArgumentParser
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import ambit
+
+@Suite("The command line")
+struct CommandLineTests {
+  @Test("no argument is the live view")
+  func defaultCommand() throws {
+    #expect(try Ambit.parseAsRoot([]) is Watch)
+    let watch = try #require(try Ambit.parseAsRoot(["--json"]) as? Watch)
+    #expect(watch.options.json)
+  }
+
+  @Test("options that every command takes may stand before it")
+  func leadingOptions() throws {
+    let moved = Main.movingOptions(["--radio", "sim:empty", "--json", "scan", "--all"])
+    #expect(moved == ["scan", "--all", "--radio", "sim:empty", "--json"])
+    let scan = try #require(try Ambit.parseAsRoot(moved) as? Scan)
+    #expect(scan.options.radio == "sim:empty" && scan.options.json && scan.all)
+    #expect(
+      Main.movingOptions(["--timeout=5", "write", "a", "b", "--int8", "--", "-1"])
+        == ["write", "a", "b", "--int8", "--timeout=5", "--", "-1"])
+    #expect(Main.movingOptions(["--radio"]) == ["--radio"])
+  }
+
+  @Test("every command has help with examples")
+  func help() {
+    for command in Ambit.configuration.subcommands where command != Radio.self {
+      #expect(
+        command.helpMessage().contains("EXAMPLES:"), "\(command.configuration.commandName ?? "")")
+    }
+    #expect(Ambit.helpMessage().contains("EXIT STATUS:"))
+  }
+
+  @Test(
+    "a wrong command line is a usage error",
+    arguments: [
+      ["scan", "--timeout", "soon"], ["scan", "--timeout", "0"], ["nonsense"], ["read", "strap"],
+      ["subscribe", "strap", "2A37", "--count", "0"], ["write", "a", "b", "00", "--hex", "--text"],
+    ])
+  func usage(arguments: [String]) {
+    do {
+      _ = try Ambit.parseAsRoot(arguments)
+      Issue.record("\(arguments) was accepted")
+    } catch {
+      #expect(Ambit.exitCode(for: error).rawValue == ExitStatus.usage.rawValue)
+    }
+  }
+
+  @Test("an unknown radio is one sentence and a usage error")
+  func radio() throws {
+    let scan = try #require(try Ambit.parseAsRoot(["scan", "--radio", "carrier-pigeon"]) as? Scan)
+    let failure = #expect(throws: CommandFailure.self) { try scan.options.radioChoice() }
+    #expect(failure?.status == .usage)
+    #expect(failure?.sentence.hasPrefix("\"carrier-pigeon\" names no radio") == true)
+  }
+
+  @Test("times are read as people write them")
+  func seconds() {
+    #expect(Seconds("10")?.span == .seconds(10))
+    #expect(Seconds("2.5")?.span == .milliseconds(2_500))
+    #expect(Seconds("500ms")?.span == .milliseconds(500))
+    #expect(Seconds("2m")?.span == .seconds(120))
+    #expect(Seconds("1h")?.span == .seconds(3_600))
+    for wrong in ["", "s", "-1", "0", "1e9", "nan", "inf", "5x", "99999999h", "1.2.3"] {
+      #expect(Seconds(wrong) == nil, "\(wrong)")
+    }
+  }
+}
+
+@Suite("Values on the command line")
+struct ValueFormatTests {
+  @Test("hexadecimal, text and numbers become bytes")
+  func bytes() throws {
+    #expect(try ValueFormat.hex.bytes("01 fF") == [0x01, 0xFF])
+    #expect(try ValueFormat.hex.bytes("") == [])
+    #expect(try ValueFormat.text.bytes("hé") == [0x68, 0xC3, 0xA9])
+    #expect(try ValueFormat.uint8.bytes("255") == [0xFF])
+    #expect(try ValueFormat.uint16.bytes("0x1234") == [0x34, 0x12])
+    #expect(try ValueFormat.uint32.bytes("1") == [1, 0, 0, 0])
+    #expect(try ValueFormat.int8.bytes("-1") == [0xFF])
+    #expect(try ValueFormat.int16.bytes("-550") == [0xDA, 0xFD])
+    #expect(try ValueFormat.int32.bytes("-2147483648") == [0, 0, 0, 0x80])
+  }
+
+  @Test(
+    "a value that doesn't fit its format is one sentence",
+    arguments: [
+      (ValueFormat.hex, "xyz", "\"xyz\" is not hexadecimal"),
+      (.hex, "123", "\"123\" is not hexadecimal"),
+      (.uint8, "256", "\"256\" is not a whole number from 0 to 255"),
+      (.int8, "-129", "\"-129\" is not a whole number from -128 to 127"),
+      (.uint32, "1.5", "\"1.5\" is not a whole number"),
+    ])
+  func wrong(format: ValueFormat, text: String, sentence: String) {
+    let failure = #expect(throws: CommandFailure.self) { try format.bytes(text) }
+    #expect(failure?.status == .badData)
+    #expect(failure?.sentence.hasPrefix(sentence) == true, "\(failure?.sentence ?? "")")
+  }
+
+  @Test("a value is shown decoded, as text and as bytes")
+  func text() {
+    #expect(ValueText([87], characteristic: 0x2A19).line(.plain) == "87%  \"W\"  57")
+    #expect(ValueText([], characteristic: 0xFFF0).line(.plain) == "(empty)")
+    #expect(
+      ValueText(Array("Ambit".utf8), characteristic: 0x2A29).line(.plain)
+        == "Ambit  416d626974")
+    #expect(ValueText([0, 1], characteristic: 0xFFF0).line(.plain) == "0001")
+  }
+}
+
+@Suite("Which device and which characteristic is meant")
+struct NameTests {
+  private static func sighting(_ group: String, _ name: String?) -> Sighting {
+    var sighting = Sighting(identifier: "414D4249-5400-8000-8001-\(group)")
+    sighting.name = name
+    sighting.address = DeviceAddress(group, kind: .random)
+    return sighting
+  }
+
+  private let around = [
+    Self.sighting("C0FFEE000001", "Strap"), Self.sighting("C0FFEE000002", "Strap 2"),
+    Self.sighting("C1A551C00003", "Lamp"), Self.sighting("D00D1E000004", "Lamp"),
+    Self.sighting("ABCDEF000005", nil),
+  ]
+
+  @Test(
+    "identifier, its start, the start of its last group, address and name all find it",
+    arguments: [
+      "414d4249-5400-8000-8001-c0ffee000001", "C0FFEE000001", "c0:ff:ee:00:00:01", "strap",
+      "C0-FF-EE-00-00-01",
+    ])
+  func finds(text: String) throws {
+    #expect(try DeviceName(text: text).pick(from: around)?.name == "Strap")
+  }
+
+  @Test("the start of a name or identifier is enough where only one device has it")
+  func start() throws {
+    #expect(try DeviceName(text: "c1a").pick(from: around)?.name == "Lamp")
+    #expect(try DeviceName(text: "strap ").pick(from: around)?.name == "Strap 2")
+    #expect(try DeviceName(text: "ab:cd").pick(from: around)?.shortID == "ABCDEF000005")
+  }
+
+  @Test("what fits several equally is refused with the candidates")
+  func ambiguous() {
+    let failure = #expect(throws: CommandFailure.self) {
+      try DeviceName(text: "lamp").pick(from: around)
+    }
+    #expect(failure?.status == .notFound)
+    #expect(
+      failure?.sentence
+        == "\"lamp\" fits 2 devices: C1A551C00003 (Lamp), D00D1E000004 (Lamp)")
+    #expect(throws: CommandFailure.self) { try DeviceName(text: "414d").pick(from: around) }
+  }
+
+  @Test("what fits nothing finds nothing")
+  func none() throws {
+    #expect(try DeviceName(text: "kettle").pick(from: around) == nil)
+    #expect(try DeviceName(text: "").pick(from: around) == nil)
+  }
+
+  @Test("a characteristic is named by UUID or standard name, with its service where needed")
+  func characteristic() throws {
+    #expect(try CharacteristicName("2a37").characteristic == 0x2A37)
+    #expect(try CharacteristicName("Heart Rate Measurement").characteristic == 0x2A37)
+    let both = try CharacteristicName("environmental sensing/temperature")
+    #expect(both.service == 0x181A && both.characteristic == 0x2A6E)
+    for wrong in ["", "/", "a/b/c", "no such thing", "180D/"] {
+      let failure = #expect(throws: CommandFailure.self) { try CharacteristicName(wrong) }
+      #expect(failure?.status == .usage)
+    }
+  }
+}
+
+@Suite("JSON lines")
+struct JSONTests {
+  @Test("keys keep their order and text is escaped")
+  func line() {
+    let object = JSON.object([
+      "b": .string("a\"\\\n\u{1B}é"), "a": .integer(-1), "none": nil,
+      "list": .array([.bool(true), .number(1.5), .number(.nan)]),
+    ])
+    #expect(
+      object.line == #"{"b":"a\"\\\n\u001bé","a":-1,"list":[true,1.5,null]}"#)
+  }
+
+  @Test("a device has the documented keys")
+  func device() {
+    var sighting = Sighting(identifier: "414D4249-5400-8000-8001-C0FFEE000001")
+    sighting.address = DeviceAddress("C0:FF:EE:00:00:01", kind: .random)
+    sighting.name = "Strap"
+    sighting.rssi = -50
+    sighting.isConnectable = true
+    sighting.services = [0x180D]
+    sighting.manufacturerData = [0x4C, 0x00, 0x01]
+    #expect(
+      sighting.json(event: "discovered").line
+        == #"{"event":"discovered","id":"414D4249-5400-8000-8001-C0FFEE000001","#
+        + #""address":"C0:FF:EE:00:00:01","addressType":"random","name":"Strap","rssi":-50,"#
+        + #""connectable":true,"services":[{"uuid":"180D","name":"Heart Rate"}],"#
+        + #""manufacturer":{"company":76,"companyName":"Apple, Inc.","data":"01"}}"#)
+  }
+}

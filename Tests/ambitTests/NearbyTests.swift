@@ -1,0 +1,184 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import ambit
+
+@Suite("The table of what is nearby")
+struct NearbyTableTests {
+  static func sighting(_ number: Int, rssi: Int?, name: String? = nil) -> Sighting {
+    let digits = String(number, radix: 16, uppercase: true)
+    let group = String(repeating: "0", count: 12 - digits.count) + digits
+    var sighting = Sighting(identifier: "414D4249-5400-8000-8001-\(group)")
+    sighting.rssi = rssi
+    sighting.name = name
+    return sighting
+  }
+
+  @Test("a device that is heard again keeps its row, its name and its services")
+  func merging() {
+    var table = NearbyTable()
+    var full = Self.sighting(1, rssi: -50, name: "Strap")
+    full.services = [0x180D]
+    let isNews1 = table.hear(full, now: .zero)
+    #expect(isNews1)
+    let isNews2 = table.hear(Self.sighting(1, rssi: -52), now: .zero + .seconds(1))
+    #expect(!isNews2)
+    let device = table[full.identifier]
+    #expect(device?.sighting.name == "Strap")
+    #expect(device?.sighting.services == [0x180D])
+    #expect(table.count == 1)
+  }
+
+  @Test("a device says something new when its name or data change, not when its strength does")
+  func news() {
+    var table = NearbyTable()
+    let isNews3 = table.hear(Self.sighting(1, rssi: -50), now: .zero)
+    #expect(isNews3)
+    let isNews4 = table.hear(Self.sighting(1, rssi: -80), now: .zero)
+    #expect(!isNews4)
+    let isNews5 = table.hear(Self.sighting(1, rssi: -80, name: "Lamp"), now: .zero)
+    #expect(isNews5)
+  }
+
+  @Test("rows don't jump: strength that wavers around a limit changes no order")
+  func stability() {
+    var table = NearbyTable()
+    var chance = SeededGenerator(seed: 7)
+    for number in 1...20 { table.hear(Self.sighting(number, rssi: -70), now: .zero) }
+    let order = table.ordered(now: .zero).map(\.number)
+    var now = Instant.zero
+    for _ in 0..<2_000 {
+      now = now + .milliseconds(20)
+      let number = Int.random(in: 1...20, using: &chance)
+      let rssi = -62 + Int.random(in: -5...5, using: &chance)
+      table.hear(Self.sighting(number, rssi: rssi), now: now)
+      #expect(table.ordered(now: now).map(\.number) == order)
+    }
+  }
+
+  @Test("a device that clearly comes near moves up, and one that falls silent moves down")
+  func zones() {
+    var table = NearbyTable()
+    table.hear(Self.sighting(1, rssi: -70), now: .zero)
+    table.hear(Self.sighting(2, rssi: -70), now: .zero)
+    var now = Instant.zero
+    for _ in 0..<600 {
+      now = now + .milliseconds(100)
+      table.hear(Self.sighting(1, rssi: -70), now: now)
+      table.hear(Self.sighting(2, rssi: -40), now: now)
+    }
+    #expect(table.ordered(now: now).map(\.number) == [2, 1])
+    let later = now + .seconds(20)
+    table.hear(Self.sighting(1, rssi: -70), now: later)
+    #expect(table.ordered(now: later).map(\.number) == [1, 2])
+    table.forget(now: now + .seconds(121))
+    #expect(table.count == 1)
+  }
+
+  @Test("a flood of addresses fills the table and no more")
+  func flood() {
+    var table = NearbyTable()
+    for number in 0..<5_000 { table.hear(Self.sighting(number, rssi: -70), now: .zero) }
+    #expect(table.count == NearbyTable.Limits.deviceCount)
+    #expect(table.overflowCount == 5_000 - NearbyTable.Limits.deviceCount)
+  }
+
+  @Test("the trend shows a walk towards the device and settles when it ends")
+  func trend() {
+    var strength = Strength(rssi: -80, now: .zero)
+    var now = Instant.zero
+    for step in 0..<60 {
+      now = now + .milliseconds(100)
+      strength.add(rssi: -80 + step / 2, now: now)
+    }
+    #expect(strength.trend == .rising)
+    for _ in 0..<600 {
+      now = now + .milliseconds(100)
+      strength.add(rssi: -50, now: now)
+    }
+    #expect(strength.trend == .steady)
+    #expect(strength.zone == .near)
+    #expect(abs(strength.shown - -50) <= 2)
+  }
+}
+
+@Suite("The screen")
+struct NearbyScreenTests {
+  private static func table(count: Int) -> NearbyTable {
+    var table = NearbyTable()
+    for number in 1...max(1, count) {
+      let name = number.isMultiple(of: 3) ? nil : "Gerät 部屋 \u{1B}[31m \(number)"
+      var sighting = NearbyTableTests.sighting(number, rssi: -40 - number % 60, name: name)
+      sighting.services = [0x180D, 0x180F]
+      table.hear(sighting, now: .zero)
+    }
+    return table
+  }
+
+  @Test("no line is wider and no screen taller than the terminal", arguments: [1, 5, 80])
+  func size(count: Int) {
+    let table = Self.table(count: count)
+    for columns in [20, 40, 60, 80, 100, 132, 200] {
+      for rows in [6, 10, 24, 60] {
+        let screen = NearbyScreen(
+          size: .init(columns: columns, rows: rows), style: .plain, radio: "simulated radio",
+          problem: "the radio is gone")
+        let lines = screen.lines(table, now: .zero + .seconds(3))
+        #expect(lines.count <= rows, "\(columns)×\(rows)")
+        if columns >= 60 {
+          for line in lines { #expect(Fit.width(line) <= columns, "\(columns): \(line)") }
+        }
+      }
+    }
+  }
+
+  @Test("a plain screen has no escapes, not even those in a device's name")
+  func escapes() {
+    let screen = NearbyScreen(size: .unknown, style: .plain, radio: "sim")
+    for line in screen.lines(Self.table(count: 10), now: .zero) {
+      #expect(!line.contains("\u{1B}"))
+    }
+  }
+
+  @Test("a row shows name, strength, services, age and what to type as ID")
+  func row() throws {
+    var table = NearbyTable()
+    var sighting = NearbyTableTests.sighting(0xC0FFEE, rssi: -54, name: "Strap")
+    sighting.services = [0x180D]
+    table.hear(sighting, now: .zero)
+    let device = try #require(table[sighting.identifier])
+    let row = NearbyScreen.plainRow(device, now: .zero + .seconds(12))
+    #expect(row.hasPrefix("  Strap "))
+    for part in ["-54 dBm", "Heart Rate", "10 s", "000000C0FFEE"] { #expect(row.contains(part)) }
+  }
+
+  @Test("a bar is empty at -100 dBm, full at -40 dBm and always as wide")
+  func bar() {
+    #expect(Strength.bar(rssi: -100, columns: 4) == "    ")
+    #expect(Strength.bar(rssi: -70, columns: 4) == "██  ")
+    #expect(Strength.bar(rssi: -40, columns: 4) == "████")
+    for rssi in -130...20 { #expect(Strength.bar(rssi: rssi, columns: 8).count == 8) }
+  }
+}
+
+@Suite("Text in columns")
+struct FitTests {
+  @Test("a column is exactly as wide as asked, whatever the script")
+  func column() {
+    for text in ["", "abc", "a longer text than fits", "部屋の温度計", "👩‍👩‍👧 family", "e\u{301}te\u{301}"] {
+      for columns in 1...12 {
+        #expect(Fit.width(Fit.column(text, columns)) == columns, "\(text) in \(columns)")
+      }
+    }
+    #expect(Fit.column("abcdef", 4) == "abc…")
+    #expect(Fit.column("7", 3, alignedRight: true) == "  7")
+  }
+
+  @Test("nothing that a terminal obeys gets through")
+  func safe() {
+    #expect(Fit.safe("a\u{1B}]0;owned\u{7}b") == "a\u{FFFD}]0;owned\u{FFFD}b")
+    #expect(Fit.safe("\u{202E}abc") == "\u{FFFD}abc")
+    #expect(Fit.safe("plain ✓") == "plain ✓")
+  }
+}
