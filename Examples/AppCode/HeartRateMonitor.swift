@@ -1,35 +1,35 @@
 import CoreBluetooth
 
 /// A heart-rate app's Bluetooth code as it stands on iOS.
-public class HeartRateMonitor: NSObject {
-  public static let serviceUUID = CBUUID(string: "180D")
-  public static let measurementUUID = CBUUID(string: "2A37")
-  public static let controlPointUUID = CBUUID(string: "2A39")
+class HeartRateMonitor: NSObject {
+  static let serviceUUID = CBUUID(string: "180D")
+  static let measurementUUID = CBUUID(string: "2A37")
+  static let controlPointUUID = CBUUID(string: "2A39")
 
-  public private(set) var log: [String] = []
-  public var onMeasurement: ((Int) -> Void)?
+  private(set) var log: [String] = []
+  var onMeasurement: ((Int) -> Void)?
   private var central: CBCentralManager!
   private var strap: CBPeripheral?
   private var controlPoint: CBCharacteristic?
 
-  public init(queue: DispatchQueue? = nil) {
+  init(queue: DispatchQueue? = nil) {
     super.init()
     central = CBCentralManager(
       delegate: self, queue: queue, options: [CBCentralManagerOptionShowPowerAlertKey: true])
   }
 
-  public func resetEnergy() {
+  func resetEnergy() {
     guard let strap = strap, let controlPoint = controlPoint else { return }
     strap.writeValue(Data([1]), for: controlPoint, type: .withResponse)
   }
 
-  public func disconnect() {
+  func disconnect() {
     if let strap = strap { central.cancelPeripheralConnection(strap) }
   }
 }
 
 extension HeartRateMonitor: CBCentralManagerDelegate {
-  public func centralManagerDidUpdateState(_ central: CBCentralManager) {
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {
     switch central.state {
     case .poweredOn:
       log.append("on")
@@ -43,7 +43,7 @@ extension HeartRateMonitor: CBCentralManagerDelegate {
     }
   }
 
-  public func centralManager(
+  func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber
   ) {
@@ -51,7 +51,9 @@ extension HeartRateMonitor: CBCentralManagerDelegate {
     let name = advertisementData[CBAdvertisementDataLocalNameKey] as? String ?? peripheral.name
     if let connectable = advertisementData[CBAdvertisementDataIsConnectable] as? Bool,
       !connectable
-    { return }
+    {
+      return
+    }
     log.append("found \(name ?? "n/a")")
     strap = peripheral
     peripheral.delegate = self
@@ -59,18 +61,18 @@ extension HeartRateMonitor: CBCentralManagerDelegate {
     central.connect(peripheral, options: nil)
   }
 
-  public func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+  func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
     log.append("connected")
     peripheral.discoverServices([HeartRateMonitor.serviceUUID])
   }
 
-  public func centralManager(
+  func centralManager(
     _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: Error?
   ) {
     log.append("failed: \(error?.localizedDescription ?? "")")
   }
 
-  public func centralManager(
+  func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: Error?
   ) {
     if let error = error as? CBError {
@@ -84,14 +86,14 @@ extension HeartRateMonitor: CBCentralManagerDelegate {
 }
 
 extension HeartRateMonitor: CBPeripheralDelegate {
-  public func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: Error?) {
+  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: Error?) {
     guard error == nil else { return }
     for service in peripheral.services ?? [] where service.uuid == HeartRateMonitor.serviceUUID {
       peripheral.discoverCharacteristics(nil, for: service)
     }
   }
 
-  public func peripheral(
+  func peripheral(
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: Error?
   ) {
     service.characteristics?.forEach { characteristic in
@@ -106,14 +108,14 @@ extension HeartRateMonitor: CBPeripheralDelegate {
     }
   }
 
-  public func peripheral(
+  func peripheral(
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
     error: Error?
   ) {
     log.append(characteristic.isNotifying ? "subscribed" : "not subscribed")
   }
 
-  public func peripheral(
+  func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: Error?
   ) {
     guard let data = characteristic.value, data.count >= 2 else { return }
@@ -123,7 +125,7 @@ extension HeartRateMonitor: CBPeripheralDelegate {
     onMeasurement?(rate)
   }
 
-  public func peripheral(
+  func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: Error?
   ) {
     if let error = error as? CBATTError, error.code == .writeNotPermitted { return }

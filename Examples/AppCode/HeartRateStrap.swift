@@ -1,26 +1,26 @@
 import CoreBluetooth
 
 /// A phone that plays a heart-rate strap, as it stands on iOS.
-public class HeartRateStrap: NSObject, CBPeripheralManagerDelegate {
-  public private(set) var log: [String] = []
+class HeartRateStrap: NSObject, CBPeripheralManagerDelegate {
+  private(set) var log: [String] = []
   private lazy var manager = CBPeripheralManager(delegate: self, queue: queue)
   private let queue: DispatchQueue
   private var measurement: CBMutableCharacteristic?
 
-  public init(queue: DispatchQueue = .main) {
+  init(queue: DispatchQueue = .main) {
     self.queue = queue
     super.init()
     _ = manager
   }
 
-  public func measure(_ rate: UInt8) {
+  func measure(_ rate: UInt8) {
     guard let measurement = measurement else { return }
     if !manager.updateValue(Data([0, rate]), for: measurement, onSubscribedCentrals: nil) {
       log.append("busy")
     }
   }
 
-  public func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
+  func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
     guard peripheral.state == .poweredOn else { return }
     let measurement = CBMutableCharacteristic(
       type: HeartRateMonitor.measurementUUID, properties: [.notify], value: nil,
@@ -37,7 +37,7 @@ public class HeartRateStrap: NSObject, CBPeripheralManagerDelegate {
     peripheral.add(service)
   }
 
-  public func peripheralManager(
+  func peripheralManager(
     _ peripheral: CBPeripheralManager, didAdd service: CBService, error: Error?
   ) {
     guard error == nil else { return log.append("not added") }
@@ -47,20 +47,21 @@ public class HeartRateStrap: NSObject, CBPeripheralManagerDelegate {
     ])
   }
 
-  public func peripheralManagerDidStartAdvertising(
+  func peripheralManagerDidStartAdvertising(
     _ peripheral: CBPeripheralManager, error: Error?
   ) {
     log.append(error == nil ? "advertising" : "not advertising")
   }
 
-  public func peripheralManager(
+  func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral,
     didSubscribeTo characteristic: CBCharacteristic
   ) {
     log.append("subscribed")
+    measure(60)
   }
 
-  public func peripheralManager(
+  func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]
   ) {
     for request in requests where request.value == Data([1]) { log.append("reset") }

@@ -3,7 +3,8 @@ import Testing
 
 @Suite("Listings in the documentation")
 struct ListingTests {
-  @Test("are parts of code that is compiled", arguments: ["BestPractices", "TestingWithoutHardware"])
+  @Test(
+    "are parts of code that is compiled", arguments: ["BestPractices", "TestingWithoutHardware"])
   func listings(_ article: String) throws {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
       .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
