@@ -28,6 +28,8 @@ final class HostDriver: @unchecked Sendable {
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
   private var isStopped = false
+  /// `currentProblem != nil`, without its lock.
+  private var hasProblem = false
 
   init(
     machine: HostMachine, loop: any HostLoop, capture: Capture?,
@@ -129,6 +131,8 @@ final class HostDriver: @unchecked Sendable {
 
   /// Performs what the machine said, sends it off and sets the timer for its next wish.
   private func finish(_ now: Instant) {
+    // Before clients hear that the radio is on.
+    if hasProblem, machine.state == .poweredOn { report(nil) }
     perform(now)
     transport?.flush()
     guard !isStopped, let due = machine.nextWake else { return }
@@ -161,6 +165,7 @@ final class HostDriver: @unchecked Sendable {
   }
 
   private func report(_ sentence: String?) {
+    hasProblem = sentence != nil
     let isNew = currentProblem.withLock { problem in
       defer { problem = sentence }
       return problem != sentence
@@ -229,7 +234,6 @@ extension HostDriver: TransportReceiver {
 
   func transport(_ source: any HCITransport, received packets: [HCIPacket]) {
     guard source === transport else { return }
-    if problem != nil { report(nil) }
     let now = loop.now
     for packet in packets {
       if capture != nil { record(packet, .controllerToHost) }

@@ -20,4 +20,7 @@ enum Limits {
   static let slowReaderByteCount = 256 * 1024
   /// Bytes that wait for one slow reader before it is cut off.
   static let pendingByteCount = 4 * 1024 * 1024
+  /// How far a world in real time may lag behind before its clock is set back; shorter than the
+  /// shortest supervision timeout, so that no link drops because a process was stopped.
+  static let worldLag = TimeSpan.milliseconds(90)
 }

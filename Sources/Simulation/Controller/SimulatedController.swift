@@ -18,7 +18,11 @@ public final class SimulatedController {
   /// What is wrong with it.
   public var faults = ControllerFaults()
   /// Whether it has power.
-  public private(set) var isPoweredOn = true
+  public private(set) var isPoweredOn = true {
+    didSet { if isPoweredOn != oldValue { onPowerChange?(isPoweredOn) } }
+  }
+  /// Hears when the power goes and comes; must not run the world.
+  public var onPowerChange: ((Bool) -> Void)?
   /// Packets from the host that it could not understand or had no place for, and dropped.
   public private(set) var droppedPacketCount = 0
 

@@ -24,7 +24,11 @@ extension HostMachine {
 
   mutating func transportBroke(_ error: HostError, now: Instant, into actions: inout [Action]) {
     loseController(error, now: now, into: &actions)
-    setState(.poweredOff, into: &actions)
+    switch error {
+    case .unauthorized: setState(.unauthorized, into: &actions)
+    case .unsupported: setState(.unsupported, into: &actions)
+    default: setState(.poweredOff, into: &actions)
+    }
     failureCount += 1
     retry(after: backOff, error, now: now)
   }

@@ -73,7 +73,8 @@ public struct HostMachine: Sendable {
   var chance: SeededGenerator
   var counters = Counters()
 
-  var state = RadioState.unknown
+  /// The radio's state, as clients were told.
+  public internal(set) var state = RadioState.unknown
   var session = ControllerSession()
   var abilities = ControllerAbilities()
   /// Attempts to start the controller that failed since one succeeded.

@@ -1,0 +1,222 @@
+public import BluetoothMachines
+public import BluetoothWire
+public import Essentials
+import Foundation
+public import Simulation
+import Synchronization
+
+/// A radio whose time goes on only when you say so: for tests that are quick and always the same.
+///
+/// ```swift
+/// let radio = VirtualRadio(seed: 7)
+/// let phone = radio.makeHost(name: "phone")
+/// let strap = radio.makeHost(name: "strap", at: Position(x: 3, y: 0))
+/// radio.advance(by: .seconds(5))
+/// ```
+///
+/// Hosts, their clients and `advance` may be used from any thread. What clients ask for happens
+/// during `advance`, and so do their events, on the thread that called it. Between two points of
+/// virtual time, clients that gave `makeClient` a `settle` closure are waited for.
+public final class VirtualRadio: @unchecked Sendable {
+  // Sendable because `inbox` has a lock of its own and everything else is touched under `lock`.
+  // Recursive, so that events, which come during `advance`, may use `withWorld`.
+  private let lock = NSRecursiveLock()
+  private let air: Air
+  private var chance: SeededGenerator
+  private var hostCount: UInt64 = 0
+  /// By their hosts' drivers.
+  private var controllers: [ObjectIdentifier: SimulatedController] = [:]
+  private var unsettled: [ClientSlot] = []
+  private let inbox = Mutex<[@Sendable () -> Void]>([])
+
+  /// A radio on which nothing is yet.
+  ///
+  /// - Parameters:
+  ///   - seed: The same seed and the same calls give the same run, byte for byte.
+  ///   - model: How waves spread and what goes wrong.
+  public init(seed: UInt64, model: RadioModel = RadioModel()) {
+    air = Air(world: World(seed: seed, radio: model))
+    chance = SeededGenerator(seed: seed ^ 0x686F_7374)  // not the sequence that the world uses
+    air.didStep = { [unowned self] in settle() }
+  }
+
+  /// The virtual time.
+  public var now: Instant { lock.withLock { air.world.now } }
+
+  /// Adds a host with a controller of its own.
+  ///
+  /// - Parameters:
+  ///   - name: The GAP device name.
+  ///   - position: Where it is.
+  ///   - address: Its public address; made up if nil.
+  ///   - configuration: What else it calls itself; `name` wins.
+  ///   - capturePath: A btsnoop file to write, with the host's traffic.
+  /// - Throws: `CaptureError` where the capture file cannot be created.
+  public func makeHost(
+    name: String, at position: Position = Position(), address: DeviceAddress? = nil,
+    configuration: HostConfiguration = HostConfiguration(), captureTo capturePath: String
+  ) throws(CaptureError) -> BluetoothHost {
+    let capture = try Capture(path: capturePath)
+    return makeHost(
+      name: name, at: position, address: address, configuration: configuration, capture: capture)
+  }
+
+  /// Adds a host with a controller of its own.
+  ///
+  /// - Parameters:
+  ///   - name: The GAP device name.
+  ///   - position: Where it is.
+  ///   - address: Its public address; made up if nil.
+  ///   - configuration: What else it calls itself; `name` wins.
+  public func makeHost(
+    name: String, at position: Position = Position(), address: DeviceAddress? = nil,
+    configuration: HostConfiguration = HostConfiguration()
+  ) -> BluetoothHost {
+    makeHost(
+      name: name, at: position, address: address, configuration: configuration, capture: nil)
+  }
+
+  private func makeHost(
+    name: String, at position: Position, address: DeviceAddress?,
+    configuration: HostConfiguration, capture: Capture?
+  ) -> BluetoothHost {
+    lock.lock()
+    defer { lock.unlock() }
+    hostCount += 1
+    let address = address ?? DeviceAddress(bits: 0xA0B1_0000_0000 + hostCount, kind: .public)
+    let port = PortBox(air.makePort(name: name, address: address, at: position))
+    var configuration = configuration
+    configuration.name = name
+    let host = BluetoothHost(
+      radio: .simulated(.init(isPopulated: false)), configuration: configuration,
+      chance: chance.fork(), loop: VirtualLoop(radio: self), capture: capture
+    ) { SimulatedTransport(port.port) }
+    controllers[ObjectIdentifier(host.driver)] = port.port.controller
+    return host
+  }
+
+  /// Lets so much time pass, with everything that happens in it.
+  public func advance(by span: TimeSpan) {
+    lock.lock()
+    defer { lock.unlock() }
+    precondition(!air.isRunning, "advance was called from within an event of the same radio")
+    air.run(until: air.world.now + span)
+  }
+
+  /// Lets time pass until the condition holds, looking after each thing that happens.
+  ///
+  /// - Returns: Whether the condition came to hold before the limit.
+  @discardableResult
+  public func advance(within limit: TimeSpan, until condition: () -> Bool) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    precondition(!air.isRunning, "advance was called from within an event of the same radio")
+    let end = air.world.now + limit
+    while !condition() {
+      guard air.step(until: end) else { return condition() }
+    }
+    return true
+  }
+
+  /// Changes the world: adds devices, moves things, breaks things.
+  public func withWorld<Result>(_ body: (World) throws -> Result) rethrows -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(air.world)
+  }
+
+  /// Moves, breaks or repairs the controller of one of this radio's hosts.
+  public func withController<Result>(
+    of host: BluetoothHost, _ body: (SimulatedController) throws -> Result
+  ) rethrows -> Result {
+    lock.lock()
+    defer { lock.unlock() }
+    guard let controller = controllers[ObjectIdentifier(host.driver)] else {
+      preconditionFailure("the host belongs to another radio")
+    }
+    return try body(controller)
+  }
+
+  // MARK: The loop of its hosts
+
+  /// Runs what hosts and clients asked for and waits for clients, until nobody wants anything more
+  /// at this point of time.
+  private func settle() {
+    for _ in 0..<Limits.roundsPerInstant {
+      let work = inbox.withLock { inbox in
+        defer { inbox = [] }
+        return inbox
+      }
+      for item in work { item() }
+      let slots = unsettled
+      unsettled = []
+      for slot in slots { slot.settle?() }
+      if work.isEmpty && slots.isEmpty { return }
+    }
+  }
+
+  fileprivate var worldTime: Instant { air.world.now }
+
+  fileprivate func execute(_ work: @escaping @Sendable () -> Void) {
+    inbox.withLock { $0.append(work) }
+  }
+
+  /// Runs what was handed over, unless somebody else is at it.
+  fileprivate func hurry() {
+    guard lock.try() else { return }
+    defer { lock.unlock() }
+    if !air.isRunning { air.run(until: air.world.now) }
+  }
+
+  fileprivate func schedule(at time: Instant, _ work: @escaping @Sendable () -> Void) {
+    air.world.schedule(at: max(time, air.world.now), work)
+  }
+
+  fileprivate func delivered(to slot: ClientSlot) {
+    guard slot.settle != nil, !unsettled.contains(where: { $0 === slot }) else { return }
+    unsettled.append(slot)
+  }
+
+  /// Carries a port into the closure that makes transports, which runs under the radio's lock.
+  private struct PortBox: @unchecked Sendable {
+    // Sendable because the port is used under the radio's lock only.
+    let port: ControllerPort
+    init(_ port: ControllerPort) { self.port = port }
+  }
+}
+
+/// The radio's time and lock as a host's loop.
+private struct VirtualLoop: HostLoop {
+  let radio: VirtualRadio
+
+  var now: Instant { radio.worldTime }
+  func execute(_ work: @escaping @Sendable () -> Void) { radio.execute(work) }
+  func hurry() { radio.hurry() }
+  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
+    VirtualTimer(radio: radio, onFire: onFire)
+  }
+  func delivered(to slot: ClientSlot) { radio.delivered(to: slot) }
+}
+
+// Sendable because it is used under the radio's lock only.
+private final class VirtualTimer: LoopTimer, @unchecked Sendable {
+  private weak var radio: VirtualRadio?
+  private let onFire: @Sendable () -> Void
+  /// Tells the last setting from earlier ones, which the world cannot forget.
+  private var generation = 0
+
+  init(radio: VirtualRadio, onFire: @escaping @Sendable () -> Void) {
+    self.radio = radio
+    self.onFire = onFire
+  }
+
+  func set(_ time: Instant) {
+    generation += 1
+    let setting = generation
+    radio?.schedule(at: time) { [weak self] in
+      if let self, generation == setting { onFire() }
+    }
+  }
+
+  func cancel() { generation += 1 }
+}

@@ -1,0 +1,196 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Foundation
+import NIOCore
+import NIOPosix
+import Simulation
+import Synchronization
+import Testing
+
+@testable import BluetoothHost
+
+@Suite("A radio for other processes", .timeLimit(.minutes(1)))
+struct RadioServerTests {
+  static let anyPort = RadioChoice.tcp(host: "127.0.0.1", port: 0)
+  static let reset = HCIPacket(kind: .command, bytes: [0x03, 0x0C, 0x00])
+
+  private static func start(
+    _ addresses: [RadioChoice] = [anyPort], maxConnections: Int = 64,
+    onEvent: @escaping @Sendable (RadioServer.Event) -> Void = { _ in }
+  ) async throws -> RadioServer {
+    try await RadioServer.start(
+      at: addresses, maxConnections: maxConnections,
+      makeWorld: { World(seed: 1, radio: .ideal) }, onEvent: onEvent)
+  }
+
+  @Test("two hosts meet on it, one over TCP, the other over a UNIX socket")
+  func encounter() async throws {
+    let socket = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+    let capture = CaptureTests.temporaryPath()
+    defer { try? FileManager.default.removeItem(atPath: capture) }
+    let server = try await Self.start([Self.anyPort, .unix(path: socket)])
+    let phone = try BluetoothHost(radio: server.addresses[0], captureTo: capture)
+    let strap = try BluetoothHost(radio: server.addresses[1])
+    var encounter = Encounter(phone: TestClient(phone), strap: TestClient(strap))
+    try await encounter.meet()
+    #expect(await server.connectionCount == 2)
+
+    await phone.close()
+    await strap.close()
+    await server.close()
+    #expect(!FileManager.default.fileExists(atPath: socket))
+    let records = try CaptureTests.records(capture)
+    #expect(records.first?.packet == Self.reset)
+    #expect(records.contains { $0.packet.kind == .event && $0.direction == .controllerToHost })
+  }
+
+  @Test("a server that vanishes and comes back is a radio that goes off and on")
+  func vanishes() async throws {
+    let server = try await Self.start()
+    let host = try BluetoothHost(radio: server.addresses[0])
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    #expect(host.problem == nil)
+    await server.close()
+    try await client.state(.poweredOff)
+    #expect(host.problem != nil)
+    let again = try await Self.start(server.addresses)
+    try await client.state(.poweredOn)
+    #expect(host.problem == nil)
+    await host.close()
+    await again.close()
+  }
+
+  @Test("garbage ends its own connection only")
+  func garbage() async throws {
+    let (events, continuation) = AsyncStream.makeStream(of: RadioServer.Event.self)
+    let server = try await Self.start { continuation.yield($0) }
+    let good = try await TransportHarness(server.addresses[0])
+    #expect(await good.next() == .opened)
+    let bad = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .connect(to: try Self.socketAddress(server.addresses[0])).get()
+    try await bad.writeAndFlush(ByteBuffer(bytes: [0xFF, 0xFF]))
+    try await bad.closeFuture.get()
+    for await event in events {
+      guard case .disconnected(_, let reason) = event else { continue }
+      #expect(reason == "the host sent bytes that are no HCI packet")
+      break
+    }
+    good.send([Self.reset])
+    #expect(await good.packets(1).first?.kind == .event)
+    good.close()
+    await server.close()
+  }
+
+  @Test("too many hosts are turned away")
+  func tooMany() async throws {
+    let server = try await Self.start(maxConnections: 1)
+    let first = try await TransportHarness(server.addresses[0])
+    #expect(await first.next() == .opened)
+    first.send([Self.reset])
+    _ = await first.packets(1)
+    let second = try await TransportHarness(server.addresses[0])
+    while let event = await second.next() {
+      if case .closed(let error) = event { #expect(error.sentence.contains("closed")) }
+    }
+    first.send([Self.reset])
+    #expect(await first.packets(1).count == 1)
+    first.close()
+    await server.close()
+  }
+
+  @Test("a host that does not read misses advertising reports, and is cut off for the rest")
+  func slowReader() async throws {
+    let (events, continuation) = AsyncStream.makeStream(of: RadioServer.Event.self)
+    let server = try await Self.start { continuation.yield($0) }
+    let slow = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .channelOption(.autoRead, value: false)
+      .connect(to: try Self.socketAddress(server.addresses[0])).get()
+    var happenings = events.makeAsyncIterator()
+    guard case .connected? = await happenings.next() else {
+      Issue.record("not connected")
+      return
+    }
+    let padding = [UInt8](repeating: 0, count: 250)
+    // More than all buffers on the way can hold.
+    let report = HCIPacket(kind: .event, bytes: [0x3E, 251, 0x02] + padding)
+    try await Self.flood(server, with: report, count: 100_000)
+    #expect(await server.connectionCount == 1)
+    let data = HCIPacket(kind: .acl, bytes: [0x40, 0x20, 250, 0] + padding)
+    try await Self.flood(server, with: data, count: 100_000)
+    #expect(
+      await happenings.next()
+        == .disconnected(
+          controller: "remote-1", reason: "the host does not read what its controller says"))
+    try? await slow.close()
+    await server.close()
+  }
+
+  /// Lets every controller say the same again and again.
+  private static func flood(
+    _ server: RadioServer, with packet: HCIPacket, count: Int
+  ) async throws {
+    let core = server.core
+    for _ in 0..<(count / 1_000) {
+      try await server.eventLoop.submit {
+        core.value.air.interact { _ in
+          for connection in core.value.connections.values {
+            for _ in 0..<1_000 { connection.port.controller.onPacket?(packet) }
+          }
+        }
+      }.get()
+    }
+  }
+
+  @Test("an address that is taken or makes no sense is refused in one sentence")
+  func badAddresses() async throws {
+    let server = try await Self.start()
+    let taken = server.addresses[0]
+    let file = CaptureTests.temporaryPath()
+    try Data().write(to: URL(filePath: file))
+    defer { try? FileManager.default.removeItem(atPath: file) }
+    for (address, fault) in [
+      (taken, "another program listens there"),
+      (.hci(0), "served at tcp:HOST:PORT or unix:PATH, not at hci0"),
+      (.unix(path: file), "a file that is no socket"),
+      (.unix(path: "/nonexistent/radio"), "the folder does not exist"),
+    ] {
+      do {
+        _ = try await Self.start([address])
+        Issue.record("served at \(address)")
+      } catch let error as RadioServerError {
+        #expect(error.description.contains(fault), "\(error)")
+        #expect(error.description.hasSuffix("."))
+      }
+    }
+    await server.close()
+  }
+
+  @Test("a socket that a dead server left behind is taken over, a live one is not")
+  func staleSocket() async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+    let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    let size = socklen_t(MemoryLayout<sockaddr_un>.size)
+    let bound = withUnsafePointer(to: address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, size) }
+    }
+    try #require(bound == 0)
+    close(descriptor)
+    #expect(FileManager.default.fileExists(atPath: path))
+    let server = try await Self.start([.unix(path: path)])
+    await #expect(throws: RadioServerError.self) { try await Self.start([.unix(path: path)]) }
+    await server.close()
+    #expect(!FileManager.default.fileExists(atPath: path))
+  }
+
+  private static func socketAddress(_ radio: RadioChoice) throws -> SocketAddress {
+    guard case .tcp(let host, let port) = radio else {
+      return try SocketAddress(unixDomainSocketPath: "/nonexistent")
+    }
+    return try SocketAddress(ipAddress: host, port: Int(port))
+  }
+}
