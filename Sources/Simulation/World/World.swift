@@ -16,6 +16,9 @@ public final class World {
     didSet { radioDidChange(from: oldValue) }
   }
 
+  /// The devices that live here, in the order of their coming.
+  public internal(set) var devices: [SimulatedDevice] = []
+
   var queue = EventQueue()
   private var works: [(() -> Void)?] = []
   private var freeWorks: [Int] = []

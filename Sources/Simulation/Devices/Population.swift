@@ -1,0 +1,52 @@
+public import BluetoothWire
+import Essentials
+
+/// Who lives in a simulated world that nobody furnished.
+public enum Population: String, Sendable, CaseIterable {
+  /// Nobody.
+  case empty
+  /// A flat with one of each ready-made device and three beacons.
+  case home
+}
+
+extension World {
+  /// Adds a device, describes it, and switches it on.
+  @discardableResult
+  public func addDevice(
+    named name: String, address: DeviceAddress? = nil, at position: Position,
+    describe: (SimulatedDevice) -> Void
+  ) -> SimulatedDevice {
+    var chance = makeChance(for: name)
+    let device = SimulatedDevice(
+      name: name, address: address ?? .randomStatic(using: &chance), at: position, in: self,
+      chance: chance)
+    describe(device)
+    devices.append(device)
+    device.switchOn()
+    return device
+  }
+
+  /// Chance of its own for something with a name, so that one device's use of it does not shift
+  /// another's.
+  func makeChance(for name: String) -> SeededGenerator {
+    SeededGenerator(seed: Chance.mix(seed, Chance.number(for: name)))
+  }
+
+  /// Furnishes the world around the origin, where a host's own controller stands by default.
+  public func populate(with population: Population) {
+    switch population {
+    case .empty: return
+    case .home:
+      addHeartRateStrap(at: Position(x: 1, y: 0.5))
+      addThermostat(at: Position(x: 4, y: 2))
+      addBattery(at: Position(x: 6, y: -3))
+      addUARTEcho(at: Position(x: 2, y: -2))
+      let uuid = BluetoothUUID(high: 0xE2C5_6DB5_DFFB_48D2, low: 0xB060_D0F5_A710_96E0)
+      for (index, position) in [
+        Position(x: 3, y: 4), Position(x: -5, y: 1), Position(x: -2, y: -6),
+      ].enumerated() {
+        addBeacon(uuid: uuid, major: 1, minor: UInt16(index + 1), at: position)
+      }
+    }
+  }
+}

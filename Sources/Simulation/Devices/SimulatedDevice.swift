@@ -1,0 +1,276 @@
+import BluetoothMachines
+public import BluetoothWire
+public import Essentials
+
+/// A device of the simulated world: it advertises, takes connections and serves attributes.
+///
+/// Underneath is the same host that programs use (`HostMachine`), on a simulated controller, so a
+/// device behaves like a real one down to the bytes. Describe it once, in the closure of
+/// `World.addDevice`, before it switches on:
+///
+/// ```swift
+/// world.addDevice(named: "Lamp", at: Position(x: 2, y: 1)) { lamp in
+///   var level: UInt8 = 100
+///   let service = lamp.addService(0x1815)
+///   let brightness = service.addCharacteristic(0x2A56, [.read, .write, .notify])
+///   brightness.onRead { _ in .success([level]) }
+///   brightness.onWrite { _, value in
+///     guard value.count == 1, value[0] <= 100 else { return .failure(.valueNotAllowed) }
+///     level = value[0]
+///     brightness.notify([level])
+///     return .success(())
+///   }
+/// }
+/// ```
+///
+/// Confined to the thread or event loop of its world.
+public final class SimulatedDevice {
+  /// The name in its advertisement and in its GAP service.
+  public let name: String
+  /// The controller that carries it: position, faults, power.
+  public let controller: SimulatedController
+  /// The world it lives in.
+  public unowned let world: World
+
+  /// Seconds between advertising events, in addition to the specification's random delay.
+  public var advertisingInterval: TimeSpan = .milliseconds(100)
+  /// Service UUIDs to advertise; by default those of all services added.
+  public var advertisedServices: [BluetoothUUID]?
+  /// Adds further structures to the advertisement, as far as they fit: manufacturer data and such.
+  public var extendAdvertisement: ((inout AdvertisingDataBuilder) -> Void)?
+  /// The GAP appearance.
+  public var appearance: UInt16 = 0
+  /// Called when a central connects or goes.
+  public var onConnectionChange: ((DeviceAddress, _ isConnected: Bool) -> Void)?
+
+  /// The centrals that are connected now.
+  public private(set) var centrals: [DeviceAddress] = []
+
+  private static let client = ClientID(rawValue: 1)
+
+  private var machine: HostMachine?
+  private var services: [SimulatedService] = []
+  private var characteristicsByHandle: [UInt16: SimulatedCharacteristic] = [:]
+  private var channelHandlers: [UInt16: ChannelHandler] = [:]
+  private var channelPSMs: [ChannelID: UInt16] = [:]
+  private var queue: [Work] = []
+  private var actions: [HostMachine.Action] = []
+  private var isPumping = false
+  private var scheduledWake: Instant?
+  private var nextToken: UInt64 = 0
+  private var servicesBeingAdded: [RequestToken: SimulatedService] = [:]
+  private let chance: SeededGenerator
+
+  private typealias ChannelHandler = (ArraySlice<UInt8>) -> [UInt8]
+
+  private enum Work {
+    case input(HostMachine.Input)
+    case wake
+  }
+
+  init(
+    name: String, address: DeviceAddress, at position: Position, in world: World,
+    chance: SeededGenerator
+  ) {
+    self.name = name
+    self.world = world
+    self.chance = chance
+    controller = world.makeController(name: name, address: address, at: position)
+  }
+
+  // MARK: Describing it
+
+  /// Adds a service; in the order of the calls.
+  public func addService(_ uuid: BluetoothUUID, isPrimary: Bool = true) -> SimulatedService {
+    let service = SimulatedService(uuid: uuid, isPrimary: isPrimary, device: self)
+    services.append(service)
+    return service
+  }
+
+  /// Listens for L2CAP channels on a PSM; what arrives is handed to `respond`, and what that
+  /// returns is sent back.
+  public func addChannel(
+    psm: UInt16, respond: @escaping (ArraySlice<UInt8>) -> [UInt8]
+  ) {
+    channelHandlers[psm] = respond
+  }
+
+  /// Repeats something for as long as the world runs, the first time after `interval`.
+  public func every(_ interval: TimeSpan, _ work: @escaping () -> Void) {
+    precondition(interval > .zero, "a repetition without time in between would never end")
+    world.schedule(at: world.now + interval) { [weak self] in
+      guard let self else { return }
+      work()
+      self.every(interval, work)
+    }
+  }
+
+  // MARK: Running it
+
+  func switchOn() {
+    var configuration = HostConfiguration()
+    configuration.name = name
+    configuration.appearance = appearance
+    machine = HostMachine(configuration: configuration, chance: chance)
+    controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
+    take(.input(.transportOpened))
+    take(.input(.clientOpened(Self.client)))
+  }
+
+  func request(_ request: HostRequest) {
+    take(.input(.request(Self.client, request)))
+  }
+
+  func makeToken() -> RequestToken {
+    nextToken += 1
+    return RequestToken(rawValue: nextToken)
+  }
+
+  /// Feeds the machine. What its actions lead to may feed it again; that waits its turn, so that
+  /// the machine is never entered twice.
+  private func take(_ work: Work) {
+    queue.append(work)
+    guard !isPumping else { return }
+    isPumping = true
+    var index = 0
+    while index < queue.count {
+      switch queue[index] {
+      case .input(let input): machine?.handle(input, now: world.now, into: &actions)
+      case .wake: machine?.wake(now: world.now, into: &actions)
+      }
+      index += 1
+      // Taken out while they are performed: performing one must not see them half changed.
+      var performing = actions
+      actions = []
+      for action in performing { perform(action) }
+      performing.removeAll(keepingCapacity: true)
+      actions = performing
+    }
+    queue.removeAll(keepingCapacity: true)
+    isPumping = false
+    scheduleWake()
+  }
+
+  private func perform(_ action: HostMachine.Action) {
+    switch action {
+    case .send(let packet): controller.receive(packet)
+    case .deliver(_, let event): heard(event)
+    case .reopenTransport:
+      // The simulated wire cannot break: closing and opening it is all that happens.
+      take(.input(.transportOpened))
+    }
+  }
+
+  private func scheduleWake() {
+    guard let wake = machine?.nextWake else { return }
+    if let scheduledWake, scheduledWake <= wake { return }
+    scheduledWake = wake
+    world.schedule(at: max(wake, world.now)) { [weak self] in
+      guard let self, self.scheduledWake == wake else { return }
+      self.scheduledWake = nil
+      self.take(.wake)
+    }
+  }
+
+  // MARK: What the host tells
+
+  private func heard(_ event: HostEvent) {
+    switch event {
+    case .stateChanged(.poweredOn): publish()
+    case .completed(let token, .success(.published(let published))):
+      servicesBeingAdded.removeValue(forKey: token)?.wasPublished(published) {
+        characteristicsByHandle[$0] = $1
+      }
+    case .linkOpened(let link):
+      centrals.append(link.peer)
+      onConnectionChange?(link.peer, true)
+    case .linkClosed(let peer, _):
+      centrals.removeAll { $0 == peer }
+      onConnectionChange?(peer, false)
+    case .serverRequest(let serverRequest): answer(serverRequest)
+    case .subscribed(let peer, let handle):
+      characteristicsByHandle[handle]?.subscriptionChanged(peer, isSubscribed: true)
+    case .unsubscribed(let peer, let handle):
+      characteristicsByHandle[handle]?.subscriptionChanged(peer, isSubscribed: false)
+    case .channelOpened(let channel): channelPSMs[channel.id] = channel.psm
+    case .channelClosed(let id, _): channelPSMs[id] = nil
+    case .channelReceived(let id, let bytes):
+      request(.consumedFromChannel(id, byteCount: bytes.count))
+      guard let psm = channelPSMs[id], let respond = channelHandlers[psm] else { return }
+      let response = respond(bytes)
+      if !response.isEmpty { request(.sendOnChannel(id, response, makeToken())) }
+    case .stateChanged, .completed, .discovered, .linkUpdated, .connected, .connectionFailed,
+      .disconnected, .valueUpdated, .servicesChanged:
+      break
+    }
+  }
+
+  private func publish() {
+    characteristicsByHandle = [:]
+    servicesBeingAdded = [:]
+    request(.removeAllServices)
+    for service in services {
+      let token = makeToken()
+      servicesBeingAdded[token] = service
+      request(.addService(service.definition, token))
+    }
+    for psm in channelHandlers.keys.sorted() {
+      request(.publishChannel(psm: psm, requiresEncryption: false, makeToken()))
+    }
+    request(.startAdvertising(advertisingOptions, makeToken()))
+  }
+
+  /// Flags, services and what the device adds go into the advertisement, the name into the scan
+  /// response; each as far as it fits.
+  private var advertisingOptions: AdvertisingOptions {
+    var options = AdvertisingOptions()
+    options.interval = advertisingInterval
+    var advertisement = AdvertisingDataBuilder()
+    advertisement.append([.generalDiscoverable, .classicNotSupported] as AdvertisingFlags)
+    let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)
+    _ = advertisement.append(services: uuids)
+    extendAdvertisement?(&advertisement)
+    options.data = advertisement.bytes
+    var response = AdvertisingDataBuilder()
+    response.append(localName: name)
+    options.scanResponse = response.bytes
+    return options
+  }
+
+  private func answer(_ serverRequest: ServerRequest) {
+    let result: Result<[UInt8], ATTErrorCode>
+    switch serverRequest.kind {
+    case .read(let handle, let offset):
+      result =
+        characteristicsByHandle[handle]?.read(serverRequest.peer, offset: offset)
+        ?? .failure(.invalidHandle)
+    case .write(let writes):
+      result = write(writes, by: serverRequest.peer)
+    }
+    request(.respond(serverRequest.id, result))
+  }
+
+  private func write(
+    _ writes: [ServerRequest.Write], by peer: DeviceAddress
+  ) -> Result<[UInt8], ATTErrorCode> {
+    // Prepared parts of one value arrive one after the other: join them before anybody sees them.
+    var joined: [ServerRequest.Write] = []
+    for write in writes {
+      if let last = joined.last, last.handle == write.handle,
+        write.offset == last.offset + last.value.count
+      {
+        joined[joined.count - 1].value += write.value
+      } else {
+        joined.append(write)
+      }
+    }
+    for write in joined {
+      guard write.offset == 0 else { return .failure(.invalidOffset) }
+      guard let characteristic = characteristicsByHandle[write.handle] else {
+        return .failure(.invalidHandle)
+      }
+      if case .failure(let code) = characteristic.write(peer, write.value) { return .failure(code) }
+    }
+    return .success([])
+  }
+}

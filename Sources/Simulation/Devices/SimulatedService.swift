@@ -1,0 +1,148 @@
+public import BluetoothMachines
+public import BluetoothWire
+
+/// A service of a simulated device.
+public final class SimulatedService {
+  /// What it is.
+  public let uuid: BluetoothUUID
+  let isPrimary: Bool
+  private unowned let device: SimulatedDevice
+  private var characteristics: [SimulatedCharacteristic] = []
+
+  init(uuid: BluetoothUUID, isPrimary: Bool, device: SimulatedDevice) {
+    self.uuid = uuid
+    self.isPrimary = isPrimary
+    self.device = device
+  }
+
+  /// Adds a characteristic. With a `value` and no write property the host serves it by itself;
+  /// otherwise `onRead` and `onWrite` say what happens, and until they are set a read gives
+  /// `value`.
+  @discardableResult
+  public func addCharacteristic(
+    _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, value: [UInt8] = [],
+    requiresEncryption: Bool = false, description: String? = nil
+  ) -> SimulatedCharacteristic {
+    let characteristic = SimulatedCharacteristic(
+      uuid: uuid, properties: properties, value: value, requiresEncryption: requiresEncryption,
+      description: description, device: device)
+    characteristics.append(characteristic)
+    return characteristic
+  }
+
+  var definition: ServiceDefinition {
+    ServiceDefinition(
+      uuid: uuid, isPrimary: isPrimary, characteristics: characteristics.map(\.definition))
+  }
+
+  func wasPublished(
+    _ published: PublishedService, register: (UInt16, SimulatedCharacteristic) -> Void
+  ) {
+    for (characteristic, place) in zip(characteristics, published.characteristics) {
+      characteristic.valueHandle = place.valueHandle
+      characteristic.subscribers = []
+      register(place.valueHandle, characteristic)
+    }
+  }
+}
+
+/// A characteristic of a simulated device.
+public final class SimulatedCharacteristic {
+  /// What it is.
+  public let uuid: BluetoothUUID
+  /// The value that a read gives unless `onRead` was set.
+  public var value: [UInt8]
+  /// The centrals that subscribed.
+  public internal(set) var subscribers: [DeviceAddress] = []
+
+  var valueHandle: UInt16?
+  private let properties: CharacteristicProperties
+  private let requiresEncryption: Bool
+  private let userDescription: String?
+  private unowned let device: SimulatedDevice
+  private var reader: ((DeviceAddress) -> Result<[UInt8], ATTErrorCode>)?
+  private var writer: ((DeviceAddress, [UInt8]) -> Result<Void, ATTErrorCode>)?
+  private var subscriptionObserver: ((DeviceAddress, Bool) -> Void)?
+
+  init(
+    uuid: BluetoothUUID, properties: CharacteristicProperties, value: [UInt8],
+    requiresEncryption: Bool, description: String?, device: SimulatedDevice
+  ) {
+    self.uuid = uuid
+    self.properties = properties
+    self.value = value
+    self.requiresEncryption = requiresEncryption
+    self.userDescription = description
+    self.device = device
+  }
+
+  /// Computes what a central reads.
+  public func onRead(_ read: @escaping (DeviceAddress) -> Result<[UInt8], ATTErrorCode>) {
+    reader = read
+  }
+
+  /// Takes or refuses what a central writes. Without it, a write replaces `value`.
+  public func onWrite(
+    _ write: @escaping (DeviceAddress, [UInt8]) -> Result<Void, ATTErrorCode>
+  ) {
+    writer = write
+  }
+
+  /// Is told when a central subscribes or no longer does.
+  public func onSubscriptionChange(
+    _ observe: @escaping (DeviceAddress, _ isSubscribed: Bool) -> Void
+  ) {
+    subscriptionObserver = observe
+  }
+
+  /// Sends a value to all subscribers, and makes it what a read gives.
+  public func notify(_ newValue: [UInt8]) {
+    value = newValue
+    guard let valueHandle, !subscribers.isEmpty else { return }
+    device.request(
+      .updateValue(handle: valueHandle, newValue, peers: nil, device.makeToken()))
+  }
+
+  /// Whether the host may serve the value without asking: nobody can change it.
+  private var isConstant: Bool {
+    reader == nil && properties.isSubset(of: [.read, .broadcast]) && properties.contains(.read)
+  }
+
+  var definition: CharacteristicDefinition {
+    var permissions: AttributePermissions = []
+    if properties.contains(.read) {
+      permissions.insert(requiresEncryption ? .readEncryptionRequired : .readable)
+    }
+    if !properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
+      permissions.insert(requiresEncryption ? .writeEncryptionRequired : .writeable)
+    }
+    var definition = CharacteristicDefinition(
+      uuid: uuid, properties: properties, permissions: permissions,
+      value: isConstant ? value : nil, subscribingRequiresEncryption: requiresEncryption)
+    if let userDescription {
+      definition.descriptors = [
+        DescriptorDefinition(uuid: 0x2901, value: Array(userDescription.utf8))
+      ]
+    }
+    return definition
+  }
+
+  func read(_ peer: DeviceAddress, offset: Int) -> Result<[UInt8], ATTErrorCode> {
+    let whole = reader?(peer) ?? .success(value)
+    return whole.flatMap { bytes in
+      offset <= bytes.count ? .success(Array(bytes[offset...])) : .failure(.invalidOffset)
+    }
+  }
+
+  func write(_ peer: DeviceAddress, _ newValue: [UInt8]) -> Result<Void, ATTErrorCode> {
+    if let writer { return writer(peer, newValue) }
+    value = newValue
+    return .success(())
+  }
+
+  func subscriptionChanged(_ peer: DeviceAddress, isSubscribed: Bool) {
+    subscribers.removeAll { $0 == peer }
+    if isSubscribed { subscribers.append(peer) }
+    subscriptionObserver?(peer, isSubscribed)
+  }
+}

@@ -1,0 +1,172 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Simulation
+
+/// A host in the simulated world that a test drives: it asks, runs the world until the answer is
+/// there, and keeps every event it was told.
+final class TestHost {
+  let world: World
+  let controller: SimulatedController
+  private(set) var events: [HostEvent] = []
+  private var machine: HostMachine
+  private var queue: [Work] = []
+  private var isPumping = false
+  private var scheduledWake: Instant?
+  private var tokenCount: UInt64 = 0
+  private static let client = ClientID(rawValue: 1)
+
+  private enum Work {
+    case input(HostMachine.Input)
+    case wake
+  }
+
+  init(named name: String = "Test", in world: World, at position: Position = .origin) {
+    self.world = world
+    let address = DeviceAddress(bits: 0x00A0_5000_0001, kind: .public)
+    controller = world.makeController(name: name, address: address, at: position)
+    machine = HostMachine(chance: SeededGenerator(seed: world.seed))
+    controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
+    take(.input(.transportOpened))
+    take(.input(.clientOpened(Self.client)))
+  }
+
+  func send(_ request: HostRequest) { take(.input(.request(Self.client, request))) }
+
+  /// Sends what needs a token, and runs the world until it is completed.
+  func complete(
+    within limit: TimeSpan = .seconds(60), _ make: (RequestToken) -> HostRequest
+  ) throws -> HostReply {
+    tokenCount += 1
+    let token = RequestToken(rawValue: tokenCount)
+    send(make(token))
+    return try wait(for: "completion", within: limit) { event in
+      if case .completed(token, let result) = event { return result }
+      return nil
+    }.get()
+  }
+
+  /// Runs the world until an event is there that `match` takes; also those before now.
+  func wait<Value>(
+    for what: String, within limit: TimeSpan = .seconds(60), _ match: (HostEvent) -> Value?
+  ) throws -> Value {
+    var seen = 0
+    var found: Value?
+    _ = world.run(atMost: limit) {
+      while found == nil, seen < events.count {
+        found = match(events[seen])
+        seen += 1
+      }
+      return found != nil
+    }
+    guard let found else { throw NeverHappened(what: what, seed: world.seed) }
+    return found
+  }
+
+  struct NeverHappened: Error {
+    let what: String
+    let seed: UInt64
+  }
+
+  func forgetEvents() { events = [] }
+
+  private func take(_ work: Work) {
+    queue.append(work)
+    guard !isPumping else { return }
+    isPumping = true
+    var index = 0
+    while index < queue.count {
+      var actions: [HostMachine.Action] = []
+      switch queue[index] {
+      case .input(let input): machine.handle(input, now: world.now, into: &actions)
+      case .wake: machine.wake(now: world.now, into: &actions)
+      }
+      index += 1
+      for action in actions {
+        switch action {
+        case .send(let packet): controller.receive(packet)
+        case .deliver(_, let event): events.append(event)
+        case .reopenTransport: take(.input(.transportOpened))
+        }
+      }
+    }
+    queue = []
+    isPumping = false
+    scheduleWake()
+  }
+
+  private func scheduleWake() {
+    guard let wake = machine.nextWake else { return }
+    if let scheduledWake, scheduledWake <= wake { return }
+    scheduledWake = wake
+    world.schedule(at: max(wake, world.now)) { [weak self] in
+      guard let self, self.scheduledWake == wake else { return }
+      self.scheduledWake = nil
+      self.take(.wake)
+    }
+  }
+}
+
+// What most tests do first.
+extension TestHost {
+  /// Scans until somebody with this name is heard.
+  func find(_ name: String) throws -> DeviceAddress {
+    _ = try wait(for: "power") { event -> Bool? in
+      if case .stateChanged(.poweredOn) = event { return true }
+      return nil
+    }
+    send(.startScan(ScanOptions()))
+    defer { send(.stopScan) }
+    return try wait(for: name) { event in
+      guard case .discovered(let report) = event else { return nil }
+      let fields = AdvertisingFields(report.data, scanResponse: report.scanResponse)
+      return fields.localName == name ? report.address : nil
+    }
+  }
+
+  func connect(to name: String) throws -> DeviceAddress {
+    let peer = try find(name)
+    send(.connect(peer, ConnectOptions()))
+    try wait(for: "connection") { event -> Void? in
+      if case .connected(peer) = event { return () }
+      return nil
+    }
+    return peer
+  }
+
+  /// All characteristics of the peer by UUID.
+  func characteristics(
+    of peer: DeviceAddress
+  ) throws -> [BluetoothUUID: RemoteCharacteristic] {
+    var found: [BluetoothUUID: RemoteCharacteristic] = [:]
+    guard
+      case .services(let services) = try complete({ .gatt(peer, .discoverServices(nil), $0) })
+    else { return [:] }
+    for service in services {
+      let reply = try complete { .gatt(peer, .discoverCharacteristics(in: service.range, nil), $0) }
+      if case .characteristics(let characteristics) = reply {
+        for characteristic in characteristics { found[characteristic.uuid] = characteristic }
+      }
+    }
+    return found
+  }
+
+  func read(_ characteristic: RemoteCharacteristic, of peer: DeviceAddress) throws -> [UInt8] {
+    let reply = try complete { .gatt(peer, .read(characteristic.valueHandle), $0) }
+    guard case .value(let value) = reply else { throw HostError.invalidResponse }
+    return value
+  }
+
+  func subscribe(_ characteristic: RemoteCharacteristic, of peer: DeviceAddress) throws {
+    let range = HandleRange(characteristic.valueHandle + 1, characteristic.endHandle)
+    guard
+      case .descriptors(let descriptors) = try complete({
+        .gatt(peer, .discoverDescriptors(in: range), $0)
+      }), let configuration = descriptors.first(where: { $0.uuid == 0x2902 })
+    else { throw HostError.invalidResponse }
+    let target = SubscriptionTarget(
+      valueHandle: characteristic.valueHandle, configurationHandle: configuration.handle,
+      usesIndications: !characteristic.properties.contains(.notify))
+    _ = try complete { .subscribe(peer, target, $0) }
+  }
+}
