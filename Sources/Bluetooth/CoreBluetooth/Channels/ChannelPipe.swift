@@ -68,6 +68,11 @@ final class ChannelPipe: @unchecked Sendable {
 
   var availableByteCount: Int { condition.withLock { received.count - readCount } }
 
+  /// Bytes that the app wrote and the host has not sent yet.
+  var unsentByteCount: Int {
+    condition.withLock { ending == nil ? outstandingByteCount : 0 }
+  }
+
   var space: Int {
     condition.withLock {
       ending == nil ? Limits.channelOutputByteCountMax - outstandingByteCount : 0
