@@ -12,7 +12,7 @@ struct Ambit: AsyncParsableCommand {
       a heart-rate strap, a thermostat, a battery, a UART echo and beacons around it.
 
       A device is named by its identifier, the start of it or of its last group, its Bluetooth \
-      address, or its name or the start of it. A characteristic is named by its UUID (2A37) or \
+      address, its name, or the start of a word in it. A characteristic is named by its UUID (2A37) or \
       its standard name ("battery level"), after SERVICE/ where that is needed.
 
       EXAMPLES:

@@ -152,6 +152,7 @@ struct NameTests {
   func start() throws {
     #expect(try DeviceName(text: "c1a").pick(from: around)?.name == "Lamp")
     #expect(try DeviceName(text: "strap ").pick(from: around)?.name == "Strap 2")
+    #expect(try DeviceName(text: "2").pick(from: around)?.name == "Strap 2")
     #expect(try DeviceName(text: "ab:cd").pick(from: around)?.shortID == "ABCDEF000005")
   }
 

@@ -19,7 +19,7 @@ struct Inspect: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  @Argument(help: "The device: identifier, start of it, address or name.")
+  @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
   @Flag(inversion: .prefixedNo, help: "Read what can be read.")
