@@ -281,6 +281,54 @@ struct AdvertisingTests {
     #expect(scanner.reports.isEmpty)
   }
 
+  @Test("a scanner that comes walking hears who was out of reach before")
+  func approaching() {
+    let (world, scanner, advertiser) = pair(distance: 500)
+    advertiser.advertise()
+    scanner.scan()
+    world.run(for: .seconds(5))
+    #expect(scanner.reports.isEmpty)
+    scanner.controller.motion = .steady(
+      from: .origin, since: world.now, metresPerSecond: Position(x: 50))
+    world.run(for: .seconds(12))
+    #expect(!scanner.reports.isEmpty)
+  }
+
+  @Test("an advertising set can tell who asked for its scan response")
+  func scanRequest() throws {
+    let (world, scanner, advertiser) = pair()
+    advertiser.perform(
+      LESetExtendedAdvertisingParameters(
+        set: 1, properties: [.scannable], intervalMinUnits625us: 64, intervalMaxUnits625us: 64,
+        notifiesScanRequests: true))
+    advertiser.perform(LESetExtendedScanResponseData(set: 1, data: [1, 2, 3]))
+    advertiser.perform(LESetExtendedAdvertisingEnable(isEnabled: true, sets: [.init(set: 1)]))
+    scanner.perform(LESetExtendedScanParameters(le1M: ExtendedScanParameters(type: .active)))
+    scanner.perform(LESetExtendedScanEnable(isEnabled: true))
+    let asked = advertiser.wait {
+      if case .leScanRequestReceived(let event) = $0 { event } else { nil }
+    }
+    #expect(try #require(asked).scanner.address == scanner.address)
+    world.run(for: .seconds(1))
+    #expect(scanner.extendedReports.allSatisfy { $0.type.contains(.scanResponse) })
+    #expect(scanner.extendedReports.first.map { Array($0.data) } == [1, 2, 3])
+  }
+
+  @Test("anonymous advertising is reported without an address")
+  func anonymous() throws {
+    let (world, scanner, advertiser) = pair()
+    advertiser.perform(
+      LESetExtendedAdvertisingParameters(
+        set: 1, properties: [.anonymous], intervalMinUnits625us: 64, intervalMaxUnits625us: 64))
+    advertiser.perform(LESetExtendedAdvertisingData(set: 1, data: [7]))
+    advertiser.perform(LESetExtendedAdvertisingEnable(isEnabled: true, sets: [.init(set: 1)]))
+    scanner.perform(LESetExtendedScanParameters(le1M: ExtendedScanParameters()))
+    scanner.perform(LESetExtendedScanEnable(isEnabled: true))
+    world.run(for: .seconds(2))
+    #expect(!scanner.extendedReports.isEmpty)
+    #expect(scanner.extendedReports.allSatisfy { $0.advertiser == nil && Array($0.data) == [7] })
+  }
+
   @Test("advertising that nobody listens to is not in the queue at all")
   func idle() {
     let world = World(seed: 1)

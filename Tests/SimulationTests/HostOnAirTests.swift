@@ -231,4 +231,24 @@ struct HostOnAirTests {
     strap.controller.position = .origin
     #expect(world.run(atMost: .seconds(40)) { phone.connectedCount == links + 1 })
   }
+
+  @Test("connect through bad air, and are told of no link that never was")
+  func badAir() {
+    for seed in 0..<30 as Range<UInt64> {
+      var radio = RadioModel()
+      radio.packetLoss = 0.55
+      radio.advertisementLoss = 0.5
+      let world = World(seed: seed, radio: radio)
+      let strap = HostOnAir(world, 0xA)
+      let phone = HostOnAir(world, 0xB, at: Position(x: 2))
+      start(world, strap, phone)
+      advertise(strap)
+      phone.request(.connect(strap.address, ConnectOptions()))
+      #expect(world.run(atMost: .seconds(60)) { phone.connectedCount == 1 }, "seed \(seed)")
+      #expect(phone.lostCount == 0, "seed \(seed)")
+      let names = phone.events.prefix { if case .connected = $0 { false } else { true } }
+      let openings = names.count { if case .linkOpened = $0 { true } else { false } }
+      #expect(openings == 1, "seed \(seed)")
+    }
+  }
 }

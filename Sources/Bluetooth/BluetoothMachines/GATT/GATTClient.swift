@@ -66,7 +66,7 @@ public struct GATTClient: Sendable {
   private enum Watch: Sendable {
     /// Nobody discovered anything, so it isn't worth the time yet.
     case unneeded
-    /// To be settled as soon as the link is idle.
+    /// To be settled when the link was quiet for a while.
     case wanted
     /// The peer tells of changes, or there are none.
     case settled
@@ -78,6 +78,7 @@ public struct GATTClient: Sendable {
   private var waiting = FIFO<Purpose>()
   private var run: Run?
   private var watch = Watch.unneeded
+  private var watchDue = Instant.distantFuture
   private var isHashConfirmed = false
   private var changeCount = 0
   private var hasExchangedMTU = false
@@ -164,24 +165,27 @@ public struct GATTClient: Sendable {
   /// Begins the next procedure, if none is under way.
   private mutating func goOn(now: Instant, into outputs: inout [Output]) {
     while run == nil, failure == nil {
-      guard let purpose = waiting.popFirst() ?? idlePurpose() else { return }
+      guard let purpose = waiting.popFirst() else { return }
       if case .operation(let id, let operation) = purpose, watch == .settled || isHashConfirmed,
         let reply = database.answer(operation)
       {
         outputs.append(.completed(id, .success(reply)))
         continue
       }
-      var procedure = procedure(for: purpose)
-      let step = procedure.start(mtu: mtu)
-      run = Run(
-        purpose: purpose, procedure: procedure, request: .errorResponse, mtu: mtu, deadline: now,
-        changeCount: changeCount)
-      take(step, now: now, into: &outputs)
+      begin(purpose, now: now, into: &outputs)
     }
   }
 
-  /// What the client does for itself when nobody wants anything.
-  private func idlePurpose() -> Purpose? { watch == .wanted ? .watch : nil }
+  private mutating func begin(
+    _ purpose: Purpose, now: Instant, into outputs: inout [Output]
+  ) {
+    var procedure = procedure(for: purpose)
+    let step = procedure.start(mtu: mtu)
+    run = Run(
+      purpose: purpose, procedure: procedure, request: .errorResponse, mtu: mtu, deadline: now,
+      changeCount: changeCount)
+    take(step, now: now, into: &outputs)
+  }
 
   private func procedure(for purpose: Purpose) -> any GATTProcedure {
     switch purpose {
@@ -221,6 +225,7 @@ public struct GATTClient: Sendable {
     case .done, .failed, .peerMTU, .watching:
       guard let run = run.take() else { return }
       finish(run, step, into: &outputs)
+      watchDue = now + GATTLimits.quietBeforeWatching
     }
   }
 
@@ -361,11 +366,18 @@ public struct GATTClient: Sendable {
   // MARK: Time and the end
 
   /// When `wake` should be called next.
-  public var nextWake: Instant? { run?.deadline }
+  public var nextWake: Instant? {
+    if let run { return run.deadline }
+    return watch == .wanted && failure == nil ? watchDue : nil
+  }
 
-  /// Gives up a peer that doesn't answer (Part F, §3.3.3).
+  /// Gives up a peer that doesn't answer (Part F, §3.3.3), or uses the quiet on a link.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
-    guard let run, run.deadline <= now else { return }
+    guard let due = nextWake, due <= now else { return }
+    guard run != nil else {
+      begin(.watch, now: now, into: &outputs)
+      return
+    }
     close(.attTimeout, into: &outputs)
     outputs.append(.bearerFailed(.attTimeout))
   }

@@ -18,6 +18,10 @@ enum GATTLimits {
   /// Everything remembered of one peer; a peer that shows more is asked again each time.
   static let rememberedMax = 2_000
 
+  /// How long a link is left alone before the client asks something for itself: so long that an
+  /// app which goes on discovering is not made to wait for that.
+  static let quietBeforeWatching: TimeSpan = .seconds(1)
+
   // The server.
   /// Attributes of one host: ten times what a phone has; far from the last handle.
   static let attributesMax = 10_000

@@ -127,6 +127,7 @@ extension HostMachine {
     _ handle: UInt16, _ error: HostError?, into actions: inout [Action]
   ) {
     guard let index = linkIndex(handle: handle) else { return }
+    links[index].isChangingTiming = false
     let waiters = links[index].parameterWaiters
     links[index].parameterWaiters = []
     for waiter in waiters {

@@ -236,6 +236,9 @@ struct GATTTests {
     var pair = GATTPair()
     let service = try pair.publish(.everything)
     let first = try pair.run(.discoverServices(nil))
+    #expect(pair.client.nextWake == .zero + .seconds(1), "the client waits until it is quiet")
+    let hasWatched = pair.advance()
+    #expect(hasWatched)
     let count = pair.pduCount
     #expect(try pair.run(.discoverServices(nil)) == first)
     #expect(pair.pduCount == count)
@@ -256,6 +259,8 @@ struct GATTTests {
     var first = GATTPair()
     _ = try first.publish(.everything)
     let services = try first.run(.discoverServices(nil))
+    let hasWatched = first.advance()
+    #expect(hasWatched)
     let kept = first.client.database
 
     var second = first
