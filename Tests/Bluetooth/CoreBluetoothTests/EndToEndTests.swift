@@ -196,6 +196,8 @@ struct EndToEndTests {
     let pair = Pair()
     let peripheral = try pair.connect()
     _ = try pair.discover(peripheral)
+    // The host asks for Service Changed when an app has nothing more urgent on the link.
+    pair.radio.advance(by: .seconds(10))
     pair.manager.remove(pair.service)
     pair.wait(pair.phone.record, for: "modified [\"181A\"]")
     #expect(peripheral.services?.isEmpty == true)

@@ -59,6 +59,9 @@ struct GATTHostileTests {
     for seed in UInt64(part) * 500..<UInt64(part + 1) * 500 { try run(seed: seed) }
   }
 
+  /// The answer to a search for the Generic Attribute service.
+  private static let noSuchService: [UInt8] = [0x01, 0x06, 0x01, 0x00, 0x0A]
+
   @Test("discoveries that don't advance fail instead of going round in circles")
   func circles() throws {
     let answers: [(GATTOperation, String)] = [
@@ -76,18 +79,21 @@ struct GATTHostileTests {
     for (operation, hex) in answers {
       let answer = try #require(Hexadecimal.bytes(hex))
       var pair = GATTPair()
-      pair.tamper = { _ in answer }
+      // The client first looks for Service Changed; this server has none.
+      var answers = hex.hasPrefix("09 03") ? [] : [Self.noSuchService]
+      pair.tamper = { _ in answers.popLast() ?? answer }
       #expect(throws: HostError.invalidResponse, "\(operation) \(hex)") { try pair.run(operation) }
-      #expect(pair.pduCount <= 4)
+      #expect(pair.pduCount <= 6)
     }
   }
 
   @Test("a server with no end is left after a thousand services")
   func endless() {
     var pair = GATTPair()
-    var next: UInt16 = 1
+    var next: UInt16 = 0
     pair.tamper = { _ in
       defer { next += 1 }
+      if next == 0 { return Self.noSuchService }
       return [0x11, 6, UInt8(next & 0xFF), UInt8(next >> 8), UInt8(next & 0xFF), UInt8(next >> 8)]
         + [0x00, 0x18]
     }

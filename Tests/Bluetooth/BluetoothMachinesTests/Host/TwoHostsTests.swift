@@ -292,8 +292,6 @@ struct TwoHostsTests {
     _ = try published(&hosts)
     hosts.connect()
     _ = hosts.run(.discoverServices(nil))
-    // The client asks for the hash when the link was quiet for a second.
-    hosts.central.pass(.seconds(1))
     hosts.shuttle()
     hosts.central.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
     hosts.peripheral.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
