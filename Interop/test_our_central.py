@@ -73,7 +73,7 @@ async def test_the_peripheral_may_end_the_connection(radio):
             with pytest.raises(Failed) as ended:
                 await next_event("value")
             assert ended.value.status == 1
-            assert "connection" in ended.value.message.lower()
+            assert "disconnected" in ended.value.message
 
 
 async def test_the_peripheral_may_ask_for_other_parameters(radio):

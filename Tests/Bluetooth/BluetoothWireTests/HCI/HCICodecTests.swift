@@ -174,7 +174,7 @@ struct HCICodecTests {
 
   @Test("An anonymous advertiser has no address, and an unresolvable target is random")
   func unusualAddresses() throws {
-    var report = LEExtendedAdvertisingReport(type: [], advertiser: nil, rssi: nil, data: [1])
+    var report = LEExtendedAdvertisingReport(type: .directed, advertiser: nil, rssi: nil, data: [1])
     var bytes = HCISamples.encoded(report)
     #expect(bytes[2] == 0xFF)
     bytes[16] = 0xFE
