@@ -55,6 +55,28 @@ struct CentralManagerTests {
     #expect(fixture.manager.state == .poweredOn)
   }
 
+  @Test("an app that answers the first state while its manager is still being made is heard")
+  func earlyRequest() {
+    final class Eager: NSObject, CBCentralManagerDelegate, Sendable {
+      func centralManagerDidUpdateState(_ central: CBCentralManager) {
+        central.scanForPeripherals(withServices: nil)
+      }
+    }
+    let host = ScriptedHost()
+    let delegate = Eager()
+    let manager = CBCentralManager(
+      delegate: delegate, queue: DispatchQueue(label: "test"),
+      makeLink: { settle, onEvent in
+        // As a host that is on already does, on a thread that is faster than this one.
+        let link = host.maker(settle, onEvent)
+        host.deliver(.stateChanged(.poweredOn))
+        return link
+      })
+    withExtendedLifetime((manager, delegate)) {
+      #expect(host.requests.map(\.name) == ["startScan"])
+    }
+  }
+
   @Test("commands before poweredOn have no effect")
   func notReady() throws {
     let fixture = CentralFixture(poweredOn: false)

@@ -21,6 +21,9 @@ final class HostConnection: Sendable {
   private struct State: Sendable {
     weak var handler: (any HostEventHandler)?
     var link: (any HostLink)?
+    /// What was asked for before `link` was there: a host that is on already tells so, and the app
+    /// answers, while the link is still being made.
+    var early: [HostRequest] = []
     var isClosed = false
     var lastToken: UInt64 = 0
     var completions: [RequestToken: Completion] = [:]
@@ -41,11 +44,16 @@ final class HostConnection: Sendable {
     inbox.start { [weak self] in self?.handle($0) }
     let inbox = inbox
     let link = makeLink({ inbox.settle() }, { [weak self] in self?.receive($0) })
-    let isClosed = state.withLock { state in
-      if !state.isClosed { state.link = link }
-      return state.isClosed
+    while true {
+      let early = state.withLock { state in
+        if state.early.isEmpty, !state.isClosed { state.link = link }
+        defer { state.early = [] }
+        return state.early
+      }
+      if early.isEmpty { break }
+      for request in early { link.send(request) }
     }
-    if isClosed { link.close() }
+    if state.withLock({ $0.isClosed }) { link.close() }
   }
 
   /// Ends everything; no event is handed over after the one that is being handled.
@@ -64,7 +72,10 @@ final class HostConnection: Sendable {
 
   /// Sends a request that is not answered.
   func send(_ request: HostRequest) {
-    let link = state.withLock { $0.link }
+    let link = state.withLock { state in
+      if state.link == nil, !state.isClosed { state.early.append(request) }
+      return state.link
+    }
     link?.send(request)
   }
 
@@ -72,13 +83,13 @@ final class HostConnection: Sendable {
   func request(
     _ make: (RequestToken) -> HostRequest, completion: @escaping Completion
   ) {
-    let (token, link) = state.withLock { state in
+    let token = state.withLock { state in
       state.lastToken += 1
       let token = RequestToken(rawValue: state.lastToken)
-      if state.link != nil { state.completions[token] = completion }
-      return (token, state.link)
+      if !state.isClosed { state.completions[token] = completion }
+      return token
     }
-    link?.send(make(token))
+    send(make(token))
   }
 
   /// Runs something on the queue, after the events that came before.
@@ -88,13 +99,13 @@ final class HostConnection: Sendable {
 
   /// Sends bytes of a channel; its pipe is told when they are gone.
   func send(_ bytes: [UInt8], on pipe: ChannelPipe) {
-    let (token, link) = state.withLock { state in
+    let token = state.withLock { state in
       state.lastToken += 1
       let token = RequestToken(rawValue: state.lastToken)
-      if state.link != nil { state.channelSends[token] = (pipe, bytes.count) }
-      return (token, state.link)
+      if !state.isClosed { state.channelSends[token] = (pipe, bytes.count) }
+      return token
     }
-    link?.send(.sendOnChannel(pipe.info.id, bytes, token))
+    send(.sendOnChannel(pipe.info.id, bytes, token))
   }
 
   func closeChannel(_ pipe: ChannelPipe) {
