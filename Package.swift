@@ -60,6 +60,14 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ]),
 
+    // Compiled with the tests, shown in the documentation.
+    .target(
+      name: "BestPractices", dependencies: ["CoreBluetooth", "CoreBluetoothAsync"],
+      path: "Examples/BestPractices"),
+    .target(
+      name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials"],
@@ -84,7 +92,7 @@ let package = Package(
       name: "CoreBluetoothTests",
       dependencies: [
         "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "Simulation",
-        "BluetoothMachines", "BluetoothWire", "Essentials",
+        "BluetoothMachines", "BluetoothWire", "Essentials", "AppCode", "BestPractices",
       ],
       path: "Tests/Bluetooth/CoreBluetoothTests"),
     .testTarget(
@@ -106,7 +114,8 @@ let package = Package(
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
 ]
-for target in package.targets {
+// Apps that were written for Apple's frameworks don't ask for strictness.
+for target in package.targets where target.name != "AppCode" {
   var settings = target.swiftSettings ?? []
   settings += [
     .enableUpcomingFeature("ExistentialAny"),

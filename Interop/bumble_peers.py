@@ -69,6 +69,21 @@ class Everything:
         ]))
         device.on("connection", self._connected)
 
+        self._subscriptions = {NOTIFYING: asyncio.Event(), INDICATING: asyncio.Event()}
+        for uuid, served in [(NOTIFYING, self.notifying), (INDICATING, self.indicating)]:
+            served.on("subscription", lambda *_, uuid=uuid: self._subscriptions[uuid].set())
+
+    async def subscribed(self, uuid):
+        """Waits until a central has subscribed."""
+        await self._subscriptions[uuid].wait()
+
+    async def send(self, uuid, value):
+        """Notifies or indicates a value."""
+        if uuid == NOTIFYING:
+            await self.device.notify_subscribers(self.notifying, value)
+        else:
+            await self.device.indicate_subscribers(self.indicating, value)
+
     def _connected(self, connection):
         self.connections.put_nowait(connection)
         connection.on("disconnection", self.disconnections.put_nowait)

@@ -49,11 +49,11 @@ async def _listens(port, process, seconds=10):
 async def ambit_radio():
     """The simulated space of `ambit radio serve`, empty but for those who connect."""
     process = await asyncio.create_subprocess_exec(
-        AMBIT, "radio", "serve", "--listen", "tcp:127.0.0.1:0", "--empty", "--json",
+        AMBIT, "radio", "serve", "tcp:127.0.0.1:0", "--radio", "sim:empty", "--json",
         stdout=asyncio.subprocess.PIPE)
     try:
         line = await asyncio.wait_for(process.stdout.readline(), 10)
-        yield f"127.0.0.1:{json.loads(line)['port']}"
+        yield json.loads(line)["radio"].removeprefix("tcp:")
     finally:
         await end(process)
 

@@ -12,7 +12,7 @@ struct Ambit: AsyncParsableCommand {
       a heart-rate strap, a thermostat, a battery, a UART echo and beacons around it.
 
       A device is named by its identifier, the start of it or of its last group, its Bluetooth \
-      address, or its name or the start of it. A characteristic is named by its UUID (2A37) or \
+      address, its name, or the start of a word in it. A characteristic is named by its UUID (2A37) or \
       its standard name ("battery level"), after SERVICE/ where that is needed.
 
       EXAMPLES:
@@ -28,8 +28,8 @@ struct Ambit: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Radio.self,
-      Capture.self,
+      Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Advertise.self,
+      Peripheral.self, Channel.self, Radio.self, Capture.self,
     ],
     defaultSubcommand: Watch.self)
 }
@@ -46,7 +46,9 @@ enum Main {
   }
 
   private static func run(_ arguments: [String]) async throws {
-    var command = try Ambit.parseAsRoot(movingOptions(arguments))
+    let arguments = movingOptions(arguments)
+    try checkCommand(arguments)
+    var command = try Ambit.parseAsRoot(arguments)
     if var command = command as? any AsyncParsableCommand {
       try await command.run()
     } else {
@@ -67,6 +69,17 @@ enum Main {
       exit(failure.status.rawValue)
     case .failure(let error): Ambit.exit(withError: error)
     }
+  }
+
+  /// A first word that is no command is told so, instead of being taken for an argument of `watch`.
+  static func checkCommand(_ arguments: [String]) throws {
+    guard let first = arguments.first, !first.hasPrefix("-") else { return }
+    let commands = Ambit.configuration.subcommands.compactMap {
+      $0.configuration.commandName ?? "\($0)".lowercased()
+    }
+    guard !commands.contains(first), first != "help" else { return }
+    throw CommandFailure(
+      .usage, "there is no command \"\(first)\"; there are \(commands.joined(separator: ", "))")
   }
 
   /// Options that every command takes may also stand before it: `ambit --json scan`.

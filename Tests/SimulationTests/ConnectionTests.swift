@@ -1,6 +1,6 @@
 import BluetoothWire
 import Essentials
-import Simulation
+@testable import Simulation
 import Testing
 
 @Suite("Connections")
@@ -194,5 +194,22 @@ struct ConnectionTests {
     #expect(pair.peripheral.data.first?.header.handle == pair.peripheralHandle)
     pair.central.perform(Disconnect(handle: pair.centralHandle))
     #expect(pair.peripheral.waitForDisconnection() == .remoteUserTerminatedConnection)
+  }
+
+  @Test("links and worlds leave nothing behind")
+  func releases() throws {
+    weak var world: World?
+    weak var link: Link?
+    do {
+      let pair = try #require(ConnectedPair(seed: 9))
+      world = pair.world
+      link = pair.world.links.compactMap { $0 }.first
+      #expect(link != nil)
+      pair.central.perform(Disconnect(handle: pair.centralHandle))
+      pair.world.run(for: .seconds(1))
+      #expect(link == nil)
+      #expect(pair.world.links.allSatisfy { $0 == nil })
+    }
+    #expect(world == nil)
   }
 }

@@ -207,6 +207,8 @@ struct ConnectedPair {
     guard let a = central.waitForConnection(), let b = peripheral.waitForConnection(),
       a.status == .success, b.status == .success
     else { return nil }
+    // The link is established by the first packets.
+    world.run(for: .microseconds(Int64(interval) * 1_250 * 4))
     centralHandle = a.handle
     peripheralHandle = b.handle
   }

@@ -26,8 +26,19 @@ struct CommandLineTests {
     #expect(Main.movingOptions(["--radio"]) == ["--radio"])
   }
 
+  @Test("a first word that is no command is told so")
+  func unknownCommand() throws {
+    try Main.checkCommand(["scan"])
+    try Main.checkCommand(["--json"])
+    try Main.checkCommand([])
+    let failure = #expect(throws: CommandFailure.self) { try Main.checkCommand(["scna"]) }
+    #expect(failure?.status == .usage)
+    #expect(failure?.sentence.hasPrefix("there is no command \"scna\"") == true)
+  }
+
   @Test("every command has help with examples")
   func help() {
+    #expect(Ambit.configuration.subcommands.count == 11)
     for command in Ambit.configuration.subcommands where command != Radio.self {
       #expect(
         command.helpMessage().contains("EXAMPLES:"), "\(command.configuration.commandName ?? "")")
@@ -141,6 +152,7 @@ struct NameTests {
   func start() throws {
     #expect(try DeviceName(text: "c1a").pick(from: around)?.name == "Lamp")
     #expect(try DeviceName(text: "strap ").pick(from: around)?.name == "Strap 2")
+    #expect(try DeviceName(text: "2").pick(from: around)?.name == "Strap 2")
     #expect(try DeviceName(text: "ab:cd").pick(from: around)?.shortID == "ABCDEF000005")
   }
 

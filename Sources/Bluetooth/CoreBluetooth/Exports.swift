@@ -2,3 +2,6 @@
 @_exported public import CoreFoundation
 @_exported public import Dispatch
 @_exported public import Foundation
+
+/// The name that Apple's declarations give a queue; on Linux Dispatch itself lacks it.
+public typealias dispatch_queue_t = DispatchQueue

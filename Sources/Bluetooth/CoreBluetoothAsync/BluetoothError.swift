@@ -23,7 +23,13 @@ public enum BluetoothError: Error, Sendable, Hashable {
   init(_ error: any Error) {
     switch error {
     case let error as CBATTError: self = .attribute(code: error.errorCode)
-    case let error as CBError: self = .refused(error)
+    case let error as CBError:
+      // What was under way when a link broke is told before the break itself.
+      switch error.code {
+      case .connectionTimeout, .peripheralDisconnected, .notConnected:
+        self = .disconnected(error)
+      default: self = .refused(error)
+      }
     default: self = .attribute(code: (error as NSError).code)
     }
   }

@@ -106,7 +106,7 @@ extension SimulatedController {
         setID: isLegacy ? nil : advertiser.setID,
         txPowerDBm: properties.contains(.includesPower) ? Int8(advertiser.powerDBm) : nil,
         rssi: rssi,
-        target: PeerAddress(target ?? DeviceAddress(bits: 0, kind: .public)), data: piece)
+        target: target.map { PeerAddress($0) }, data: piece)
       var writer = ByteWriter(capacity: 30 + piece.count)
       writer.uint8(0x3E)
       writer.uint8(UInt8(truncatingIfNeeded: 26 + piece.count))

@@ -98,7 +98,7 @@ public final class SimulatedController {
     guard token == commandToken, !commands.isEmpty else { return }
     let packet = commands.removeFirst()
     perform(packet)
-    // A reset forgot the others.
+    // The host may have switched us off.
     if token == commandToken, !commands.isEmpty { scheduleCommand() }
   }
 }
@@ -108,6 +108,8 @@ extension SimulatedController {
   /// Takes the power away: no goodbye to anybody; peers notice by their supervision timeouts.
   public func powerOff() {
     isPoweredOn = false
+    commands = []
+    commandToken &+= 1
     forgetEverything()
   }
 
@@ -129,8 +131,6 @@ extension SimulatedController {
 
   /// What a reset does: links and advertising end without a word on the air.
   func forgetEverything() {
-    commands = []
-    commandToken &+= 1
     for endpoint in endpoints { endpoint?.vanish() }
     endpoints = [nil]
     endpointCount = 0

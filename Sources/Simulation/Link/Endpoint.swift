@@ -4,7 +4,8 @@ import Essentials
 /// One controller's end of a connection.
 final class Endpoint {
   unowned let controller: SimulatedController
-  let link: Link
+  /// Set by the link when it is made; a link keeps its ends, not the other way round.
+  unowned var owner: Link?
   let role: LinkRole
   let handle: UInt16
   let peer: PeerAddress
@@ -57,16 +58,15 @@ final class Endpoint {
   }
 
   init(
-    controller: SimulatedController, link: Link, role: LinkRole, handle: UInt16,
+    controller: SimulatedController, role: LinkRole, handle: UInt16,
     peer: PeerAddress, isAlive: Bool, phy: PHY
   ) {
     self.controller = controller
-    self.link = link
     self.role = role
     self.handle = handle
     self.peer = peer
     self.isAlive = isAlive
-    lastHeard = link.world.now.nanoseconds
+    lastHeard = controller.world.now.nanoseconds
     transmitPHY = phy
     phyPreference = controller.settings.phyPreference
     let supported = controller.capabilities.dataLengthMax
@@ -75,6 +75,11 @@ final class Endpoint {
       txOctets: min(supported, controller.settings.suggestedLength.txOctets),
       txTimeMicroseconds: min(time, controller.settings.suggestedLength.txTimeMicroseconds),
       rxOctets: supported, rxTimeMicroseconds: time)
+  }
+
+  var link: Link {
+    guard let owner else { preconditionFailure("an end is used before its link is made") }
+    return owner
   }
 
   var peerEndpoint: Endpoint { role == .central ? link.peripheral : link.central }

@@ -20,9 +20,8 @@ struct LinkPlan {
 final class Link {
   unowned let world: World
   let index: Int
-  // Set by `init` in a second step, because an end knows its link.
-  private(set) var central: Endpoint!
-  private(set) var peripheral: Endpoint!
+  let central: Endpoint
+  let peripheral: Endpoint
   private(set) var timing: ConnectionTiming
   var channels: ChannelMap
   var isDataPaused = false
@@ -68,13 +67,15 @@ final class Link {
     // The transmit window begins 1.25 ms after the request (Vol 6, Part B, §4.5.3).
     eventStart = madeAt + 1_250_000 + Int64(generator.next() % 1_250_000)
     central = Endpoint(
-      controller: plan.central, link: self, role: .central,
+      controller: plan.central, role: .central,
       handle: plan.central.freeHandle(), peer: plan.peer, isAlive: true, phy: plan.phy)
     peripheral = Endpoint(
-      controller: plan.peripheral, link: self, role: .peripheral,
+      controller: plan.peripheral, role: .peripheral,
       handle: plan.isHeard ? plan.peripheral.freeHandle() : 0,
       peer: plan.peripheral.peer(behind: plan.centralAddress), isAlive: plan.isHeard,
       phy: plan.phy)
+    central.owner = self
+    peripheral.owner = self
   }
 
   var isPaced: Bool { world.radio.isPaced }
@@ -103,7 +104,7 @@ final class Link {
   func startEncryption() {
     let wasEncrypted = central.isEncrypted
     isDataPaused = false
-    for end in [peripheral, central].compactMap({ $0 }) {
+    for end in [peripheral, central] {
       end.isEncrypted = true
       if end.role == .central { end.finishProcedure() }
       if wasEncrypted {
@@ -125,7 +126,7 @@ final class Link {
     switch change {
     case .timing(let timing):
       self.timing = timing
-      for end in [central, peripheral].compactMap({ $0 }) where end.isAlive {
+      for end in [central, peripheral] where end.isAlive {
         finish(end) {
           if case .connectionUpdate = $0 {
             true
@@ -149,7 +150,7 @@ final class Link {
       central.transmitPHY != toPeripheral || peripheral.transmitPHY != toCentral
     central.transmitPHY = toPeripheral
     peripheral.transmitPHY = toCentral
-    for end in [central, peripheral].compactMap({ $0 }) where end.isAlive {
+    for end in [central, peripheral] where end.isAlive {
       let isAsked = finish(end) { if case .phyRequest = $0 { true } else { false } }
       guard isChanged || isAsked else { continue }
       end.controller.send(
@@ -231,7 +232,7 @@ extension Link {
   private func watch() {
     let now = world.now.nanoseconds
     let timeout = Int64(timing.timeoutUnits10ms) * 10_000_000
-    for end in [central, peripheral].compactMap({ $0 }) where end.isAlive {
+    for end in [central, peripheral] where end.isAlive {
       if !end.hasHeard, now - madeAt > Limits.establishmentEvents * intervalNanoseconds {
         end.end(.connectionFailedToBeEstablished)
       } else if now - end.lastHeard >= timeout {

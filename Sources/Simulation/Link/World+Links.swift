@@ -18,7 +18,7 @@ extension World {
       plan.peripheral.advertisingDidEnd(
         set: plan.advertiser.ownerSet, status: .success, connection: link.peripheral.handle)
     }
-    for end in [link.central, link.peripheral].compactMap({ $0 }) where end.isAlive {
+    for end in [link.central, link.peripheral] where end.isAlive {
       end.controller.send(LEChannelSelectionAlgorithm(handle: end.handle, algorithm: 1))
     }
     // Hosts that suggest longer packets get them without asking again.

@@ -116,6 +116,8 @@ final class Advertiser {
     if isOnAir {
       for listener in world.listeners where isActive {
         let mean = powerDBm + listener.site.gain(to: site, world: world)
+        // Who moves may come near without anybody being told.
+        if !listener.site.motion.isStill { isInReach = true }
         guard mean >= listener.hearingFloor else { continue }
         isInReach = true
         if listener.site === site { continue }

@@ -13,8 +13,8 @@ struct Channel: RadioCommand {
       "Open an L2CAP channel to a device, as a pipe: standard input goes in, what comes goes out.",
     discussion: """
       With --listen, waits for a device to open a channel; the number to open (the PSM) is \
-      printed on standard error. Ends when the other side closes, or some moments after standard \
-      input ended.
+      printed on standard error. Ends when the other side closes. The side that opened the channel \
+      also ends once its standard input has ended, all of it was sent, and nothing comes back.
 
       EXAMPLES:
         ambit channel gateway 0x0080 < firmware.bin
@@ -59,7 +59,9 @@ struct Channel: RadioCommand {
           () throws(BluetoothError) in try await device.connection.openChannel(psm: psm)
         }
         session.output.clearProgress()
-        try await ChannelPump(channel).run()
+        try await ChannelPump(channel, endsWithInput: true).run()
+        // The other side should hear of the end of the channel before that of the link.
+        try await Task.sleep(for: .milliseconds(300))
       }
     }
   }
@@ -68,7 +70,7 @@ struct Channel: RadioCommand {
   private static func serve(name: String, _ session: Session) async throws {
     let role = PeripheralRole(session.host)
     let channel = try await accept(role, name: name, session)
-    try await ChannelPump(channel).run()
+    try await ChannelPump(channel, endsWithInput: false).run()
     // The manager lives as long as its channel.
     role.manager.stopAdvertising()
   }
@@ -113,16 +115,23 @@ final class ChannelPump: Sendable {
   private static let lingering = Duration.seconds(1)
 
   private let channel: CBL2CAPChannel
+  /// Whether the end of standard input ends the channel, once nothing comes any more.
+  private let endsWithInput: Bool
+  private let receivedCount = Guarded(0)
 
-  init(_ channel: CBL2CAPChannel) { self.channel = channel }
+  init(_ channel: CBL2CAPChannel, endsWithInput: Bool) {
+    self.channel = channel
+    self.endsWithInput = endsWithInput
+  }
 
-  /// Returns when the other side closed, or standard input ended and nothing came for a while.
+  /// Returns when the other side closed, or everything was sent and nothing came for a while.
   func run() async throws {
     let channel = channel
     channel.inputStream.open()
     channel.outputStream.open()
     let (ends, continuation) = AsyncStream.makeStream(of: End.self)
-    Thread.detachNewThread { continuation.yield(Self.receive(channel)) }
+    let receivedCount = receivedCount
+    Thread.detachNewThread { continuation.yield(Self.receive(channel, receivedCount)) }
     Thread.detachNewThread { continuation.yield(Self.send(channel)) }
     defer {
       channel.inputStream.close()
@@ -133,11 +142,28 @@ final class ChannelPump: Sendable {
       case .received: return
       case .failed(let sentence): throw CommandFailure(.failure, sentence)
       case .sent:
-        _ = try await race(Self.lingering) { try await Task.sleep(for: .seconds(3600)) }
-        return
+        guard endsWithInput else { continue }
+        Task {
+          try await untilQuiet()
+          continuation.yield(.quiet)
+        }
+      case .quiet: return
       }
     }
     throw CancellationError()
+  }
+
+  /// Returns when everything written was sent and nothing was received for a while.
+  private func untilQuiet() async throws {
+    var seen = -1
+    while unsentByteCount > 0 || receivedCount.value != seen {
+      seen = receivedCount.value
+      try await Task.sleep(for: Self.lingering)
+    }
+  }
+
+  private var unsentByteCount: Int {
+    (channel.outputStream.property(forKey: .unsentByteCountKey) as? NSNumber)?.intValue ?? 0
   }
 
   private enum End: Sendable {
@@ -145,10 +171,14 @@ final class ChannelPump: Sendable {
     case received
     /// Standard input ended and all of it was taken.
     case sent
+    /// All of it is on its way and nothing came back for a while.
+    case quiet
     case failed(String)
   }
 
-  private static func receive(_ channel: CBL2CAPChannel) -> End {
+  private static func receive(
+    _ channel: CBL2CAPChannel, _ receivedCount: Guarded<Int>
+  ) -> End {
     var buffer = [UInt8](repeating: 0, count: chunk)
     while true {
       let count = channel.inputStream.read(&buffer, maxLength: buffer.count)
@@ -156,6 +186,7 @@ final class ChannelPump: Sendable {
       if count < 0 {
         return .failed("the channel broke" + RadioFailure.reason(channel.inputStream.streamError))
       }
+      receivedCount.update { $0 += count }
       Output.write(Array(buffer.prefix(count)), to: STDOUT_FILENO)
     }
   }

@@ -19,7 +19,7 @@ struct Inspect: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  @Argument(help: "The device: identifier, start of it, address or name.")
+  @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
   @Flag(inversion: .prefixedNo, help: "Read what can be read.")
@@ -90,7 +90,9 @@ struct Inspect: RadioCommand {
     do {
       return try await read().map(Reading.value) ?? .notRead
     } catch let failure as CommandFailure where failure.isRefusal {
-      return .refused(failure.sentence)
+      // Which value it is stands beside it already.
+      let reason = failure.sentence.split(separator: " was ", maxSplits: 1).last
+      return .refused(reason.map(String.init) ?? failure.sentence)
     }
   }
 }
@@ -148,7 +150,7 @@ struct InspectionReport {
     }
     let title = Fit.column(name ?? "Characteristic", 30)
     let line =
-      (isLast ? "└─ " : "├─ ") + title + " " + style.dim(Fit.column(uuid.description, 5)) + " "
+      (isLast ? "└─ " : "├─ ") + title + " " + style.dim(uuid.description) + " "
       + style.cyan(properties.joined(separator: ", "))
     output.line(line + text(value))
   }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BluetoothHost
+import BluetoothWire
 import Essentials
 import Foundation
 import Simulation
@@ -8,7 +9,7 @@ import Simulation
 struct Radio: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List the radios that can be used, or serve a simulated one.",
-    subcommands: [RadioList.self],
+    subcommands: [RadioList.self, RadioServe.self],
     defaultSubcommand: RadioList.self)
 }
 
@@ -83,5 +84,98 @@ enum RadioText {
 
   private static func entries(_ path: String) -> [String] {
     ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+  }
+}
+
+/// Serves a simulated radio.
+struct RadioServe: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract:
+      "Serve a simulated radio: every host that connects gets a controller on the same air.",
+    discussion: """
+      Speaks H4 (Core Specification, Volume 4, Part A), as Bumble, rootcanal's clients and \
+      "ambit --radio tcp:…" do. Goes on until Ctrl-C or --timeout.
+
+      EXAMPLES:
+        ambit radio serve                        on tcp:localhost:9100
+        ambit radio serve tcp:0.0.0.0:9100 unix:/tmp/radio
+        ambit radio serve --radio sim:empty      nobody on the air but those who connect
+        ambit --radio tcp:localhost:9100         (elsewhere) join
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "Where to listen: tcp:HOST:PORT or unix:PATH; several are allowed.")
+  var address: [String] = ["tcp:localhost:9100"]
+
+  func run() async throws {
+    let output = Output(isJSON: options.json)
+    let addresses = try address.map(Self.listenAddress)
+    guard case .simulated(let air) = try options.radioChoice() else {
+      throw CommandFailure(.usage, "only a simulated radio can be served: sim or sim:empty")
+    }
+    let server: RadioServer
+    do throws(RadioServerError) {
+      server = try await RadioServer.start(at: addresses) {
+        let world = World(seed: air.seed)
+        if air.isPopulated { world.populate(with: .home) }
+        return world
+      } onEvent: {
+        Self.report($0, output)
+      }
+    } catch {
+      throw CommandFailure(.radioUnavailable, error.description.trimmingSuffix("."))
+    }
+    for address in server.addresses { Self.report(address, output) }
+    let limit = options.timeout?.duration ?? .seconds(366 * 24 * 3600)
+    try? await Task.sleep(for: limit)
+    await server.close()
+  }
+
+  /// Port 0 names no radio to connect to, but lets the system choose where to listen.
+  private static func listenAddress(_ text: String) throws -> RadioChoice {
+    guard text.hasPrefix("tcp:"), text.hasSuffix(":0"),
+      case .tcp(let host, _) = try RadioText.choice(text.dropLast() + "1")
+    else { return try RadioText.choice(text) }
+    return .tcp(host: host, port: 0)
+  }
+
+  private static func report(_ address: RadioChoice, _ output: Output) {
+    if output.isJSON {
+      output.object(
+        .object(["event": .string("serving"), "radio": .string(address.description)]))
+    } else {
+      output.line("Serving \(address)")
+    }
+  }
+
+  private static func report(_ event: RadioServer.Event, _ output: Output) {
+    switch event {
+    case .connected(let controller, let address):
+      if output.isJSON {
+        return output.object(
+          .object([
+            "event": .string("hostConnected"), "controller": .string(controller),
+            "address": .string(address.description),
+          ]))
+      }
+      output.line("\(controller) connected, address \(address)")
+    case .disconnected(let controller, let reason):
+      if output.isJSON {
+        return output.object(
+          .object([
+            "event": .string("hostDisconnected"), "controller": .string(controller),
+            "reason": .string(reason),
+          ]))
+      }
+      output.line("\(controller) went: \(reason)")
+    case .refused(let reason):
+      if output.isJSON {
+        return output.object(
+          .object(["event": .string("hostRefused"), "reason": .string(reason)]))
+      }
+      output.line("A host was turned away: \(reason)")
+    }
   }
 }

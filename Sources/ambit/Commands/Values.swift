@@ -19,7 +19,7 @@ struct Read: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  @Argument(help: "The device: identifier, start of it, address or name.")
+  @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
   @Argument(help: "What to read: UUID, standard name, or SERVICE/CHARACTERISTIC.")
@@ -58,7 +58,7 @@ struct Write: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  @Argument(help: "The device: identifier, start of it, address or name.")
+  @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
   @Argument(help: "What to write: UUID, standard name, or SERVICE/CHARACTERISTIC.")
@@ -119,7 +119,7 @@ struct Subscribe: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  @Argument(help: "The device: identifier, start of it, address or name.")
+  @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 
   @Argument(help: "What to follow: UUID, standard name, or SERVICE/CHARACTERISTIC.")

@@ -45,6 +45,7 @@ struct NearbyScreen {
       body = Array(body.prefix(max(0, room - 1)))
       body.append(style.dim(Fit.truncated("  … and more below the edge", size.columns)))
     }
+    if lines.count + body.count + 2 <= size.rows { body.append("") }
     return lines + body + [footer]
   }
 

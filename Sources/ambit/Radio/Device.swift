@@ -50,6 +50,7 @@ struct Device: Sendable {
   /// answer is not waited for long.
   private func disconnect() async {
     let connection = connection
+    guard connection.isConnected else { return }
     await Task {
       _ = try? await race(.seconds(1)) { await connection.disconnect() }
     }.value

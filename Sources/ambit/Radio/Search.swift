@@ -24,7 +24,10 @@ struct Search: Sendable {
   func run(_ central: Central) async throws -> Sighting {
     session.output.progress("Looking for \(name.text) …")
     let limit = session.timeout ?? Seconds(span: Session.searchTime)
-    let first = try await race(limit.duration) { await listen(central) { $0 != nil } }
+    // A little less than what the whole command has, so that the answer is "not found".
+    let first = try await race(limit.duration - min(.milliseconds(200), limit.duration / 5)) {
+      await listen(central) { $0 != nil }
+    }
     if case .some(.some(let sighting)) = first {
       if name.fit(sighting) == .whole { return sighting }
       let whole = try await race(Self.grace) { await listen(central) { $0 == .whole } }

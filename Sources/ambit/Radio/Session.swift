@@ -68,7 +68,8 @@ extension RadioCommand {
     let radio = try options.radioChoice()
     let host: BluetoothHost
     do {
-      host = try BluetoothHost(radio: radio, captureTo: capturePath)
+      let environment = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"]
+      host = try BluetoothHost(radio: radio, captureTo: capturePath ?? environment)
     } catch {
       throw CommandFailure(.cannotCreate, "\(error)".trimmingSuffix("."))
     }

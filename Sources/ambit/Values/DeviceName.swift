@@ -2,12 +2,13 @@ import BluetoothWire
 import Essentials
 
 /// What people type to say which device they mean: its identifier, the start of it or of its last
-/// group, its Bluetooth address, or its name or the start of it.
+/// group, its Bluetooth address, its name, the start of it or of a word in it.
 struct DeviceName: Hashable, Sendable {
   let text: String
 
   /// How well a device fits; the best fit wins.
   enum Fit: Int, Comparable, Sendable {
+    case word
     case start
     case name
     case whole
@@ -27,8 +28,9 @@ struct DeviceName: Hashable, Sendable {
     if identifier.uppercased().hasPrefix(wanted) || lastGroup.uppercased().hasPrefix(digits) {
       return .start
     }
-    if let name, name.uppercased().hasPrefix(wanted) { return .start }
-    return nil
+    guard let name = name?.uppercased() else { return nil }
+    if name.hasPrefix(wanted) { return .start }
+    return name.contains(" " + wanted) ? .word : nil
   }
 
   func fit(_ sighting: Sighting) -> Fit? {

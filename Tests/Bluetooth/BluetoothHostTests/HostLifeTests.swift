@@ -16,6 +16,19 @@ struct HostLifeTests {
     await host.close()
   }
 
+  @Test("somebody is there on the simulated radio that is used when none is named")
+  func populated() async throws {
+    let host = BluetoothHost.make(radio: nil, capturePath: nil) { Issue.record("\($0)") }
+    #expect(host.radio == .standard)
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    client.send(.startScan(ScanOptions()))
+    try await client.first { event -> Void? in
+      if case .discovered = event { () } else { nil }
+    }
+    await host.close()
+  }
+
   @Test("a radio that makes no sense is an unsupported one, with the reason in a log line")
   func badEnvironment() async throws {
     let lines = Mutex<[String]>([])

@@ -34,6 +34,8 @@ struct RadioServerTests {
     let strap = try BluetoothHost(radio: server.addresses[1])
     var encounter = Encounter(phone: TestClient(phone), strap: TestClient(strap))
     try await encounter.meet()
+    try await encounter.subscribe()
+    #expect(try await encounter.notify([0x06, 0x48]) == [0x06, 0x48])
     #expect(await server.connectionCount == 2)
 
     await phone.close()

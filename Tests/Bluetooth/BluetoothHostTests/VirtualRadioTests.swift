@@ -9,13 +9,18 @@ import Testing
 
 @Suite("A radio in virtual time")
 struct VirtualRadioTests {
-  @Test("two hosts find each other and connect, while no real time passes")
+  @Test("two hosts find each other, connect and talk, while no real time passes")
   func encounter() async throws {
     let radio = VirtualRadio(seed: 7)
     var encounter = Encounter(
       phone: TestClient(radio.makeHost(name: "phone"), on: radio),
       strap: TestClient(radio.makeHost(name: "strap", at: Position(x: 3)), on: radio))
     try await encounter.meet()
+    try await encounter.subscribe()
+    #expect(try await encounter.notify([0x06, 0x48]) == [0x06, 0x48])
+    let peer = encounter.peer
+    let handle = encounter.subscription.valueHandle
+    #expect(try await encounter.phone.ask { .gatt(peer, .read(handle), $0) } == .value([1, 2, 3]))
   }
 
   @Test("nothing happens before time is advanced, and all of it while it is")

@@ -80,9 +80,13 @@ struct ValueTests {
     #expect(CBError(.unknown) == CBError(.unknown, userInfo: ["a": 1]))
   }
 
-  @Test("a peer's code without a name is an NSError with that code")
+  @Test("an application's own code is a CBATTError with that code")
   func applicationError() {
     let error = HostError.att(ATTErrorCode(rawValue: 0x80), handle: 3).coreBluetoothError
+    #expect((error as? CBATTError)?.errorCode == 0x80)
+    #expect((error as? CBATTError)?.code == CBATTError.Code(rawValue: 0x80))
+    #expect((0...0xFF).allSatisfy { CBATTError.Code(rawValue: $0)?.rawValue == $0 })
+    #expect(CBATTError.Code(rawValue: 0x100) == nil)
     #expect((error as NSError).domain == CBATTErrorDomain)
     #expect((error as NSError).code == 0x80)
     #expect(HostError.disconnected(HCIStatus(rawValue: 0x08)).coreBluetoothError is CBError)

@@ -14,12 +14,10 @@ extension ChannelTransport.Way {
       connect: { eventLoop, initialize in
         let descriptor: Int32
         do { descriptor = try open() } catch { return eventLoop.makeFailedFuture(error) }
-        let channel = NIOPipeBootstrap(group: eventLoop)
+        return NIOPipeBootstrap(group: eventLoop)
           .channelInitializer(initialize)
           .channelOption(.recvAllocator, value: ChannelOptions.largeReads)
           .takingOwnershipOfDescriptor(inputOutput: descriptor)
-        channel.whenFailure { _ in _ = Glibc.close(descriptor) }
-        return channel
       },
       explain: { error in
         switch error {

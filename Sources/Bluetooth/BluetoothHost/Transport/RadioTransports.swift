@@ -27,6 +27,7 @@ extension RadioChoice {
     return {
       if let (_, port) = box.value { return SimulatedTransport(port) }
       let world = World(seed: choice.seed)
+      if choice.isPopulated { world.populate(with: .home) }
       let realTime = RealTimeAir(world: world, on: eventLoop)
       let address = DeviceAddress(bits: 0xA0B0_0000_0001, kind: .public)
       let port = realTime.air.makePort(name: "host", address: address, at: Position())

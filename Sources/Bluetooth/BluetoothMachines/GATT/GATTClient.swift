@@ -48,6 +48,17 @@ public struct GATTClient: Sendable {
     case exchangeMTU
     case adoption(RemoteDatabase)
     case watch
+
+    var isDiscovery: Bool {
+      guard case .operation(_, let operation) = self else { return false }
+      switch operation {
+      case .discoverServices, .discoverIncludedServices, .discoverCharacteristics,
+        .discoverDescriptors:
+        return true
+      case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
+        return false
+      }
+    }
   }
 
   /// The procedure under way, with the request that waits for its response.
@@ -62,12 +73,12 @@ public struct GATTClient: Sendable {
     let changeCount: Int
   }
 
-  /// Whether remembered discoveries may be believed.
+  /// How far the client is with learning of changes; discoveries are remembered from `settled` on.
   private enum Watch: Sendable {
     /// Nobody discovered anything, so it isn't worth the time yet.
     case unneeded
-    /// To be settled as soon as the link is idle.
-    case wanted
+    /// On its way.
+    case asked
     /// The peer tells of changes, or there are none.
     case settled
     /// The peer will not tell.
@@ -78,6 +89,8 @@ public struct GATTClient: Sendable {
   private var waiting = FIFO<Purpose>()
   private var run: Run?
   private var watch = Watch.unneeded
+  /// When the hash is to be read again after a change, unless something else is under way.
+  private var hashDue: Instant?
   private var isHashConfirmed = false
   private var changeCount = 0
   private var hasExchangedMTU = false
@@ -164,24 +177,32 @@ public struct GATTClient: Sendable {
   /// Begins the next procedure, if none is under way.
   private mutating func goOn(now: Instant, into outputs: inout [Output]) {
     while run == nil, failure == nil {
-      guard let purpose = waiting.popFirst() ?? idlePurpose() else { return }
+      // To learn of changes comes before what they would change, so that nothing is missed.
+      if watch == .unneeded, !isHashConfirmed, waiting.first?.isDiscovery == true {
+        watch = .asked
+        return begin(.watch, now: now, into: &outputs)
+      }
+      guard let purpose = waiting.popFirst() else { return }
       if case .operation(let id, let operation) = purpose, watch == .settled || isHashConfirmed,
         let reply = database.answer(operation)
       {
         outputs.append(.completed(id, .success(reply)))
         continue
       }
-      var procedure = procedure(for: purpose)
-      let step = procedure.start(mtu: mtu)
-      run = Run(
-        purpose: purpose, procedure: procedure, request: .errorResponse, mtu: mtu, deadline: now,
-        changeCount: changeCount)
-      take(step, now: now, into: &outputs)
+      begin(purpose, now: now, into: &outputs)
     }
   }
 
-  /// What the client does for itself when nobody wants anything.
-  private func idlePurpose() -> Purpose? { watch == .wanted ? .watch : nil }
+  private mutating func begin(
+    _ purpose: Purpose, now: Instant, into outputs: inout [Output]
+  ) {
+    var procedure = procedure(for: purpose)
+    let step = procedure.start(mtu: mtu)
+    run = Run(
+      purpose: purpose, procedure: procedure, request: .errorResponse, mtu: mtu, deadline: now,
+      changeCount: changeCount)
+    take(step, now: now, into: &outputs)
+  }
 
   private func procedure(for purpose: Purpose) -> any GATTProcedure {
     switch purpose {
@@ -220,20 +241,20 @@ public struct GATTClient: Sendable {
       outputs.append(.send(pdu.bytes, nil))
     case .done, .failed, .peerMTU, .watching:
       guard let run = run.take() else { return }
-      finish(run, step, into: &outputs)
+      finish(run, step, now: now, into: &outputs)
     }
   }
 
-  private mutating func finish(_ run: Run, _ step: GATTStep, into outputs: inout [Output]) {
+  private mutating func finish(
+    _ run: Run, _ step: GATTStep, now: Instant, into outputs: inout [Output]
+  ) {
     switch (run.purpose, step) {
     case (.operation(let id, let operation), .done(let reply)):
-      let isCurrent = run.changeCount == changeCount
-      if isCurrent { database.learn(operation, reply) }
-      if case .discoverServices = operation, watch == .unneeded { watch = .wanted }
+      if run.changeCount == changeCount { database.learn(operation, reply) }
       outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
     case (.operation(let id, _), .failed(let error)):
       outputs.append(.completed(id, .failure(error)))
-      if case .att(.databaseOutOfSync, _) = error { forget(.all, into: &outputs) }
+      if case .att(.databaseOutOfSync, _) = error { forget(.all, now: now, into: &outputs) }
     case (.exchangeMTU, .peerMTU(let peerMTU)):
       mtu = max(ATTPDU.mtuMin, min(mtuMax, peerMTU))
       outputs.append(.mtuChanged(mtu))
@@ -243,8 +264,14 @@ public struct GATTClient: Sendable {
       else { return }
       database = old
       isHashConfirmed = true
-      if watch == .unneeded { watch = .wanted }
+      guard watch == .unneeded else { return }
+      watch = .asked
+      waiting.append(.watch)
     case (.watch, .watching(let serviceChanged, let hashHandle, let hash)):
+      // It may have changed since the hash was compared.
+      if let hash, let known = database.hash, known != hash {
+        forget(.all, now: now, into: &outputs)
+      }
       database.serviceChanged = serviceChanged
       database.hashHandle = hashHandle
       watch = .settled
@@ -275,7 +302,7 @@ public struct GATTClient: Sendable {
     let opcode = ATTOpcode(rawValue: first)
     switch opcode {
     case .handleValueNotification, .handleValueIndication:
-      receiveValue(pdu, isIndication: opcode == .handleValueIndication, into: &outputs)
+      receiveValue(pdu, isIndication: opcode == .handleValueIndication, now: now, into: &outputs)
     case .multipleHandleValueNotification:
       guard case .multipleHandleValueNotification(let list) = try? ATTPDU(decoding: pdu) else {
         ignoredCount += 1
@@ -290,7 +317,7 @@ public struct GATTClient: Sendable {
 
   /// The fast path: nothing is decoded but the handle, and nothing allocated.
   private mutating func receiveValue(
-    _ pdu: ArraySlice<UInt8>, isIndication: Bool, into outputs: inout [Output]
+    _ pdu: ArraySlice<UInt8>, isIndication: Bool, now: Instant, into outputs: inout [Output]
   ) {
     guard pdu.count >= 3 else {
       ignoredCount += 1
@@ -302,7 +329,7 @@ public struct GATTClient: Sendable {
     if isIndication {
       outputs.append(.send(Self.confirmation, nil))
       if case .present(handle, _) = database.serviceChanged {
-        servicesChanged(value, into: &outputs)
+        servicesChanged(value, now: now, into: &outputs)
       }
     }
     outputs.append(.valueReceived(handle: handle, value, isIndication: isIndication))
@@ -311,23 +338,24 @@ public struct GATTClient: Sendable {
   private static let confirmation = [ATTOpcode.handleValueConfirmation.rawValue]
 
   private mutating func servicesChanged(
-    _ value: ArraySlice<UInt8>, into outputs: inout [Output]
+    _ value: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
   ) {
     var reader = ByteReader(value)
     guard value.count == 4, let start = try? reader.uint16(), let end = try? reader.uint16() else {
       ignoredCount += 1
       return
     }
-    forget(HandleRange(start, end), into: &outputs)
+    forget(HandleRange(start, end), now: now, into: &outputs)
   }
 
   /// The peer's attributes changed: nothing that was remembered counts any more.
-  private mutating func forget(_ range: HandleRange, into outputs: inout [Output]) {
+  private mutating func forget(
+    _ range: HandleRange, now: Instant, into outputs: inout [Output]
+  ) {
     changeCount += 1
     isHashConfirmed = false
     database.forget()
-    // The new hash is worth knowing once the new attributes are.
-    if watch == .settled { watch = .wanted }
+    if database.hashHandle != 0 { hashDue = now + GATTLimits.hashReadingDelay }
     outputs.append(.servicesChanged(range))
   }
 
@@ -361,11 +389,19 @@ public struct GATTClient: Sendable {
   // MARK: Time and the end
 
   /// When `wake` should be called next.
-  public var nextWake: Instant? { run?.deadline }
+  public var nextWake: Instant? {
+    if let run { return run.deadline }
+    return failure == nil ? hashDue : nil
+  }
 
-  /// Gives up a peer that doesn't answer (Part F, §3.3.3).
+  /// Gives up a peer that doesn't answer (Part F, §3.3.3), or reads a changed hash.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
-    guard let run, run.deadline <= now else { return }
+    guard let due = nextWake, due <= now else { return }
+    guard run != nil else {
+      hashDue = nil
+      begin(.watch, now: now, into: &outputs)
+      return
+    }
     close(.attTimeout, into: &outputs)
     outputs.append(.bearerFailed(.attTimeout))
   }

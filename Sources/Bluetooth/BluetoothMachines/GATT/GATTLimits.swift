@@ -18,6 +18,10 @@ enum GATTLimits {
   /// Everything remembered of one peer; a peer that shows more is asked again each time.
   static let rememberedMax = 2_000
 
+  /// How long after a change of services the new hash is read: an app that now discovers anew is
+  /// not made to wait for that.
+  static let hashReadingDelay: TimeSpan = .seconds(1)
+
   // The server.
   /// Attributes of one host: ten times what a phone has; far from the last handle.
   static let attributesMax = 10_000

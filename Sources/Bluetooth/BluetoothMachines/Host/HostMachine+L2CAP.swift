@@ -34,10 +34,13 @@ extension HostMachine {
     case .fixedChannel(_, let pdu):
       receiveSecurityPDU(pdu, from: index)
     case .parameterUpdateRequested(let parameters, let identifier):
+      // One at a time: a peer can't fill the line of commands.
+      let isAccepted = !links[index].isChangingTiming
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
-        l2cap.answerParameterUpdate(identifier: identifier, accepted: true, into: &outputs)
+        l2cap.answerParameterUpdate(
+          identifier: identifier, accepted: isAccepted, into: &outputs)
       }
-      updateTiming(of: index, parameters, now: now, into: &actions)
+      if isAccepted { updateTiming(of: index, parameters, now: now, into: &actions) }
     case .parameterUpdateAnswered(let accepted):
       // Accepted: done when the new timing is there, which LE Connection Update Complete tells; but
       // a central may keep the old one, so nobody is made to wait for that.

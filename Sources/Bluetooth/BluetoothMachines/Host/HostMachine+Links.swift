@@ -26,7 +26,13 @@ extension HostMachine {
       // The controller forgot to tell that this one ended.
       closeLink(old, .disconnected(.unspecifiedError), now: now, into: &actions)
     }
-    guard links.count < Limits.linksMax, linkIndex(peer: report.peer) == nil else {
+    if let old = linkIndex(peer: report.peer) {
+      // The peer lost the link and came back before our supervision timeout noticed.
+      send(Disconnect(handle: links[old].handle).packet, now: now, into: &actions)
+      closeLink(old, .disconnected(.connectionTimeout), now: now, into: &actions)
+      connector.remove(report.peer)
+    }
+    guard links.count < Limits.linksMax else {
       send(Disconnect(handle: report.handle).packet, now: now, into: &actions)
       return
     }
@@ -121,6 +127,7 @@ extension HostMachine {
     _ handle: UInt16, _ error: HostError?, into actions: inout [Action]
   ) {
     guard let index = linkIndex(handle: handle) else { return }
+    links[index].isChangingTiming = false
     let waiters = links[index].parameterWaiters
     links[index].parameterWaiters = []
     for waiter in waiters {

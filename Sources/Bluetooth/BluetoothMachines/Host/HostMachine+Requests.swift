@@ -94,6 +94,7 @@ extension HostMachine {
     let handle = links[index].handle
     let command = LEConnectionUpdate(
       handle: handle, timing: ConnectionTimingRequest(parameters))
+    links[index].isChangingTiming = true
     let isSent = send(
       command.packet, for: .updatingParameters(handle), now: now, into: &actions)
     if !isSent { parametersUpdated(handle, .limitReached("waiting commands"), into: &actions) }

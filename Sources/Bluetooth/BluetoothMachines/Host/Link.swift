@@ -25,6 +25,8 @@ struct Link: Sendable {
   var subscriptions: [Subscription] = []
   /// Who waits for other connection parameters.
   var parameterWaiters: [Waiter] = []
+  /// Whether the controller is at work on other connection parameters.
+  var isChangingTiming = false
   /// Whether the link was announced to clients.
   var isAnnounced = false
   /// Whether the MTU exchange and the reading of the name were begun.

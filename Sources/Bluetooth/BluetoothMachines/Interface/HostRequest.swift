@@ -6,6 +6,11 @@ public import Essentials
 /// A request with a token is answered by exactly one `HostEvent.completed` with that token, also
 /// when the link drops, the radio goes off or the request makes no sense. The others never fail
 /// visibly; what they lead to arrives as events.
+///
+/// What a client wants outlives the radio: scans, advertisements that were on the air, wanted links
+/// and services are taken up again when a radio that was reset, unplugged or switched off is back,
+/// until the client takes them back. Links and operations end with errors before the new state is
+/// told.
 public enum HostRequest: Sendable {
   // Observing and advertising.
   /// Starts this client's scan, or replaces its filter and options.

@@ -35,6 +35,12 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
     set { lock.withLock { valueStorage = newValue } }
   }
 
+  /// Who asks, for what, from where, and the bytes.
+  open override var description: String {
+    "<CBATTRequest: central = \(central.identifier), UUID = \(characteristic.uuid.uuidString), "
+      + "offset = \(offset), value = \(value.inHexadecimal)>"
+  }
+
   /// Takes the request that waits for an answer; nil if it was answered, or if another request of
   /// the same batch stands for it.
   func takeServerRequest() -> ServerRequestID? {

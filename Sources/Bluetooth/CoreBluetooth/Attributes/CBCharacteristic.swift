@@ -38,6 +38,13 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
   @available(*, deprecated)
   open var isBroadcasted: Bool { false }
 
+  /// UUID, properties, value and whether it notifies.
+  open override var description: String {
+    "<CBCharacteristic: UUID = \(uuid.uuidString), properties = 0x"
+      + String(properties.rawValue, radix: 16, uppercase: true)
+      + ", value = \(value.inHexadecimal), notifying = \(isNotifying ? "YES" : "NO")>"
+  }
+
   func setService(_ service: CBService) { lock.withLock { serviceStorage = service } }
 }
 
@@ -112,4 +119,11 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   func removeAllSubscribers() { lock.withLock { subscribers = [] } }
   var currentHandles: CharacteristicHandles { lock.withLock { handles } }
   func setHandles(_ handles: CharacteristicHandles) { lock.withLock { self.handles = handles } }
+}
+
+extension Data? {
+  /// The bytes as people read them; `(null)` where there are none, as Apple's descriptions say.
+  var inHexadecimal: String {
+    map { "0x" + $0.map { String(format: "%02x", $0) }.joined() } ?? "(null)"
+  }
 }

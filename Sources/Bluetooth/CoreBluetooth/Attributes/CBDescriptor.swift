@@ -21,6 +21,12 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
   /// An `NSNumber` for 2900, 2902, 2903 and the L2CAP PSM, a `String` for 2901, else a `Data`.
   open var value: Any? { lock.withLock { valueStorage } }
 
+  /// UUID and value.
+  open override var description: String {
+    let text = value.map { ($0 as? Data).map { Optional($0).inHexadecimal } ?? "\($0)" }
+    return "<CBDescriptor: UUID = \(uuid.uuidString), value = \(text ?? "(null)")>"
+  }
+
   func setCharacteristic(_ characteristic: CBCharacteristic) {
     lock.withLock { characteristicStorage = characteristic }
   }

@@ -32,6 +32,12 @@ open class CBCentral: CBPeer, @unchecked Sendable {
 
   func setMTU(_ mtu: Int) { lock.withLock { self.mtu = mtu } }
 
+  /// Identifier and the longest update.
+  open override var description: String {
+    "<CBCentral: identifier = \(identifier), "
+      + "maximumUpdateValueLength = \(maximumUpdateValueLength)>"
+  }
+
   /// Equal if it is the same device.
   open override func isEqual(_ object: Any?) -> Bool {
     (object as? CBCentral)?.identifier == identifier

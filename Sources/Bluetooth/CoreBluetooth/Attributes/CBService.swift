@@ -29,6 +29,11 @@ open class CBService: CBAttribute, @unchecked Sendable {
   open var includedServices: [CBService]? { lock.withLock { includedServicesStorage } }
   /// Its characteristics; nil until discovered.
   open var characteristics: [CBCharacteristic]? { lock.withLock { characteristicsStorage } }
+
+  /// Kind and UUID.
+  open override var description: String {
+    "<CBService: isPrimary = \(isPrimary ? "YES" : "NO"), UUID = \(uuid.uuidString)>"
+  }
 }
 
 /// A service that this host publishes.

@@ -159,14 +159,17 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func stateChanged(_ state: CBManagerState) {
-    let lost = lock.withLock { () -> [CBPeripheral] in
+    let (lost, wasScanning) = lock.withLock { () -> ([CBPeripheral], Bool) in
       stateStorage = state
-      guard state != .poweredOn else { return [] }
-      isScanningStorage = false
+      guard state != .poweredOn else { return ([], false) }
+      defer { isScanningStorage = false }
       links = [:]
       reportedLinks = []
-      return entries.values.compactMap { $0.wantsLink ? $0.peripheral : nil }
+      let wanted = entries.values.compactMap { $0.wantsLink ? $0.peripheral : nil }
+      return (wanted, isScanningStorage)
     }
+    // The host would go on when the radio is back; Core Bluetooth's apps start anew.
+    if wasScanning { connection.send(.stopScan) }
     tell { $1.centralManagerDidUpdateState($0) }
     for peripheral in lost.sorted(by: { $0.address.bits < $1.address.bits }) {
       let wasConnected = lock.withLock {

@@ -1,4 +1,5 @@
 internal import BluetoothMachines
+internal import BluetoothWire
 internal import Synchronization
 
 /// The bytes of a channel between the host and the two streams.
@@ -26,6 +27,9 @@ final class ChannelPipe: @unchecked Sendable {
     case failed(HostError)
   }
 
+  /// Remote User Terminated Connection (Core 5.4, Vol 1, Part F, §2.19).
+  private static let closedByPeer = HostError.disconnected(HCIStatus(rawValue: 0x13))
+
   init(info: ChannelInfo, connection: HostConnection) {
     self.info = info
     self.connection = connection
@@ -51,9 +55,11 @@ final class ChannelPipe: @unchecked Sendable {
 
   func closedByHost(_ error: HostError?) {
     let calls = condition.withLock {
-      // A peer that disconnects the channel ends the stream; so does the end of the link, as an
-      // error.
-      if ending == nil { ending = error.map { .failed($0) } ?? .closed }
+      // A peer that closes the channel, or ends the link itself, ends the stream; the link's loss
+      // is an error.
+      if ending == nil {
+        ending = error.flatMap { $0 == Self.closedByPeer ? nil : .failed($0) } ?? .closed
+      }
       condition.broadcast()
       return [onInput, onOutput]
     }
@@ -67,6 +73,11 @@ final class ChannelPipe: @unchecked Sendable {
   func observeOutput(_ call: (@Sendable () -> Void)?) { condition.withLock { onOutput = call } }
 
   var availableByteCount: Int { condition.withLock { received.count - readCount } }
+
+  /// Bytes that the app wrote and the host has not sent yet.
+  var unsentByteCount: Int {
+    condition.withLock { ending == nil ? outstandingByteCount : 0 }
+  }
 
   var space: Int {
     condition.withLock {

@@ -239,8 +239,16 @@ final class ChannelOutputStream: OutputStream {
   override func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     core.remove(from: aRunLoop, forMode: mode)
   }
-  override func property(forKey key: Stream.PropertyKey) -> AnyObject? { nil }
+  override func property(forKey key: Stream.PropertyKey) -> AnyObject? {
+    key == .unsentByteCountKey ? NSNumber(value: pipe.unsentByteCount) : nil
+  }
   override func setProperty(_ property: AnyObject?, forKey key: Stream.PropertyKey) -> Bool {
     false
   }
+}
+
+extension Stream.PropertyKey {
+  /// How many bytes of a channel's output stream wait to be sent, as an `NSNumber`: closing the
+  /// channel earlier loses them. Not part of Apple's interface.
+  public static let unsentByteCountKey = Stream.PropertyKey(rawValue: "ambit.unsentByteCount")
 }

@@ -4,8 +4,7 @@ internal import BluetoothWire
 extension HostError {
   /// The error that an app is told.
   ///
-  /// Errors of Core Bluetooth and of the attribute protocol are typed values; an attribute
-  /// protocol code without a name is an `NSError`.
+  /// Errors of Core Bluetooth and of the attribute protocol are typed values.
   var coreBluetoothError: any Error {
     switch self {
     case .att(let code, _): Self.attError(code)
@@ -27,12 +26,8 @@ extension HostError {
     CBError(code, userInfo: [NSLocalizedDescriptionKey: text])
   }
 
-  static func attError(_ code: ATTErrorCode) -> any Error {
-    if let known = CBATTError.Code(rawValue: Int(code.rawValue)) { return CBATTError(known) }
-    let text = "The peer answered with error \(code.rawValue)."
-    return NSError(
-      domain: CBATTErrorDomain, code: Int(code.rawValue),
-      userInfo: [NSLocalizedDescriptionKey: text])
+  static func attError(_ code: ATTErrorCode) -> CBATTError {
+    CBATTError(CBATTError.Code(rawValue: Int(code.rawValue)) ?? .unlikelyError)
   }
 
   /// Connection Limit Exceeded has a code of its own (Core 5.4, Vol 1, Part F, §2.9).

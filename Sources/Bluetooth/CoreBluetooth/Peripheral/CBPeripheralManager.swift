@@ -113,6 +113,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// A value longer than a central's `maximumUpdateValueLength` is cut for it.
   /// - Returns: False if there is no room at the moment; then
   ///   `peripheralManagerIsReady(toUpdateSubscribers:)` will be called.
+  @discardableResult
   open func updateValue(
     _ value: Data, for characteristic: CBMutableCharacteristic,
     onSubscribedCentrals centrals: [CBCentral]?

@@ -1,48 +1,83 @@
 /// An error that a peer's attribute protocol answered with, or that this host answers a peer with.
 ///
-/// A peer's code that is not among `Code`'s cases (0x12 and above, applications' own codes among
-/// them) arrives as `NSError` with the domain `CBATTErrorDomain` and that code.
+/// A peer's code without a case of its own (0x12 and above, applications' own codes among them) is
+/// `Code.other`; as on Apple's systems, `Code(rawValue: 0x80)` makes one to answer with.
 public struct CBATTError: CustomNSError, Hashable, @unchecked Sendable {
   // Unchecked: `userInfo` may hold anything, but is never changed and in practice holds strings.
 
   /// The codes of the attribute protocol (Core 5.4, Vol 3, Part F, §3.4.1.1).
-  public enum Code: Int, Sendable {
+  public enum Code: RawRepresentable, Hashable, Sendable {
     /// No error; the answer to a request that was done.
-    case success = 0x00
+    case success
     /// The handle does not exist.
-    case invalidHandle = 0x01
+    case invalidHandle
     /// The attribute cannot be read.
-    case readNotPermitted = 0x02
+    case readNotPermitted
     /// The attribute cannot be written.
-    case writeNotPermitted = 0x03
+    case writeNotPermitted
     /// The PDU made no sense.
-    case invalidPdu = 0x04
+    case invalidPdu
     /// The link must be authenticated first.
-    case insufficientAuthentication = 0x05
+    case insufficientAuthentication
     /// The peer does not do this request.
-    case requestNotSupported = 0x06
+    case requestNotSupported
     /// The offset lies past the end of the value.
-    case invalidOffset = 0x07
+    case invalidOffset
     /// The client is not authorized.
-    case insufficientAuthorization = 0x08
+    case insufficientAuthorization
     /// Too many prepared writes.
-    case prepareQueueFull = 0x09
+    case prepareQueueFull
     /// There is no such attribute.
-    case attributeNotFound = 0x0A
+    case attributeNotFound
     /// The attribute cannot be read in parts.
-    case attributeNotLong = 0x0B
+    case attributeNotLong
     /// The encryption key is too short.
-    case insufficientEncryptionKeySize = 0x0C
+    case insufficientEncryptionKeySize
     /// The value has a length that the attribute does not take.
-    case invalidAttributeValueLength = 0x0D
+    case invalidAttributeValueLength
     /// Something else went wrong.
-    case unlikelyError = 0x0E
+    case unlikelyError
     /// The link must be encrypted first.
-    case insufficientEncryption = 0x0F
+    case insufficientEncryption
     /// The attribute type cannot group others.
-    case unsupportedGroupType = 0x10
+    case unsupportedGroupType
     /// The peer ran out of something.
-    case insufficientResources = 0x11
+    case insufficientResources
+    /// Another code: 0x80–0x9F belong to applications, 0xE0–0xFF to common profiles.
+    ///
+    /// Apple's code has no name for these, but the same raw value.
+    case other(Int)
+
+    /// The code with this number; nil if it is not a byte.
+    public init?(rawValue: Int) {
+      guard 0...0xFF ~= rawValue else { return nil }
+      self = rawValue < Self.named.count ? Self.named[rawValue] : .other(rawValue)
+    }
+
+    /// The number on the wire.
+    public var rawValue: Int {
+      switch self {
+      case .success: 0x00
+      case .invalidHandle: 0x01
+      case .readNotPermitted: 0x02
+      case .writeNotPermitted: 0x03
+      case .invalidPdu: 0x04
+      case .insufficientAuthentication: 0x05
+      case .requestNotSupported: 0x06
+      case .invalidOffset: 0x07
+      case .insufficientAuthorization: 0x08
+      case .prepareQueueFull: 0x09
+      case .attributeNotFound: 0x0A
+      case .attributeNotLong: 0x0B
+      case .insufficientEncryptionKeySize: 0x0C
+      case .invalidAttributeValueLength: 0x0D
+      case .unlikelyError: 0x0E
+      case .insufficientEncryption: 0x0F
+      case .unsupportedGroupType: 0x10
+      case .insufficientResources: 0x11
+      case .other(let number): number
+      }
+    }
 
     /// Lets `catch CBATTError.readNotPermitted` match.
     public static func ~= (code: Code, error: any Error) -> Bool {
@@ -120,6 +155,15 @@ extension CBATTError {
 }
 
 extension CBATTError.Code {
+  /// The codes with names, each at its number.
+  private static let named: [Self] = [
+    .success, .invalidHandle, .readNotPermitted, .writeNotPermitted, .invalidPdu,
+    .insufficientAuthentication, .requestNotSupported, .invalidOffset, .insufficientAuthorization,
+    .prepareQueueFull, .attributeNotFound, .attributeNotLong, .insufficientEncryptionKeySize,
+    .invalidAttributeValueLength, .unlikelyError, .insufficientEncryption, .unsupportedGroupType,
+    .insufficientResources,
+  ]
+
   /// One sentence for people.
   var text: String {
     switch self {
@@ -141,6 +185,7 @@ extension CBATTError.Code {
     case .insufficientEncryption: "Encryption is insufficient."
     case .unsupportedGroupType: "The group type is not supported."
     case .insufficientResources: "Resources are insufficient."
+    case .other(let number): "The peer answered with error \(number)."
     }
   }
 }

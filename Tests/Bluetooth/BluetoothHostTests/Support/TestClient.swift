@@ -99,10 +99,13 @@ final class TestClient: Sendable {
 /// A strap and a phone that find, connect and talk to each other.
 struct Encounter {
   static let service = BluetoothUUID(0x180D as UInt16)
+  static let measurement = BluetoothUUID(0x2A37 as UInt16)
 
   let phone: TestClient
   let strap: TestClient
   var peer = DeviceAddress(bits: 0, kind: .public)
+  var subscription = SubscriptionTarget(
+    valueHandle: 0, configurationHandle: 0, usesIndications: false)
 
   init(phone: TestClient, strap: TestClient) {
     self.phone = phone
@@ -129,6 +132,42 @@ struct Encounter {
     phone.send(.connect(peer, ConnectOptions()))
     try await phone.first { event -> Void? in
       if case .connected(peer) = event { () } else { nil }
+    }
+  }
+
+  /// The strap publishes a measurement and the phone subscribes to it.
+  mutating func subscribe() async throws {
+    let peer = peer
+    let definition = ServiceDefinition(
+      uuid: Self.service,
+      characteristics: [
+        CharacteristicDefinition(
+          uuid: Self.measurement, properties: [.notify, .read], permissions: [.readable],
+          value: [1, 2, 3])
+      ])
+    guard case .published(let published) = try await strap.ask({ .addService(definition, $0) })
+    else {
+      Issue.record("not published")
+      return
+    }
+    let characteristic = try #require(published.characteristics.first)
+    let target = SubscriptionTarget(
+      valueHandle: characteristic.valueHandle,
+      configurationHandle: try #require(characteristic.configurationHandle),
+      usesIndications: false)
+    subscription = target
+    _ = try await phone.ask { .subscribe(peer, target, $0) }
+    try await strap.first { event -> Void? in
+      if case .subscribed(_, handle: target.valueHandle) = event { () } else { nil }
+    }
+  }
+
+  /// The strap notifies; returns what the phone hears.
+  func notify(_ value: [UInt8]) async throws -> [UInt8] {
+    let handle = subscription.valueHandle
+    _ = try await strap.ask { .updateValue(handle: handle, value, peers: nil, $0) }
+    return try await phone.first { event -> [UInt8]? in
+      if case .valueUpdated(_, handle, let bytes) = event { Array(bytes) } else { nil }
     }
   }
 }

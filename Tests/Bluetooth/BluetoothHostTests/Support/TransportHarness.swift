@@ -126,8 +126,10 @@ final class FakeController: Sendable {
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           let (received, bytes) = AsyncStream.makeStream(of: [UInt8].self)
-          try channel.pipeline.syncOperations.addHandler(Tap(bytes))
-          continuation.yield(Connection(channel: channel, received: received))
+          let tap = Tap(bytes) {
+            continuation.yield(Connection(channel: channel, received: received))
+          }
+          try channel.pipeline.syncOperations.addHandler(tap)
         }
       }
       .bind(host: "127.0.0.1", port: Int(port)).get()
@@ -147,7 +149,14 @@ final class FakeController: Sendable {
     typealias InboundIn = ByteBuffer
     private let bytes: AsyncStream<[UInt8]>.Continuation
 
-    init(_ bytes: AsyncStream<[UInt8]>.Continuation) { self.bytes = bytes }
+    private let onActive: () -> Void
+
+    init(_ bytes: AsyncStream<[UInt8]>.Continuation, onActive: @escaping () -> Void) {
+      self.bytes = bytes
+      self.onActive = onActive
+    }
+
+    func channelActive(context: ChannelHandlerContext) { onActive() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
       bytes.yield(Array(unwrapInboundIn(data).readableBytesView))

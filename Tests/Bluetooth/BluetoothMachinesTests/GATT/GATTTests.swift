@@ -243,6 +243,10 @@ struct GATTTests {
 
     let more = try pair.publish(ServiceDefinition(uuid: 0x180F))
     #expect(pair.changedRanges == [more.range])
+    #expect(pair.client.database.hash == nil)
+    let hasReadHash = pair.advance()
+    #expect(hasReadHash)
+    #expect(pair.client.database.hash == pair.server.databaseHash())
     guard case .services(let all) = try pair.run(.discoverServices(nil)) else { return }
     #expect(all.last?.range == more.range)
     pair.withServer {
@@ -265,6 +269,8 @@ struct GATTTests {
     let count = second.pduCount
     #expect(try second.run(.discoverServices(nil)) == services)
     #expect(second.pduCount == count)
+    let more = try second.publish(ServiceDefinition(uuid: 0x180F))
+    #expect(second.changedRanges == [more.range])
 
     var third = first
     _ = try third.publish(ServiceDefinition(uuid: 0x180F))

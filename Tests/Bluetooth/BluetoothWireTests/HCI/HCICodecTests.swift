@@ -154,9 +154,27 @@ struct HCICodecTests {
     }
   }
 
+  @Test("an undirected report is read whatever stands where its target would be")
+  func undirectedTarget() throws {
+    // As rootcanal 1.10 sends it for a legacy advertisement.
+    let bytes = try #require(
+      Hexadecimal.bytes(
+        "3e2a0d01 1300 01 01000000f0c4 01 00 ff 7f fb 0000 ff000000000000"
+          + "10 020106 0c0942756d626c652070656572"))
+    guard case .leExtendedAdvertisingReport(let reports) = try HCIEvent(decoding: bytes[...]),
+      let report = Array(reports).first
+    else {
+      Issue.record("it is not a report")
+      return
+    }
+    #expect(report.target == nil)
+    #expect(report.advertiser?.address == DeviceAddress("C4:F0:00:00:00:01", kind: .random))
+    #expect(AdvertisingFields(report.data).localName == "Bumble peer")
+  }
+
   @Test("An anonymous advertiser has no address, and an unresolvable target is random")
   func unusualAddresses() throws {
-    var report = LEExtendedAdvertisingReport(type: [], advertiser: nil, rssi: nil, data: [1])
+    var report = LEExtendedAdvertisingReport(type: .directed, advertiser: nil, rssi: nil, data: [1])
     var bytes = HCISamples.encoded(report)
     #expect(bytes[2] == 0xFF)
     bytes[16] = 0xFE

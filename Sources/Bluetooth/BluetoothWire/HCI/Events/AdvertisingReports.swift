@@ -196,8 +196,8 @@ public struct LEExtendedAdvertisingReport: LEReport {
   public var rssi: Int8?
   /// The interval of periodic advertising, in units of 1.25 ms; 0 for none.
   public var periodicIntervalUnits1250us: UInt16
-  /// To whom; where the type says directed.
-  public var target: PeerAddress
+  /// To whom; nil unless the type says directed.
+  public var target: PeerAddress?
   /// The advertising data or a part of it.
   public var data: ArraySlice<UInt8>
 
@@ -205,9 +205,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
   public init(
     type: EventType, advertiser: PeerAddress?, primaryPHY: PHY = .le1M, secondaryPHY: PHY? = nil,
     setID: UInt8? = nil, txPowerDBm: Int8? = nil, rssi: Int8?,
-    periodicIntervalUnits1250us: UInt16 = 0,
-    target: PeerAddress = PeerAddress(DeviceAddress(bits: 0, kind: .public)),
-    data: ArraySlice<UInt8>
+    periodicIntervalUnits1250us: UInt16 = 0, target: PeerAddress? = nil, data: ArraySlice<UInt8>
   ) {
     self.type = type
     self.advertiser = advertiser
@@ -232,7 +230,9 @@ public struct LEExtendedAdvertisingReport: LEReport {
     txPowerDBm = try reader.value()
     rssi = try reader.value()
     periodicIntervalUnits1250us = try reader.value()
-    target = try reader.value()
+    // Where nobody is meant, controllers leave anything here: rootcanal an address of type 0xFF.
+    var targetReader = ByteReader(try decoding { () throws(Truncated) in try reader.slice(7) })
+    target = type.contains(.directed) ? try targetReader.value() : nil
     data = try reader.counted()
   }
 
@@ -246,7 +246,8 @@ public struct LEExtendedAdvertisingReport: LEReport {
     txPowerDBm.encode(into: &writer)
     rssi.encode(into: &writer)
     writer.uint16(periodicIntervalUnits1250us)
-    target.encode(into: &writer)
+    let nobody = PeerAddress(DeviceAddress(bits: 0, kind: .public))
+    (target ?? nobody).encode(into: &writer)
     writer.uint8(UInt8(truncatingIfNeeded: data.count))
     writer.append(data)
   }

@@ -1,0 +1,63 @@
+"""The command line as the subject of a test: `ambit` on a radio that it shares with others."""
+
+import asyncio
+import contextlib
+import json
+
+from radios import AMBIT, end
+
+
+class Failed(Exception):
+    """`ambit` ended with a status other than zero."""
+
+    def __init__(self, status, message):
+        super().__init__(f"status {status}: {message}")
+        self.status, self.message = status, message
+
+
+class Ambit:
+    def __init__(self, radio):
+        self.radio = radio
+
+    async def _start(self, *arguments, timeout, stdin=None):
+        return await asyncio.create_subprocess_exec(
+            AMBIT, *arguments, "--radio", f"tcp:{self.radio}", "--timeout", str(timeout),
+            stdin=stdin, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+
+    async def __call__(self, *arguments, timeout=30, stdin=None):
+        """Runs a command to its end and gives the bytes it wrote."""
+        process = await self._start(
+            *arguments, timeout=timeout,
+            stdin=None if stdin is None else asyncio.subprocess.PIPE)
+        try:
+            output, errors = await asyncio.wait_for(process.communicate(stdin), timeout + 20)
+        finally:
+            await end(process)
+        if process.returncode != 0:
+            raise Failed(process.returncode, errors.decode().strip())
+        return output
+
+    async def json(self, *arguments, timeout=30):
+        """Runs a command to its end and gives the objects it wrote."""
+        output = await self(*arguments, "--json", timeout=timeout)
+        return [json.loads(line) for line in output.splitlines()]
+
+    @contextlib.asynccontextmanager
+    async def running(self, *arguments, timeout=60):
+        """A command that goes on: an async function that gives the next object it writes."""
+        process = await self._start(*arguments, "--json", timeout=timeout)
+
+        async def next_event(name=None):
+            while True:
+                line = await asyncio.wait_for(process.stdout.readline(), 30)
+                if not line:
+                    raise Failed(await process.wait(), (await process.stderr.read()).decode())
+                event = json.loads(line)
+                if name is None or event["event"] == name:
+                    return event
+
+        next_event.process = process
+        try:
+            yield next_event
+        finally:
+            await end(process)

@@ -1,0 +1,173 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Testing
+
+@Suite("GATT with hostile peers")
+struct GATTHostileTests {
+  static let operations: [GATTOperation] = [
+    .discoverServices(nil), .discoverServices([0x180D, 0x180F]),
+    .discoverIncludedServices(in: .all), .discoverCharacteristics(in: .all, nil),
+    .discoverDescriptors(in: .all), .read(0x0018), .readByUUID(0x2803, in: .all),
+    .readMultiple([3, 5, 0x18]), .write(0x0018, Array(repeating: 7, count: 100)),
+    .reliableWrite([AttributeValue(handle: 0x18, value: [1, 2])]), .writeWithoutResponse(3, [1]),
+  ]
+
+  /// One seed: a server whose PDUs are changed on their way, with the client's every procedure.
+  private func run(seed: UInt64) throws {
+    var chance = SeededGenerator(seed: seed)
+    var pair = GATTPair(mtuMax: Bool.random(using: &chance) ? 23 : 100)
+    let service = try pair.publish(.everything)
+    pair.values[service.characteristics[2].valueHandle] = Array(repeating: 5, count: 200)
+    var tampering = chance.fork()
+    pair.tamper = { Self.mutated($0, &tampering) }
+    if Bool.random(using: &chance) { pair.exchangeMTU() }
+    var ids: [OperationID] = []
+    for _ in 0..<6 {
+      ids.append(pair.start(Self.operations[Int(chance.next() % UInt64(Self.operations.count))]))
+      if chance.next() % 4 == 0 {
+        let noise = (0..<Int(chance.next() % 30)).map { _ in UInt8(chance.next() & 0x3F) }
+        pair.withClient { $0.receive(noise[...], now: .zero, into: &$1) }
+      }
+    }
+    var wakeCount = 0
+    while pair.advance(), wakeCount < 10 { wakeCount += 1 }
+    #expect(wakeCount < 10, "seed \(seed) is never quiet")
+    for id in ids { #expect(pair.results[id] != nil, "seed \(seed): \(id) never ended") }
+    #expect(pair.pduCount < 20_000, "seed \(seed) sent \(pair.pduCount)")
+  }
+
+  private static func mutated(_ pdu: [UInt8], _ chance: inout SeededGenerator) -> [UInt8]? {
+    var pdu = pdu
+    switch chance.next() % 12 {
+    case 0: pdu[Int(chance.next() % UInt64(pdu.count))] = UInt8(chance.next() & 0xFF)
+    case 1: pdu.removeLast(Int(chance.next() % UInt64(pdu.count)))
+    case 2: pdu += (0...Int(chance.next() % 20)).map { _ in UInt8(chance.next() & 0xFF) }
+    case 3:
+      // Handles are where it hurts: the bytes after the opcode or the length.
+      for index in pdu.indices.dropFirst().prefix(6) where chance.next() % 2 == 0 {
+        pdu[index] = [0, 1, 0x7F, 0xFF][Int(chance.next() % 4)]
+      }
+    case 4 where chance.next() % 8 == 0: return nil
+    default: break
+    }
+    return pdu
+  }
+
+  @Test("whatever happens to a server's PDUs, every operation ends once", arguments: 0..<8)
+  func mutatedServer(part: Int) throws {
+    for seed in UInt64(part) * 500..<UInt64(part + 1) * 500 { try run(seed: seed) }
+  }
+
+  /// The answer to a search for the Generic Attribute service.
+  private static let noSuchService: [UInt8] = [0x01, 0x06, 0x01, 0x00, 0x0A]
+
+  @Test("discoveries that don't advance fail instead of going round in circles")
+  func circles() throws {
+    let answers: [(GATTOperation, String)] = [
+      (.discoverServices(nil), "11 06 0100 0100 0018"),
+      (.discoverServices(nil), "11 06 0500 0100 0018"),
+      (.discoverServices(nil), "11 06 0000 0500 0018"),
+      (.discoverServices(nil), "11 08 0100 0500 00180018"),
+      (.discoverServices([0x180D]), "07 0100 0100"),
+      (.discoverIncludedServices(in: .all), "09 08 0100 0100 0500 0018"),
+      (.discoverCharacteristics(in: .all, nil), "09 07 0100 02 0200 002a"),
+      (.discoverCharacteristics(in: .all, nil), "09 07 0200 02 0100 002a"),
+      (.discoverDescriptors(in: .all), "05 01 0100 0229"),
+      (.readByUUID(0x2A00, in: .all), "09 03 0100 41"),
+    ]
+    for (operation, hex) in answers {
+      let answer = try #require(Hexadecimal.bytes(hex))
+      var pair = GATTPair()
+      // The client first looks for Service Changed; this server has none.
+      var answers = hex.hasPrefix("09 03") ? [] : [Self.noSuchService]
+      pair.tamper = { _ in answers.popLast() ?? answer }
+      #expect(throws: HostError.invalidResponse, "\(operation) \(hex)") { try pair.run(operation) }
+      #expect(pair.pduCount <= 6)
+    }
+  }
+
+  @Test("a server with no end is left after a thousand services")
+  func endless() {
+    var pair = GATTPair()
+    var next: UInt16 = 0
+    pair.tamper = { _ in
+      defer { next += 1 }
+      if next == 0 { return Self.noSuchService }
+      return [0x11, 6, UInt8(next & 0xFF), UInt8(next >> 8), UInt8(next & 0xFF), UInt8(next >> 8)]
+        + [0x00, 0x18]
+    }
+    #expect(throws: HostError.limitReached("attributes of a peer")) {
+      try pair.run(.discoverServices(nil))
+    }
+  }
+
+  @Test("answers to nothing, second answers and answers to others are ignored and counted")
+  func unsolicited() throws {
+    var client = GATTClient(mtuMax: 100)
+    var outputs: [GATTClient.Output] = []
+    func receive(_ hex: String) {
+      client.receive((Hexadecimal.bytes(hex) ?? [])[...], now: .zero, into: &outputs)
+    }
+    for hex in ["0b 41", "01 0a 0300 01", "13", "03 ff00", "", "1b 03", "1d", "23 0100 0500 41"] {
+      receive(hex)
+    }
+    #expect(outputs.isEmpty)
+    #expect(client.ignoredCount == 8)
+    client.start(.read(3), id: OperationID(rawValue: 1), now: .zero, into: &outputs)
+    receive("13")
+    receive("01 12 0300 01")
+    #expect(outputs.count == 1)
+    receive("0b 41")
+    receive("0b 42")
+    #expect(outputs.count == 2)
+    #expect(client.ignoredCount == 11)
+    #expect(client.mtu == 23)
+  }
+
+  @Test("waiting operations are bounded, and a closed client answers all of them")
+  func bounds() {
+    var client = GATTClient(mtuMax: 100)
+    var outputs: [GATTClient.Output] = []
+    for number in UInt64(0)..<300 {
+      client.start(.read(3), id: OperationID(rawValue: number), now: .zero, into: &outputs)
+      client.start(
+        .writeWithoutResponse(3, []), id: OperationID(rawValue: 1_000 + number), now: .zero,
+        into: &outputs)
+    }
+    client.close(.notConnected, into: &outputs)
+    let ended = outputs.compactMap { output in
+      if case .completed(let id, _) = output { id } else { nil }
+    }
+    #expect(ended.count == 600)
+    #expect(Set(ended).count == 600)
+    outputs = []
+    client.start(.read(3), id: OperationID(rawValue: 9), now: .zero, into: &outputs)
+    #expect(outputs.count == 1)
+  }
+
+  @Test("a server survives any PDU, and answers each request at most once", arguments: 0..<4)
+  func noise(part: Int) throws {
+    for seed in UInt64(part) * 500..<UInt64(part + 1) * 500 {
+      var chance = SeededGenerator(seed: seed)
+      var bench = ServerBench()
+      try bench.add(.everything)
+      for _ in 0..<60 {
+        var pdu = (0..<Int(chance.next() % 24)).map { _ in UInt8(chance.next() & 0xFF) }
+        if !pdu.isEmpty, chance.next() % 8 != 0 { pdu[0] = UInt8(chance.next() % 0x24) }
+        // Handles that exist, mostly.
+        if pdu.count > 2, chance.next() % 4 != 0 {
+          pdu[1] = UInt8(chance.next() % 32)
+          pdu[2] = 0
+        }
+        let sent = bench.receive(Hexadecimal.string(pdu))
+        #expect(sent.count <= 2, "seed \(seed)")
+        if chance.next() % 2 == 0 { _ = bench.respond(.success([1, 2, 3])) }
+        if chance.next() % 16 == 0 { _ = bench.update(16, [1]) }
+      }
+      bench.now = .zero + .seconds(60)
+      bench.act { $0.wake(now: $1, into: &$2) }
+      #expect(bench.server.nextWake == nil, "seed \(seed)")
+    }
+  }
+}

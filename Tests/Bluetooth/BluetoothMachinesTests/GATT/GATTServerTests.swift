@@ -1,0 +1,298 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Testing
+
+/// A server alone, with PDUs as hexadecimal text.
+struct ServerBench {
+  static let peer = DeviceAddress(bits: 0xC0_0000_0000_01, kind: .random)
+  static let owner = ClientID(rawValue: 7)
+
+  var server: GATTServer
+  var now = Instant.zero
+  var requests: [ServerRequest] = []
+  var updates: [Result<HostReply, HostError>] = []
+  var failures: [HostError] = []
+  var tags: [SendTag] = []
+
+  init(mtuMax: Int = 64) {
+    server = GATTServer(name: "Test", appearance: 0x0341, mtuMax: mtuMax)
+    server.linkOpened(Self.peer)
+  }
+
+  /// Gives the server something to do and returns what it sent, in hexadecimal.
+  @discardableResult
+  mutating func act(
+    _ body: (inout GATTServer, Instant, inout [GATTServer.Output]) -> Void
+  ) -> [String] {
+    var outputs: [GATTServer.Output] = []
+    body(&server, now, &outputs)
+    var sent: [String] = []
+    for output in outputs {
+      switch output {
+      case .send(_, let pdu, let tag):
+        sent.append(Hexadecimal.string(pdu))
+        if let tag { tags.append(tag) }
+      case .request(_, let request): requests.append(request)
+      case .updateCompleted(_, _, let result): updates.append(result)
+      case .bearerFailed(_, let error): failures.append(error)
+      case .subscribed, .unsubscribed, .mtuChanged: break
+      }
+    }
+    return sent
+  }
+
+  @discardableResult
+  mutating func add(_ definition: ServiceDefinition) throws -> PublishedService {
+    var result: Result<PublishedService, HostError>?
+    act { result = $0.addService(definition, owner: Self.owner, now: $1, into: &$2) }
+    return try #require(result).get()
+  }
+
+  @discardableResult
+  mutating func receive(_ hex: String) -> [String] {
+    let bytes = Hexadecimal.bytes(hex) ?? []
+    return act { $0.receive(bytes[...], from: Self.peer, now: $1, into: &$2) }
+  }
+
+  mutating func respond(_ result: Result<[UInt8], ATTErrorCode>) -> [String] {
+    guard let id = requests.last?.id else { return [] }
+    return act { $0.respond(id, result, from: Self.owner, now: $1, into: &$2) }
+  }
+
+  mutating func update(_ handle: UInt16, _ value: [UInt8]) -> [String] {
+    act {
+      $0.updateValue(
+        handle: handle, value: value, peers: nil, token: RequestToken(rawValue: 1),
+        owner: Self.owner, now: $1, into: &$2)
+    }
+  }
+}
+
+@Suite("GATT server, PDU by PDU")
+struct GATTServerTests {
+  /// Handles 1–5 are Generic Access, 6–13 Generic Attribute; the table needs no others.
+  @Test(
+    "requests are answered as the specification says",
+    arguments: [
+      // Exchange MTU.
+      ("02 1700", "03 4000"),
+      // Find Information: all, a part, nothing there, no range at all.
+      (
+        "04 0100 ffff",
+        "05 01 0100 0028 0200 0328 0300 002a 0400 0328 0500 012a"
+      ),
+      ("04 0900 0900", "05 01 0900 0229"), ("04 0f00 ffff", "01 04 0f00 0a"),
+      ("04 0000 ffff", "01 04 0000 01"), ("04 0500 0400", "01 04 0500 01"),
+      // Find By Type Value.
+      ("06 0100 ffff 0028 0118", "07 0600 0d00"), ("06 0100 ffff 0028 0d18", "01 06 0100 0a"),
+      ("06 0100 ffff 0a29 00", "01 06 0100 0a"),
+      // Read By Group Type; grouping by characteristics is not allowed.
+      ("10 0100 ffff 0028", "11 06 0100 0500 0018 0600 0d00 0118"),
+      ("10 0200 0500 0028", "01 10 0200 0a"), ("10 0100 ffff 0328", "01 10 0100 10"),
+      // Read By Type.
+      ("08 0100 0500 0328", "09 07 0200 02 0300 002a 0400 02 0500 012a"),
+      ("08 0100 ffff 002a", "09 06 0300 54657374"), ("08 0100 ffff 052a", "01 08 0800 02"),
+      ("08 0100 ffff 0029", "01 08 0100 0a"), ("08 0200 0100 0328", "01 08 0200 01"),
+      // Read and Read Blob.
+      ("0a 0300", "0b 54657374"), ("0a ff00", "01 0a ff00 01"), ("0a 0800", "01 0a 0800 02"),
+      ("0a 0900", "0b 0000"), ("0c 0300 0200", "0d 7374"), ("0c 0300 0400", "0d"),
+      ("0c 0300 0500", "01 0c 0300 07"),
+      // Read Multiple.
+      ("0e 0300 0500", "0f 54657374 4103"), ("20 0300 0500", "21 0400 54657374 0200 4103"),
+      ("0e 0300 ff00", "01 0e ff00 01"), ("20 0300 0800", "01 20 0800 02"),
+      // Write.
+      ("12 0900 0200", "13"), ("12 0900 0100", "01 12 0900 fd"), ("12 0900 02", "01 12 0900 0d"),
+      ("12 0300 41", "01 12 0300 03"), ("12 ff00 41", "01 12 ff00 01"), ("12 0b00 07", "13"),
+      // Prepare and execute.
+      ("16 0b00 0000 01", "17 0b00 0000 01"), ("16 0300 0000 01", "01 16 0300 03"),
+      ("18 01", "19"), ("18 00", "19"),
+      // Unknown, malformed, and what is not a request.
+      ("14", "01 14 0000 06"), ("0a 03", "01 0a 0000 04"), ("18 02", "01 18 0000 04"),
+      ("0b 00", ""), ("13", ""), ("1e", ""), ("52 0900 0200", ""), ("57 01", ""), ("d2 0300", ""),
+      ("1b 0300 00", ""), ("01 0a 0300 01", ""),
+    ])
+  func table(request: String, response: String) {
+    var bench = ServerBench()
+    let expected = response.filter { $0 != " " }
+    #expect(bench.receive(request) == (expected.isEmpty ? [] : [expected]))
+  }
+
+  @Test("a message of handles, types and values hashes as in Core 5.4, Vol 3, Part G, appendix B")
+  func hashVector() throws {
+    let message = try #require(
+      Hexadecimal.bytes(
+        "0100 0028 0018 0200 0328 0a 0300 002a 0400 0328 02 0500 012a 0600 0028 0118"
+          + "0700 0328 20 0800 052a 0900 0229 0a00 0328 0a 0b00 292b 0c00 0328 02 0d00 2a2b"
+          + "0e00 0028 0818 0f00 0228 1400 1600 0f18 1000 0328 a2 1100 182a 1200 0229"
+          + "1300 0029 0000 1400 0128 0f18 1500 0328 02 1600 192a"))
+    let cipher = AES128(key: [UInt8](repeating: 0, count: 16))
+    #expect(Hexadecimal.string(cipher.cmac(message)) == "f1ca2d48ecf58bac8a8830bbb9fba990")
+  }
+
+  @Test("the Database Hash covers declarations with their values, least significant byte first")
+  func hash() throws {
+    var bench = ServerBench()
+    let battery = ServiceDefinition(
+      uuid: 0x180F, isPrimary: false,
+      characteristics: [
+        CharacteristicDefinition(uuid: 0x2A19, properties: .read, permissions: .readable)
+      ])
+    try bench.add(battery)
+    let first = bench.server.databaseHash()
+    let second = bench.server.databaseHash()
+    #expect(first == second)
+    #expect(first.count == 16)
+    // Handles, types and values of the declarations, as §7.3.1 puts them together.
+    let message = try #require(
+      Hexadecimal.bytes(
+        "0100 0028 0018 0200 0328 02 0300 002a 0400 0328 02 0500 012a 0600 0028 0118"
+          + "0700 0328 20 0800 052a 0900 0229 0a00 0328 0a 0b00 292b 0c00 0328 02 0d00 2a2b"
+          + "0e00 0128 0f18 0f00 0328 02 1000 192a"))
+    let cipher = AES128(key: [UInt8](repeating: 0, count: 16))
+    #expect(first == cipher.cmac(message).reversed())
+  }
+
+  @Test("a client's answer goes to the peer: values cut, errors as they are, late ones nowhere")
+  func dynamicRead() throws {
+    var bench = ServerBench()
+    let handle = try bench.add(.everything).characteristics[2].valueHandle
+    let hex = Hexadecimal.string([UInt8(handle), 0])
+    #expect(bench.receive("0a" + hex).isEmpty)
+    #expect(bench.requests.last?.kind == .read(handle: handle, offset: 0))
+    #expect(bench.receive("0a 0300").isEmpty, "one request at a time")
+    #expect(bench.server.ignoredCount == 1)
+    #expect(bench.respond(.success(Array(repeating: 0x41, count: 30))).first?.count == 46)
+    #expect(bench.respond(.success([1])).isEmpty)
+    #expect(bench.receive("0c" + hex + "0500").isEmpty)
+    #expect(bench.requests.last?.kind == .read(handle: handle, offset: 5))
+    #expect(bench.respond(.failure(.invalidOffset)) == ["010c" + hex + "07"])
+    #expect(bench.receive("0a" + hex).isEmpty)
+    #expect(bench.server.nextWake == .zero + .seconds(30))
+    bench.now = .zero + .seconds(30)
+    #expect(bench.act { $0.wake(now: $1, into: &$2) } == ["010a" + hex + "0e"])
+    #expect(bench.server.nextWake == nil)
+    #expect(bench.receive("0a 0300") == ["0b54657374"])
+  }
+
+  @Test("a client that leaves does not leave its peers waiting")
+  func ownerLeaves() throws {
+    var bench = ServerBench()
+    let handle = try bench.add(.everything).characteristics[2].valueHandle
+    let hex = Hexadecimal.string([UInt8(handle), 0])
+    bench.receive("0a" + hex)
+    let sent = bench.act { $0.removeAllServices(owner: ServerBench.owner, now: $1, into: &$2) }
+    #expect(sent == ["010a" + hex + "0e"])
+    #expect(bench.receive("0a" + hex) == ["010a" + hex + "01"])
+  }
+
+  @Test("the prepare queue is bounded, and too long or gappy values are refused at the end")
+  func prepareQueue() throws {
+    var bench = ServerBench(mtuMax: 517)
+    let handle = try bench.add(.everything).characteristics[2].valueHandle
+    let hex = Hexadecimal.string([UInt8(handle), 0])
+    var accepted = 0
+    while accepted < 1_000, bench.receive("16" + hex + "0000 41").first?.hasPrefix("17") == true {
+      accepted += 1
+    }
+    #expect(accepted == 128)
+    #expect(bench.receive("16" + hex + "0000 41") == ["0116" + hex + "09"])
+    #expect(bench.receive("1800") == ["19"])
+    bench.receive("16" + hex + "ff01 4142")
+    #expect(bench.receive("1801") == ["0118" + hex + "0d"])
+    bench.receive("16" + hex + "ffff 41")
+    #expect(bench.receive("1801") == ["0118" + hex + "07"])
+    bench.receive("16 0900 0100 00")
+    #expect(bench.receive("1801") == ["01180900" + "07"])
+    bench.receive("16 0900 0000 02")
+    bench.receive("16 0900 0100 00")
+    #expect(bench.receive("1801") == ["19"])
+    #expect(bench.receive("0a 0900") == ["0b0200"])
+    #expect(bench.requests.isEmpty)
+  }
+
+  @Test("notifications press back: too many under way are refused, then there is room again")
+  func backPressure() throws {
+    var bench = ServerBench()
+    let rate = try bench.add(.everything).characteristics[0]
+    let configuration = try #require(rate.configurationHandle)
+    bench.receive("12" + Hexadecimal.string([UInt8(configuration), 0]) + "0100")
+    for value in 0..<128 { #expect(bench.update(rate.valueHandle, [UInt8(value)]).count == 1) }
+    #expect(bench.updates.isEmpty)
+    #expect(bench.update(rate.valueHandle, [1]).isEmpty)
+    #expect(bench.updates == [.failure(.limitReached("waiting notifications"))])
+    let first = bench.tags[0]
+    bench.act { server, _, outputs in server.sent(first, to: ServerBench.peer, into: &outputs) }
+    #expect(bench.updates.last == .success(.done))
+    #expect(bench.update(rate.valueHandle, [1]).count == 1)
+    bench.act { $0.linkClosed(ServerBench.peer, now: $1, into: &$2) }
+    #expect(bench.updates.count == 2 + 128)
+  }
+
+  @Test("an indication that is not confirmed in 30 s ends the bearer")
+  func unconfirmed() throws {
+    var bench = ServerBench()
+    let rate = try bench.add(.everything).characteristics[0]
+    let configuration = try #require(rate.configurationHandle)
+    bench.receive("12" + Hexadecimal.string([UInt8(configuration), 0]) + "0200")
+    #expect(bench.update(rate.valueHandle, [1]).count == 1)
+    #expect(bench.update(rate.valueHandle, [2]).isEmpty)
+    bench.now = .zero + .seconds(30)
+    bench.act { $0.wake(now: $1, into: &$2) }
+    #expect(bench.failures == [.attTimeout])
+    #expect(bench.updates == [.failure(.attTimeout), .failure(.attTimeout)])
+    #expect(bench.receive("0a 0300").isEmpty)
+    #expect(bench.update(rate.valueHandle, [2]).isEmpty)
+  }
+
+  @Test("robust caching: a client that doesn't know of a change is told before it is served")
+  func robustCaching() throws {
+    var bench = ServerBench()
+    #expect(bench.receive("12 0b00 01") == ["13"])
+    #expect(bench.receive("12 0b00 00") == ["01120b0013"], "features cannot be taken back")
+    try bench.add(.everything)
+    #expect(bench.receive("0a 0300") == ["010a030012"])
+    #expect(bench.receive("0a 0300") == ["0b54657374"])
+    try bench.add(ServiceDefinition(uuid: 0x180F))
+    #expect(bench.receive("08 0100 ffff 2a2b").first?.hasPrefix("0912") == true)
+    #expect(bench.receive("0a 0300") == ["0b54657374"])
+  }
+
+  @Test("handles of removed services are not given out again")
+  func handles() throws {
+    var bench = ServerBench()
+    let first = try bench.add(.everything)
+    bench.act { $0.removeService(first.range.start, owner: ServerBench.owner, now: $1, into: &$2) }
+    let second = try bench.add(.everything)
+    #expect(second.range.start > first.range.end)
+    bench.act {
+      $0.removeService(second.range.start, owner: ClientID(rawValue: 8), now: $1, into: &$2)
+    }
+    #expect(bench.receive("06 0100 ffff 0028 0d18").first?.hasPrefix("07") == true)
+  }
+
+  @Test("a definition that cannot be served is refused with a reason")
+  func badDefinitions() {
+    var bench = ServerBench()
+    let bad = [
+      ServiceDefinition(uuid: 0x180D, includedServices: [0x77]),
+      ServiceDefinition(
+        uuid: 0x180D,
+        characteristics: [
+          CharacteristicDefinition(
+            uuid: 0x2A37, properties: .read, permissions: .readable,
+            value: Array(repeating: 0, count: 513))
+        ]),
+      ServiceDefinition(
+        uuid: 0x180D,
+        characteristics: [
+          CharacteristicDefinition(
+            uuid: 0x2A37, properties: .read, permissions: .readable,
+            descriptors: [DescriptorDefinition(uuid: 0x2902, value: [0, 0])])
+        ]),
+    ]
+    for definition in bad {
+      #expect(throws: HostError.self) { try bench.add(definition) }
+    }
+  }
+}

@@ -1,0 +1,157 @@
+import BluetoothHost
+import BluetoothMachines
+import CoreBluetooth
+import Essentials
+import Simulation
+import Synchronization
+import Testing
+
+@testable import AppCode
+@testable import CoreBluetoothAsync
+
+/// Advances a virtual radio while a task works with it.
+private func run<Value: Sendable>(
+  _ radio: VirtualRadio, _ body: @escaping @Sendable () async throws -> Value
+) async throws -> Value {
+  let isDone = Mutex(false)
+  let task = Task {
+    defer { isDone.withLock { $0 = true } }
+    return try await body()
+  }
+  // Each step lets the task's continuations run; real time is bounded by the steps.
+  for _ in 0..<200_000 where !isDone.withLock({ $0 }) {
+    radio.advance(by: .milliseconds(1))
+    await Task.yield()
+  }
+  task.cancel()
+  return try await task.value
+}
+
+@Suite("Core Bluetooth with async and await")
+struct AsyncTests {
+  private let radio = VirtualRadio(seed: 11)
+  private let phone: BluetoothHost
+  private let strapHost: BluetoothHost
+  private let strap: HeartRateStrap
+
+  init() {
+    phone = radio.makeHost(name: "phone")
+    let strapHost = radio.makeHost(name: "strap", at: Position(x: 2, y: 0))
+    self.strapHost = strapHost
+    strap = BluetoothHost.$current.withValue(strapHost) {
+      HeartRateStrap(queue: DispatchQueue(label: "strap"))
+    }
+  }
+
+  @Test("a strap is found, connected, subscribed, written to and let go")
+  func wholeWay() async throws {
+    let central = Central(host: phone)
+    let lines = try await run(radio) {
+      var lines: [String] = []
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        lines.append(discovery.localName ?? "?")
+        let connected = try await central.connect(discovery.id)
+        let tree = try await connected.discoverAll()
+        let service = tree.first { $0.uuid == HeartRateMonitor.serviceUUID }
+        lines.append("\(service?.characteristics?.count ?? 0)")
+        let measurement = try await connected.characteristic(
+          HeartRateMonitor.measurementUUID, of: HeartRateMonitor.serviceUUID)
+        let control = try await connected.characteristic(
+          HeartRateMonitor.controlPointUUID, of: HeartRateMonitor.serviceUUID)
+        try await connected.write(Data([1]), to: control)
+        let location = try await connected.characteristic(
+          CBUUID(string: "2A38"), of: HeartRateMonitor.serviceUUID)
+        lines.append("\(Array(try await connected.read(location)))")
+        do throws(BluetoothError) {
+          _ = try await connected.characteristic(
+            CBUUID(string: "2A00"), of: HeartRateMonitor.serviceUUID)
+        } catch {
+          lines.append(error.description)
+        }
+        for try await value in connected.values(of: measurement) {
+          lines.append("\(Array(value))")
+          break
+        }
+        lines.append(try await connected.readRSSI() < 0 ? "strength" : "no strength")
+        await connected.disconnect()
+        lines.append(await connected.waitForDisconnection().description)
+        break
+      }
+      return lines
+    }
+    #expect(
+      lines == [
+        "Strap", "3", "[1]", "The peripheral has no 2A00.", "[0, 60]", "strength",
+        "The connection was closed.",
+      ])
+  }
+
+  @Test("cancelling a connection that does not come about returns at once")
+  func cancelled() async throws {
+    let central = Central(host: phone)
+    let nobody = try #require(UUID(uuidString: "414D4249-5400-8000-8001-C00000000009"))
+    let task = Task { try await central.connect(nobody) }
+    radio.advance(by: .seconds(5))
+    task.cancel()
+    await #expect(throws: BluetoothError.cancelled) { try await task.value }
+  }
+
+  @Test("an identifier that no peripheral has is an error")
+  func unknown() async throws {
+    let central = Central(host: phone)
+    let foreign = try #require(UUID(uuidString: "6E400001-B5A3-F393-E0A9-E50E24DCCA9E"))
+    await #expect(throws: BluetoothError.unknownPeripheral(foreign)) {
+      try await central.connect(foreign)
+    }
+  }
+
+  @Test("a lost link ends what was under way")
+  func lost() async throws {
+    let central = Central(host: phone)
+    let (radio, strapHost) = (radio, strapHost)
+    let error = try await run(radio) { () -> BluetoothError? in
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        let connected = try await central.connect(discovery.id)
+        let measurement = try await connected.characteristic(
+          HeartRateMonitor.measurementUUID, of: HeartRateMonitor.serviceUUID)
+        radio.withController(of: strapHost) { $0.position = Position(x: 100_000, y: 0) }
+        do {
+          for try await _ in connected.values(of: measurement) {}
+        } catch {
+          return error as? BluetoothError
+        }
+      }
+      return nil
+    }
+    #expect(error == .disconnected(CBError(.connectionTimeout)))
+  }
+}
+
+@Suite("Waiters")
+struct WaiterTests {
+  @Test("a cancelled waiter still takes the answer that was meant for it")
+  func cancelled() async throws {
+    let waiters = Waiters<Int, String>()
+    let (started, start) = AsyncStream.makeStream(of: Int.self)
+    let first = Task { try await waiters.wait(for: 1) { start.yield(1) } }
+    var order = started.makeAsyncIterator()
+    _ = await order.next()
+    let second = Task { try await waiters.wait(for: 1) { start.yield(2) } }
+    _ = await order.next()
+    first.cancel()
+    await #expect(throws: BluetoothError.cancelled) { try await first.value }
+    #expect(waiters.resume(1, with: .success("first")))
+    #expect(waiters.resume(1, with: .success("second")))
+    #expect(!waiters.resume(1, with: .success("third")))
+    #expect(try await second.value == "second")
+  }
+
+  @Test("after the end everybody gets the error at once")
+  func end() async {
+    let waiters = Waiters<Int, String>()
+    waiters.failAll(.disconnected(nil), isEnd: true)
+    await #expect(throws: BluetoothError.disconnected(nil)) {
+      try await waiters.wait(for: 1, start: {})
+    }
+  }
+}
