@@ -51,3 +51,6 @@ need_python() {
   .venv/bin/pip install -q "$@" || fail "pip could not install $wanted"
   printf '%s\n' "$wanted" >.venv/installed
 }
+
+# The stacks that others wrote, as peers of Interop and Benchmarks.
+need_peers() { need_python bumble==0.0.236 rootcanal==1.10.0 pytest==8.3.4 pytest-asyncio==0.25.3; }

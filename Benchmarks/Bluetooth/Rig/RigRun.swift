@@ -1,0 +1,160 @@
+import Foundation
+import Glibc
+
+extension Rig {
+  /// What others publish for the same rig, quoted.
+  private static let nimble: [Job: Double] = [.notifications: 208_000, .reads: 9_600]
+  private static let goals: [Job: Double] = [.notifications: 200_000, .reads: 10_000]
+
+  /// Runs every job with our host on both sides and with Bumble's.
+  static func run(isSmoke: Bool, into table: inout Table) async throws {
+    table.heading(
+      "The rig: three processes, H4 over TCP, 20-byte values, ATT MTU 23, wall clock",
+      "".padded(26) + "Ambit".leftPadded(14) + "Bumble".leftPadded(14)
+        + "ratio".leftPadded(10) + "NimBLE*".leftPadded(12)
+        + "Ambit's CPU µs each: radio, peripheral, central".leftPadded(52))
+    let bumble = Bumble.found
+    for job in Job.allCases {
+      let ours = try measure(job, seconds: isSmoke ? 1 : 5, with: .ambit)
+      let theirs = try bumble.map { try measure(job, seconds: isSmoke ? 1 : 5, with: .bumble($0)) }
+      var line = title(job).padded(26) + Table.rounded(ours.perSecond).leftPadded(14)
+      line += (theirs.map { Table.rounded($0.perSecond) } ?? "–").leftPadded(14)
+      let ratio = theirs.map { Table.decimals(ours.perSecond / $0.perSecond) } ?? "–"
+      line += ratio.leftPadded(10)
+      line += (nimble[job].map(Table.rounded) ?? "").leftPadded(12)
+      line += ours.microsecondsEach.map(Table.decimals).joined(separator: "  ").leftPadded(30)
+      line += table.verdict("rig: \(title(job))", ours.perSecond, atLeast: goals[job])
+      say(line)
+    }
+    say("* Published for NimBLE, a C stack, on such a rig; not run here.")
+    if bumble == nil {
+      say("Bumble was not run: BENCH_PYTHON names no Python that has it.")
+    }
+  }
+
+  private static func title(_ job: Job) -> String {
+    switch job {
+    case .notifications: "notifications/s"
+    case .reads: "ATT reads/s"
+    case .writes: "writes w/o response/s"
+    case .channel: "L2CAP channel bytes/s"
+    case .connections: "connections/s"
+    }
+  }
+
+  /// The competitor: its Python and its half of the jobs.
+  struct Bumble {
+    let python: String
+    let script: String
+
+    static var found: Bumble? {
+      let environment = ProcessInfo.processInfo.environment
+      guard let python = environment["BENCH_PYTHON"], let script = environment["BENCH_BUMBLE"]
+      else { return nil }
+      return Bumble(python: python, script: script)
+    }
+  }
+
+  enum Stack {
+    case ambit
+    case bumble(Bumble)
+  }
+
+  struct Outcome: Decodable {
+    var perSecond: Double
+    /// Of the radio, the peripheral, the central; with their start-up.
+    var microsecondsEach: [Double] = []
+
+    enum CodingKeys: String, CodingKey {
+      case perSecond = "per_second"
+    }
+  }
+
+  private static func measure(_ job: Job, seconds: Double, with stack: Stack) throws -> Outcome {
+    let own = try Child.ownPath()
+    let radio = try Child(own, ["radio"])
+    defer { radio.end() }
+    let address = try radio.line()
+    let peripheral: Child
+    let central: Child
+    switch stack {
+    case .ambit:
+      peripheral = try Child(own, ["peripheral", address])
+      _ = try peripheral.line()
+      central = try Child(own, ["central", address, job.rawValue, "\(seconds)"])
+    case .bumble(let bumble):
+      let place = String(address.dropFirst("tcp:".count))
+      peripheral = try Child(bumble.python, [bumble.script, place, "serve"])
+      _ = try peripheral.line()
+      central = try Child(bumble.python, [bumble.script, place, job.rawValue, "\(seconds)"])
+    }
+    defer {
+      peripheral.end()
+      central.end()
+    }
+    let text = try central.line()
+    var outcome = try JSONDecoder().decode(Outcome.self, from: Data(text.utf8))
+    let operations = outcome.perSecond * seconds
+    outcome.microsecondsEach = [radio, peripheral, central].map {
+      $0.cpuSeconds * 1e6 / operations
+    }
+    return outcome
+  }
+}
+
+/// A process of the rig.
+final class Child {
+  private let process = Process()
+  private let output = Pipe()
+  private var buffer = Data()
+
+  /// Starts a program that ends with this one, however this one ends.
+  init(_ path: String, _ arguments: [String]) throws {
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
+    process.arguments = ["--pdeathsig", "KILL", path] + arguments
+    process.standardOutput = output
+    try process.run()
+  }
+
+  static func ownPath() throws -> String {
+    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+  }
+
+  /// The next line that it prints, within a minute.
+  func line() throws -> String {
+    let words = (process.arguments ?? []).dropFirst(2).joined(separator: " ")
+    while true {
+      if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { buffer = Data(buffer[(end + 1)...]) }
+        return String(decoding: buffer[..<end], as: UTF8.self)
+      }
+      let handle = output.fileHandleForReading
+      var waiting = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&waiting, 1, 60_000) > 0 else { throw RigError("\"\(words)\" hangs.") }
+      let more = handle.availableData
+      guard !more.isEmpty else {
+        throw RigError("\"\(words)\" ended without a result.")
+      }
+      buffer.append(more)
+    }
+  }
+
+  /// What it has used of the cores so far, from `/proc` (proc(5), in ticks of 10 ms).
+  var cpuSeconds: Double {
+    let path = "/proc/\(process.processIdentifier)/stat"
+    guard let text = try? String(contentsOfFile: path, encoding: .utf8),
+      let end = text.lastIndex(of: ")")
+    else { return .nan }
+    let fields = text[text.index(end, offsetBy: 2)...].split(separator: " ")
+    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
+      return .nan
+    }
+    return (user + system) / 100
+  }
+
+  /// Not asked politely: a child may have inherited that signals wait.
+  func end() {
+    kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+}

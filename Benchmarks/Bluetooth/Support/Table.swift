@@ -1,0 +1,90 @@
+import Glibc
+
+/// Lines of results, printed as they come.
+struct Table {
+  private(set) var missedGoals: [String] = []
+
+  func heading(_ title: String, _ columns: String) {
+    say("\n\(title)\n\(String(repeating: "-", count: 100))\n\(columns)")
+  }
+
+  /// Prints what an operation costs; `goal` is a number of operations in a second.
+  mutating func add(
+    _ name: String, _ cost: Cost, goal: Double? = nil, unit: Double = 1,
+    mayAllocate: Bool = true
+  ) {
+    let rate = cost.perCPUSecond * unit
+    var line = name.padded(46) + Self.rounded(rate).leftPadded(14)
+    line += Self.rounded(cost.nanosecondsEach).leftPadded(10)
+    line += Self.decimals(cost.allocationsEach).leftPadded(10)
+    line += verdict(name, rate, atLeast: goal)
+    if !mayAllocate {
+      let isMet = cost.allocations == 0
+      if !isMet { missedGoals.append(name) }
+      line += "  no allocation \(isMet ? "met" : "MISSED")"
+    }
+    say(line)
+  }
+
+  /// Prints a number; more is worse.
+  mutating func add(_ name: String, _ value: Double, _ unit: String, atMost goal: Double? = nil) {
+    var line = name.padded(46) + Self.rounded(value).leftPadded(14) + " " + unit.padded(19)
+    if let goal {
+      let isMet = value <= goal
+      if !isMet { missedGoals.append(name) }
+      line += "  ≤ \(Self.rounded(goal)) \(isMet ? "met" : "MISSED")"
+    }
+    say(line)
+  }
+
+  /// Prints a number; less is worse.
+  mutating func add(_ name: String, _ value: Double, _ unit: String, atLeast goal: Double) {
+    say(
+      name.padded(46) + Self.rounded(value).leftPadded(14) + " " + unit.padded(19)
+        + verdict(name, value, atLeast: goal))
+  }
+
+  mutating func verdict(_ name: String, _ value: Double, atLeast goal: Double?) -> String {
+    guard let goal else { return "" }
+    let isMet = value >= goal
+    if !isMet { missedGoals.append(name) }
+    return "  ≥ \(Self.rounded(goal)) \(isMet ? "met" : "MISSED")"
+  }
+
+  /// A number for people: three digits that mean something, thousands apart.
+  static func rounded(_ value: Double) -> String {
+    guard value.isFinite else { return "–" }
+    if value < 10 { return decimals(value) }
+    var step = 1.0
+    while value / step >= 1_000 { step *= 10 }
+    var digits = String(Int((value / step).rounded() * step))
+    var groups: [String] = []
+    while digits.count > 3 {
+      groups.insert(String(digits.suffix(3)), at: 0)
+      digits.removeLast(3)
+    }
+    return ([digits] + groups).joined(separator: ",")
+  }
+
+  static func decimals(_ value: Double) -> String {
+    let hundredths = Int((value * 100).rounded())
+    let fraction = hundredths % 100
+    return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"
+  }
+}
+
+extension String {
+  func padded(_ width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+
+  func leftPadded(_ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - count)) + self
+  }
+}
+
+/// Prints a line at once, also into a pipe.
+func say(_ line: String) {
+  print(line)
+  fflush(nil)
+}
