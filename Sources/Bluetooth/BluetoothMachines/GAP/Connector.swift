@@ -251,9 +251,11 @@ struct Connector: Sendable {
 
   /// When it wants to be asked for the next command.
   func nextWake(now: Instant) -> Instant? {
-    guard isStarted else { return nil }
-    var wake = retryAt ?? .distantFuture
-    if let turnEnd { wake = min(wake, turnEnd) }
+    // While a command is under way its answer comes first, and until a retry nothing else happens:
+    // to be woken for less would be to be woken again at once.
+    guard isStarted, step == nil else { return nil }
+    if let retryAt { return retryAt }
+    var wake = turnEnd ?? .distantFuture
     if case .cancelling(_, let until) = state { wake = min(wake, until) }
     for peer in pending where peer.notBefore > now { wake = min(wake, peer.notBefore) }
     return wake == .distantFuture ? nil : wake

@@ -193,7 +193,7 @@ struct Scanner: Sendable {
     guard isWanted else { return }
     let index = table.hear(report.address)
     var data = report.data
-    if report.continues || !table[index].parts.isEmpty {
+    if !report.isLegacy, report.continues || !table[index].parts.isEmpty {
       let room = Limits.extendedDataByteCountMax - table[index].parts.count
       table[index].parts.append(contentsOf: report.data.prefix(room))
       if report.continues { return }

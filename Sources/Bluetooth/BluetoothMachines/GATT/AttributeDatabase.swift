@@ -9,6 +9,8 @@ struct AttributeDatabase: Sendable {
     let type: BluetoothUUID
     let permissions: AttributePermissions
     let source: Source
+    /// What a characteristic says may be done with its value; everything for other attributes.
+    let properties: CharacteristicProperties
     /// The last handle of the service that this attribute declares; else its own handle.
     let groupEnd: UInt16
   }
@@ -129,11 +131,17 @@ struct AttributeDatabase: Sendable {
       else { throw .invalidArgument("A value is longer than \(longest) bytes.") }
       guard characteristic.descriptors.allSatisfy({ !Self.ownDescriptors.contains($0.uuid) })
       else { throw .invalidArgument("The host adds descriptors 2900 and 2902 by itself.") }
+      let types = [characteristic.uuid] + characteristic.descriptors.map(\.uuid)
+      guard types.allSatisfy({ !Self.declarations.contains($0) })
+      else { throw .invalidArgument("2800 to 2803 declare attributes; nothing else can be one.") }
     }
   }
 
   /// Characteristic Extended Properties and Client Characteristic Configuration.
   private static let ownDescriptors: [BluetoothUUID] = [0x2900, 0x2902]
+  /// What peers discover services and characteristics by: one that a client made up would send them
+  /// astray, and its value would have no place in the answer.
+  private static let declarations: [BluetoothUUID] = [0x2800, 0x2801, 0x2802, 0x2803]
 
   /// The highest handle that was ever given out.
   private var highestHandle = 0
@@ -193,13 +201,15 @@ private struct ServiceBuilder {
 
   private mutating func add(
     _ type: BluetoothUUID, _ source: AttributeDatabase.Source,
-    _ permissions: AttributePermissions = .readable, groupEnd: UInt16? = nil
+    _ permissions: AttributePermissions = .readable,
+    properties: CharacteristicProperties = [.read, .write, .writeWithoutResponse],
+    groupEnd: UInt16? = nil
   ) {
     let handle = nextHandle
     attributes.append(
       AttributeDatabase.Attribute(
         handle: handle, type: type, permissions: permissions, source: source,
-        groupEnd: groupEnd ?? handle))
+        properties: properties, groupEnd: groupEnd ?? handle))
   }
 
   mutating func declare(
@@ -228,7 +238,9 @@ private struct ServiceBuilder {
     add(0x2803, .fixed(declaration.bytes))
 
     let valueHandle = nextHandle
-    add(definition.uuid, source(of: definition), definition.permissions)
+    add(
+      definition.uuid, source(of: definition), definition.permissions,
+      properties: definition.properties)
     if definition.properties.contains(.extendedProperties) {
       // Reliable writes are taken; the user description cannot be written.
       add(0x2900, .fixed([1, 0]))

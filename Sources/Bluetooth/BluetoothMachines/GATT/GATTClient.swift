@@ -148,9 +148,11 @@ public struct GATTClient: Sendable {
   private mutating func command(
     _ handle: UInt16, _ value: [UInt8], id: OperationID, into outputs: inout [Output]
   ) {
-    guard value.count <= mtu - 3 else {
+    // No value is longer than 512 bytes, so that all commands under way fit in the link's queue.
+    let byteCountMax = min(mtu - 3, GATTLimits.valueByteCountMax)
+    guard value.count <= byteCountMax else {
       let error = HostError.invalidArgument(
-        "\(value.count) bytes in a write without response; this link takes \(mtu - 3).")
+        "\(value.count) bytes in a write without response; this link takes \(byteCountMax).")
       outputs.append(.completed(id, .failure(error)))
       return
     }

@@ -6,21 +6,27 @@ import Essentials
 extension GATTServer {
   // MARK: Permissions
 
+  // Properties say which procedures a value takes (Part G, §3.3.1.1), permissions who may use them:
+  // both have to allow it.
+
   /// Why a peer may not read an attribute; nil if it may.
   func readError(_ attribute: AttributeDatabase.Attribute, _ index: Int) -> ATTErrorCode? {
     let permissions = attribute.permissions
-    guard !permissions.isDisjoint(with: [.readable, .readEncryptionRequired]) else {
-      return .readNotPermitted
-    }
+    guard attribute.properties.contains(.read),
+      !permissions.isDisjoint(with: [.readable, .readEncryptionRequired])
+    else { return .readNotPermitted }
     return permissions.contains(.readEncryptionRequired) ? encryptionError(index) : nil
   }
 
-  /// Why a peer may not write an attribute; nil if it may.
-  func writeError(_ attribute: AttributeDatabase.Attribute, _ index: Int) -> ATTErrorCode? {
+  /// Why a peer may not write an attribute in the way that needs `property`; nil if it may.
+  func writeError(
+    _ attribute: AttributeDatabase.Attribute, _ index: Int,
+    needing property: CharacteristicProperties = .write
+  ) -> ATTErrorCode? {
     let permissions = attribute.permissions
-    guard !permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired]) else {
-      return .writeNotPermitted
-    }
+    guard attribute.properties.contains(property),
+      !permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired])
+    else { return .writeNotPermitted }
     switch attribute.source {
     case .fixed, .databaseHash: return .writeNotPermitted
     case .owner, .configuration, .clientFeatures: break

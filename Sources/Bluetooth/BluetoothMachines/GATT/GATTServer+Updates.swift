@@ -29,7 +29,7 @@ extension GATTServer {
       guard bits != 0, !sessions[index].isFailed, !sessions[index].isOutOfSync,
         peers?.contains(sessions[index].peer) ?? true
       else { continue }
-      let part = value.prefix(sessions[index].mtu - 3)
+      let part = value.prefix(min(sessions[index].mtu - 3, GATTLimits.valueByteCountMax))
       if bits & 1 != 0 {
         notify(handle, part, index, &update, into: &outputs)
       } else {

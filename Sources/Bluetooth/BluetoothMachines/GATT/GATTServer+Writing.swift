@@ -33,7 +33,8 @@ extension GATTServer {
     into outputs: inout [Output]
   ) {
     guard !sessions[index].isOutOfSync, let attribute = database.attribute(handle),
-      writeError(attribute, index) == nil, valueError(attribute, value, index) == nil
+      writeError(attribute, index, needing: .writeWithoutResponse) == nil,
+      valueError(attribute, value, index) == nil
     else {
       ignoredCount += 1
       return

@@ -40,6 +40,9 @@ struct ControllerAbilities: Sendable {
       && linkDataByteCountMax > 27
   }
 
+  /// Whether it can be told to send twice as fast.
+  var canUse2M: Bool { features.contains(.le2M) && commands.contains(.leSetPHY) }
+
   /// Which of its addresses a command names.
   var ownAddressType: OwnAddressType { address.kind == .random ? .random : .public }
 }

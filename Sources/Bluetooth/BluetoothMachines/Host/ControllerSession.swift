@@ -14,6 +14,15 @@ enum CommandPurpose: Sendable, Equatable {
   case readingRSSI(UInt16, Waiter)
   /// Nobody waits for the answer.
   case routine
+
+  /// Whether so few of these wait at a time that they need no bound: one for each part of the host,
+  /// or for each link. What was never sent would leave that part waiting for ever.
+  fileprivate var isBounded: Bool {
+    switch self {
+    case .startUp, .scanning, .advertising, .connecting, .disconnecting: true
+    case .updatingParameters, .readingRSSI, .routine: false
+    }
+  }
 }
 
 /// The answer to a command: the parameters of Command Complete, or the status of Command Status.
@@ -30,8 +39,8 @@ struct ControllerSession: Sendable {
     /// How long an answer may take. The slowest command in the field, Reset of a controller that
     /// reloads its firmware, takes about one second.
     static let answerPatience = TimeSpan.seconds(2)
-    /// Commands that wait. Only client requests queue here; a client that has so many unanswered
-    /// gets an error instead.
+    /// Commands that wait, for clients or because a peer asks. A client that has so many unanswered
+    /// gets an error instead; what the host itself steers the radio with is always taken.
     static let waitingMax = 1024
   }
 
@@ -111,7 +120,7 @@ struct ControllerSession: Sendable {
   mutating func send(
     _ packet: HCIPacket, for purpose: CommandPurpose, now: Instant, into outputs: inout [Output]
   ) -> Bool {
-    guard isReady, waiting.count < Limits.waitingMax else { return false }
+    guard isReady, purpose.isBounded || waiting.count < Limits.waitingMax else { return false }
     waiting.append(Command(packet: packet, purpose: purpose))
     sendNext(now: now, into: &outputs)
     return true

@@ -235,9 +235,11 @@ extension HostMachine {
     of client: ClientID, now: Instant, into actions: inout [Action]
   ) {
     listeners.removeAll { $0.client == client }
+    // Also those that are only being opened.
     for channel in channels where channel.client == client {
-      onChannel(channel.id, client, now: now, into: &actions) { l2cap, cid, outputs in
-        l2cap.closeChannel(cid, now: now, into: &outputs)
+      guard let link = linkIndex(handle: channel.link) else { continue }
+      withL2CAP(link, now: now, into: &actions) { l2cap, outputs in
+        l2cap.closeChannel(channel.localCID, now: now, into: &outputs)
       }
     }
   }

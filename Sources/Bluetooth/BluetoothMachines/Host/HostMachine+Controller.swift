@@ -6,6 +6,7 @@ import Essentials
 extension HostMachine {
   mutating func openController(now: Instant, into actions: inout [Action]) {
     reopenAt = nil
+    upSince = nil
     if session.isReady {
       loseController(.transport("The radio was opened anew."), now: now, into: &actions)
     }
@@ -29,8 +30,19 @@ extension HostMachine {
     case .unsupported: setState(.unsupported, into: &actions)
     default: setState(.poweredOff, into: &actions)
     }
-    failureCount += 1
+    noteFailure(now: now)
     retry(after: backOff, error, now: now)
+  }
+
+  /// Counts a failure. One that comes soon after a start is one more in a row: a controller that
+  /// starts and then fails each time must not be started anew without end.
+  private mutating func noteFailure(now: Instant) {
+    failureCount = isFirstFailure(now: now) ? 1 : failureCount + 1
+    upSince = nil
+  }
+
+  private func isFirstFailure(now: Instant) -> Bool {
+    failureCount == 0 || (upSince.map { now - $0 >= Limits.healthAge } ?? false)
   }
 
   /// The controller answers wrongly or not at all. The first time it is started anew at once; then
@@ -39,7 +51,7 @@ extension HostMachine {
     _ error: HostError, now: Instant, into actions: inout [Action]
   ) {
     loseController(error, now: now, into: &actions)
-    failureCount += 1
+    noteFailure(now: now)
     if failureCount == 1 {
       setState(.resetting, into: &actions)
       actions.append(.reopenTransport(error))
@@ -62,8 +74,11 @@ extension HostMachine {
 
   mutating func hardwareFailed(_ code: UInt8, now: Instant, into actions: inout [Action]) {
     let error = HostError.transport("The controller reported hardware error \(code).")
-    guard session.isReady else { return controllerFailed(error, now: now, into: &actions) }
+    guard session.isReady, isFirstFailure(now: now) else {
+      return controllerFailed(error, now: now, into: &actions)
+    }
     loseController(error, now: now, into: &actions)
+    noteFailure(now: now)
     startController(now: now, into: &actions)
   }
 
@@ -109,7 +124,7 @@ extension HostMachine {
   ) {
     switch output {
     case .send(let packet): actions.append(.send(packet))
-    case .started(let abilities): controllerStarted(abilities, into: &actions)
+    case .started(let abilities): controllerStarted(abilities, now: now, into: &actions)
     case .unsupported:
       loseController(
         .unsupported("The controller has no Bluetooth LE."), now: now, into: &actions)
@@ -121,10 +136,10 @@ extension HostMachine {
   }
 
   private mutating func controllerStarted(
-    _ abilities: ControllerAbilities, into actions: inout [Action]
+    _ abilities: ControllerAbilities, now: Instant, into actions: inout [Action]
   ) {
     self.abilities = abilities
-    failureCount = 0
+    upSince = now
     scheduler.configure(
       packetLength: abilities.aclByteCountMax, packetCount: abilities.aclPacketCount)
     scanner.controllerStarted(abilities)

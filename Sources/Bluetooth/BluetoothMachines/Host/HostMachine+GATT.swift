@@ -62,6 +62,10 @@ extension HostMachine {
     case .servicesChanged(let range):
       let peer = links[index].peer
       links[index].info.services = []
+      // The peer forgot these too; a configuration that is being written is left to its answer.
+      links[index].subscriptions.removeAll {
+        $0.writing == nil && range.contains($0.target.valueHandle)
+      }
       for hold in holds where hold.peer == peer && hold.state == .connected {
         tell(hold.client, .servicesChanged(peer, range), into: &actions)
       }
@@ -144,6 +148,8 @@ extension HostMachine {
     guard let index = heldLink(waiter.client, peer), !links[index].isClosing else {
       return complete(waiter, .failure(absence), into: &actions)
     }
+    // The peer made this link while we were looking for it.
+    if !links[index].isIntroduced { introduce(index, now: now, into: &actions) }
     switch operation {
     case .discoverServices:
       guard hasRoom(waiter, into: &actions) else { return }
@@ -187,7 +193,9 @@ extension HostMachine {
     guard case .success(.services(let found)) = result else { return }
     let known = links[index].info.services
     for service in found where service.isPrimary {
-      if !links[index].info.services.contains(service.uuid) {
+      if links[index].info.services.count < GATTLimits.foundMax,
+        !links[index].info.services.contains(service.uuid)
+      {
         links[index].info.services.append(service.uuid)
       }
     }
@@ -210,8 +218,9 @@ extension HostMachine {
   /// Keeps what was learned of a peer's attributes, if the next link can tell whether it still
   /// holds.
   private mutating func remember(_ link: Link) {
-    remembered.removeAll { $0.peer == link.peer }
+    // Where the link ended before anything was learned, what was known before is as good as it was.
     guard link.gatt.database.hash != nil else { return }
+    remembered.removeAll { $0.peer == link.peer }
     if remembered.count >= Limits.rememberedPeersMax { remembered.removeFirst() }
     remembered.append(RememberedPeer(peer: link.peer, database: link.gatt.database))
   }

@@ -146,7 +146,12 @@ extension HostMachine {
         holds[index].options = again
         holds[index].state = .pending
       }
-      _ = connector.add(peer, holds[index].options.parameters, notBefore: notBefore)
+      guard connector.add(peer, holds[index].options.parameters, notBefore: notBefore) else {
+        holds.remove(at: index)
+        let error = HostError.limitReached("wanted connections")
+        tell(client, .connectionFailed(peer, error), into: &actions)
+        continue
+      }
     }
   }
 }

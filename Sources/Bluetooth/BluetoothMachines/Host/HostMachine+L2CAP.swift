@@ -35,7 +35,7 @@ extension HostMachine {
       receiveSecurityPDU(pdu, from: index)
     case .parameterUpdateRequested(let parameters, let identifier):
       // One at a time: a peer can't fill the line of commands.
-      let isAccepted = !links[index].isChangingTiming
+      let isAccepted = links[index].timingDue == nil
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
         l2cap.answerParameterUpdate(
           identifier: identifier, accepted: isAccepted, into: &outputs)

@@ -34,7 +34,8 @@ extension HostMachine {
     }
     guard links.count < Limits.linksMax else {
       send(Disconnect(handle: report.handle).packet, now: now, into: &actions)
-      return
+      let error = HostError.connectionFailed(.connectionLimitExceeded)
+      return connectingFailed(report.peer, error, into: &actions)
     }
     openLink(report, now: now, into: &actions)
   }
@@ -103,6 +104,21 @@ extension HostMachine {
 
   // MARK: Changes
 
+  /// The peer told what its link layer can: twice the speed where both can that.
+  mutating func remoteFeaturesRead(
+    _ event: LEReadRemoteFeaturesComplete, now: Instant, into actions: inout [Action]
+  ) {
+    guard let index = linkIndex(handle: event.handle) else { return }
+    if event.status != .connectionFailedToBeEstablished { confirm(index, into: &actions) }
+    guard event.status == .success, event.features.contains(.le2M), abilities.canUse2M,
+      links[index].info.role == .central, !links[index].isClosing
+    else { return }
+    let preference = PHYPreference(transmit: .le2M, receive: .le2M)
+    send(
+      LESetPHY(handle: links[index].handle, preference: preference).packet, now: now,
+      into: &actions)
+  }
+
   mutating func announceUpdate(_ index: Int, into actions: inout [Action]) {
     if links[index].isAnnounced { tellAll(.linkUpdated(links[index].info), into: &actions) }
   }
@@ -127,7 +143,7 @@ extension HostMachine {
     _ handle: UInt16, _ error: HostError?, into actions: inout [Action]
   ) {
     guard let index = linkIndex(handle: handle) else { return }
-    links[index].isChangingTiming = false
+    links[index].timingDue = nil
     let waiters = links[index].parameterWaiters
     links[index].parameterWaiters = []
     for waiter in waiters {
@@ -234,6 +250,9 @@ extension HostMachine {
         closeLink(index, error, now: now, into: &actions)
         continue
       case .unconfirmed, .closing, .open: break
+      }
+      if let due = links[index].timingDue, due <= now {
+        parametersUpdated(handle, .controller(.linkResponseTimeout), into: &actions)
       }
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
         l2cap.wake(now: now, into: &outputs)

@@ -77,8 +77,7 @@ extension HostMachine {
     switch event {
     case .leConnectionUpdateComplete(let event): timingChanged(event, into: &actions)
     case .leReadRemoteFeaturesComplete(let event):
-      guard let index = linkIndex(handle: event.handle) else { return }
-      if event.status != .connectionFailedToBeEstablished { confirm(index, into: &actions) }
+      remoteFeaturesRead(event, now: now, into: &actions)
     case .leDataLengthChange(let event):
       if let index = linkIndex(handle: event.handle) { confirm(index, into: &actions) }
     case .lePHYUpdateComplete(let event):

@@ -79,6 +79,11 @@ extension HostMachine {
       let error = HostError.invalidArgument("No link can have these connection parameters.")
       return complete(waiter, .failure(error), into: &actions)
     }
+    // One change at a time, so that nobody is told of what came of another's.
+    guard links[index].parameterWaiters.isEmpty, links[index].timingDue == nil else {
+      let error = HostError.limitReached("changes of connection parameters at a time")
+      return complete(waiter, .failure(error), into: &actions)
+    }
     links[index].parameterWaiters.append(waiter)
     if links[index].info.role == .central {
       updateTiming(of: index, parameters, now: now, into: &actions)
@@ -94,7 +99,8 @@ extension HostMachine {
     let handle = links[index].handle
     let command = LEConnectionUpdate(
       handle: handle, timing: ConnectionTimingRequest(parameters))
-    links[index].isChangingTiming = true
+    links[index].timingDue = now + Limits.timingPatience
+    due(links[index].timingDue)
     let isSent = send(
       command.packet, for: .updatingParameters(handle), now: now, into: &actions)
     if !isSent { parametersUpdated(handle, .limitReached("waiting commands"), into: &actions) }

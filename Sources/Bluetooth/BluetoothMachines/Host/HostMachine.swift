@@ -47,12 +47,18 @@ public struct HostMachine: Sendable {
     static let linksMax = 256
     /// Subscribed characteristics of one link: more than any device has.
     static let subscriptionsMax = 1024
-    /// Requests of one client on one peer that wait for an answer.
+    /// GATT operations of all clients that wait for an answer; a link has a bound of its own.
     static let operationsMax = 4096
     /// Peers whose attributes are remembered when their link is gone: a few kilobytes each.
     static let rememberedPeersMax = 64
-    /// The longest pause between two attempts to open the way to the controller.
-    static let reopenDelayMax = TimeSpan.seconds(30)
+    /// The longest pause between two attempts to open the way to the controller: whoever plugs a
+    /// radio in again doesn't wait for longer.
+    static let reopenDelayMax = TimeSpan.seconds(5)
+    /// How long a controller must have been up for its next failure to count as the first.
+    static let healthAge = TimeSpan.seconds(30)
+    /// How long a link may take to change its timing: the link layer's own patience
+    /// (Core 5.4, Vol 6, Part B, §5.2).
+    static let timingPatience = TimeSpan.seconds(40)
     /// How long after the supervision timeout a controller may take to end a link.
     static let closePatience = TimeSpan.seconds(2)
     /// How soon an attempt that ended in Connection Failed to be Established is repeated.
@@ -77,8 +83,10 @@ public struct HostMachine: Sendable {
   public internal(set) var state = RadioState.unknown
   var session = ControllerSession()
   var abilities = ControllerAbilities()
-  /// Attempts to start the controller that failed since one succeeded.
+  /// How often the controller failed since it was last in good health.
   var failureCount = 0
+  /// Since when the controller is up.
+  var upSince: Instant?
   var reopenAt: Instant?
   var reopenReason = HostError.radioNotReady
 

@@ -25,8 +25,8 @@ struct Link: Sendable {
   var subscriptions: [Subscription] = []
   /// Who waits for other connection parameters.
   var parameterWaiters: [Waiter] = []
-  /// Whether the controller is at work on other connection parameters.
-  var isChangingTiming = false
+  /// Until when the controller may be at work on other connection parameters; nil if it isn't.
+  var timingDue: Instant?
   /// Whether the link was announced to clients.
   var isAnnounced = false
   /// Whether the MTU exchange and the reading of the name were begun.
@@ -43,6 +43,7 @@ struct Link: Sendable {
     case .unconfirmed(let until), .closing(let until): wake = until
     case .open: break
     }
+    if let timingDue { wake = min(wake, timingDue) }
     if let due = l2cap.nextWake { wake = min(wake, due) }
     if let due = gatt.nextWake { wake = min(wake, due) }
     return wake == .distantFuture ? nil : wake

@@ -69,9 +69,12 @@ public struct ACLScheduler: Sendable {
     close(handle: handle)
     let wanted = Int(handle) + 1 - slotOfHandle.count
     if wanted > 0 { slotOfHandle.append(contentsOf: repeatElement(-1, count: wanted)) }
-    let slot = links.firstIndex { !$0.isOpen && !$0.isInTurn } ?? links.count
+    let slot = links.firstIndex { !$0.isOpen } ?? links.count
     if slot == links.count { links.append(Link(handle: handle)) }
+    // A link that is gone may have left its turn: the new one has it then.
+    let isInTurn = links[slot].isInTurn
     links[slot] = Link(handle: handle)
+    links[slot].isInTurn = isInTurn
     slotOfHandle[Int(handle)] = Int16(slot)
     linksWithoutBuffer += 1
   }

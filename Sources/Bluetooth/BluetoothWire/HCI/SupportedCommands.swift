@@ -127,7 +127,7 @@ public struct SupportedCommands: HCICodable {
   /// The 64 bytes of the bitmap.
   public private(set) var bitmap: [UInt8]
 
-  /// Just these commands. Those whose bit we don't know are our own mistake.
+  /// Just these commands, as far as we know their bits.
   public init(_ commands: some Sequence<HCIOpcode> = []) {
     bitmap = [UInt8](repeating: 0, count: 64)
     for command in commands { insert(command) }
@@ -142,11 +142,9 @@ public struct SupportedCommands: HCICodable {
     return bitmap[bit / 8] & 1 << (bit % 8) != 0
   }
 
-  /// Adds a command.
+  /// Adds a command; one whose bit we don't know is left out, as `contains` will say.
   public mutating func insert(_ command: HCIOpcode) {
-    guard let bit = HCIOpcode.assigned[command]?.supportBit else {
-      preconditionFailure("\(command) has no known place in the bitmap")
-    }
+    guard let bit = HCIOpcode.assigned[command]?.supportBit else { return }
     bitmap[bit / 8] |= 1 << (bit % 8)
   }
 
