@@ -129,6 +129,19 @@ struct ScannerTests {
     #expect(reports(rig).last?.isLegacy == false)
   }
 
+  @Test("of legacy data as it is, also where the last part of extended data never came")
+  func legacyAfterParts() {
+    var rig = HostRig.started(.extended)
+    rig.request(.startScan(ScanOptions()))
+    let part = LEExtendedAdvertisingReport(
+      type: .moreToCome, advertiser: PeerAddress(.peer(1)), rssi: -50, data: [2, 1])
+    let legacy = LEExtendedAdvertisingReport(
+      type: .legacy, advertiser: PeerAddress(.peer(1)), rssi: -50, data: [2, 1, 6])
+    rig.event(LEExtendedAdvertisingReports([part]))
+    rig.event(LEExtendedAdvertisingReports([legacy]))
+    #expect(reports(rig).map(\.data) == [[2, 1, 6]])
+  }
+
   @Test("and forgets the advertiser that was silent for longest")
   func eviction() {
     var table = AdvertiserTable(capacity: 3)

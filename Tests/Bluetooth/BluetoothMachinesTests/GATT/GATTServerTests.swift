@@ -290,9 +290,63 @@ struct GATTServerTests {
             uuid: 0x2A37, properties: .read, permissions: .readable,
             descriptors: [DescriptorDefinition(uuid: 0x2902, value: [0, 0])])
         ]),
+      // These would send peers astray, and a long one has no place in the answer.
+      ServiceDefinition(
+        uuid: 0x180D,
+        characteristics: [
+          CharacteristicDefinition(
+            uuid: 0x2A37, properties: .read, permissions: .readable,
+            descriptors: [
+              DescriptorDefinition(uuid: 0x2800, value: Array(repeating: 0, count: 300))
+            ])
+        ]),
+      ServiceDefinition(
+        uuid: 0x180D,
+        characteristics: [
+          CharacteristicDefinition(
+            uuid: 0x2803, properties: .read, permissions: .readable, value: [])
+        ]),
+      ServiceDefinition(
+        uuid: 0x180D,
+        characteristics: Array(
+          repeating: CharacteristicDefinition(
+            uuid: 0x2A37, properties: .read, permissions: .readable),
+          count: 40_000)),
     ]
     for definition in bad {
       #expect(throws: HostError.self) { try bench.add(definition) }
     }
+  }
+
+  @Test("what the properties don't say isn't done, whatever the permissions allow")
+  func properties() throws {
+    var bench = ServerBench()
+    let all: AttributePermissions = [.readable, .writeable]
+    let place = try bench.add(
+      ServiceDefinition(
+        uuid: 0x180D,
+        characteristics: [
+          CharacteristicDefinition(uuid: 0x2A37, properties: .notify, permissions: all),
+          CharacteristicDefinition(uuid: 0x2A38, properties: .write, permissions: all),
+          CharacteristicDefinition(
+            uuid: 0x2A39, properties: .writeWithoutResponse, permissions: all),
+        ]))
+    let handles = place.characteristics.map(\.valueHandle)
+    func hex(_ opcode: UInt8, _ index: Int, _ rest: [UInt8] = []) -> String {
+      let handle = handles[index]
+      return Hexadecimal.string([opcode, UInt8(handle & 0xFF), UInt8(handle >> 8)] + rest)
+    }
+    func refusal(_ opcode: UInt8, _ index: Int, _ error: UInt8) -> [String] {
+      ["01" + hex(opcode, index) + Hexadecimal.string([error])]
+    }
+    #expect(bench.receive(hex(0x0A, 0)) == refusal(0x0A, 0, 2))
+    #expect(bench.receive(hex(0x12, 0, [1])) == refusal(0x12, 0, 3))
+    #expect(bench.receive(hex(0x12, 2, [1])) == refusal(0x12, 2, 3))
+    #expect(bench.receive(hex(0x16, 2, [0, 0, 1])) == refusal(0x16, 2, 3))
+    #expect(bench.receive(hex(0x52, 1, [1])).isEmpty)
+    #expect(bench.requests.isEmpty)
+    bench.receive(hex(0x52, 2, [1]))
+    bench.receive(hex(0x12, 1, [1]))
+    #expect(bench.requests.count == 2)
   }
 }

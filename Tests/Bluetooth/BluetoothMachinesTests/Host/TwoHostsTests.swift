@@ -179,6 +179,27 @@ struct TwoHostsTests {
     #expect(hosts.central.machine.links.first?.isClosing == false)
   }
 
+  @Test("forget a subscription with the service it was to, and subscribe to the next one anew")
+  func subscriptionToRemovedService() throws {
+    var hosts = TwoHosts()
+    let place = try published(&hosts)
+    hosts.connect()
+    _ = hosts.run(.discoverServices(nil))
+    let target = SubscriptionTarget(
+      valueHandle: place.characteristics[0].valueHandle,
+      configurationHandle: try #require(place.characteristics[0].configurationHandle),
+      usesIndications: false)
+    hosts.centralAsks(.subscribe(TwoHosts.peripheralAddress, target, hosts.central.token()))
+    #expect(hosts.peripheral.log().last == "subscribed")
+    hosts.peripheralAsks(.removeService(place.range.start))
+    #expect(hosts.central.log().contains("servicesChanged"))
+    let again = hosts.central.token()
+    hosts.centralAsks(.subscribe(TwoHosts.peripheralAddress, target, again))
+    // It is asked for again, and there is nothing any more.
+    let handle = target.configurationHandle
+    #expect(hosts.central.results(of: again) == [.failure(.att(.invalidHandle, handle: handle))])
+  }
+
   @Test("report the error of a subscription that the peer refuses, and try again")
   func refusedSubscription() throws {
     var hosts = TwoHosts()

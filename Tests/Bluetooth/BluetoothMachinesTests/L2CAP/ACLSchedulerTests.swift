@@ -98,6 +98,23 @@ struct ACLSchedulerTests {
     #expect(drained().isEmpty)
   }
 
+  @Test("links that come and go while no buffer is free leave nothing behind")
+  mutating func comingAndGoing() {
+    scheduler.configure(packetLength: 27, packetCount: 1)
+    scheduler.open(handle: 1)
+    enqueue(10, handle: 1)
+    #expect(drained().count == 1)
+    for _ in 0..<40_000 {
+      scheduler.open(handle: 2)
+      enqueue(10, handle: 2)
+      scheduler.close(handle: 2)
+    }
+    scheduler.open(handle: 2)
+    enqueue(10, handle: 2)
+    scheduler.completed(handle: 1, count: 1)
+    #expect(drained().count == 1)
+  }
+
   @Test("completions of packets never sent are ignored and counted")
   mutating func bogusCompletions() {
     scheduler.open(handle: 1)

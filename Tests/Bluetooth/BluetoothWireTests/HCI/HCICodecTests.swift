@@ -212,7 +212,9 @@ struct SupportedCommandsTests {
     for (opcode, octet, bit) in places {
       #expect(SupportedCommands([opcode]).bitmap[octet] == 1 << bit, "\(opcode)")
     }
-    #expect(!SupportedCommands.allKnown.contains(HCIOpcode(rawValue: 0xFC01)))
+    let vendors = HCIOpcode(rawValue: 0xFC01)
+    #expect(SupportedCommands([vendors]) == SupportedCommands())
+    #expect(!SupportedCommands.allKnown.contains(vendors))
     #expect(HCIOpcode(rawValue: 0xFC01).description == "command 0xfc01")
     #expect(HCIOpcode.leSetScanEnable.description == "LE Set Scan Enable")
     #expect(HCIOpcode.leSetScanEnable.group == 8)

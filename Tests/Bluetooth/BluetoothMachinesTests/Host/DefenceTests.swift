@@ -1,0 +1,224 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import BluetoothMachines
+
+@Suite("A host defends itself")
+struct DefenceTests {
+  private let peer = DeviceAddress.peer(1)
+
+  private func connected(_ controller: ScriptedController = ScriptedController()) -> HostRig {
+    var rig = HostRig.started(controller)
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer)
+    return rig
+  }
+
+  // MARK: Controllers
+
+  @Test("against a controller that starts and then fails: it is started less and less often")
+  func failingAfterStart() {
+    var rig = HostRig()
+    rig.controller.faults[.leSetScanEnable] = .silence
+    rig.handle(.clientOpened(.one))
+    rig.request(.startScan(ScanOptions()))
+    rig.handle(.transportOpened)
+    for _ in 0..<60 {
+      let count = rig.reopenings.count
+      rig.pass(.seconds(1))
+      if rig.reopenings.count > count { rig.handle(.transportOpened) }
+    }
+    // 2 s each until the failure shows, and pauses of 0, 2, 4, 5, 5 … s between.
+    #expect((5...12).contains(rig.reopenings.count), "\(rig.reopenings.count)")
+    // After a time in good health it is the first failure again: no pause, no `poweredOff`.
+    rig.controller.faults = [:]
+    rig.handle(.transportOpened)
+    rig.pass(.seconds(31))
+    rig.events = []
+    rig.event(HardwareError(hardwareCode: 1))
+    #expect(rig.states() == [.resetting, .poweredOn])
+    rig.event(HardwareError(hardwareCode: 1))
+    #expect(rig.states() == [.resetting, .poweredOn, .poweredOff])
+  }
+
+  @Test("against clients that fill the line of commands: what steers the radio still gets through")
+  func fullLine() {
+    var rig = connected()
+    rig.controller.faults[.readRSSI] = .silence
+    for _ in 0..<1_100 { rig.request(.readRSSI(peer, rig.token())) }
+    let refusals = rig.log().filter { $0 == "failed" }.count
+    #expect(refusals == 1_100 - 1 - ControllerSession.Limits.waitingMax)
+    rig.request(.startScan(ScanOptions()))
+    rig.controller.faults = [:]
+    rig.event(
+      CommandComplete(ReadRSSI.self, returning: .init(handle: 0x40, rssi: -50)))
+    #expect(rig.controller.last(LESetScanEnable.self)?.isEnabled == true)
+    #expect(rig.log().filter { $0 == "completed" }.count == 1_100 - refusals)
+  }
+
+  @Test("against being woken for nothing while a command is under way")
+  func noSpinning() {
+    var rig = HostRig.started()
+    rig.controller.faults[.leCreateConnection] = .silence
+    for number in 1...20 { rig.request(.connect(.peer(UInt64(number)), ConnectOptions())) }
+    for client in 1...3 {
+      rig.handle(.clientOpened(ClientID(rawValue: UInt32(client))))
+      rig.request(
+        .startAdvertising(AdvertisingOptions(), rig.token()),
+        from: ClientID(rawValue: UInt32(client)))
+    }
+    var wakes = 0
+    let end = rig.now + .milliseconds(1_999)
+    while let wake = rig.machine.nextWake, wake <= end, wakes < 1_000 {
+      rig.pass(wake - rig.now)
+      wakes += 1
+    }
+    #expect(wakes < 20)
+  }
+
+  @Test("against a change of timing that never ends: 40 s, then the next may try")
+  func endlessTimingChange() {
+    var rig = connected()
+    // Its attributes answer (the MTU, no name), only its link layer doesn't.
+    for answer: [UInt8] in [[0x03, 23, 0], [0x01, 0x08, 1, 0, 0x0A]] {
+      let frame = OutgoingFrame(channel: L2CAPChannelIdentifier.attribute, payload: answer)
+      rig.handle(
+        .packet(ACLHeader.packet(handle: 0x40, boundary: .firstFlushable, payload: frame.bytes)))
+    }
+    let first = rig.token()
+    rig.request(.updateParameters(peer, .default, first))
+    let second = rig.token()
+    rig.request(.updateParameters(peer, .default, second))
+    #expect(
+      rig.results(of: second)
+        == [.failure(.limitReached("changes of connection parameters at a time"))])
+    rig.pass(.seconds(39))
+    #expect(rig.results(of: first).isEmpty)
+    rig.pass(.seconds(2))
+    #expect(rig.results(of: first) == [.failure(.controller(.linkResponseTimeout))])
+    let third = rig.token()
+    rig.request(.updateParameters(peer, .default, third))
+    rig.event(LEConnectionUpdateComplete(handle: 0x40, timing: .usual))
+    #expect(rig.results(of: third) == [.success(.done)])
+  }
+
+  @Test("and sends at twice the speed where both ends can, and only there")
+  func twiceTheSpeed() {
+    var controller = ScriptedController.extended
+    for (ours, theirs) in [(true, true), (true, false), (false, true)] {
+      controller.features = ours ? [.extendedAdvertising, .le2M] : [.extendedAdvertising]
+      var rig = HostRig.started(controller)
+      rig.request(.connect(peer, ConnectOptions()))
+      rig.connect(peer, isHeard: false)
+      rig.event(LEReadRemoteFeaturesComplete(handle: 0x40, features: theirs ? [.le2M] : []))
+      #expect(rig.controller.opcodes.contains(.leSetPHY) == (ours && theirs))
+    }
+  }
+
+  // MARK: Clients
+
+  @Test("against requests that make no sense: each is answered once, and nothing traps")
+  func nonsense() {
+    var rig = connected()
+    let long = [UInt8](repeating: 1, count: 100_000)
+    let backwards = HandleRange(9, 3)
+    let operations: [GATTOperation] = [
+      .read(0), .read(0xFFFF), .readMultiple([]), .readMultiple(Array(repeating: 0, count: 5_000)),
+      .readByUUID(0x2800, in: backwards), .discoverServices([]),
+      .discoverServices(Array(repeating: 0x180D, count: 1_000)),
+      .discoverIncludedServices(in: backwards), .discoverDescriptors(in: HandleRange(0, 0)),
+      .discoverCharacteristics(in: HandleRange(0xFFFF, 0xFFFF), []), .write(0, long),
+      .writeWithoutResponse(0, long), .reliableWrite([]),
+      .reliableWrite([AttributeValue(handle: 0, value: long)]),
+      .reliableWrite(Array(repeating: AttributeValue(handle: 0, value: []), count: 1_000)),
+    ]
+    var tokens: [RequestToken] = []
+    func ask(_ request: (RequestToken) -> HostRequest) {
+      let token = rig.token()
+      tokens.append(token)
+      rig.request(request(token))
+    }
+    for operation in operations { ask { .gatt(peer, operation, $0) } }
+    for psm: UInt16 in [0, 0x100, 0xFFFF] {
+      ask { .openChannel(peer, psm: psm, $0) }
+      ask { .publishChannel(psm: psm, requiresEncryption: true, $0) }
+    }
+    let target = SubscriptionTarget(
+      valueHandle: 0, configurationHandle: 0, usesIndications: true)
+    ask { .unsubscribe(peer, target, $0) }
+    ask { .subscribe(peer, target, $0) }
+    for handle: UInt16 in [0, 3, 0xFFFF] {
+      ask { .updateValue(handle: handle, long, peers: [peer, peer], $0) }
+    }
+    ask { .sendOnChannel(ChannelID(rawValue: 0), long, $0) }
+    let stuck = ConnectionParameters(intervalUnits: 0...0xFFFF, latency: 0xFFFF, timeoutUnits: 0)
+    ask { .updateParameters(peer, stuck, $0) }
+    var advertising = AdvertisingOptions()
+    advertising.interval = TimeSpan(nanoseconds: .min)
+    ask { .startAdvertising(advertising, $0) }
+    advertising.data = long
+    ask { .startAdvertising(advertising, $0) }
+    rig.request(.removeService(0))
+    rig.request(.respond(ServerRequestID(rawValue: 9), .success(long)))
+    rig.request(.consumedFromChannel(ChannelID(rawValue: 0), byteCount: .min))
+    rig.request(.closeChannel(ChannelID(rawValue: 0)))
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
+    for token in tokens { #expect(rig.results(of: token).count == 1, "\(token)") }
+  }
+
+  @Test("against writes without end: what is too much is refused, and the link lives on")
+  func commandFlood() {
+    var rig = connected()
+    let tokens = (0..<5_000).map { _ in rig.token() }
+    for token in tokens {
+      rig.request(
+        .gatt(peer, .writeWithoutResponse(1, [UInt8](repeating: 1, count: 20)), token))
+    }
+    let refused = tokens.filter {
+      rig.results(of: $0) == [.failure(.limitReached("waiting writes"))]
+    }
+    #expect(refused.count > 4_000)
+    #expect(!rig.controller.opcodes.contains(.disconnect))
+    for _ in 0..<5_000 {
+      rig.event(NumberOfCompletedPackets([CompletedPackets(handle: 0x40, count: 1)]))
+    }
+    let done = tokens.filter { rig.results(of: $0) == [.success(.done)] }
+    #expect(done.count + refused.count == 5_000)
+  }
+
+  @Test("against more links than it has room for: who wanted one is told")
+  func tooManyLinks() {
+    var rig = HostRig.started()
+    for number in 1...HostMachine.Limits.linksMax {
+      rig.connect(.peer(UInt64(number) + 10), handle: UInt16(number), role: .peripheral)
+    }
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.events = []
+    rig.connect(peer, handle: 0x400)
+    #expect(rig.log() == ["connectionFailed"])
+    #expect(rig.controller.last(Disconnect.self)?.handle == 0x400)
+  }
+
+  @Test("against a client that leaves while its channel opens: the channel is closed")
+  func leavingWhileOpening() throws {
+    var rig = connected()
+    rig.handle(.clientOpened(.two))
+    rig.request(.connect(peer, ConnectOptions()), from: .two)
+    rig.request(.openChannel(peer, psm: 0x80, rig.token()), from: .two)
+    rig.handle(.clientClosed(.two))
+    rig.data = []
+    rig.event(NumberOfCompletedPackets([CompletedPackets(handle: 0x40, count: 8)]))
+    let answer = L2CAPSignalPDU(
+      identifier: 1,
+      signal: .creditBasedConnectionResponse(
+        L2CAPCreditBasedConnectionResponse(
+          destination: 0x50, mtu: 100, mps: 100, initialCredits: 9, result: .success)))
+    let frame = OutgoingFrame(channel: L2CAPChannelIdentifier.signalling, payload: answer.bytes)
+    rig.handle(
+      .packet(ACLHeader.packet(handle: 0x40, boundary: .firstFlushable, payload: frame.bytes)))
+    let last = try #require(rig.data.last)
+    let signal = try L2CAPSignalPDU(decoding: last.bytes.dropFirst(8)).signal
+    #expect(signal == .disconnectionRequest(destination: 0x50, source: 0x40))
+  }
+}
