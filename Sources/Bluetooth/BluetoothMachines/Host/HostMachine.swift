@@ -59,6 +59,9 @@ public struct HostMachine: Sendable {
     /// How long a link may take to change its timing: the link layer's own patience
     /// (Core 5.4, Vol 6, Part B, §5.2).
     static let timingPatience = TimeSpan.seconds(40)
+    /// How long a link that nobody wants any more is kept for data on its way out. Longer than a
+    /// healthy link needs for all the buffers of a controller, shorter than a person's patience.
+    static let emptyingPatience = TimeSpan.seconds(1)
     /// How long after the supervision timeout a controller may take to end a link.
     static let closePatience = TimeSpan.seconds(2)
     /// How soon an attempt that ended in Connection Failed to be Established is repeated.
