@@ -160,9 +160,11 @@ struct NameTests {
   func word() throws {
     let around =
       around + [
-        Self.sighting("B0B000000006", "Pulse strap"), Self.sighting("B0B000000007", "Desk-kettle 7"),
+        Self.sighting("B0B000000006", "Pulse strap"),
+        Self.sighting("B0B000000007", "Desk-kettle 7"),
       ]
-    #expect(try DeviceName(text: "str").pick(from: Array(around.dropFirst(2)))?.name == "Pulse strap")
+    #expect(
+      try DeviceName(text: "str").pick(from: Array(around.dropFirst(2)))?.name == "Pulse strap")
     #expect(try DeviceName(text: "KETT").pick(from: around)?.name == "Desk-kettle 7")
     #expect(try DeviceName(text: "kettle 7").pick(from: around)?.name == "Desk-kettle 7")
     #expect(try DeviceName(text: "7").pick(from: around)?.name == "Desk-kettle 7")
