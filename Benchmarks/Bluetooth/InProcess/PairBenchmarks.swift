@@ -8,10 +8,19 @@ struct Pair {
   let world = World(seed: 1, radio: .ideal)
   let peripheral: SimulatedHost<ServingRole>
   let central: SimulatedHost<MeasuringRole>
+  /// Other centrals with links to the peripheral, idle.
+  private var others: [SimulatedHost<MeasuringRole>] = []
 
-  init(_ job: Job, mtuMax: Int = 23) {
+  init(_ job: Job, mtuMax: Int = 23, otherCentrals: Int = 0) {
     peripheral = SimulatedHost(
       ServingRole(quota: 0), named: Agreed.name, number: 1, in: world, mtuMax: mtuMax)
+    for number in 0..<otherCentrals {
+      let other = SimulatedHost(
+        MeasuringRole(.reads, quota: 0), named: "other", number: 100 + UInt64(number), in: world)
+      let isReady = world.run(atMost: .seconds(10)) { other.role.isReady }
+      precondition(isReady, "central \(number) did not get ready: \(other.role)")
+      others.append(other)
+    }
     central = SimulatedHost(
       MeasuringRole(job, quota: 0), named: "central", number: 2, in: world, mtuMax: mtuMax)
     let central = central
@@ -68,6 +77,14 @@ func runPairBenchmarks(seconds: Double, into table: inout Table) {
     measure(cpuSeconds: seconds) { notifications.run(.notifications, 10_000) }, goal: 500_000)
   let reads = Pair(.reads)
   table.add("ATT reads", measure(cpuSeconds: seconds) { reads.run(.reads, 5_000) }, goal: 100_000)
+  let crowded = Pair(.notifications, otherCentrals: 99)
+  table.add(
+    "notifications to one of 100 centrals",
+    measure(cpuSeconds: seconds) { crowded.run(.notifications, 10_000) })
+  let crowdedReads = Pair(.reads, otherCentrals: 99)
+  table.add(
+    "ATT reads by one of 100 centrals",
+    measure(cpuSeconds: seconds) { crowdedReads.run(.reads, 5_000) })
   let writes = Pair(.writes)
   table.add(
     "writes without response", measure(cpuSeconds: seconds) { writes.run(.writes, 10_000) })

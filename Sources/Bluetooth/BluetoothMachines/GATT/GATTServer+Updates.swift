@@ -68,7 +68,7 @@ extension GATTServer {
   public mutating func sent(
     _ tag: SendTag, to peer: DeviceAddress, into outputs: inout [Output]
   ) {
-    guard let index = sessions.firstIndex(where: { $0.peer == peer }) else { return }
+    guard let index = sessionIndex(peer) else { return }
     // Frames leave in order, so everything before this one has left as well.
     while let number = sessions[index].notifications.first, number <= tag.number {
       _ = sessions[index].notifications.popFirst()

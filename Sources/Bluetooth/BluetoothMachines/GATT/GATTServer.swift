@@ -105,7 +105,7 @@ public struct GATTServer: Sendable {
   public mutating func linkClosed(
     _ peer: DeviceAddress, now: Instant, into outputs: inout [Output]
   ) {
-    guard let index = sessions.firstIndex(where: { $0.peer == peer }) else { return }
+    guard let index = sessionIndex(peer) else { return }
     let session = sessions.remove(at: index)
     for configuration in session.configurations {
       guard case .configuration(let about) = database.attribute(configuration.handle)?.source,
@@ -120,15 +120,21 @@ public struct GATTServer: Sendable {
   public mutating func setEncrypted(
     _ isEncrypted: Bool, _ peer: DeviceAddress, hasKey: Bool = false
   ) {
-    guard let index = sessions.firstIndex(where: { $0.peer == peer }) else { return }
+    guard let index = sessionIndex(peer) else { return }
     sessions[index].isEncrypted = isEncrypted
     sessions[index].hasKey = hasKey || isEncrypted
   }
 
   /// Tells the MTU that this host's client agreed on; both halves of a bearer share it.
   public mutating func setMTU(_ mtu: Int, _ peer: DeviceAddress) {
-    guard let index = sessions.firstIndex(where: { $0.peer == peer }) else { return }
+    guard let index = sessionIndex(peer) else { return }
     sessions[index].mtu = mtu
+  }
+
+  /// Where in `sessions` the one with a peer stands. Looked up by index: a closure that is given the
+  /// sessions would have each copied for it.
+  func sessionIndex(_ peer: DeviceAddress) -> Int? {
+    sessions.indices.first { sessions[$0].peer == peer }
   }
 
   // MARK: Receiving
@@ -137,7 +143,7 @@ public struct GATTServer: Sendable {
   public mutating func receive(
     _ pdu: ArraySlice<UInt8>, from peer: DeviceAddress, now: Instant, into outputs: inout [Output]
   ) {
-    guard let first = pdu.first, let index = sessions.firstIndex(where: { $0.peer == peer }),
+    guard let first = pdu.first, let index = sessionIndex(peer),
       !sessions[index].isFailed
     else {
       ignoredCount += 1

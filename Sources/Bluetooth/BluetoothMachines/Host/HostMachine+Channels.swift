@@ -110,7 +110,7 @@ extension HostMachine {
     guard let index = heldLink(waiter.client, peer), !links[index].isClosing else {
       return complete(waiter, .failure(absence), into: &actions)
     }
-    let handle = links[index].handle
+    let handle = linkHandles[index]
     var result: Result<UInt16, HostError> = .failure(.notConnected)
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       do throws(HostError) {
@@ -141,8 +141,8 @@ extension HostMachine {
   mutating func takeChannel(
     _ output: L2CAPLink.Output, from index: Int, now: Instant, into actions: inout [Action]
   ) {
-    let handle = links[index].handle
-    let peer = links[index].peer
+    let handle = linkHandles[index]
+    let peer = linkPeers[index]
     switch output {
     case .channelRequested(let request):
       answer(request, link: index, now: now, into: &actions)

@@ -35,15 +35,24 @@ extension HostMachine {
   ) {
     var outputs: [GATTClient.Output] = []
     swap(&outputs, &gattOutputs)
-    let handle = links[index].handle
-    body(&links[index].gatt, &outputs)
-    due(links[index].gatt.nextWake)
+    let handle = linkHandles[index]
+    due(Self.use(&links[index].gatt, &outputs, body))
     for output in outputs {
       guard let index = linkIndex(handle: handle) else { break }
       take(output, from: index, now: now, into: &actions)
     }
     outputs.removeAll(keepingCapacity: true)
     swap(&outputs, &gattOutputs)
+  }
+
+  /// Says when the client is due. All in one access: reading `nextWake` through the array would
+  /// copy the whole link.
+  private static func use(
+    _ gatt: inout GATTClient, _ outputs: inout [GATTClient.Output],
+    _ body: (inout GATTClient, inout [GATTClient.Output]) -> Void
+  ) -> Instant? {
+    body(&gatt, &outputs)
+    return gatt.nextWake
   }
 
   private mutating func take(
@@ -57,10 +66,10 @@ extension HostMachine {
     case .completed(let id, let result):
       completed(id, result, now: now, into: &actions)
     case .mtuChanged(let mtu):
-      server.setMTU(mtu, links[index].peer)
+      server.setMTU(mtu, linkPeers[index])
       mtuChanged(mtu, index, into: &actions)
     case .servicesChanged(let range):
-      let peer = links[index].peer
+      let peer = linkPeers[index]
       links[index].info.services = []
       for hold in holds where hold.peer == peer && hold.state == .connected {
         tell(hold.client, .servicesChanged(peer, range), into: &actions)
@@ -87,13 +96,13 @@ extension HostMachine {
   mutating func sendAttributePDU(_ pdu: [UInt8], tag: SendTag?, link index: Int) {
     let frame = OutgoingFrame(
       channel: L2CAPChannelIdentifier.attribute, payload: pdu, tag: tag)
-    scheduler.enqueue(frame, handle: links[index].handle)
+    scheduler.enqueue(frame, handle: linkHandles[index])
   }
 
   private func deliver(
     _ value: ArraySlice<UInt8>, of handle: UInt16, from index: Int, into actions: inout [Action]
   ) {
-    let peer = links[index].peer
+    let peer = linkPeers[index]
     for position in links[index].subscriptions.indices
     where links[index].subscriptions[position].target.valueHandle == handle {
       for client in links[index].subscriptions[position].clients {
@@ -118,7 +127,7 @@ extension HostMachine {
   ) {
     lastOperation += 1
     let id = OperationID(rawValue: lastOperation)
-    operations[id] = Operation(handle: links[index].handle, purpose: purpose)
+    operations[id] = Operation(handle: linkHandles[index], purpose: purpose)
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.start(operation, id: id, now: now, into: &outputs)
     }
@@ -127,8 +136,8 @@ extension HostMachine {
   /// What every new link of a central begins with: agree on the MTU, learn the name.
   mutating func introduce(_ index: Int, now: Instant, into actions: inout [Action]) {
     links[index].isIntroduced = true
-    let known = remembered.first { $0.peer == links[index].peer }?.database
-    let handle = links[index].handle
+    let known = remembered.first { $0.peer == linkPeers[index] }?.database
+    let handle = linkHandles[index]
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.exchangeMTU(now: now, into: &outputs)
       if let known { gatt.adopt(known, now: now, into: &outputs) }
@@ -246,7 +255,7 @@ extension HostMachine {
     of index: Int, by client: ClientID, linkIsEnding: Bool, now: Instant,
     into actions: inout [Action]
   ) {
-    let handle = links[index].handle
+    let handle = linkHandles[index]
     // In the order they were asked: a dictionary has another one in every process.
     let ids = operations.filter { $0.value.handle == handle }.keys
     for id in ids.sorted(by: { $0.rawValue < $1.rawValue }) {

@@ -11,7 +11,7 @@ extension HostMachine {
   ) {
     var outputs: [L2CAPLink.Output] = []
     swap(&outputs, &l2capOutputs)
-    let handle = links[index].handle
+    let handle = linkHandles[index]
     body(&links[index].l2cap, &outputs)
     due(links[index].l2cap.nextWake)
     for output in outputs {
@@ -28,7 +28,7 @@ extension HostMachine {
   ) {
     switch output {
     case .sendFrame(let frame):
-      scheduler.enqueue(frame, handle: links[index].handle)
+      scheduler.enqueue(frame, handle: linkHandles[index])
     case .fixedChannel(L2CAPChannelIdentifier.attribute, let pdu):
       receiveAttributePDU(pdu, from: index, now: now, into: &actions)
     case .fixedChannel(_, let pdu):
@@ -45,7 +45,7 @@ extension HostMachine {
       // Accepted: done when the new timing is there, which LE Connection Update Complete tells; but
       // a central may keep the old one, so nobody is made to wait for that.
       let error = HostError.unsupported("The central keeps the connection parameters.")
-      parametersUpdated(links[index].handle, accepted ? nil : error, into: &actions)
+      parametersUpdated(linkHandles[index], accepted ? nil : error, into: &actions)
     case .channelRequested, .channelOpened, .channelRefused, .channelReceived, .sendCompleted,
       .channelClosed:
       takeChannel(output, from: index, now: now, into: &actions)
@@ -62,7 +62,7 @@ extension HostMachine {
         gatt.sent(tag, into: &outputs)
       }
     case .gattServer:
-      let peer = links[index].peer
+      let peer = linkPeers[index]
       withServer(now: now, into: &actions) { server, outputs in
         server.sent(tag, to: peer, into: &outputs)
       }
@@ -84,6 +84,6 @@ extension HostMachine {
     let pairingNotSupported: UInt8 = 0x05
     let frame = OutgoingFrame(
       channel: L2CAPChannelIdentifier.security, payload: [pairingFailed, pairingNotSupported])
-    scheduler.enqueue(frame, handle: links[index].handle)
+    scheduler.enqueue(frame, handle: linkHandles[index])
   }
 }

@@ -8,7 +8,7 @@ extension HostMachine {
   func linkIndex(handle: UInt16) -> Int? { linkHandles.firstIndex(of: handle & 0x0FFF) }
 
   /// Where in `links` the link to a peer stands.
-  func linkIndex(peer: DeviceAddress) -> Int? { links.firstIndex { $0.peer == peer } }
+  func linkIndex(peer: DeviceAddress) -> Int? { linkPeers.firstIndex(of: peer) }
 
   // MARK: Opening
 
@@ -28,7 +28,7 @@ extension HostMachine {
     }
     if let old = linkIndex(peer: report.peer) {
       // The peer lost the link and came back before our supervision timeout noticed.
-      send(Disconnect(handle: links[old].handle).packet, now: now, into: &actions)
+      send(Disconnect(handle: linkHandles[old]).packet, now: now, into: &actions)
       closeLink(old, .disconnected(.connectionTimeout), now: now, into: &actions)
       connector.remove(report.peer)
     }
@@ -55,6 +55,7 @@ extension HostMachine {
         l2cap: L2CAPLink(role: report.role, attributeMTU: configuration.mtuMax),
         gatt: GATTClient(mtuMax: configuration.mtuMax)))
     linkHandles.append(report.handle)
+    linkPeers.append(report.peer)
     due(confirmation)
     scheduler.open(handle: report.handle)
     server.linkOpened(report.peer)
@@ -64,8 +65,8 @@ extension HostMachine {
   private mutating func setUpCentralLink(
     _ index: Int, now: Instant, into actions: inout [Action]
   ) {
-    let handle = links[index].handle
-    let peer = links[index].peer
+    let handle = linkHandles[index]
+    let peer = linkPeers[index]
     guard let hold = holds.first(where: { $0.peer == peer && $0.state == .pending }) else {
       // Everybody gave up while it was being made.
       return disconnectLink(index, because: nil, now: now, into: &actions)
@@ -92,7 +93,7 @@ extension HostMachine {
     guard case .unconfirmed = links[index].stage else { return }
     links[index].stage = .open
     links[index].isAnnounced = true
-    let peer = links[index].peer
+    let peer = linkPeers[index]
     connector.remove(peer)
     tellAll(.linkOpened(links[index].info), into: &actions)
     for hold in holds.indices where holds[hold].peer == peer && holds[hold].state == .pending {
@@ -159,7 +160,7 @@ extension HostMachine {
     guard let index = linkIndex(handle: event.handle), event.status == .success else { return }
     confirm(index, into: &actions)
     links[index].info.isEncrypted = event.encryption != .off
-    server.setEncrypted(links[index].info.isEncrypted, links[index].peer)
+    server.setEncrypted(links[index].info.isEncrypted, linkPeers[index])
     announceUpdate(index, into: &actions)
   }
 
@@ -175,7 +176,7 @@ extension HostMachine {
     let patience = now + supervision + Limits.closePatience
     links[index].stage = .closing(until: patience)
     due(patience)
-    let handle = links[index].handle
+    let handle = linkHandles[index]
     send(
       Disconnect(handle: handle).packet, for: .disconnecting(handle), now: now, into: &actions)
   }
@@ -214,6 +215,7 @@ extension HostMachine {
   ) {
     var link = links.remove(at: index)
     linkHandles.remove(at: index)
+    linkPeers.remove(at: index)
     scheduler.close(handle: link.handle)
     failOperations(of: &link, error, into: &actions)
     closeChannels(of: &link, error, into: &actions)

@@ -60,7 +60,7 @@ extension HostMachine {
     guard let link = heldLink(waiter.client, peer) else {
       return complete(waiter, .failure(absence), into: &actions)
     }
-    let handle = links[link].handle
+    let handle = linkHandles[link]
     let isSent = send(
       ReadRSSI(handle: handle).packet, for: .readingRSSI(handle, waiter), now: now,
       into: &actions)
@@ -91,7 +91,7 @@ extension HostMachine {
   mutating func updateTiming(
     of index: Int, _ parameters: ConnectionParameters, now: Instant, into actions: inout [Action]
   ) {
-    let handle = links[index].handle
+    let handle = linkHandles[index]
     let command = LEConnectionUpdate(
       handle: handle, timing: ConnectionTimingRequest(parameters))
     links[index].isChangingTiming = true
@@ -104,7 +104,7 @@ extension HostMachine {
   private mutating func askForTiming(
     of index: Int, _ parameters: ConnectionParameters, now: Instant, into actions: inout [Action]
   ) {
-    let handle = links[index].handle
+    let handle = linkHandles[index]
     var refusal: HostError?
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       do throws(HostError) {

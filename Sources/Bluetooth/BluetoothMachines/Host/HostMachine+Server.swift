@@ -47,7 +47,7 @@ extension HostMachine {
   mutating func receiveForServer(
     _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
   ) {
-    let peer = links[index].peer
+    let peer = linkPeers[index]
     withServer(now: now, into: &actions) { server, outputs in
       server.receive(pdu, from: peer, now: now, into: &outputs)
     }

@@ -87,7 +87,7 @@ extension HostMachine {
     of link: Int, by client: ClientID, linkIsEnding: Bool, now: Instant,
     into actions: inout [Action]
   ) {
-    let handle = links[link].handle
+    let handle = linkHandles[link]
     for valueHandle in links[link].subscriptions.map(\.target.valueHandle) {
       guard let link = linkIndex(handle: handle),
         let index = subscriptionIndex(valueHandle, link)

@@ -90,8 +90,10 @@ public struct HostMachine: Sendable {
   var server: GATTServer
   var holds: [Hold] = []
   var links: [Link] = []
-  /// The handles of `links`, side by side so that the link of a packet is found at a glance.
+  /// The handles and peers of `links`, side by side so that the link of a packet or a request is
+  /// found at a glance.
   var linkHandles: [UInt16] = []
+  var linkPeers: [DeviceAddress] = []
   var channels: [Channel] = []
   var listeners: [Listener] = []
   var operations: [OperationID: Operation] = [:]
