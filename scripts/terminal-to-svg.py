@@ -119,7 +119,8 @@ def shape(character, x, y, colour):
              "─": (0, CELL_WIDTH, 1.1), "╶": (half, half, 1.1), "╴": (0, half, 1.1)}
     if character in lines:
         start, length, height = lines[character]
-        return rectangle(x + start, middle - height / 2, length, height, colour)
+        # A little longer, so that neighbours join without a seam.
+        return rectangle(x + start, middle - height / 2, length + 0.4, height, colour)
     if "▉" <= character <= "▏" or character == "█":
         share = 1 if character == "█" else (0x2590 - ord(character)) / 8
         return rectangle(x, y + 2, CELL_WIDTH * share, CELL_HEIGHT - 4, colour)

@@ -182,7 +182,7 @@ struct FailingCommandTests {
   func unknownDevice() async throws {
     let identifier = "00000000-0000-0000-0000-000000000001"
     expect(
-      try await AmbitRun.end("read", identifier, "2A19", "--timeout", "1"), .notFound, identifier)
+      try await AmbitRun.end("read", identifier, "2A19", "--timeout", "3"), .notFound, identifier)
   }
 
   @Test("a characteristic that the device doesn't have")

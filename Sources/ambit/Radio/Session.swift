@@ -9,6 +9,8 @@ struct Session: Sendable {
   let host: BluetoothHost
   let timeout: Seconds?
   let output: Output
+  /// When the command began; `timeout` counts from then.
+  let start = ContinuousClock.now
 
   /// How long to look for a device, unless the user says otherwise.
   static let searchTime = TimeSpan.seconds(10)
