@@ -174,6 +174,26 @@ extension HostMachine {
   ) {
     guard !links[index].isClosing else { return }
     links[index].closeReason = error
+    if error == nil, links[index].stage == .open, scheduler.isBusy(handle: linkHandles[index]) {
+      let patience = now + Limits.emptyingPatience
+      links[index].stage = .emptying(until: patience)
+      due(patience)
+    } else {
+      sendDisconnect(index, now: now, into: &actions)
+    }
+  }
+
+  /// The controller got rid of packets of a link: ends the link if that was all it waited for.
+  mutating func endIfEmptied(_ index: Int, now: Instant, into actions: inout [Action]) {
+    guard case .emptying = links[index].stage, !scheduler.isBusy(handle: linkHandles[index]) else {
+      return
+    }
+    sendDisconnect(index, now: now, into: &actions)
+  }
+
+  private mutating func sendDisconnect(
+    _ index: Int, now: Instant, into actions: inout [Action]
+  ) {
     let supervision = TimeSpan.milliseconds(10) * Int64(links[index].info.timeoutUnits)
     let patience = now + supervision + Limits.closePatience
     links[index].stage = .closing(until: patience)
@@ -246,7 +266,9 @@ extension HostMachine {
         let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
         closeLink(index, error, now: now, into: &actions)
         continue
-      case .unconfirmed, .closing, .open: break
+      case .emptying(let until) where until <= now:
+        sendDisconnect(index, now: now, into: &actions)
+      case .unconfirmed, .emptying, .closing, .open: break
       }
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
         l2cap.wake(now: now, into: &outputs)

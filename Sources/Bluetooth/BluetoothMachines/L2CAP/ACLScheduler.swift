@@ -167,6 +167,11 @@ public struct ACLScheduler: Sendable {
     slot(of: handle).map { links[$0].inFlight } ?? 0
   }
 
+  /// Whether a link has data that the peer's controller has not acknowledged yet.
+  public func isBusy(handle: UInt16) -> Bool {
+    slot(of: handle).map { links[$0].queuedBytes > 0 || links[$0].inFlight > 0 } ?? false
+  }
+
   private func slot(of handle: UInt16) -> Int? {
     guard Int(handle) < slotOfHandle.count else { return nil }
     let slot = slotOfHandle[Int(handle)]
