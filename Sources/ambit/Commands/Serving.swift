@@ -27,8 +27,6 @@ struct Advertise: RadioCommand {
       "A service to advertise, by UUID or name; may be given several times.", valueName: "service"))
   var service: [String] = []
 
-  var hostName: String? { name }
-
   func validate() throws {
     if name == nil, service.isEmpty {
       throw ValidationError("Nothing to advertise: give --name, --service or both.")
@@ -52,7 +50,7 @@ struct Advertise: RadioCommand {
 }
 
 /// Serves a GATT database.
-struct Peripheral: AsyncParsableCommand {
+struct Peripheral: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Be a device: serve the GATT database that a file describes.",
     discussion: """
@@ -75,7 +73,7 @@ struct Peripheral: AsyncParsableCommand {
   @Flag(help: "Only check the file.")
   var check = false
 
-  func run() async throws {
+  mutating func run() async throws {
     // The file first: a mistake in it is told without a radio.
     let description = try PeripheralFile.load(file)
     if check {
@@ -84,12 +82,11 @@ struct Peripheral: AsyncParsableCommand {
         "\(file) is right: \(description.services.count) services, \(count) characteristics.")
       return
     }
-    try await options.withRadio(hostName: description.name) { session in
-      try await Self.serve(description, session)
-    }
+    try await runWithRadio()
   }
 
-  private static func serve(_ description: PeripheralFile, _ session: Session) async throws {
+  func run(_ session: Session) async throws {
+    let description = try PeripheralFile.load(file)
     let role = PeripheralRole(session.host)
     try await role.ready(session)
     let server = PeripheralServer(role, description, PeripheralLog(output: session.output))
