@@ -29,7 +29,9 @@ extension HostMachine {
     if let old = linkIndex(peer: report.peer) {
       // The peer lost the link and came back before our supervision timeout noticed.
       send(Disconnect(handle: linkHandles[old]).packet, now: now, into: &actions)
-      closeLink(old, .disconnected(.connectionTimeout), now: now, into: &actions)
+      closeLink(
+        old, .disconnected(.connectionTimeout), isKnownToController: true, now: now,
+        into: &actions)
       connector.remove(report.peer)
     }
     guard links.count < Limits.linksMax else {
@@ -232,6 +234,8 @@ extension HostMachine {
     guard event.status == .success else { return }
     guard let index = linkIndex(handle: event.handle) else {
       counters.strayPackets += 1
+      // Or one that was closed before its controller had let go of it.
+      scheduler.close(handle: event.handle & 0x0FFF)
       return
     }
     let wasNeverThere =
@@ -245,14 +249,21 @@ extension HostMachine {
 
   /// Forgets a link: fails what hung on it, then tells those who held it, then everybody.
   ///
-  /// The end of a link that was never announced is silent: those who wanted it go on waiting.
+  /// The end of a link that was never announced is silent: those who wanted it go on waiting. As
+  /// long as a link is known to the controller, what it holds of the controller's buffers stays in
+  /// use.
   mutating func closeLink(
-    _ index: Int, _ error: HostError, now: Instant, into actions: inout [Action]
+    _ index: Int, _ error: HostError, isKnownToController: Bool = false, now: Instant,
+    into actions: inout [Action]
   ) {
     var link = links.remove(at: index)
     linkHandles.remove(at: index)
     linkPeers.remove(at: index)
-    scheduler.close(handle: link.handle)
+    if isKnownToController {
+      scheduler.abandon(handle: link.handle)
+    } else {
+      scheduler.close(handle: link.handle)
+    }
     failOperations(of: &link, error, into: &actions)
     closeChannels(of: &link, error, into: &actions)
     closeServerLink(link.peer, now: now, into: &actions)
