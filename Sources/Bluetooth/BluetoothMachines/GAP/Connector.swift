@@ -251,7 +251,8 @@ struct Connector: Sendable {
 
   /// When it wants to be asked for the next command.
   func nextWake(now: Instant) -> Instant? {
-    guard isStarted else { return nil }
+    // Until the command under way is answered, time changes nothing.
+    guard isStarted, step == nil else { return nil }
     var wake = retryAt ?? .distantFuture
     if let turnEnd { wake = min(wake, turnEnd) }
     if case .cancelling(_, let until) = state { wake = min(wake, until) }
