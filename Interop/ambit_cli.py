@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 
 from radios import AMBIT, end
 
@@ -56,8 +57,22 @@ class Ambit:
                 if name is None or event["event"] == name:
                     return event
 
-        next_event.process = process
         try:
             yield next_event
+        finally:
+            await end(process)
+
+    @contextlib.asynccontextmanager
+    async def listening(self, *arguments, timeout=60):
+        """A command that waits for a channel: its PSM, and an async function that gives the next
+        so many bytes that arrive."""
+        process = await self._start(*arguments, timeout=timeout, stdin=asyncio.subprocess.PIPE)
+        try:
+            while True:
+                line = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()
+                if found := re.search(r"PSM (\d+)", line):
+                    break
+                assert line, "it ended before it listened"
+            yield int(found.group(1)), process.stdout.readexactly
         finally:
             await end(process)

@@ -19,9 +19,7 @@ async def test_scanning_finds_name_address_and_services(radio):
         assert found[-1]["name"] == NAME
         assert found[-1]["addressType"] == "random"
         assert found[-1]["connectable"]
-        # Bumble's controllers repeat the advertisement where the scan response should be.
-        if radio.kind != "bumble":
-            assert SERVICE in [service["uuid"] for service in found[-1]["services"]]
+        assert SERVICE in [service["uuid"] for service in found[-1]["services"]]
 
 
 async def test_inspecting_lists_what_bumble_serves(radio):
@@ -85,18 +83,10 @@ async def test_the_peripheral_may_ask_for_other_parameters(radio):
             connection = await asyncio.wait_for(server.connections.get(), 5)
             updated = asyncio.Event()
             connection.on("connection_parameters_update", updated.set)
-            try:
-                # The request of L2CAP's signalling channel, not the link layer's.
-                await connection.device.l2cap_channel_manager.update_connection_parameters(
-                    connection, 60, 80, 0, 300)
-            except Exception as error:  # Bumble's own controllers cannot update.
-                pytest.skip(f"this controller cannot: {error}")
-            try:
-                await asyncio.wait_for(updated.wait(), 10)
-            except asyncio.TimeoutError:
-                if radio.kind == "bumble":
-                    pytest.skip("Bumble's controllers cannot update connection parameters")
-                raise
+            # The request of L2CAP's signalling channel, not the link layer's.
+            await connection.device.l2cap_channel_manager.update_connection_parameters(
+                connection, 60, 80, 0, 300)
+            await asyncio.wait_for(updated.wait(), 20)
             assert 75 <= connection.parameters.connection_interval <= 100
 
 

@@ -22,7 +22,7 @@ ENCRYPTED = "0000AC16-5D4E-4F3A-9B1C-0E2D3C4B5A69"
 LONG_VALUE = bytes(index % 241 for index in range(500))
 
 DATABASE = {
-    "name": "Ambit server",
+    "name": "Server",
     "services": [{
         "uuid": SERVICE,
         "characteristics": [
@@ -48,7 +48,7 @@ async def connected(radio, tmp_path):
     async with Ambit(radio).running("peripheral", str(file)) as next_event:
         await next_event("advertising")
         async with bumble_central(radio) as central:
-            connection = await central.connect(await find(central, "Ambit server"))
+            connection = await central.connect(await find(central, "Server"))
             yield next_event, connection, Peer(connection)
 
 
@@ -97,15 +97,15 @@ async def test_advertising_goes_on_after_a_central_left(radio, tmp_path):
         await peer.discover_services()
         await connection.disconnect()
         central = connection.device
-        again = await central.connect(await find(central, "Ambit server"))
+        again = await central.connect(await find(central, "Server"))
         await again.disconnect()
 
 
 async def test_bumble_streams_into_a_channel(radio):
     ambit = Ambit(radio)
-    async with ambit.listening("channel", "--listen", "--name", "Ambit sink") as (psm, received):
+    async with ambit.listening("channel", "--listen", "--name", "Sink") as (psm, received):
         async with bumble_central(radio) as central:
-            connection = await central.connect(await find(central, "Ambit sink"))
+            connection = await central.connect(await find(central, "Sink"))
             channel = await connection.create_l2cap_channel(
                 l2cap.LeCreditBasedChannelSpec(psm=psm, mtu=2048, mps=512, max_credits=8))
             sent = bytes(index % 256 for index in range(20_000))

@@ -147,6 +147,32 @@ struct StandardDevicesTests {
     }
   }
 
+  @Test("what was written without response arrives, though the central leaves at once")
+  func writesBeforeLeaving() throws {
+    let world = World(seed: 11)
+    var written: [UInt8] = []
+    world.addDevice(named: "Sink", at: Position(x: 2, y: 1)) { sink in
+      sink.addService(0x1815).addCharacteristic(0x2A56, [.writeWithoutResponse])
+        .onWrite { _, value in
+          written += value
+          return .success(())
+        }
+    }
+    let host = TestHost(in: world)
+    let peer = try host.connect(to: "Sink")
+    let sink = try #require(try host.characteristics(of: peer)[0x2A56])
+    for number in 0..<40 as Range<UInt8> {
+      let token = RequestToken(rawValue: 1_000 + UInt64(number))
+      host.send(.gatt(peer, .writeWithoutResponse(sink.valueHandle, [number]), token))
+    }
+    host.send(.disconnect(peer))
+    try host.wait(for: "the end of the link") { event -> Void? in
+      if case .disconnected(peer, nil, _) = event { return () }
+      return nil
+    }
+    #expect(written == Array(0..<40))
+  }
+
   @Test("a world is let go with all its devices")
   func deallocation() throws {
     weak var forgotten: World?

@@ -156,6 +156,28 @@ struct NameTests {
     #expect(try DeviceName(text: "ab:cd").pick(from: around)?.shortID == "ABCDEF000005")
   }
 
+  @Test("the start of any word of the name is enough where only one device has it")
+  func word() throws {
+    let around =
+      around + [
+        Self.sighting("B0B000000006", "Pulse strap"),
+        Self.sighting("B0B000000007", "Desk-kettle 7"),
+      ]
+    #expect(
+      try DeviceName(text: "str").pick(from: Array(around.dropFirst(2)))?.name == "Pulse strap")
+    #expect(try DeviceName(text: "KETT").pick(from: around)?.name == "Desk-kettle 7")
+    #expect(try DeviceName(text: "kettle 7").pick(from: around)?.name == "Desk-kettle 7")
+    #expect(try DeviceName(text: "7").pick(from: around)?.name == "Desk-kettle 7")
+    // Not the middle of a word; and who begins with it is rather meant than who has it inside.
+    #expect(try DeviceName(text: "ettle").pick(from: around) == nil)
+    #expect(try DeviceName(text: "strap 2").pick(from: around)?.name == "Strap 2")
+    let failure = #expect(throws: CommandFailure.self) {
+      try DeviceName(text: "strap").pick(
+        from: [around[5], Self.sighting("B0B000000008", "Old strap")])
+    }
+    #expect(failure?.sentence.hasPrefix("\"strap\" fits 2 devices") == true)
+  }
+
   @Test("what fits several equally is refused with the candidates")
   func ambiguous() {
     let failure = #expect(throws: CommandFailure.self) {

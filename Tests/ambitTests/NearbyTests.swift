@@ -133,6 +133,23 @@ struct NearbyScreenTests {
     }
   }
 
+  @Test("each group has its title, and the last line stays at the bottom")
+  func groups() {
+    var table = NearbyTable()
+    for (number, rssi) in [-50, -70, -55, -90].enumerated() {
+      table.hear(NearbyTableTests.sighting(number, rssi: rssi, name: "D\(number)"), now: .zero)
+    }
+    let screen = NearbyScreen(
+      size: .init(columns: 80, rows: 20), style: .plain, radio: "simulated radio")
+    let lines = screen.lines(table, now: .zero)
+    #expect(lines.count == 20)
+    #expect(lines.last?.hasPrefix("  q quit") == true)
+    let first = lines.map { $0.split(separator: " ").first ?? "" }
+    #expect(
+      first.dropLast().filter { !$0.isEmpty }
+        == ["ambit", "NAME", "Near", "D0", "D2", "Around", "D1", "Far", "D3"])
+  }
+
   @Test("a plain screen has no escapes, not even those in a device's name")
   func escapes() {
     let screen = NearbyScreen(size: .unknown, style: .plain, radio: "sim")
@@ -155,10 +172,14 @@ struct NearbyScreenTests {
 
   @Test("a bar is empty at -100 dBm, full at -40 dBm and always as wide")
   func bar() {
-    #expect(Strength.bar(rssi: -100, columns: 4) == "    ")
-    #expect(Strength.bar(rssi: -70, columns: 4) == "██  ")
-    #expect(Strength.bar(rssi: -40, columns: 4) == "████")
-    for rssi in -130...20 { #expect(Strength.bar(rssi: rssi, columns: 8).count == 8) }
+    #expect(Strength.bar(rssi: -100, columns: 4) == ("", "────"))
+    #expect(Strength.bar(rssi: -70, columns: 4) == ("━━", "──"))
+    #expect(Strength.bar(rssi: -62, columns: 4) == ("━━╸", "─"))
+    #expect(Strength.bar(rssi: -40, columns: 4) == ("━━━━", ""))
+    for rssi in -130...20 {
+      let bar = Strength.bar(rssi: rssi, columns: 8)
+      #expect((bar.full + bar.track).count == 8)
+    }
   }
 }
 

@@ -22,7 +22,10 @@ extension Rig {
       let ratio = theirs.map { Table.decimals(ours.perSecond / $0.perSecond) } ?? "–"
       line += ratio.leftPadded(10)
       line += (nimble[job].map(Table.rounded) ?? "").leftPadded(12)
-      line += ours.microsecondsEach.map(Table.decimals).joined(separator: "  ").leftPadded(30)
+      let unit = job == .channel ? 1_000.0 : 1
+      line += ours.microsecondsEach.map { Table.decimals($0 * unit) }.joined(separator: "  ")
+        .leftPadded(30)
+      line += job == .channel ? " a kilobyte" : ""
       line += table.verdict("rig: \(title(job))", ours.perSecond, atLeast: goals[job])
       say(line)
     }

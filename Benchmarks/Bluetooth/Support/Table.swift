@@ -32,7 +32,7 @@ struct Table {
     if let goal {
       let isMet = value <= goal
       if !isMet { missedGoals.append(name) }
-      line += "  ≤ \(Self.rounded(goal)) \(isMet ? "met" : "MISSED")"
+      line += "  ≤ \(Self.grouped(Int(goal))) \(isMet ? "met" : "MISSED")"
     }
     say(line)
   }
@@ -48,7 +48,7 @@ struct Table {
     guard let goal else { return "" }
     let isMet = value >= goal
     if !isMet { missedGoals.append(name) }
-    return "  ≥ \(Self.rounded(goal)) \(isMet ? "met" : "MISSED")"
+    return "  ≥ \(Self.grouped(Int(goal))) \(isMet ? "met" : "MISSED")"
   }
 
   /// A number for people: three digits that mean something, thousands apart.
@@ -57,7 +57,12 @@ struct Table {
     if value < 10 { return decimals(value) }
     var step = 1.0
     while value / step >= 1_000 { step *= 10 }
-    var digits = String(Int((value / step).rounded() * step))
+    return grouped(Int((value / step).rounded() * step))
+  }
+
+  /// A number with its thousands apart.
+  private static func grouped(_ value: Int) -> String {
+    var digits = String(value)
     var groups: [String] = []
     while digits.count > 3 {
       groups.insert(String(digits.suffix(3)), at: 0)

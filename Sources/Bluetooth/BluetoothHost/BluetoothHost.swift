@@ -62,6 +62,9 @@ public final class BluetoothHost: Sendable {
   /// Why the radio does not work, in one sentence; nil while nothing is known to be wrong.
   public var problem: String? { driver.problem }
 
+  /// Why the capture is no longer written; nil while it is, and where none was asked for.
+  public var captureFailure: CaptureError? { driver.captureFailure }
+
   /// Opens a client. `onEvent` is called on the host's event loop; first with the state.
   ///
   /// - Parameters:

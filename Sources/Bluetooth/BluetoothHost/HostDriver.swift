@@ -8,13 +8,14 @@ import Synchronization
 /// Inputs come in batches: all packets of one read, or all requests that gathered since the last
 /// look. The actions of a batch are performed in order, then everything to send leaves in one go.
 final class HostDriver: @unchecked Sendable {
-  // Sendable because `inbox` and `currentProblem` have locks of their own and everything else is
-  // touched on `loop` only.
+  // Sendable because `inbox`, `currentProblem` and `firstCaptureFailure` have locks of their own
+  // and everything else is touched on `loop` only.
   private let loop: any HostLoop
   private let makeTransport: @Sendable () -> any HCITransport
   private let log: (@Sendable (String) -> Void)?
   private let inbox = Mutex(Inbox())
   private let currentProblem = Mutex<String?>(nil)
+  private let firstCaptureFailure = Mutex<CaptureError?>(nil)
 
   private var machine: HostMachine
   private var actions: [HostMachine.Action] = []
@@ -58,6 +59,8 @@ final class HostDriver: @unchecked Sendable {
   // MARK: From any thread
 
   var problem: String? { currentProblem.withLock { $0 } }
+
+  var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
 
   func start() {
     loop.execute { [self] in openTransport() }
@@ -182,6 +185,7 @@ final class HostDriver: @unchecked Sendable {
     wakeTimer?.cancel()
     captureTimer?.cancel()
     capture?.close()
+    reportCaptureFailure()
     capture = nil
   }
 
@@ -219,6 +223,7 @@ final class HostDriver: @unchecked Sendable {
     guard let failure = capture?.failure else { return }
     capture?.close()
     capture = nil
+    firstCaptureFailure.withLock { $0 = failure }
     log?(failure.description)
   }
 }

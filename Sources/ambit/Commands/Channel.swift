@@ -35,6 +35,8 @@ struct Channel: RadioCommand {
   @Option(help: "With --listen: the name to advertise.")
   var name = "Ambit channel"
 
+  var hostName: String? { listen ? name : nil }
+
   func validate() throws {
     if listen {
       guard id == nil else { throw ValidationError("--listen takes no device.") }

@@ -27,6 +27,8 @@ struct Advertise: RadioCommand {
       "A service to advertise, by UUID or name; may be given several times.", valueName: "service"))
   var service: [String] = []
 
+  var hostName: String? { name }
+
   func validate() throws {
     if name == nil, service.isEmpty {
       throw ValidationError("Nothing to advertise: give --name, --service or both.")
@@ -50,7 +52,7 @@ struct Advertise: RadioCommand {
 }
 
 /// Serves a GATT database.
-struct Peripheral: RadioCommand {
+struct Peripheral: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Be a device: serve the GATT database that a file describes.",
     discussion: """
@@ -73,7 +75,7 @@ struct Peripheral: RadioCommand {
   @Flag(help: "Only check the file.")
   var check = false
 
-  mutating func run() async throws {
+  func run() async throws {
     // The file first: a mistake in it is told without a radio.
     let description = try PeripheralFile.load(file)
     if check {
@@ -82,11 +84,12 @@ struct Peripheral: RadioCommand {
         "\(file) is right: \(description.services.count) services, \(count) characteristics.")
       return
     }
-    try await runWithRadio()
+    try await options.withRadio(hostName: description.name) { session in
+      try await Self.serve(description, session)
+    }
   }
 
-  func run(_ session: Session) async throws {
-    let description = try PeripheralFile.load(file)
+  private static func serve(_ description: PeripheralFile, _ session: Session) async throws {
     let role = PeripheralRole(session.host)
     try await role.ready(session)
     let server = PeripheralServer(role, description, PeripheralLog(output: session.output))

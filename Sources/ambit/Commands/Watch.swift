@@ -43,8 +43,11 @@ struct Watch: RadioCommand {
         if isFullScreen {
           group.addTask { try await Self.showScreen(central, session, table, clock) }
           group.addTask { try await KeyStrokes.quit() }
-        } else if !session.output.isJSON {
-          group.addTask { try await Self.printTables(session, table, clock) }
+        } else {
+          group.addTask { await Self.tellTroubles(central, session) }
+          if !session.output.isJSON {
+            group.addTask { try await Self.printTables(session, table, clock) }
+          }
         }
         // The first to end — the q key, the end of the radio — ends the others.
         defer { group.cancelAll() }
@@ -95,6 +98,21 @@ struct Watch: RadioCommand {
     while !Task.isCancelled {
       draw()
       try await Task.sleep(for: frameInterval)
+    }
+  }
+
+  /// Says when the radio goes and when it is back, as the screen does in its second line.
+  private static func tellTroubles(_ central: Central, _ session: Session) async {
+    var told: String?
+    for await state in central.states() {
+      guard state != .poweredOn else {
+        if told != nil { session.output.note("The radio is back.") }
+        told = nil
+        continue
+      }
+      let sentence = RadioFailure.failure(state, session.host).sentence
+      if sentence != told { session.output.note("\(Fit.safe(sentence)); waiting for it.") }
+      told = sentence
     }
   }
 

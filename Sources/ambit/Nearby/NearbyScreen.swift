@@ -28,25 +28,46 @@ struct NearbyScreen {
     }
     if devices.isEmpty {
       lines.append(style.dim(Fit.truncated("  Listening …", size.columns)))
+      lines += Array(repeating: "", count: max(0, size.rows - lines.count - 1))
       return lines + [footer]
     }
-    lines.append(style.dim(columns.row("NAME", "STRENGTH", "", "SERVICES", "HEARD", "ID")))
+    lines.append(style.dim(columns.row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID")))
     let room = max(0, size.rows - lines.count - 1)
+    var body = grouped(devices, columns, now: now)
+    if body.count > room {
+      body = Array(body.prefix(max(0, room - 1)))
+      body.append(style.dim(Fit.truncated("  … and more below the edge", size.columns)))
+    }
+    // The last line stays where it is, however many devices there are.
+    body += Array(repeating: "", count: max(0, room - body.count))
+    return lines + body + [footer]
+  }
+
+  /// The rows of all devices, under the titles of their groups.
+  private func grouped(
+    _ devices: [NearbyTable.Device], _ columns: Columns, now: Instant
+  ) -> [String] {
     var body: [String] = []
     var section = -1
     for device in devices {
       let next = NearbyTable.section(device, now: now)
-      if section >= 0, next != section { body.append("") }
+      if next != section {
+        if !body.isEmpty { body.append("") }
+        body.append(style.dim(Fit.truncated("  " + Self.title(ofSection: next), size.columns)))
+      }
       section = next
       body.append(row(device, columns, now: now))
     }
-    let hidden = body.count - room
-    if hidden > 0 {
-      body = Array(body.prefix(max(0, room - 1)))
-      body.append(style.dim(Fit.truncated("  … and more below the edge", size.columns)))
+    return body
+  }
+
+  private static func title(ofSection section: Int) -> String {
+    switch Strength.Zone(rawValue: section) {
+    case .near: "Near"
+    case .around: "Around"
+    case .far: "Far"
+    case nil: "Quiet now"
     }
-    if lines.count + body.count + 2 <= size.rows { body.append("") }
-    return lines + body + [footer]
   }
 
   /// One device without escapes, for plain output.
@@ -58,7 +79,7 @@ struct NearbyScreen {
 
   /// The names of the columns, for plain output.
   static var plainHeader: String {
-    Columns(width: 120).row("NAME", "STRENGTH", "", "SERVICES", "HEARD", "ID").trimmingSuffix(" ")
+    Columns(width: 120).row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID").trimmingSuffix(" ")
   }
 
   private func header(count: Int) -> String {
@@ -74,31 +95,30 @@ struct NearbyScreen {
   private func row(_ device: NearbyTable.Device, _ columns: Columns, now: Instant) -> String {
     let isQuiet = device.isQuiet(now: now)
     let name = device.sighting.name.map(Fit.safe)
-    var strength = ""
-    var trend = " "
-    if let heard = device.strength, !isQuiet {
-      let bar = Strength.bar(rssi: heard.shown, columns: 8)
-      let level = Fit.column("\(heard.shown)", 4, alignedRight: true)
-      strength = bar + " " + level + " dBm"
-      trend = heard.trend == .rising ? "↑" : heard.trend == .falling ? "↓" : " "
-    }
     let id = columns.showsWholeID ? device.sighting.identifier : device.sighting.shortID
     let cells = columns.cells(
-      name ?? "–", strength, trend, Fit.safe(device.sighting.summary),
-      Age.text(now - device.lastHeard), id)
-    if isQuiet { return style.dim(cells.joined(separator: " ")) }
+      name ?? "–", "", Fit.safe(device.sighting.summary), Age.text(now - device.lastHeard), id)
+    if isQuiet { return style.dim(cells.joined(separator: Columns.gap)) }
     return [
       name == nil ? style.dim(cells[0]) : style.bold(cells[0]),
-      coloured(cells[1], device.strength?.zone), cells[2], cells[3], style.dim(cells[4]),
-      style.dim(cells[5]),
-    ].joined(separator: " ")
+      device.strength.map(strength) ?? cells[1], cells[2], style.dim(cells[3]),
+      style.dim(cells[4]),
+    ].joined(separator: Columns.gap)
   }
 
-  private func coloured(_ text: String, _ zone: Strength.Zone?) -> String {
+  /// The bar, the number and where it is going, in `Columns.strengthWidth` columns.
+  private func strength(_ strength: Strength) -> String {
+    let bar = Strength.bar(rssi: strength.shown, columns: Columns.barWidth)
+    let level = Fit.column("\(strength.shown)", 4, alignedRight: true) + " dBm "
+    let trend = strength.trend == .rising ? "↑" : strength.trend == .falling ? "↓" : " "
+    return coloured(bar.full, strength.zone) + style.dim(bar.track) + " " + level + trend
+  }
+
+  private func coloured(_ text: String, _ zone: Strength.Zone) -> String {
     switch zone {
     case .near: style.green(text)
     case .around: style.cyan(text)
-    case .far, nil: style.dim(text)
+    case .far: style.dim(text)
     }
   }
 }
@@ -110,8 +130,11 @@ extension Sighting {
 
 /// The widths of the columns for a given width of the screen.
 struct Columns {
-  static let strengthWidth = 17
-  static let ageWidth = 7
+  static let gap = "  "
+  static let barWidth = 10
+  /// Bar, blank, four for the number, ` dBm `, one for the trend.
+  static let strengthWidth = barWidth + 11
+  static let ageWidth = 6
 
   let nameWidth: Int
   let servicesWidth: Int
@@ -119,30 +142,28 @@ struct Columns {
   let showsWholeID: Bool
 
   init(width: Int) {
-    showsWholeID = width >= 130
+    showsWholeID = width >= 140
     idWidth = showsWholeID ? 36 : 12
-    // Two blanks before the name, one between columns, one column for the trend.
-    let room = max(0, width - 2 - Self.strengthWidth - 1 - Self.ageWidth - idWidth - 5)
+    // A gap before the name and four between the columns.
+    let room = max(0, width - Self.strengthWidth - Self.ageWidth - idWidth - 5 * Self.gap.count)
     nameWidth = min(28, max(min(room, 8), room * 2 / 5))
     servicesWidth = max(0, room - nameWidth)
   }
 
   func cells(
-    _ name: String, _ strength: String, _ trend: String, _ services: String, _ age: String,
-    _ id: String
+    _ name: String, _ strength: String, _ services: String, _ age: String, _ id: String
   ) -> [String] {
     [
-      "  " + Fit.column(name, nameWidth), Fit.column(strength, Self.strengthWidth),
-      Fit.column(trend, 1), Fit.column(services, servicesWidth),
-      Fit.column(age, Self.ageWidth, alignedRight: true), Fit.column(id, idWidth),
+      Self.gap + Fit.column(name, nameWidth), Fit.column(strength, Self.strengthWidth),
+      Fit.column(services, servicesWidth), Fit.column(age, Self.ageWidth, alignedRight: true),
+      Fit.column(id, idWidth),
     ]
   }
 
   func row(
-    _ name: String, _ strength: String, _ trend: String, _ services: String, _ age: String,
-    _ id: String
+    _ name: String, _ strength: String, _ services: String, _ age: String, _ id: String
   ) -> String {
-    cells(name, strength, trend, services, age, id).joined(separator: " ")
+    cells(name, strength, services, age, id).joined(separator: Self.gap)
   }
 }
 

@@ -59,12 +59,12 @@ struct Strength: Hashable, Sendable {
     rssi >= -60 ? .near : rssi >= -80 ? .around : .far
   }
 
-  /// A bar of so many columns: empty at -100 dBm, full at -40 dBm.
-  static func bar(rssi: Int, columns: Int) -> String {
+  /// A bar of so many columns, in half columns: empty at -100 dBm, full at -40 dBm. What is full
+  /// and what is left of the track are told apart, because they are coloured differently.
+  static func bar(rssi: Int, columns: Int) -> (full: String, track: String) {
     let share = min(1, max(0, Double(rssi + 100) / 60))
-    let eighths = Int((share * Double(columns * 8)).rounded())
-    let partial = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]
-    let bar = String(repeating: "█", count: eighths / 8) + partial
-    return bar + String(repeating: " ", count: columns - bar.count)
+    let halves = Int((share * Double(columns * 2)).rounded())
+    let full = String(repeating: "━", count: halves / 2) + (halves.isMultiple(of: 2) ? "" : "╸")
+    return (full, String(repeating: "─", count: columns - full.count))
   }
 }

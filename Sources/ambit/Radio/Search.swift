@@ -24,8 +24,9 @@ struct Search: Sendable {
   func run(_ central: Central) async throws -> Sighting {
     session.output.progress("Looking for \(name.text) …")
     let limit = session.timeout ?? Seconds(span: Session.searchTime)
-    // A little less than what the whole command has, so that the answer is "not found".
-    let first = try await race(limit.duration - min(.milliseconds(200), limit.duration / 5)) {
+    // A little less than what is left to the whole command, so that the answer is "not found".
+    let rest = limit.duration - min(.milliseconds(200), limit.duration / 5)
+    let first = try await race(max(.zero, rest - (ContinuousClock.now - session.start))) {
       await listen(central) { $0 != nil }
     }
     if case .some(.some(let sighting)) = first {

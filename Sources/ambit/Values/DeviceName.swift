@@ -30,7 +30,19 @@ struct DeviceName: Hashable, Sendable {
     }
     guard let name = name?.uppercased() else { return nil }
     if name.hasPrefix(wanted) { return .start }
-    return name.contains(" " + wanted) ? .word : nil
+    return Self.words(of: name).contains { $0.hasPrefix(wanted) } ? .word : nil
+  }
+
+  /// What is left of a name from each of its words on: `Desk-lamp 2` has `lamp 2` and `2`.
+  private static func words(of name: String) -> [Substring] {
+    zip(name.indices, name.indices.dropFirst()).compactMap { before, start in
+      let isStart = !isPartOfWord(name[before]) && isPartOfWord(name[start])
+      return isStart ? name[start...] : nil
+    }
+  }
+
+  private static func isPartOfWord(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber
   }
 
   func fit(_ sighting: Sighting) -> Fit? {

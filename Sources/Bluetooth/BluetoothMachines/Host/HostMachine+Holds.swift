@@ -49,7 +49,7 @@ extension HostMachine {
         tell(client, .connected(peer), into: &actions)
         // The peer made this link, and nobody was interested in it so far.
         if !links[link].isIntroduced { introduce(link, now: now, into: &actions) }
-      case .unconfirmed, .closing: break
+      case .unconfirmed, .emptying, .closing: break
       }
       return
     }

@@ -32,7 +32,9 @@ extension HostMachine {
       let handle = linkHandles[old]
       send(Disconnect(handle: handle).packet, now: now, into: &actions)
       addOrphan(handle, now: now)
-      closeLink(old, .disconnected(.connectionTimeout), now: now, into: &actions)
+      closeLink(
+        old, .disconnected(.connectionTimeout), isKnownToController: true, now: now,
+        into: &actions)
       connector.remove(report.peer)
     }
     guard links.count < Limits.linksMax else {
@@ -176,6 +178,26 @@ extension HostMachine {
   ) {
     guard !links[index].isClosing else { return }
     links[index].closeReason = error
+    if error == nil, links[index].stage == .open, scheduler.isBusy(handle: linkHandles[index]) {
+      let patience = now + Limits.emptyingPatience
+      links[index].stage = .emptying(until: patience)
+      due(patience)
+    } else {
+      sendDisconnect(index, now: now, into: &actions)
+    }
+  }
+
+  /// The controller got rid of packets of a link: ends the link if that was all it waited for.
+  mutating func endIfEmptied(_ index: Int, now: Instant, into actions: inout [Action]) {
+    guard case .emptying = links[index].stage, !scheduler.isBusy(handle: linkHandles[index]) else {
+      return
+    }
+    sendDisconnect(index, now: now, into: &actions)
+  }
+
+  private mutating func sendDisconnect(
+    _ index: Int, now: Instant, into actions: inout [Action]
+  ) {
     let supervision = TimeSpan.milliseconds(10) * Int64(links[index].info.timeoutUnits)
     let patience = now + supervision + Limits.closePatience
     links[index].stage = .closing(until: patience)
@@ -224,6 +246,8 @@ extension HostMachine {
     orphans.removeAll { $0.handle == event.handle }
     guard let index = linkIndex(handle: event.handle) else {
       counters.strayPackets += 1
+      // Or one that was closed before its controller had let go of it.
+      scheduler.close(handle: event.handle & 0x0FFF)
       return
     }
     let wasNeverThere =
@@ -237,14 +261,21 @@ extension HostMachine {
 
   /// Forgets a link: fails what hung on it, then tells those who held it, then everybody.
   ///
-  /// The end of a link that was never announced is silent: those who wanted it go on waiting.
+  /// The end of a link that was never announced is silent: those who wanted it go on waiting. As
+  /// long as a link is known to the controller, what it holds of the controller's buffers stays in
+  /// use.
   mutating func closeLink(
-    _ index: Int, _ error: HostError, now: Instant, into actions: inout [Action]
+    _ index: Int, _ error: HostError, isKnownToController: Bool = false, now: Instant,
+    into actions: inout [Action]
   ) {
     var link = links.remove(at: index)
     linkHandles.remove(at: index)
     linkPeers.remove(at: index)
-    scheduler.close(handle: link.handle)
+    if isKnownToController {
+      scheduler.abandon(handle: link.handle)
+    } else {
+      scheduler.close(handle: link.handle)
+    }
     failOperations(of: &link, error, into: &actions)
     closeChannels(of: &link, error, into: &actions)
     closeServerLink(link.peer, now: now, into: &actions)
@@ -264,7 +295,9 @@ extension HostMachine {
         closeLink(index, error, now: now, into: &actions)
         addOrphan(handle, now: now)
         continue
-      case .unconfirmed, .closing, .open: break
+      case .emptying(let until) where until <= now:
+        sendDisconnect(index, now: now, into: &actions)
+      case .unconfirmed, .emptying, .closing, .open: break
       }
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
         l2cap.wake(now: now, into: &outputs)

@@ -58,7 +58,7 @@ extension HostMachine {
     _ event: HCIEvent, now: Instant, into actions: inout [Action]
   ) {
     switch event {
-    case .numberOfCompletedPackets(let event): packetsCompleted(event, into: &actions)
+    case .numberOfCompletedPackets(let event): packetsCompleted(event, now: now, into: &actions)
     case .leAdvertisingReport(let reports): heard(reports, now: now, into: &actions)
     case .leExtendedAdvertisingReport(let reports): heard(reports, now: now, into: &actions)
     case .leConnectionComplete(let event):
@@ -132,15 +132,16 @@ extension HostMachine {
   // MARK: Data on its way out
 
   private mutating func packetsCompleted(
-    _ event: NumberOfCompletedPackets, into actions: inout [Action]
+    _ event: NumberOfCompletedPackets, now: Instant, into actions: inout [Action]
   ) {
     for entry in event {
       let handle = entry.handle & 0x0FFF
+      scheduler.completed(handle: handle, count: Int(entry.count))
       // The peer's controller acknowledged them.
       if entry.count > 0, let index = linkIndex(handle: handle) {
         confirm(index, into: &actions)
+        endIfEmptied(index, now: now, into: &actions)
       }
-      scheduler.completed(handle: handle, count: Int(entry.count))
     }
   }
 

@@ -53,6 +53,9 @@ public struct HostMachine: Sendable {
     static let rememberedPeersMax = 64
     /// The longest pause between two attempts to open the way to the controller.
     static let reopenDelayMax = TimeSpan.seconds(30)
+    /// How long a link that nobody wants any more is kept for data on its way out. Longer than a
+    /// healthy link needs for all the buffers of a controller, shorter than a person's patience.
+    static let emptyingPatience = TimeSpan.seconds(1)
     /// How long after the supervision timeout a controller may take to end a link.
     static let closePatience = TimeSpan.seconds(2)
     /// How often a controller that won't end a link is told to.

@@ -11,6 +11,9 @@ struct Link: Sendable {
   enum Stage: Sendable, Equatable {
     case unconfirmed(until: Instant)
     case open
+    /// Nobody wants it any more, but the peer is still owed data: a Disconnect would throw away what
+    /// the controller has not sent yet (Core 5.4, Vol 4, Part E, §7.1.6).
+    case emptying(until: Instant)
     /// Disconnect was sent; the controller owes the end of the link.
     case closing(until: Instant)
   }
@@ -33,14 +36,20 @@ struct Link: Sendable {
   var isIntroduced = false
 
   var peer: DeviceAddress { info.peer }
-  var isClosing: Bool { if case .closing = stage { true } else { false } }
+  /// Whether the link is on its way down, wanted by nobody on this side.
+  var isClosing: Bool {
+    switch stage {
+    case .emptying, .closing: true
+    case .unconfirmed, .open: false
+    }
+  }
   var isConfirmed: Bool { if case .unconfirmed = stage { false } else { true } }
 
   /// When something of this link is due.
   var nextWake: Instant? {
     var wake = Instant.distantFuture
     switch stage {
-    case .unconfirmed(let until), .closing(let until): wake = until
+    case .unconfirmed(let until), .emptying(let until), .closing(let until): wake = until
     case .open: break
     }
     if let due = l2cap.nextWake { wake = min(wake, due) }

@@ -90,6 +90,15 @@ public struct ACLScheduler: Sendable {
     slotOfHandle[Int(handle)] = -1
   }
 
+  /// Drops what waits for a link whose end the controller has yet to tell. The buffers that the link
+  /// holds stay in use until they are reported as free, or until `close`.
+  public mutating func abandon(handle: UInt16) {
+    guard let slot = slot(of: handle) else { return }
+    links[slot].queue = FIFO()
+    links[slot].queuedBytes = 0
+    links[slot].sentOfFirst = 0
+  }
+
   /// Puts a frame behind the link's others. Dropped if there is no such link.
   public mutating func enqueue(_ frame: OutgoingFrame, handle: UInt16) {
     guard let slot = slot(of: handle), !links[slot].hasOverflowed else { return }
@@ -156,6 +165,11 @@ public struct ACLScheduler: Sendable {
   /// How many of the controller's buffers the link holds.
   public func buffersInUse(handle: UInt16) -> Int {
     slot(of: handle).map { links[$0].inFlight } ?? 0
+  }
+
+  /// Whether a link has data that the peer's controller has not acknowledged yet.
+  public func isBusy(handle: UInt16) -> Bool {
+    slot(of: handle).map { links[$0].queuedBytes > 0 || links[$0].inFlight > 0 } ?? false
   }
 
   private func slot(of handle: UInt16) -> Int? {

@@ -303,4 +303,29 @@ struct TwoHostsTests {
     #expect(hosts.central.data.isEmpty)
     #expect(hosts.central.results(of: token).count == 1)
   }
+
+  @Test("a peer that comes back before its old link has timed out waits for the buffers of that")
+  func comingBack() {
+    var rig = HostRig.started()
+    let peer = TwoHosts.centralAddress
+    let request = [0x03, 0x00, 0x04, 0x00, 0x02, 0x17, 0x00] as [UInt8]  // Exchange MTU Request
+    func ask(_ handle: UInt16) {
+      rig.handle(
+        .packet(
+          ACLHeader.packet(handle: handle, boundary: .firstFlushable, payload: request)))
+    }
+    rig.connect(peer, handle: 0x40, role: .peripheral, isHeard: false)
+    let bufferCount = Int(rig.controller.bufferCount)
+    for _ in 0..<(bufferCount + 2) { ask(0x40) }
+    #expect(rig.data.count == bufferCount)
+    rig.data = []
+    rig.connect(peer, handle: 0x41, role: .peripheral, isHeard: false)
+    #expect(rig.controller.opcodes.contains(.disconnect))
+    ask(0x41)
+    // The controller keeps what the old link sent until it tells that this has ended.
+    #expect(rig.data.isEmpty)
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
+    #expect(rig.data.count == 1)
+    #expect(rig.machine.links.map(\.handle) == [0x41])
+  }
 }

@@ -1,0 +1,166 @@
+import Foundation
+import Synchronization
+import Testing
+
+/// One run of the built `ambit`, as a process of its own.
+final class AmbitRun: Sendable {
+  /// What a run left behind.
+  struct End {
+    var status: Int32
+    var output: [String]
+    var complaints: [String]
+  }
+
+  /// The lines of one of the run's streams.
+  final class Lines: Sendable {
+    private let all = Mutex<[String]>([])
+    private let stream: AsyncStream<String>
+
+    init(_ handle: FileHandle) {
+      let (stream, continuation) = AsyncStream.makeStream(of: String.self)
+      self.stream = stream
+      Thread.detachNewThread { [self] in
+        var rest = Data()
+        while true {
+          let data = handle.availableData
+          if data.isEmpty { break }
+          rest += data
+          while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            add(rest[..<end], to: continuation)
+            rest = Data(rest[rest.index(after: end)...])
+          }
+        }
+        if !rest.isEmpty { add(rest, to: continuation) }
+        continuation.finish()
+      }
+    }
+
+    private func add(_ line: Data, to continuation: AsyncStream<String>.Continuation) {
+      let text = String(decoding: line, as: UTF8.self)
+      all.withLock { $0.append(text) }
+      continuation.yield(text)
+    }
+
+    /// The next line that contains a text; nil if the stream ended without.
+    func next(containing text: String) async -> String? {
+      for await line in stream where line.contains(text) { return line }
+      return nil
+    }
+
+    /// Every line, once the stream has ended.
+    func untilEnd() async -> [String] {
+      for await _ in stream {}
+      return all.withLock(\.self)
+    }
+  }
+
+  let output: Lines
+  let complaints: Lines
+  private let process: Process
+  private let input: FileHandle
+  private let status: Task<Int32, Never>
+
+  /// Starts `ambit`; with `shell`, in a shell that first does something else.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], shell: String? = nil
+  ) throws {
+    let process = Process()
+    if let shell {
+      process.executableURL = URL(fileURLWithPath: "/bin/bash")
+      process.arguments = ["-c", shell + "; exec \"$0\" \"$@\"", Self.executable.path] + arguments
+    } else {
+      process.executableURL = Self.executable
+      process.arguments = arguments
+    }
+    var inherited = ProcessInfo.processInfo.environment
+    for name in ["AMBIT_RADIO", "AMBIT_CAPTURE"] { inherited[name] = nil }
+    process.environment = inherited.merging(environment) { $1 }
+    let (input, output, complaints) = (Pipe(), Pipe(), Pipe())
+    process.standardInput = input
+    process.standardOutput = output
+    process.standardError = complaints
+    let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
+    process.terminationHandler = { process in
+      continuation.yield(process.terminationStatus)
+      continuation.finish()
+    }
+    status = Task {
+      for await status in ends { return status }
+      return -1
+    }
+    try process.run()
+    self.process = process
+    self.input = input.fileHandleForWriting
+    self.output = Lines(output.fileHandleForReading)
+    self.complaints = Lines(complaints.fileHandleForReading)
+  }
+
+  deinit { if process.isRunning { process.terminate() } }
+
+  /// Runs a command to its end.
+  static func end(
+    _ arguments: String..., environment: [String: String] = [:], shell: String? = nil
+  ) async throws -> End {
+    let run = try AmbitRun(arguments, environment: environment, shell: shell)
+    run.closeInput()
+    return await run.end()
+  }
+
+  /// Waits until the run has ended.
+  func end() async -> End {
+    let status = await status.value
+    return await End(
+      status: status, output: output.untilEnd(), complaints: complaints.untilEnd())
+  }
+
+  func write(_ text: String) throws { try input.write(contentsOf: Data(text.utf8)) }
+
+  func closeInput() { try? input.close() }
+
+  /// Ctrl-C.
+  func interrupt() { process.interrupt() }
+
+  /// The `ambit` that was built together with these tests.
+  private static let executable = URL(fileURLWithPath: "/proc/self/exe")
+    .resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("ambit")
+}
+
+/// A simulated radio served by an `ambit` of its own, which goes with this.
+final class ServedRadio: Sendable {
+  /// What `--radio` takes to join it.
+  let name: String
+  private let server: AmbitRun
+
+  init(_ air: String) async throws {
+    server = try AmbitRun(["radio", "serve", "tcp:localhost:0", "--radio", air])
+    let line = try #require(await server.output.next(containing: "Serving "))
+    name = String(line.dropFirst("Serving ".count))
+  }
+
+  /// Takes the radio away from everybody.
+  func vanish() async -> AmbitRun.End {
+    server.interrupt()
+    return await server.end()
+  }
+}
+
+/// A folder for the files of one test.
+struct TestFolder: ~Copyable {
+  let path: String
+
+  init() throws {
+    let url = FileManager.default.temporaryDirectory
+      .appendingPathComponent("ambit-tests-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    path = url.path
+  }
+
+  deinit { try? FileManager.default.removeItem(atPath: path) }
+
+  /// Writes a file and tells its path.
+  func file(_ name: String, _ text: String) throws -> String {
+    let file = path + "/" + name
+    try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+    return file
+  }
+}

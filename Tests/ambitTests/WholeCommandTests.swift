@@ -1,0 +1,214 @@
+import Foundation
+import Testing
+
+@testable import ambit
+
+@Suite("Whole commands, run as a user runs them", .timeLimit(.minutes(1)))
+struct WholeCommandTests {
+  private static let battery = """
+    {"name": "Lamp", "services": [{"uuid": "battery", "characteristics": [
+      {"uuid": "battery level", "value": {"uint8": 87}, "notifies": true, "writeable": true}]}]}
+    """
+
+  @Test("scan lists the devices of the simulated radio as JSON")
+  func scan() async throws {
+    let end = try await AmbitRun.end("scan", "--json", "--timeout", "2")
+    #expect(end.status == 0)
+    #expect(end.complaints.isEmpty)
+    let objects = try end.output.map(Self.object)
+    let discovered = objects.filter { $0["event"] as? String == "discovered" }
+    #expect(Set(discovered.compactMap { $0["id"] as? String }).count == discovered.count)
+    let names = Set(objects.compactMap { $0["name"] as? String })
+    #expect(names.isSuperset(of: ["Pulse strap", "Thermostat", "UART echo"]), "\(names)")
+  }
+
+  @Test("inspect shows services, characteristics and values")
+  func inspect() async throws {
+    let end = try await AmbitRun.end("inspect", "strap")
+    #expect(end.status == 0 && end.complaints.isEmpty, "\(end.complaints)")
+    #expect(end.output.first?.hasPrefix("Pulse strap ") == true)
+    let text = end.output.joined(separator: "\n")
+    #expect(text.contains("Heart Rate  180D"))
+    #expect(text.contains("Battery Level"))
+  }
+
+  @Test("a value is read, written and read back")
+  func readAndWrite() async throws {
+    let radio = try await ServedRadio("sim:empty")
+    let folder = try TestFolder()
+    let file = try folder.file("lamp.json", Self.battery)
+    let lamp = try AmbitRun(["peripheral", file, "--radio", radio.name, "--json"])
+    #expect(await lamp.output.next(containing: "\"advertising\"") != nil)
+
+    let first = try await AmbitRun.end("read", "Lamp", "battery level", "--radio", radio.name)
+    #expect(first.status == 0 && first.output == ["87%  \"W\"  57"], "\(first)")
+    let write = try await AmbitRun.end("write", "Lamp", "2A19", "2a", "--radio", radio.name)
+    #expect(write.status == 0 && write.complaints == ["Wrote 1 byte."], "\(write)")
+    let second = try await AmbitRun.end(
+      "read", "Lamp", "180F/2A19", "2A00", "--radio", radio.name, "--json")
+    #expect(second.status == 0, "\(second)")
+    let values = try second.output.map { try Self.object($0)["hex"] as? String }
+    // The second is the GAP Device Name: the device is called what it advertises.
+    #expect(values == ["2a", "4c616d70"])
+
+    lamp.interrupt()
+    let end = await lamp.end()
+    #expect(end.status == ambit.ExitStatus.interrupted.rawValue)
+    let events = try end.output.compactMap { try Self.object($0)["event"] as? String }
+    #expect(events == ["advertising", "read", "write", "read"])
+  }
+
+  @Test("subscribe follows a value and ends after so many")
+  func subscribe() async throws {
+    let end = try await AmbitRun.end("subscribe", "strap", "2A37", "--count", "2", "--json")
+    #expect(end.status == 0 && end.complaints.isEmpty, "\(end.complaints)")
+    #expect(end.output.count == 2)
+    for line in end.output {
+      let object = try Self.object(line)
+      #expect(object["event"] as? String == "value")
+      #expect(object["characteristic"] as? String == "2A37")
+    }
+  }
+
+  @Test("a channel carries what one side writes to the other")
+  func channel() async throws {
+    let radio = try await ServedRadio("sim:empty")
+    let sink = try AmbitRun(["channel", "--listen", "--name", "Sink", "--radio", radio.name])
+    let line = try #require(await sink.complaints.next(containing: "Listening on PSM "))
+    let psm = try #require(line.split(separator: " ").dropFirst(3).first.map(String.init))
+    let source = try AmbitRun(["channel", "Sink", psm, "--radio", radio.name])
+    try source.write("hello\n")
+    #expect(await sink.output.next(containing: "hello") != nil)
+    try sink.write("and back\n")
+    #expect(await source.output.next(containing: "and back") != nil)
+    source.closeInput()
+    #expect(await source.end().status == 0)
+    #expect(await sink.end().status == 0)
+  }
+
+  @Test("a served radio tells who joins and leaves")
+  func serve() async throws {
+    let radio = try await ServedRadio("sim")
+    let scan = try await AmbitRun.end("scan", "--radio", radio.name, "--timeout", "1")
+    #expect(scan.status == 0)
+    #expect(scan.output.contains { $0.contains("Pulse strap") })
+    let end = await radio.vanish()
+    #expect(end.status == ambit.ExitStatus.interrupted.rawValue)
+    #expect(end.output.contains { $0.contains(" connected, address ") })
+    #expect(end.output.contains { $0.contains(" went: ") })
+  }
+
+  @Test("capture writes a btsnoop file, and so does every command that is asked to")
+  func capture() async throws {
+    let folder = try TestFolder()
+    let (explicit, implicit) = (folder.path + "/a.btsnoop", folder.path + "/b.btsnoop")
+    let capture = try await AmbitRun.end("capture", explicit, "--timeout", "500ms")
+    #expect(capture.status == 0 && capture.complaints.count == 1, "\(capture)")
+    let scan = try await AmbitRun.end(
+      "scan", "--timeout", "500ms", "--json", environment: ["AMBIT_CAPTURE": implicit])
+    #expect(scan.status == 0 && scan.complaints.isEmpty, "\(scan)")
+    for file in [explicit, implicit] {
+      let data = try Data(contentsOf: URL(fileURLWithPath: file))
+      #expect(data.starts(with: Data("btsnoop\0".utf8)) && data.count > 200, "\(file)")
+    }
+  }
+
+  @Test("Ctrl-C ends a command that would go on, with the status that shells know")
+  func interrupt() async throws {
+    let watch = try AmbitRun(["watch", "--json"])
+    #expect(await watch.output.next(containing: "discovered") != nil)
+    watch.interrupt()
+    let end = await watch.end()
+    #expect(end.status == ambit.ExitStatus.interrupted.rawValue && end.complaints.isEmpty)
+  }
+
+  private static func object(_ line: String) throws -> [String: Any] {
+    let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+    return try #require(object as? [String: Any], "\(line)")
+  }
+}
+
+@Suite("What goes wrong is one sentence and a status", .timeLimit(.minutes(1)))
+struct FailingCommandTests {
+  /// Nothing on standard output, one sentence on standard error.
+  private func expect(
+    _ end: AmbitRun.End, _ status: ambit.ExitStatus, _ text: String,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    #expect(end.status == status.rawValue, "\(end)", sourceLocation: sourceLocation)
+    #expect(end.complaints.count == 1, "\(end)", sourceLocation: sourceLocation)
+    let sentence = end.complaints.first ?? ""
+    #expect(sentence.hasPrefix("ambit: "), "\(end)", sourceLocation: sourceLocation)
+    #expect(sentence.contains(text), "\(end)", sourceLocation: sourceLocation)
+    #expect(sentence.hasSuffix("."), "\(end)", sourceLocation: sourceLocation)
+  }
+
+  @Test("a malformed database file")
+  func database() async throws {
+    let folder = try TestFolder()
+    let file = try folder.file("bad.json", #"{"name": "Lamp", "services": [{"uuid": "180F", }"#)
+    expect(try await AmbitRun.end("peripheral", file), .badData, "bad.json: ")
+    let missing = folder.path + "/none.json"
+    expect(try await AmbitRun.end("peripheral", missing), .noInput, "no such file")
+  }
+
+  @Test("an unknown radio")
+  func unknownRadio() async throws {
+    expect(try await AmbitRun.end("scan", "--radio", "pigeon"), .usage, "\"pigeon\"")
+    expect(try await AmbitRun.end("scan", environment: ["AMBIT_RADIO": "pigeon"]), .usage, "pigeon")
+  }
+
+  @Test("a radio that isn't there")
+  func missingRadio() async throws {
+    let folder = try TestFolder()
+    let radio = "unix:\(folder.path)/none"
+    expect(
+      try await AmbitRun.end("scan", "--radio", radio), .radioUnavailable, folder.path)
+    expect(
+      try await AmbitRun.end("advertise", "--name", "Lamp", "--radio", radio), .radioUnavailable,
+      folder.path)
+  }
+
+  @Test("a radio that vanishes", arguments: [["scan", "--json"], ["advertise", "--name", "A"]])
+  func vanishingRadio(command: [String]) async throws {
+    let radio = try await ServedRadio("sim")
+    let run = try AmbitRun(command + ["--radio", radio.name, "--json"])
+    #expect(await run.output.next(containing: "event") != nil)
+    _ = await radio.vanish()
+    expect(await run.end(), .radioUnavailable, "localhost:")
+  }
+
+  @Test("a device that doesn't exist")
+  func unknownDevice() async throws {
+    let identifier = "00000000-0000-0000-0000-000000000001"
+    expect(
+      try await AmbitRun.end("read", identifier, "2A19", "--timeout", "3"), .notFound, identifier)
+  }
+
+  @Test("a characteristic that the device doesn't have")
+  func unknownCharacteristic() async throws {
+    expect(try await AmbitRun.end("read", "strap", "2AFF"), .notFound, "Pulse strap")
+  }
+
+  @Test("a value that isn't hexadecimal")
+  func notHexadecimal() async throws {
+    expect(try await AmbitRun.end("write", "strap", "2A06", "xyz"), .badData, "\"xyz\"")
+  }
+
+  @Test("a disk that is full")
+  func fullDisk() async throws {
+    expect(try await AmbitRun.end("capture", "/dev/full"), .cannotCreate, "no space left")
+    expect(
+      try await AmbitRun.end("scan", environment: ["AMBIT_CAPTURE": "/dev/full"]), .cannotCreate,
+      "no space left")
+  }
+
+  @Test("a disk that becomes full while a capture is written")
+  func fillingDisk() async throws {
+    let folder = try TestFolder()
+    let run = try await AmbitRun.end(
+      "capture", folder.path + "/air.btsnoop", "--timeout", "1m",
+      shell: "trap '' XFSZ; ulimit -f 1")
+    expect(run, .cannotCreate, "air.btsnoop")
+  }
+}
