@@ -48,7 +48,7 @@ extension BluetoothError: CustomStringConvertible, LocalizedError {
       CBATTError.Code(rawValue: code).map { CBATTError($0).localizedDescription }
         ?? "The peripheral answered with error \(code)."
     case .refused(let error): error.localizedDescription
-    case .notFound(let uuid): "The peripheral has no \(uuid)."
+    case .notFound(let uuid): "The peripheral has no \(uuid.uuidString)."
     case .cancelled: "Cancelled."
     }
   }

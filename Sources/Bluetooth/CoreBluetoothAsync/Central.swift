@@ -28,6 +28,7 @@ public final class Central: Sendable {
     let queue = DispatchQueue(label: "ambit.central")
     manager = Self.on(self.host) { CBCentralManager(delegate: listener, queue: queue) }
     self.listener = listener
+    listener.serve(self)
   }
 
   deinit { listener.close() }
@@ -43,7 +44,7 @@ public final class Central: Sendable {
   public var state: CBManagerState { manager.state }
 
   /// The state now and whenever it changes.
-  public func states() -> AsyncStream<CBManagerState> { listener.states(after: manager.state) }
+  public func states() -> AsyncStream<CBManagerState> { listener.states() }
 
   /// Waits until the radio is on.
   ///
@@ -73,30 +74,33 @@ public final class Central: Sendable {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Discovery.self, bufferingPolicy: .bufferingNewest(Limits.discoveriesMax))
     let scanner = Scanner(services, allowDuplicates: allowDuplicates, continuation)
+    // The stream holds the scanner; when its reader goes, the scan ends.
+    continuation.onTermination = { _ in scanner.stop() }
     let queue = DispatchQueue(label: "ambit.scan")
-    let manager = Self.on(host) { CBCentralManager(delegate: scanner, queue: queue) }
-    // The stream holds both; when its reader goes, they go, and with them the scan.
-    continuation.onTermination = { _ in withExtendedLifetime((scanner, manager)) {} }
+    scanner.start(with: Self.on(host) { CBCentralManager(delegate: scanner, queue: queue) })
     return stream
   }
 
   // MARK: Connecting
 
-  /// Connects, however long it takes; cancel the task to give up.
+  /// Connects, however long it takes; cancel the task to give up. Whoever connects with a
+  /// peripheral that is connected already gets the same object.
   ///
   /// - Throws: `.unknownPeripheral`, `.notAvailable`, `.connectionFailed` or `.cancelled`.
   public func connect(_ identifier: UUID) async throws(BluetoothError) -> ConnectedPeripheral {
     guard let peripheral = manager.retrievePeripherals(withIdentifiers: [identifier]).first
     else { throw .unknownPeripheral(identifier) }
     try await waitUntilPoweredOn()
-    let connected = ConnectedPeripheral(peripheral, central: self)
     do {
-      try await listener.waitForConnection(of: connected) { self.manager.connect(peripheral) }
+      return try await listener.waitForConnection(with: identifier) {
+        self.manager.connect(peripheral)
+      }
     } catch {
-      if error == .cancelled { manager.cancelPeripheralConnection(peripheral) }
+      if error == .cancelled, listener.isUnwanted(identifier) {
+        manager.cancelPeripheralConnection(peripheral)
+      }
       throw error
     }
-    return connected
   }
 
   /// The peripherals with one of these services that somebody on this host is connected with.
@@ -104,9 +108,10 @@ public final class Central: Sendable {
     manager.retrieveConnectedPeripherals(withServices: services).map(\.identifier)
   }
 
-  func disconnect(_ connected: ConnectedPeripheral) async {
-    try? await listener.waitForDisconnection(of: connected) {
-      self.manager.cancelPeripheralConnection(connected.peripheral)
+  /// Nobody uses this connection any more.
+  func released(_ peripheral: CBPeripheral, connection number: UInt64) {
+    if listener.forget(peripheral.identifier, connection: number) {
+      manager.cancelPeripheralConnection(peripheral)
     }
   }
 }
@@ -116,6 +121,12 @@ private final class Scanner: NSObject, CBCentralManagerDelegate, Sendable {
   private let services: [CBUUID]?
   private let allowDuplicates: Bool
   private let continuation: AsyncStream<Discovery>.Continuation
+  private let state = Mutex(State())
+
+  private struct State: Sendable {
+    var manager: CBCentralManager?
+    var isStopped = false
+  }
 
   init(
     _ services: [CBUUID]?, allowDuplicates: Bool,
@@ -124,6 +135,18 @@ private final class Scanner: NSObject, CBCentralManagerDelegate, Sendable {
     self.services = services
     self.allowDuplicates = allowDuplicates
     self.continuation = continuation
+  }
+
+  func start(with manager: CBCentralManager) {
+    state.withLock { if !$0.isStopped { $0.manager = manager } }
+  }
+
+  func stop() {
+    let old = state.withLock { state in
+      defer { state = State(isStopped: true) }
+      return state.manager
+    }
+    _ = old  // released outside the lock, and with it the scan
   }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
@@ -148,48 +171,78 @@ private final class Scanner: NSObject, CBCentralManagerDelegate, Sendable {
 /// Listens to a central manager for all tasks.
 private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendable {
   private struct State: Sendable {
-    /// Whoever was connected last, by identifier; weak, as the app owns them.
-    var connected: [UUID: WeakPeripheral] = [:]
+    weak var central: Central?
+    /// The connections that stand, by identifier.
+    var connections: [UUID: Connection] = [:]
+    var lastNumber: UInt64 = 0
   }
-  private struct WeakPeripheral: Sendable { weak var value: ConnectedPeripheral? }
+
+  private struct Connection: Sendable {
+    var number: UInt64
+    /// Weak, as the app owns it.
+    weak var peripheral: ConnectedPeripheral?
+  }
 
   private let state = Mutex(State())
-  private let stateBroadcast = Broadcast<CBManagerState>()
-  private let connections = Waiters<UUID, Bool>()
-  private let disconnections = Waiters<UUID, Bool>()
+  private let stateBroadcast = Broadcast<CBManagerState>(startingWith: .unknown)
+  private let connections = Waiters<UUID, ConnectedPeripheral>()
 
-  func states(after first: CBManagerState) -> AsyncStream<CBManagerState> {
-    stateBroadcast.stream(startingWith: first, bufferMax: Limits.statesMax)
+  func serve(_ central: Central) { state.withLock { $0.central = central } }
+
+  func states() -> AsyncStream<CBManagerState> {
+    stateBroadcast.stream(bufferMax: Limits.statesMax)
   }
 
   func close() {
     stateBroadcast.finish()
     connections.failAll(.cancelled, isEnd: true)
-    disconnections.failAll(.cancelled, isEnd: true)
   }
 
   func waitForConnection(
-    of connected: ConnectedPeripheral, start: @Sendable () -> Void
-  ) async throws(BluetoothError) {
-    let identifier = connected.identifier
-    state.withLock { $0.connected[identifier] = WeakPeripheral(value: connected) }
-    _ = try await connections.wait(for: identifier, start: start)
+    with identifier: UUID, start: @Sendable () -> Void
+  ) async throws(BluetoothError) -> ConnectedPeripheral {
+    try await connections.wait(for: identifier, start: start)
   }
 
-  func waitForDisconnection(
-    of connected: ConnectedPeripheral, start: @Sendable () -> Void
-  ) async throws(BluetoothError) {
-    guard connected.peripheral.state != .disconnected else { return }
-    _ = try await disconnections.wait(for: connected.identifier, start: start)
+  /// Whether nobody has this connection or waits for it.
+  func isUnwanted(_ identifier: UUID) -> Bool {
+    // Out of the lock with it: this may be the last reference, and its end takes the lock.
+    let connected = state.withLock { $0.connections[identifier]?.peripheral }
+    return connected == nil && !connections.isAwaited(identifier)
+  }
+
+  /// Forgets a connection; false if it has ended or another has taken its place.
+  func forget(_ identifier: UUID, connection number: UInt64) -> Bool {
+    state.withLock { state in
+      guard state.connections[identifier]?.number == number else { return false }
+      state.connections[identifier] = nil
+      return true
+    }
+  }
+
+  /// The object of the connection that stands, made if it is new.
+  private func connected(_ peripheral: CBPeripheral) -> ConnectedPeripheral? {
+    state.withLock { state in
+      guard let central = state.central else { return nil }
+      if let known = state.connections[peripheral.identifier]?.peripheral { return known }
+      state.lastNumber += 1
+      let connected = ConnectedPeripheral(
+        peripheral, central: central, connection: state.lastNumber)
+      state.connections[peripheral.identifier] = Connection(
+        number: state.lastNumber, peripheral: connected)
+      return connected
+    }
   }
 
   private func ended(_ peripheral: CBPeripheral, _ error: BluetoothError) {
     let connected = state.withLock {
-      $0.connected.removeValue(forKey: peripheral.identifier)?.value
+      $0.connections.removeValue(forKey: peripheral.identifier)?.peripheral
     }
     connected?.ended(error)
-    connections.resume(peripheral.identifier, with: .failure(error))
-    disconnections.resume(peripheral.identifier, with: .success(true))
+    // Somebody may have asked for the next connection already.
+    if peripheral.state == .disconnected {
+      connections.resumeAll(peripheral.identifier, with: .failure(error))
+    }
   }
 
   func centralManagerDidUpdateState(_ central: CBCentralManager) {
@@ -200,8 +253,9 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
   }
 
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-    if !connections.resume(peripheral.identifier, with: .success(true)) {
-      central.cancelPeripheralConnection(peripheral)
+    // If nobody waits any more, nobody holds the object, and its end is that of the connection.
+    if let connected = connected(peripheral) {
+      connections.resumeAll(peripheral.identifier, with: .success(connected))
     }
   }
 

@@ -10,15 +10,19 @@ public final class ConnectedPeripheral: Sendable {
   /// The peripheral itself. Its delegate belongs to this object.
   public let peripheral: CBPeripheral
   private let central: Central
+  /// Tells this connection from others with the same peripheral.
+  private let connection: UInt64
   private let listener = PeripheralListener()
+  private let room = Mutex(())
 
-  init(_ peripheral: CBPeripheral, central: Central) {
+  init(_ peripheral: CBPeripheral, central: Central, connection: UInt64) {
     self.peripheral = peripheral
     self.central = central
+    self.connection = connection
     peripheral.delegate = listener
   }
 
-  deinit { central.manager.cancelPeripheralConnection(peripheral) }
+  deinit { central.released(peripheral, connection: connection) }
 
   /// The peripheral's identifier.
   public var identifier: UUID { peripheral.identifier }
@@ -30,7 +34,10 @@ public final class ConnectedPeripheral: Sendable {
   func ended(_ error: BluetoothError) { listener.ended(error) }
 
   /// Ends the connection; returns when it has ended.
-  public func disconnect() async { await central.disconnect(self) }
+  public func disconnect() async {
+    if !listener.hasEnded { central.manager.cancelPeripheralConnection(peripheral) }
+    _ = await listener.waitForEnd()
+  }
 
   /// Waits until the connection has ended, and tells why.
   public func waitForDisconnection() async -> BluetoothError { await listener.waitForEnd() }
@@ -138,13 +145,21 @@ public final class ConnectedPeripheral: Sendable {
         peripheral.writeValue(data, for: characteristic, type: .withResponse)
       }
     case .withoutResponse:
-      while !peripheral.canSendWriteWithoutResponse {
+      while !writeIfThereIsRoom(data, to: characteristic) {
         // Room may have come between the question and the waiting.
         try await listener.wait(.room) {
           if peripheral.canSendWriteWithoutResponse { listener.thereIsRoom() }
         }
       }
+    }
+  }
+
+  /// Several tasks may write: the room that one has seen, another must not take.
+  private func writeIfThereIsRoom(_ data: Data, to characteristic: CBCharacteristic) -> Bool {
+    room.withLock { _ in
+      guard peripheral.canSendWriteWithoutResponse else { return false }
       peripheral.writeValue(data, for: characteristic, type: .withoutResponse)
+      return true
     }
   }
 
@@ -172,7 +187,8 @@ public final class ConnectedPeripheral: Sendable {
     }
     continuation.onTermination = { [peripheral, listener] _ in
       subscription.cancel()
-      if listener.removeReader(number, of: characteristic), peripheral.state == .connected {
+      listener.removeReader(number, of: characteristic) {
+        guard peripheral.state == .connected else { return }
         listener.expectNotification(of: characteristic)
         peripheral.setNotifyValue(false, for: characteristic)
       }

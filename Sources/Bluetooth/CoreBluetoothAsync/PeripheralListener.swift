@@ -49,6 +49,8 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
     try await waiters.wait(for: call, start: start)
   }
 
+  var hasEnded: Bool { state.withLock { $0.end != nil } }
+
   func waitForEnd() async -> BluetoothError {
     do throws(BluetoothError) {
       _ = try await ends.wait(for: .end, start: {})
@@ -84,13 +86,17 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
     return number
   }
 
-  /// Takes a reader away; true if it was the last.
-  func removeReader(_ number: UInt64, of characteristic: CBCharacteristic) -> Bool {
+  /// Takes a reader away. After the last, ends the subscription, before another reader can come
+  /// and begin it anew.
+  func removeReader(
+    _ number: UInt64, of characteristic: CBCharacteristic, unsubscribe: () -> Void
+  ) {
     state.withLock { state in
-      guard state.readers[characteristic]?.removeValue(forKey: number) != nil else { return false }
-      guard state.readers[characteristic]?.isEmpty == true else { return false }
+      guard state.readers[characteristic]?.removeValue(forKey: number) != nil,
+        state.readers[characteristic]?.isEmpty == true
+      else { return }
       state.readers[characteristic] = nil
-      return true
+      unsubscribe()
     }
   }
 

@@ -64,6 +64,17 @@ final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return waiter != nil
   }
 
+  /// Gives every waiter of a key this outcome.
+  func resumeAll(_ key: Key, with outcome: Outcome) {
+    let list = state.withLock { $0.waiters.removeValue(forKey: key) } ?? []
+    for waiter in list { waiter.continuation?.resume(returning: outcome) }
+  }
+
+  /// Whether somebody waits for the key who has not given up.
+  func isAwaited(_ key: Key) -> Bool {
+    state.withLock { $0.waiters[key]?.contains { $0.continuation != nil } ?? false }
+  }
+
   /// Gives every waiter the error, and those who come later too if this is the end.
   func failAll(_ error: BluetoothError, isEnd: Bool) {
     let all = state.withLock { state in
@@ -89,19 +100,34 @@ final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 /// Values for any number of streams.
 final class Broadcast<Value: Sendable>: Sendable {
   private struct State: Sendable {
+    /// What a new stream begins with, if anything.
+    var first: Value?
     var continuations: [UInt64: AsyncStream<Value>.Continuation] = [:]
     var lastNumber: UInt64 = 0
     var isFinished = false
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
+  private let repeatsLast: Bool
 
-  /// A stream of what is sent from now on, after `first`.
-  func stream(startingWith first: Value? = nil, bufferMax: Int) -> AsyncStream<Value> {
+  /// Streams begin with what is sent once they are made.
+  init() {
+    state = Mutex(State())
+    repeatsLast = false
+  }
+
+  /// Streams begin with what was sent last; `first` if nothing was.
+  init(startingWith first: Value) {
+    state = Mutex(State(first: first))
+    repeatsLast = true
+  }
+
+  /// A stream in which nothing is missing that is sent from now on.
+  func stream(bufferMax: Int) -> AsyncStream<Value> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(bufferMax))
-    if let first { continuation.yield(first) }
     let number: UInt64? = state.withLock { state in
+      if let first = state.first { continuation.yield(first) }
       if state.isFinished { return nil }
       state.lastNumber += 1
       state.continuations[state.lastNumber] = continuation
@@ -118,7 +144,10 @@ final class Broadcast<Value: Sendable>: Sendable {
   }
 
   func send(_ value: Value) {
-    let all = state.withLock { Array($0.continuations.values) }
+    let all = state.withLock { state in
+      if repeatsLast { state.first = value }
+      return Array(state.continuations.values)
+    }
     for continuation in all { continuation.yield(value) }
   }
 

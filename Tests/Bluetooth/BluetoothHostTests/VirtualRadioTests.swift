@@ -1,4 +1,3 @@
-import BluetoothHost
 import BluetoothMachines
 import BluetoothWire
 import Essentials
@@ -6,6 +5,8 @@ import Foundation
 import Simulation
 import Synchronization
 import Testing
+
+@testable import BluetoothHost
 
 @Suite("A radio in virtual time")
 struct VirtualRadioTests {
@@ -130,6 +131,24 @@ struct VirtualRadioTests {
     let client = TestClient(host, on: radio)
     radio.advance(by: .seconds(1))
     #expect(client.isPoweredOn)
+  }
+
+  @Test("a host that is closed while somebody looks at the radio is closed when he has looked")
+  func closedMeanwhile() throws {
+    let radio = VirtualRadio(seed: 5)
+    let host = radio.makeHost(name: "a")
+    radio.advance(by: .seconds(1))
+    let isClosed = Mutex(false)
+    let asked = DispatchSemaphore(value: 0)
+    radio.withWorld { _ in
+      Thread.detachNewThread {
+        host.driver.stop { isClosed.withLock { $0 = true } }
+        asked.signal()
+      }
+      asked.wait()
+      #expect(!isClosed.withLock { $0 })
+    }
+    #expect(isClosed.withLock { $0 })
   }
 
   @Test("a closed host is complete at once, and off the air")

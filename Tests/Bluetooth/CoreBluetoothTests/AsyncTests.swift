@@ -86,6 +86,54 @@ struct AsyncTests {
       ])
   }
 
+  @Test("whoever connects twice shares the connection; the end of the last object is its end")
+  func shared() async throws {
+    let central = Central(host: phone)
+    let strapHost = strapHost
+    let radio = radio
+    let states = try await run(radio) { () -> [Bool] in
+      var states: [Bool] = []
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        async let one = central.connect(discovery.id)
+        async let two = central.connect(discovery.id)
+        var objects = [try await one, try await two]
+        objects.append(try await central.connect(discovery.id))
+        states.append(objects.allSatisfy { $0 === objects[0] })
+        radio.withController(of: strapHost) { $0.position = Position(x: 100_000, y: 0) }
+        let old = objects[0]
+        states.append(await old.waitForDisconnection() != .cancelled)
+        await old.disconnect()
+        radio.withController(of: strapHost) { $0.position = Position(x: 2, y: 0) }
+        break
+      }
+      return states
+    }
+    #expect(states == [true, true])
+    BluetoothHost.$current.withValue(strapHost) { withExtendedLifetime(strap) {} }
+  }
+
+  @Test("an object of an earlier connection does not take the next one with it")
+  func earlierObject() async throws {
+    let central = Central(host: phone)
+    let (radio, strapHost) = (radio, strapHost)
+    let isConnected = try await run(radio) { () -> Bool in
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        var strap: ConnectedPeripheral? = try await central.connect(discovery.id)
+        radio.withController(of: strapHost) { $0.position = Position(x: 100_000, y: 0) }
+        _ = await strap?.waitForDisconnection()
+        radio.withController(of: strapHost) { $0.position = Position(x: 2, y: 0) }
+        let earlier = strap
+        strap = nil
+        for await _ in central.scan(services: [HeartRateMonitor.serviceUUID]) { break }
+        strap = try await central.connect(discovery.id)
+        withExtendedLifetime(earlier) {}
+        return try await strap?.readRSSI() ?? 127 < 0
+      }
+      return false
+    }
+    #expect(isConnected)
+  }
+
   @Test("cancelling a connection that does not come about returns at once")
   func cancelled() async throws {
     let central = Central(host: phone)

@@ -50,9 +50,35 @@ struct CentralManagerTests {
     let fixture = CentralFixture(poweredOn: false)
     #expect(fixture.manager.state == .unknown)
     #expect(fixture.record.lines.isEmpty)
-    fixture.host.deliver(.stateChanged(.unknown), .stateChanged(.poweredOn))
-    #expect(fixture.record.lines == ["state unknown", "state poweredOn"])
+    fixture.host.deliver(.stateChanged(.unknown), .stateChanged(.resetting))
+    #expect(fixture.manager.state == .unknown)
+    #expect(fixture.record.lines.isEmpty)
+    fixture.host.deliver(.stateChanged(.poweredOn))
+    #expect(fixture.record.take() == ["state poweredOn"])
     #expect(fixture.manager.state == .poweredOn)
+    fixture.host.deliver(.stateChanged(.resetting), .stateChanged(.poweredOn))
+    #expect(fixture.record.lines == ["state resetting", "state poweredOn"])
+  }
+
+  @Test("a link asked for while the news of its end is under way is not kept for nobody")
+  func connectedTooLate() throws {
+    let fixture = CentralFixture()
+    let peripheral = try fixture.connected()
+    fixture.manager.connect(peripheral)
+    let lost = HostError.disconnected(HCIStatus(rawValue: 0x08))
+    fixture.host.deliver(.disconnected(.strap, lost, reconnecting: false))
+    #expect(fixture.record.take() == ["disconnected connectionTimeout"])
+    fixture.host.deliver(.connected(.strap))
+    #expect(fixture.record.lines.isEmpty)
+    #expect(fixture.requestNames.last == "disconnect")
+    #expect(peripheral.state == .disconnected)
+  }
+
+  @Test("who waits on the manager's own queue sees the events dealt with")
+  func settledOnQueue() {
+    let fixture = CentralFixture(poweredOn: false)
+    fixture.queue.sync { fixture.host.deliver(.stateChanged(.poweredOn)) }
+    #expect(fixture.record.lines == ["state poweredOn"])
   }
 
   @Test("an app that answers the first state while its manager is still being made is heard")

@@ -159,6 +159,33 @@ struct ChannelTests {
     fixture.input.close()
   }
 
+  @Test("nothing of a channel stays when the app lets go of it")
+  func lifetimes() throws {
+    weak var connection: HostConnection?
+    weak var input: InputStream?
+    do {
+      let fixture = try ChannelFixture()
+      fixture.input.schedule(in: .current, forMode: .default)
+      fixture.input.open()
+      connection = fixture.central.manager.session.connection
+      input = fixture.input
+      fixture.host.deliver(.channelClosed(fixture.info.id, nil))
+    }
+    #expect(input == nil)
+    #expect(connection == nil)
+  }
+
+  @Test("a read may ask for any length")
+  func anyLength() throws {
+    let fixture = try ChannelFixture()
+    fixture.input.open()
+    #expect(fixture.read(1) == [1])
+    var buffer = [UInt8](repeating: 0, count: 8)
+    #expect(fixture.input.read(&buffer, maxLength: .min) == 0)
+    #expect(fixture.input.read(&buffer, maxLength: .max) == 2)
+    #expect(fixture.output.write(&buffer, maxLength: 8) == -1)
+  }
+
   @Test("a refused channel is told")
   func refused() throws {
     let central = CentralFixture()

@@ -100,7 +100,7 @@ struct EndToEndTests {
     radio.advance(by: .seconds(1))
     #expect(
       app.log
-        == ["off", "on", "found Strap", "connected", "subscribed", "rate 60", "rate 72"])
+        == ["on", "found Strap", "connected", "subscribed", "rate 60", "rate 72"])
     app.resetEnergy()
     radio.advance(by: .seconds(1))
     app.disconnect()

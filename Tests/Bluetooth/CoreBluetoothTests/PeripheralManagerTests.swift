@@ -286,6 +286,97 @@ struct PeripheralManagerTests {
     #expect(fixture.record.lines.isEmpty)
   }
 
+  private func published(at handle: UInt16) -> Result<HostReply, HostError> {
+    .success(
+      .published(
+        PublishedService(
+          range: HandleRange(handle, handle + 5),
+          characteristics: [
+            PublishedCharacteristic(valueHandle: handle + 2, configurationHandle: handle + 3),
+            PublishedCharacteristic(valueHandle: handle + 5, configurationHandle: nil),
+          ])))
+  }
+
+  private func removed(_ host: ScriptedHost) -> [UInt16] {
+    host.requests.compactMap { if case .removeService(let handle) = $0 { handle } else { nil } }
+  }
+
+  @Test("a service that is removed and added anew before it was published is there once")
+  func addedAnew() {
+    let fixture = PeripheralManagerFixture(published: false)
+    fixture.manager.add(fixture.service)
+    fixture.manager.remove(fixture.service)
+    fixture.manager.add(fixture.service)
+    fixture.host.answer(at: 0, published(at: 30))
+    fixture.host.answer(at: 1, published(at: 40))
+    #expect(removed(fixture.host) == [30])
+    #expect(fixture.record.take() == ["added 181A ok"])
+    fixture.host.deliver(fixture.read(42))
+    #expect(fixture.record.lines == ["read 2A6E at 0"])
+  }
+
+  @Test("what the host removed with all the rest is not removed once more, by its old place")
+  func removedWithAll() {
+    let fixture = PeripheralManagerFixture(published: false)
+    fixture.manager.add(fixture.service)
+    fixture.manager.removeAllServices()
+    fixture.manager.add(fixture.service)
+    fixture.host.answer(at: 0, published(at: 30))
+    fixture.host.answer(at: 1, published(at: 30))
+    #expect(removed(fixture.host).isEmpty)
+    #expect(fixture.record.lines == ["added 181A ok"])
+  }
+
+  @Test("the end of an earlier start does not speak for the advertising that runs")
+  func advertisedAnew() {
+    let fixture = PeripheralManagerFixture()
+    fixture.manager.startAdvertising(nil)
+    fixture.manager.stopAdvertising()
+    fixture.manager.startAdvertising(nil)
+    fixture.host.answer(at: 1, .failure(.cancelled))
+    #expect(fixture.record.lines.isEmpty)
+    fixture.host.answer(at: 2, .success(.done))
+    #expect(fixture.record.lines == ["advertising ok"])
+    #expect(fixture.manager.isAdvertising)
+  }
+
+  @Test("the first state is told when the radio has started")
+  func firstState() {
+    let fixture = PeripheralManagerFixture(poweredOn: false)
+    fixture.host.deliver(.stateChanged(.unknown), .stateChanged(.resetting))
+    #expect(fixture.record.lines.isEmpty)
+    fixture.host.deliver(.stateChanged(.poweredOff))
+    #expect(fixture.record.lines == ["state poweredOff"])
+  }
+
+  @Test("absurd arguments do no harm")
+  func absurd() {
+    let fixture = PeripheralManagerFixture()
+    fixture.manager.startAdvertising([
+      CBAdvertisementDataLocalNameKey: String(repeating: "ä", count: 100_000),
+      CBAdvertisementDataServiceUUIDsKey: (0..<1_000).map { number in
+        CBUUID(data: Data([UInt8(number / 256), UInt8(number % 256)]))
+      },
+    ])
+    let count = fixture.host.requests.count
+    #expect(
+      fixture.manager.updateValue(
+        Data(count: 100_000), for: fixture.temperature, onSubscribedCentrals: []))
+    #expect(fixture.host.requests.count == count + 1)
+    #expect(
+      !fixture.manager.updateValue(
+        Data(),
+        for: CBMutableCharacteristic(
+          type: CBUUID(string: "2A6E"), properties: .notify, value: nil, permissions: []),
+        onSubscribedCentrals: nil))
+    let other = PeripheralManagerFixture(published: false)
+    other.manager.add(fixture.service)
+    other.manager.remove(fixture.service)
+    other.host.settle()
+    #expect(other.record.lines == ["added 181A invalidParameters"])
+    #expect(other.host.requests.isEmpty)
+  }
+
   @Test("channels are published, opened and unpublished")
   func channels() {
     let fixture = PeripheralManagerFixture()

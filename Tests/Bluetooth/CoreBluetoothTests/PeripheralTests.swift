@@ -43,6 +43,36 @@ struct PeripheralFixture {
 
 @Suite("CBPeripheral")
 struct PeripheralTests {
+  @Test("attributes of another manager's peripheral, huge values and long lists do no harm")
+  func absurd() throws {
+    let fixture = try PeripheralFixture()
+    let other = try PeripheralFixture()
+    let service = try other.discoverServices()
+    let characteristic = try #require(try other.discoverCharacteristics().first)
+    let control = try #require(try fixture.discoverCharacteristics().last)
+    let peripheral = fixture.peripheral
+    let sent = fixture.host.requests.count
+    peripheral.discoverCharacteristics([], for: service)
+    peripheral.discoverIncludedServices([], for: service)
+    peripheral.discoverDescriptors(for: characteristic)
+    peripheral.readValue(for: characteristic)
+    peripheral.setNotifyValue(true, for: characteristic)
+    peripheral.writeValue(Data(), for: characteristic, type: .withoutResponse)
+    peripheral.writeValue(Data(count: 100_000), for: control, type: .withResponse)
+    peripheral.writeValue(Data(count: 100_000), for: control, type: .withoutResponse)
+    #expect(fixture.host.requests.count == sent)
+    fixture.host.settle()
+    #expect(
+      fixture.record.lines == [
+        "characteristics 180D invalidHandle", "included 180D invalidHandle",
+        "descriptors 2A37 invalidHandle", "value 2A37 nil invalidHandle",
+        "notifying false invalidHandle", "wrote 2A39 att invalidAttributeValueLength",
+      ])
+    peripheral.discoverServices(
+      (0..<1_000).map { CBUUID(data: Data([UInt8($0 / 256), UInt8($0 % 256)])) })
+    #expect(fixture.host.requests.count == sent + 1)
+  }
+
   @Test("services, characteristics and descriptors are nil until discovered")
   func discovery() throws {
     let fixture = try PeripheralFixture()

@@ -123,6 +123,10 @@ struct CBUUIDTests {
   @Test("text and data are as long as what it was made from")
   func forms() {
     #expect(CBUUID(string: "180d").uuidString == "180D")
+    #expect(CBUUID(string: "180d").description == "Heart Rate")
+    #expect(CBUUID(string: "2A37").description == "Heart Rate Measurement")
+    #expect(CBUUID(string: "2902").description == "Client Characteristic Configuration")
+    #expect(CBUUID(string: "0001").description == "0001")
     #expect(CBUUID(string: "180D").data == Data([0x18, 0x0D]))
     #expect(CBUUID(data: Data([0x18, 0x0D])) == CBUUID(string: "180D"))
     #expect(CBUUID(data: Data([0, 1, 0x18, 0x0D])).uuidString == "0001180D")

@@ -27,7 +27,13 @@ public final class VirtualRadio: @unchecked Sendable {
   /// By their hosts' drivers.
   private var controllers: [ObjectIdentifier: SimulatedController] = [:]
   private var unsettled: [ClientSlot] = []
-  private let inbox = Mutex<[@Sendable () -> Void]>([])
+  private let inbox = Mutex(Inbox())
+
+  private struct Inbox: Sendable {
+    var work: [@Sendable () -> Void] = []
+    /// Somebody wants it done even if time does not go on.
+    var isHurried = false
+  }
 
   /// A radio on which nothing is yet.
   ///
@@ -41,7 +47,7 @@ public final class VirtualRadio: @unchecked Sendable {
   }
 
   /// The virtual time.
-  public var now: Instant { lock.withLock { air.world.now } }
+  public var now: Instant { locked { air.world.now } }
 
   /// Adds a host with a controller of its own.
   ///
@@ -80,27 +86,27 @@ public final class VirtualRadio: @unchecked Sendable {
     name: String, at position: Position, address: DeviceAddress?,
     configuration: HostConfiguration, capture: Capture?
   ) -> BluetoothHost {
-    lock.lock()
-    defer { lock.unlock() }
-    hostCount += 1
-    let address = address ?? DeviceAddress(bits: 0xA0B1_0000_0000 + hostCount, kind: .public)
-    let port = PortBox(air.makePort(name: name, address: address, at: position))
-    var configuration = configuration
-    configuration.name = name
-    let host = BluetoothHost(
-      radio: .simulated(.init(isPopulated: false)), configuration: configuration,
-      chance: chance.fork(), loop: VirtualLoop(radio: self), capture: capture
-    ) { SimulatedTransport(port.port) }
-    controllers[ObjectIdentifier(host.driver)] = port.port.controller
-    return host
+    locked {
+      hostCount += 1
+      let address = address ?? DeviceAddress(bits: 0xA0B1_0000_0000 + hostCount, kind: .public)
+      let port = PortBox(air.makePort(name: name, address: address, at: position))
+      var configuration = configuration
+      configuration.name = name
+      let host = BluetoothHost(
+        radio: .simulated(.init(isPopulated: false)), configuration: configuration,
+        chance: chance.fork(), loop: VirtualLoop(radio: self), capture: capture
+      ) { SimulatedTransport(port.port) }
+      controllers[ObjectIdentifier(host.driver)] = port.port.controller
+      return host
+    }
   }
 
   /// Lets so much time pass, with everything that happens in it.
   public func advance(by span: TimeSpan) {
-    lock.lock()
-    defer { lock.unlock() }
-    precondition(!air.isRunning, "advance was called from within an event of the same radio")
-    air.run(until: air.world.now + span)
+    locked {
+      precondition(!air.isRunning, "advance was called from within an event of the same radio")
+      air.run(until: air.world.now + span)
+    }
   }
 
   /// Lets time pass until the condition holds, looking after each thing that happens.
@@ -108,33 +114,39 @@ public final class VirtualRadio: @unchecked Sendable {
   /// - Returns: Whether the condition came to hold before the limit.
   @discardableResult
   public func advance(within limit: TimeSpan, until condition: () -> Bool) -> Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    precondition(!air.isRunning, "advance was called from within an event of the same radio")
-    let end = air.world.now + limit
-    while !condition() {
-      guard air.step(until: end) else { return condition() }
+    locked {
+      precondition(!air.isRunning, "advance was called from within an event of the same radio")
+      let end = air.world.now + limit
+      while !condition() {
+        guard air.step(until: end) else { return condition() }
+      }
+      return true
     }
-    return true
   }
 
   /// Changes the world: adds devices, moves things, breaks things.
   public func withWorld<Result>(_ body: (World) throws -> Result) rethrows -> Result {
-    lock.lock()
-    defer { lock.unlock() }
-    return try body(air.world)
+    try locked { try body(air.world) }
   }
 
   /// Moves, breaks or repairs the controller of one of this radio's hosts.
   public func withController<Result>(
     of host: BluetoothHost, _ body: (SimulatedController) throws -> Result
   ) rethrows -> Result {
+    try locked {
+      guard let controller = controllers[ObjectIdentifier(host.driver)] else {
+        preconditionFailure("the host belongs to another radio")
+      }
+      return try body(controller)
+    }
+  }
+
+  /// Does something under the lock, and after that what could not be hurried because of it.
+  private func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
+    defer { if inbox.withLock({ $0.isHurried }) { hurry() } }
     lock.lock()
     defer { lock.unlock() }
-    guard let controller = controllers[ObjectIdentifier(host.driver)] else {
-      preconditionFailure("the host belongs to another radio")
-    }
-    return try body(controller)
+    return try body()
   }
 
   // MARK: The loop of its hosts
@@ -144,8 +156,8 @@ public final class VirtualRadio: @unchecked Sendable {
   private func settle() {
     for _ in 0..<Limits.roundsPerInstant {
       let work = inbox.withLock { inbox in
-        defer { inbox = [] }
-        return inbox
+        defer { inbox = Inbox() }
+        return inbox.work
       }
       for item in work { item() }
       let slots = unsettled
@@ -158,14 +170,18 @@ public final class VirtualRadio: @unchecked Sendable {
   fileprivate var worldTime: Instant { air.world.now }
 
   fileprivate func execute(_ work: @escaping @Sendable () -> Void) {
-    inbox.withLock { $0.append(work) }
+    inbox.withLock { $0.work.append(work) }
   }
 
-  /// Runs what was handed over, unless somebody else is at it.
+  /// Runs what was handed over, unless somebody else has the lock and will do it.
   fileprivate func hurry() {
-    guard lock.try() else { return }
-    defer { lock.unlock() }
-    if !air.isRunning { air.run(until: air.world.now) }
+    inbox.withLock { $0.isHurried = true }
+    while inbox.withLock({ $0.isHurried }), lock.try() {
+      let isRunning = air.isRunning
+      if !isRunning { air.run(until: air.world.now) }
+      lock.unlock()
+      if isRunning { break }
+    }
   }
 
   fileprivate func schedule(at time: Instant, _ work: @escaping @Sendable () -> Void) {

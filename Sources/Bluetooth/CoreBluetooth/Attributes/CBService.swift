@@ -71,7 +71,9 @@ open class CBMutableService: CBService, @unchecked Sendable {
       if !isFrozen { body() }
       return isFrozen
     }
-    if wasFrozen { Misuse.report("the published service \(uuid) cannot be changed any more") }
+    if wasFrozen {
+      Misuse.report("the published service \(uuid.uuidString) cannot be changed any more")
+    }
     return !wasFrozen
   }
 

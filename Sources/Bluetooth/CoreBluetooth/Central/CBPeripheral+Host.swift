@@ -69,24 +69,24 @@ extension CBPeripheral {
 
   // Handles of attributes that are this peripheral's and still valid.
 
+  // Apps may pass attributes of other peripherals, which other locks guard.
+
   func range(of service: CBService) -> HandleRange? {
-    withRecord { record in
-      service.isValid && record.servicesByHandle[service.range.start] === service
-        ? service.range : nil
-    }
+    let range = service.lock.withLock { service.range }
+    return withRecord { $0.servicesByHandle[range.start] === service ? range : nil }
   }
 
   func handles(of characteristic: CBCharacteristic) -> CharacteristicHandles? {
-    withRecord { record in
-      let handles = characteristic.handles
-      return record.characteristicsByHandle[handles.value] === characteristic ? handles : nil
+    let handles = characteristic.lock.withLock { characteristic.handles }
+    return withRecord {
+      $0.characteristicsByHandle[handles.value] === characteristic ? handles : nil
     }
   }
 
   func handle(of descriptor: CBDescriptor) -> UInt16? {
     guard let characteristic = descriptor.characteristic, handles(of: characteristic) != nil
     else { return nil }
-    return session.lock.withLock { descriptor.handle }
+    return descriptor.lock.withLock { descriptor.handle }
   }
 
   // MARK: Writes without response
@@ -97,7 +97,7 @@ extension CBPeripheral {
     }
     guard characteristic.properties.contains(.writeWithoutResponse) else {
       return Misuse.report(
-        "\(characteristic.uuid) takes no writes without response: the write is dropped")
+        "\(characteristic.uuid.uuidString) takes no writes without response: the write is dropped")
     }
     guard data.count <= maximumWriteValueLength(for: .withoutResponse) else {
       return Misuse.report("a write without response longer than fits in one PDU is dropped")

@@ -106,7 +106,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
     perform(.discoverIncludedServices(in: range)) { peripheral, result in
       let error = peripheral.took(result) { record, reply in
-        guard case .services(let found) = reply else { return false }
+        guard service.isValid, case .services(let found) = reply else { return false }
         var list = service.includedServicesStorage ?? []
         for remote in found where filter?.contains(remote.uuid) ?? true {
           let included = record.service(for: remote, make: peripheral.makeService)
@@ -129,7 +129,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
     perform(.discoverCharacteristics(in: range, filter)) { peripheral, result in
       let error = peripheral.took(result) { record, reply in
-        guard case .characteristics(let found) = reply else { return false }
+        guard service.isValid, case .characteristics(let found) = reply else { return false }
         record.merge(
           characteristics: found, into: service, isComplete: filter == nil,
           lock: peripheral.session.lock)

@@ -73,32 +73,38 @@ final class CentralSession: @unchecked Sendable {
     }
   }
 
-  /// Says that a command came at the wrong time, if it did.
-  private func isReady(_ command: String) -> Bool {
-    let isReady = state == .poweredOn
-    if !isReady {
-      Misuse.report("CBCentralManager takes \(command) in the state poweredOn only")
-    }
-    return isReady
-  }
-
   // MARK: Commands
 
+  /// Does what the app asks for, if the radio is on, else says that this is the wrong time.
+  ///
+  /// Under the lock, so that the host hears of commands from several threads in the order in which
+  /// they changed the state here.
+  private func command(_ name: String, _ body: () -> Void) {
+    let isReady = lock.withLock {
+      guard stateStorage == .poweredOn else { return false }
+      body()
+      return true
+    }
+    if !isReady { Misuse.report("CBCentralManager takes \(name) in the state poweredOn only") }
+  }
+
   func startScan(_ options: ScanOptions) {
-    guard isReady("scanForPeripherals") else { return }
-    lock.withLock { isScanningStorage = true }
-    connection.send(.startScan(options))
+    command("scanForPeripherals") {
+      isScanningStorage = true
+      connection.send(.startScan(options))
+    }
   }
 
   func stopScan() {
-    guard isReady("stopScan") else { return }
-    lock.withLock { isScanningStorage = false }
-    connection.send(.stopScan)
+    command("stopScan") {
+      isScanningStorage = false
+      connection.send(.stopScan)
+    }
   }
 
   func connect(_ peripheral: CBPeripheral, _ options: ConnectOptions) {
-    guard isReady("connect"), isOwn(peripheral) else { return }
-    lock.withLock {
+    guard isOwn(peripheral) else { return }
+    command("connect") {
       switch peripheral.record.state {
       case .disconnected, .connecting:
         peripheral.record.state = .connecting
@@ -106,24 +112,22 @@ final class CentralSession: @unchecked Sendable {
       case .connected: break  // The host says once more that it is connected.
       case .disconnecting: entries[peripheral.address]?.wantsLinkAgain = true
       }
+      connection.send(.connect(peripheral.address, options))
     }
-    connection.send(.connect(peripheral.address, options))
   }
 
   func cancel(_ peripheral: CBPeripheral) {
-    guard isReady("cancelPeripheralConnection"), isOwn(peripheral) else { return }
-    let wasWanted = lock.withLock {
-      guard let entry = entries[peripheral.address], entry.wantsLink else { return false }
+    guard isOwn(peripheral) else { return }
+    command("cancelPeripheralConnection") {
+      guard let entry = entries[peripheral.address], entry.wantsLink else { return }
       entries[peripheral.address]?.wantsLinkAgain = false
       peripheral.record.state = .disconnecting
-      return true
+      connection.send(.disconnect(peripheral.address))
     }
-    if wasWanted { connection.send(.disconnect(peripheral.address)) }
   }
 
   func matchConnectionEvents(_ filter: ConnectionEventFilter?) {
-    guard isReady("registerForConnectionEvents") else { return }
-    lock.withLock { eventFilter = filter }
+    command("registerForConnectionEvents") { eventFilter = filter }
   }
 
   private func isOwn(_ peripheral: CBPeripheral) -> Bool {
@@ -159,6 +163,7 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func stateChanged(_ state: CBManagerState) {
+    guard lock.withLock({ state.isNews(after: stateStorage) }) else { return }
     let (lost, wasScanning) = lock.withLock { () -> ([CBPeripheral], Bool) in
       stateStorage = state
       guard state != .poweredOn else { return ([], false) }
@@ -204,16 +209,21 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func connected(_ address: DeviceAddress) {
-    guard let peripheral = existing(address) else { return }
-    let isWanted = lock.withLock {
-      guard entries[address]?.wantsLink == true, peripheral.record.state != .disconnecting else {
-        return false
+    let connected: CBPeripheral? = lock.withLock {
+      guard let entry = entries[address], entry.wantsLink else {
+        // The app asked for the link while the news of its end was under way: it has been told
+        // of the end and wants no other link since.
+        connection.send(.disconnect(address))
+        return nil
+      }
+      guard let peripheral = entry.peripheral, peripheral.record.state != .disconnecting else {
+        return nil
       }
       peripheral.record.state = .connected
       if let link = links[address] { peripheral.record.mtu = link.mtu }
-      return true
+      return peripheral
     }
-    if isWanted { tell { $1.centralManager($0, didConnect: peripheral) } }
+    if let connected { tell { $1.centralManager($0, didConnect: connected) } }
   }
 
   private func connectionFailed(_ address: DeviceAddress, _ error: HostError) {

@@ -36,6 +36,7 @@ struct PeripheralRecord {
     isWriteBlocked = false
     invalidate(Array(servicesByHandle.values))
     services = nil
+    characteristicsByHandle = [:]
   }
 
   /// Forgets services with all that is in them.
@@ -43,8 +44,7 @@ struct PeripheralRecord {
     for service in gone {
       service.isValid = false
       servicesByHandle[service.range.start] = nil
-      for characteristic in characteristicsByHandle.values
-      where service.range.contains(characteristic.handles.value) {
+      for characteristic in service.characteristicsStorage ?? [] {
         characteristic.isValid = false
         characteristic.isNotifyingStorage = false
         characteristicsByHandle[characteristic.handles.value] = nil

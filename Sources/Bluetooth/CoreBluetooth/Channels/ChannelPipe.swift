@@ -69,8 +69,12 @@ final class ChannelPipe: @unchecked Sendable {
   // MARK: From the streams
 
   /// Calls these, from any thread, when something changed for the one or the other stream.
-  func observeInput(_ call: (@Sendable () -> Void)?) { condition.withLock { onInput = call } }
-  func observeOutput(_ call: (@Sendable () -> Void)?) { condition.withLock { onOutput = call } }
+  func observeInput(_ call: @escaping @Sendable () -> Void) {
+    condition.withLock { onInput = call }
+  }
+  func observeOutput(_ call: @escaping @Sendable () -> Void) {
+    condition.withLock { onOutput = call }
+  }
 
   var availableByteCount: Int { condition.withLock { received.count - readCount } }
 
@@ -91,7 +95,7 @@ final class ChannelPipe: @unchecked Sendable {
   func read(_ count: Int) -> [UInt8] {
     let bytes = condition.withLock { () -> [UInt8] in
       while received.count == readCount, ending == nil { condition.wait() }
-      let end = min(received.count, readCount + max(0, count))
+      let end = readCount + min(received.count - readCount, max(0, count))
       let bytes = Array(received[readCount..<end])
       readCount = end
       if readCount == received.count {

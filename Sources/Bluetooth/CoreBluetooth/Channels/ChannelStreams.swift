@@ -151,7 +151,7 @@ final class ChannelInputStream: InputStream {
     }
     super.init(data: Data())
     core.attach(self)
-    pipe.observeInput { [core] in core.signal() }
+    pipe.observeInput { [weak core] in core?.signal() }
   }
 
   deinit { core.close() }
@@ -205,7 +205,7 @@ final class ChannelOutputStream: OutputStream {
     }
     super.init(toMemory: ())
     core.attach(self)
-    pipe.observeOutput { [core] in core.signal() }
+    pipe.observeOutput { [weak core] in core?.signal() }
   }
 
   @available(*, unavailable)

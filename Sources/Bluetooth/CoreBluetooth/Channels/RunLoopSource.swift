@@ -70,10 +70,13 @@ final class RunLoopSource: @unchecked Sendable {
       mode == .common
       ? kCFRunLoopCommonModes : CFRunLoopSource.mode(named: mode.rawValue)
     CFRunLoopAddSource(loop, source, cfMode)
-    lock.withLock {
-      self.source = source
+    let isStillValid = lock.withLock {
+      if isValid { self.source = source }
       self.loop = loop
+      return isValid
     }
+    // Taken out by another thread meanwhile.
+    if !isStillValid { CFRunLoopSourceInvalidate(source) }
   }
 
   private final class CallBox: Sendable {

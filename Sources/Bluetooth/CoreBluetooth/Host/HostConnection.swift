@@ -156,6 +156,6 @@ final class HostConnection: Sendable {
 
   private func openPipe(_ info: ChannelInfo) {
     let pipe = ChannelPipe(info: info, connection: self)
-    state.withLock { $0.channels[info.id] = pipe }
+    state.withLock { if !$0.isClosed { $0.channels[info.id] = pipe } }
   }
 }

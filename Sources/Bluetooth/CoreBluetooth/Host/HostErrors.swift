@@ -77,3 +77,11 @@ extension RadioState {
     }
   }
 }
+
+extension CBManagerState {
+  /// Whether an app is told of this state after the other. While the radio starts for the first
+  /// time a manager's state stays unknown, as Apple's does.
+  func isNews(after old: CBManagerState) -> Bool {
+    old != .unknown || self != .unknown && self != .resetting
+  }
+}

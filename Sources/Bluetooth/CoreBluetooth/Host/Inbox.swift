@@ -14,8 +14,15 @@ final class Inbox<Item: Sendable>: Sendable {
 
   private let state = Mutex(State())
   private let queue: DispatchQueue
+  /// Tells on which queue one is.
+  private let key = DispatchSpecificKey<Void>()
 
-  init(queue: DispatchQueue) { self.queue = queue }
+  init(queue: DispatchQueue) {
+    self.queue = queue
+    queue.setSpecific(key: key, value: ())
+  }
+
+  deinit { queue.setSpecific(key: key, value: nil) }
 
   /// Hands items to `handle` from now on.
   func start(handle: @escaping @Sendable (Item) -> Void) {
@@ -46,10 +53,13 @@ final class Inbox<Item: Sendable>: Sendable {
   }
 
   /// Returns when everything that was posted before was handled; at once where the handler itself
-  /// calls it.
+  /// calls it. On the queue itself, which cannot be waited for there, handles it.
   func settle() {
     let caller = ObjectIdentifier(Thread.current)
-    while state.withLock({ $0.isScheduled && $0.drainer != caller }) { queue.sync {} }
+    let isOnQueue = DispatchQueue.getSpecific(key: key) != nil
+    while state.withLock({ $0.isScheduled && $0.drainer != caller }) {
+      if isOnQueue { drain() } else { queue.sync {} }
+    }
   }
 
   private func schedule() {
@@ -57,11 +67,15 @@ final class Inbox<Item: Sendable>: Sendable {
   }
 
   private func drain() {
-    let (batch, handle) = state.withLock { state in
+    let batch: [Item]? = state.withLock { state in
+      // Somebody else is at it, and will look again: `settle`, or a thread of a concurrent queue.
+      guard state.drainer == nil else { return nil }
       state.drainer = ObjectIdentifier(Thread.current)
       defer { state.items = [] }
-      return (state.items, state.handle)
+      return state.items
     }
+    guard let batch else { return }
+    let handle = state.withLock { $0.handle }
     for item in batch {
       if state.withLock({ $0.isClosed }) { break }
       handle?(item)

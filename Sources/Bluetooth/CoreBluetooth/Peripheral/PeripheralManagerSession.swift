@@ -5,18 +5,13 @@ internal import BluetoothWire
 ///
 /// Everything that changes is behind `lock`. The delegate is called on the queue, without it.
 final class PeripheralManagerSession: @unchecked Sendable {
-  /// How far a service is on its way to centrals.
-  private enum Publication {
-    case underWay
-    /// Removed before it was published.
-    case withdrawn
-    case published(HandleRange)
-  }
-
   private struct Entry {
     let service: CBMutableService
     let characteristics: [CBMutableCharacteristic]
-    var publication: Publication
+    /// Which call of `add` made it: the same service may be removed and added anew.
+    let addition: UInt64
+    /// Nil while it is on its way to centrals.
+    var published: HandleRange?
 
     /// Lets the app change and publish the service again.
     func forget() {
@@ -32,14 +27,23 @@ final class PeripheralManagerSession: @unchecked Sendable {
   // Guarded by `lock`.
   private var stateStorage: CBManagerState = .unknown
   private var advertising = Advertising.off
+  /// Counts the calls of `startAdvertising` and `add`.
+  private var lastStart: UInt64 = 0
+  private var lastAddition: UInt64 = 0
   private var entries: [ObjectIdentifier: Entry] = [:]
+  /// Removed before they were published: to be withdrawn when the host tells where they are.
+  private var withdrawn: Set<UInt64> = []
   private var characteristics: [UInt16: CBMutableCharacteristic] = [:]
   private var centrals: [DeviceAddress: CBCentral] = [:]
   private var mtus: [DeviceAddress: Int] = [:]
   private var updatesOutstanding = 0
   private var isUpdateBlocked = false
 
-  private enum Advertising { case off, starting, on }
+  private enum Advertising: Equatable {
+    case off
+    case starting(UInt64)
+    case on
+  }
 
   init(queue: DispatchQueue) {
     connection = HostConnection(queue: queue)
@@ -61,6 +65,9 @@ final class PeripheralManagerSession: @unchecked Sendable {
     return isReady
   }
 
+  // What changes the state here and the host's is sent under the lock, so that the host hears of
+  // commands from several threads in the same order.
+
   /// Calls the delegate; on the queue only.
   private func tell(_ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void) {
     guard let manager, let delegate = manager.delegate else { return }
@@ -78,36 +85,41 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   func startAdvertising(_ advertisement: [String: Any]) {
     guard isReady("startAdvertising") else { return }
-    let isFirst = lock.withLock {
-      guard advertising == .off else { return false }
-      advertising = .starting
-      return true
-    }
-    guard isFirst else {
-      return tellLater {
-        $1.peripheralManagerDidStartAdvertising($0, error: CBError(.alreadyAdvertising))
-      }
-    }
     let options = AdvertisingPlan(
       name: advertisement[CBAdvertisementDataLocalNameKey] as? String,
       services: (advertisement[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] ?? []).values
     ).options
-    connection.request({ .startAdvertising(options, $0) }) { [weak self] result in
-      guard let self else { return }
-      let isStillWanted = lock.withLock {
-        guard advertising == .starting else { return false }
-        advertising = result.error == nil ? .on : .off
-        return true
+    let isFirst = lock.withLock {
+      guard advertising == .off else { return false }
+      lastStart += 1
+      let start = lastStart
+      advertising = .starting(start)
+      connection.request({ .startAdvertising(options, $0) }) { [weak self] result in
+        self?.startedAdvertising(start, result.error)
       }
-      guard isStillWanted else { return }
-      tell { $1.peripheralManagerDidStartAdvertising($0, error: result.error) }
+      return true
     }
+    guard !isFirst else { return }
+    tellLater {
+      $1.peripheralManagerDidStartAdvertising($0, error: CBError(.alreadyAdvertising))
+    }
+  }
+
+  private func startedAdvertising(_ start: UInt64, _ error: (any Error)?) {
+    let isStillWanted = lock.withLock {
+      guard advertising == .starting(start) else { return false }
+      advertising = error == nil ? .on : .off
+      return true
+    }
+    if isStillWanted { tell { $1.peripheralManagerDidStartAdvertising($0, error: error) } }
   }
 
   func stopAdvertising() {
     guard isReady("stopAdvertising") else { return }
-    lock.withLock { advertising = .off }
-    connection.send(.stopAdvertising)
+    lock.withLock {
+      advertising = .off
+      connection.send(.stopAdvertising)
+    }
   }
 
   func setLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {
@@ -131,98 +143,90 @@ final class PeripheralManagerSession: @unchecked Sendable {
       return tellLater { $1.peripheralManager($0, didAdd: service, error: error) }
     }
     guard service.freeze() else {
-      Misuse.report("the service \(service.uuid) is published already")
+      Misuse.report("the service \(service.uuid.uuidString) is published already")
       return tellLater {
         $1.peripheralManager($0, didAdd: service, error: CBError(.invalidParameters))
       }
     }
     lock.withLock {
+      lastAddition += 1
+      let addition = lastAddition
       entries[ObjectIdentifier(service)] = Entry(
-        service: service, characteristics: characteristics, publication: .underWay)
-    }
-    connection.request({ .addService(definition, $0) }) { [weak self] result in
-      self?.added(service, result)
+        service: service, characteristics: characteristics, addition: addition)
+      connection.request({ .addService(definition, $0) }) { [weak self] result in
+        self?.added(service, addition, result)
+      }
     }
   }
 
-  private func added(_ service: CBMutableService, _ result: Result<HostReply, HostError>) {
+  private func added(
+    _ service: CBMutableService, _ addition: UInt64, _ result: Result<HostReply, HostError>
+  ) {
     let key = ObjectIdentifier(service)
-    guard case .success(.published(let published)) = result else {
-      lock.withLock { _ = entries.removeValue(forKey: key) }
-      service.thaw()
-      let error = result.error ?? CBError(.unknown)
-      return tell { $1.peripheralManager($0, didAdd: service, error: error) }
-    }
-    let isWithdrawn = lock.withLock {
-      guard let entry = entries[key], case .underWay = entry.publication else {
-        entries[key] = nil
-        return true
+    let published: PublishedService? =
+      if case .success(.published(let published)) = result { published } else { nil }
+    let entry: Entry? = lock.withLock {
+      let mustWithdraw = withdrawn.remove(addition) != nil
+      guard let entry = entries[key], entry.addition == addition else {
+        if mustWithdraw, let published {
+          connection.send(.removeService(published.range.start))
+        }
+        return nil
       }
-      entries[key]?.publication = .published(published.range)
+      guard let published else {
+        entries[key] = nil
+        return entry
+      }
+      entries[key]?.published = published.range
       for (characteristic, place) in zip(entry.characteristics, published.characteristics) {
         characteristics[place.valueHandle] = characteristic
+        characteristic.setHandles(
+          CharacteristicHandles(
+            value: place.valueHandle, configuration: place.configurationHandle))
       }
-      return false
+      return entry
     }
-    guard !isWithdrawn else {
-      connection.send(.removeService(published.range.start))
-      return
-    }
-    for (characteristic, place) in zip(characteristicsOf(service), published.characteristics) {
-      characteristic.setHandles(
-        CharacteristicHandles(
-          value: place.valueHandle, configuration: place.configurationHandle))
-    }
-    tell { $1.peripheralManager($0, didAdd: service, error: nil) }
-  }
-
-  private func characteristicsOf(_ service: CBMutableService) -> [CBMutableCharacteristic] {
-    lock.withLock { entries[ObjectIdentifier(service)]?.characteristics ?? [] }
+    guard let entry else { return }
+    if published == nil { entry.forget() }
+    let error = published == nil ? result.error ?? CBError(.unknown) : nil
+    tell { $1.peripheralManager($0, didAdd: service, error: error) }
   }
 
   private func publishedHandle(of service: CBService) -> UInt16? {
-    lock.withLock {
-      guard case .published(let range) = entries[ObjectIdentifier(service)]?.publication else {
-        return nil
-      }
-      return range.start
-    }
+    lock.withLock { entries[ObjectIdentifier(service)]?.published?.start }
   }
 
   func remove(_ service: CBMutableService) {
     guard isReady("remove") else { return }
-    let key = ObjectIdentifier(service)
-    let (entry, handle) = lock.withLock { () -> (Entry?, UInt16?) in
-      guard let entry = entries[key] else { return (nil, nil) }
-      guard case .published(let range) = entry.publication else {
-        entries[key]?.publication = .withdrawn
-        return (entry, nil)
+    let entry: Entry? = lock.withLock {
+      guard let entry = entries.removeValue(forKey: ObjectIdentifier(service)) else { return nil }
+      if let range = entry.published {
+        characteristics = characteristics.filter { !range.contains($0.key) }
+        connection.send(.removeService(range.start))
+      } else {
+        withdrawn.insert(entry.addition)
       }
-      entries[key] = nil
-      characteristics = characteristics.filter { !range.contains($0.key) }
-      return (entry, range.start)
+      return entry
     }
     entry?.forget()
-    if let handle { connection.send(.removeService(handle)) }
   }
 
   func removeAll() {
     guard isReady("removeAllServices") else { return }
-    forgetServices()
-    connection.send(.removeAllServices)
+    removeEverything()
   }
 
-  private func forgetServices() {
+  /// The host has heard of all services that were added before, so it removes those, too, of
+  /// which it has not yet said where they are.
+  private func removeEverything() {
     let old = lock.withLock {
-      let old = entries
-      characteristics = [:]
-      entries = entries.compactMapValues { entry in
-        guard case .underWay = entry.publication else { return nil }
-        var entry = entry
-        entry.publication = .withdrawn
-        return entry
+      defer {
+        entries = [:]
+        withdrawn = []
+        characteristics = [:]
+        connection.send(.removeAllServices)
       }
-      return old
+      return entries
     }
     for entry in old.values { entry.forget() }
   }
@@ -248,7 +252,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     guard isReady("updateValue") else { return false }
     let handle = characteristic.currentHandles.value
     guard lock.withLock({ characteristics[handle] }) === characteristic else {
-      Misuse.report("updateValue for \(characteristic.uuid), which is not published")
+      Misuse.report("updateValue for \(characteristic.uuid.uuidString), which is not published")
       return false
     }
     let isAccepted = lock.withLock {
@@ -300,6 +304,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   // MARK: Events, on the queue
 
   private func stateChanged(_ state: CBManagerState) {
+    guard lock.withLock({ state.isNews(after: stateStorage) }) else { return }
     let old = lock.withLock {
       let old = stateStorage
       stateStorage = state
@@ -309,8 +314,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     if state != .poweredOn, old == .poweredOn { connection.send(.stopAdvertising) }
     // Below poweredOff, Core Bluetooth clears the local database.
     if state.rawValue < CBManagerState.poweredOff.rawValue, old.rawValue > state.rawValue {
-      forgetServices()
-      connection.send(.removeAllServices)
+      removeEverything()
     }
     tell { $1.peripheralManagerDidUpdateState($0) }
   }

@@ -13,14 +13,15 @@ extension ServiceDefinition {
     var included: [UInt16] = []
     for other in service.includedServices ?? [] {
       guard let handle = publishedHandle(other) else {
-        throw CBError.invalid("The included service \(other.uuid) is not published.")
+        throw CBError.invalid("The included service \(other.uuid.uuidString) is not published.")
       }
       included.append(handle)
     }
     var characteristics: [CharacteristicDefinition] = []
     for characteristic in service.characteristics ?? [] {
       guard let characteristic = characteristic as? CBMutableCharacteristic else {
-        throw CBError.invalid("The characteristic \(characteristic.uuid) is a peripheral's.")
+        throw CBError.invalid(
+          "The characteristic \(characteristic.uuid.uuidString) is a peripheral's.")
       }
       characteristics.append(try CharacteristicDefinition(characteristic))
     }
@@ -37,15 +38,17 @@ extension CharacteristicDefinition {
     let permissions = characteristic.permissions
     let value = characteristic.value
     guard properties.isDisjoint(with: [.broadcast, .extendedProperties]) else {
-      throw CBError.invalid("\(uuid) cannot be broadcast or have extended properties.")
+      throw CBError.invalid("\(uuid.uuidString) cannot be broadcast or have extended properties.")
     }
     if value != nil {
       guard properties.isSubset(of: .read),
         permissions.isSubset(of: [.readable, .readEncryptionRequired])
-      else { throw CBError.invalid("\(uuid) has a cached value, so it must be read-only.") }
+      else {
+        throw CBError.invalid("\(uuid.uuidString) has a cached value, so it must be read-only.")
+      }
     }
     guard value?.count ?? 0 <= Limits.valueByteCountMax else {
-      throw CBError.invalid("The value of \(uuid) is longer than 512 bytes.")
+      throw CBError.invalid("The value of \(uuid.uuidString) is longer than 512 bytes.")
     }
     var descriptors: [DescriptorDefinition] = []
     for descriptor in characteristic.descriptors ?? [] {
@@ -75,7 +78,7 @@ extension DescriptorDefinition {
     default:
       throw CBError.invalid(
         "A descriptor can be a user description (2901) with a String or a presentation format "
-          + "(2904) with a Data, not \(descriptor.uuid).")
+          + "(2904) with a Data, not \(descriptor.uuid.uuidString).")
     }
   }
 }

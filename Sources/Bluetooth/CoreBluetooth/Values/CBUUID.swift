@@ -75,8 +75,11 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
     byteCount == 16 ? value.fullDescription : data.map { String(format: "%02X", $0) }.joined()
   }
 
-  /// The text.
-  open override var description: String { uuidString }
+  /// The name that the Bluetooth SIG gave it, `Heart Rate`; where it has none, the text.
+  open override var description: String {
+    AssignedNumbers.serviceName(value) ?? AssignedNumbers.characteristicName(value)
+      ?? AssignedNumbers.descriptorName(value) ?? uuidString
+  }
 
   /// Equal if both stand for the same 128 bits.
   open override func isEqual(_ object: Any?) -> Bool {

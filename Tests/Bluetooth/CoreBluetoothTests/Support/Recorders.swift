@@ -80,32 +80,35 @@ final class CentralRecorder: NSObject, CBCentralManagerDelegate, CBPeripheralDel
   func peripheral(
     _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
     error: (any Error)?
-  ) { record.add("included \(service.uuid) \(text(error))") }
+  ) { record.add("included \(service.uuid.uuidString) \(text(error))") }
   func peripheral(
     _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
     error: (any Error)?
-  ) { record.add("characteristics \(service.uuid) \(text(error))") }
+  ) { record.add("characteristics \(service.uuid.uuidString) \(text(error))") }
   func peripheral(
     _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
     error: (any Error)?
-  ) { record.add("descriptors \(characteristic.uuid) \(text(error))") }
+  ) { record.add("descriptors \(characteristic.uuid.uuidString) \(text(error))") }
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
     error: (any Error)?
   ) {
     let value = characteristic.value.map { $0.map { String($0) }.joined(separator: ",") }
-    record.add("value \(characteristic.uuid) \(value ?? "nil") \(text(error))")
+    record.add("value \(characteristic.uuid.uuidString) \(value ?? "nil") \(text(error))")
   }
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
-  ) { record.add("descriptor \(descriptor.uuid) \(descriptor.value ?? "nil") \(text(error))") }
+  ) {
+    record.add(
+      "descriptor \(descriptor.uuid.uuidString) \(descriptor.value ?? "nil") \(text(error))")
+  }
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
     error: (any Error)?
-  ) { record.add("wrote \(characteristic.uuid) \(text(error))") }
+  ) { record.add("wrote \(characteristic.uuid.uuidString) \(text(error))") }
   func peripheral(
     _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
-  ) { record.add("wrote descriptor \(descriptor.uuid) \(text(error))") }
+  ) { record.add("wrote descriptor \(descriptor.uuid.uuidString) \(text(error))") }
   func peripheral(
     _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
     error: (any Error)?
@@ -146,29 +149,29 @@ final class PeripheralManagerRecorder: NSObject, CBPeripheralManagerDelegate,
   ) { record.add("advertising \(text(error))") }
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
-  ) { record.add("added \(service.uuid) \(text(error))") }
+  ) { record.add("added \(service.uuid.uuidString) \(text(error))") }
   func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral,
     didSubscribeTo characteristic: CBCharacteristic
   ) {
-    record.add("subscribed \(characteristic.uuid) \(central.maximumUpdateValueLength)")
+    record.add("subscribed \(characteristic.uuid.uuidString) \(central.maximumUpdateValueLength)")
     centrals.append(central)
   }
   func peripheralManager(
     _ peripheral: CBPeripheralManager, central: CBCentral,
     didUnsubscribeFrom characteristic: CBCharacteristic
-  ) { record.add("unsubscribed \(characteristic.uuid)") }
+  ) { record.add("unsubscribed \(characteristic.uuid.uuidString)") }
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest
   ) {
-    record.add("read \(request.characteristic.uuid) at \(request.offset)")
+    record.add("read \(request.characteristic.uuid.uuidString) at \(request.offset)")
     reads.append(request)
     answer?(peripheral, [request])
   }
   func peripheralManager(
     _ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]
   ) {
-    record.add("write \(requests.map { "\($0.characteristic.uuid) at \($0.offset)" })")
+    record.add("write \(requests.map { "\($0.characteristic.uuid.uuidString) at \($0.offset)" })")
     writes.append(requests)
     answer?(peripheral, requests)
   }
