@@ -4,7 +4,9 @@ import Essentials
 
 extension FuzzTarget {
   /// Whole machines: the input is what a peer or a controller sends, packet by packet.
-  static let machines: [FuzzTarget] = [l2capLink]
+  static let machines: [FuzzTarget] = [
+    l2capLink, aclScheduler, gattClient, gattServer, hostMachine,
+  ]
 
   /// Cuts an input into packets: a length byte, then so many bytes.
   static func packets(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {

@@ -47,6 +47,7 @@ public final class SimulatedDevice {
   public private(set) var centrals: [DeviceAddress] = []
 
   private static let client = ClientID(rawValue: 1)
+  private static let noPower = HostError.transport("The device has no power.")
 
   private var machine: HostMachine?
   private var services: [SimulatedService] = []
@@ -111,8 +112,12 @@ public final class SimulatedDevice {
     var configuration = HostConfiguration()
     configuration.name = name
     configuration.appearance = appearance
+    if controller.address.kind == .random { configuration.address = controller.address }
     machine = HostMachine(configuration: configuration, chance: chance)
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
+    controller.onPowerChange = { [weak self] isOn in
+      self?.take(.input(isOn ? .transportOpened : .transportClosed(Self.noPower)))
+    }
     take(.input(.transportOpened))
     take(.input(.clientOpened(Self.client)))
   }
@@ -156,8 +161,8 @@ public final class SimulatedDevice {
     case .send(let packet): controller.receive(packet)
     case .deliver(_, let event): heard(event)
     case .reopenTransport:
-      // The simulated wire cannot break: closing and opening it is all that happens.
-      take(.input(.transportOpened))
+      // The simulated wire cannot break, but there may be no power at its other end.
+      take(.input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))
     }
   }
 

@@ -193,10 +193,27 @@ extension Endpoint {
     controller.complete(count, on: self)
   }
 
+  /// Where the world was paced a moment ago, the peer may have a part of the first packet.
+  private func deliverRestOfFirst(to receiver: Endpoint) {
+    if let flight = inFlight, case .data(let byteCount) = flight.content {
+      inFlight = nil
+      if flight.isDelivered { sentOfFirst += byteCount }
+    }
+    guard sentOfFirst > 0, let first = data.first else { return }
+    let rest = first.bytes.count - ACLHeader.byteCount - sentOfFirst
+    if rest > 0, receiver.isAlive {
+      receiver.controller.deliverData(fragment(rest, for: receiver))
+    }
+    sentOfFirst = 0
+    data.removeFirst()
+    completedCount += 1
+  }
+
   /// Hands all data to the peer at once; in a world without pacing.
   func deliverAllData() {
     guard isAlive, !data.isEmpty else { return }
     let receiver = peerEndpoint
+    deliverRestOfFirst(to: receiver)
     var packets: [HCIPacket] = []
     swap(&packets, &spare)
     swap(&packets, &data)

@@ -316,7 +316,7 @@ struct Advertiser: Sendable {
 
   /// When it wants to be asked for the next command.
   var nextWake: Instant? {
-    // While a command is under way its answer comes first.
+    // Until the command under way is answered, time changes nothing.
     guard inFlight == nil else { return nil }
     var wake = turnEnd ?? .distantFuture
     for set in sets { wake = min(wake, set.retryAt ?? .distantFuture) }

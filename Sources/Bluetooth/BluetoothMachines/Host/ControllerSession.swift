@@ -76,6 +76,9 @@ struct ControllerSession: Sendable {
   /// Answers to nothing that was asked.
   private(set) var strayAnswerCount = 0
 
+  /// How many commands wait to be sent.
+  var waitingCount: Int { waiting.count }
+
   /// Whether the controller is up.
   var isReady: Bool { if case .ready = phase { true } else { false } }
 

@@ -90,6 +90,7 @@ extension HostMachine {
     while !links.isEmpty {
       closeLink(links.count - 1, error, now: now, into: &actions)
     }
+    orphans = []
     scanner.controllerStopped()
     take(advertiser.controllerStopped(), into: &actions)
     connector.controllerStopped()

@@ -21,6 +21,7 @@ extension HostMachine {
         connector.connectionCompleted(report.status, peer: report.peer, now: now), into: &actions)
     }
     guard report.status == .success else { return }
+    orphans.removeAll { $0.handle == report.handle }
     if report.role == .peripheral { advertiser.advertisingEnded(set: nil) }
     if let old = linkIndex(handle: report.handle) {
       // The controller forgot to tell that this one ended.
@@ -28,7 +29,9 @@ extension HostMachine {
     }
     if let old = linkIndex(peer: report.peer) {
       // The peer lost the link and came back before our supervision timeout noticed.
-      send(Disconnect(handle: linkHandles[old]).packet, now: now, into: &actions)
+      let handle = linkHandles[old]
+      send(Disconnect(handle: handle).packet, now: now, into: &actions)
+      addOrphan(handle, now: now)
       closeLink(
         old, .disconnected(.connectionTimeout), isKnownToController: true, now: now,
         into: &actions)
@@ -36,6 +39,7 @@ extension HostMachine {
     }
     guard links.count < Limits.linksMax else {
       send(Disconnect(handle: report.handle).packet, now: now, into: &actions)
+      addOrphan(report.handle, now: now)
       let error = HostError.connectionFailed(.connectionLimitExceeded)
       return connectingFailed(report.peer, error, into: &actions)
     }
@@ -222,16 +226,40 @@ extension HostMachine {
   mutating func disconnectAnswered(
     _ status: HCIStatus, handle: UInt16, now: Instant, into actions: inout [Action]
   ) {
-    guard status != .success, let index = linkIndex(handle: handle) else { return }
+    guard status != .success else { return }
+    if status == .unknownConnection { orphans.removeAll { $0.handle == handle } }
+    guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
     closeLink(index, error, now: now, into: &actions)
+    if status != .unknownConnection { addOrphan(handle, now: now) }
+  }
+
+  /// The controller keeps a link that is closed for clients. It must end before the peer can be
+  /// reached again, so the controller is told until it obeys.
+  mutating func addOrphan(_ handle: UInt16, now: Instant) {
+    guard orphans.count < Limits.linksMax, !orphans.contains(where: { $0.handle == handle })
+    else { return }
+    orphans.append(Orphan(handle: handle, retryAt: now + Limits.orphanPatience))
+    due(now + Limits.orphanPatience)
+  }
+
+  mutating func wakeOrphans(now: Instant, into actions: inout [Action]) {
+    for index in orphans.indices where orphans[index].retryAt <= now {
+      orphans[index].retryAt = now + Limits.orphanPatience
+      let handle = orphans[index].handle
+      // One at a time: a controller that doesn't answer must not fill the line of commands.
+      guard session.waitingCount == 0 else { continue }
+      send(
+        Disconnect(handle: handle).packet, for: .disconnecting(handle), now: now, into: &actions)
+    }
   }
 
   mutating func disconnected(
     _ event: DisconnectionComplete, now: Instant, into actions: inout [Action]
   ) {
     guard event.status == .success else { return }
+    orphans.removeAll { $0.handle == event.handle }
     guard let index = linkIndex(handle: event.handle) else {
       counters.strayPackets += 1
       // Or one that was closed before its controller had let go of it.
@@ -281,6 +309,7 @@ extension HostMachine {
       case .closing(let until) where until <= now:
         let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
         closeLink(index, error, now: now, into: &actions)
+        addOrphan(handle, now: now)
         continue
       case .emptying(let until) where until <= now:
         sendDisconnect(index, now: now, into: &actions)

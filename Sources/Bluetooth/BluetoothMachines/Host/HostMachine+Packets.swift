@@ -21,6 +21,8 @@ extension HostMachine {
     }
     guard let index = linkIndex(handle: header.handle) else {
       counters.strayPackets += 1
+      // Unless its beginning is on the way, this is a link that nobody here knows.
+      addOrphan(header.handle, now: now)
       return
     }
     confirm(index, into: &actions)

@@ -64,6 +64,8 @@ public struct HostMachine: Sendable {
     static let emptyingPatience = TimeSpan.seconds(1)
     /// How long after the supervision timeout a controller may take to end a link.
     static let closePatience = TimeSpan.seconds(2)
+    /// How often a controller that won't end a link is told to.
+    static let orphanPatience = TimeSpan.seconds(1)
     /// How soon an attempt that ended in Connection Failed to be Established is repeated.
     static let reconnectDelay = TimeSpan.milliseconds(50)
   }
@@ -105,6 +107,8 @@ public struct HostMachine: Sendable {
   /// found at a glance.
   var linkHandles: [UInt16] = []
   var linkPeers: [DeviceAddress] = []
+  /// Links that are closed for clients, but perhaps not for the controller.
+  var orphans: [Orphan] = []
   var channels: [Channel] = []
   var listeners: [Listener] = []
   var operations: [OperationID: Operation] = [:]
@@ -158,6 +162,7 @@ public struct HostMachine: Sendable {
     wakeSession(now: now, into: &actions)
     wakeServer(now: now, into: &actions)
     wakeLinks(now: now, into: &actions)
+    wakeOrphans(now: now, into: &actions)
     needsCommands = true
     finish(now: now, into: &actions)
     wakeBound = max(earliestWake(now: now), now + .microseconds(1))
@@ -180,6 +185,7 @@ public struct HostMachine: Sendable {
       if let due = advertiser.nextWake { wake = min(wake, due) }
       if let due = connector.nextWake(now: now) { wake = min(wake, due) }
     }
+    for orphan in orphans { wake = min(wake, orphan.retryAt) }
     for link in links { if let due = link.nextWake { wake = min(wake, due) } }
     return wake
   }

@@ -59,6 +59,12 @@ struct Link: Sendable {
   }
 }
 
+/// A link that clients know to be closed and that the controller would not end.
+struct Orphan: Sendable {
+  let handle: UInt16
+  var retryAt: Instant
+}
+
 /// A client's request that waits.
 struct Waiter: Sendable, Equatable {
   var client: ClientID

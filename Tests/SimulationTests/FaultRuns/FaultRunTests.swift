@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+@Suite("Seeded runs with faults")
+struct FaultRunTests {
+  /// `AMBIT_SEEDS` asks for more runs than the usual ones, `AMBIT_FIRST_SEED` for others.
+  private static func number(_ name: String) -> UInt64? {
+    ProcessInfo.processInfo.environment[name].flatMap { UInt64($0) }
+  }
+
+  @Test("nothing hangs, traps, leaks or lies to its client, whatever goes wrong")
+  func runs() {
+    let first = Self.number("AMBIT_FIRST_SEED") ?? 1
+    let count = Self.number("AMBIT_SEEDS") ?? 200
+    var successCount = 0
+    var failedSeeds: [UInt64] = []
+    for seed in first..<first + count {
+      let run = FaultRun(seed: seed)
+      let violations = run.perform()
+      successCount += run.successCount
+      guard !violations.isEmpty else { continue }
+      failedSeeds.append(seed)
+      if failedSeeds.count <= 20 {
+        Issue.record("seed \(seed): \(violations.prefix(6).joined(separator: "; "))")
+      }
+    }
+    #expect(failedSeeds.isEmpty, "seeds \(failedSeeds.prefix(100)), \(failedSeeds.count) in all")
+    #expect(successCount > Int(count) * 10, "hardly anything was done")
+  }
+
+  @Test("the same seed is the same run, event for event", arguments: 1...10 as ClosedRange<UInt64>)
+  func determinism(seed: UInt64) {
+    let runs = [0, 1].map { _ in FaultRun(seed: seed, keepsTranscript: true) }
+    for run in runs { _ = run.perform() }
+    #expect(runs[0].transcripts == runs[1].transcripts, "seed \(seed)")
+    #expect(runs[0].transcripts.contains { ($0?.eventCount ?? 0) > 20 }, "seed \(seed)")
+  }
+}
