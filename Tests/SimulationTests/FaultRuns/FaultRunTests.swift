@@ -28,6 +28,14 @@ struct FaultRunTests {
     #expect(successCount > Int(count) * 10, "hardly anything was done")
   }
 
+  /// 1569, 2206: a controller that lied about the end of a link refused every later attempt to
+  /// connect. 10092: a link outlived everybody's interest in it.
+  @Test("seeds that once failed", arguments: [1569, 2206, 10092] as [UInt64])
+  func regressions(seed: UInt64) {
+    let violations = FaultRun(seed: seed).perform()
+    #expect(violations.isEmpty, "seed \(seed): \(violations)")
+  }
+
   @Test("the same seed is the same run, event for event", arguments: 1...10 as ClosedRange<UInt64>)
   func determinism(seed: UInt64) {
     let runs = [0, 1].map { _ in FaultRun(seed: seed, keepsTranscript: true) }

@@ -91,6 +91,8 @@ extension HostMachine {
       closeLink(links.count - 1, error, now: now, into: &actions)
     }
     orphans = []
+    contradictedScans = 0
+    contradictedAttempts = 0
     scanner.controllerStopped()
     take(advertiser.controllerStopped(), into: &actions)
     connector.controllerStopped()
@@ -187,11 +189,14 @@ extension HostMachine {
   ) {
     switch purpose {
     case .startUp, .routine: break
-    case .scanning: scanner.commandCompleted(answer.status, now: now)
+    case .scanning:
+      scanner.commandCompleted(answer.status, now: now)
+      weigh(answer.status, against: \.contradictedScans, now: now, into: &actions)
     case .advertising:
       take(advertiser.commandCompleted(answer.status, now: now), into: &actions)
     case .connecting:
       take(connector.commandCompleted(answer.status, now: now), into: &actions)
+      weigh(answer.status, against: \.contradictedAttempts, now: now, into: &actions)
     case .disconnecting(let handle):
       disconnectAnswered(answer.status, handle: handle, now: now, into: &actions)
     case .updatingParameters(let handle):
@@ -202,6 +207,24 @@ extension HostMachine {
       complete(waiter, rssi(in: answer), into: &actions)
     }
     needsCommands = true
+  }
+
+  /// Counts answers, one after the other, that contradict what the controller told before: that it
+  /// is at work on something which it said had ended. A reset is what both can agree on again.
+  private mutating func weigh(
+    _ status: HCIStatus, against count: WritableKeyPath<HostMachine, Int>, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard [.commandDisallowed, .connectionAlreadyExists].contains(status) else {
+      self[keyPath: count] = 0
+      return
+    }
+    self[keyPath: count] += 1
+    guard self[keyPath: count] >= Limits.contradictionsMax else { return }
+    self[keyPath: count] = 0
+    let error = HostError.transport(
+      "The controller goes on refusing commands for a reason that it said had ended.")
+    controllerFailed(error, now: now, into: &actions)
   }
 
   private func rssi(in answer: CommandAnswer) -> Result<HostReply, HostError> {

@@ -59,6 +59,9 @@ public struct HostMachine: Sendable {
     /// How long a link may take to change its timing: the link layer's own patience
     /// (Core 5.4, Vol 6, Part B, §5.2).
     static let timingPatience = TimeSpan.seconds(40)
+    /// How many contradictions in a row make the host reset its controller: some ten seconds of
+    /// them, longer than any end of a link or of a scan is late.
+    static let contradictionsMax = 20
     /// How long a link that nobody wants any more is kept for data on its way out. Longer than a
     /// healthy link needs for all the buffers of a controller, shorter than a person's patience.
     static let emptyingPatience = TimeSpan.seconds(1)
@@ -109,6 +112,10 @@ public struct HostMachine: Sendable {
   var linkPeers: [DeviceAddress] = []
   /// Links that are closed for clients, but perhaps not for the controller.
   var orphans: [Orphan] = []
+  /// How often in a row the controller contradicted itself when asked to scan.
+  var contradictedScans = 0
+  /// How often in a row the controller contradicted itself when asked to connect.
+  var contradictedAttempts = 0
   var channels: [Channel] = []
   var listeners: [Listener] = []
   var operations: [OperationID: Operation] = [:]
