@@ -129,6 +129,21 @@ struct EndToEndTests {
     #expect(pair.gadget.record.lines.contains("unsubscribed 2A6E"))
   }
 
+  @Test("a value that a write right after subscribing calls for is not missed")
+  func answersToWrites() throws {
+    let pair = Pair()
+    let peripheral = try pair.connect()
+    let found = try pair.discover(peripheral)
+    let reading = pair.reading
+    pair.gadget.answer = { manager, requests in
+      manager.updateValue(Data([42]), for: reading, onSubscribedCentrals: nil)
+      manager.respond(to: requests[0], withResult: .success)
+    }
+    peripheral.setNotifyValue(true, for: found[0])
+    peripheral.writeValue(Data([1]), for: found[1], type: .withResponse)
+    pair.wait(pair.phone.record, for: "value 2A6E 42 ok")
+  }
+
   @Test("a gadget that changes its services is told")
   func modifiedServices() throws {
     let pair = Pair()
