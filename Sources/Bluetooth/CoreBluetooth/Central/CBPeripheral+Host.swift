@@ -191,7 +191,7 @@ extension CBPeripheral {
       peripheral.delegate?.peripheral(
         peripheral, didUpdateNotificationStateFor: characteristic, error: error)
     }
-    guard let handles = handles(of: characteristic) else {
+    guard handles(of: characteristic) != nil else {
       return refuse {
         $0.peripheral($1, didUpdateNotificationStateFor: characteristic, error: $2)
       }
@@ -201,10 +201,10 @@ extension CBPeripheral {
         $0.peripheral($1, didUpdateNotificationStateFor: characteristic, error: $2)
       }
     }
-    if handles.configuration != nil {
-      return inTurn { $0.writeSubscription(enabled, characteristic, then: tell) }
-    }
     inTurn { peripheral in
+      if peripheral.handles(of: characteristic)?.configuration != nil {
+        return peripheral.writeSubscription(enabled, characteristic, then: tell)
+      }
       peripheral.withRecord {
         $0.isSearching = true
         $0.isHolding = true
