@@ -18,6 +18,8 @@ final class RunHost {
   var transcript: Transcript?
   /// Whether the loss of power breaks the way to the controller; else nothing is heard any more.
   var noticesPowerLoss = true
+  /// Hears everything that clients are told.
+  var onEvent: ((ClientID, HostEvent) -> Void)?
   /// Answers peers' requests; nil says nothing.
   var answer: ((ServerRequest) -> Result<[UInt8], ATTErrorCode>?)?
 
@@ -132,6 +134,7 @@ final class RunHost {
       return violations.append("an event for client \(client.rawValue), who is gone: \(event)")
     }
     ledgers[position].hears(event)
+    onEvent?(client, event)
     switch event {
     case .serverRequest(let request):
       guard let result = answer?(request) else { return }
