@@ -1,0 +1,94 @@
+internal import Synchronization
+
+/// Where the events of a stream come in, from any thread and also from inside their own delivery,
+/// and are put in order. What is downstream needs no further protection.
+class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Disposable,
+  @unchecked Sendable
+{
+  private enum Closing {
+    static var no: UInt8 { 0 }
+    /// After what was submitted before.
+    static var inTurn: UInt8 { 1 }
+    /// Dropping what was submitted before.
+    static var atOnce: UInt8 { 2 }
+  }
+  private let closing = Synchronization.Atomic<UInt8>(Closing.no)
+  // The stage holds it; this one spares the hot path the counting of references.
+  private let door: Unmanaged<Gate>
+
+  override init() {
+    let gate = Gate()
+    door = .passUnretained(gate)
+    super.init()
+    becomeRoot(gate: gate)
+  }
+
+  /// Whether an end has been submitted.
+  final var isClosing: Bool { closing.load(ordering: .relaxed) != Closing.no }
+
+  final override func receive(_ value: Value) {
+    door._withUnsafeGuaranteedRef { door in
+      if door.enter() {
+        emit(value)
+        door.leave()
+      } else {
+        submit(value)
+      }
+    }
+  }
+
+  @inline(never)
+  private func submit(_ value: Value) {
+    guard !isClosing else { return }
+    gate?.submit {
+      guard self.closing.load(ordering: .relaxed) != Closing.atOnce else { return }
+      self.emit(value)
+    }
+  }
+
+  /// Delivers the end after what was submitted before it; an interruption, at once. The first end
+  /// that is submitted counts.
+  final override func terminate(_ termination: Termination<Error>) {
+    let kind = if case .interrupted = termination { Closing.atOnce } else { Closing.inTurn }
+    guard
+      closing.compareExchange(
+        expected: Closing.no, desired: kind, ordering: .acquiringAndReleasing
+      ).exchanged
+    else { return }
+    door._withUnsafeGuaranteedRef { door in
+      if door.enter() {
+        finish(termination)
+        door.leave()
+      } else {
+        door.submit { self.finish(termination) }
+      }
+    }
+  }
+
+  // A root is what interrupts a started producer.
+  final var isDisposed: Bool { isClosing || isFinished }
+  final func dispose() { terminate(.interrupted) }
+
+  // MARK: Operators that join streams keep their state inside
+
+  /// Performs `step`: at once if nobody is inside, otherwise in its turn.
+  @inline(__always)
+  final func inTurn<T>(_ argument: T, _ step: @escaping (T) -> Void) {
+    door._withUnsafeGuaranteedRef { door in
+      if door.enter() {
+        step(argument)
+        door.leave()
+      } else {
+        submit(argument, step)
+      }
+    }
+  }
+
+  @inline(never)
+  private func submit<T>(_ argument: T, _ step: @escaping (T) -> Void) {
+    gate?.submit {
+      guard self.closing.load(ordering: .relaxed) != Closing.atOnce else { return }
+      step(argument)
+    }
+  }
+}
