@@ -73,6 +73,7 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
+    .testTarget(name: "ReactiveTests", dependencies: ["Reactive"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothWireTests"),
