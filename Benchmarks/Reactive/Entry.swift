@@ -56,5 +56,45 @@ enum Entry {
       for _ in 0..<1000 { signal.observeValues { box.sum &+= $0 } }
       measure("fanout", 2_000 * 1000) { for i in 0..<2000 { input.send(value: i) } }
     }
+  
+    let million = SignalProducer<Int, Never>(0..<1_000_000)
+    measure("cold bare", 1_000_000) { million.startWithValues { box.sum &+= $0 } }
+    measure("cold map4 filter reduce", 1_000_000) {
+      million.map { $0 &+ 1 }.map { $0 &+ 1 }.map { $0 &+ 1 }.map { $0 &+ 1 }
+        .filter { $0 & 1 == 0 }.reduce(0) { $0 &+ $1 }.startWithValues { box.sum &+= $0 }
+    }
+    do {
+      let (a, inA) = Signal<Int, Never>.pipe()
+      let (b, inB) = Signal<Int, Never>.pipe()
+      Signal.combineLatest(a, b).observeValues { box.sum &+= $0.0 &+ $0.1 }
+      measure("combineLatest 2", n) {
+        for i in 0..<n / 2 { inA.send(value: i); inB.send(value: i) }
+      }
+    }
+    do {
+      let ins = (0..<4).map { _ in Signal<Int, Never>.pipe() }
+      Signal.combineLatest(ins[0].output, ins[1].output, ins[2].output, ins[3].output)
+        .observeValues { box.sum &+= $0.0 &+ $0.1 &+ $0.2 &+ $0.3 }
+      measure("combineLatest 4", n) {
+        for i in 0..<n / 4 { for pipe in ins { pipe.input.send(value: i) } }
+      }
+    }
+    let few = SignalProducer<Int, Never>(0..<100_000)
+    for (name, strategy) in [
+      ("merge", FlattenStrategy.merge), ("concat", .concat), ("latest", .latest),
+    ] {
+      measure("flatMap \(name)", 100_000) {
+        few.flatMap(strategy) { SignalProducer<Int, Never>(value: $0) }
+          .startWithValues { box.sum &+= $0 }
+      }
+    }
+    do {
+      let (signal, _input) = Signal<Int, Never>.pipe()
+      let producer = SignalProducer(signal).map { $0 &+ 1 }.filter { $0 & 1 == 0 }
+      measure("start map filter on signal", 100_000) {
+        for _ in 0..<100_000 { producer.startWithValues { box.sum &+= $0 }.dispose() }
+      }
+      _ = _input
+    }
   }
 }

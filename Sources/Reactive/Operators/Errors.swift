@@ -21,6 +21,17 @@ private final class MapError<Value, Error: Swift.Error, NewError: Swift.Error>:
   }
 }
 
+/// A stream that can't fail, as one that could.
+private final class PromoteError<Value, Error: Swift.Error>: Stage<Value, Never, Value, Error> {
+  override func receive(_ value: Value) {
+    emit(value)
+  }
+
+  override func terminate(_ termination: Termination<Never>) {
+    finish(Termination(termination))
+  }
+}
+
 private final class AttemptMap<Input, Output, Error: Swift.Error>:
   ValueStage<Input, Output, Error>
 {
@@ -84,9 +95,7 @@ extension Signal {
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
   ) -> Signal<Value, F> {
-    let recovery = Recovery(transform)
-    recovery.begin(observing: self)
-    return Signal<Value, F>(core: recovery)
+    recovering(transform)
   }
 
   /// Recovers from a failure with what `transform` makes of the error.
@@ -94,14 +103,14 @@ extension Signal {
   public func flatMapError<Inner: SignalProducerConvertible>(
     _ transform: @escaping @Sendable (Error) -> Inner
   ) -> Signal<Value, Inner.Error> where Inner.Value == Value {
-    flatMapError { transform($0).producer }
+    recovering { transform($0).producer }
   }
 }
 
 extension Signal where Error == Never {
   /// A stream that could fail, for where one is asked for.
   public func promoteError<F: Swift.Error>(_: F.Type = F.self) -> Signal<Value, F> {
-    through(MapError { (never: Never) -> F in switch never {} })
+    through(PromoteError())
   }
 
   /// The signal itself.
@@ -186,7 +195,7 @@ extension SignalProducer {
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
   ) -> SignalProducer<Value, F> {
-    lift { $0.flatMapError(transform) }
+    recovering(transform)
   }
 
   /// Recovers from a failure with what `transform` makes of the error.
@@ -194,21 +203,14 @@ extension SignalProducer {
   public func flatMapError<Inner: SignalProducerConvertible>(
     _ transform: @escaping @Sendable (Error) -> Inner
   ) -> SignalProducer<Value, Inner.Error> where Inner.Value == Value {
-    flatMapError { transform($0).producer }
-  }
-
-  /// Starts again after a failure, `count` times at most.
-  public func retry(upTo count: Int) -> SignalProducer<Value, Error> {
-    precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
-    guard count > 0 else { return self }
-    return SignalProducer(core: RetryCore(core, count: count))
+    recovering { transform($0).producer }
   }
 }
 
 extension SignalProducer where Error == Never {
   /// A stream that could fail, for where one is asked for.
   public func promoteError<F: Swift.Error>(_: F.Type = F.self) -> SignalProducer<Value, F> {
-    through { MapError { (never: Never) -> F in switch never {} } }
+    through { PromoteError() }
   }
 
   /// The producer itself.

@@ -11,6 +11,7 @@ final class Connection: Disposable {
     /// Interrupts a source that enters elsewhere.
     var source: (any Disposable)?
     var rest: CompositeDisposable?
+    var input: UncheckedTransfer<AnyObject>?
     var isTornDown = false
   }
   private let state = Mutex(State())
@@ -65,6 +66,12 @@ final class Connection: Disposable {
     rest.add(disposable)
   }
 
+  /// Keeps an input while the connection lasts.
+  func hold(_ input: AnyObject) {
+    let transfer = UncheckedTransfer(input)
+    state.withLock { if !$0.isTornDown { $0.input = transfer } }
+  }
+
   /// Interrupts the root, or, where there is none, tears down.
   func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
@@ -74,11 +81,13 @@ final class Connection: Disposable {
   /// Disposes of everything but the root, which has ended.
   func tearDown() {
     disposed.store(true, ordering: .releasing)
-    let (source, rest) = state.withLock { state in
+    let (source, rest, input) = state.withLock { state in
       state.isTornDown = true
       state.root = nil
-      return (state.source.take(), state.rest)
+      return (state.source.take(), state.rest, state.input.take())
     }
+    // Its loss may interrupt: not under the lock.
+    withExtendedLifetime(input) {}
     source?.dispose()
     rest?.dispose()
   }

@@ -25,8 +25,7 @@ class ProducerCore<Value, Error: Swift.Error> {
     return Instance(
       signal: Signal(core: root), interruptHandle: connection,
       start: {
-        guard let input = self.start(root, upstream) else { return }
-        connection.add(HeldConnection(upstream, holding: input))
+        if let input = self.start(root, upstream) { connection.hold(input) }
       })
   }
 

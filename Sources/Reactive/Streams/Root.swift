@@ -27,23 +27,18 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   final var isClosing: Bool { closing.load(ordering: .relaxed) != Closing.no }
 
   final override func receive(_ value: Value) {
-    door._withUnsafeGuaranteedRef { door in
-      if door.enter() {
-        emit(value)
-        door.leave()
-      } else {
-        submit(value)
-      }
+    if enter() {
+      emit(value)
+      leave()
+    } else {
+      submitValue(value)
     }
   }
 
   @inline(never)
-  private func submit(_ value: Value) {
+  private func submitValue(_ value: Value) {
     guard !isClosing else { return }
-    gate?.submit {
-      guard self.closing.load(ordering: .relaxed) != Closing.atOnce else { return }
-      self.emit(value)
-    }
+    submit { self.emit(value) }
   }
 
   /// Delivers the end after what was submitted before it; an interruption, at once. The first end
@@ -55,13 +50,11 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
         expected: Closing.no, desired: kind, ordering: .acquiringAndReleasing
       ).exchanged
     else { return }
-    door._withUnsafeGuaranteedRef { door in
-      if door.enter() {
-        finish(termination)
-        door.leave()
-      } else {
-        door.submit { self.finish(termination) }
-      }
+    if enter() {
+      finish(termination)
+      leave()
+    } else {
+      gate?.submit { self.finish(termination) }
     }
   }
 
@@ -74,21 +67,32 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   /// Performs `step`: at once if nobody is inside, otherwise in its turn.
   @inline(__always)
   final func inTurn<T>(_ argument: T, _ step: @escaping (T) -> Void) {
-    door._withUnsafeGuaranteedRef { door in
-      if door.enter() {
-        step(argument)
-        door.leave()
-      } else {
-        submit(argument, step)
-      }
+    if enter() {
+      step(argument)
+      leave()
+    } else {
+      submit { step(argument) }
     }
   }
 
+  /// Goes inside, if nobody is. Must be followed by ``leave()``; what can't wait for that is to be
+  /// submitted.
+  @inline(__always)
+  final func enter() -> Bool {
+    door._withUnsafeGuaranteedRef { $0.enter() }
+  }
+
+  @inline(__always)
+  final func leave() {
+    door._withUnsafeGuaranteedRef { $0.leave() }
+  }
+
+  /// Has `operation` performed inside in its turn, unless the stream is interrupted before.
   @inline(never)
-  private func submit<T>(_ argument: T, _ step: @escaping (T) -> Void) {
+  final func submit(_ operation: @escaping () -> Void) {
     gate?.submit {
       guard self.closing.load(ordering: .relaxed) != Closing.atOnce else { return }
-      step(argument)
+      operation()
     }
   }
 }

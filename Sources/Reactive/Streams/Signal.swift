@@ -42,7 +42,7 @@ public final class Signal<Value, Error: Swift.Error> {
 }
 
 // Its state is touched only from inside its gate.
-extension Signal: @unchecked Sendable where Value: Sendable {}
+extension Signal: @unchecked Sendable {}
 
 /// A signal, seen from a generic constraint.
 public protocol SignalProtocol<Value, Error>: AnyObject {

@@ -100,6 +100,12 @@ extension SignalProducer {
   public func lift<U, F, V, G>(
     _ transform: @escaping @Sendable (Signal<Value, Error>) -> (Signal<U, F>) -> Signal<V, G>
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
+    liftArgumentFirst { transform($0)($1) }
+  }
+
+  func liftArgumentFirst<U, F, V, G>(
+    _ transform: @escaping (Signal<Value, Error>, Signal<U, F>) -> Signal<V, G>
+  ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
     { other in
       SignalProducer<V, G>(
         core: JoinedCore { observer, connection in
@@ -107,14 +113,14 @@ extension SignalProducer {
             connection.add(handle)
             other.startWithSignal { otherSignal, otherHandle in
               connection.add(otherHandle)
-              transform(signal)(otherSignal).observe(observer)
+              transform(signal, otherSignal).observe(observer)
             }
           }
         })
     }
   }
 
-  /// As `lift`, starting the run of the receiver first.
+  /// As `lift`, with the receiver's run starting first.
   func liftReceiverFirst<U, F, V, G>(
     _ transform: @escaping (Signal<Value, Error>, Signal<U, F>) -> Signal<V, G>
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
