@@ -9,7 +9,7 @@ import Testing
 @Suite("The interface")
 struct APITests {
   /// How many declarations may be missing: falls to zero as the module is completed.
-  private static let missingMax = 659
+  private static let missingMax = 36
 
   @Test("has every declaration of the checklist")
   func complete() throws {

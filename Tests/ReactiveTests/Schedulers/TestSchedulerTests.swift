@@ -132,10 +132,9 @@ struct TestSchedulerTests {
     await #expect(processExitsWith: .failure) { TestScheduler().rewind(by: .seconds(-1)) }
   }
 
-  @Test("a task sleeps in virtual time, and goes on in time for its next sleep")
-  @MainActor
+  @Test("a task sleeps in virtual time, for exactly as long as it asked")
   func sleepingTask() async throws {
-    let scheduler = TestScheduler()
+    let scheduler = WatchedScheduler()
     let log = Log<TimeInterval>()
     let task = Task {
       for _ in 0..<3 {
@@ -143,13 +142,26 @@ struct TestSchedulerTests {
         log.append(scheduler.currentDate.timeIntervalSinceReferenceDate)
       }
     }
-    await scheduler.advance(by: .milliseconds(999))
-    #expect(log.entries == [])
-    await scheduler.advance(by: .milliseconds(1))
-    #expect(log.entries == [1])
-    await scheduler.advance(to: start.addingTimeInterval(3))
-    #expect(log.entries == [1, 2, 3])
+    for count in 1...3 {
+      while scheduler.sleepCount.value < count { await Task.yield() }
+      scheduler.step(by: 0.999)
+      #expect(log.entries.count == count - 1)
+      scheduler.step(by: 0.001)
+    }
     try await task.value
+    #expect(log.entries.map { ($0 * 1_000).rounded() } == [1_000, 2_000, 3_000])
+  }
+
+  @Test("advancing from the main actor lets a task fall asleep first and go on afterwards")
+  @MainActor
+  func advancingFromTheMainActor() async throws {
+    let scheduler = WatchedScheduler()
+    let task = Task { try await scheduler.sleep(for: .seconds(1)) }
+    while scheduler.sleepCount.value == 0 { await scheduler.base.advance() }
+    await scheduler.base.advance(by: .seconds(1))
+    await scheduler.base.run()
+    try await task.value
+    #expect(scheduler.currentDate == .distantFuture)
   }
 
   @Test("a cancelled sleep throws and leaves nothing scheduled")
@@ -161,19 +173,46 @@ struct TestSchedulerTests {
   }
 
   @Test("a timer gives the dates of its ticks")
-  @MainActor
   func timer() async {
-    let scheduler = TestScheduler()
+    let scheduler = WatchedScheduler()
     let ticks = scheduler.timer(interval: .seconds(2))
-    let task = Task {
-      var dates: [TimeInterval] = []
-      for await date in ticks {
-        dates.append(date.timeIntervalSinceReferenceDate)
-        if dates.count == 3 { break }
-      }
-      return dates
+    scheduler.step(by: 7)
+    var dates: [TimeInterval] = []
+    for await date in ticks {
+      dates.append(date.timeIntervalSinceReferenceDate)
+      if dates.count == 3 { break }
     }
-    await scheduler.advance(by: .seconds(7))
-    #expect(await task.value == [2, 4, 6])
+    #expect(dates == [2, 4, 6])
+  }
+}
+
+/// A test scheduler that counts who sleeps.
+private final class WatchedScheduler: DateScheduler {
+  let base = TestScheduler()
+  let sleepCount = Counter()
+
+  var currentDate: Date { base.currentDate }
+
+  /// Advances without letting tasks run.
+  func step(by interval: TimeInterval) {
+    base.advance(by: interval)
+  }
+
+  func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
+    base.schedule(action)
+  }
+
+  func schedule(
+    after date: Date, action: @escaping @Sendable () -> Void
+  ) -> (any Disposable)? {
+    base.schedule(after: date, action: action)
+  }
+
+  func schedule(
+    after date: Date, interval: DispatchTimeInterval, leeway: DispatchTimeInterval,
+    action: @escaping @Sendable () -> Void
+  ) -> (any Disposable)? {
+    defer { sleepCount.increment() }
+    return base.schedule(after: date, interval: interval, leeway: leeway, action: action)
   }
 }
