@@ -56,7 +56,11 @@ enum Entry {
       for _ in 0..<1000 { signal.observeValues { box.sum &+= $0 } }
       measure("fanout", 2_000 * 1000) { for i in 0..<2000 { input.send(value: i) } }
     }
-  
+
+    cold(box, n)
+  }
+
+  private static func cold(_ box: Box, _ n: Int) {
     let million = SignalProducer<Int, Never>(0..<1_000_000)
     measure("cold bare", 1_000_000) { million.startWithValues { box.sum &+= $0 } }
     measure("cold map4 filter reduce", 1_000_000) {

@@ -41,6 +41,7 @@ extension SignalProducer {
   }
 }
 
+// Sendable as every scheduled operator is.
 private final class CollectEvery<Value, Error: Swift.Error>:
   ScheduledOperator<Value, [Value], Error>, @unchecked Sendable
 {
@@ -50,7 +51,6 @@ private final class CollectEvery<Value, Error: Swift.Error>:
     var hasCompleted = false
   }
 
-  // Sendable as every scheduled operator is.
   private let skipEmpty: Bool
   private let discardWhenCompleted: Bool
   private let state = Mutex(State())

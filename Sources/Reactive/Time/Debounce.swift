@@ -39,6 +39,7 @@ extension SignalProducer {
 
 /// One timer is out at most. When it fires early, because a newer value has come, it is set
 /// again: many values in an interval cost two timers.
+// Sendable as every scheduled operator is.
 private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
@@ -56,7 +57,6 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
     case value(Value, completing: Bool)
   }
 
-  // Sendable as every scheduled operator is.
   private let interval: TimeInterval
   private let scheduler: any DateScheduler
   private let discardWhenCompleted: Bool

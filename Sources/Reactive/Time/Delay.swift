@@ -27,10 +27,10 @@ extension SignalProducer {
   }
 }
 
+// Sendable as every scheduled operator is.
 private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
-  // Sendable as every scheduled operator is.
   private let interval: TimeInterval
   private let scheduler: any DateScheduler
 

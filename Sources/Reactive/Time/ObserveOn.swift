@@ -37,10 +37,10 @@ extension SignalProducer {
 }
 
 /// Schedules every event by itself.
+// Sendable as every scheduled operator is.
 private final class Hop<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
-  // Sendable as every scheduled operator is.
   private let scheduler: any Scheduler
 
   override init(on scheduler: any Scheduler, cutsWhenInterrupted: Bool) {
@@ -56,10 +56,10 @@ private final class Hop<Value, Error: Swift.Error>: ScheduledOperator<Value, Val
 
 /// Leaves values with a queue's scheduler, which calls for each in its turn. Nothing is allocated
 /// for a value, and the queue is entered once for many.
+// Sendable as every scheduled operator is.
 private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   QueuedWork, @unchecked Sendable
 {
-  // Sendable as every scheduled operator is.
   private let queue: QueueScheduler
 
   // Filled under the scheduler's lock by `receive`, emptied under it by `run`.

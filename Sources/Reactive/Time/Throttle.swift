@@ -27,6 +27,7 @@ extension SignalProducer {
   }
 }
 
+// Sendable as every scheduled operator is.
 private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
@@ -38,7 +39,6 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
     var nextDate: Date?
   }
 
-  // Sendable as every scheduled operator is.
   private let interval: TimeInterval
   private let scheduler: any DateScheduler
   private let state = Mutex(State())

@@ -31,6 +31,7 @@ extension SignalProducer {
   }
 }
 
+// Sendable as every scheduled operator is.
 private final class ThrottleWhile<Value, Error: Swift.Error>:
   ScheduledOperator<Value, Value, Error>, @unchecked Sendable
 {
@@ -41,7 +42,6 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
     var kept: Value?
   }
 
-  // Sendable as every scheduled operator is.
   private let scheduler: any Scheduler
   private let state = Mutex(State())
   private let scheduled = SerialDisposable()
