@@ -225,12 +225,17 @@ extension HostMachine {
     _ status: HCIStatus, handle: UInt16, now: Instant, into actions: inout [Action]
   ) {
     guard status != .success else { return }
-    if status == .unknownConnection { orphans.removeAll { $0.handle == handle } }
+    if let orphan = orphans.firstIndex(where: { $0.handle == handle }),
+      status == .unknownConnection
+    {
+      orphans[orphan].denialCount += 1
+      if orphans[orphan].denialCount >= Limits.denialsMax { orphans.remove(at: orphan) }
+    }
     guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
     closeLink(index, error, now: now, into: &actions)
-    if status != .unknownConnection { addOrphan(handle, now: now) }
+    addOrphan(handle, now: now)
   }
 
   /// The controller keeps a link that is closed for clients. It must end before the peer can be

@@ -72,6 +72,8 @@ extension LinkInfo {
 struct Orphan: Sendable {
   let handle: UInt16
   var retryAt: Instant
+  /// How often the controller said that it has no such link.
+  var denialCount = 0
 }
 
 /// A client's request that waits.
