@@ -91,14 +91,16 @@ extension SignalProducer {
     SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value), Error>(
       joining:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-        h.producer
+      h.producer
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5, $6, $7) }
   }
 
   /// Starts nine producers and emits their latest values whenever one sends.
   public static func combineLatest<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
-  ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error>
+  ) -> SignalProducer<
+    (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error
+  >
   where
     A: SignalProducerConvertible, B: SignalProducerConvertible, C: SignalProducerConvertible,
     D: SignalProducerConvertible, E: SignalProducerConvertible, F: SignalProducerConvertible,
@@ -106,17 +108,21 @@ extension SignalProducer {
     A.Value == Value, A.Error == Error, B.Error == Error, C.Error == Error, D.Error == Error,
     E.Error == Error, F.Error == Error, G.Error == Error, H.Error == Error, I.Error == Error
   {
-    SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error>(
+    SignalProducer<
+      (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error
+    >(
       joining:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-        h.producer, i.producer
+      h.producer, i.producer
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5, $6, $7, $8) }
   }
 
   /// Starts ten producers and emits their latest values whenever one sends.
   public static func combineLatest<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
-  ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value), Error>
+  ) -> SignalProducer<
+    (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value), Error
+  >
   where
     A: SignalProducerConvertible, B: SignalProducerConvertible, C: SignalProducerConvertible,
     D: SignalProducerConvertible, E: SignalProducerConvertible, F: SignalProducerConvertible,
@@ -125,10 +131,13 @@ extension SignalProducer {
     C.Error == Error, D.Error == Error, E.Error == Error, F.Error == Error, G.Error == Error,
     H.Error == Error, I.Error == Error, J.Error == Error
   {
-    SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value), Error>(
+    SignalProducer<
+      (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value),
+      Error
+    >(
       joining:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-        h.producer, i.producer, j.producer
+      h.producer, i.producer, j.producer
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5, $6, $7, $8, $9) }
   }
 
@@ -222,14 +231,16 @@ extension SignalProducer {
     SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value), Error>(
       joining:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-        h.producer
+      h.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7) }
   }
 
   /// Starts nine producers and emits their first values, their second values, and so on.
   public static func zip<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
-  ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error>
+  ) -> SignalProducer<
+    (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error
+  >
   where
     A: SignalProducerConvertible, B: SignalProducerConvertible, C: SignalProducerConvertible,
     D: SignalProducerConvertible, E: SignalProducerConvertible, F: SignalProducerConvertible,
@@ -237,17 +248,21 @@ extension SignalProducer {
     A.Value == Value, A.Error == Error, B.Error == Error, C.Error == Error, D.Error == Error,
     E.Error == Error, F.Error == Error, G.Error == Error, H.Error == Error, I.Error == Error
   {
-    SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error>(
+    SignalProducer<
+      (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value), Error
+    >(
       joining:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-        h.producer, i.producer
+      h.producer, i.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7, $8) }
   }
 
   /// Starts ten producers and emits their first values, their second values, and so on.
   public static func zip<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
-  ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value), Error>
+  ) -> SignalProducer<
+    (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value), Error
+  >
   where
     A: SignalProducerConvertible, B: SignalProducerConvertible, C: SignalProducerConvertible,
     D: SignalProducerConvertible, E: SignalProducerConvertible, F: SignalProducerConvertible,
@@ -256,10 +271,13 @@ extension SignalProducer {
     C.Error == Error, D.Error == Error, E.Error == Error, F.Error == Error, G.Error == Error,
     H.Error == Error, I.Error == Error, J.Error == Error
   {
-    SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value), Error>(
+    SignalProducer<
+      (Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value, J.Value),
+      Error
+    >(
       joining:
         a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-        h.producer, i.producer, j.producer
+      h.producer, i.producer, j.producer
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7, $8, $9) }
   }
 
@@ -273,7 +291,7 @@ extension SignalProducer {
     C.Value == Value
   {
     merge([
-      a.producer, b.producer, c.producer
+      a.producer, b.producer, c.producer,
     ])
   }
 
@@ -287,7 +305,7 @@ extension SignalProducer {
     C.Error == Error, D.Error == Error, B.Value == Value, C.Value == Value, D.Value == Value
   {
     merge([
-      a.producer, b.producer, c.producer, d.producer
+      a.producer, b.producer, c.producer, d.producer,
     ])
   }
 
@@ -302,7 +320,7 @@ extension SignalProducer {
     B.Value == Value, C.Value == Value, D.Value == Value, E.Value == Value
   {
     merge([
-      a.producer, b.producer, c.producer, d.producer, e.producer
+      a.producer, b.producer, c.producer, d.producer, e.producer,
     ])
   }
 
@@ -318,7 +336,7 @@ extension SignalProducer {
     E.Value == Value, F.Value == Value
   {
     merge([
-      a.producer, b.producer, c.producer, d.producer, e.producer, f.producer
+      a.producer, b.producer, c.producer, d.producer, e.producer, f.producer,
     ])
   }
 
@@ -335,7 +353,7 @@ extension SignalProducer {
     G.Value == Value
   {
     merge([
-      a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer
+      a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
     ])
   }
 
@@ -353,7 +371,7 @@ extension SignalProducer {
   {
     merge([
       a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-      h.producer
+      h.producer,
     ])
   }
 
@@ -372,7 +390,7 @@ extension SignalProducer {
   {
     merge([
       a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-      h.producer, i.producer
+      h.producer, i.producer,
     ])
   }
 
@@ -392,7 +410,7 @@ extension SignalProducer {
   {
     merge([
       a.producer, b.producer, c.producer, d.producer, e.producer, f.producer, g.producer,
-      h.producer, i.producer, j.producer
+      h.producer, i.producer, j.producer,
     ])
   }
 }

@@ -90,7 +90,8 @@ extension SignalProducer where Value: SignalProducerConvertible, Error == Never 
   }
 }
 
-extension SignalProducer where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
+extension SignalProducer
+where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
   /// Passes what the inner streams emit, as `strategy` says.
   public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Value.Error> {
     flattening(strategy) { $0.producer }
