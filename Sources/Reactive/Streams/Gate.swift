@@ -97,8 +97,19 @@ final class Gate: @unchecked Sendable {
 
   /// Has an operation performed after everything that was submitted before it.
   func submit(_ operation: @escaping Operation) {
+    enqueue(operation)
+    wake()
+  }
+
+  /// The first half of ``submit(_:)``, which never calls out and so may be done under a lock.
+  func enqueue(_ operation: @escaping Operation) {
     let transfer = UncheckedTransfer(operation)
     inbox.withLock { $0.operations.append(transfer.value) }
+  }
+
+  /// The second half of ``submit(_:)``: performs what has been enqueued, or leaves word for the
+  /// thread inside.
+  func wake() {
     let thread = Gate.currentThread
     var current = holder.load(ordering: .relaxed)
     while true {

@@ -31,7 +31,7 @@ public final class Signal<Value, Error: Swift.Error> {
     return signal
   }
 
-  func attach(_ subscription: ObserverSubscription<Value, Error>) -> (any Disposable)? {
+  func attach(_ subscription: Subscription<Value, Error>) -> (any Disposable)? {
     if core.isFinished {
       subscription.terminate(.interrupted)
       return nil
