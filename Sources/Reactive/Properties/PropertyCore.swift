@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A value, and the stream of its changes.
 ///
 /// Two things must agree: the order in which values are stored and the order in which observers
@@ -13,133 +11,141 @@ internal import Synchronization
 /// then on: the next change to be stored, or the next one through the gate, lets it in. What it
 /// has been told already is recognised by the version.
 final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
-  private struct Ledger {
-    /// Counts changes.
-    var version: UInt64 = 0
-    /// Deliveries that wait in the gate's inbox.
-    var queuedCount = 0
-    var hasNewcomers = false
-  }
+  private let lock = PlainLock()
 
-  private let ledger = Mutex(Ledger())
-  // Only under the ledger's lock.
+  // Two cells, so that a value is replaced under the lock by exchanging pointers: neither copying
+  // the new value nor destroying the old one may run user code there.
   @exclusivity(unchecked)
-  private var storage: Value?
+  private var present: UnsafeMutablePointer<Value>
+  /// Not initialised. Only inside the gate.
+  @exclusivity(unchecked)
+  private var spare: UnsafeMutablePointer<Value>
+
+  // The rest is only for whoever has the lock.
+  private(set) var hasValue: Bool
+  /// Counts changes.
+  @exclusivity(unchecked)
+  private var version: UInt64 = 0
+  /// Deliveries that wait in the gate's inbox.
+  private var queuedCount = 0
   private var newcomers: [PropertySubscription<Value>] = []
+  private var hasNewcomers = false
 
   /// The version that is being delivered, or was last. Only inside the gate.
+  @exclusivity(unchecked)
   fileprivate private(set) var deliveredVersion: UInt64 = 0
 
   /// A core whose value is yet to come.
-  override init() {}
+  override init() {
+    present = .allocate(capacity: 1)
+    spare = .allocate(capacity: 1)
+    hasValue = false
+  }
 
   init(_ value: Value) {
-    storage = value
+    present = .allocate(capacity: 1)
+    spare = .allocate(capacity: 1)
+    present.initialize(to: value)
+    hasValue = true
+  }
+
+  deinit {
+    if hasValue { present.deinitialize(count: 1) }
+    present.deallocate()
+    spare.deallocate()
   }
 
   // MARK: Value
 
-  var hasValue: Bool {
-    ledger.withLock { _ in storage != nil }
-  }
-
   var value: Value {
-    ledger.withLock { _ in UncheckedTransfer(presentValue) }.value
+    lock.lock()
+    defer { lock.unlock() }
+    requireValue()
+    return present.pointee
   }
 
-  private var presentValue: Value {
-    guard let storage else {
-      preconditionFailure("the producer of a property must send a value when it is started")
-    }
-    return storage
+  private func requireValue() {
+    precondition(hasValue, "the producer of a property must send a value when it is started")
   }
 
   /// Replaces the value.
-  ///
-  /// - Returns: The value before, if there was one.
-  @discardableResult
-  func replace(_ newValue: Value) -> Value? {
-    change { storage in
-      let previous = storage
-      storage = newValue
-      return previous
+  func replace(_ newValue: Value) {
+    guard enter() else { return replaceLater(newValue) }
+    spare.initialize(to: newValue)
+    lock.lock()
+    let hadValue = exchange(&spare)
+    guard !hasNewcomers, queuedCount == 0 else {
+      queueDelivery()
+      lock.unlock()
+      if hadValue { spare.deinitialize(count: 1) }
+      gate?.wake()
+      return leave()
     }
+    let stored = version
+    lock.unlock()
+    if hadValue { spare.deinitialize(count: 1) }
+    deliveredVersion = stored
+    emit(newValue)
+    leave()
+  }
+
+  @inline(never)
+  private func replaceLater(_ newValue: Value) {
+    var cell = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+    cell.initialize(to: newValue)
+    lock.lock()
+    let hadValue = exchange(&cell)
+    queueDelivery()
+    lock.unlock()
+    if hadValue { cell.deinitialize(count: 1) }
+    cell.deallocate()
+    gate?.wake()
+  }
+
+  /// Makes the content of `cell` the present value.
+  ///
+  /// - Returns: Whether there was a value before, which is in `cell` now.
+  @inline(__always)
+  private func exchange(_ cell: inout UnsafeMutablePointer<Value>) -> Bool {
+    let (replaced, hadValue) = (present, hasValue)
+    present = cell
+    cell = replaced
+    hasValue = true
+    version += 1
+    return hadValue
   }
 
   /// Changes the value in place, under the lock.
   func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
-    try change { storage in
-      guard var value = storage.take() else {
-        preconditionFailure("the producer of a property must send a value when it is started")
-      }
-      defer { storage = value }
-      return try action(&value)
+    // Delivered from the inbox, in its turn, when the lock is free again.
+    defer { gate?.wake() }
+    lock.lock()
+    defer { lock.unlock() }
+    requireValue()
+    defer {
+      version += 1
+      queueDelivery()
+    }
+    return try action(&present.pointee)
+  }
+
+  /// Leaves the delivery of the present value to the gate, in its turn; newcomers are let in
+  /// before. Only for whoever has the lock.
+  private func queueDelivery() {
+    queuedCount += 1
+    let (value, version, newcomers) = (present.pointee, version, takeNewcomers())
+    gate?.enqueue {
+      self.lock.lock()
+      self.queuedCount -= 1
+      self.lock.unlock()
+      for newcomer in newcomers { self.attach(newcomer) }
+      self.deliveredVersion = version
+      self.emit(value)
     }
   }
 
-  private func change<Result>(_ action: (inout Value?) throws -> Result) rethrows -> Result {
-    guard let gate else { preconditionFailure("a root has a gate") }
-    guard gate.enter() else {
-      defer { gate.wake() }
-      return try storeAndQueue(action, gate: gate)
-    }
-    defer { gate.leave() }
-    var delivery: Delivery?
-    defer { delivery?.perform(on: self) }
-    return try ledger.withLock { ledger in
-      defer {
-        if ledger.queuedCount == 0 {
-          delivery = stored(&ledger)
-        } else {
-          queueDelivery(&ledger, gate: gate)
-        }
-      }
-      return UncheckedTransfer(try action(&storage))
-    }.value
-  }
-
-  private func storeAndQueue<Result>(
-    _ action: (inout Value?) throws -> Result, gate: Gate
-  ) rethrows -> Result {
-    try ledger.withLock { ledger in
-      defer { queueDelivery(&ledger, gate: gate) }
-      return UncheckedTransfer(try action(&storage))
-    }.value
-  }
-
-  private func queueDelivery(_ ledger: inout Ledger, gate: Gate) {
-    ledger.queuedCount += 1
-    guard let delivery = stored(&ledger) else { return }
-    gate.enqueue {
-      self.ledger.withLock { $0.queuedCount -= 1 }
-      delivery.perform(on: self)
-    }
-  }
-
-  /// What is to be delivered of the value that has just been stored, and who is to be let in
-  /// before.
-  private struct Delivery {
-    let value: Value
-    let version: UInt64
-    let newcomers: [PropertySubscription<Value>]
-
-    func perform(on core: PropertyCore) {
-      for newcomer in newcomers { core.attach(newcomer) }
-      core.deliveredVersion = version
-      core.emit(value)
-    }
-  }
-
-  private func stored(_ ledger: inout Ledger) -> Delivery? {
-    guard let value = storage else { return nil }
-    ledger.version += 1
-    return Delivery(
-      value: value, version: ledger.version, newcomers: takeNewcomers(&ledger))
-  }
-
-  private func takeNewcomers(_ ledger: inout Ledger) -> [PropertySubscription<Value>] {
-    guard ledger.hasNewcomers else { return [] }
-    ledger.hasNewcomers = false
+  private func takeNewcomers() -> [PropertySubscription<Value>] {
+    hasNewcomers = false
     let taken = newcomers
     newcomers = []
     return taken
@@ -151,12 +157,13 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   ///
   /// - Returns: The present value, to which the changes are changes.
   fileprivate func register(_ newcomer: PropertySubscription<Value>) -> Value {
-    ledger.withLock { ledger in
-      ledger.hasNewcomers = true
-      newcomers.append(newcomer)
-      newcomer.version = ledger.version
-      return UncheckedTransfer(presentValue)
-    }.value
+    lock.lock()
+    defer { lock.unlock() }
+    requireValue()
+    hasNewcomers = true
+    newcomers.append(newcomer)
+    newcomer.version = version
+    return present.pointee
   }
 
   /// Lets those in who have not been let in by a change.
@@ -165,9 +172,10 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     guard let admission = gate.open() else {
       return gate.submit { self.admitNewcomers() }
     }
-    for newcomer in ledger.withLock({ UncheckedTransfer(takeNewcomers(&$0)) }).value {
-      attach(newcomer)
-    }
+    lock.lock()
+    let admitted = takeNewcomers()
+    lock.unlock()
+    for newcomer in admitted { attach(newcomer) }
     gate.close(admission)
   }
 }

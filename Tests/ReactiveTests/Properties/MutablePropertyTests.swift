@@ -90,7 +90,8 @@ struct MutablePropertyTests {
       log.append(value)
       if value < 10_000 { property.value = value + 1 }
     }
-    #expect(log.entries == Array(0...10_000))
+    let isInOrder = log.entries == Array(0...10_000)
+    #expect(isInOrder, "\(log.entries.count) values, the last \(log.entries.last ?? -1)")
   }
 
   @Test("an observer that comes while a value is told hears each value once")

@@ -228,8 +228,8 @@ extension HostMachine {
     if let orphan = orphans.firstIndex(where: { $0.handle == handle }),
       status == .unknownConnection
     {
-      orphans[orphan].denialCount += 1
-      if orphans[orphan].denialCount >= Limits.denialsMax { orphans.remove(at: orphan) }
+      orphans[orphan].denialsLeft -= 1
+      if orphans[orphan].denialsLeft == 0 { orphans.remove(at: orphan) }
     }
     guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
@@ -240,10 +240,14 @@ extension HostMachine {
 
   /// The controller keeps a link that is closed for clients. It must end before the peer can be
   /// reached again, so the controller is told until it obeys.
-  mutating func addOrphan(_ handle: UInt16, now: Instant) {
+  mutating func addOrphan(
+    _ handle: UInt16, denialsLeft: Int = Limits.denialsMax, now: Instant
+  ) {
     guard orphans.count < Limits.linksMax, !orphans.contains(where: { $0.handle == handle })
     else { return }
-    orphans.append(Orphan(handle: handle, retryAt: now + Limits.orphanPatience))
+    orphans.append(
+      Orphan(
+        handle: handle, retryAt: now + Limits.orphanPatience, denialsLeft: denialsLeft))
     due(now + Limits.orphanPatience)
   }
 

@@ -27,7 +27,7 @@ extension HostMachine {
     guard let index = linkIndex(handle: header.handle) else {
       counters.strayPackets += 1
       // Unless its beginning is on the way, this is a link that nobody here knows.
-      addOrphan(header.handle, now: now)
+      addOrphan(header.handle, denialsLeft: 1, now: now)
       return
     }
     watch.provenWell(now: now)

@@ -72,8 +72,8 @@ public struct HostMachine: Sendable {
     static let closePatience = TimeSpan.seconds(2)
     /// How often a controller that won't end a link is told to.
     static let orphanPatience = TimeSpan.seconds(1)
-    /// How often a controller must say that it has no such link to be believed: one that refuses
-    /// all commands for a while may say so of any.
+    /// How often a controller must say that it has no such link where there was one: one that
+    /// refuses all commands for a while may say so of any.
     static let denialsMax = 8
     /// How soon an attempt that ended in Connection Failed to be Established is repeated.
     static let reconnectDelay = TimeSpan.milliseconds(50)
