@@ -12,6 +12,8 @@ enum CommandPurpose: Sendable, Equatable {
   /// Changes the timing of the link with this handle.
   case updatingParameters(UInt16)
   case readingRSSI(UInt16, Waiter)
+  /// Asks whether the controller is what it was.
+  case watching
   /// Nobody waits for the answer.
   case routine
 
@@ -19,7 +21,7 @@ enum CommandPurpose: Sendable, Equatable {
   /// or for each link. What was never sent would leave that part waiting for ever.
   fileprivate var isBounded: Bool {
     switch self {
-    case .startUp, .scanning, .advertising, .connecting, .disconnecting: true
+    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .watching: true
     case .updatingParameters, .readingRSSI, .routine: false
     }
   }
@@ -135,9 +137,12 @@ struct ControllerSession: Sendable {
       deadline = nil
       return
     }
-    // Without credit, the controller owes an event that gives some.
+    guard credits > 0 else {
+      // The controller owes an event that gives some; one that gives none buys it no time.
+      deadline = deadline ?? now + Limits.answerPatience
+      return
+    }
     deadline = now + Limits.answerPatience
-    guard credits > 0 else { return }
     let next = waiting.removeFirst()
     credits -= 1
     inFlight = next
@@ -177,6 +182,7 @@ struct ControllerSession: Sendable {
       return sendNext(now: now, into: &outputs)
     }
     inFlight = nil
+    deadline = nil
     let answer = answer ?? CommandAnswer(status: .unspecifiedError, parameters: [])
     if case .starting(let startUp) = phase {
       proceed(startUp, answer, now: now, into: &outputs)

@@ -103,7 +103,7 @@ extension HostMachine {
     scheduler.enqueue(frame, handle: linkHandles[index])
   }
 
-  private func deliver(
+  private mutating func deliver(
     _ value: ArraySlice<UInt8>, of handle: UInt16, from index: Int, into actions: inout [Action]
   ) {
     let peer = linkPeers[index]
@@ -114,6 +114,7 @@ extension HostMachine {
       }
       return
     }
+    counters.unsolicitedValues += 1
   }
 
   mutating func mtuChanged(_ mtu: Int, _ index: Int, into actions: inout [Action]) {
@@ -218,7 +219,7 @@ extension HostMachine {
       return
     }
     // At most 248 bytes (Core 5.4, Vol 3, Part C, §12.1); some end it with zeros.
-    let text = value.prefix(248).prefix { $0 != 0 }
+    let text = value.utf8Prefix(248).prefix { $0 != 0 }
     guard !text.isEmpty else { return }
     links[index].info.name = String(decoding: text, as: UTF8.self)
     announceUpdate(index, into: &actions)

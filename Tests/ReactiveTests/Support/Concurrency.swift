@@ -1,0 +1,31 @@
+import Dispatch
+import Synchronization
+
+/// Runs the given pieces of work at the same moment on threads of their own, and waits for all.
+func race(_ work: (@Sendable () -> Void)...) {
+  let waiting = Synchronization.Atomic(work.count)
+  DispatchQueue.concurrentPerform(iterations: work.count) { index in
+    waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+    // On a busy machine one thread may run everything; then there is nobody to wait for.
+    for _ in 0..<10_000 where waiting.load(ordering: .acquiring) > 0 {}
+    work[index]()
+  }
+}
+
+/// Lets a test wait for what happens on other threads.
+struct Expectation: Sendable {
+  private let stream: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+
+  init() {
+    (stream, continuation) = AsyncStream.makeStream()
+  }
+
+  func fulfill() { continuation.yield() }
+
+  /// Suspends until it has been fulfilled `count` times.
+  func wait(count: Int = 1) async {
+    var iterator = stream.makeAsyncIterator()
+    for _ in 0..<count { await iterator.next() }
+  }
+}
