@@ -20,6 +20,8 @@ FOLDER = ROOT / ".build/linux"
 # How the machine calls them.
 RADIO_LINE = "/dev/hvc1"
 TERMINAL_LINE = "/dev/hvc2"
+# After how long the machine gets another controller if its own hangs up.
+RECONNECT_SECONDS = 1
 # What a terminal would make of it is nothing to look for.
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x01\x02\r]")
 
@@ -141,9 +143,8 @@ async def linux_guest(radio, folder):
             "-device", "virtio-serial-pci",
             "-chardev", f"socket,id=shell,path={folder}/shell",
             "-device", "virtconsole,chardev=shell",
-            # Bytes that arrive between two plugs may cost the connection: they are echoed by a line
-            # that is not yet the kernel's. The next one is to a new controller.
-            "-chardev", f"socket,id=radio,host={host},port={port},nodelay=on,reconnect=1",
+            "-chardev", f"socket,id=radio,host={host},port={port},nodelay=on,"
+                        f"reconnect={RECONNECT_SECONDS}",
             "-device", "virtconsole,chardev=radio",
             "-chardev", f"socket,id=terminal,path={folder}/terminal",
             "-device", "virtconsole,chardev=terminal",

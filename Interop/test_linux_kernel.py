@@ -9,7 +9,7 @@ import pytest
 import pytest_asyncio
 
 from ambit_cli import Ambit
-from linux_guest import RADIO_LINE, TERMINAL_LINE, linux_guest
+from linux_guest import RADIO_LINE, RECONNECT_SECONDS, TERMINAL_LINE, linux_guest
 from radios import ambit_radio
 
 # One machine for all: it takes longer to start than the tests take.
@@ -49,6 +49,10 @@ async def attach(guest):
 async def detach(guest):
     await guest.run("kill $(pidof btattach)")
     await guest.until("hciconfig; echo end", "^end")
+    # Our controller still talks to its strap, and what it says would be echoed by a line that is
+    # nobody's yet. So it is made to hang up, by a byte that starts no packet; QEMU gets a fresh one.
+    await guest.run(f"printf '\\377' >{RADIO_LINE}")
+    await asyncio.sleep(3 * RECONNECT_SECONDS)
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -104,7 +108,7 @@ async def test_ambit_explains_a_controller_that_it_cannot_have(guest):
     assert status == 69 and "hci0 is in use" in sentence
     await guest.run("hciconfig hci0 down")
 
-    await guest.run("ambit scan --radio hci0 --timeout 30 >/dev/null 2>&1 & echo $! >/tmp/scan")
+    await guest.run("ambit scan --radio hci0 --timeout 120 >/dev/null 2>&1 & echo $! >/tmp/scan")
     await guest.until("hciconfig hci0", "UP RUNNING")
     status, sentence = await guest.attempt("ambit scan --radio hci0")
     assert status == 69 and "hci0 is in use" in sentence
