@@ -315,7 +315,7 @@ struct HostileServerTests {
       rig.world.run(atMost: .seconds(90)) { rig.result(of: token) != nil }
       #expect(
         rig.result(of: token) == .failure(.limitReached("attributes of a peer")), "\(operation)")
-      #expect(rig.peer.heard.count <= GATTLimits.foundMax + 5, "\(operation)")
+      #expect(rig.peer.heard.count <= 1_005, "\(operation)")
       try rig.part()
     }
     try rig.part(HostileWorld.honest)
@@ -337,7 +337,7 @@ struct HostileServerTests {
     }
     try rig.meet()
     #expect(rig.gatt(.read(3)) == .success(.value([7])))
-    #expect(rig.peer.heard.count <= GATTLimits.foundMax + 5)
+    #expect(rig.peer.heard.count <= 1_005)
     try rig.expectUnharmed()
   }
 
@@ -366,7 +366,7 @@ struct HostileServerTests {
     }
     let kept = try #require(rig.link).gatt.database.descriptors.values.reduce(0) { $0 + $1.count }
     #expect(kept > 0)
-    #expect(kept <= GATTLimits.rememberedMax + GATTLimits.foundMax)
+    #expect(kept <= 3_000)
     try rig.expectUnharmed()
   }
 
