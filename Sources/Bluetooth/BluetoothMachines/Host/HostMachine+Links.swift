@@ -225,20 +225,29 @@ extension HostMachine {
     _ status: HCIStatus, handle: UInt16, now: Instant, into actions: inout [Action]
   ) {
     guard status != .success else { return }
-    if status == .unknownConnection { orphans.removeAll { $0.handle == handle } }
+    if let orphan = orphans.firstIndex(where: { $0.handle == handle }),
+      status == .unknownConnection
+    {
+      orphans[orphan].denialsLeft -= 1
+      if orphans[orphan].denialsLeft == 0 { orphans.remove(at: orphan) }
+    }
     guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
     closeLink(index, error, now: now, into: &actions)
-    if status != .unknownConnection { addOrphan(handle, now: now) }
+    addOrphan(handle, now: now)
   }
 
   /// The controller keeps a link that is closed for clients. It must end before the peer can be
   /// reached again, so the controller is told until it obeys.
-  mutating func addOrphan(_ handle: UInt16, now: Instant) {
+  mutating func addOrphan(
+    _ handle: UInt16, denialsLeft: Int = Limits.denialsMax, now: Instant
+  ) {
     guard orphans.count < Limits.linksMax, !orphans.contains(where: { $0.handle == handle })
     else { return }
-    orphans.append(Orphan(handle: handle, retryAt: now + Limits.orphanPatience))
+    orphans.append(
+      Orphan(
+        handle: handle, retryAt: now + Limits.orphanPatience, denialsLeft: denialsLeft))
     due(now + Limits.orphanPatience)
   }
 

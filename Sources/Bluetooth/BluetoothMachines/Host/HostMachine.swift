@@ -69,6 +69,9 @@ public struct HostMachine: Sendable {
     static let closePatience = TimeSpan.seconds(2)
     /// How often a controller that won't end a link is told to.
     static let orphanPatience = TimeSpan.seconds(1)
+    /// How often a controller must say that it has no such link where there was one: one that
+    /// refuses all commands for a while may say so of any.
+    static let denialsMax = 8
     /// How soon an attempt that ended in Connection Failed to be Established is repeated.
     static let reconnectDelay = TimeSpan.milliseconds(50)
   }
@@ -102,6 +105,7 @@ public struct HostMachine: Sendable {
   var scanner = Scanner()
   var advertiser = Advertiser()
   var connector = Connector()
+  var watch = ControllerWatch()
   var scheduler = ACLScheduler()
   var server: GATTServer
   var holds: [Hold] = []
@@ -191,6 +195,7 @@ public struct HostMachine: Sendable {
       if let due = scanner.nextWake { wake = min(wake, due) }
       if let due = advertiser.nextWake { wake = min(wake, due) }
       if let due = connector.nextWake(now: now) { wake = min(wake, due) }
+      wake = min(wake, watch.nextWake)
     }
     for orphan in orphans { wake = min(wake, orphan.retryAt) }
     for link in links { if let due = link.nextWake { wake = min(wake, due) } }

@@ -1,0 +1,72 @@
+internal import Synchronization
+
+/// One observation of a signal: what the signal delivers to, and what ends the observation.
+class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Disposable,
+  @unchecked Sendable
+{
+  private let disposed = Synchronization.Atomic(false)
+  // Read and cleared by the one caller that turned `disposed` to true.
+  private var core: (any SignalCore<Value, Error>)?
+
+  init(to core: any SignalCore<Value, Error>) {
+    self.core = core
+  }
+
+  @inline(__always)
+  final var isActive: Bool { !disposed.load(ordering: .relaxed) }
+
+  final var isDisposed: Bool { disposed.load(ordering: .acquiring) }
+
+  final func dispose() {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    core?.detach(self)
+    core = nil
+  }
+
+  /// To be called at the end. Whether the end is still to be delivered.
+  final func close() -> Bool {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    core = nil
+    return true
+  }
+}
+
+/// Delivers to an observer.
+final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value, Error>,
+  @unchecked Sendable
+{
+  private let observer: StreamObserver<Value, Error>
+
+  init(of observer: StreamObserver<Value, Error>, to core: any SignalCore<Value, Error>) {
+    self.observer = observer
+    super.init(to: core)
+  }
+
+  override func receive(_ value: Value) {
+    if isActive { observer.receive(value) }
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    if close() { observer.terminate(termination) }
+  }
+}
+
+/// Calls a closure with every value.
+final class ValueSubscription<Value, Error: Swift.Error>: Subscription<Value, Error>,
+  @unchecked Sendable
+{
+  private let action: (Value) -> Void
+
+  init(_ action: @escaping (Value) -> Void, to core: any SignalCore<Value, Error>) {
+    self.action = action
+    super.init(to: core)
+  }
+
+  override func receive(_ value: Value) {
+    if isActive { action(value) }
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    _ = close()
+  }
+}
