@@ -15,6 +15,11 @@ open class Observer<Value, Error: Swift.Error> {
   open func terminate(_ termination: Termination<Error>) {
     fatalError("an observer must say what it does at the end")
   }
+
+  /// Called inside the gate of the signal from which the observer was taken out.
+  ///
+  /// - Returns: What it lets go of, and may be running.
+  func didDetach() -> StreamObserver<Value, Error>? { nil }
 }
 
 /// The top-level ``Observer``, where `Observer` means a signal's.

@@ -63,6 +63,6 @@ extension Signal where Error == Never {
   @preconcurrency
   @discardableResult
   public func observeValues(_ action: @escaping @Sendable (Value) -> Void) -> (any Disposable)? {
-    attach(ValueSubscription(action, to: core))
+    attach(ObserverSubscription(of: ValueObserver(action), to: core))
   }
 }

@@ -81,7 +81,7 @@ extension SignalProducer where Error == Never {
   @preconcurrency
   @discardableResult
   public func startWithValues(_ action: @escaping @Sendable (Value) -> Void) -> any Disposable {
-    core.start(ClosureObserver(value: action, termination: nil))
+    core.start(ValueObserver(action))
   }
 }
 

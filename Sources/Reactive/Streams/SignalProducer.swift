@@ -106,14 +106,25 @@ extension SignalProducer {
   }
 
   /// A producer of the values of a sequence.
+  @inlinable
   public init<S: Sequence>(_ values: S) where S.Element == Value {
+    // Inlined where the sequence is known, whose iteration then needs no witness tables.
+    self.init(deliveringAll: { deliver in
+      for value in values {
+        guard deliver(value) else { return }
+      }
+    })
+  }
+
+  @usableFromInline
+  init(deliveringAll generator: @escaping ((Value) -> Bool) -> Void) {
     self.init(
       core: GeneratorCore { sink, connection in
-        for value in values {
+        generator { value in
           sink.receive(value)
-          if connection.isDisposed { return }
+          return !connection.isDisposed
         }
-        sink.terminate(.completed)
+        if !connection.isDisposed { sink.terminate(.completed) }
       })
   }
 

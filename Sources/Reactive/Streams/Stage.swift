@@ -168,10 +168,13 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
       let fanout = unsafeDowncast(
         current.takeUnretainedValue(), to: Fanout<Output, OutputError>.self)
       guard let removed = fanout.remove(observer) else { return }
+      if let inner = removed.didDetach() { gate?.retire(inner) }
       gate?.retire(removed)
       guard fanout.isEmpty else { return }
       isFanout = false
-    } else if current.toOpaque() != Unmanaged.passUnretained(observer).toOpaque() {
+    } else if current.toOpaque() == Unmanaged.passUnretained(observer).toOpaque() {
+      if let inner = current.takeUnretainedValue().didDetach() { gate?.retire(inner) }
+    } else {
       return
     }
     if let last = takeOutput() { gate?.retire(last) }

@@ -35,38 +35,47 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
 final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value, Error>,
   @unchecked Sendable
 {
-  private let observer: StreamObserver<Value, Error>
+  // Touched only from inside the gate. Let go at the end, though whoever subscribed may keep this.
+  @exclusivity(unchecked)
+  private var observer: Unmanaged<StreamObserver<Value, Error>>?
 
   init(of observer: StreamObserver<Value, Error>, to core: any SignalCore<Value, Error>) {
-    self.observer = observer
+    self.observer = .passRetained(observer)
     super.init(to: core)
   }
 
+  deinit {
+    observer?.release()
+  }
+
   override func receive(_ value: Value) {
-    if isActive { observer.receive(value) }
+    guard isActive else { return }
+    // Not retained for the call: the gate keeps what is taken out while it runs.
+    observer?._withUnsafeGuaranteedRef { $0.receive(value) }
   }
 
   override func terminate(_ termination: Termination<Error>) {
-    if close() { observer.terminate(termination) }
+    guard close() else { return }
+    didDetach()?.terminate(termination)
+  }
+
+  override func didDetach() -> StreamObserver<Value, Error>? {
+    defer { observer = nil }
+    return observer?.takeRetainedValue()
   }
 }
 
 /// Calls a closure with every value.
-final class ValueSubscription<Value, Error: Swift.Error>: Subscription<Value, Error>,
-  @unchecked Sendable
-{
+final class ValueObserver<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   private let action: (Value) -> Void
 
-  init(_ action: @escaping (Value) -> Void, to core: any SignalCore<Value, Error>) {
+  init(_ action: @escaping (Value) -> Void) {
     self.action = action
-    super.init(to: core)
   }
 
   override func receive(_ value: Value) {
-    if isActive { action(value) }
+    action(value)
   }
 
-  override func terminate(_ termination: Termination<Error>) {
-    _ = close()
-  }
+  override func terminate(_ termination: Termination<Error>) {}
 }

@@ -66,7 +66,10 @@ private final class CollectEvery<Value, Error: Swift.Error>:
     timer.inner = scheduler.schedule(
       after: scheduler.currentDate.addingTimeInterval(interval), interval: interval,
       leeway: interval.tenth
-    ) { [weak self] in self?.fire() }
+    ) {
+      // Held: a completion that waits comes after the source has let go. The end stops the timer.
+      self.fire()
+    }
     lifetime += timer
   }
 

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import Synchronization
 
 extension Signal {
   /// Delivers a value when `interval` seconds have gone by without another.
@@ -43,25 +42,17 @@ extension SignalProducer {
 private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
-  // Entered and left only under the lock.
-  private struct State: @unchecked Sendable {
-    var pending: Value?
-    var deadline = Date.distantPast
-    var isTimerSet = false
-    var isCompleting = false
-  }
-
-  private enum Firing {
-    case nothing
-    case again(Date)
-    case value(Value, completing: Bool)
-  }
-
   private let interval: TimeInterval
   private let scheduler: any DateScheduler
   private let discardWhenCompleted: Bool
-  private let state = Mutex(State())
   private let timer = SerialDisposable()
+
+  private let lock = PlainLock()
+  // Only for whoever has the lock.
+  private var pending: Value?
+  private var deadline = Date.distantPast
+  private var isTimerSet = false
+  private var isCompleting = false
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler, discardWhenCompleted: Bool) {
     self.interval = interval
@@ -73,16 +64,16 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
 
   override func receive(_ value: Value) {
     let deadline = scheduler.currentDate.addingTimeInterval(interval)
-    var replaced = UncheckedTransfer(Value?.some(value))
-    let needsTimer = state.withLock { state in
-      let newer = replaced.value
-      replaced = UncheckedTransfer(state.pending)
-      state.pending = newer
-      state.deadline = deadline
-      defer { state.isTimerSet = true }
-      return !state.isTimerSet
-    }
+    lock.lock()
+    // Destroyed when the lock is free again.
+    let replaced = pending
+    pending = value
+    self.deadline = deadline
+    let needsTimer = !isTimerSet
+    isTimerSet = true
+    lock.unlock()
     if needsTimer { setTimer(for: deadline) }
+    withExtendedLifetime(replaced) {}
   }
 
   private func setTimer(for date: Date) {
@@ -90,29 +81,25 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
   }
 
   private func fire(at date: Date) {
-    let firing = state.withLock { state -> UncheckedTransfer<Firing> in
-      if state.pending != nil, state.deadline > date {
-        return UncheckedTransfer(.again(state.deadline))
-      }
-      state.isTimerSet = false
-      guard let value = state.pending.take() else { return UncheckedTransfer(.nothing) }
-      return UncheckedTransfer(.value(value, completing: state.isCompleting))
-    }.value
-    switch firing {
-    case .nothing: break
-    case .again(let date): setTimer(for: date)
-    case .value(let value, let isCompleting):
-      emit(value)
-      if isCompleting { finish(.completed) }
-    }
+    lock.lock()
+    let isEarly = pending != nil && deadline > date
+    let next = deadline
+    let due = isEarly ? nil : pending.take()
+    let finishes = isCompleting
+    isTimerSet = isEarly
+    lock.unlock()
+    if isEarly { return setTimer(for: next) }
+    guard let due else { return }
+    emit(due)
+    if finishes { finish(.completed) }
   }
 
   override func terminate(_ termination: Termination<Error>) {
     if case .completed = termination, !discardWhenCompleted {
-      let isWaiting = state.withLock { state in
-        state.isCompleting = true
-        return state.pending != nil
-      }
+      lock.lock()
+      isCompleting = true
+      let isWaiting = pending != nil
+      lock.unlock()
       if isWaiting { return }
     }
     timer.dispose()

@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import Synchronization
 
 extension Signal {
   /// Delivers values at least `interval` seconds apart: the first at once, then the latest of
@@ -31,18 +30,15 @@ extension SignalProducer {
 private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
-  // Entered and left only under the lock.
-  private struct State: @unchecked Sendable {
-    var pending: Value?
-    var previousDate: Date?
-    /// The date of the timer that is out.
-    var nextDate: Date?
-  }
-
   private let interval: TimeInterval
   private let scheduler: any DateScheduler
-  private let state = Mutex(State())
   private let timer = SerialDisposable()
+
+  private let lock = PlainLock()
+  // Only for whoever has the lock.
+  private var pending: Value?
+  private var previousDate = Date.distantPast
+  private var isTimerSet = false
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler) {
     self.interval = interval
@@ -53,29 +49,26 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
 
   override func receive(_ value: Value) {
     let now = scheduler.currentDate
-    var replaced = UncheckedTransfer(Value?.some(value))
-    let date = state.withLock { state -> Date? in
-      let newer = replaced.value
-      replaced = UncheckedTransfer(state.pending)
-      state.pending = newer
-      guard state.nextDate == nil else { return nil }
-      var date = now
-      if let previous = state.previousDate, previous <= now {
-        date = max(now, previous.addingTimeInterval(interval))
-      }
-      state.nextDate = date
-      return date
+    lock.lock()
+    // Destroyed when the lock is free again.
+    let replaced = pending
+    pending = value
+    let needsTimer = !isTimerSet
+    isTimerSet = true
+    let date = previousDate <= now ? max(now, previousDate.addingTimeInterval(interval)) : now
+    lock.unlock()
+    if needsTimer {
+      timer.inner = scheduler.schedule(after: date) { self.fire(at: date) }
     }
-    guard let date else { return }
-    timer.inner = scheduler.schedule(after: date) { self.fire(at: date) }
+    withExtendedLifetime(replaced) {}
   }
 
   private func fire(at date: Date) {
-    let value = state.withLock { state in
-      state.nextDate = nil
-      state.previousDate = date
-      return UncheckedTransfer(state.pending.take())
-    }.value
-    if let value { emit(value) }
+    lock.lock()
+    isTimerSet = false
+    previousDate = date
+    let due = pending.take()
+    lock.unlock()
+    if let due { emit(due) }
   }
 }
