@@ -47,6 +47,9 @@ public struct HostMachine: Sendable {
     static let linksMax = 256
     /// Subscribed characteristics of one link: more than any device has.
     static let subscriptionsMax = 1024
+    /// Answers that one subscription owes its clients while the peer is silent: an app that asks
+    /// again and again gets an error instead of memory.
+    static let subscriptionWishesMax = 64
     /// GATT operations of all clients that wait for an answer; a link has a bound of its own.
     static let operationsMax = 4096
     /// Peers whose attributes are remembered when their link is gone: a few kilobytes each.

@@ -270,6 +270,25 @@ struct DefenceTests {
     #expect(done.count + refused.count == 5_000)
   }
 
+  @Test("against subscribing without end while the peer is silent: each is answered, few wait")
+  func subscriptionFlood() {
+    var rig = connected()
+    let target = SubscriptionTarget(
+      valueHandle: 3, configurationHandle: 4, usesIndications: false)
+    let tokens = (0..<1_000).map { _ in rig.token() }
+    for (index, token) in tokens.enumerated() {
+      rig.request(
+        index.isMultiple(of: 2)
+          ? .subscribe(peer, target, token) : .unsubscribe(peer, target, token))
+    }
+    let refused = tokens.filter {
+      rig.results(of: $0) == [.failure(.limitReached("waiting subscriptions"))]
+    }
+    #expect(refused.count == 1_000 - HostMachine.Limits.subscriptionWishesMax)
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
+    for token in tokens { #expect(rig.results(of: token).count == 1) }
+  }
+
   @Test("against more links than it has room for: who wanted one is told")
   func tooManyLinks() {
     var rig = HostRig.started()
