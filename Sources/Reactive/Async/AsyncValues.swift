@@ -51,29 +51,29 @@ extension SignalProducerConvertible where Value: Sendable {
 
   /// Awaits the first value, then interrupts the run. Nil if there is none, because the stream
   /// ended without or the task was cancelled, which interrupts the run.
-  public func first() async throws(Error) -> Value? {
+  public func firstValue() async throws(Error) -> Value? {
     var iterator = producer.take(first: 1).values(buffering: .unbounded).makeAsyncIterator()
     return try await iterator.next()
   }
 
   /// Awaits completion and returns the last value. Nil if there was none, or if the stream was
   /// interrupted, as it is when the task is cancelled.
-  public func last() async throws(Error) -> Value? {
-    try await producer.take(last: 1).first()
+  public func lastValue() async throws(Error) -> Value? {
+    try await producer.take(last: 1).firstValue()
   }
 
   /// Awaits completion and returns the only value. Nil if there was none or, then without awaiting
   /// more than the second, several; or if the stream was interrupted, as it is when the task is
   /// cancelled.
-  public func single() async throws(Error) -> Value? {
-    let values = try await producer.take(first: 2).collect().first() ?? []
+  public func singleValue() async throws(Error) -> Value? {
+    let values = try await producer.take(first: 2).collect().firstValue() ?? []
     return values.count == 1 ? values.first : nil
   }
 
   /// Awaits the end.
   ///
   /// Interruption is an end, too; cancelling the task interrupts the run.
-  public func wait() async throws(Error) {
-    _ = try await producer.filter { _ in false }.first()
+  public func completion() async throws(Error) {
+    _ = try await producer.filter { _ in false }.firstValue()
   }
 }

@@ -68,7 +68,8 @@ extension SignalProducer {
     self.init(priority: priority) { input async throws(Error) in
       var iterator = elements.makeAsyncIterator()
       await input.waitForDemand()
-      while let element = try await iterator.next(isolation: nil) {
+      // A sequence need not notice cancellation, and may be without end.
+      while !Task.isCancelled, let element = try await iterator.next(isolation: nil) {
         input.observer.send(value: element)
         await input.waitForDemand()
       }

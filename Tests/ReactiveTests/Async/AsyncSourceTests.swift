@@ -36,10 +36,10 @@ struct AsyncSourceTests {
 
   @Test("a sequence's elements are the values, its end completion, its error the failure")
   func sequence() async throws {
-    #expect(try await Numbers(last: 3).producer.collect().single() == [1, 2, 3])
+    #expect(try await Numbers(last: 3).producer.collect().singleValue() == [1, 2, 3])
     let failing = SignalProducer(Numbers(last: 2, failure: .two))
     #expect(
-      await failing.materialize().map(\.description).collect().last() == [
+      await failing.materialize().map(\.description).collect().lastValue() == [
         "VALUE 1", "VALUE 2", "FAILED two",
       ])
   }
@@ -47,7 +47,7 @@ struct AsyncSourceTests {
   @Test("every start iterates anew")
   func anew() async throws {
     let producer = Numbers(last: 2).producer
-    #expect(try await producer.repeat(2).collect().last() == [1, 2, 1, 2])
+    #expect(try await producer.repeat(2).collect().lastValue() == [1, 2, 1, 2])
   }
 
   @Test("interrupting the run cancels the task")
@@ -63,6 +63,17 @@ struct AsyncSourceTests {
     await cancelled.wait()
   }
 
+  @Test("a sequence without end that ignores cancellation is left", .timeLimit(.minutes(1)))
+  func leaving() async throws {
+    let numbers = Numbers()
+    #expect(try await numbers.producer.take(first: 3).lastValue() == 3)
+    var before = -1
+    while numbers.pulls.value != before {
+      before = numbers.pulls.value
+      for _ in 0..<20 { await Task.yield() }
+    }
+  }
+
   @Test("a cancellation that is thrown is an interruption")
   func cancellationError() async {
     let ended = Expectation()
@@ -74,11 +85,11 @@ struct AsyncSourceTests {
 
   @Test("a function's value is awaited, its error the failure")
   func function() async throws {
-    #expect(await SignalProducer<Int, Never>(awaiting: { 4 }).single() == 4)
+    #expect(await SignalProducer<Int, Never>(awaiting: { 4 }).singleValue() == 4)
     let failing = SignalProducer<Int, TestError>(awaiting: {
       () async throws(TestError) -> Int in throw .one
     })
-    await #expect(throws: TestError.one) { try await failing.last() }
+    await #expect(throws: TestError.one) { try await failing.lastValue() }
   }
 
   @Test("latest cancels the sequence before", .timeLimit(.minutes(1)))
@@ -87,8 +98,11 @@ struct AsyncSourceTests {
     let (stream, continuation) = AsyncStream<Int>.makeStream()
     continuation.onTermination = { if case .cancelled = $0 { cancelled.fulfill() } }
     let (outer, input) = Signal<SignalProducer<Int, Never>, Never>.pipe()
-    outer.flatten(.latest).observeValues { _ in }
+    let received = Expectation()
+    outer.flatten(.latest).observeValues { _ in received.fulfill() }
     input.send(value: stream.producer)
+    continuation.yield(1)
+    await received.wait()
     input.send(value: .never)
     await cancelled.wait()
   }
@@ -133,7 +147,7 @@ struct AsyncSourceTests {
 
   @Test("without backpressure nothing waits")
   func noBackpressure() async throws {
-    let values = try await Numbers(last: 1_000).producer.collect().last()
+    let values = try await Numbers(last: 1_000).producer.collect().lastValue()
     #expect(values == Array(1...1_000))
   }
 

@@ -154,24 +154,24 @@ struct AsyncValuesTests {
     property = nil
     #expect(await iterator?.next() == 1)
     #expect(await iterator?.next() == 2)
-    #expect(await iterator?.next() == nil as Int??)
+    #expect(await iterator?.next() == .some(nil))
   }
 
   @Test("the first, the last and the only value are awaited")
   func single() async throws {
     let three = SignalProducer<Int, TestError>(1...3)
     let one = SignalProducer<Int, Never>(value: 4)
-    #expect(try await three.first() == 1)
-    #expect(try await three.last() == 3)
-    #expect(try await three.single() == nil)
-    #expect(await one.single() == 4)
-    #expect(await SignalProducer<Int, Never>.empty.last() == nil)
-    #expect(await MutableProperty(5).first() == 5)
-    try await three.wait()
-    await #expect(throws: TestError.one) { try await three.concat(error: .one).last() }
-    await #expect(throws: TestError.one) { try await three.concat(error: .one).wait() }
-    #expect(try await three.concat(error: .one).first() == 1)
-    #expect(try await three.concat(error: .one).single() == nil)
+    #expect(try await three.firstValue() == 1)
+    #expect(try await three.lastValue() == 3)
+    #expect(try await three.singleValue() == nil)
+    #expect(await one.singleValue() == 4)
+    #expect(await SignalProducer<Int, Never>.empty.lastValue() == nil)
+    #expect(await MutableProperty(5).firstValue() == 5)
+    try await three.completion()
+    await #expect(throws: TestError.one) { try await three.concat(error: .one).lastValue() }
+    await #expect(throws: TestError.one) { try await three.concat(error: .one).completion() }
+    #expect(try await three.concat(error: .one).firstValue() == 1)
+    #expect(try await three.concat(error: .one).singleValue() == nil)
   }
 
   @Test("an interrupted stream has no last value")
@@ -180,9 +180,9 @@ struct AsyncValuesTests {
       observer.send(value: 1)
       observer.sendInterrupted()
     }
-    #expect(await producer.last() == nil)
-    #expect(await producer.single() == nil)
-    await producer.wait()
+    #expect(await producer.lastValue() == nil)
+    #expect(await producer.singleValue() == nil)
+    await producer.completion()
   }
 
   @Test("values from several threads all come, whoever takes them", .timeLimit(.minutes(1)))

@@ -123,27 +123,29 @@ struct ClockSchedulerTests {
 
   /// Every operator that knows time, with what it is given.
   static let operators: [(String, Operator)] = [
-      ("delay", { $0.delay(1.5, on: $1).map { "\($0)" } }),
-      ("debounce", { $0.debounce(1, on: $1, discardWhenCompleted: false).map { "\($0)" } }),
-      ("throttle", { $0.throttle(2.5, on: $1).map { "\($0)" } }),
-      (
-        "collect(every:)",
-        {
-          $0.collect(every: .milliseconds(2_500), on: $1, skipEmpty: true, discardWhenCompleted: false)
-            .map { "\($0)" }
-        }
-      ),
-      ("timeout", { $0.timeout(after: 4.25, raising: .two, on: $1).map { "\($0)" } }),
-      ("observe(on:)", { $0.observe(on: $1).map { "\($0)" } }),
-      ("start(on:)", { $0.start(on: $1).map { "\($0)" } }),
-      (
-        "interval",
-        { source, scheduler in
-          SignalProducer<Int, Never>.interval(.milliseconds(750), on: scheduler)
-            .promoteError(TestError.self).take(first: 5).map { "\($0)" }
-        }
-      ),
-    ]
+    ("delay", { $0.delay(1.5, on: $1).map { "\($0)" } }),
+    ("debounce", { $0.debounce(1, on: $1, discardWhenCompleted: false).map { "\($0)" } }),
+    ("throttle", { $0.throttle(2.5, on: $1).map { "\($0)" } }),
+    (
+      "collect(every:)",
+      {
+        $0.collect(
+          every: .milliseconds(2_500), on: $1, skipEmpty: true, discardWhenCompleted: false
+        )
+        .map { "\($0)" }
+      }
+    ),
+    ("timeout", { $0.timeout(after: 4.25, raising: .two, on: $1).map { "\($0)" } }),
+    ("observe(on:)", { $0.observe(on: $1).map { "\($0)" } }),
+    ("start(on:)", { $0.start(on: $1).map { "\($0)" } }),
+    (
+      "interval",
+      { source, scheduler in
+        SignalProducer<Int, Never>.interval(.milliseconds(750), on: scheduler)
+          .promoteError(TestError.self).take(first: 5).map { "\($0)" }
+      }
+    ),
+  ]
 
   /// Sends at 0.5, 1, 1.75, 4 and ends at 5.
   private func run(
