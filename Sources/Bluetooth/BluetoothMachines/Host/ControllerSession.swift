@@ -135,9 +135,12 @@ struct ControllerSession: Sendable {
       deadline = nil
       return
     }
-    // Without credit, the controller owes an event that gives some.
+    guard credits > 0 else {
+      // The controller owes an event that gives some; others don't gain it time.
+      deadline = deadline ?? now + Limits.answerPatience
+      return
+    }
     deadline = now + Limits.answerPatience
-    guard credits > 0 else { return }
     let next = waiting.removeFirst()
     credits -= 1
     inFlight = next
@@ -177,6 +180,7 @@ struct ControllerSession: Sendable {
       return sendNext(now: now, into: &outputs)
     }
     inFlight = nil
+    deadline = nil
     let answer = answer ?? CommandAnswer(status: .unspecifiedError, parameters: [])
     if case .starting(let startUp) = phase {
       proceed(startUp, answer, now: now, into: &outputs)

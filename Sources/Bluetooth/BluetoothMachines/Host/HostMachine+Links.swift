@@ -227,12 +227,13 @@ extension HostMachine {
     _ status: HCIStatus, handle: UInt16, now: Instant, into actions: inout [Action]
   ) {
     guard status != .success else { return }
-    if status == .unknownConnection { orphans.removeAll { $0.handle == handle } }
+    let isDenied = status == .unknownConnection
+    if isDenied { denied(handle) }
     guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
-    closeLink(index, error, now: now, into: &actions)
-    if status != .unknownConnection { addOrphan(handle, now: now) }
+    closeLink(index, error, isKnownToController: !isDenied, now: now, into: &actions)
+    addOrphan(handle, now: now)
   }
 
   /// The controller keeps a link that is closed for clients. It must end before the peer can be
@@ -242,6 +243,16 @@ extension HostMachine {
     else { return }
     orphans.append(Orphan(handle: handle, retryAt: now + Limits.orphanPatience))
     due(now + Limits.orphanPatience)
+  }
+
+  /// The controller says that there is no such link. One that was not told to have ended may still be
+  /// there, so the controller has to say that more than once.
+  private mutating func denied(_ handle: UInt16) {
+    guard let index = orphans.firstIndex(where: { $0.handle == handle }) else { return }
+    orphans[index].denialCount += 1
+    guard orphans[index].denialCount >= Limits.denialsMax else { return }
+    orphans.remove(at: index)
+    if linkIndex(handle: handle) == nil { scheduler.close(handle: handle) }
   }
 
   mutating func wakeOrphans(now: Instant, into actions: inout [Action]) {
@@ -308,7 +319,7 @@ extension HostMachine {
       case .unconfirmed(let until) where until <= now: confirm(index, into: &actions)
       case .closing(let until) where until <= now:
         let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
-        closeLink(index, error, now: now, into: &actions)
+        closeLink(index, error, isKnownToController: true, now: now, into: &actions)
         addOrphan(handle, now: now)
         continue
       case .emptying(let until) where until <= now:

@@ -63,6 +63,8 @@ struct Link: Sendable {
 struct Orphan: Sendable {
   let handle: UInt16
   var retryAt: Instant
+  /// How often the controller said that there is no such link.
+  var denialCount = 0
 }
 
 /// A client's request that waits.
