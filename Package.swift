@@ -70,7 +70,7 @@ let package = Package(
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
-      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials"],
+      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
       path: "Tests/Bluetooth/BluetoothWireTests"),
     .testTarget(
       name: "BluetoothMachinesTests",
