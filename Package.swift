@@ -5,6 +5,7 @@ let package = Package(
   name: "ambit",
   products: [
     .library(name: "Essentials", targets: ["Essentials"]),
+    .library(name: "Reactive", targets: ["Reactive"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
@@ -21,6 +22,9 @@ let package = Package(
   targets: [
     // What every floor stands on.
     .target(name: "Essentials"),
+
+    // Signals, producers, properties, actions, schedulers, bindings.
+    .target(name: "Reactive"),
 
     // Bluetooth: wire, machines, host, face.
     .target(
@@ -69,6 +73,7 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
+    .testTarget(name: "ReactiveTests", dependencies: ["Reactive"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
       path: "Tests/Bluetooth/BluetoothWireTests"),

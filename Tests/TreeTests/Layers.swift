@@ -5,6 +5,8 @@ enum Layers {
     var imports: Set<String>
     /// Whether it may read clocks, draw chance and open sockets.
     var mayTouchTheWorld = false
+    /// The files that may, of a module that otherwise may not.
+    var filesThatTouchTheWorld: Set<String> = []
   }
 
   private static let nio: Set = ["NIOCore", "NIOPosix"]
@@ -12,6 +14,9 @@ enum Layers {
 
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
+    "Reactive": Rule(
+      imports: ["Dispatch", "FoundationEssentials", "Synchronization"],
+      filesThatTouchTheWorld: ["Sources/Reactive/Schedulers/QueueScheduler.swift"]),
     "BluetoothWire": Rule(imports: ["Essentials"]),
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
     "Simulation": Rule(

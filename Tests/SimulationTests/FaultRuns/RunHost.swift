@@ -19,6 +19,8 @@ final class RunHost {
   /// Whether the loss of power breaks the way to the controller; else nothing is heard any more
   /// until the controller is back and says so.
   var noticesPowerLoss = true
+  /// Hears everything that clients are told.
+  var onEvent: ((ClientID, HostEvent) -> Void)?
   /// Answers peers' requests; nil says nothing.
   var answer: ((ServerRequest) -> Result<[UInt8], ATTErrorCode>?)?
 
@@ -135,6 +137,7 @@ final class RunHost {
       return violations.append("an event for client \(client.rawValue), who is gone: \(event)")
     }
     ledgers[position].hears(event)
+    onEvent?(client, event)
     switch event {
     case .serverRequest(let request):
       guard let result = answer?(request) else { return }

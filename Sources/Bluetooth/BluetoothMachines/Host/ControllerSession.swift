@@ -136,7 +136,7 @@ struct ControllerSession: Sendable {
       return
     }
     guard credits > 0 else {
-      // The controller owes an event that gives some; others don't gain it time.
+      // The controller owes an event that gives some; one that gives none buys it no time.
       deadline = deadline ?? now + Limits.answerPatience
       return
     }

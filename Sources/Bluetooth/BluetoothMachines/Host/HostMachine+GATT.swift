@@ -103,7 +103,7 @@ extension HostMachine {
     scheduler.enqueue(frame, handle: linkHandles[index])
   }
 
-  private func deliver(
+  private mutating func deliver(
     _ value: ArraySlice<UInt8>, of handle: UInt16, from index: Int, into actions: inout [Action]
   ) {
     let peer = linkPeers[index]
@@ -114,6 +114,7 @@ extension HostMachine {
       }
       return
     }
+    counters.unsolicitedValues += 1
   }
 
   mutating func mtuChanged(_ mtu: Int, _ index: Int, into actions: inout [Action]) {

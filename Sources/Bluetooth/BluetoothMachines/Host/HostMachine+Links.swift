@@ -54,8 +54,7 @@ extension HostMachine {
     info.latency = report.timing.latency
     info.timeoutUnits = report.timing.timeoutUnits10ms
     // Six intervals, one more for the packet that was under way, and what the controller takes.
-    let interval = TimeSpan.microseconds(1250) * Int64(info.intervalUnits)
-    let confirmation = now + interval * 7 + .milliseconds(30)
+    let confirmation = now + info.interval * 7 + .milliseconds(30)
     links.append(
       Link(
         handle: report.handle, info: info, stage: .unconfirmed(until: confirmation),
@@ -214,8 +213,7 @@ extension HostMachine {
   private mutating func sendDisconnect(
     _ index: Int, now: Instant, into actions: inout [Action]
   ) {
-    let supervision = TimeSpan.milliseconds(10) * Int64(links[index].info.timeoutUnits)
-    let patience = now + supervision + Limits.closePatience
+    let patience = now + links[index].info.supervisionTimeout + Limits.closePatience
     links[index].stage = .closing(until: patience)
     due(patience)
     let handle = linkHandles[index]

@@ -15,6 +15,11 @@ extension HostMachine {
   private mutating func receiveData(
     _ bytes: ArraySlice<UInt8>, now: Instant, into actions: inout [Action]
   ) {
+    // As with events: what comes before the start belongs to somebody else's session.
+    guard session.isReady else {
+      counters.strayPackets += 1
+      return
+    }
     guard let (header, payload) = try? ACLHeader.decode(from: bytes) else {
       counters.malformedPackets += 1
       return

@@ -59,6 +59,15 @@ struct Link: Sendable {
   }
 }
 
+// How long to wait for a link. What a controller tells of its timing is bounded by what any link can
+// have (Core 5.4, Vol 4, Part E, §7.8.12), so that a lie makes nobody wait for minutes.
+extension LinkInfo {
+  /// The time from one connection event to the next, at most 4 s.
+  var interval: TimeSpan { .microseconds(1_250) * Int64(min(intervalUnits, 3_200)) }
+  /// How long the peer may be silent, at most 32 s.
+  var supervisionTimeout: TimeSpan { .milliseconds(10) * Int64(min(timeoutUnits, 3_200)) }
+}
+
 /// A link that clients know to be closed and that the controller would not end.
 struct Orphan: Sendable {
   let handle: UInt16

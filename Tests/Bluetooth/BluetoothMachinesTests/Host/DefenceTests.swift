@@ -103,6 +103,23 @@ struct DefenceTests {
     #expect(rig.results(of: third) == [.success(.done)])
   }
 
+  @Test("against timing that no link can have: nobody waits for longer than the longest")
+  func impossibleTiming() {
+    let timing = ConnectionTiming(
+      intervalUnits1250us: 0xFFFF, latency: 0xFFFF, timeoutUnits10ms: 0xFFFF)
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.event(
+      LEConnectionComplete(handle: 0x40, role: .central, peer: PeerAddress(peer), timing: timing))
+    // Seven intervals of 4 s without a word from the peer.
+    rig.pass(.seconds(29))
+    #expect(rig.log().contains("connected"))
+    // Disconnect is answered and never done.
+    rig.request(.disconnect(peer))
+    rig.pass(.seconds(37))
+    #expect(rig.log().last == "linkClosed")
+  }
+
   @Test("and sends at twice the speed where both ends can, and only there")
   func twiceTheSpeed() {
     var controller = ScriptedController.extended

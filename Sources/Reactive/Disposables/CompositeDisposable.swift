@@ -1,0 +1,79 @@
+import Synchronization
+
+/// A set of disposables that are disposed together, in the order in which they were added.
+public final class CompositeDisposable: Disposable {
+  /// What is still to be disposed of; nil once disposed. One lock guards both facts, so that an
+  /// addition that races the disposal is either disposed with the others or by the adder.
+  private let members: Mutex<Bag<any Disposable>?>
+
+  /// Whether ``dispose()`` has been called.
+  public var isDisposed: Bool {
+    members.withLock { $0 == nil }
+  }
+
+  /// A composite of the given disposables.
+  public init<S: Sequence>(_ disposables: S) where S.Element == any Disposable {
+    let bag = Bag(disposables)
+    members = Mutex(bag)
+  }
+
+  /// A composite of the given disposables, leaving out nil.
+  public convenience init<S: Sequence>(_ disposables: S) where S.Element == (any Disposable)? {
+    self.init(disposables.compactMap { $0 })
+  }
+
+  /// A composite of nothing yet.
+  public convenience init() {
+    self.init([any Disposable]())
+  }
+
+  /// Disposes of every member, in the order in which they were added.
+  public func dispose() {
+    guard let bag = members.withLock({ $0.take() }) else { return }
+    for disposable in bag { disposable.dispose() }
+  }
+
+  /// Adds a disposable; disposes of it at once if the composite has been disposed.
+  ///
+  /// - Returns: A disposable that takes it out again without disposing of it. Nil if there was
+  ///   nothing to add: the argument was nil, or it or the composite has been disposed.
+  @discardableResult
+  public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
+    guard let disposable else { return nil }
+    let token = disposable.isDisposed ? nil : members.withLock { $0?.insert(disposable) }
+    guard let token else {
+      disposable.dispose()
+      return nil
+    }
+    return AnyDisposable { [weak self] in
+      // Returned out of the lock, so that a deinitialiser that it starts may add or remove.
+      _ = self?.members.withLock { $0?.remove(using: token) }
+    }
+  }
+
+  /// Adds an action to be run at disposal; runs it at once if the composite has been disposed.
+  ///
+  /// - Returns: A disposable that takes the action out again. Nil if the action has run.
+  @preconcurrency
+  @discardableResult
+  public func add(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
+    add(AnyDisposable(action))
+  }
+
+  /// Adds a disposable, as ``add(_:)-(Disposable?)`` does.
+  @discardableResult
+  public static func += (
+    lhs: CompositeDisposable, rhs: (any Disposable)?
+  ) -> (any Disposable)? {
+    lhs.add(rhs)
+  }
+
+  /// Adds an action, as ``add(_:)-(()->Void)`` does.
+  @preconcurrency
+  @discardableResult
+  public static func += (
+    lhs: CompositeDisposable, rhs: @escaping @Sendable () -> Void
+  ) -> (any Disposable)? {
+    lhs.add(rhs)
+  }
+}

@@ -1,0 +1,45 @@
+import Synchronization
+
+/// A disposable whose content can be exchanged; what is taken out is disposed of.
+public final class SerialDisposable: Disposable {
+  private struct State {
+    var inner: (any Disposable)?
+    var isDisposed = false
+  }
+
+  private let state: Mutex<State>
+
+  /// Whether ``dispose()`` has been called.
+  public var isDisposed: Bool {
+    state.withLock { $0.isDisposed }
+  }
+
+  /// The content. Setting it disposes of the one before; once this has been disposed, whatever is
+  /// set is disposed of at once.
+  public var inner: (any Disposable)? {
+    get { state.withLock { $0.inner } }
+    set {
+      let unwanted = state.withLock { state in
+        guard !state.isDisposed else { return newValue }
+        let previous = state.inner
+        state.inner = newValue
+        return previous
+      }
+      unwanted?.dispose()
+    }
+  }
+
+  /// A serial disposable with the given content.
+  public init(_ disposable: (any Disposable)? = nil) {
+    state = Mutex(State(inner: disposable))
+  }
+
+  /// Disposes of the content, and from now on of whatever is set.
+  public func dispose() {
+    let inner = state.withLock { state in
+      state.isDisposed = true
+      return state.inner.take()
+    }
+    inner?.dispose()
+  }
+}

@@ -1,0 +1,47 @@
+public import Dispatch
+public import FoundationEssentials
+
+extension DateScheduler {
+  /// Suspends the task for the given interval of the scheduler's time.
+  ///
+  /// - Parameter leeway: How much longer it may take, to save power.
+  /// - Throws: `CancellationError` as soon as the task is cancelled.
+  public func sleep(
+    for interval: DispatchTimeInterval, leeway: DispatchTimeInterval = .seconds(0)
+  ) async throws {
+    try await sleep(until: currentDate.addingTimeInterval(interval), leeway: leeway)
+  }
+
+  /// Suspends the task until the scheduler's clock shows the given date.
+  ///
+  /// - Parameter leeway: How much longer it may take, to save power.
+  /// - Throws: `CancellationError` as soon as the task is cancelled.
+  public func sleep(
+    until deadline: Date, leeway: DispatchTimeInterval = .seconds(0)
+  ) async throws {
+    try Task.checkCancellation()
+    for await _ in ticks(after: deadline, interval: .seconds(3600), leeway: leeway) { break }
+    try Task.checkCancellation()
+  }
+
+  /// The dates on the scheduler's clock, one every `interval` from now on. The first comes after
+  /// one interval. Ends when the task is cancelled.
+  ///
+  /// - Parameter leeway: How much later than due a date may come, to save power.
+  public func timer(
+    interval: DispatchTimeInterval, leeway: DispatchTimeInterval = .seconds(0)
+  ) -> AsyncStream<Date> {
+    ticks(after: currentDate.addingTimeInterval(interval), interval: interval, leeway: leeway)
+  }
+
+  private func ticks(
+    after date: Date, interval: DispatchTimeInterval, leeway: DispatchTimeInterval
+  ) -> AsyncStream<Date> {
+    AsyncStream { continuation in
+      let repetition = schedule(after: date, interval: interval, leeway: leeway) {
+        continuation.yield(self.currentDate)
+      }
+      continuation.onTermination = { _ in repetition?.dispose() }
+    }
+  }
+}

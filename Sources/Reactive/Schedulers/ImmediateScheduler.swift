@@ -1,0 +1,15 @@
+/// Performs work at once, on the caller's thread.
+public final class ImmediateScheduler: Scheduler {
+  /// All immediate schedulers are alike.
+  public init() {}
+
+  /// Performs the work before returning.
+  ///
+  /// - Returns: Nil: what has been done can't be cancelled.
+  @preconcurrency
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
+    action()
+    return nil
+  }
+}

@@ -1,0 +1,53 @@
+public import Dispatch
+public import FoundationEssentials
+
+/// Somewhere that work is performed, one piece after the other.
+public protocol Scheduler: AnyObject, Sendable {
+  /// Enqueues work. When it runs, and on which thread, is the scheduler's to decide.
+  ///
+  /// - Returns: A disposable that cancels the work if it has not begun; nil if it can't be.
+  @preconcurrency
+  @discardableResult
+  func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)?
+}
+
+/// A scheduler with a clock: it can perform work later, and again and again.
+public protocol DateScheduler: Scheduler {
+  /// The time on the scheduler's clock.
+  var currentDate: Date { get }
+
+  /// Enqueues work to be performed at `date`, or as soon after as can be.
+  ///
+  /// - Returns: A disposable that cancels the work if it has not begun; nil if it can't be.
+  @preconcurrency
+  @discardableResult
+  func schedule(after date: Date, action: @escaping @Sendable () -> Void) -> (any Disposable)?
+
+  /// Enqueues work to be performed at `date` and every `interval` after it.
+  ///
+  /// - Parameter leeway: How much later than due the work may be performed, to save power.
+  /// - Returns: A disposable that ends the repetition.
+  @preconcurrency
+  @discardableResult
+  func schedule(
+    after date: Date, interval: DispatchTimeInterval, leeway: DispatchTimeInterval,
+    action: @escaping @Sendable () -> Void
+  ) -> (any Disposable)?
+}
+
+extension DateScheduler {
+  /// Enqueues work to be performed after `delay` and every `interval` from then on.
+  ///
+  /// - Parameter leeway: How much later than due the work may be performed, to save power.
+  /// - Returns: A disposable that ends the repetition.
+  @preconcurrency
+  @discardableResult
+  public func schedule(
+    after delay: DispatchTimeInterval, interval: DispatchTimeInterval,
+    leeway: DispatchTimeInterval = .seconds(0), action: @escaping @Sendable () -> Void
+  ) -> (any Disposable)? {
+    schedule(
+      after: currentDate.addingTimeInterval(delay), interval: interval, leeway: leeway,
+      action: action)
+  }
+}

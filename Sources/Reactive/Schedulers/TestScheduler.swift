@@ -1,0 +1,261 @@
+public import Dispatch
+public import FoundationEssentials
+internal import Synchronization
+
+/// A scheduler whose time is moved by hand: nothing happens between two calls of `advance`.
+///
+/// Work is performed on the thread that advances, in the order of its date, and for one date in
+/// the order of scheduling. While a piece of work is performed, ``currentDate`` is the date it was
+/// scheduled for.
+public final class TestScheduler: DateScheduler {
+  private struct State {
+    var currentDate: Date
+    var agenda = Agenda()
+  }
+
+  private let state: Mutex<State>
+
+  /// The virtual time.
+  public var currentDate: Date {
+    state.withLock { $0.currentDate }
+  }
+
+  /// A scheduler at the given date with nothing to do.
+  public init(startDate: Date = Date(timeIntervalSinceReferenceDate: 0)) {
+    state = Mutex(State(currentDate: startDate))
+  }
+
+  /// Enqueues work for the current date. It is performed at the next advance.
+  ///
+  /// - Returns: A disposable that cancels the work if it has not begun.
+  @preconcurrency
+  @discardableResult
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
+    let scheduled = ScheduledAction(action)
+    state.withLock { $0.agenda.insert(scheduled, at: $0.currentDate) }
+    return scheduled
+  }
+
+  /// Enqueues work for `delay` after the current date.
+  ///
+  /// - Returns: A disposable that cancels the work if it has not begun.
+  @preconcurrency
+  @discardableResult
+  public func schedule(
+    after delay: DispatchTimeInterval, action: @escaping @Sendable () -> Void
+  ) -> (any Disposable)? {
+    schedule(after: currentDate.addingTimeInterval(delay), action: action)
+  }
+
+  /// Enqueues work for the given date.
+  ///
+  /// - Returns: A disposable that cancels the work if it has not begun.
+  @preconcurrency
+  @discardableResult
+  public func schedule(
+    after date: Date, action: @escaping @Sendable () -> Void
+  ) -> (any Disposable)? {
+    let scheduled = ScheduledAction(action)
+    state.withLock { $0.agenda.insert(scheduled, at: date) }
+    return scheduled
+  }
+
+  /// Enqueues work for the given date and every `interval` after it.
+  ///
+  /// `interval` must not be negative. The leeway has no effect: virtual time is exact.
+  ///
+  /// - Returns: A disposable that ends the repetition.
+  @preconcurrency
+  @discardableResult
+  public func schedule(
+    after date: Date, interval: DispatchTimeInterval,
+    leeway: DispatchTimeInterval = .seconds(0), action: @escaping @Sendable () -> Void
+  ) -> (any Disposable)? {
+    precondition(interval.timeInterval >= 0, "work can't repeat every \(interval)")
+    let repetition = SerialDisposable()
+    scheduleTurn(of: repetition, at: date, interval: interval, action: action)
+    return repetition
+  }
+
+  private func scheduleTurn(
+    of repetition: SerialDisposable, at date: Date, interval: DispatchTimeInterval,
+    action: @escaping @Sendable () -> Void
+  ) {
+    repetition.inner = schedule(after: date) { [weak self] in
+      action()
+      guard let self, !repetition.isDisposed else { return }
+      let next = date.addingTimeInterval(interval)
+      scheduleTurn(of: repetition, at: next, interval: interval, action: action)
+    }
+  }
+
+  /// Advances by a nanosecond, the least that performs what was scheduled for now.
+  public func advance() {
+    advance(by: .nanoseconds(1))
+  }
+
+  /// Advances by the given interval, performing what falls due.
+  public func advance(by interval: DispatchTimeInterval) {
+    advance(to: currentDate.addingTimeInterval(interval))
+  }
+
+  /// Advances by the given number of seconds, performing what falls due.
+  public func advance(by interval: TimeInterval) {
+    advance(to: currentDate.addingTimeInterval(interval))
+  }
+
+  /// Advances to the given date, performing what falls due.
+  ///
+  /// The date must not be in the virtual past. Work that schedules more work up to that date is
+  /// followed; work that repeats without end and without an interval is followed without end.
+  public func advance(to newDate: Date) {
+    precondition(
+      currentDate <= newDate, "can't advance to the past: it is \(currentDate), not \(newDate)")
+    while let action = takeNext(upTo: newDate) { action.run() }
+    arrive(at: newDate)
+  }
+
+  /// Performs everything there is, and what comes of it, and stays in the distant future.
+  public func run() {
+    advance(to: .distantFuture)
+  }
+
+  /// Sets the virtual clock back. What is scheduled stays where it is.
+  public func rewind(by interval: DispatchTimeInterval) {
+    precondition(interval.timeInterval >= 0, "rewinding by \(interval) would advance")
+    state.withLock { $0.currentDate = $0.currentDate.addingTimeInterval(-interval.timeInterval) }
+  }
+
+  private func takeNext(upTo date: Date) -> ScheduledAction? {
+    state.withLock { state in
+      guard let next = state.agenda.takeFirst(upTo: date) else { return nil }
+      state.currentDate = max(state.currentDate, next.date)
+      return next.action
+    }
+  }
+
+  private func arrive(at date: Date) {
+    // The work itself may have advanced further.
+    state.withLock { $0.currentDate = max($0.currentDate, date) }
+  }
+}
+
+extension TestScheduler {
+  /// Advances by a nanosecond, letting tasks run before and after.
+  @MainActor
+  public func advance() async {
+    await advance(by: .nanoseconds(1))
+  }
+
+  /// Advances by the given interval, letting tasks run before, between and after what falls due.
+  @MainActor
+  public func advance(by interval: DispatchTimeInterval) async {
+    await advance(to: currentDate.addingTimeInterval(interval))
+  }
+
+  /// Advances by the given number of seconds, letting tasks run before, between and after what
+  /// falls due.
+  @MainActor
+  public func advance(by interval: TimeInterval) async {
+    await advance(to: currentDate.addingTimeInterval(interval))
+  }
+
+  /// Advances to the given date, letting tasks run before, between and after what falls due, so
+  /// that a task that waits for this scheduler can schedule its next wait in time.
+  ///
+  /// The date must not be in the virtual past.
+  @MainActor
+  public func advance(to newDate: Date) async {
+    precondition(
+      currentDate <= newDate, "can't advance to the past: it is \(currentDate), not \(newDate)")
+    await letTasksRun()
+    while let action = takeNext(upTo: newDate) {
+      action.run()
+      await letTasksRun()
+    }
+    arrive(at: newDate)
+    await letTasksRun()
+  }
+
+  /// Performs everything there is, and what comes of it, letting tasks run in between.
+  @MainActor
+  public func run() async {
+    await advance(to: .distantFuture)
+  }
+
+  /// Gives other tasks their turn. A task of the lowest priority is begun after those that wait;
+  /// several in a row let those run that the first ones woke.
+  @MainActor
+  private func letTasksRun() async {
+    for _ in 0..<20 {
+      await Task.detached(priority: .background) { await Task.yield() }.value
+    }
+  }
+}
+
+/// What a test scheduler has to do: a binary heap, earliest first, first come first served.
+private struct Agenda {
+  private struct Entry {
+    var date: Date
+    var sequence: UInt64
+    var action: ScheduledAction
+
+    func isBefore(_ other: Entry) -> Bool {
+      date == other.date ? sequence < other.sequence : date < other.date
+    }
+  }
+
+  private var heap: [Entry] = []
+  private var nextSequence: UInt64 = 0
+  /// The size at which cancelled entries are looked for. It is twice what the last look left, so
+  /// looking costs a constant per insertion and cancelled entries are at most half of all.
+  private var sweepSize = 64
+
+  mutating func insert(_ action: ScheduledAction, at date: Date) {
+    if heap.count >= sweepSize { sweep() }
+    heap.append(Entry(date: date, sequence: nextSequence, action: action))
+    nextSequence += 1
+    siftUp(from: heap.count - 1)
+  }
+
+  /// The earliest work, if it is due by `date` and wasn't cancelled.
+  mutating func takeFirst(upTo date: Date) -> (date: Date, action: ScheduledAction)? {
+    while let first = heap.first, first.date <= date {
+      heap.swapAt(0, heap.count - 1)
+      heap.removeLast()
+      siftDown(from: 0)
+      if !first.action.isDisposed { return (first.date, first.action) }
+    }
+    return nil
+  }
+
+  private mutating func sweep() {
+    heap.removeAll { $0.action.isDisposed }
+    heap.sort { $0.isBefore($1) }
+    sweepSize = max(64, heap.count * 2)
+  }
+
+  private mutating func siftUp(from start: Int) {
+    var child = start
+    while child > 0 {
+      let parent = (child - 1) / 2
+      guard heap[child].isBefore(heap[parent]) else { return }
+      heap.swapAt(child, parent)
+      child = parent
+    }
+  }
+
+  private mutating func siftDown(from start: Int) {
+    var parent = start
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2]
+      where child < heap.count && heap[child].isBefore(heap[least]) {
+        least = child
+      }
+      guard least != parent else { return }
+      heap.swapAt(least, parent)
+      parent = least
+    }
+  }
+}

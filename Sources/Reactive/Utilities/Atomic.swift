@@ -1,0 +1,71 @@
+import Synchronization
+
+/// A value that is read and written under a lock.
+///
+/// Don't call out to unknown code from inside ``modify(_:)`` or ``withValue(_:)``: the lock is
+/// held, and taking it twice on one thread never ends.
+///
+/// A file that also imports `Synchronization` writes `Synchronization.Atomic` for the other one.
+public final class Atomic<Value> {
+  // Entered and left only under the lock. Holding what isn't `Sendable` is allowed; handing the
+  // atomic to another thread is then not.
+  private struct Box: @unchecked Sendable {
+    var value: Value
+  }
+
+  private let box: Mutex<Box>
+
+  /// The value.
+  public var value: Value {
+    get { withValue { $0 } }
+    set { modify { $0 = newValue } }
+  }
+
+  /// Holds the given value.
+  public init(_ value: Value) {
+    box = Mutex(Box(value: value))
+  }
+
+  /// Changes the value in place.
+  ///
+  /// - Returns: What `action` returns.
+  @discardableResult
+  public func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
+    try box.withLock { box in
+      UncheckedTransfer(try action(&box.value))
+    }.value
+  }
+
+  /// Reads the value.
+  ///
+  /// - Returns: What `action` returns.
+  @discardableResult
+  public func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result {
+    try modify { try action($0) }
+  }
+
+  /// Replaces the value.
+  ///
+  /// - Returns: The value before.
+  @discardableResult
+  public func swap(_ newValue: Value) -> Value {
+    modify { value in
+      let previous = value
+      value = newValue
+      return previous
+    }
+  }
+}
+
+extension Atomic: Sendable where Value: Sendable {}
+
+/// Carries a value over a border that the compiler guards, where the code around it proves that
+/// only one side goes on to use it.
+struct UncheckedTransfer<Value>: @unchecked Sendable {
+  // Sendable by the promise of whoever makes one.
+  let value: Value
+
+  init(_ value: Value) {
+    self.value = value
+  }
+}
