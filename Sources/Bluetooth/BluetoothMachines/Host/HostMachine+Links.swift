@@ -226,12 +226,16 @@ extension HostMachine {
   ) {
     guard status != .success else { return }
     let isDenied = status == .unknownConnection
-    if isDenied { denied(handle) }
-    guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
+    if isDenied { orphans.removeAll { $0.handle == handle } }
+    guard let index = linkIndex(handle: handle) else {
+      if isDenied { scheduler.close(handle: handle) }
+      return
+    }
+    guard links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
     closeLink(index, error, isKnownToController: !isDenied, now: now, into: &actions)
-    addOrphan(handle, now: now)
+    if !isDenied { addOrphan(handle, now: now) }
   }
 
   /// The controller keeps a link that is closed for clients. It must end before the peer can be
@@ -241,16 +245,6 @@ extension HostMachine {
     else { return }
     orphans.append(Orphan(handle: handle, retryAt: now + Limits.orphanPatience))
     due(now + Limits.orphanPatience)
-  }
-
-  /// The controller says that there is no such link. One that was not told to have ended may still be
-  /// there, so the controller has to say that more than once.
-  private mutating func denied(_ handle: UInt16) {
-    guard let index = orphans.firstIndex(where: { $0.handle == handle }) else { return }
-    orphans[index].denialCount += 1
-    guard orphans[index].denialCount >= Limits.denialsMax else { return }
-    orphans.remove(at: index)
-    if linkIndex(handle: handle) == nil { scheduler.close(handle: handle) }
   }
 
   mutating func wakeOrphans(now: Instant, into actions: inout [Action]) {

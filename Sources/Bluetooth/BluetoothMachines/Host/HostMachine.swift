@@ -69,9 +69,6 @@ public struct HostMachine: Sendable {
     static let closePatience = TimeSpan.seconds(2)
     /// How often a controller that won't end a link is told to.
     static let orphanPatience = TimeSpan.seconds(1)
-    /// How often a controller must say that a link which it announced, and never told the end of,
-    /// isn't there: some ten seconds of it, longer than a confusion lasts.
-    static let denialsMax = 10
     /// How soon an attempt that ended in Connection Failed to be Established is repeated.
     static let reconnectDelay = TimeSpan.milliseconds(50)
   }

@@ -72,8 +72,6 @@ extension LinkInfo {
 struct Orphan: Sendable {
   let handle: UInt16
   var retryAt: Instant
-  /// How often the controller said that there is no such link.
-  var denialCount = 0
 }
 
 /// A client's request that waits.
