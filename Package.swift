@@ -73,7 +73,8 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
-    .testTarget(name: "ReactiveTests", dependencies: ["Reactive"]),
+    .testTarget(
+      name: "ReactiveTests", dependencies: ["Reactive"], exclude: ["API/reactive-api.tsv"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
       path: "Tests/Bluetooth/BluetoothWireTests"),

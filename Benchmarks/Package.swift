@@ -18,6 +18,10 @@ let package = Package(
         .product(name: "Simulation", package: "ambit"),
       ],
       path: "Bluetooth", exclude: ["Peers"]),
+    .executableTarget(
+      name: "reactive-benchmarks",
+      dependencies: ["AllocationCounter", .product(name: "Reactive", package: "ambit")],
+      path: "Reactive"),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -1,4 +1,6 @@
-import CoreBluetooth
+#if canImport(CoreBluetooth)
+  import CoreBluetooth
+#endif
 
 /// A phone that plays a heart-rate strap, as it stands on iOS.
 class HeartRateStrap: NSObject, CBPeripheralManagerDelegate {

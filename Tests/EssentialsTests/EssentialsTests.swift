@@ -76,3 +76,25 @@ struct EssentialsTests {
     if let bytes { #expect(Hexadecimal.bytes(Hexadecimal.string(bytes)) == bytes) }
   }
 }
+
+@Suite("Cutting text in UTF-8")
+struct UTF8PrefixTests {
+  @Test("what fits is whole, what does not is cut between characters")
+  func cuts() {
+    let text = Array("aö€𝄞".utf8)  // 1 + 2 + 3 + 4 bytes
+    let lengths = (0...12).map { text.utf8Prefix($0).count }
+    #expect(lengths == [0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10, 10])
+    for length in 0...12 {
+      let cut = text.utf8Prefix(length)
+      #expect(Array(String(decoding: cut, as: UTF8.self).utf8) == Array(cut))
+    }
+  }
+
+  @Test("what is not UTF-8 loses three bytes at most, in a slice, too")
+  func notText() {
+    let bytes = [UInt8](repeating: 0x80, count: 300)
+    #expect(bytes.utf8Prefix(248).count == 245)
+    #expect(bytes[100...].utf8Prefix(2).isEmpty)
+    #expect(bytes[100...].utf8Prefix(200).count == 200)
+  }
+}

@@ -15,7 +15,7 @@ enum Layers {
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
     "Reactive": Rule(
-      imports: ["Dispatch", "FoundationEssentials", "Synchronization"],
+      imports: ["Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"],
       filesThatTouchTheWorld: ["Sources/Reactive/Schedulers/QueueScheduler.swift"]),
     "BluetoothWire": Rule(imports: ["Essentials"]),
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),

@@ -110,6 +110,10 @@ public final class HostClient: Sendable {
     host.driver.post(.request(slot.id, request))
   }
 
+  /// Tells that the client has something to do that no event asked for. A `VirtualRadio` calls
+  /// `settle`, and so waits for it, before time goes on.
+  public func hasWork() { host.driver.hasWork(slot) }
+
   /// Ends the client. No event is delivered after this returns, except one that another thread is
   /// delivering just now.
   public func close() {

@@ -107,6 +107,9 @@ final class HostDriver: @unchecked Sendable {
     return slot
   }
 
+  /// The client has something to do of its own.
+  func hasWork(_ slot: ClientSlot) { loop.hasWork(slot) }
+
   func post(_ entry: Entry) {
     let isFirst = inbox.withLock { inbox in
       inbox.entries.append(entry)

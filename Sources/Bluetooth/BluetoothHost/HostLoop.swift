@@ -14,6 +14,9 @@ protocol HostLoop: Sendable {
   func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer
   /// Tells that a client was told something; virtual time waits for it to deal with that.
   func delivered(to slot: ClientSlot)
+  /// Tells that a client has something to do of its own: virtual time waits for that, too. From any
+  /// thread.
+  func hasWork(_ slot: ClientSlot)
 }
 
 /// Rings once at the time last set. Used on its loop only.
@@ -48,6 +51,7 @@ struct EventLoopClock: HostLoop {
 
   func hurry() {}
   func delivered(to slot: ClientSlot) {}
+  func hasWork(_ slot: ClientSlot) {}
 }
 
 private final class EventLoopTimer: LoopTimer {

@@ -22,11 +22,19 @@ public final class Central: Sendable {
 
   /// A central on a host; without one on the current host, which is the one on the radio that
   /// `AMBIT_RADIO` names unless a task says otherwise.
-  public init(host: BluetoothHost? = nil) {
+  ///
+  /// - Parameters:
+  ///   - host: The host.
+  ///   - showsSystemServices: Whether Generic Access and Generic Attribute are discovered, too,
+  ///     which Core Bluetooth hides.
+  public init(host: BluetoothHost? = nil, showsSystemServices: Bool = false) {
     self.host = host ?? BluetoothHost.current
     let listener = CentralListener()
     let queue = DispatchQueue(label: "ambit.central")
-    manager = Self.on(self.host) { CBCentralManager(delegate: listener, queue: queue) }
+    manager = Self.on(self.host) {
+      CBCentralManager(
+        delegate: listener, queue: queue, showsSystemServices: showsSystemServices)
+    }
     self.listener = listener
     listener.serve(self)
   }

@@ -9,7 +9,7 @@ internal import Synchronization
 /// on ``queue`` directly run before or after a batch, never inside it.
 public final class QueueScheduler: DateScheduler {
   private struct Backlog {
-    var actions: [ScheduledAction] = []
+    var work: [any QueuedWork] = []
     /// Whether the queue has been asked to call ``QueueScheduler/drain()``.
     var isDrainScheduled = false
   }
@@ -52,27 +52,41 @@ public final class QueueScheduler: DateScheduler {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     let scheduled = ScheduledAction(action)
+    enqueue(scheduled) {}
+    return scheduled
+  }
+
+  /// Enqueues work.
+  ///
+  /// - Parameter prepare: Called under the lock, for what is to happen together with it.
+  @inline(__always)
+  func enqueue(_ work: any QueuedWork, prepare: () -> Void) {
     let needsDrain = backlog.withLock { backlog in
-      backlog.actions.append(scheduled)
+      prepare()
+      backlog.work.append(work)
       guard !backlog.isDrainScheduled else { return false }
       backlog.isDrainScheduled = true
       return true
     }
     if needsDrain { queue.async { self.drain() } }
-    return scheduled
+  }
+
+  /// Reads or changes what ``enqueue(_:prepare:)`` prepares.
+  func withLock(_ body: () -> Void) {
+    backlog.withLock { _ in body() }
   }
 
   /// Performs what has been scheduled so far. What is scheduled meanwhile waits for the queue's
   /// next turn, so that one scheduler can't starve the others.
   private func drain() {
     let batch = backlog.withLock { backlog in
-      let batch = backlog.actions
-      backlog.actions = []
+      let batch = backlog.work
+      backlog.work = []
       return batch
     }
-    for action in batch { action.run() }
+    for work in batch { work.run() }
     let needsDrain = backlog.withLock { backlog in
-      backlog.isDrainScheduled = !backlog.actions.isEmpty
+      backlog.isDrainScheduled = !backlog.work.isEmpty
       return backlog.isDrainScheduled
     }
     if needsDrain { queue.async { self.drain() } }
@@ -135,6 +149,14 @@ public final class QueueScheduler: DateScheduler {
     return seconds < secondsMax ? .now() + max(0, seconds) : .distantFuture
   }
 }
+
+/// Work that has a turn on a queue.
+protocol QueuedWork: AnyObject, Sendable {
+  /// Performs the work. Called once for every time it was enqueued.
+  func run()
+}
+
+extension ScheduledAction: QueuedWork {}
 
 /// Cancels a timer.
 private final class TimerDisposable: Disposable {

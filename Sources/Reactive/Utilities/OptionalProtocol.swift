@@ -1,5 +1,5 @@
 /// An optional, seen from a generic constraint.
-public protocol OptionalProtocol: ExpressibleByNilLiteral {
+public protocol OptionalProtocol: ExpressibleByNilLiteral, SendableMetatype {
   /// What it holds when it isn't nil.
   associatedtype Wrapped
 

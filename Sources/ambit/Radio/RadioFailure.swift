@@ -25,7 +25,7 @@ enum RadioFailure {
 extension Session {
   /// A central whose radio works.
   func central() async throws -> Central {
-    let central = Central(host: host)
+    let central = Central(host: host, showsSystemServices: true)
     try await waitForRadio({ central.state }) {
       do throws(BluetoothError) {
         try await central.waitUntilPoweredOn()

@@ -9,79 +9,6 @@ import Testing
 
 @testable import AppCode
 
-/// A phone with a central manager and a gadget with a peripheral manager, two metres apart.
-private struct Pair {
-  let radio: VirtualRadio
-  let phoneHost: BluetoothHost
-  let gadgetHost: BluetoothHost
-  let phone = CentralRecorder()
-  let gadget = PeripheralManagerRecorder()
-  let central: CBCentralManager
-  let manager: CBPeripheralManager
-  let service = CBMutableService(type: CBUUID(string: "181A"), primary: true)
-  let reading = CBMutableCharacteristic(
-    type: CBUUID(string: "2A6E"), properties: [.read, .notify], value: nil,
-    permissions: .readable)
-  let setPoint = CBMutableCharacteristic(
-    type: CBUUID(string: "2A6F"), properties: [.read, .write, .writeWithoutResponse, .indicate],
-    value: nil, permissions: [.readable, .writeable])
-  let maker = CBMutableCharacteristic(
-    type: CBUUID(string: "2A29"), properties: .read, value: Data("Ambit".utf8),
-    permissions: .readable)
-
-  init(seed: UInt64 = 7) {
-    radio = VirtualRadio(seed: seed)
-    phoneHost = radio.makeHost(name: "phone")
-    gadgetHost = radio.makeHost(name: "gadget", at: Position(x: 2, y: 0))
-    let (phone, gadget) = (phone, gadget)
-    central = BluetoothHost.$current.withValue(phoneHost) {
-      CBCentralManager(delegate: phone, queue: DispatchQueue(label: "phone"))
-    }
-    manager = BluetoothHost.$current.withValue(gadgetHost) {
-      CBPeripheralManager(delegate: gadget, queue: DispatchQueue(label: "gadget"))
-    }
-    maker.descriptors = [CBMutableDescriptor(type: CBUUID(string: "2901"), value: "Maker")]
-    service.characteristics = [reading, setPoint, maker]
-    radio.advance(by: .seconds(1))
-    manager.add(service)
-    manager.startAdvertising([
-      CBAdvertisementDataLocalNameKey: "Gadget",
-      CBAdvertisementDataServiceUUIDsKey: [CBUUID(string: "181A")],
-    ])
-    radio.advance(by: .seconds(1))
-  }
-
-  /// Lets time pass until the delegate has said this, and forgets what it said.
-  @discardableResult
-  func wait(_ record: Record, for line: String) -> Bool {
-    let isThere = radio.advance(within: .seconds(40)) { record.lines.contains(line) }
-    #expect(isThere, "waited for '\(line)', got \(record.lines)")
-    record.clear()
-    return isThere
-  }
-
-  func connect() throws -> CBPeripheral {
-    central.scanForPeripherals(withServices: [CBUUID(string: "181A")])
-    #expect(radio.advance(within: .seconds(10)) { !phone.peripherals.isEmpty })
-    central.stopScan()
-    let peripheral = try #require(phone.peripherals.first)
-    central.connect(peripheral)
-    wait(phone.record, for: "connected")
-    radio.advance(by: .seconds(1))
-    phone.record.clear()
-    return peripheral
-  }
-
-  func discover(_ peripheral: CBPeripheral) throws -> [CBCharacteristic] {
-    peripheral.discoverServices([CBUUID(string: "181A")])
-    wait(phone.record, for: "services ok")
-    let service = try #require(peripheral.services?.first)
-    peripheral.discoverCharacteristics(nil, for: service)
-    wait(phone.record, for: "characteristics 181A ok")
-    return try #require(service.characteristics)
-  }
-}
-
 @Suite("Two managers on a virtual radio")
 struct EndToEndTests {
   @Test("an iOS app's code and an iOS gadget's code meet, unmodified")
@@ -107,6 +34,17 @@ struct EndToEndTests {
     radio.advance(by: .seconds(1))
     #expect(app.log.suffix(2) == ["reset", "disconnected"])
     #expect(strap.log == ["advertising", "subscribed", "reset"])
+  }
+
+  @Test("time waits for what a manager says by itself, as for what the radio says")
+  func waitsForRefusals() {
+    let pair = Pair()
+    for _ in 0..<100 {
+      pair.gadget.record.clear()
+      pair.manager.add(CBMutableService(type: CBUUID(string: "1800"), primary: true))
+      pair.radio.advance(by: .microseconds(1))
+      #expect(pair.gadget.record.lines == ["added 1800 uuidNotAllowed"])
+    }
   }
 
   @Test("static, dynamic and long values are read, descriptors too")
@@ -189,6 +127,21 @@ struct EndToEndTests {
     peripheral.setNotifyValue(false, for: found[0])
     pair.wait(pair.phone.record, for: "notifying false ok")
     #expect(pair.gadget.record.lines.contains("unsubscribed 2A6E"))
+  }
+
+  @Test("a value that a write right after subscribing calls for is not missed")
+  func answersToWrites() throws {
+    let pair = Pair()
+    let peripheral = try pair.connect()
+    let found = try pair.discover(peripheral)
+    let reading = pair.reading
+    pair.gadget.answer = { manager, requests in
+      manager.updateValue(Data([42]), for: reading, onSubscribedCentrals: nil)
+      manager.respond(to: requests[0], withResult: .success)
+    }
+    peripheral.setNotifyValue(true, for: found[0])
+    peripheral.writeValue(Data([1]), for: found[1], type: .withResponse)
+    pair.wait(pair.phone.record, for: "value 2A6E 42 ok")
   }
 
   @Test("a gadget that changes its services is told")

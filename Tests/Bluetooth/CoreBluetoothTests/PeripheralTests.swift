@@ -258,6 +258,44 @@ struct PeripheralTests {
     #expect(fixture.record.lines == ["notifying true ok", "notifying false ok"])
   }
 
+  @Test("what an app asks for after subscribing does not overtake the subscription")
+  func keepsOrder() throws {
+    let fixture = try PeripheralFixture()
+    let found = try fixture.discoverCharacteristics()
+    let before = fixture.host.requests.count
+    fixture.peripheral.setNotifyValue(true, for: found[0])
+    fixture.peripheral.setNotifyValue(false, for: found[0])
+    fixture.peripheral.writeValue(Data([1]), for: found[1], type: .withResponse)
+    fixture.peripheral.readValue(for: found[0])
+    fixture.peripheral.discoverDescriptors(for: found[0])
+    fixture.peripheral.readRSSI()
+    #expect(fixture.host.requests.count == before + 1)
+    fixture.host.answer(.success(.descriptors([RemoteDescriptor(uuid: 0x2902, handle: 13)])))
+    fixture.peripheral.writeValue(Data([2]), for: found[1], type: .withResponse)
+    #expect(
+      fixture.host.requests.dropFirst(before + 1).map(\.name)
+        == ["subscribe", "unsubscribe", "gatt", "gatt", "gatt", "readRSSI", "gatt"])
+    #expect(fixture.host.requests.last?.operation == .write(16, [2]))
+  }
+
+  @Test("a search that a subscription waits for ends with the link, and with it what waited")
+  func orderAndDisconnection() throws {
+    let fixture = try PeripheralFixture()
+    let found = try fixture.discoverCharacteristics()
+    fixture.peripheral.setNotifyValue(true, for: found[0])
+    fixture.peripheral.readValue(for: found[0])
+    fixture.host.deliver(
+      .disconnected(.strap, .disconnected(HCIStatus(rawValue: 0x13)), reconnecting: false))
+    fixture.host.answer(.failure(.notConnected))
+    fixture.central.manager.connect(fixture.peripheral)
+    fixture.host.deliver(.connected(.strap))
+    fixture.record.clear()
+    let before = fixture.host.requests.count
+    fixture.peripheral.readRSSI()
+    #expect(fixture.host.requests.dropFirst(before).map(\.name) == ["readRSSI"])
+    #expect(fixture.record.lines.isEmpty)
+  }
+
   @Test("subscribing to what cannot notify is refused")
   func cannotNotify() throws {
     let fixture = try PeripheralFixture()

@@ -92,6 +92,17 @@ struct ValueTests {
     #expect(HostError.disconnected(HCIStatus(rawValue: 0x08)).coreBluetoothError is CBError)
   }
 
+  @Test("an error is made from an NSError and back")
+  func fromNSError() {
+    let lost: (any Error)? = CBError(.peripheralDisconnected, userInfo: ["why": "battery"])
+    let error = (lost as NSError?).map { CBError(_nsError: $0) }
+    #expect(error?.code == .peripheralDisconnected)
+    #expect(error?.userInfo["why"] as? String == "battery")
+    #expect(CBError(_nsError: NSError(domain: CBErrorDomain, code: 99)).code == .unknown)
+    #expect(CBATTError(_nsError: NSError(domain: CBATTErrorDomain, code: 0x80)).errorCode == 0x80)
+    #expect(CBATTError(_nsError: NSError(domain: "", code: -1)).code == .unlikelyError)
+  }
+
   @Test("the descriptor strings are the assigned numbers")
   func descriptorStrings() {
     let strings = [

@@ -11,3 +11,21 @@ func race(_ work: (@Sendable () -> Void)...) {
     work[index]()
   }
 }
+
+/// Lets a test wait for what happens on other threads.
+struct Expectation: Sendable {
+  private let stream: AsyncStream<Void>
+  private let continuation: AsyncStream<Void>.Continuation
+
+  init() {
+    (stream, continuation) = AsyncStream.makeStream()
+  }
+
+  func fulfill() { continuation.yield() }
+
+  /// Suspends until it has been fulfilled `count` times.
+  func wait(count: Int = 1) async {
+    var iterator = stream.makeAsyncIterator()
+    for _ in 0..<count { await iterator.next() }
+  }
+}

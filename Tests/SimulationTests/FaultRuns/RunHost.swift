@@ -16,8 +16,7 @@ final class RunHost {
   private(set) var violations: [String] = []
   /// Everything that was told, if anybody wants to know.
   var transcript: Transcript?
-  /// Whether the loss of power breaks the way to the controller; else nothing is heard any more
-  /// until the controller is back and says so.
+  /// Whether the loss of power breaks the way to the controller; else nothing is heard any more.
   var noticesPowerLoss = true
   /// Hears everything that clients are told.
   var onEvent: ((ClientID, HostEvent) -> Void)?
@@ -46,11 +45,9 @@ final class RunHost {
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     controller.onPowerChange = { [weak self] isOn in
       guard let self else { return }
-      switch (isOn, self.noticesPowerLoss) {
-      case (false, true): self.take(.input(.transportClosed(Self.noPower)))
-      case (true, false): self.inject(HardwareError(hardwareCode: 0).packet)
-      case (true, true), (false, false): break
-      }
+      if !isOn, self.noticesPowerLoss { self.take(.input(.transportClosed(Self.noPower))) }
+      // A basic one keeps nothing by which its host could tell that it was without power.
+      if isOn, isBasic { self.inject(HardwareError(hardwareCode: 0).packet) }
     }
     take(.input(.transportOpened))
   }

@@ -16,11 +16,18 @@ import Synchronization
 ///
 /// Hosts, their clients and `advance` may be used from any thread. What clients ask for happens
 /// during `advance`, and so do their events, on the thread that called it. Between two points of
-/// virtual time, clients that gave `makeClient` a `settle` closure are waited for.
+/// virtual time, clients that gave `makeClient` a `settle` closure are waited for. They may look at
+/// the world and change it; but time cannot pass in somebody for whom time waits, so an `advance`
+/// there ends the process.
 public final class VirtualRadio: @unchecked Sendable {
   // Sendable because `inbox` has a lock of its own and everything else is touched under `lock`.
   // Recursive, so that events, which come during `advance`, may use `withWorld`.
   private let lock = NSRecursiveLock()
+  /// How often the thread that has `lock` has it.
+  private var depth = 0
+  /// Held, in addition, by the one who lets things happen, also while it lends `lock` to those
+  /// whom it waits for. Taken before `lock`, or only tried.
+  private let turn = NSLock()
   private let air: Air
   private var chance: SeededGenerator
   private var hostCount: UInt64 = 0
@@ -102,20 +109,19 @@ public final class VirtualRadio: @unchecked Sendable {
   }
 
   /// Lets so much time pass, with everything that happens in it.
+  ///
+  /// Not from within an event, from code for which time waits, or from within `withWorld`.
   public func advance(by span: TimeSpan) {
-    locked {
-      precondition(!air.isRunning, "advance was called from within an event of the same radio")
-      air.run(until: air.world.now + span)
-    }
+    running { air.run(until: air.world.now + span) }
   }
 
   /// Lets time pass until the condition holds, looking after each thing that happens.
   ///
+  /// Not from within an event, from code for which time waits, or from within `withWorld`.
   /// - Returns: Whether the condition came to hold before the limit.
   @discardableResult
   public func advance(within limit: TimeSpan, until condition: () -> Bool) -> Bool {
-    locked {
-      precondition(!air.isRunning, "advance was called from within an event of the same radio")
+    running {
       let end = air.world.now + limit
       while !condition() {
         guard air.step(until: end) else { return condition() }
@@ -144,9 +150,48 @@ public final class VirtualRadio: @unchecked Sendable {
   /// Does something under the lock, and after that what could not be hurried because of it.
   private func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
     defer { if inbox.withLock({ $0.isHurried }) { hurry() } }
-    lock.lock()
-    defer { lock.unlock() }
+    enter()
+    defer { leave() }
     return try body()
+  }
+
+  /// Lets things happen, when nobody else does.
+  private func running<Result>(_ body: () -> Result) -> Result {
+    precondition(
+      !EventThread.isCurrent && !isInside, "advance was called from within what time waits for")
+    turn.lock()
+    return locked {
+      // Before the lock: whoever gets that and finds no turn relies on a look at `isHurried`.
+      defer { turn.unlock() }
+      return body()
+    }
+  }
+
+  private func enter() {
+    lock.lock()
+    depth += 1
+  }
+
+  private func leave() {
+    depth -= 1
+    lock.unlock()
+  }
+
+  /// Whether this thread has the lock.
+  private var isInside: Bool {
+    guard lock.try() else { return false }
+    defer { lock.unlock() }
+    return depth > 0
+  }
+
+  /// Lets others have the lock meanwhile.
+  private func lending(_ body: () -> Void) {
+    let lent = depth
+    depth = 0
+    for _ in 0..<lent { lock.unlock() }
+    body()
+    for _ in 0..<lent { lock.lock() }
+    depth = lent
   }
 
   // MARK: The loop of its hosts
@@ -162,7 +207,7 @@ public final class VirtualRadio: @unchecked Sendable {
       for item in work { item() }
       let slots = unsettled
       unsettled = []
-      for slot in slots { slot.settle?() }
+      if !slots.isEmpty { lending { for slot in slots { slot.settle?() } } }
       if work.isEmpty && slots.isEmpty { return }
     }
   }
@@ -173,14 +218,18 @@ public final class VirtualRadio: @unchecked Sendable {
     inbox.withLock { $0.work.append(work) }
   }
 
-  /// Runs what was handed over, unless somebody else has the lock and will do it.
+  /// Runs what was handed over, unless somebody else has the lock or the turn and will do it.
   fileprivate func hurry() {
     inbox.withLock { $0.isHurried = true }
     while inbox.withLock({ $0.isHurried }), lock.try() {
-      let isRunning = air.isRunning
-      if !isRunning { air.run(until: air.world.now) }
-      lock.unlock()
-      if isRunning { break }
+      depth += 1
+      let isMyTurn = turn.try()
+      if isMyTurn {
+        air.run(until: air.world.now)
+        turn.unlock()
+      }
+      leave()
+      if !isMyTurn { break }
     }
   }
 
@@ -212,6 +261,7 @@ private struct VirtualLoop: HostLoop {
     VirtualTimer(radio: radio, onFire: onFire)
   }
   func delivered(to slot: ClientSlot) { radio.delivered(to: slot) }
+  func hasWork(_ slot: ClientSlot) { radio.execute { radio.delivered(to: slot) } }
 }
 
 // Sendable because it is used under the radio's lock only.

@@ -46,6 +46,9 @@ struct Connector: Sendable {
     case initiating(Attempt)
     /// Create Connection Cancel was sent; the attempt ends with a Connection Complete.
     case cancelling(Attempt, until: Instant)
+    /// The controller said that there is no attempt to cancel: the report of its end, perhaps of a
+    /// link, is on its way or lost.
+    case ended(until: Instant)
   }
 
   /// A command of the connector that waits for its answer.
@@ -129,7 +132,7 @@ struct Connector: Sendable {
     if case .cancelling(_, let until) = state, until <= now { state = .idle }
     let wanted = batch(now: now)
     switch state {
-    case .requesting, .cancelling:
+    case .requesting, .cancelling, .ended:
       return nil
     case .initiating(let attempt):
       guard Set(attempt.peers) != Set(wanted) else { return nil }
@@ -191,9 +194,10 @@ struct Connector: Sendable {
     switch done {
     case .create: return created(status, now: now)
     case .cancel:
-      // Refused: nothing is attempted any more, so the attempt has ended already, one way or the
-      // other.
-      if status != .success, case .cancelling = state { state = .idle }
+      guard status != .success, case .cancelling(let attempt, _) = state else { break }
+      // Nothing is attempted any more, so the attempt has ended already, one way or the other.
+      let isReported = status != .commandDisallowed || attempt.peers.isEmpty
+      state = isReported ? .idle : .ended(until: now + Limits.cancelPatience)
     case .add(let peer):
       if status == .success {
         list.append(peer)
@@ -244,9 +248,15 @@ struct Connector: Sendable {
     switch before {
     case .requesting(let attempt), .initiating(let attempt):
       return attemptFailed(attempt, status, now: now)
-    case .idle, .cancelling:
+    case .idle, .cancelling, .ended:
       return []
     }
+  }
+
+  /// Whether the controller never told how an attempt ended. There may be a link that only it and
+  /// the peer know of.
+  func hasLostEnd(now: Instant) -> Bool {
+    if case .ended(let until) = state { until <= now } else { false }
   }
 
   /// When it wants to be asked for the next command.
@@ -256,7 +266,10 @@ struct Connector: Sendable {
     guard isStarted, step == nil else { return nil }
     if let retryAt { return retryAt }
     var wake = turnEnd ?? .distantFuture
-    if case .cancelling(_, let until) = state { wake = min(wake, until) }
+    switch state {
+    case .cancelling(_, let until), .ended(let until): wake = min(wake, until)
+    case .idle, .requesting, .initiating: break
+    }
     for peer in pending where peer.notBefore > now { wake = min(wake, peer.notBefore) }
     return wake == .distantFuture ? nil : wake
   }

@@ -302,7 +302,7 @@ extension ServiceDefinition {
         CharacteristicDefinition(
           uuid: 0x2A00, properties: .read, permissions: .readable,
           // At most 248 bytes (§12.1).
-          value: Array(name.utf8.prefix(248))),
+          value: Array(Array(name.utf8).utf8Prefix(248))),
         CharacteristicDefinition(
           uuid: 0x2A01, properties: .read, permissions: .readable,
           value: [UInt8(truncatingIfNeeded: appearance), UInt8(appearance >> 8)]),

@@ -58,10 +58,18 @@ extension GATTServer {
       update.error = .limitReached("waiting notifications")
       return
     }
-    sessions[index].notifications.append(lastUpdate)
     update.remaining += 1
+    sendNotification(lastUpdate, handle, value, index, into: &outputs)
+  }
+
+  private mutating func sendNotification(
+    _ number: UInt64, _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int,
+    into outputs: inout [Output]
+  ) {
+    lastNotification += 1
+    sessions[index].notifications.append((tag: lastNotification, update: number))
     let pdu = ATTPDU.handleValueNotification(handle: handle, value: value).bytes
-    outputs.append(.send(to: sessions[index].peer, pdu, SendTag(.gattServer, lastUpdate)))
+    outputs.append(.send(to: sessions[index].peer, pdu, SendTag(.gattServer, lastNotification)))
   }
 
   /// The controller has the frame that carried this tag to this peer.
@@ -70,9 +78,9 @@ extension GATTServer {
   ) {
     guard let index = sessionIndex(peer) else { return }
     // Frames leave in order, so everything before this one has left as well.
-    while let number = sessions[index].notifications.first, number <= tag.number {
+    while let first = sessions[index].notifications.first, first.tag <= tag.number {
       _ = sessions[index].notifications.popFirst()
-      finishPart(of: number, because: nil, into: &outputs)
+      finishPart(of: first.update, because: nil, into: &outputs)
     }
   }
 
@@ -101,8 +109,8 @@ extension GATTServer {
     of session: Session, because error: HostError?, into outputs: inout [Output]
   ) {
     var notifications = session.notifications
-    while let number = notifications.popFirst() {
-      finishPart(of: number, because: error, into: &outputs)
+    while let notification = notifications.popFirst() {
+      finishPart(of: notification.update, because: error, into: &outputs)
     }
     let indications = [session.indication?.update].compactMap(\.self) + session.waitingIndications
     for case .update(let number, _, _) in indications {
@@ -149,6 +157,27 @@ extension GATTServer {
       if isLast { sessions[index].awareness = .aware }
     }
     sendNextIndication(index, now: now, into: &outputs)
+  }
+
+  /// A client takes no indications of a value any more. What waited is sent as notifications, so
+  /// that later values don't overtake it, if the client takes those.
+  mutating func indicationsEnded(
+    _ handle: UInt16, notifies: Bool, _ index: Int, into outputs: inout [Output]
+  ) {
+    var kept: [Indication] = []
+    let waiting = sessions[index].waitingIndications
+    for indication in waiting {
+      guard case .update(let number, handle, let value) = indication else {
+        kept.append(indication)
+        continue
+      }
+      if notifies {
+        sendNotification(number, handle, value, index, into: &outputs)
+      } else {
+        finishPart(of: number, because: nil, into: &outputs)
+      }
+    }
+    sessions[index].waitingIndications = kept
   }
 
   // MARK: Service Changed

@@ -79,6 +79,9 @@ extension GATTServer {
       let bits = UInt16((value.first ?? 0) & 3)
       let old = sessions[index].configuration(attribute.handle)
       sessions[index].setConfiguration(attribute.handle, bits)
+      if bits & 2 == 0 {
+        indicationsEnded(configuration.valueHandle, notifies: bits & 1 != 0, index, into: &outputs)
+      }
       guard let owner = configuration.owner, (old == 0) != (bits == 0) else { return }
       let peer = sessions[index].peer
       outputs.append(

@@ -34,6 +34,8 @@ public struct GATTServer: Sendable {
   var sessions: [Session] = []
   var updates: [UInt64: Update] = [:]
   var lastUpdate: UInt64 = 0
+  /// Numbers notifications in the order of their leaving.
+  var lastNotification: UInt64 = 0
   private var lastRequest: UInt64 = 0
   /// Service Changed.
   let serviceChangedHandle: UInt16

@@ -18,7 +18,7 @@ extension GATTServer {
     var pending: PendingRequest?
     var preparedWrites: [ServerRequest.Write] = []
     /// Updates whose notifications are on their way to the controller, in order.
-    var notifications = FIFO<UInt64>()
+    var notifications = FIFO<(tag: UInt64, update: UInt64)>()
     /// The indication that waits for its confirmation.
     var indication: (update: Indication, deadline: Instant)?
     var waitingIndications: [Indication] = []

@@ -20,6 +20,8 @@ struct ControllerAbilities: Sendable {
   var linkDataByteCountMax = 27
   /// The time that such a packet may take, in microseconds.
   var linkDataTimeMaxMicroseconds = 328
+  /// What it has kept of the data length that this host suggested; nil if it didn't tell.
+  var suggestedDataLength: LESuggestedDataLength?
   /// How many advertising sets it has.
   var advertisingSetCount = 1
   /// The longest advertising data.

@@ -12,6 +12,8 @@ enum CommandPurpose: Sendable, Equatable {
   /// Changes the timing of the link with this handle.
   case updatingParameters(UInt16)
   case readingRSSI(UInt16, Waiter)
+  /// Asks whether the controller is what it was.
+  case watching
   /// Nobody waits for the answer.
   case routine
 
@@ -19,7 +21,7 @@ enum CommandPurpose: Sendable, Equatable {
   /// or for each link. What was never sent would leave that part waiting for ever.
   fileprivate var isBounded: Bool {
     switch self {
-    case .startUp, .scanning, .advertising, .connecting, .disconnecting: true
+    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .watching: true
     case .updatingParameters, .readingRSSI, .routine: false
     }
   }

@@ -96,6 +96,7 @@ extension HostMachine {
     scanner.controllerStopped()
     take(advertiser.controllerStopped(), into: &actions)
     connector.controllerStopped()
+    watch.controllerStopped()
   }
 
   private func abandon(
@@ -148,6 +149,7 @@ extension HostMachine {
     scanner.controllerStarted(abilities)
     take(advertiser.controllerStarted(abilities), into: &actions)
     connector.controllerStarted(abilities)
+    watch.controllerStarted(abilities, now: now)
     needsCommands = true
     setState(.poweredOn, into: &actions)
   }
@@ -169,6 +171,10 @@ extension HostMachine {
   mutating func sendCommands(now: Instant, into actions: inout [Action]) {
     needsCommands = false
     guard session.isReady else { return }
+    if connector.hasLostEnd(now: now) {
+      let error = HostError.transport("The controller did not tell how a connection attempt ended.")
+      return controllerFailed(error, now: now, into: &actions)
+    }
     if let packet = scanner.nextCommand(now: now) {
       send(packet, for: .scanning, now: now, into: &actions)
     }
@@ -178,6 +184,10 @@ extension HostMachine {
     if let packet = connector.nextCommand(now: now) {
       send(packet, for: .connecting, now: now, into: &actions)
     }
+    if let packet = watch.nextCommand(now: now) {
+      send(packet, for: .watching, now: now, into: &actions)
+    }
+    due(watch.nextWake)
     due(scanner.nextWake)
     due(advertiser.nextWake)
     due(connector.nextWake(now: now))
@@ -205,6 +215,11 @@ extension HostMachine {
       }
     case .readingRSSI(_, let waiter):
       complete(waiter, rssi(in: answer), into: &actions)
+    case .watching:
+      guard !watch.isWell(answer) else { return }
+      let error = HostError.transport(
+        "The controller has lost its settings: it was reset, or had no power for a moment.")
+      return controllerFailed(error, now: now, into: &actions)
     }
     needsCommands = true
   }

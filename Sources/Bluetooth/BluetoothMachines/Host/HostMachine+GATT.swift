@@ -219,7 +219,7 @@ extension HostMachine {
       return
     }
     // At most 248 bytes (Core 5.4, Vol 3, Part C, §12.1); some end it with zeros.
-    let text = value.prefix(248).prefix { $0 != 0 }
+    let text = value.utf8Prefix(248).prefix { $0 != 0 }
     guard !text.isEmpty else { return }
     links[index].info.name = String(decoding: text, as: UTF8.self)
     announceUpdate(index, into: &actions)

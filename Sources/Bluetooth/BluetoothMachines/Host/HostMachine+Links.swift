@@ -226,24 +226,33 @@ extension HostMachine {
   ) {
     guard status != .success else { return }
     let isDenied = status == .unknownConnection
-    if isDenied { orphans.removeAll { $0.handle == handle } }
-    guard let index = linkIndex(handle: handle) else {
-      if isDenied { scheduler.close(handle: handle) }
-      return
-    }
-    guard links[index].isClosing else { return }
+    if isDenied { denied(handle) }
+    guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
     closeLink(index, error, isKnownToController: !isDenied, now: now, into: &actions)
-    if !isDenied { addOrphan(handle, now: now) }
+    addOrphan(handle, now: now)
+  }
+
+  /// The controller says that there is no such link, for which it then holds no buffers.
+  private mutating func denied(_ handle: UInt16) {
+    guard let orphan = orphans.firstIndex(where: { $0.handle == handle }) else { return }
+    orphans[orphan].denialsLeft -= 1
+    guard orphans[orphan].denialsLeft <= 0 else { return }
+    orphans.remove(at: orphan)
+    if linkIndex(handle: handle) == nil { scheduler.close(handle: handle) }
   }
 
   /// The controller keeps a link that is closed for clients. It must end before the peer can be
   /// reached again, so the controller is told until it obeys.
-  mutating func addOrphan(_ handle: UInt16, now: Instant) {
+  mutating func addOrphan(
+    _ handle: UInt16, denialsLeft: Int = Limits.denialsMax, now: Instant
+  ) {
     guard orphans.count < Limits.linksMax, !orphans.contains(where: { $0.handle == handle })
     else { return }
-    orphans.append(Orphan(handle: handle, retryAt: now + Limits.orphanPatience))
+    orphans.append(
+      Orphan(
+        handle: handle, retryAt: now + Limits.orphanPatience, denialsLeft: denialsLeft))
     due(now + Limits.orphanPatience)
   }
 

@@ -27,9 +27,10 @@ extension HostMachine {
     guard let index = linkIndex(handle: header.handle) else {
       counters.strayPackets += 1
       // Unless its beginning is on the way, this is a link that nobody here knows.
-      addOrphan(header.handle, now: now)
+      addOrphan(header.handle, denialsLeft: 1, now: now)
       return
     }
+    watch.provenWell(now: now)
     confirm(index, into: &actions)
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       l2cap.receive(payload, continuing: !header.boundary.isFirst, now: now, into: &outputs)
@@ -55,7 +56,9 @@ extension HostMachine {
     case .hardwareError(let event):
       if session.isListening { hardwareFailed(event.hardwareCode, now: now, into: &actions) }
     default:
-      if session.isReady { receive(event, now: now, into: &actions) }
+      guard session.isReady else { return }
+      if bytes.first == HCIEventCode.leMeta { watch.provenWell(now: now) }
+      receive(event, now: now, into: &actions)
     }
   }
 
@@ -74,6 +77,10 @@ extension HostMachine {
     case .leAdvertisingSetTerminated(let event):
       advertiser.advertisingEnded(set: Int(event.set))
       needsCommands = true
+    case .dataBufferOverflow:
+      // It counts its buffers otherwise than this host, and threw away what peers now lack.
+      let error = HostError.transport("The controller lost data for want of buffers.")
+      controllerFailed(error, now: now, into: &actions)
     default: receiveLinkEvent(event, now: now, into: &actions)
     }
   }

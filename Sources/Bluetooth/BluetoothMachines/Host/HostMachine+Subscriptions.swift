@@ -23,6 +23,9 @@ extension HostMachine {
     guard known != nil || links[link].subscriptions.count < Limits.subscriptionsMax else {
       return complete(waiter, .failure(.limitReached("subscriptions")), into: &actions)
     }
+    if let known, links[link].subscriptions[known].wishes.count >= Limits.subscriptionWishesMax {
+      return complete(waiter, .failure(.limitReached("waiting subscriptions")), into: &actions)
+    }
     let index = known ?? links[link].subscriptions.count
     if known == nil { links[link].subscriptions.append(Subscription(target)) }
     links[link].subscriptions[index].clients.removeAll { $0 == waiter.client }

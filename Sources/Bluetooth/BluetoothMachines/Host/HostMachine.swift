@@ -47,6 +47,9 @@ public struct HostMachine: Sendable {
     static let linksMax = 256
     /// Subscribed characteristics of one link: more than any device has.
     static let subscriptionsMax = 1024
+    /// Answers that one subscription owes its clients while the peer is silent: an app that asks
+    /// again and again gets an error instead of memory.
+    static let subscriptionWishesMax = 64
     /// GATT operations of all clients that wait for an answer; a link has a bound of its own.
     static let operationsMax = 4096
     /// Peers whose attributes are remembered when their link is gone: a few kilobytes each.
@@ -69,6 +72,9 @@ public struct HostMachine: Sendable {
     static let closePatience = TimeSpan.seconds(2)
     /// How often a controller that won't end a link is told to.
     static let orphanPatience = TimeSpan.seconds(1)
+    /// How often a controller must say that it has no such link where there was one: one that
+    /// refuses all commands for a while may say so of any.
+    static let denialsMax = 8
     /// How soon an attempt that ended in Connection Failed to be Established is repeated.
     static let reconnectDelay = TimeSpan.milliseconds(50)
   }
@@ -102,6 +108,7 @@ public struct HostMachine: Sendable {
   var scanner = Scanner()
   var advertiser = Advertiser()
   var connector = Connector()
+  var watch = ControllerWatch()
   var scheduler = ACLScheduler()
   var server: GATTServer
   var holds: [Hold] = []
@@ -191,6 +198,7 @@ public struct HostMachine: Sendable {
       if let due = scanner.nextWake { wake = min(wake, due) }
       if let due = advertiser.nextWake { wake = min(wake, due) }
       if let due = connector.nextWake(now: now) { wake = min(wake, due) }
+      wake = min(wake, watch.nextWake)
     }
     for orphan in orphans { wake = min(wake, orphan.retryAt) }
     for link in links { if let due = link.nextWake { wake = min(wake, due) } }

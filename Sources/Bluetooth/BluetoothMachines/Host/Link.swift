@@ -72,6 +72,8 @@ extension LinkInfo {
 struct Orphan: Sendable {
   let handle: UInt16
   var retryAt: Instant
+  /// How often the controller must still say that it has no such link to be believed.
+  var denialsLeft: Int
 }
 
 /// A client's request that waits.

@@ -21,6 +21,7 @@ enum StartUpStep: Int, CaseIterable, Sendable {
   case acceptListSize
   case maximumDataLength
   case suggestedDataLength
+  case keptDataLength
   case advertisingSets
   case advertisingDataLength
 }
@@ -69,6 +70,7 @@ struct StartUp: Sendable {
           txOctets: UInt16(clamping: abilities.linkDataByteCountMax),
           txTimeMicroseconds: UInt16(clamping: abilities.linkDataTimeMaxMicroseconds))
       ).packet
+    case .keptDataLength: LEReadSuggestedDefaultDataLength().packet
     case .advertisingSets: LEReadNumberOfSupportedAdvertisingSets().packet
     case .advertisingDataLength: LEReadMaximumAdvertisingDataLength().packet
     }
@@ -131,6 +133,9 @@ struct StartUp: Sendable {
     case .suggestedDataLength:
       abilities.linkDataByteCountMax > 27
         && abilities.commands.contains(.leWriteSuggestedDefaultDataLength)
+    case .keptDataLength:
+      isNeeded(.suggestedDataLength)
+        && abilities.commands.contains(.leReadSuggestedDefaultDataLength)
     case .advertisingSets, .advertisingDataLength: abilities.usesExtendedCommands
     }
   }
@@ -162,8 +167,8 @@ struct StartUp: Sendable {
     case .publicAddress:
       abilities.address = chosenAddress(public: nil)
     case .version, .commands, .features, .eventMask, .leEventMask, .leBufferSizeV2, .leBufferSize,
-      .acceptListSize, .maximumDataLength, .suggestedDataLength, .advertisingSets,
-      .advertisingDataLength:
+      .acceptListSize, .maximumDataLength, .suggestedDataLength, .keptDataLength,
+      .advertisingSets, .advertisingDataLength:
       break
     }
   }
@@ -199,6 +204,8 @@ struct StartUp: Sendable {
       let length = try LEMaximumDataLength(decoding: &reader)
       abilities.linkDataByteCountMax = Int(length.txOctets)
       abilities.linkDataTimeMaxMicroseconds = Int(length.txTimeMicroseconds)
+    case .keptDataLength:
+      abilities.suggestedDataLength = try LESuggestedDataLength(decoding: &reader)
     case .advertisingSets:
       let count = try LEReadNumberOfSupportedAdvertisingSetsReturn(decoding: &reader).count
       abilities.advertisingSetCount = Int(count)

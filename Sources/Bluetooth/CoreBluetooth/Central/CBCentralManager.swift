@@ -47,6 +47,16 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session.start(for: self, BluetoothHost.currentLinkMaker)
   }
 
+  /// A manager whose peripherals hide nothing: for tools that show everything there is.
+  package init(
+    delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, showsSystemServices: Bool
+  ) {
+    session = CentralSession(queue: queue, showsSystemServices: showsSystemServices)
+    delegateStorage = delegate
+    super.init()
+    session.start(for: self, BluetoothHost.currentLinkMaker)
+  }
+
   init(
     delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue, makeLink: HostLinkMaker
   ) {
@@ -56,7 +66,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session.start(for: self, makeLink)
   }
 
-  deinit { session.connection.close() }
+  deinit { session.end() }
 
   /// Who is told.
   open weak var delegate: (any CBCentralManagerDelegate)? {

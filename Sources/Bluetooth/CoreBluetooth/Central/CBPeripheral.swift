@@ -4,7 +4,9 @@ internal import BluetoothWire
 /// A device that a central manager discovered or retrieved.
 ///
 /// Keep a reference to a peripheral while it is of interest: when the last one goes, its connection
-/// is cancelled. Commands are taken while it is connected; what was discovered is void after.
+/// is cancelled. Commands are taken while it is connected; what was discovered is void after. The
+/// object itself is void once its manager's state was below `.poweredOff`, or the manager is gone:
+/// retrieve or discover the peripheral again.
 open class CBPeripheral: CBPeer, @unchecked Sendable {
   // Unchecked: `record` is guarded by the session's lock, the delegate by `delegateLock`.
 
@@ -81,13 +83,17 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     }
   }
 
-  /// Discovers these services, or all.
+  /// Discovers these services, or all but Generic Access (1800) and Generic Attribute (1801): what
+  /// they hold, the system uses itself.
   open func discoverServices(_ serviceUUIDs: [CBUUID]?) {
     guard isReady("discoverServices") else { return }
     let filter = serviceUUIDs.nonEmptyValues
     perform(.discoverServices(filter)) { peripheral, result in
       let error = peripheral.took(result) { record, reply in
-        guard case .services(let found) = reply else { return false }
+        guard case .services(var found) = reply else { return false }
+        if !peripheral.session.showsSystemServices {
+          found.removeAll { SystemServices.uuids.contains($0.uuid) }
+        }
         record.merge(services: found, isComplete: filter == nil, make: peripheral.makeService)
         return true
       }

@@ -28,6 +28,8 @@ final class CentralSession: @unchecked Sendable {
 
   let lock = NSLock()
   let connection: HostConnection
+  /// Whether discoveries find what apps don't see.
+  let showsSystemServices: Bool
   private weak var manager: CBCentralManager?
 
   // Guarded by `lock`.
@@ -38,13 +40,29 @@ final class CentralSession: @unchecked Sendable {
   private var eventFilter: ConnectionEventFilter?
   private var reportedLinks: Set<DeviceAddress> = []
 
-  init(queue: DispatchQueue) {
+  init(queue: DispatchQueue, showsSystemServices: Bool = false) {
+    self.showsSystemServices = showsSystemServices
     connection = HostConnection(queue: queue)
   }
 
   func start(for manager: CBCentralManager, _ makeLink: HostLinkMaker) {
     self.manager = manager
     connection.open(makeLink, handler: self)
+  }
+
+  /// The manager is gone: nobody hears of its links any more, and they are given up.
+  func end() {
+    connection.close()
+    lock.withLock {
+      stateStorage = .unknown
+      orphanPeripherals()
+    }
+  }
+
+  /// Disconnects all peripherals and forgets them: they are of no use any more. Call with the lock.
+  private func orphanPeripherals() {
+    for entry in entries.values { entry.peripheral?.record.disconnect(to: .disconnected) }
+    entries = [:]
   }
 
   var state: CBManagerState { lock.withLock { stateStorage } }
@@ -105,6 +123,7 @@ final class CentralSession: @unchecked Sendable {
   func connect(_ peripheral: CBPeripheral, _ options: ConnectOptions) {
     guard isOwn(peripheral) else { return }
     command("connect") {
+      guard isValid(peripheral) else { return }
       switch peripheral.record.state {
       case .disconnected, .connecting:
         peripheral.record.state = .connecting
@@ -135,6 +154,17 @@ final class CentralSession: @unchecked Sendable {
       Misuse.report("\(peripheral.identifier) belongs to another CBCentralManager")
     }
     return peripheral.session === self
+  }
+
+  /// Whether no reset of the radio came since the app got the object. Call with the lock.
+  private func isValid(_ peripheral: CBPeripheral) -> Bool {
+    let isValid = entries[peripheral.address]?.peripheral === peripheral
+    if !isValid {
+      Misuse.report(
+        "\(peripheral.identifier) is void since the manager's state was below poweredOff: "
+          + "retrieve or discover it again")
+    }
+    return isValid
   }
 
   /// The app let go of a peripheral: nobody will use its link any more.
@@ -192,6 +222,8 @@ final class CentralSession: @unchecked Sendable {
         }
       }
     }
+    // Below poweredOff every object that the app holds is void; it gets new ones for the asking.
+    if state.rawValue < CBManagerState.poweredOff.rawValue { lock.withLock { orphanPeripherals() } }
   }
 
   private func discovered(_ report: AdvertisingReport) {

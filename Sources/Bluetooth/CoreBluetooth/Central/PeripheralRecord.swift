@@ -20,6 +20,12 @@ struct PeripheralRecord {
   /// Every characteristic known, by its value's handle.
   var characteristicsByHandle: [UInt16: CBCharacteristic] = [:]
 
+  /// A subscription looks for its descriptor: what the app asks for after it must not overtake it.
+  var isSearching = false
+  /// What waits for that, in the order of the app's calls, and whether more has to wait behind it.
+  var held: [@Sendable () -> Void] = []
+  var isHolding = false
+
   /// Writes without response that the host has not yet handed to the controller.
   var writesOutstanding = 0
   /// The window was full and is not yet half empty.
@@ -32,6 +38,9 @@ struct PeripheralRecord {
     self.state = state
     connectionCount += 1
     mtu = Limits.mtuMin
+    isSearching = false
+    held = []
+    isHolding = false
     writesOutstanding = 0
     isWriteBlocked = false
     invalidate(Array(servicesByHandle.values))

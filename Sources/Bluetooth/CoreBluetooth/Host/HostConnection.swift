@@ -93,7 +93,10 @@ final class HostConnection: Sendable {
   }
 
   /// Runs something on the queue, after the events that came before.
-  func enqueue(_ work: @escaping @Sendable () -> Void) { inbox.post(.work(work)) }
+  func enqueue(_ work: @escaping @Sendable () -> Void) {
+    inbox.post(.work(work))
+    state.withLock { $0.link }?.hasWork()
+  }
 
   // MARK: Channels
 

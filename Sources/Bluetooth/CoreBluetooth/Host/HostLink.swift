@@ -5,6 +5,8 @@ internal import BluetoothMachines
 protocol HostLink: Sendable {
   /// Asks for something; returns at once.
   func send(_ request: HostRequest)
+  /// Tells that something waits to be dealt with that no event asked for.
+  func hasWork()
   /// Ends everything that was asked for.
   func close()
 }

@@ -1,3 +1,4 @@
+internal import BluetoothHost
 internal import Synchronization
 
 /// Carries items from any thread to a queue, in order, in batches, one handler call at a time.
@@ -76,9 +77,11 @@ final class Inbox<Item: Sendable>: Sendable {
     }
     guard let batch else { return }
     let handle = state.withLock { $0.handle }
-    for item in batch {
-      if state.withLock({ $0.isClosed }) { break }
-      handle?(item)
+    EventThread.run {
+      for item in batch {
+        if state.withLock({ $0.isClosed }) { break }
+        handle?(item)
+      }
     }
     let isDone = state.withLock { state in
       state.drainer = nil

@@ -17,7 +17,7 @@ struct AdvertisingPlan {
     var response = Structures(byteCountMax: Limits.legacyByteCountMax)
     let nameBytes = name.map { Array($0.utf8) } ?? []
     if !nameBytes.isEmpty, !data.takeName(nameBytes, type: .completeLocalName) {
-      let cut = Self.cut(nameBytes, to: Limits.scanResponseNameByteCountMax)
+      let cut = Array(nameBytes.utf8Prefix(Limits.scanResponseNameByteCountMax))
       _ = response.takeName(
         cut, type: cut.count == nameBytes.count ? .completeLocalName : .shortenedLocalName)
     }
@@ -25,14 +25,6 @@ struct AdvertisingPlan {
     let flags: [UInt8] = [2, AdvertisingDataType.flags.rawValue, 0x06]
     options.data = flags + data.bytes(isComplete: overflow.isEmpty)
     options.scanResponse = response.bytes(isComplete: false)
-  }
-
-  /// As many whole characters as fit.
-  private static func cut(_ name: [UInt8], to count: Int) -> [UInt8] {
-    guard name.count > count else { return name }
-    var end = count
-    while end > 0, name[end] & 0xC0 == 0x80 { end -= 1 }
-    return Array(name[..<end])
   }
 }
 

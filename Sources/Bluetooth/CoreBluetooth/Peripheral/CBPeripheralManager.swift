@@ -126,6 +126,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session.publishChannel(requiresEncryption: encryptionRequired)
   }
 
-  /// Listens no more; open channels stay open.
+  /// Listens no more; open channels stay open. The delegate is told `invalidParameters` for a PSM
+  /// that this manager does not listen on.
   open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) { session.unpublishChannel(PSM) }
 }

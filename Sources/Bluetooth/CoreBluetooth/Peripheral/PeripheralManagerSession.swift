@@ -36,6 +36,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
   private var characteristics: [UInt16: CBMutableCharacteristic] = [:]
   private var centrals: [DeviceAddress: CBCentral] = [:]
   private var mtus: [DeviceAddress: Int] = [:]
+  /// What this manager listens on.
+  private var psms: Set<UInt16> = []
   private var updatesOutstanding = 0
   private var isUpdateBlocked = false
 
@@ -287,18 +289,28 @@ final class PeripheralManagerSession: @unchecked Sendable {
     connection.request({
       .publishChannel(psm: nil, requiresEncryption: requiresEncryption, $0)
     }) { [weak self] result in
+      guard let self else { return }
       var psm: UInt16 = 0
-      if case .success(.psm(let value)) = result { psm = value }
-      self?.tell {
-        $1.peripheralManager($0, didPublishL2CAPChannel: psm, error: result.error)
+      if case .success(.psm(let value)) = result {
+        psm = value
+        lock.withLock { _ = psms.insert(value) }
       }
+      tell { $1.peripheralManager($0, didPublishL2CAPChannel: psm, error: result.error) }
     }
   }
 
   func unpublishChannel(_ psm: UInt16) {
     guard isReady("unpublishL2CAPChannel") else { return }
-    connection.send(.unpublishChannel(psm: psm))
-    tellLater { $1.peripheralManager($0, didUnpublishL2CAPChannel: psm, error: nil) }
+    let isOwn = lock.withLock {
+      guard psms.remove(psm) != nil else { return false }
+      connection.send(.unpublishChannel(psm: psm))
+      return true
+    }
+    tellLater {
+      $1.peripheralManager(
+        $0, didUnpublishL2CAPChannel: psm,
+        error: isOwn ? nil : CBError.invalid("This manager does not listen on PSM \(psm)."))
+    }
   }
 
   // MARK: Events, on the queue

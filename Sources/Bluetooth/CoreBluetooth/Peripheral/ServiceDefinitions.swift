@@ -2,14 +2,11 @@ internal import BluetoothMachines
 internal import BluetoothWire
 
 extension ServiceDefinition {
-  /// Services that the host itself has (Core 5.4, Vol 3, Part C, §12 and Part G, §7).
-  private static let reserved: Set<BluetoothUUID> = [0x1800, 0x1801]
-
   /// What the host publishes for a service of the app; refuses what must not be published.
   init(
     _ service: CBMutableService, publishedHandle: (CBService) -> UInt16?
   ) throws(CBError) {
-    guard !Self.reserved.contains(service.uuid.value) else { throw CBError(.uuidNotAllowed) }
+    guard !SystemServices.uuids.contains(service.uuid.value) else { throw CBError(.uuidNotAllowed) }
     var included: [UInt16] = []
     for other in service.includedServices ?? [] {
       guard let handle = publishedHandle(other) else {

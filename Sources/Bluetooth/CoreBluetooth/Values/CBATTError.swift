@@ -96,6 +96,12 @@ public struct CBATTError: CustomNSError, Hashable, @unchecked Sendable {
     self.userInfo = userInfo
   }
 
+  /// The error with an `NSError`'s number and user information, as Swift's imported errors have it;
+  /// the domain is not looked at.
+  public init(_nsError error: NSError) {
+    self.init(Code(rawValue: error.code) ?? .unlikelyError, userInfo: error.userInfo)
+  }
+
   /// `CBATTErrorDomain`.
   public static var errorDomain: String { CBATTErrorDomain }
   /// The code's number.

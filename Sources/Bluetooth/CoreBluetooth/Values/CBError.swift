@@ -68,6 +68,12 @@ public struct CBError: CustomNSError, Hashable, @unchecked Sendable {
     self.userInfo = userInfo
   }
 
+  /// The error with an `NSError`'s number and user information, as Swift's imported errors have it;
+  /// the domain is not looked at.
+  public init(_nsError error: NSError) {
+    self.init(Code(rawValue: error.code) ?? .unknown, userInfo: error.userInfo)
+  }
+
   /// `CBErrorDomain`.
   public static var errorDomain: String { CBErrorDomain }
   /// The code's number.

@@ -38,7 +38,7 @@ struct AdvertiserTests {
     }
     #expect(sets == [0, 1])
     rig.controller.received = []
-    rig.pass(.seconds(10))
+    rig.pass(.seconds(9))
     #expect(rig.controller.received.isEmpty)
     rig.handle(.clientClosed(.one))
     #expect(rig.controller.last(LESetExtendedAdvertisingEnable.self)?.sets.first?.set == 0)

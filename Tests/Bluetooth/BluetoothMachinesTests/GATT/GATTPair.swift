@@ -32,9 +32,9 @@ struct GATTPair {
   private var toServer: [[UInt8]] = []
   private var toClient: [[UInt8]] = []
 
-  init(mtuMax: Int = 517, serverMTUMax: Int = 517) {
+  init(name: String = "Test", mtuMax: Int = 517, serverMTUMax: Int = 517) {
     client = GATTClient(mtuMax: mtuMax)
-    server = GATTServer(name: "Test", appearance: 0x0341, mtuMax: serverMTUMax)
+    server = GATTServer(name: name, appearance: 0x0341, mtuMax: serverMTUMax)
     server.linkOpened(Self.peer)
   }
 

@@ -60,6 +60,7 @@ struct ServerBench {
     return act { $0.respond(id, result, from: Self.owner, now: $1, into: &$2) }
   }
 
+  @discardableResult
   mutating func update(_ handle: UInt16, _ value: [UInt8]) -> [String] {
     act {
       $0.updateValue(
@@ -243,6 +244,33 @@ struct GATTServerTests {
     #expect(bench.updates == [.failure(.attTimeout), .failure(.attTimeout)])
     #expect(bench.receive("0a 0300").isEmpty)
     #expect(bench.update(rate.valueHandle, [2]).isEmpty)
+  }
+
+  @Test("indications that waited when a client chose notifications leave as those, in their order")
+  func indicationsBecomeNotifications() throws {
+    var bench = ServerBench()
+    let rate = try bench.add(.everything).characteristics[0]
+    let configuration = Hexadecimal.string([UInt8(try #require(rate.configurationHandle)), 0])
+    let handle = Hexadecimal.string([UInt8(rate.valueHandle), 0])
+    bench.receive("12" + configuration + "0200")
+    for value in 1...3 { bench.update(rate.valueHandle, [UInt8(value)]) }
+    let sent = bench.receive("12" + configuration + "0100")
+    #expect(sent == ["13", "1b" + handle + "02", "1b" + handle + "03"])
+    #expect(bench.update(rate.valueHandle, [4]) == ["1b" + handle + "04"])
+    #expect(bench.receive("1e").isEmpty)
+    #expect(bench.updates == [.success(.done)])
+  }
+
+  @Test("indications that waited when a client gave them up are not sent")
+  func indicationsGivenUp() throws {
+    var bench = ServerBench()
+    let rate = try bench.add(.everything).characteristics[0]
+    let configuration = Hexadecimal.string([UInt8(try #require(rate.configurationHandle)), 0])
+    bench.receive("12" + configuration + "0200")
+    for value in 1...3 { bench.update(rate.valueHandle, [UInt8(value)]) }
+    #expect(bench.receive("12" + configuration + "0000") == ["13"])
+    #expect(bench.receive("1e").isEmpty)
+    #expect(bench.updates == [.success(.done), .success(.done), .success(.done)])
   }
 
   @Test("robust caching: a client that doesn't know of a change is told before it is served")

@@ -164,6 +164,16 @@ struct GATTTests {
     #expect(try pair.run(.readByUUID(0x2A19, in: .all)) == .values([]))
   }
 
+  @Test("a device name that is too long is cut between characters")
+  func longName() throws {
+    // 62 × 4 bytes fit; of characters of three bytes, 82 and no part of another.
+    for (character, count) in [("a€", 62), ("€", 82)] {
+      var pair = GATTPair(name: String(repeating: character, count: 100))
+      let expected = Array(String(repeating: character, count: count).utf8)
+      #expect(try pair.run(.read(3)) == .value(expected))
+    }
+  }
+
   @Test("what needs encryption is refused as the specification says")
   func encryption() throws {
     var pair = GATTPair()

@@ -150,7 +150,7 @@ struct ConnectingTests {
 
   @Test("and goes on after a cancel that the controller refused or forgot")
   func cancelRefused() {
-    for fault in [ScriptedController.Fault.status(.commandDisallowed), nil] {
+    for fault in [ScriptedController.Fault.status(.memoryCapacityExceeded), nil] {
       var rig = HostRig.started()
       rig.controller.faults[.leCreateConnectionCancel] = fault
       rig.request(.connect(peer, ConnectOptions()))

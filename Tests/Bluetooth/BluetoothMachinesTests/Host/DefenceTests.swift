@@ -42,6 +42,72 @@ struct DefenceTests {
     #expect(rig.states() == [.resetting, .poweredOn, .poweredOff])
   }
 
+  @Test("against a controller that was reset without a word")
+  func silentReset() {
+    var rig = HostRig.started(.extended)
+    rig.pass(.seconds(60))
+    #expect(rig.reopenings.isEmpty)
+    rig.controller.suggestedDataLength = ScriptedController.defaultDataLength
+    rig.pass(.seconds(11))
+    #expect(
+      rig.reopenings == [
+        .transport(
+          "The controller has lost its settings: it was reset, or had no power for a moment.")
+      ])
+    #expect(rig.states() == [.resetting])
+  }
+
+  @Test("against a controller that died while nobody wanted anything of it")
+  func silentDeath() {
+    var rig = HostRig.started()
+    rig.controller.faults[.leReadFilterAcceptListSize] = .silence
+    rig.pass(.seconds(13))
+    #expect(rig.reopenings.count == 1)
+  }
+
+  @Test("against a controller that forgets to tell how a connection attempt ended")
+  func lostEnd() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.controller.faults[.leCreateConnectionCancel] = .status(.commandDisallowed)
+    rig.request(.disconnect(peer))
+    rig.pass(.seconds(1))
+    #expect(rig.reopenings.isEmpty)
+    rig.pass(.seconds(2))
+    #expect(
+      rig.reopenings == [.transport("The controller did not tell how a connection attempt ended.")])
+  }
+
+  @Test("but not against one whose report of a link crosses the wish to have none")
+  func crossingEnd() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.controller.faults[.leCreateConnectionCancel] = .status(.commandDisallowed)
+    rig.request(.disconnect(peer))
+    rig.connect(peer)
+    rig.pass(.seconds(4))
+    #expect(rig.reopenings.isEmpty)
+    #expect(rig.controller.opcodes.contains(.disconnect))
+  }
+
+  @Test("against a controller that loses data for want of buffers")
+  func overflow() {
+    var rig = connected()
+    rig.event(DataBufferOverflow(linkType: 1))
+    #expect(rig.reopenings == [.transport("The controller lost data for want of buffers.")])
+    #expect(rig.log().contains("linkClosed"))
+  }
+
+  @Test("and doesn't ask a controller how it is while that shows by itself")
+  func noNeedToAsk() {
+    var rig = HostRig.started(.extended)
+    for _ in 0..<20 {
+      rig.pass(.seconds(9))
+      rig.event(LEScanTimeout())
+    }
+    #expect(rig.controller.opcodes.isEmpty)
+  }
+
   @Test("against clients that fill the line of commands: what steers the radio still gets through")
   func fullLine() {
     var rig = connected()
@@ -202,6 +268,25 @@ struct DefenceTests {
     }
     let done = tokens.filter { rig.results(of: $0) == [.success(.done)] }
     #expect(done.count + refused.count == 5_000)
+  }
+
+  @Test("against subscribing without end while the peer is silent: each is answered, few wait")
+  func subscriptionFlood() {
+    var rig = connected()
+    let target = SubscriptionTarget(
+      valueHandle: 3, configurationHandle: 4, usesIndications: false)
+    let tokens = (0..<1_000).map { _ in rig.token() }
+    for (index, token) in tokens.enumerated() {
+      rig.request(
+        index.isMultiple(of: 2)
+          ? .subscribe(peer, target, token) : .unsubscribe(peer, target, token))
+    }
+    let refused = tokens.filter {
+      rig.results(of: $0) == [.failure(.limitReached("waiting subscriptions"))]
+    }
+    #expect(refused.count == 1_000 - HostMachine.Limits.subscriptionWishesMax)
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
+    for token in tokens { #expect(rig.results(of: token).count == 1) }
   }
 
   @Test("against more links than it has room for: who wanted one is told")

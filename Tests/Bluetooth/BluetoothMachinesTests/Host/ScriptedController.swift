@@ -26,6 +26,8 @@ struct ScriptedController {
   var bufferCount: UInt8 = 8
   var advertisingSetCount: UInt8 = 4
   var faults: [HCIOpcode: Fault] = [:]
+  /// What a host suggested since the last reset.
+  var suggestedDataLength = Self.defaultDataLength
   /// Every command received, oldest first.
   var received: [HCICommandHeader] = []
 
@@ -36,6 +38,9 @@ struct ScriptedController {
     controller.commands = .allKnown
     return controller
   }
+
+  static let defaultDataLength = LESuggestedDataLength(
+    txOctets: 27, txTimeMicroseconds: 328)
 
   /// The opcodes received, oldest first.
   var opcodes: [HCIOpcode] { received.map(\.opcode) }
@@ -49,6 +54,12 @@ struct ScriptedController {
     guard packet.kind == .command, let command = try? HCICommandHeader(decoding: packet.bytes)
     else { return [] }
     received.append(command)
+    if command.opcode == .reset { suggestedDataLength = Self.defaultDataLength }
+    if let length = last(LEWriteSuggestedDefaultDataLength.self)?.length,
+      command.opcode == .leWriteSuggestedDefaultDataLength
+    {
+      suggestedDataLength = length
+    }
     var answer = self.answer(to: command)
     switch faults[command.opcode] {
     case nil: break
@@ -110,6 +121,10 @@ struct ScriptedController {
         LEReadMaximumDataLength.self,
         returning: .init(
           txOctets: 251, txTimeMicroseconds: 2120, rxOctets: 251, rxTimeMicroseconds: 2120)
+      ).packet
+    case .leReadSuggestedDefaultDataLength:
+      return CommandComplete(
+        LEReadSuggestedDefaultDataLength.self, returning: suggestedDataLength
       ).packet
     case .leReadNumberOfSupportedAdvertisingSets:
       return CommandComplete(

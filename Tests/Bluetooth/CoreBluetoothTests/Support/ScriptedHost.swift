@@ -30,6 +30,7 @@ final class ScriptedHost: HostLink {
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   func send(_ request: HostRequest) { state.withLock { $0.requests.append(request) } }
+  func hasWork() {}
   func close() { state.withLock { $0.isClosed = true } }
 
   /// Delivers events and waits until the manager has dealt with them.

@@ -11,7 +11,7 @@ public struct HCIEventCode: Hashable, Sendable {
   init(_ event: UInt8) { self.event = event }
 
   /// LE Meta (Core 5.4, Vol 4, Part E, §7.7.65).
-  static let leMeta: UInt8 = 0x3E
+  public static let leMeta: UInt8 = 0x3E
 
   /// The LE event `subevent`.
   static func le(_ subevent: UInt8) -> HCIEventCode {

@@ -1,0 +1,243 @@
+/// Work that is done on request, one execution at a time: what a button is bound to.
+///
+/// While an execution runs, and while its state says so, the action is disabled: an attempt to
+/// execute it fails with ``ActionError/disabled``.
+public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendable {
+  // Sendable although the executing closure's input need not be: an input is handed to the
+  // execution and used nowhere else. What the closure captures is `@Sendable`.
+
+  /// How to make an execution; it sends what it does to the events.
+  private let makeExecution: @Sendable (Action, Input) -> SignalProducer<Output, ActionError<Error>>
+  private let token: Lifetime.Token
+  private let eventsInput: Signal<Signal<Output, Error>.Event, Never>.Observer
+  private let disabledErrorsInput: Signal<(), Never>.Observer
+
+  /// The life of the action: ends when it is released.
+  public let lifetime: Lifetime
+
+  /// The events of all executions.
+  public let events: Signal<Signal<Output, Error>.Event, Never>
+
+  /// The values of all executions.
+  public let values: Signal<Output, Never>
+
+  /// The failures of all executions.
+  public let errors: Signal<Error, Never>
+
+  /// Sends a value for every attempt that found the action disabled.
+  public let disabledErrors: Signal<(), Never>
+
+  /// Sends a value for every execution that completed.
+  public let completed: Signal<(), Never>
+
+  /// Whether an execution is running.
+  public let isExecuting: Property<Bool>
+
+  /// Whether an execution can be started.
+  public let isEnabled: Property<Bool>
+
+  /// An action with a state, which decides whether it is enabled and is handed to each execution.
+  ///
+  /// Keeps `state`.
+  ///
+  /// - Parameters:
+  ///   - isEnabled: Whether the action is enabled in a state. The state that `execute` is handed
+  ///     is one that this said yes to.
+  ///   - execute: Makes the producer that an execution starts.
+  @preconcurrency
+  public init<State: PropertyProtocol>(
+    state: State, enabledIf isEnabled: @escaping @Sendable (State.Value) -> Bool,
+    execute: @escaping @Sendable (State.Value, Input) -> SignalProducer<Output, Error>
+  ) {
+    (lifetime, token) = Lifetime.make()
+    (events, eventsInput) = Signal.pipe()
+    (disabledErrors, disabledErrorsInput) = Signal.pipe()
+    values = events.compactMap { $0.value }
+    errors = events.compactMap { $0.error }
+    completed = events.compactMap { $0.isCompleted ? () : nil }
+
+    let initial = ActionCondition(isEnabled: isEnabled, state: state.value)
+    let conditions = MutableProperty(initial)
+    self.isEnabled = conditions.view { $0.isEnabled }
+    isExecuting = conditions.view { $0.isExecuting }
+
+    // A property is safe to use from any thread, whatever its value is.
+    let condition = UncheckedTransfer(conditions)
+    lifetime += state.producer.startWithValues { value in
+      condition.value.modify { $0.state = value }
+    }
+    let kept = UncheckedTransfer(state)
+    lifetime.observeEnded { withExtendedLifetime(kept) {} }
+
+    makeExecution = { action, input in
+      let input = UncheckedTransfer(input)
+      return SignalProducer { observer, lifetime in
+        guard let state = condition.value.modify({ $0.begin() }) else {
+          observer.send(error: .disabled)
+          action.disabledErrorsInput.send(value: ())
+          return
+        }
+        let output = UncheckedTransfer(observer)
+        let execution = execute(state, input.value).start { event in
+          output.value.send(event.mapError(ActionError.producerFailed))
+          action.eventsInput.send(value: event)
+        }
+        lifetime.observeEnded {
+          execution.dispose()
+          condition.value.modify { $0.isExecuting = false }
+        }
+      }
+    }
+  }
+
+  deinit {
+    token.dispose()
+    eventsInput.sendCompleted()
+    disabledErrorsInput.sendCompleted()
+  }
+
+  /// A producer that executes the action when it is started, and sends what the execution sends.
+  ///
+  /// Fails with ``ActionError/disabled`` if the action is disabled when the producer is started.
+  /// Interrupting it interrupts the execution. Keeps the action.
+  public func apply(_ input: Input) -> SignalProducer<Output, ActionError<Error>> {
+    makeExecution(self, input)
+  }
+}
+
+/// What decides whether an action is enabled.
+private struct ActionCondition<State> {
+  var isExecuting = false
+  var state: State {
+    didSet { isStateFit = isFit(state) }
+  }
+  private var isStateFit: Bool
+  private let isFit: @Sendable (State) -> Bool
+
+  init(isEnabled: @escaping @Sendable (State) -> Bool, state: State) {
+    isFit = isEnabled
+    isStateFit = isEnabled(state)
+    self.state = state
+  }
+
+  var isEnabled: Bool { isStateFit && !isExecuting }
+
+  /// Begins an execution, if one can be begun.
+  ///
+  /// - Returns: The state for it.
+  mutating func begin() -> State? {
+    guard isEnabled else { return nil }
+    isExecuting = true
+    return state
+  }
+}
+
+extension MutableProperty {
+  /// A view of a part of the value, up to date even while a change is still being delivered. Keeps
+  /// this property.
+  fileprivate func view(_ part: @escaping @Sendable (Value) -> Bool) -> Property<Bool> {
+    let changes = self.map(part).skipRepeats()
+    return Property(
+      reading: { part(self.value) }, producer: changes.producer, signal: changes.signal)
+  }
+}
+
+extension Action {
+  /// An action with a state, which is handed to each execution. Keeps `state`.
+  @preconcurrency
+  public convenience init<P: PropertyProtocol>(
+    state: P, execute: @escaping @Sendable (P.Value, Input) -> SignalProducer<Output, Error>
+  ) {
+    self.init(state: state, enabledIf: { _ in true }, execute: execute)
+  }
+
+  /// An action that is enabled while `isEnabled` is true. Keeps `isEnabled`.
+  @preconcurrency
+  public convenience init<P: PropertyProtocol>(
+    enabledIf isEnabled: P,
+    execute: @escaping @Sendable (Input) -> SignalProducer<Output, Error>
+  ) where P.Value == Bool {
+    self.init(state: isEnabled, enabledIf: { $0 }) { execute($1) }
+  }
+
+  /// An action that is enabled while `state` isn't nil, and is handed what it holds. Keeps
+  /// `state`.
+  @preconcurrency
+  public convenience init<P: PropertyProtocol, T>(
+    unwrapping state: P,
+    execute: @escaping @Sendable (T, Input) -> SignalProducer<Output, Error>
+  ) where P.Value == T? {
+    self.init(state: state, enabledIf: { $0 != nil }) { state, input in
+      guard let state else { preconditionFailure("a disabled action was executed") }
+      return execute(state, input)
+    }
+  }
+
+  /// An action that is enabled while `state` is valid, and is handed its value. Keeps `state`.
+  @preconcurrency
+  public convenience init<T, E: Swift.Error>(
+    validated state: ValidatingProperty<T, E>,
+    execute: @escaping @Sendable (T, Input) -> SignalProducer<Output, Error>
+  ) {
+    self.init(unwrapping: state.result.map { $0.value }, execute: execute)
+  }
+
+  /// An action that is always enabled, unless it is executing.
+  @preconcurrency
+  public convenience init(
+    execute: @escaping @Sendable (Input) -> SignalProducer<Output, Error>
+  ) {
+    self.init(enabledIf: Property(value: true), execute: execute)
+  }
+}
+
+extension Action: BindingTargetProvider {
+  /// Executes the action with every value; attempts that find it disabled are dropped. Does not
+  /// keep the action.
+  public var bindingTarget: BindingTarget<Input> {
+    BindingTarget(lifetime: lifetime) { [weak self] in self?.apply($0).start() }
+  }
+}
+
+extension Action where Input == Void {
+  /// A producer that executes the action when it is started, and sends what the execution sends.
+  public func apply() -> SignalProducer<Output, ActionError<Error>> {
+    apply(())
+  }
+
+  /// An action that is enabled while `state` isn't nil, and is handed what it holds. Keeps
+  /// `state`.
+  @preconcurrency
+  public convenience init<P: PropertyProtocol, T>(
+    unwrapping state: P, execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
+  ) where P.Value == T? {
+    self.init(unwrapping: state) { state, _ in execute(state) }
+  }
+
+  /// An action that is enabled while `state` is valid, and is handed its value. Keeps `state`.
+  @preconcurrency
+  public convenience init<T, E: Swift.Error>(
+    validated state: ValidatingProperty<T, E>,
+    execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
+  ) {
+    self.init(validated: state) { state, _ in execute(state) }
+  }
+
+  /// An action with a state, which is handed to each execution. Keeps `state`.
+  @preconcurrency
+  public convenience init<P: PropertyProtocol, T>(
+    state: P, execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
+  ) where P.Value == T {
+    self.init(state: state) { state, _ in execute(state) }
+  }
+}
+
+/// How an execution that was asked for can fail.
+public enum ActionError<Error: Swift.Error>: Swift.Error {
+  /// The action was disabled: there was no execution.
+  case disabled
+  /// The execution failed.
+  case producerFailed(Error)
+}
+
+extension ActionError: Equatable where Error: Equatable {}

@@ -1,0 +1,112 @@
+precedencegroup BindingPrecedence {
+  associativity: right
+  // Binds tighter than assignment, so that the disposable can be assigned.
+  higherThan: AssignmentPrecedence
+}
+
+infix operator <~ : BindingPrecedence
+
+/// What can be bound to a target: something that sends values and can't fail.
+public protocol BindingSource<Value>: SignalProducerConvertible where Error == Never {}
+
+extension Signal: BindingSource where Error == Never {}
+extension SignalProducer: BindingSource where Error == Never {}
+
+/// What a source can be bound to.
+public protocol BindingTargetProvider<Value> {
+  /// What the target takes.
+  associatedtype Value
+
+  /// The target.
+  var bindingTarget: BindingTarget<Value> { get }
+}
+
+extension BindingTargetProvider {
+  /// Passes the values of `source` to `provider`'s target, until either ends.
+  ///
+  /// - Returns: A disposable that ends the binding.
+  @discardableResult
+  public static func <~ <Source: BindingSource>(
+    provider: Self, source: Source
+  ) -> (any Disposable)? where Source.Value == Value {
+    let target = provider.bindingTarget
+    return source.producer.take(during: target.lifetime).startWithValues(target.action)
+  }
+
+  /// Passes the values of `source` to `provider`'s target, until either ends.
+  ///
+  /// - Returns: A disposable that ends the binding.
+  @discardableResult
+  public static func <~ <Source: BindingSource>(
+    provider: Self, source: Source
+  ) -> (any Disposable)? where Value == Source.Value? {
+    provider <~ source.producer.map { .some($0) }
+  }
+}
+
+extension Signal.Observer {
+  /// Sends the values of `source` to `observer`. Does not keep the observer.
+  ///
+  /// - Returns: A disposable that ends the binding.
+  @discardableResult
+  public static func <~ <Source: BindingSource>(
+    observer: Signal<Value, Error>.Observer, source: Source
+  ) -> any Disposable where Source.Value == Value {
+    let target = UncheckedWeak(observer)
+    return source.producer.startWithValues { target.object?.send(value: $0) }
+  }
+}
+
+/// Takes values for as long as its owner lives.
+public struct BindingTarget<Value>: BindingTargetProvider {
+  /// The life of the owner: no binding outlives it.
+  public let lifetime: Lifetime
+
+  /// Takes a value.
+  public let action: @Sendable (Value) -> Void
+
+  /// The target itself.
+  public var bindingTarget: BindingTarget<Value> { self }
+
+  /// A target that calls `action` on `scheduler` with every value.
+  @preconcurrency
+  public init(
+    on scheduler: any Scheduler = ImmediateScheduler(), lifetime: Lifetime,
+    action: @escaping @Sendable (Value) -> Void
+  ) {
+    self.lifetime = lifetime
+    if scheduler is ImmediateScheduler {
+      self.action = action
+    } else {
+      self.action = { value in
+        let transfer = UncheckedTransfer(value)
+        scheduler.schedule { action(transfer.value) }
+      }
+    }
+  }
+
+  /// A target that sets a property of `object`, which it does not keep, on `scheduler`.
+  ///
+  /// The scheduler must be one on which `object` may be used.
+  public init<Object: AnyObject>(
+    on scheduler: any Scheduler = ImmediateScheduler(), lifetime: Lifetime, object: Object,
+    keyPath: ReferenceWritableKeyPath<Object, Value>
+  ) {
+    let target = UncheckedWeak(object)
+    // Key paths don't change; those that capture something mutable are the caller's.
+    let path = UncheckedTransfer(keyPath)
+    self.init(on: scheduler, lifetime: lifetime) { target.object?[keyPath: path.value] = $0 }
+  }
+}
+
+extension BindingTarget: Sendable {}
+
+extension Optional: BindingTargetProvider where Wrapped: BindingTargetProvider {
+  /// What the wrapped target takes.
+  public typealias Value = Wrapped.Value
+
+  /// The wrapped target; of nil, one whose owner is gone.
+  public var bindingTarget: BindingTarget<Wrapped.Value> {
+    self?.bindingTarget ?? BindingTarget(lifetime: .empty) { _ in }
+  }
+}

@@ -1,0 +1,124 @@
+private final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+  private let isEquivalent: (Value, Value) -> Bool
+  @exclusivity(unchecked)
+  private var previous: Value?
+
+  init(_ isEquivalent: @escaping (Value, Value) -> Bool) {
+    self.isEquivalent = isEquivalent
+  }
+
+  override func receive(_ value: Value) {
+    if let previous, isEquivalent(previous, value) { return }
+    previous = value
+    emit(value)
+  }
+}
+
+private final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
+  ValueStage<Value, Value, Error>
+{
+  private let identity: (Value) -> Identity
+  @exclusivity(unchecked)
+  private var seen: Set<Identity> = []
+
+  init(_ identity: @escaping (Value) -> Identity) {
+    self.identity = identity
+  }
+
+  override func receive(_ value: Value) {
+    if seen.insert(identity(value)).inserted { emit(value) }
+  }
+}
+
+private final class CombinePrevious<Value, Error: Swift.Error>:
+  ValueStage<Value, (Value, Value), Error>
+{
+  @exclusivity(unchecked)
+  private var previous: Value?
+
+  init(_ initial: Value?) {
+    previous = initial
+  }
+
+  override func receive(_ value: Value) {
+    let last = previous
+    previous = value
+    if let last { emit((last, value)) }
+  }
+}
+
+extension Signal {
+  /// Drops a value that is equivalent to the last that was passed.
+  @preconcurrency
+  public func skipRepeats(
+    _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
+  ) -> Signal<Value, Error> {
+    through(SkipRepeats(isEquivalent))
+  }
+
+  /// Drops a value that equals the last that was passed.
+  public func skipRepeats() -> Signal<Value, Error> where Value: Equatable {
+    through(SkipRepeats(==))
+  }
+
+  /// Passes the first value of each identity. Every identity is remembered to the end.
+  @preconcurrency
+  public func uniqueValues<Identity: Hashable>(
+    _ transform: @escaping @Sendable (Value) -> Identity
+  ) -> Signal<Value, Error> {
+    through(UniqueValues(transform))
+  }
+
+  /// Passes every value the first time. Every value is remembered to the end.
+  public func uniqueValues() -> Signal<Value, Error> where Value: Hashable {
+    through(UniqueValues { $0 })
+  }
+
+  /// Pairs every value with the one before, the first with `initial`.
+  public func combinePrevious(_ initial: Value) -> Signal<(Value, Value), Error> {
+    through(CombinePrevious(initial))
+  }
+
+  /// Pairs every value from the second on with the one before.
+  public func combinePrevious() -> Signal<(Value, Value), Error> {
+    through(CombinePrevious(nil))
+  }
+}
+
+extension SignalProducer {
+  /// Drops a value that is equivalent to the last that was passed.
+  @preconcurrency
+  public func skipRepeats(
+    _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
+  ) -> SignalProducer<Value, Error> {
+    through { SkipRepeats(isEquivalent) }
+  }
+
+  /// Drops a value that equals the last that was passed.
+  public func skipRepeats() -> SignalProducer<Value, Error> where Value: Equatable {
+    through { SkipRepeats(==) }
+  }
+
+  /// Passes the first value of each identity. Every identity is remembered to the end.
+  @preconcurrency
+  public func uniqueValues<Identity: Hashable>(
+    _ transform: @escaping @Sendable (Value) -> Identity
+  ) -> SignalProducer<Value, Error> {
+    through { UniqueValues(transform) }
+  }
+
+  /// Passes every value the first time. Every value is remembered to the end.
+  public func uniqueValues() -> SignalProducer<Value, Error> where Value: Hashable {
+    through { UniqueValues { $0 } }
+  }
+
+  /// Pairs every value with the one before, the first with `initial`.
+  public func combinePrevious(_ initial: Value) -> SignalProducer<(Value, Value), Error> {
+    through { CombinePrevious(initial) }
+  }
+
+  /// Pairs every value from the second on with the one before.
+  public func combinePrevious() -> SignalProducer<(Value, Value), Error> {
+    through { CombinePrevious(nil) }
+  }
+}

@@ -1,0 +1,266 @@
+private final class MapError<Value, Error: Swift.Error, NewError: Swift.Error>:
+  Stage<Value, Error, Value, NewError>
+{
+  private let transform: (Error) -> NewError
+
+  init(_ transform: @escaping (Error) -> NewError) {
+    self.transform = transform
+  }
+
+  override func receive(_ value: Value) {
+    emit(value)
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    guard !isFinished else { return }
+    switch termination {
+    case .failed(let error): finish(.failed(transform(error)))
+    case .completed: finish(.completed)
+    case .interrupted: finish(.interrupted)
+    }
+  }
+}
+
+/// A stream that can't fail, as one that could.
+private final class PromoteError<Value, Error: Swift.Error>: Stage<Value, Never, Value, Error> {
+  override func receive(_ value: Value) {
+    emit(value)
+  }
+
+  override func terminate(_ termination: Termination<Never>) {
+    finish(Termination(termination))
+  }
+}
+
+private final class AttemptMap<Input, Output, Error: Swift.Error>:
+  ValueStage<Input, Output, Error>
+{
+  private let transform: (Input) -> Result<Output, Error>
+
+  init(_ transform: @escaping (Input) -> Result<Output, Error>) {
+    self.transform = transform
+  }
+
+  override func receive(_ value: Input) {
+    guard !isFinished else { return }
+    switch transform(value) {
+    case .success(let value): emit(value)
+    case .failure(let error): finish(.failed(error))
+    }
+  }
+}
+
+/// A stream of no values, as one of any.
+private final class PromoteValue<Output, Error: Swift.Error>: ValueStage<Never, Output, Error> {
+  override func receive(_ value: Never) {}
+}
+
+private func catching<Value, U>(
+  _ transform: @escaping (Value) throws -> U
+) -> (Value) -> Result<U, any Error> {
+  { value in Result { try transform(value) } }
+}
+
+private func passing<Value, Error>(
+  _ action: @escaping (Value) -> Result<(), Error>
+) -> (Value) -> Result<Value, Error> {
+  { value in action(value).map { value } }
+}
+
+extension Signal {
+  /// Transforms the error.
+  @preconcurrency
+  public func mapError<F>(_ transform: @escaping @Sendable (Error) -> F) -> Signal<Value, F> {
+    through(MapError(transform))
+  }
+
+  /// Passes the values for which `action` succeeds; its failure is the stream's.
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) -> Result<(), Error>
+  ) -> Signal<Value, Error> {
+    through(AttemptMap(passing(action)))
+  }
+
+  /// Transforms every value; the failure of `transform` is the stream's.
+  @preconcurrency
+  public func attemptMap<U>(
+    _ transform: @escaping @Sendable (Value) -> Result<U, Error>
+  ) -> Signal<U, Error> {
+    through(AttemptMap(transform))
+  }
+
+  /// Recovers from a failure with the producer that `transform` makes of the error.
+  @preconcurrency
+  public func flatMapError<F>(
+    _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
+  ) -> Signal<Value, F> {
+    recovering(transform)
+  }
+
+  /// Recovers from a failure with what `transform` makes of the error.
+  @preconcurrency
+  public func flatMapError<Inner: SignalProducerConvertible>(
+    _ transform: @escaping @Sendable (Error) -> Inner
+  ) -> Signal<Value, Inner.Error> where Inner.Value == Value {
+    recovering { transform($0).producer }
+  }
+}
+
+extension Signal where Error == Never {
+  /// A stream that could fail, for where one is asked for.
+  public func promoteError<F: Swift.Error>(_: F.Type = F.self) -> Signal<Value, F> {
+    through(PromoteError())
+  }
+
+  /// The signal itself.
+  public func promoteError(_: Error.Type = Error.self) -> Signal<Value, Error> {
+    self
+  }
+
+  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) throws -> Void
+  ) -> Signal<Value, any Swift.Error> {
+    promoteError((any Swift.Error).self).attempt(action)
+  }
+
+  /// Transforms every value; what `transform` throws is the failure.
+  @preconcurrency
+  public func attemptMap<U>(
+    _ transform: @escaping @Sendable (Value) throws -> U
+  ) -> Signal<U, any Swift.Error> {
+    promoteError((any Swift.Error).self).attemptMap(transform)
+  }
+}
+
+extension Signal where Error == any Swift.Error {
+  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) throws -> Void
+  ) -> Signal<Value, Error> {
+    through(AttemptMap(passing(catching(action))))
+  }
+
+  /// Transforms every value; what `transform` throws is the failure.
+  @preconcurrency
+  public func attemptMap<U>(
+    _ transform: @escaping @Sendable (Value) throws -> U
+  ) -> Signal<U, Error> {
+    through(AttemptMap(catching(transform)))
+  }
+}
+
+extension Signal where Value == Never {
+  /// A stream that could have values, for where one is asked for.
+  public func promoteValue<U>(_: U.Type = U.self) -> Signal<U, Error> {
+    through(PromoteValue())
+  }
+
+  /// The signal itself.
+  public func promoteValue(_: Value.Type = Value.self) -> Signal<Value, Error> {
+    self
+  }
+}
+
+extension SignalProducer {
+  /// Transforms the error.
+  @preconcurrency
+  public func mapError<F>(
+    _ transform: @escaping @Sendable (Error) -> F
+  ) -> SignalProducer<Value, F> {
+    through { MapError(transform) }
+  }
+
+  /// Passes the values for which `action` succeeds; its failure is the stream's.
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) -> Result<(), Error>
+  ) -> SignalProducer<Value, Error> {
+    through { AttemptMap(passing(action)) }
+  }
+
+  /// Transforms every value; the failure of `action` is the stream's.
+  @preconcurrency
+  public func attemptMap<U>(
+    _ action: @escaping @Sendable (Value) -> Result<U, Error>
+  ) -> SignalProducer<U, Error> {
+    through { AttemptMap(action) }
+  }
+
+  /// Recovers from a failure with the producer that `transform` makes of the error.
+  @preconcurrency
+  public func flatMapError<F>(
+    _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
+  ) -> SignalProducer<Value, F> {
+    recovering(transform)
+  }
+
+  /// Recovers from a failure with what `transform` makes of the error.
+  @preconcurrency
+  public func flatMapError<Inner: SignalProducerConvertible>(
+    _ transform: @escaping @Sendable (Error) -> Inner
+  ) -> SignalProducer<Value, Inner.Error> where Inner.Value == Value {
+    recovering { transform($0).producer }
+  }
+}
+
+extension SignalProducer where Error == Never {
+  /// A stream that could fail, for where one is asked for.
+  public func promoteError<F: Swift.Error>(_: F.Type = F.self) -> SignalProducer<Value, F> {
+    through { PromoteError() }
+  }
+
+  /// The producer itself.
+  public func promoteError(_: Error.Type = Error.self) -> SignalProducer<Value, Error> {
+    self
+  }
+
+  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) throws -> Void
+  ) -> SignalProducer<Value, any Swift.Error> {
+    promoteError((any Swift.Error).self).attempt(action)
+  }
+
+  /// Transforms every value; what `action` throws is the failure.
+  @preconcurrency
+  public func attemptMap<U>(
+    _ action: @escaping @Sendable (Value) throws -> U
+  ) -> SignalProducer<U, any Swift.Error> {
+    promoteError((any Swift.Error).self).attemptMap(action)
+  }
+}
+
+extension SignalProducer where Error == any Swift.Error {
+  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) throws -> Void
+  ) -> SignalProducer<Value, Error> {
+    through { AttemptMap(passing(catching(action))) }
+  }
+
+  /// Transforms every value; what `transform` throws is the failure.
+  @preconcurrency
+  public func attemptMap<U>(
+    _ transform: @escaping @Sendable (Value) throws -> U
+  ) -> SignalProducer<U, Error> {
+    through { AttemptMap(catching(transform)) }
+  }
+}
+
+extension SignalProducer where Value == Never {
+  /// A stream that could have values, for where one is asked for.
+  public func promoteValue<U>(_: U.Type = U.self) -> SignalProducer<U, Error> {
+    through { PromoteValue() }
+  }
+
+  /// The producer itself.
+  public func promoteValue(_: Value.Type = Value.self) -> SignalProducer<Value, Error> {
+    self
+  }
+}

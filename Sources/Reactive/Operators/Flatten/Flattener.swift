@@ -1,0 +1,256 @@
+/// The output of a stream of streams.
+///
+/// Its state is guarded by its gate. Inner streams are started from outside of it, so that they
+/// send their values straight through.
+final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked Sendable {
+  typealias Inner = InnerStream<Value, Error>
+  typealias Start = (inner: Inner, core: ProducerCore<Value, Error>)
+
+  private let strategy: FlattenStrategy.Kind
+  private let isRace: Bool
+  /// The running ones, linked.
+  private var newest: Inner?
+  private var running = 0
+  private var waiting = WaitingLine<ProducerCore<Value, Error>>()
+  private var outerHasCompleted = false
+  private var winner: Inner?
+
+  /// What ends the outer stream.
+  private let outer = SerialDisposable()
+
+  init(_ strategy: FlattenStrategy) {
+    self.strategy = strategy.kind
+    isRace = if case .race = strategy.kind { true } else { false }
+  }
+
+  // MARK: The outer stream
+
+  func setOuter(_ disposable: (any Disposable)?) {
+    outer.inner = disposable
+  }
+
+  /// Takes the next inner stream.
+  func take(_ core: ProducerCore<Value, Error>) {
+    if enter() {
+      let start = admit(core)
+      leave()
+      if let start { run(start) }
+    } else {
+      submit { if let start = self.admit(core) { self.run(start) } }
+    }
+  }
+
+  func outerDidEnd(_ termination: Termination<Error>) {
+    inTurn(termination) { termination in
+      guard case .completed = termination else { return self.finish(termination) }
+      self.outerHasCompleted = true
+      self.finishIfDone()
+    }
+  }
+
+  private func admit(_ core: ProducerCore<Value, Error>) -> Start? {
+    guard !isFinished else { return nil }
+    switch strategy {
+    case .concurrent(let limit):
+      guard running < limit, waiting.isEmpty else {
+        waiting.append(core)
+        return nil
+      }
+    case .throttle:
+      guard running == 0 else { return nil }
+    case .race:
+      guard winner == nil else { return nil }
+    case .latest:
+      if let newest { remove(newest).dispose() }
+    }
+    return (add(), core)
+  }
+
+  /// Starts an inner stream, and those whose turn comes while this runs.
+  private func run(_ first: Start) {
+    var next: Start? = first
+    while let start = next {
+      let (inner, core) = start
+      if !inner.connection.isDisposed, let input = core.start(inner, inner.connection) {
+        inner.connection.hold(input)
+      }
+      guard enter() else {
+        return submit { if let next = self.nextAfterStart(of: inner) { self.run(next) } }
+      }
+      next = nextAfterStart(of: inner)
+      leave()
+    }
+  }
+
+  private func nextAfterStart(of inner: Inner) -> Start? {
+    inner.hasStarted = true
+    return inner.isLive ? nil : nextInLine()
+  }
+
+  private func nextInLine() -> Start? {
+    guard !isFinished, case .concurrent(let limit) = strategy, running < limit,
+      let core = waiting.popFirst()
+    else { return nil }
+    return (add(), core)
+  }
+
+  // MARK: Inner streams
+
+  /// Passes a value. From inside.
+  @inline(__always)
+  fileprivate func pass(_ value: Value, from inner: Inner) {
+    guard inner.isLive else { return }
+    if isRace { claim(inner) }
+    emit(value)
+  }
+
+  /// - Returns: What is to be started now.
+  fileprivate func end(_ termination: Termination<Error>, of inner: Inner) -> Start? {
+    guard inner.isLive else { return nil }
+    if isRace { claim(inner) }
+    switch termination {
+    case .failed:
+      finish(termination)
+      return nil
+    case .interrupted where isRace:
+      finish(termination)
+      return nil
+    case .completed, .interrupted:
+      _ = remove(inner)
+      if isRace { outerHasCompleted = true }
+      // Otherwise whoever is starting it goes on with the next, rather than the stack growing.
+      let next = inner.hasStarted ? nextInLine() : nil
+      if next == nil { finishIfDone() }
+      return next
+    }
+  }
+
+  fileprivate func start(_ start: Start) { run(start) }
+
+  /// Makes `inner` the winner of the race, if there is none yet.
+  private func claim(_ inner: Inner) {
+    guard winner == nil else { return }
+    winner = inner
+    outer.dispose()
+    var other = newest
+    while let candidate = other {
+      other = candidate.older
+      if candidate !== inner { remove(candidate).dispose() }
+    }
+  }
+
+  private func finishIfDone() {
+    if outerHasCompleted, running == 0, waiting.isEmpty { finish(.completed) }
+  }
+
+  private func add() -> Inner {
+    let inner = Inner(self)
+    inner.older = newest
+    newest?.newer = inner
+    newest = inner
+    running += 1
+    return inner
+  }
+
+  /// - Returns: Its connection.
+  private func remove(_ inner: Inner) -> Connection {
+    inner.isLive = false
+    running -= 1
+    if let newer = inner.newer { newer.older = inner.older } else { newest = inner.older }
+    inner.older?.newer = inner.newer
+    inner.older = nil
+    inner.newer = nil
+    return inner.connection
+  }
+
+  override func stageDidEnd() {
+    outer.dispose()
+    waiting = WaitingLine()
+    while let newest { remove(newest).dispose() }
+  }
+}
+
+/// One of the streams that are flattened. Its state is guarded by the gate of the output.
+final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
+  private let flattener: Flattener<Value, Error>
+  let connection = Connection()
+  fileprivate(set) var isLive = true
+  fileprivate(set) var hasStarted = false
+  fileprivate var older: InnerStream?
+  fileprivate unowned(unsafe) var newer: InnerStream?
+
+  fileprivate init(_ flattener: Flattener<Value, Error>) {
+    self.flattener = flattener
+  }
+
+  override func receive(_ value: Value) {
+    if flattener.enter() {
+      flattener.pass(value, from: self)
+      flattener.leave()
+    } else {
+      flattener.submit { self.flattener.pass(value, from: self) }
+    }
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    if flattener.enter() {
+      let next = flattener.end(termination, of: self)
+      flattener.leave()
+      if let next { flattener.start(next) }
+    } else {
+      flattener.submit {
+        if let next = self.flattener.end(termination, of: self) { self.flattener.start(next) }
+      }
+    }
+  }
+}
+
+/// The observer of a stream of streams.
+final class OuterStream<Input, Value, Error: Swift.Error>: StreamObserver<Input, Error> {
+  private let flattener: Flattener<Value, Error>
+  private let transform: (Input) -> SignalProducer<Value, Error>
+
+  init(
+    _ flattener: Flattener<Value, Error>,
+    _ transform: @escaping (Input) -> SignalProducer<Value, Error>
+  ) {
+    self.flattener = flattener
+    self.transform = transform
+  }
+
+  override func receive(_ value: Input) {
+    flattener.take(transform(value).core)
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    flattener.outerDidEnd(termination)
+  }
+}
+
+/// Flattens the producers made of the values of another.
+final class FlatMapCore<Input, Value, Error: Swift.Error>: ProducerCore<Value, Error> {
+  private let source: ProducerCore<Input, Error>
+  private let strategy: FlattenStrategy
+  private let transform: (Input) -> SignalProducer<Value, Error>
+
+  init(
+    _ source: ProducerCore<Input, Error>, _ strategy: FlattenStrategy,
+    _ transform: @escaping (Input) -> SignalProducer<Value, Error>
+  ) {
+    self.source = source
+    self.strategy = strategy
+    self.transform = transform
+  }
+
+  override func start(
+    _ sink: StreamObserver<Value, Error>, _ connection: Connection
+  ) -> AnyObject? {
+    let flattener = Flattener<Value, Error>(strategy)
+    flattener.connect(to: sink, connection: connection)
+    connection.setRoot(flattener)
+    let upstream = Connection()
+    flattener.setOuter(upstream)
+    guard !upstream.isDisposed else { return nil }
+    return source.start(OuterStream(flattener, transform), upstream)
+  }
+}

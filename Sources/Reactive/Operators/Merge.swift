@@ -1,0 +1,58 @@
+extension Signal {
+  /// Passes the values of all signals; completes when all have ended without failing.
+  public static func merge<Seq: Sequence>(_ signals: Seq) -> Signal<Value, Error>
+  where Seq.Element == Signal<Value, Error> {
+    let signals = Array(signals)
+    guard !signals.isEmpty else { return .empty }
+    return .joining { junction in
+      var running = signals.count
+      for signal in signals {
+        junction.observe(
+          signal, value: { junction.emit($0) },
+          end: { termination in
+            if case .failed = termination { return junction.finish(termination) }
+            running -= 1
+            if running == 0 { junction.finish(.completed) }
+          })
+      }
+    }
+  }
+
+  /// Passes the values of all signals; completes when all have ended without failing.
+  public static func merge(_ signals: Signal<Value, Error>...) -> Signal<Value, Error> {
+    merge(signals)
+  }
+
+  /// Passes the values of both signals; completes when both have ended without failing.
+  public func merge(with other: Signal<Value, Error>) -> Signal<Value, Error> {
+    Signal.merge([self, other])
+  }
+}
+
+extension SignalProducer {
+  /// Starts all producers and passes their values; completes when all have ended without failing.
+  public static func merge<Seq: Sequence>(_ producers: Seq) -> SignalProducer<Value, Error>
+  where Seq.Element == SignalProducer<Value, Error> {
+    SignalProducer<SignalProducer<Value, Error>, Error>(producers).flatten(.merge)
+  }
+
+  /// Starts both producers and passes the values of both.
+  public static func merge<A: SignalProducerConvertible, B: SignalProducerConvertible>(
+    _ a: A, _ b: B
+  ) -> SignalProducer<Value, Error>
+  where A.Value == Value, A.Error == Error, B.Value == Value, B.Error == Error {
+    merge([a.producer, b.producer])
+  }
+
+  /// Starts both producers and passes the values of both.
+  public func merge(with other: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
+    SignalProducer.merge([self, other])
+  }
+
+  /// Starts both streams and passes the values of both.
+  public func merge<Other: SignalProducerConvertible>(
+    with other: Other
+  ) -> SignalProducer<Value, Error> where Other.Value == Value, Other.Error == Error {
+    merge(with: other.producer)
+  }
+}

@@ -1,0 +1,105 @@
+extension Signal {
+  /// Emits the latest value with that of the sampler whenever the sampler sends, once there is one.
+  /// Completes when both have; is interrupted with either.
+  public func sample<T>(with sampler: Signal<T, Never>) -> Signal<(Value, T), Error> {
+    .joining { junction in
+      var latest: Value?
+      var running = 2
+      func complete() {
+        running -= 1
+        if running == 0 { junction.finish(.completed) }
+      }
+      junction.observe(
+        self, value: { latest = $0 },
+        end: { termination in
+          if case .completed = termination { complete() } else { junction.finish(termination) }
+        })
+      junction.observe(
+        sampler, value: { if let latest { junction.emit((latest, $0)) } },
+        end: { termination in
+          switch termination {
+          case .completed: complete()
+          case .interrupted: junction.finish(.interrupted)
+          }
+        })
+    }
+  }
+
+  /// Emits the latest value whenever the sampler sends, once there is one. Completes when both
+  /// have; is interrupted with either.
+  public func sample(on sampler: Signal<(), Never>) -> Signal<Value, Error> {
+    sample(with: sampler).map(\.0)
+  }
+
+  /// Adds to every value the latest of `samplee`; drops it if there is none yet. The end of
+  /// `samplee` means nothing.
+  public func withLatest<U>(from samplee: Signal<U, Never>) -> Signal<(Value, U), Error> {
+    .joining { junction in
+      var latest: U?
+      junction.observe(samplee, value: { latest = $0 }, end: { _ in })
+      junction.observe(
+        self, value: { if let latest { junction.emit(($0, latest)) } },
+        end: { junction.finish($0) })
+    }
+  }
+
+  /// Adds to every value the latest of `samplee`, which is started at once.
+  public func withLatest<U>(from samplee: SignalProducer<U, Never>) -> Signal<(Value, U), Error> {
+    .joining { junction in
+      samplee.startWithSignal { samplee, handle in
+        junction.root.lifetime += handle
+        let output = withLatest(from: samplee)
+        junction.observe(output, value: { junction.emit($0) }, end: { junction.finish($0) })
+      }
+    }
+  }
+
+  /// Adds to every value the latest of `samplee`, which is started at once.
+  public func withLatest<Samplee: SignalProducerConvertible>(
+    from samplee: Samplee
+  ) -> Signal<(Value, Samplee.Value), Error> where Samplee.Error == Never {
+    withLatest(from: samplee.producer)
+  }
+}
+
+extension SignalProducer {
+  /// Emits the latest value with that of the sampler whenever the sampler sends.
+  public func sample<U>(
+    with sampler: SignalProducer<U, Never>
+  ) -> SignalProducer<(Value, U), Error> {
+    liftReceiverFirst { $0.sample(with: $1) }(sampler)
+  }
+
+  /// Emits the latest value with that of the sampler whenever the sampler sends.
+  public func sample<Sampler: SignalProducerConvertible>(
+    with sampler: Sampler
+  ) -> SignalProducer<(Value, Sampler.Value), Error> where Sampler.Error == Never {
+    sample(with: sampler.producer)
+  }
+
+  /// Emits the latest value whenever the sampler sends.
+  public func sample(on sampler: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
+    liftReceiverFirst { $0.sample(on: $1) }(sampler)
+  }
+
+  /// Emits the latest value whenever the sampler sends.
+  public func sample<Sampler: SignalProducerConvertible>(
+    on sampler: Sampler
+  ) -> SignalProducer<Value, Error> where Sampler.Error == Never, Sampler.Value == () {
+    sample(on: sampler.producer)
+  }
+
+  /// Adds to every value the latest of `samplee`; drops it if there is none yet.
+  public func withLatest<U>(
+    from samplee: SignalProducer<U, Never>
+  ) -> SignalProducer<(Value, U), Error> {
+    liftArgumentFirst { $0.withLatest(from: $1) }(samplee)
+  }
+
+  /// Adds to every value the latest of `samplee`; drops it if there is none yet.
+  public func withLatest<Samplee: SignalProducerConvertible>(
+    from samplee: Samplee
+  ) -> SignalProducer<(Value, Samplee.Value), Error> where Samplee.Error == Never {
+    withLatest(from: samplee.producer)
+  }
+}

@@ -1,0 +1,183 @@
+private final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+  @exclusivity(unchecked)
+  private var remaining: Int
+
+  init(_ count: Int) {
+    precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
+    remaining = count
+  }
+
+  override func stageWillStart() {
+    if remaining == 0 { finish(.completed) }
+  }
+
+  override func receive(_ value: Value) {
+    guard remaining > 0 else { return }
+    remaining -= 1
+    let isLast = remaining == 0
+    emit(value)
+    if isLast { finish(.completed) }
+  }
+}
+
+private final class TakeLast<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+  private let count: Int
+  private var ring: [Value] = []
+  private var oldest = 0
+
+  init(_ count: Int) {
+    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
+    self.count = count
+  }
+
+  override func receive(_ value: Value) {
+    if ring.count < count {
+      ring.append(value)
+    } else if count > 0 {
+      ring[oldest] = value
+      oldest = (oldest + 1) % count
+    }
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    if case .completed = termination {
+      for value in ring[oldest...] { emit(value) }
+      for value in ring[..<oldest] { emit(value) }
+    }
+    finish(termination)
+  }
+}
+
+private final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+  private let shouldContinue: (Value) -> Bool
+  private let takesLast: Bool
+
+  init(_ shouldContinue: @escaping (Value) -> Bool, takesLast: Bool) {
+    self.shouldContinue = shouldContinue
+    self.takesLast = takesLast
+  }
+
+  override func receive(_ value: Value) {
+    guard !isFinished else { return }
+    if shouldContinue(value) {
+      emit(value)
+    } else {
+      if takesLast { emit(value) }
+      finish(.completed)
+    }
+  }
+}
+
+private final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+  @exclusivity(unchecked)
+  private var remaining: Int
+
+  init(_ count: Int) {
+    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
+    remaining = count
+  }
+
+  override func receive(_ value: Value) {
+    if remaining > 0 { remaining -= 1 } else { emit(value) }
+  }
+}
+
+private final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+  private let shouldContinue: (Value) -> Bool
+  @exclusivity(unchecked)
+  private var isSkipping = true
+
+  init(_ shouldContinue: @escaping (Value) -> Bool) {
+    self.shouldContinue = shouldContinue
+  }
+
+  override func receive(_ value: Value) {
+    if isSkipping { isSkipping = shouldContinue(value) }
+    if !isSkipping { emit(value) }
+  }
+}
+
+extension Signal {
+  /// Passes the first `count` values and completes with the last of them; with none, at once.
+  public func take(first count: Int) -> Signal<Value, Error> {
+    through(TakeFirst(count))
+  }
+
+  /// Passes the last `count` values at completion.
+  public func take(last count: Int) -> Signal<Value, Error> {
+    through(TakeLast(count))
+  }
+
+  /// Passes values until one is not to be, and completes.
+  @preconcurrency
+  public func take(
+    while shouldContinue: @escaping @Sendable (Value) -> Bool
+  ) -> Signal<Value, Error> {
+    through(TakeWhile(shouldContinue, takesLast: false))
+  }
+
+  /// Passes values up to and with the first that is to be the last, and completes.
+  @preconcurrency
+  public func take(
+    until shouldContinue: @escaping @Sendable (Value) -> Bool
+  ) -> Signal<Value, Error> {
+    through(TakeWhile({ !shouldContinue($0) }, takesLast: true))
+  }
+
+  /// Drops the first `count` values.
+  public func skip(first count: Int) -> Signal<Value, Error> {
+    through(SkipFirst(count))
+  }
+
+  /// Drops values until one is not to be.
+  @preconcurrency
+  public func skip(
+    while shouldContinue: @escaping @Sendable (Value) -> Bool
+  ) -> Signal<Value, Error> {
+    through(SkipWhile(shouldContinue))
+  }
+}
+
+extension SignalProducer {
+  /// Passes the first `count` values and completes with the last of them; with none, at once.
+  public func take(first count: Int) -> SignalProducer<Value, Error> {
+    precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
+    return through { TakeFirst(count) }
+  }
+
+  /// Passes the last `count` values at completion.
+  public func take(last count: Int) -> SignalProducer<Value, Error> {
+    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
+    return through { TakeLast(count) }
+  }
+
+  /// Passes values until one is not to be, and completes.
+  @preconcurrency
+  public func take(
+    while shouldContinue: @escaping @Sendable (Value) -> Bool
+  ) -> SignalProducer<Value, Error> {
+    through { TakeWhile(shouldContinue, takesLast: false) }
+  }
+
+  /// Passes values up to and with the first that is to be the last, and completes.
+  @preconcurrency
+  public func take(
+    until shouldContinue: @escaping @Sendable (Value) -> Bool
+  ) -> SignalProducer<Value, Error> {
+    through { TakeWhile({ !shouldContinue($0) }, takesLast: true) }
+  }
+
+  /// Drops the first `count` values.
+  public func skip(first count: Int) -> SignalProducer<Value, Error> {
+    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
+    return through { SkipFirst(count) }
+  }
+
+  /// Drops values until one is not to be.
+  @preconcurrency
+  public func skip(
+    while shouldContinue: @escaping @Sendable (Value) -> Bool
+  ) -> SignalProducer<Value, Error> {
+    through { SkipWhile(shouldContinue) }
+  }
+}

@@ -1,0 +1,151 @@
+/// Values of an input that wait for their partners.
+private final class Queue<Value> {
+  private var values = WaitingLine<Value>()
+
+  var isEmpty: Bool { values.isEmpty }
+
+  func append(_ value: Value) {
+    values.append(value)
+  }
+
+  func removeFirst() -> Value {
+    guard let value = values.popFirst() else {
+      preconditionFailure("zip combines while an input has no value")
+    }
+    return value
+  }
+}
+
+/// Emits a combination of the first values of all inputs, of the second values, and so on. Its
+/// state is guarded by the gate of the output.
+private final class Zipper<Output, Error: Swift.Error> {
+  private let junction: Junction<Output, Error>
+  private var empty: Int
+  private var hasDriedUp = false
+  // Set once, before the first input is observed: what takes the first of every queue, and
+  // whether an input has completed whose queue is empty.
+  var combine: (() -> Output)?
+  private var inputs: [(isEmpty: () -> Bool, isCompleted: Bool)] = []
+
+  init(_ junction: Junction<Output, Error>, count: Int) {
+    self.junction = junction
+    empty = count
+  }
+
+  func observe<Input>(_ signal: Signal<Input, Error>, filling queue: Queue<Input>) {
+    let index = inputs.count
+    inputs.append(({ queue.isEmpty }, false))
+    junction.observe(
+      signal,
+      value: { value in
+        if queue.isEmpty { self.empty -= 1 }
+        queue.append(value)
+        if self.empty == 0, let combine = self.combine {
+          let output = combine()
+          self.empty = self.inputs.count { $0.isEmpty() }
+          self.junction.emit(output)
+        }
+        self.finishIfDry()
+      },
+      end: { termination in
+        guard case .completed = termination else { return self.junction.finish(termination) }
+        self.inputs[index].isCompleted = true
+        self.hasDriedUp = true
+        self.finishIfDry()
+      })
+  }
+
+  private func finishIfDry() {
+    guard hasDriedUp, inputs.contains(where: { $0.isCompleted && $0.isEmpty() }) else { return }
+    junction.finish(.completed)
+  }
+}
+
+extension Signal {
+  static func zipping<First, each Other>(
+    _ first: Signal<First, Error>, _ other: repeat Signal<each Other, Error>
+  ) -> Signal<Value, Error> where Value == (First, repeat each Other) {
+    .joining { junction in
+      var count = 1
+      for _ in repeat each other { count += 1 }
+      let zipper = Zipper(junction, count: count)
+      let firstQueue = Queue<First>()
+      let queues = (repeat Queue<each Other>())
+      zipper.combine = { (firstQueue.removeFirst(), repeat (each queues).removeFirst()) }
+      zipper.observe(first, filling: firstQueue)
+      repeat zipper.observe(each other, filling: each queues)
+    }
+  }
+
+  /// Emits the first values of both signals, then the second values, and so on. Completes when one
+  /// that has completed has no more to give; fails and is interrupted with any.
+  public static func zip<B>(
+    _ a: Signal<Value, Error>, _ b: Signal<B, Error>
+  ) -> Signal<(Value, B), Error> {
+    Signal<(Value, B), Error>.zipping(a, b)
+  }
+
+  /// Emits the first values of all signals, then the second values, and so on.
+  public static func zip<S: Sequence>(_ signals: S) -> Signal<[Value], Error>
+  where S.Element == Signal<Value, Error> {
+    let signals = Array(signals)
+    guard !signals.isEmpty else { return .empty }
+    return .joining { junction in
+      let zipper = Zipper(junction, count: signals.count)
+      let queues = signals.map { _ in Queue<Value>() }
+      zipper.combine = { queues.map { $0.removeFirst() } }
+      for (signal, queue) in Swift.zip(signals, queues) { zipper.observe(signal, filling: queue) }
+    }
+  }
+
+  /// Emits the first values of both signals, then the second values, and so on.
+  public func zip<U>(with other: Signal<U, Error>) -> Signal<(Value, U), Error> {
+    Signal.zip(self, other)
+  }
+}
+
+extension SignalProducer {
+  /// Starts both producers and emits their first values, their second values, and so on.
+  public static func zip<A: SignalProducerConvertible, B: SignalProducerConvertible>(
+    _ a: A, _ b: B
+  ) -> SignalProducer<(Value, B.Value), Error>
+  where A.Value == Value, A.Error == Error, B.Error == Error {
+    SignalProducer<(Value, B.Value), Error>(joining: a.producer, b.producer) {
+      Signal<Value, Error>.zip($0, $1)
+    }
+  }
+
+  /// Starts all producers and emits their first values, their second values, and so on. Of none,
+  /// completes.
+  public static func zip<S: Sequence>(_ producers: S) -> SignalProducer<[Value], Error>
+  where S.Element: SignalProducerConvertible<Value, Error> {
+    let producers = producers.map(\.producer)
+    guard !producers.isEmpty else { return .empty }
+    return SignalProducer<[Value], Error>(all: producers) {
+      Signal<Value, Error>.zip($0)
+    }
+  }
+
+  /// Starts all producers and emits their first values, their second values, and so on. Of none,
+  /// emits `emptySentinel`.
+  public static func zip<S: Sequence>(
+    _ producers: S, emptySentinel: [S.Element.Value]
+  ) -> SignalProducer<[Value], Error>
+  where S.Element: SignalProducerConvertible<Value, Error> {
+    let producers = Array(producers)
+    guard !producers.isEmpty else { return SignalProducer<[Value], Error>(value: emptySentinel) }
+    return zip(producers)
+  }
+
+  /// Emits the first values of both producers, then the second values, and so on.
+  public func zip<U>(with other: SignalProducer<U, Error>) -> SignalProducer<(Value, U), Error> {
+    SignalProducer.zip(self, other)
+  }
+
+  /// Emits the first values of both streams, then the second values, and so on.
+  public func zip<Other: SignalProducerConvertible>(
+    with other: Other
+  ) -> SignalProducer<(Value, Other.Value), Error> where Other.Error == Error {
+    zip(with: other.producer)
+  }
+}

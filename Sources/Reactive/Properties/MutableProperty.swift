@@ -1,0 +1,87 @@
+/// A value that can be set and observed, from any thread.
+///
+/// Observers see every value that is set, in the order of setting, also if one of them sets the
+/// property while it is told of a value: that value is stored at once and delivered when all
+/// observers have been told of the one before. Where several threads set it, one of them delivers
+/// for all.
+@propertyWrapper
+public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
+  private let core: PropertyCore<Value>
+  private let token: Lifetime.Token
+
+  /// The life of the property: ends when it is released.
+  public let lifetime: Lifetime
+
+  /// Sends every value that is set; completes when the property is released.
+  public let signal: Signal<Value, Never>
+
+  /// The present value. Setting it tells all observers, whether or not it is another value.
+  public var value: Value {
+    get { core.value }
+    set { core.replace(newValue) }
+  }
+
+  /// The present value.
+  public var wrappedValue: Value {
+    get { value }
+    set { value = newValue }
+  }
+
+  /// The property itself.
+  public var projectedValue: MutableProperty<Value> { self }
+
+  /// Sends the present value, then every value that is set; completes when the property is
+  /// released. Does not keep the property.
+  public var producer: SignalProducer<Value, Never> {
+    SignalProducer(core: PropertyProducerCore(core, signal: signal))
+  }
+
+  /// A property with the given value.
+  public init(_ initialValue: Value) {
+    core = PropertyCore(initialValue)
+    signal = Signal(core: core)
+    (lifetime, token) = Lifetime.make()
+  }
+
+  /// A property with the given value.
+  public convenience init(wrappedValue: Value) {
+    self.init(wrappedValue)
+  }
+
+  deinit {
+    token.dispose()
+    core.terminate(.completed)
+  }
+
+  /// Replaces the value.
+  ///
+  /// - Returns: The value before.
+  @discardableResult
+  public func swap(_ newValue: Value) -> Value {
+    modify { value in
+      let previous = value
+      value = newValue
+      return previous
+    }
+  }
+
+  /// Changes the value in place and tells all observers, also if `action` throws.
+  ///
+  /// The property is locked meanwhile: `action` must not use it. Using it traps.
+  ///
+  /// - Returns: What `action` returns.
+  @discardableResult
+  public func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
+    try core.modify(action)
+  }
+
+  /// Reads the value.
+  ///
+  /// - Returns: What `action` returns.
+  @discardableResult
+  public func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result {
+    try action(core.value)
+  }
+}
+
+extension MutableProperty: Sendable where Value: Sendable {}

@@ -1,0 +1,100 @@
+/// A value that can be observed and not be set.
+///
+/// It is a constant, or a view of another property, or composed of properties and streams by an
+/// operator. A composed property keeps none of its sources: it follows them while they are there.
+/// It is followed in turn while somebody holds it, its ``signal`` or its ``producer``, or observes.
+@propertyWrapper
+public final class Property<Value>: PropertyProtocol {
+  private let read: () -> Value
+
+  /// Sends the present value, then every change; completes when the sources have no more.
+  public let producer: SignalProducer<Value, Never>
+
+  /// Sends every change; completes when the sources have no more.
+  public let signal: Signal<Value, Never>
+
+  /// The present value.
+  public var value: Value { read() }
+
+  /// The present value.
+  public var wrappedValue: Value { value }
+
+  /// The property itself.
+  public var projectedValue: Property<Value> { self }
+
+  init(
+    reading read: @escaping () -> Value, producer: SignalProducer<Value, Never>,
+    signal: Signal<Value, Never>
+  ) {
+    self.read = read
+    self.producer = producer
+    self.signal = signal
+  }
+
+  /// A constant.
+  public init(value: Value) {
+    read = { value }
+    producer = SignalProducer(value: value)
+    signal = .empty
+  }
+
+  /// A view of `property`, which it keeps.
+  public init<P: PropertyProtocol>(capturing property: P) where P.Value == Value {
+    read = { property.value }
+    producer = property.producer
+    signal = property.signal
+  }
+
+  /// A view of `property`, which it does not keep.
+  public convenience init<P: PropertyProtocol>(_ property: P) where P.Value == Value {
+    self.init(unsafeProducer: property.producer)
+  }
+
+  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  public convenience init(initial: Value, then values: SignalProducer<Value, Never>) {
+    let core = PropertyCore(initial)
+    self.init(core, fedBy: values)
+  }
+
+  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  public convenience init<Values: SignalProducerConvertible>(
+    initial: Value, then values: Values
+  ) where Values.Value == Value, Values.Error == Never {
+    self.init(initial: initial, then: values.producer)
+  }
+
+  /// A property of the values of a producer that must send one when it is started.
+  convenience init(unsafeProducer: SignalProducer<Value, Never>) {
+    let core = PropertyCore<Value>()
+    self.init(core, fedBy: unsafeProducer)
+    precondition(
+      core.hasValue, "the producer of a property must send a value when it is started")
+  }
+
+  private convenience init(
+    _ core: PropertyCore<Value>, fedBy values: SignalProducer<Value, Never>
+  ) {
+    let signal = Signal(core: core)
+    core.lifetime += values.core.start(PropertyFeed(core))
+    self.init(
+      reading: { core.value },
+      producer: SignalProducer(core: PropertyProducerCore(core, signal: signal)), signal: signal)
+  }
+}
+
+// What it reads from is locked.
+extension Property: @unchecked Sendable where Value: Sendable {}
+
+extension Property where Value: OptionalProtocol {
+  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  public convenience init(initial: Value, then values: SignalProducer<Value.Wrapped, Never>) {
+    self.init(initial: initial, then: values.map { Value(reconstructing: $0) })
+  }
+
+  /// `initial`, until `values` sends a value, then that. Starts `values` now.
+  public convenience init<Values: SignalProducerConvertible>(
+    initial: Value, then values: Values
+  ) where Values.Value == Value.Wrapped, Values.Error == Never {
+    self.init(initial: initial, then: values.producer)
+  }
+}

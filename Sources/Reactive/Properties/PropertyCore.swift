@@ -1,0 +1,251 @@
+/// A value, and the stream of its changes.
+///
+/// Two things must agree: the order in which values are stored and the order in which observers
+/// see them. A thread that gets into the stream's gate stores and delivers; one that doesn't,
+/// because another thread or it itself is inside, stores and leaves its delivery in the gate's
+/// inbox, both under the lock. Whoever is inside and finds deliveries waiting queues up behind
+/// them. So the value can be read back at once, observers see every value in order, and nobody
+/// calls out with the lock held.
+///
+/// An observer that wants the present value first is told it on the spot and is a newcomer from
+/// then on: the next change to be stored, or the next one through the gate, lets it in. What it
+/// has been told already is recognised by the version.
+final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
+  private let lock = PlainLock()
+
+  // Two cells, so that a value is replaced under the lock by exchanging pointers: neither copying
+  // the new value nor destroying the old one may run user code there.
+  @exclusivity(unchecked)
+  private var present: UnsafeMutablePointer<Value>
+  /// Not initialised. Only inside the gate.
+  @exclusivity(unchecked)
+  private var spare: UnsafeMutablePointer<Value>
+
+  // The rest is only for whoever has the lock.
+  private(set) var hasValue: Bool
+  /// Counts changes.
+  @exclusivity(unchecked)
+  private var version: UInt64 = 0
+  /// Deliveries that wait in the gate's inbox.
+  private var queuedCount = 0
+  private var newcomers: [PropertySubscription<Value>] = []
+  private var hasNewcomers = false
+
+  /// The version that is being delivered, or was last. Only inside the gate.
+  @exclusivity(unchecked)
+  fileprivate private(set) var deliveredVersion: UInt64 = 0
+
+  /// A core whose value is yet to come.
+  override init() {
+    present = .allocate(capacity: 1)
+    spare = .allocate(capacity: 1)
+    hasValue = false
+  }
+
+  init(_ value: Value) {
+    present = .allocate(capacity: 1)
+    spare = .allocate(capacity: 1)
+    present.initialize(to: value)
+    hasValue = true
+  }
+
+  deinit {
+    if hasValue { present.deinitialize(count: 1) }
+    present.deallocate()
+    spare.deallocate()
+  }
+
+  // MARK: Value
+
+  var value: Value {
+    lock.lock()
+    defer { lock.unlock() }
+    requireValue()
+    return present.pointee
+  }
+
+  private func requireValue() {
+    precondition(hasValue, "the producer of a property must send a value when it is started")
+  }
+
+  /// Replaces the value.
+  func replace(_ newValue: Value) {
+    guard enter() else { return replaceLater(newValue) }
+    spare.initialize(to: newValue)
+    lock.lock()
+    let hadValue = exchange(&spare)
+    guard !hasNewcomers, queuedCount == 0 else {
+      queueDelivery()
+      lock.unlock()
+      if hadValue { spare.deinitialize(count: 1) }
+      gate?.wake()
+      return leave()
+    }
+    let stored = version
+    lock.unlock()
+    if hadValue { spare.deinitialize(count: 1) }
+    deliveredVersion = stored
+    emit(newValue)
+    leave()
+  }
+
+  @inline(never)
+  private func replaceLater(_ newValue: Value) {
+    var cell = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+    cell.initialize(to: newValue)
+    lock.lock()
+    let hadValue = exchange(&cell)
+    queueDelivery()
+    lock.unlock()
+    if hadValue { cell.deinitialize(count: 1) }
+    cell.deallocate()
+    gate?.wake()
+  }
+
+  /// Makes the content of `cell` the present value.
+  ///
+  /// - Returns: Whether there was a value before, which is in `cell` now.
+  @inline(__always)
+  private func exchange(_ cell: inout UnsafeMutablePointer<Value>) -> Bool {
+    let (replaced, hadValue) = (present, hasValue)
+    present = cell
+    cell = replaced
+    hasValue = true
+    version += 1
+    return hadValue
+  }
+
+  /// Changes the value in place, under the lock.
+  func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
+    // Delivered from the inbox, in its turn, when the lock is free again.
+    defer { gate?.wake() }
+    lock.lock()
+    defer { lock.unlock() }
+    requireValue()
+    defer {
+      version += 1
+      queueDelivery()
+    }
+    return try action(&present.pointee)
+  }
+
+  /// Leaves the delivery of the present value to the gate, in its turn; newcomers are let in
+  /// before. Only for whoever has the lock.
+  private func queueDelivery() {
+    queuedCount += 1
+    let (value, version, newcomers) = (present.pointee, version, takeNewcomers())
+    gate?.enqueue {
+      self.lock.lock()
+      self.queuedCount -= 1
+      self.lock.unlock()
+      for newcomer in newcomers { self.attach(newcomer) }
+      self.deliveredVersion = version
+      self.emit(value)
+    }
+  }
+
+  private func takeNewcomers() -> [PropertySubscription<Value>] {
+    hasNewcomers = false
+    let taken = newcomers
+    newcomers = []
+    return taken
+  }
+
+  // MARK: Observation
+
+  /// Makes an observer of all changes from now on.
+  ///
+  /// - Returns: The present value, to which the changes are changes.
+  fileprivate func register(_ newcomer: PropertySubscription<Value>) -> Value {
+    lock.lock()
+    defer { lock.unlock() }
+    requireValue()
+    hasNewcomers = true
+    newcomers.append(newcomer)
+    newcomer.version = version
+    return present.pointee
+  }
+
+  /// Lets those in who have not been let in by a change.
+  fileprivate func admitNewcomers() {
+    guard let gate else { return }
+    guard let admission = gate.open() else {
+      return gate.submit { self.admitNewcomers() }
+    }
+    lock.lock()
+    let admitted = takeNewcomers()
+    lock.unlock()
+    for newcomer in admitted { attach(newcomer) }
+    gate.close(admission)
+  }
+}
+
+/// Delivers the changes of a property that are newer than what its observer has been told.
+// Sendable as every subscription is; `version` says how it is guarded.
+private final class PropertySubscription<Value>: Subscription<Value, Never>, @unchecked Sendable {
+  private let observer: StreamObserver<Value, Never>
+  private let property: PropertyCore<Value>
+
+  // Written under the property's lock, before the observer is attached; read inside its gate.
+  fileprivate var version: UInt64 = 0
+
+  init(of observer: StreamObserver<Value, Never>, to property: PropertyCore<Value>) {
+    self.observer = observer
+    self.property = property
+    super.init(to: property)
+  }
+
+  override func receive(_ value: Value) {
+    if isActive, property.deliveredVersion > version { observer.receive(value) }
+  }
+
+  override func terminate(_ termination: Termination<Never>) {
+    // A property that is gone has no further changes: that is no interruption.
+    if close() { observer.terminate(.completed) }
+  }
+}
+
+/// Sends the value of a property and then its changes.
+final class PropertyProducerCore<Value>: ProducerCore<Value, Never> {
+  private let property: PropertyCore<Value>
+  /// Keeps what feeds the property going.
+  private let signal: Signal<Value, Never>
+
+  init(_ property: PropertyCore<Value>, signal: Signal<Value, Never>) {
+    self.property = property
+    self.signal = signal
+  }
+
+  override func start(
+    _ sink: StreamObserver<Value, Never>, _ connection: Connection
+  ) -> AnyObject? {
+    // Changes may come from another thread before the value has been delivered.
+    let root = Root<Value, Never>()
+    root.connect(to: sink, connection: connection)
+    connection.setRoot(root)
+    let subscription = PropertySubscription(of: root, to: property)
+    guard let gate = root.gate, gate.enter() else { return nil }
+    root.emit(property.register(subscription))
+    connection.add(subscription)
+    property.admitNewcomers()
+    gate.leave()
+    return nil
+  }
+}
+
+/// Makes the values of a stream those of a property.
+final class PropertyFeed<Value>: StreamObserver<Value, Never> {
+  private let property: PropertyCore<Value>
+
+  init(_ property: PropertyCore<Value>) {
+    self.property = property
+  }
+
+  override func receive(_ value: Value) {
+    property.replace(value)
+  }
+
+  override func terminate(_ termination: Termination<Never>) {
+    property.terminate(.completed)
+  }
+}

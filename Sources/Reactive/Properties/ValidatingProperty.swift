@@ -1,0 +1,193 @@
+/// A property that looks at what it is set to before it takes it.
+///
+/// A valid value is taken, a coercible one is replaced, an invalid one leaves the property as it
+/// was; ``result`` tells which it was. What is set on the inner property directly is taken in any
+/// case, and judged.
+public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
+  MutablePropertyProtocol
+{
+  private let read: () -> Value
+  private let write: (Value) -> Void
+
+  /// What came of the last value that was set.
+  public let result: Property<Result>
+
+  /// The value. Setting it validates.
+  public var value: Value {
+    get { read() }
+    set { write(newValue) }
+  }
+
+  /// Sends the present value, then every change; completes when the inner property is released.
+  public let producer: SignalProducer<Value, Never>
+
+  /// Sends every change; completes when the inner property is released.
+  public let signal: Signal<Value, Never>
+
+  /// The life of the inner property.
+  public let lifetime: Lifetime
+
+  /// A property that passes on what `validator` lets pass to `inner`, which it keeps.
+  @preconcurrency
+  public init<Inner: ComposableMutablePropertyProtocol>(
+    _ inner: Inner, _ validator: @escaping @Sendable (Value) -> Decision
+  ) where Inner.Value == Value {
+    read = { inner.value }
+    producer = inner.producer
+    signal = inner.signal
+    lifetime = inner.lifetime
+
+    let present = inner.value
+    let verdict = MutableProperty(Result(present, validator(present)))
+    // What has been judged here is passed on and comes back, perhaps later: not to be judged again.
+    let passedOnCount = Atomic(0)
+    verdict
+      <~ inner.signal
+      .filter { _ in passedOnCount.modify { !$0.decrementIfPositive() } }
+      .map { Result($0, validator($0)) }
+    result = Property(capturing: verdict)
+    write = { proposed in
+      let judged = Result(proposed, validator(proposed))
+      verdict.value = judged
+      guard let accepted = judged.value else { return }
+      passedOnCount.modify { $0 += 1 }
+      inner.value = accepted
+    }
+  }
+
+  /// A property that starts with `initial`, valid or not, and validates what it is set to.
+  @preconcurrency
+  public convenience init(
+    _ initial: Value, _ validator: @escaping @Sendable (Value) -> Decision
+  ) {
+    self.init(MutableProperty(initial), validator)
+  }
+
+  /// A property whose validator also looks at `other`; whenever that changes, the value that was
+  /// last set is validated again. Keeps `inner`, and follows `other` without keeping it.
+  @preconcurrency
+  public convenience init<Other: PropertyProtocol>(
+    _ inner: MutableProperty<Value>, with other: Other,
+    _ validator: @escaping @Sendable (Value, Other.Value) -> Decision
+  ) {
+    let view = Property(other)
+    self.init(inner, following: view) { validator($0, $1) }
+  }
+
+  /// A property whose validator also looks at `other`; whenever that changes, the value that was
+  /// last set is validated again. Follows `other` without keeping it.
+  @preconcurrency
+  public convenience init<Other: PropertyProtocol>(
+    _ initial: Value, with other: Other,
+    _ validator: @escaping @Sendable (Value, Other.Value) -> Decision
+  ) {
+    self.init(MutableProperty(initial), with: other, validator)
+  }
+
+  /// A property whose validator also looks at what `other` was last set to, valid or not;
+  /// whenever that is set, the value that was last set here is validated again.
+  @preconcurrency
+  public convenience init<U, E: Swift.Error>(
+    _ initial: Value, with other: ValidatingProperty<U, E>,
+    _ validator: @escaping @Sendable (Value, U) -> Decision
+  ) {
+    self.init(MutableProperty(initial), with: other, validator)
+  }
+
+  /// A property whose validator also looks at what `other` was last set to, valid or not;
+  /// whenever that is set, the value that was last set here is validated again. Keeps `inner`.
+  @preconcurrency
+  public convenience init<U, E: Swift.Error>(
+    _ inner: MutableProperty<Value>, with other: ValidatingProperty<U, E>,
+    _ validator: @escaping @Sendable (Value, U) -> Decision
+  ) {
+    self.init(inner, following: other.result) { validator($0, $1.proposed) }
+  }
+
+  private convenience init<Other>(
+    _ inner: MutableProperty<Value>, following other: Property<Other>,
+    _ validator: @escaping @Sendable (Value, Other) -> Decision
+  ) {
+    let view = UncheckedTransfer(other)
+    self.init(inner) { validator($0, view.value.value) }
+    let target = UncheckedWeak(self)
+    other.signal.take(during: lifetime).observeValues { _ in
+      guard let property = target.object else { return }
+      property.value = property.result.value.proposed
+    }
+  }
+
+  /// What a validator says of a value.
+  public enum Decision {
+    /// It may be taken.
+    case valid
+    /// Another is to be taken in its stead.
+    case coerced(Value, ValidationError?)
+    /// It must not be taken.
+    case invalid(ValidationError)
+  }
+
+  /// What came of a value that was set.
+  public enum Result {
+    /// It was taken.
+    case valid(Value)
+    /// Another was taken in its stead.
+    case coerced(replacement: Value, proposed: Value, error: ValidationError?)
+    /// It was not taken.
+    case invalid(Value, ValidationError)
+
+    /// Whether nothing was taken.
+    public var isInvalid: Bool {
+      if case .invalid = self { true } else { false }
+    }
+
+    /// What was taken, if anything was.
+    public var value: Value? {
+      switch self {
+      case .valid(let value): value
+      case .coerced(let replacement, _, _): replacement
+      case .invalid: nil
+      }
+    }
+
+    /// Why it wasn't taken as it was.
+    public var error: ValidationError? {
+      switch self {
+      case .valid: nil
+      case .coerced(_, _, let error): error
+      case .invalid(_, let error): error
+      }
+    }
+
+    /// What was set.
+    var proposed: Value {
+      switch self {
+      case .valid(let value): value
+      case .coerced(_, let proposed, _): proposed
+      case .invalid(let value, _): value
+      }
+    }
+
+    init(_ value: Value, _ decision: Decision) {
+      switch decision {
+      case .valid: self = .valid(value)
+      case .coerced(let replacement, let error):
+        self = .coerced(replacement: replacement, proposed: value, error: error)
+      case .invalid(let error): self = .invalid(value, error)
+      }
+    }
+  }
+}
+
+// What it reads and writes is locked.
+extension ValidatingProperty: @unchecked Sendable where Value: Sendable {}
+extension ValidatingProperty.Decision: Sendable where Value: Sendable {}
+extension ValidatingProperty.Result: Sendable where Value: Sendable {}
+
+extension Int {
+  fileprivate mutating func decrementIfPositive() -> Bool {
+    guard self > 0 else { return false }
+    self -= 1
+    return true
+  }
+}

@@ -1,0 +1,98 @@
+/// An operator on several signals at once. Its inputs may send at the same time; what it does with
+/// an event, on its own state, happens inside the gate of its output, one event after the other.
+struct Junction<Value, Error: Swift.Error> {
+  let root: Root<Value, Error>
+
+  /// Takes the events of `signal` until the output ends.
+  ///
+  /// - Parameters:
+  ///   - value: Called inside the gate with every value.
+  ///   - end: Called inside the gate at the end.
+  @discardableResult
+  func observe<Input, InputError>(
+    _ signal: Signal<Input, InputError>, value: @escaping (Input) -> Void,
+    end: @escaping (Termination<InputError>) -> Void
+  ) -> (any Disposable)? {
+    let inlet = Inlet(root, value: value, end: end)
+    let subscription = signal.attach(ObserverSubscription(of: inlet, to: signal.core))
+    if let subscription { root.lifetime += subscription }
+    return subscription
+  }
+
+  func emit(_ value: Value) { root.emit(value) }
+  func finish(_ termination: Termination<Error>) { root.finish(termination) }
+}
+
+/// Where one of the inputs of a ``Junction`` comes in.
+private final class Inlet<Input, InputError: Swift.Error, Value, Error: Swift.Error>:
+  StreamObserver<Input, InputError>
+{
+  private let root: Root<Value, Error>
+  private let value: (Input) -> Void
+  private let end: (Termination<InputError>) -> Void
+
+  init(
+    _ root: Root<Value, Error>, value: @escaping (Input) -> Void,
+    end: @escaping (Termination<InputError>) -> Void
+  ) {
+    self.root = root
+    self.value = value
+    self.end = end
+  }
+
+  override func receive(_ value: Input) {
+    root.inTurn(value, self.value)
+  }
+
+  override func terminate(_ termination: Termination<InputError>) {
+    root.inTurn(termination, end)
+  }
+}
+
+extension Signal {
+  /// The output of an operator on several signals.
+  ///
+  /// - Parameter wire: Observes the inputs.
+  static func joining(_ wire: (Junction<Value, Error>) -> Void) -> Signal<Value, Error> {
+    let root = Root<Value, Error>()
+    let signal = Signal(core: root)
+    wire(Junction(root: root))
+    return signal
+  }
+}
+
+extension SignalProducer {
+  /// A producer that starts several others, the first first, and joins their signals.
+  init<each V>(
+    joining producers: repeat SignalProducer<each V, Error>,
+    by join: @escaping (repeat Signal<each V, Error>) -> Signal<Value, Error>
+  ) {
+    self.init(
+      core: JoinedCore { observer, connection in
+        let instances = (repeat (each producers).core.makeInstance())
+        repeat connection.add((each instances).interruptHandle)
+        join(repeat (each instances).signal).observe(observer)
+        repeat (each instances).startUnlessDisposed()
+      })
+  }
+
+  /// A producer that starts several others, the first first, and joins their signals.
+  init<V, E>(
+    all producers: [SignalProducer<V, E>],
+    by join: @escaping ([Signal<V, E>]) -> Signal<Value, Error>
+  ) {
+    self.init(
+      core: JoinedCore { observer, connection in
+        let instances = producers.map { $0.core.makeInstance() }
+        for instance in instances { connection.add(instance.interruptHandle) }
+        join(instances.map(\.signal)).observe(observer)
+        for instance in instances { instance.startUnlessDisposed() }
+      })
+  }
+}
+
+extension ProducerCore.Instance {
+  func startUnlessDisposed() {
+    if !interruptHandle.isDisposed { start() }
+  }
+}

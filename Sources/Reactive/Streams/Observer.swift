@@ -1,0 +1,26 @@
+/// Something that events are delivered to: values, one after the other, and at most one
+/// termination, which is the last.
+///
+/// Operators are chains of observers. Whoever calls one does so serially.
+open class Observer<Value, Error: Swift.Error> {
+  /// An observer that subclasses give a behaviour.
+  public init() {}
+
+  /// Takes a value.
+  open func receive(_ value: Value) {
+    fatalError("an observer must say what it does with a value")
+  }
+
+  /// Takes the end of the stream.
+  open func terminate(_ termination: Termination<Error>) {
+    fatalError("an observer must say what it does at the end")
+  }
+
+  /// Called inside the gate of the signal from which the observer was taken out.
+  ///
+  /// - Returns: What it lets go of, and may be running.
+  func didDetach() -> StreamObserver<Value, Error>? { nil }
+}
+
+/// The top-level ``Observer``, where `Observer` means a signal's.
+public typealias StreamObserver<Value, Error: Swift.Error> = Observer<Value, Error>

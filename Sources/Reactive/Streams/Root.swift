@@ -1,0 +1,98 @@
+internal import Synchronization
+
+/// Where the events of a stream come in, from any thread and also from inside their own delivery,
+/// and are put in order. What is downstream needs no further protection.
+class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Disposable,
+  @unchecked Sendable
+{
+  private enum Closing {
+    static var no: UInt8 { 0 }
+    /// After what was submitted before.
+    static var inTurn: UInt8 { 1 }
+    /// Dropping what was submitted before.
+    static var atOnce: UInt8 { 2 }
+  }
+  private let closing = Synchronization.Atomic<UInt8>(Closing.no)
+  // The stage holds it; this one spares the hot path the counting of references.
+  private let door: Unmanaged<Gate>
+
+  override init() {
+    let gate = Gate()
+    door = .passUnretained(gate)
+    super.init()
+    becomeRoot(gate: gate)
+  }
+
+  /// Whether an end has been submitted.
+  final var isClosing: Bool { closing.load(ordering: .relaxed) != Closing.no }
+
+  final override func receive(_ value: Value) {
+    if enter() {
+      emit(value)
+      leave()
+    } else {
+      submitValue(value)
+    }
+  }
+
+  @inline(never)
+  private func submitValue(_ value: Value) {
+    guard !isClosing else { return }
+    submit { self.emit(value) }
+  }
+
+  /// Delivers the end after what was submitted before it; an interruption, at once. The first end
+  /// that is submitted counts.
+  final override func terminate(_ termination: Termination<Error>) {
+    let kind = if case .interrupted = termination { Closing.atOnce } else { Closing.inTurn }
+    guard
+      closing.compareExchange(
+        expected: Closing.no, desired: kind, ordering: .acquiringAndReleasing
+      ).exchanged
+    else { return }
+    if enter() {
+      finish(termination)
+      leave()
+    } else {
+      gate?.submit { self.finish(termination) }
+    }
+  }
+
+  // A root is what interrupts a started producer.
+  final var isDisposed: Bool { isClosing || isFinished }
+  final func dispose() { terminate(.interrupted) }
+
+  // MARK: Operators that join streams keep their state inside
+
+  /// Performs `step`: at once if nobody is inside, otherwise in its turn.
+  @inline(__always)
+  final func inTurn<T>(_ argument: T, _ step: @escaping (T) -> Void) {
+    if enter() {
+      step(argument)
+      leave()
+    } else {
+      submit { step(argument) }
+    }
+  }
+
+  /// Goes inside, if nobody is. Must be followed by ``leave()``; what can't wait for that is to be
+  /// submitted.
+  @inline(__always)
+  final func enter() -> Bool {
+    door._withUnsafeGuaranteedRef { $0.enter() }
+  }
+
+  @inline(__always)
+  final func leave() {
+    door._withUnsafeGuaranteedRef { $0.leave() }
+  }
+
+  /// Has `operation` performed inside in its turn, unless the stream is interrupted before.
+  @inline(never)
+  final func submit(_ operation: @escaping () -> Void) {
+    gate?.submit {
+      guard self.closing.load(ordering: .relaxed) != Closing.atOnce else { return }
+      operation()
+    }
+  }
+}

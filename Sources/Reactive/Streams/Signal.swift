@@ -1,0 +1,123 @@
+/// A stream of events that happen whether or not anyone observes: a "hot" stream.
+///
+/// Events may be sent from any thread and from inside their own delivery; they are delivered one
+/// at a time, in the order in which they were sent, to the observers in the order in which they
+/// subscribed. A signal lives as long as somebody can send to it and somebody holds or observes it.
+public final class Signal<Value, Error: Swift.Error> {
+  let core: any SignalCore<Value, Error>
+
+  init(core: any SignalCore<Value, Error>) {
+    self.core = core
+  }
+
+  deinit {
+    core.handleDidDeinitialize()
+  }
+
+  /// A signal of the events that `generator` sends to the observer it is handed.
+  ///
+  /// - Parameter generator: Called at once. The lifetime ends after the signal.
+  public convenience init(_ generator: (Observer, Lifetime) -> Void) {
+    let root = Root<Value, Error>()
+    let lifetime = root.lifetime
+    self.init(core: root)
+    generator(Observer(root, interruptsOnDeinit: true), lifetime)
+  }
+
+  /// The signal that `stage` makes of this one.
+  func through<U, F>(_ stage: Stage<Value, Error, U, F>) -> Signal<U, F> {
+    let signal = Signal<U, F>(core: stage)
+    stage.derive(from: core)
+    return signal
+  }
+
+  func attach(_ subscription: Subscription<Value, Error>) -> (any Disposable)? {
+    if core.isFinished {
+      subscription.terminate(.interrupted)
+      return nil
+    }
+    core.attach(subscription)
+    return subscription.isDisposed ? nil : subscription
+  }
+}
+
+// Its state is touched only from inside its gate.
+extension Signal: @unchecked Sendable {}
+
+/// A signal, seen from a generic constraint.
+public protocol SignalProtocol<Value, Error>: AnyObject {
+  /// The type of the values.
+  associatedtype Value
+  /// The type of the failures.
+  associatedtype Error: Swift.Error
+  /// The signal itself.
+  var signal: Signal<Value, Error> { get }
+}
+
+extension Signal: SignalProtocol {
+  /// The signal itself.
+  public var signal: Signal<Value, Error> { self }
+}
+
+extension Signal: SignalProducerConvertible {
+  /// A producer whose every start observes the signal.
+  public var producer: SignalProducer<Value, Error> { SignalProducer(self) }
+}
+
+// MARK: Making signals
+
+extension Signal {
+  /// A signal that never sends anything, and whose generator is never asked to.
+  public static var never: Signal<Value, Error> {
+    let root = Root<Value, Error>()
+    return Signal(core: root)
+  }
+
+  /// A signal that has completed.
+  public static var empty: Signal<Value, Error> {
+    Signal { observer, _ in observer.sendCompleted() }
+  }
+
+  /// A signal and the observer that its events are sent to.
+  ///
+  /// - Parameter disposable: Disposed of after the end of the signal.
+  public static func pipe(
+    disposable: (any Disposable)? = nil
+  ) -> (output: Signal<Value, Error>, input: Observer) {
+    let root = Root<Value, Error>()
+    if let disposable { root.lifetime += disposable }
+    return (Signal(core: root), Observer(root, interruptsOnDeinit: true))
+  }
+
+  /// A signal whose sender promises not to send from two threads at once.
+  ///
+  /// Kept for source compatibility: events are put in order here too.
+  public static func unserialized(
+    _ generator: (Observer, Lifetime) -> Void
+  ) -> Signal<Value, Error> {
+    Signal(generator)
+  }
+
+  /// A pipe whose sender promises not to send from two threads at once.
+  ///
+  /// Kept for source compatibility: events are put in order here too.
+  public static func unserializedPipe(
+    disposable: (any Disposable)? = nil
+  ) -> (output: Signal<Value, Error>, input: Observer) {
+    pipe(disposable: disposable)
+  }
+
+  /// A signal whose sender may send from inside a delivery, as that of any signal may.
+  public static func reentrantUnserialized(
+    _ generator: (Observer, Lifetime) -> Void
+  ) -> Signal<Value, Error> {
+    Signal(generator)
+  }
+
+  /// A pipe whose sender may send from inside a delivery, as that of any pipe may.
+  public static func reentrantUnserializedPipe(
+    disposable: (any Disposable)? = nil
+  ) -> (output: Signal<Value, Error>, input: Observer) {
+    pipe(disposable: disposable)
+  }
+}

@@ -1,0 +1,140 @@
+extension SignalProducer {
+  /// Starts a run and delivers its events to `observer`.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @discardableResult
+  public func start(_ observer: Signal<Value, Error>.Observer = .init()) -> any Disposable {
+    core.start(observer.sink)
+  }
+
+  /// Starts a run and calls `action` with every event.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @preconcurrency
+  @discardableResult
+  public func start(
+    _ action: @escaping @Sendable (Signal<Value, Error>.Event) -> Void
+  ) -> any Disposable {
+    start(Signal<Value, Error>.Observer(action))
+  }
+
+  /// Prepares a run as a signal, hands that to `setup`, and starts it when `setup` returns.
+  ///
+  /// - Parameter setup: Also gets a disposable that interrupts the run; a run that is interrupted
+  ///   before it is started isn't.
+  /// - Returns: What `setup` returns.
+  @discardableResult
+  public func startWithSignal<Result>(
+    _ setup: (_ signal: Signal<Value, Error>, _ interruptHandle: any Disposable) -> Result
+  ) -> Result {
+    let instance = core.makeInstance()
+    let result = setup(instance.signal, instance.interruptHandle)
+    if !instance.interruptHandle.isDisposed { instance.start() }
+    return result
+  }
+
+  /// Starts a run and calls `action` with every value, and with the error if there is one.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @preconcurrency
+  @discardableResult
+  public func startWithResult(
+    _ action: @escaping @Sendable (Result<Value, Error>) -> Void
+  ) -> any Disposable {
+    start(
+      Signal<Value, Error>.Observer(
+        value: { action(.success($0)) }, failed: { action(.failure($0)) }))
+  }
+
+  /// Starts a run and calls `action` when it completes.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @preconcurrency
+  @discardableResult
+  public func startWithCompleted(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    start(Signal<Value, Error>.Observer(completed: action))
+  }
+
+  /// Starts a run and calls `action` when it fails.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @preconcurrency
+  @discardableResult
+  public func startWithFailed(_ action: @escaping @Sendable (Error) -> Void) -> any Disposable {
+    start(Signal<Value, Error>.Observer(failed: action))
+  }
+
+  /// Starts a run and calls `action` when it is interrupted.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @preconcurrency
+  @discardableResult
+  public func startWithInterrupted(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    start(Signal<Value, Error>.Observer(interrupted: action))
+  }
+}
+
+extension SignalProducer where Error == Never {
+  /// Starts a run and calls `action` with every value.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @preconcurrency
+  @discardableResult
+  public func startWithValues(_ action: @escaping @Sendable (Value) -> Void) -> any Disposable {
+    core.start(ValueObserver(action))
+  }
+}
+
+extension SignalProducer {
+  /// Applies a signal operator to the signal of every run.
+  @preconcurrency
+  public func lift<U, F>(
+    _ transform: @escaping @Sendable (Signal<Value, Error>) -> Signal<U, F>
+  ) -> SignalProducer<U, F> {
+    SignalProducer<U, F>(core: LiftedCore(core, transform))
+  }
+
+  /// Applies an operator on two signals to the signals of every run; that of the argument starts
+  /// first.
+  @preconcurrency
+  public func lift<U, F, V, G>(
+    _ transform: @escaping @Sendable (Signal<Value, Error>) -> (Signal<U, F>) -> Signal<V, G>
+  ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
+    liftArgumentFirst { transform($0)($1) }
+  }
+
+  func liftArgumentFirst<U, F, V, G>(
+    _ transform: @escaping (Signal<Value, Error>, Signal<U, F>) -> Signal<V, G>
+  ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
+    { other in
+      SignalProducer<V, G>(
+        core: JoinedCore { observer, connection in
+          self.startWithSignal { signal, handle in
+            connection.add(handle)
+            other.startWithSignal { otherSignal, otherHandle in
+              connection.add(otherHandle)
+              transform(signal, otherSignal).observe(observer)
+            }
+          }
+        })
+    }
+  }
+
+  /// As `lift`, with the receiver's run starting first.
+  func liftReceiverFirst<U, F, V, G>(
+    _ transform: @escaping (Signal<Value, Error>, Signal<U, F>) -> Signal<V, G>
+  ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
+    { other in
+      SignalProducer<V, G>(
+        core: JoinedCore { observer, connection in
+          other.startWithSignal { otherSignal, otherHandle in
+            connection.add(otherHandle)
+            self.startWithSignal { signal, handle in
+              connection.add(handle)
+              transform(signal, otherSignal).observe(observer)
+            }
+          }
+        })
+    }
+  }
+}

@@ -1,0 +1,187 @@
+/// A stream that begins anew with each start: a "cold" stream. Nothing happens before.
+public struct SignalProducer<Value, Error: Swift.Error> {
+  /// The signal that a start makes.
+  public typealias ProducedSignal = Signal<Value, Error>
+
+  let core: ProducerCore<Value, Error>
+
+  init(core: ProducerCore<Value, Error>) {
+    self.core = core
+  }
+
+  /// Applies an operator, of which every start makes one.
+  func through<U, F>(
+    _ makeStage: @escaping () -> Stage<Value, Error, U, F>
+  ) -> SignalProducer<U, F> {
+    SignalProducer<U, F>(core: OperatorCore(core, makeStage))
+  }
+}
+
+// A core holds what it was made of, never the state of a run.
+extension SignalProducer: @unchecked Sendable {}
+
+/// What can be turned into a producer: signals, properties, results, producers.
+public protocol SignalProducerConvertible<Value, Error> {
+  /// The type of the values.
+  associatedtype Value
+  /// The type of the failures.
+  associatedtype Error: Swift.Error
+  /// The producer.
+  var producer: SignalProducer<Value, Error> { get }
+}
+
+/// A producer, seen from a generic constraint.
+public protocol SignalProducerProtocol<Value, Error> {
+  /// The type of the values.
+  associatedtype Value
+  /// The type of the failures.
+  associatedtype Error: Swift.Error
+  /// The producer itself.
+  var producer: SignalProducer<Value, Error> { get }
+}
+
+extension SignalProducer: SignalProducerConvertible, SignalProducerProtocol {
+  /// The producer itself.
+  public var producer: SignalProducer<Value, Error> { self }
+}
+
+extension Result: SignalProducerConvertible {
+  /// A producer of the success, or of the failure.
+  public var producer: SignalProducer<Success, Failure> { SignalProducer(result: self) }
+}
+
+// MARK: Making producers
+
+extension SignalProducer {
+  /// The producer that `base` can be turned into.
+  public init<T: SignalProducerConvertible>(_ base: T) where T.Value == Value, T.Error == Error {
+    self = base.producer
+  }
+
+  /// A producer whose every start observes `signal`.
+  public init(_ signal: Signal<Value, Error>) {
+    self.init(core: ObservingCore(signal))
+  }
+
+  /// A producer whose every start calls `startHandler`.
+  ///
+  /// - Parameter startHandler: Sends events to the observer, at once or later. The lifetime ends
+  ///   after the run: with its termination, or when it is disposed of.
+  @preconcurrency
+  public init(
+    _ startHandler: @escaping @Sendable (Signal<Value, Error>.Observer, Lifetime) -> Void
+  ) {
+    self.init(core: HandlerCore(startHandler))
+  }
+
+  /// A producer of one value.
+  public init(value: Value) {
+    self.init(core: SingleCore(value))
+  }
+
+  /// A producer of what `action` returns, called at every start.
+  @preconcurrency
+  public init(_ action: @escaping @Sendable () -> Value) {
+    self.init(
+      core: GeneratorCore { sink, connection in
+        sink.receive(action())
+        if !connection.isDisposed { sink.terminate(.completed) }
+      })
+  }
+
+  /// A producer of what `action` returns, called at every start.
+  @preconcurrency
+  public init(_ action: @escaping @Sendable () -> Result<Value, Error>) {
+    self.init(core: GeneratorCore { sink, connection in deliver(action(), sink, connection) })
+  }
+
+  /// A producer that fails.
+  public init(error: Error) {
+    self.init(core: GeneratorCore { sink, _ in sink.terminate(.failed(error)) })
+  }
+
+  /// A producer of the success, or of the failure.
+  public init(result: Result<Value, Error>) {
+    self.init(core: GeneratorCore { sink, connection in deliver(result, sink, connection) })
+  }
+
+  /// A producer of the values of a sequence.
+  @inlinable
+  public init<S: Sequence>(_ values: S) where S.Element == Value {
+    // Inlined where the sequence is known, whose iteration then needs no witness tables.
+    self.init(deliveringAll: { deliver in
+      for value in values {
+        guard deliver(value) else { return }
+      }
+    })
+  }
+
+  @usableFromInline
+  init(deliveringAll generator: @escaping ((Value) -> Bool) -> Void) {
+    self.init(
+      core: GeneratorCore { sink, connection in
+        generator { value in
+          sink.receive(value)
+          return !connection.isDisposed
+        }
+        if !connection.isDisposed { sink.terminate(.completed) }
+      })
+  }
+
+  /// A producer of the given values.
+  public init(values first: Value, _ second: Value, _ tail: Value...) {
+    self.init([first, second] + tail)
+  }
+
+  /// A producer that completes.
+  public static var empty: SignalProducer<Value, Error> {
+    SignalProducer(core: GeneratorCore { sink, _ in sink.terminate(.completed) })
+  }
+
+  /// A producer that does nothing until it is interrupted.
+  public static var never: SignalProducer<Value, Error> {
+    SignalProducer { observer, lifetime in
+      // The input is held, so that it isn't its loss that ends the run.
+      let held = UncheckedTransfer(observer)
+      lifetime.observeEnded { _ = held }
+    }
+  }
+
+  /// A producer whose handler promises not to send from two threads at once.
+  ///
+  /// Kept for source compatibility: events are put in order here too.
+  @preconcurrency
+  public static func unserialized(
+    _ startHandler: @escaping @Sendable (Signal<Value, Error>.Observer, Lifetime) -> Void
+  ) -> SignalProducer<Value, Error> {
+    SignalProducer(startHandler)
+  }
+}
+
+extension SignalProducer where Error == Never {
+  /// A producer of one value.
+  @_disfavoredOverload
+  public init(value: Value) {
+    self.init(core: SingleCore(value))
+  }
+}
+
+extension SignalProducer where Error == any Swift.Error {
+  /// A producer of what `action` returns or throws, called at every start.
+  @preconcurrency
+  public init(_ action: @escaping @Sendable () throws -> Value) {
+    self.init { () -> Result<Value, any Swift.Error> in Result { try action() } }
+  }
+}
+
+private func deliver<Value, Error>(
+  _ result: Result<Value, Error>, _ sink: StreamObserver<Value, Error>, _ connection: Connection
+) {
+  switch result {
+  case .success(let value):
+    sink.receive(value)
+    if !connection.isDisposed { sink.terminate(.completed) }
+  case .failure(let error):
+    sink.terminate(.failed(error))
+  }
+}

@@ -1,0 +1,200 @@
+internal import Synchronization
+
+/// What a ``Signal`` is a handle of: the place where its observers are.
+protocol SignalCore<Value, Error>: AnyObject {
+  associatedtype Value
+  associatedtype Error: Swift.Error
+
+  /// The serialisation of the stream.
+  var gate: Gate? { get }
+  /// Whether the termination has been delivered.
+  var isFinished: Bool { get }
+  /// Adds an observer after those that are there; one that comes too late is interrupted.
+  func attach(_ observer: StreamObserver<Value, Error>)
+  /// Takes an observer out. Nothing is delivered to it any more.
+  func detach(_ observer: AnyObject)
+  /// The last handle is gone: without observers nobody will ever see an event.
+  func handleDidDeinitialize()
+}
+
+/// One operator at work: takes the events of one stream and emits those of another.
+///
+/// Subclasses override ``receive(_:)``, and ``terminate(_:)`` if they have a say in the end, and
+/// call ``emit(_:)`` and ``finish(_:)``. One and the same stage serves both kinds of stream:
+///
+/// - started by a producer, it has one fixed output, and the ``Connection`` of the start;
+/// - behind a signal it is the signal's core: its output is whoever observes, and it is itself an
+///   observer of the signal it derives from, whose gate it shares. No event of a derived signal
+///   is ever delivered but from inside the gate, so nothing here locks.
+class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
+  StreamObserver<Input, InputError>, SignalCore
+{
+  typealias Value = Output
+  typealias Error = OutputError
+
+  /// Nil while nobody observes, and after the end; a ``Fanout`` while several do.
+  @exclusivity(unchecked)
+  private var output: Unmanaged<StreamObserver<Output, OutputError>>?
+  private var isFanout = false
+  private var handleIsGone = false
+  private let hasFinished = Synchronization.Atomic(false)
+
+  /// What is disposed of at the end, besides the subscription to what is upstream.
+  private(set) var connection: Connection?
+
+  private(set) var gate: Gate?
+  private var upstream: (any SignalCore<Input, InputError>)?
+
+  override init() {}
+
+  deinit {
+    output?.release()
+  }
+
+  final var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+
+  /// The life of this stage: what is added is disposed of after its end.
+  final var lifetime: Lifetime {
+    if let connection { return connection.lifetime }
+    let connection = Connection()
+    self.connection = connection
+    return connection.lifetime
+  }
+
+  /// Puts what is to be disposed of at the end into the given connection.
+  final func own(_ connection: Connection) {
+    self.connection = connection
+  }
+
+  // MARK: Wiring
+
+  /// Puts the stage into the chain of a producer's start.
+  final func connect(
+    to output: StreamObserver<Output, OutputError>, connection: Connection
+  ) {
+    self.output = .passRetained(output)
+    self.connection = connection
+    stageWillStart()
+  }
+
+  /// Puts the stage behind a signal, of which it becomes an observer.
+  final func derive(from upstream: any SignalCore<Input, InputError>) {
+    self.upstream = upstream
+    gate = upstream.gate
+    stageWillStart()
+    if !isFinished { upstream.attach(self) }
+  }
+
+  /// Makes the stage a root: events come in from anywhere.
+  final func becomeRoot(gate: Gate) {
+    self.gate = gate
+  }
+
+  /// Called once, when the stage is wired and before the first event.
+  func stageWillStart() {}
+
+  /// Called once, after the end, delivered or silent.
+  func stageDidEnd() {}
+
+  // MARK: Events
+
+  /// Delivers a value to whoever observes.
+  @inline(__always)
+  final func emit(_ value: Output) {
+    // Not retained for the call: an output that is taken out while it runs is kept by the gate.
+    output?._withUnsafeGuaranteedRef { $0.receive(value) }
+  }
+
+  /// Delivers the end, once, and lets go of everything.
+  final func finish(_ termination: Termination<OutputError>) {
+    guard !hasFinished.load(ordering: .relaxed) else { return }
+    hasFinished.store(true, ordering: .releasing)
+    let last = takeOutput()
+    last?.terminate(termination)
+    dismantle()
+  }
+
+  private func takeOutput() -> StreamObserver<Output, OutputError>? {
+    defer { output = nil }
+    return output?.takeRetainedValue()
+  }
+
+  private func dismantle() {
+    upstream?.detach(self)
+    upstream = nil
+    stageDidEnd()
+    guard let connection else { return }
+    self.connection = nil
+    if connection.isRoot(self) { connection.tearDown() } else { connection.dispose() }
+  }
+
+  // MARK: Observers
+
+  final func attach(_ observer: StreamObserver<Output, OutputError>) {
+    guard let gate else { preconditionFailure("a stage that isn't behind a signal is observed") }
+    guard let admission = gate.open() else { return gate.submit { self.add(observer) } }
+    add(observer)
+    gate.close(admission)
+  }
+
+  private func add(_ observer: StreamObserver<Output, OutputError>) {
+    guard !isFinished else { return observer.terminate(.interrupted) }
+    guard let current = output else {
+      output = .passRetained(observer)
+      return
+    }
+    if isFanout {
+      unsafeDowncast(current.takeUnretainedValue(), to: Fanout<Output, OutputError>.self)
+        .add(observer)
+    } else {
+      let fanout = Fanout<Output, OutputError>()
+      fanout.add(current.takeRetainedValue())
+      fanout.add(observer)
+      output = .passRetained(fanout)
+      isFanout = true
+    }
+  }
+
+  final func detach(_ observer: AnyObject) {
+    guard let gate else { return }
+    guard let admission = gate.open() else { return gate.submit { self.remove(observer) } }
+    remove(observer)
+    gate.close(admission)
+  }
+
+  private func remove(_ observer: AnyObject) {
+    guard let current = output else { return }
+    if isFanout {
+      let fanout = unsafeDowncast(
+        current.takeUnretainedValue(), to: Fanout<Output, OutputError>.self)
+      guard let removed = fanout.remove(observer) else { return }
+      if let inner = removed.didDetach() { gate?.retire(inner) }
+      gate?.retire(removed)
+      guard fanout.isEmpty else { return }
+      isFanout = false
+    } else if current.toOpaque() == Unmanaged.passUnretained(observer).toOpaque() {
+      if let inner = current.takeUnretainedValue().didDetach() { gate?.retire(inner) }
+    } else {
+      return
+    }
+    if let last = takeOutput() { gate?.retire(last) }
+    disposeIfUnreachable()
+  }
+
+  final func handleDidDeinitialize() {
+    guard let gate else { return }
+    guard let admission = gate.open() else {
+      return gate.submit { self.disposeIfUnreachable(handleIsGone: true) }
+    }
+    disposeIfUnreachable(handleIsGone: true)
+    gate.close(admission)
+  }
+
+  /// Ends silently when there is no observer and never will be.
+  private func disposeIfUnreachable(handleIsGone isGone: Bool = false) {
+    handleIsGone = handleIsGone || isGone
+    guard handleIsGone, output == nil, !isFinished else { return }
+    hasFinished.store(true, ordering: .releasing)
+    dismantle()
+  }
+}

@@ -1,0 +1,81 @@
+internal import Synchronization
+
+/// One observation of a signal: what the signal delivers to, and what ends the observation.
+class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Disposable,
+  @unchecked Sendable
+{
+  private let disposed = Synchronization.Atomic(false)
+  // Read and cleared by the one caller that turned `disposed` to true.
+  private var core: (any SignalCore<Value, Error>)?
+
+  init(to core: any SignalCore<Value, Error>) {
+    self.core = core
+  }
+
+  @inline(__always)
+  final var isActive: Bool { !disposed.load(ordering: .relaxed) }
+
+  final var isDisposed: Bool { disposed.load(ordering: .acquiring) }
+
+  final func dispose() {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    core?.detach(self)
+    core = nil
+  }
+
+  /// To be called at the end. Whether the end is still to be delivered.
+  final func close() -> Bool {
+    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    core = nil
+    return true
+  }
+}
+
+/// Delivers to an observer.
+final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value, Error>,
+  @unchecked Sendable
+{
+  // Touched only from inside the gate. Let go at the end, though whoever subscribed may keep this.
+  @exclusivity(unchecked)
+  private var observer: Unmanaged<StreamObserver<Value, Error>>?
+
+  init(of observer: StreamObserver<Value, Error>, to core: any SignalCore<Value, Error>) {
+    self.observer = .passRetained(observer)
+    super.init(to: core)
+  }
+
+  deinit {
+    observer?.release()
+  }
+
+  override func receive(_ value: Value) {
+    guard isActive else { return }
+    // Not retained for the call: the gate keeps what is taken out while it runs.
+    observer?._withUnsafeGuaranteedRef { $0.receive(value) }
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    guard close() else { return }
+    didDetach()?.terminate(termination)
+  }
+
+  override func didDetach() -> StreamObserver<Value, Error>? {
+    defer { observer = nil }
+    return observer?.takeRetainedValue()
+  }
+}
+
+/// Calls a closure with every value.
+final class ValueObserver<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
+  private let action: (Value) -> Void
+
+  init(_ action: @escaping (Value) -> Void) {
+    self.action = action
+  }
+
+  override func receive(_ value: Value) {
+    action(value)
+  }
+
+  override func terminate(_ termination: Termination<Error>) {}
+}

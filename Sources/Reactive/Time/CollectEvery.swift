@@ -1,0 +1,99 @@
+public import Dispatch
+internal import FoundationEssentials
+internal import Synchronization
+
+extension Signal {
+  /// Delivers every `interval` the values that came in it, as an array.
+  ///
+  /// - Parameters:
+  ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
+  ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
+  ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
+  ///     always drops it.
+  public func collect(
+    every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
+    skipEmpty: Bool = false, discardWhenCompleted: Bool = true
+  ) -> Signal<[Value], Error> {
+    CollectEvery(
+      every: interval, on: scheduler, skipEmpty: skipEmpty,
+      discardWhenCompleted: discardWhenCompleted
+    ).signal(of: self)
+  }
+}
+
+extension SignalProducer {
+  /// Delivers every `interval` the values that came in it, as an array.
+  ///
+  /// - Parameters:
+  ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
+  ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
+  ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
+  ///     always drops it.
+  public func collect(
+    every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
+    skipEmpty: Bool = false, discardWhenCompleted: Bool = true
+  ) -> SignalProducer<[Value], Error> {
+    lift {
+      $0.collect(
+        every: interval, on: scheduler, skipEmpty: skipEmpty,
+        discardWhenCompleted: discardWhenCompleted)
+    }
+  }
+}
+
+// Sendable as every scheduled operator is.
+private final class CollectEvery<Value, Error: Swift.Error>:
+  ScheduledOperator<Value, [Value], Error>, @unchecked Sendable
+{
+  // Entered and left only under the lock.
+  private struct State: @unchecked Sendable {
+    var values: [Value] = []
+    var hasCompleted = false
+  }
+
+  private let skipEmpty: Bool
+  private let discardWhenCompleted: Bool
+  private let state = Mutex(State())
+  private let timer = SerialDisposable()
+
+  init(
+    every interval: DispatchTimeInterval, on scheduler: any DateScheduler, skipEmpty: Bool,
+    discardWhenCompleted: Bool
+  ) {
+    self.skipEmpty = skipEmpty
+    self.discardWhenCompleted = discardWhenCompleted
+    super.init(on: scheduler)
+    timer.inner = scheduler.schedule(
+      after: scheduler.currentDate.addingTimeInterval(interval), interval: interval,
+      leeway: interval.tenth
+    ) {
+      // Held: a completion that waits comes after the source has let go. The end stops the timer.
+      self.fire()
+    }
+    lifetime += timer
+  }
+
+  override func receive(_ value: Value) {
+    let transfer = UncheckedTransfer(value)
+    state.withLock { $0.values.append(transfer.value) }
+  }
+
+  private func fire() {
+    let state = state.withLock { state in
+      let collected = state
+      state.values = []
+      return collected
+    }
+    if !state.values.isEmpty || !skipEmpty { emit(state.values) }
+    if state.hasCompleted { finish(.completed) }
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    if case .completed = termination, !discardWhenCompleted {
+      state.withLock { $0.hasCompleted = true }
+    } else {
+      timer.dispose()
+      super.terminate(termination)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+public import FoundationEssentials
+internal import Synchronization
+
+extension Signal {
+  /// Delivers values and completion `interval` seconds later; a failure or an interruption as
+  /// soon as can be, which drops what waits.
+  ///
+  /// - Parameter interval: Not negative.
+  public func delay(
+    _ interval: TimeInterval, on scheduler: any DateScheduler
+  ) -> Signal<Value, Error> {
+    precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
+    return Delay(by: interval, on: scheduler).signal(of: self)
+  }
+}
+
+extension SignalProducer {
+  /// Delivers values and completion `interval` seconds later; a failure or an interruption as
+  /// soon as can be, which drops what waits.
+  ///
+  /// - Parameter interval: Not negative.
+  public func delay(
+    _ interval: TimeInterval, on scheduler: any DateScheduler
+  ) -> SignalProducer<Value, Error> {
+    precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
+    return lift { $0.delay(interval, on: scheduler) }
+  }
+}
+
+// Sendable as every scheduled operator is.
+private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+  @unchecked Sendable
+{
+  private let interval: TimeInterval
+  private let scheduler: any DateScheduler
+
+  /// Values in their order, which two timers that are due at once need not keep.
+  private let waiting = Mutex(UncheckedLine<Value>())
+
+  init(by interval: TimeInterval, on scheduler: any DateScheduler) {
+    self.interval = interval
+    self.scheduler = scheduler
+    super.init(on: scheduler)
+  }
+
+  override func receive(_ value: Value) {
+    let transfer = UncheckedTransfer(value)
+    waiting.withLock { $0.line.append(transfer.value) }
+    schedule {
+      guard let value = self.waiting.withLock({ UncheckedTransfer($0.line.popFirst()) }).value
+      else { return }
+      self.emit(value)
+    }
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    if case .completed = termination {
+      schedule { self.finish(.completed) }
+    } else {
+      super.terminate(termination)
+    }
+  }
+
+  private func schedule(_ action: @escaping @Sendable () -> Void) {
+    scheduler.schedule(
+      after: scheduler.currentDate.addingTimeInterval(interval), action: action)
+  }
+}
+
+// Entered and left only under the lock of what holds it.
+private struct UncheckedLine<Value>: @unchecked Sendable {
+  var line = WaitingLine<Value>()
+}

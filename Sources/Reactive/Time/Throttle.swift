@@ -1,0 +1,74 @@
+public import FoundationEssentials
+
+extension Signal {
+  /// Delivers values at least `interval` seconds apart: the first at once, then the latest of
+  /// those that came meanwhile. What waits when the stream ends is dropped.
+  ///
+  /// - Parameter interval: Not negative.
+  public func throttle(
+    _ interval: TimeInterval, on scheduler: any DateScheduler
+  ) -> Signal<Value, Error> {
+    precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
+    return Throttle(by: interval, on: scheduler).signal(of: self)
+  }
+}
+
+extension SignalProducer {
+  /// Delivers values at least `interval` seconds apart: the first at once, then the latest of
+  /// those that came meanwhile. What waits when the stream ends is dropped.
+  ///
+  /// - Parameter interval: Not negative.
+  public func throttle(
+    _ interval: TimeInterval, on scheduler: any DateScheduler
+  ) -> SignalProducer<Value, Error> {
+    precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
+    return lift { $0.throttle(interval, on: scheduler) }
+  }
+}
+
+// Sendable as every scheduled operator is.
+private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+  @unchecked Sendable
+{
+  private let interval: TimeInterval
+  private let scheduler: any DateScheduler
+  private let timer = SerialDisposable()
+
+  private let lock = PlainLock()
+  // Only for whoever has the lock.
+  private var pending: Value?
+  private var previousDate = Date.distantPast
+  private var isTimerSet = false
+
+  init(by interval: TimeInterval, on scheduler: any DateScheduler) {
+    self.interval = interval
+    self.scheduler = scheduler
+    super.init(on: scheduler)
+    lifetime += timer
+  }
+
+  override func receive(_ value: Value) {
+    let now = scheduler.currentDate
+    lock.lock()
+    // Destroyed when the lock is free again.
+    let replaced = pending
+    pending = value
+    let needsTimer = !isTimerSet
+    isTimerSet = true
+    let date = previousDate <= now ? max(now, previousDate.addingTimeInterval(interval)) : now
+    lock.unlock()
+    if needsTimer {
+      timer.inner = scheduler.schedule(after: date) { self.fire(at: date) }
+    }
+    withExtendedLifetime(replaced) {}
+  }
+
+  private func fire(at date: Date) {
+    lock.lock()
+    isTimerSet = false
+    previousDate = date
+    let due = pending.take()
+    lock.unlock()
+    if let due { emit(due) }
+  }
+}

@@ -1,0 +1,52 @@
+public import FoundationEssentials
+
+extension Signal {
+  /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
+  ///
+  /// - Parameter interval: Not negative.
+  public func timeout(
+    after interval: TimeInterval, raising error: Error, on scheduler: any DateScheduler
+  ) -> Signal<Value, Error> {
+    precondition(interval >= 0, "a stream can't time out after \(interval) seconds")
+    return Signal { observer, lifetime in
+      let input = UncheckedTransfer(observer)
+      let date = scheduler.currentDate.addingTimeInterval(interval)
+      lifetime += scheduler.schedule(after: date) { input.value.send(error: error) }
+      lifetime += observe(observer)
+    }
+  }
+}
+
+extension Signal where Error == Never {
+  /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
+  ///
+  /// - Parameter interval: Not negative.
+  public func timeout<NewError: Swift.Error>(
+    after interval: TimeInterval, raising error: NewError, on scheduler: any DateScheduler
+  ) -> Signal<Value, NewError> {
+    promoteError(NewError.self).timeout(after: interval, raising: error, on: scheduler)
+  }
+}
+
+extension SignalProducer {
+  /// Fails with `error` if the run hasn't ended after `interval` seconds, counted from its start.
+  ///
+  /// - Parameter interval: Not negative.
+  public func timeout(
+    after interval: TimeInterval, raising error: Error, on scheduler: any DateScheduler
+  ) -> SignalProducer<Value, Error> {
+    precondition(interval >= 0, "a stream can't time out after \(interval) seconds")
+    return lift { $0.timeout(after: interval, raising: error, on: scheduler) }
+  }
+}
+
+extension SignalProducer where Error == Never {
+  /// Fails with `error` if the run hasn't ended after `interval` seconds, counted from its start.
+  ///
+  /// - Parameter interval: Not negative.
+  public func timeout<NewError: Swift.Error>(
+    after interval: TimeInterval, raising error: NewError, on scheduler: any DateScheduler
+  ) -> SignalProducer<Value, NewError> {
+    promoteError(NewError.self).timeout(after: interval, raising: error, on: scheduler)
+  }
+}

@@ -1,0 +1,98 @@
+import Reactive
+import Testing
+
+@Suite("ValidatingProperty")
+struct ValidatingPropertyTests {
+  private struct Refusal: Error, Equatable {}
+  private typealias Validated = ValidatingProperty<Int, Refusal>
+
+  private static let judge: @Sendable (Int) -> Validated.Decision = { value in
+    switch value {
+    case ..<0: .invalid(Refusal())
+    case 100...: .coerced(99, Refusal())
+    default: .valid
+    }
+  }
+
+  private func text(_ result: Validated.Result) -> String {
+    switch result {
+    case .valid(let value): "valid \(value)"
+    case .coerced(let replacement, let proposed, _): "coerced \(proposed) to \(replacement)"
+    case .invalid(let value, _): "invalid \(value)"
+    }
+  }
+
+  @Test("takes what is valid, replaces what is coercible, leaves what is invalid")
+  func judging() {
+    let inner = MutableProperty(1)
+    let property = Validated(inner, Self.judge)
+    let values = Log<Int>()
+    property.signal.observeValues { values.append($0) }
+    #expect(text(property.result.value) == "valid 1")
+    property.value = 5
+    #expect(text(property.result.value) == "valid 5")
+    property.value = -1
+    #expect(text(property.result.value) == "invalid -1")
+    #expect(property.result.value.isInvalid && property.result.value.error == Refusal())
+    #expect(property.value == 5 && inner.value == 5)
+    property.value = 500
+    #expect(text(property.result.value) == "coerced 500 to 99")
+    #expect(property.value == 99 && values.entries == [5, 99])
+  }
+
+  @Test("judges what is set on the inner property, and leaves it there")
+  func innerChanges() {
+    let inner = MutableProperty(1)
+    let property = Validated(inner, Self.judge)
+    inner.value = -5
+    #expect(text(property.result.value) == "invalid -5")
+    #expect(property.value == -5)
+    inner.value = 7
+    #expect(text(property.result.value) == "valid 7")
+  }
+
+  @Test("tells each result once")
+  func results() {
+    let property = Validated(1, Self.judge)
+    let log = Log<String>()
+    property.result.producer.startWithValues { log.append(text($0)) }
+    property.value = 2
+    property.value = 200
+    #expect(log.entries == ["valid 1", "valid 2", "coerced 200 to 99"])
+  }
+
+  @Test("is judged again when what it depends on changes")
+  func dependency() {
+    let limit = MutableProperty(10)
+    let property = ValidatingProperty<Int, Refusal>(1, with: limit) { value, limit in
+      value <= limit ? .valid : .invalid(Refusal())
+    }
+    property.value = 20
+    #expect(property.result.value.isInvalid && property.value == 1)
+    limit.value = 30
+    #expect(!property.result.value.isInvalid && property.value == 20)
+  }
+
+  @Test("is judged again when the property it depends on is set, even to something invalid")
+  func validatedDependency() {
+    let first = Validated(1, Self.judge)
+    let second = ValidatingProperty<Int, Refusal>(1, with: first) { value, other in
+      value == other ? .valid : .invalid(Refusal())
+    }
+    second.value = -3
+    #expect(second.result.value.isInvalid)
+    first.value = -3
+    #expect(first.result.value.isInvalid)
+    #expect(!second.result.value.isInvalid && second.value == -3)
+  }
+
+  @Test("is released although it watches another")
+  func release() {
+    let other = MutableProperty(1)
+    var property: ValidatingProperty<Int, Refusal>? = .init(1, with: other) { _, _ in .valid }
+    weak let released = property
+    property = nil
+    #expect(released == nil)
+    other.value = 2
+  }
+}

@@ -1,0 +1,200 @@
+import Dispatch
+import FoundationEssentials
+import Reactive
+import Testing
+
+@Suite("ImmediateScheduler")
+struct ImmediateSchedulerTests {
+  @Test("performs before it returns")
+  func immediate() {
+    let runs = Counter()
+    #expect(ImmediateScheduler().schedule { runs.increment() } == nil)
+    #expect(runs.value == 1)
+  }
+}
+
+@Suite("UIScheduler")
+struct UISchedulerTests {
+  @Test("performs at once on the main queue")
+  @MainActor
+  func atOnce() {
+    let runs = Counter()
+    UIScheduler().schedule { runs.increment() }
+    #expect(runs.value == 1)
+  }
+
+  @Test("performs work of other threads on the main actor")
+  func elsewhere() async {
+    let done = Expectation()
+    let scheduler = UIScheduler()
+    DispatchQueue.global().async {
+      scheduler.schedule { MainActor.assumeIsolated { done.fulfill() } }
+    }
+    await done.wait()
+  }
+
+  @Test("performs in order when work is scheduled from inside work")
+  @MainActor
+  func orderFromInside() async {
+    let scheduler = UIScheduler()
+    let log = Log<Int>()
+    let done = Expectation()
+    scheduler.schedule {
+      scheduler.schedule { log.append(2) }
+      scheduler.schedule {
+        log.append(3)
+        done.fulfill()
+      }
+      log.append(1)
+    }
+    scheduler.schedule { log.append(4) }
+    #expect(log.entries == [1])
+    let last = Expectation()
+    scheduler.schedule { last.fulfill() }
+    await done.wait()
+    await last.wait()
+    #expect(log.entries == [1, 2, 3, 4])
+  }
+
+  @Test("work that is disposed of before its turn does not run")
+  @MainActor
+  func cancellation() async {
+    let scheduler = UIScheduler()
+    let runs = Counter()
+    let done = Expectation()
+    scheduler.schedule {
+      scheduler.schedule { runs.increment() }?.dispose()
+      scheduler.schedule { done.fulfill() }
+    }
+    await done.wait()
+    #expect(runs.value == 0)
+  }
+}
+
+@Suite("QueueScheduler")
+struct QueueSchedulerTests {
+  @Test("performs in the order of scheduling, whatever thread schedules")
+  func order() async {
+    let scheduler = QueueScheduler(name: "test")
+    let log = Log<Int>()
+    let done = Expectation()
+    for number in 0..<1_000 {
+      scheduler.schedule {
+        log.append(number)
+        if number == 500 { scheduler.schedule { log.append(1_000) } }
+        if number == 999 { scheduler.schedule { done.fulfill() } }
+      }
+    }
+    await done.wait()
+    #expect(log.entries == Array(0...1_000))
+  }
+
+  @Test("performs nothing while its queue is suspended")
+  func suspension() async {
+    let scheduler = QueueScheduler()
+    let runs = Counter()
+    let done = Expectation()
+    scheduler.queue.suspend()
+    for _ in 0..<5 { scheduler.schedule { runs.increment() } }
+    scheduler.schedule { done.fulfill() }
+    #expect(runs.value == 0)
+    scheduler.queue.resume()
+    await done.wait()
+    #expect(runs.value == 5)
+  }
+
+  @Test("two threads lose nothing and never overlap")
+  func contention() async {
+    let scheduler = QueueScheduler()
+    let inside = Counter()
+    let maximum = Log<Int>()
+    let work: @Sendable () -> Void = {
+      for _ in 0..<5_000 {
+        scheduler.schedule {
+          inside.increment()
+          maximum.append(inside.value)
+        }
+      }
+    }
+    race(work, work)
+    let done = Expectation()
+    scheduler.schedule { done.fulfill() }
+    await done.wait()
+    #expect(maximum.entries == Array(1...10_000))
+  }
+
+  @Test("work that is disposed of before its turn does not run")
+  func cancellation() async {
+    let scheduler = QueueScheduler()
+    let runs = Counter()
+    let done = Expectation()
+    scheduler.queue.suspend()
+    scheduler.schedule { runs.increment() }?.dispose()
+    scheduler.schedule(after: scheduler.currentDate) { runs.increment() }?.dispose()
+    scheduler.schedule { done.fulfill() }
+    scheduler.queue.resume()
+    await done.wait()
+    #expect(runs.value == 0)
+  }
+
+  @Test("the main one performs on the main actor, later even if called there")
+  @MainActor
+  func main() async {
+    let runs = Counter()
+    let done = Expectation()
+    QueueScheduler.main.schedule {
+      MainActor.assumeIsolated { runs.increment() }
+      done.fulfill()
+    }
+    #expect(runs.value == 0)
+    await done.wait()
+    #expect(runs.value == 1)
+  }
+
+  @Test("performs at a date, not before")
+  func date() async {
+    let scheduler = QueueScheduler()
+    let due = scheduler.currentDate.addingTimeInterval(0.02)
+    let dates = Log<Date>()
+    let done = Expectation()
+    scheduler.schedule(after: due) {
+      dates.append(scheduler.currentDate)
+      done.fulfill()
+    }
+    await done.wait()
+    // The wall clock is read twice on the way, with a rounding each time.
+    #expect(dates.entries.allSatisfy { $0 > due.addingTimeInterval(-0.001) })
+  }
+
+  @Test("repeats until disposed of from inside, and not once more")
+  func repetition() async {
+    let scheduler = QueueScheduler()
+    let runs = Counter()
+    let repetition = SerialDisposable()
+    let done = Expectation()
+    scheduler.queue.suspend()
+    repetition.inner = scheduler.schedule(
+      after: scheduler.currentDate, interval: .milliseconds(1)
+    ) {
+      runs.increment()
+      guard runs.value == 3 else { return }
+      repetition.dispose()
+      scheduler.schedule { done.fulfill() }
+    }
+    scheduler.queue.resume()
+    await done.wait()
+    #expect(runs.value == 3)
+  }
+
+  @Test("a negative interval or leeway is a programmer error")
+  func negativeInterval() async {
+    await #expect(processExitsWith: .failure) {
+      QueueScheduler().schedule(after: Date(), interval: .seconds(-1)) {}
+    }
+    await #expect(processExitsWith: .failure) {
+      QueueScheduler().schedule(
+        after: Date(), interval: .seconds(1), leeway: .seconds(-1)
+      ) {}
+    }
+  }
+}
