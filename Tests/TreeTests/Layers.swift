@@ -17,6 +17,7 @@ enum Layers {
     "Reactive": Rule(
       imports: ["Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"],
       filesThatTouchTheWorld: ["Sources/Reactive/Schedulers/QueueScheduler.swift"]),
+    "ReactiveFoundation": Rule(imports: ["Foundation", "FoundationNetworking", "Reactive"]),
     "BluetoothWire": Rule(imports: ["Essentials"]),
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
     "Simulation": Rule(
