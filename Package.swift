@@ -79,7 +79,7 @@ let package = Package(
       name: "ReactiveTests", dependencies: ["Reactive", "ReactiveFoundation"],
       exclude: ["API/reactive-api.tsv"]),
     .testTarget(
-      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials"],
+      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
       path: "Tests/Bluetooth/BluetoothWireTests"),
     .testTarget(
       name: "BluetoothMachinesTests",

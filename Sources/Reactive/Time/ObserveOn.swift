@@ -54,36 +54,124 @@ private final class Hop<Value, Error: Swift.Error>: ScheduledOperator<Value, Val
   }
 }
 
-/// Leaves values with a queue's scheduler, which calls for each in its turn. Nothing is allocated
-/// for a value, and the queue is entered once for many.
+/// Leaves values with a queue's scheduler, which gives each its turn. Nothing is allocated for a
+/// value, the queue is entered once for many, and so is the gate of the output.
 // Sendable as every scheduled operator is.
 private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   QueuedWork, @unchecked Sendable
 {
   private let queue: QueueScheduler
 
-  // Filled under the scheduler's lock by `receive`, emptied under it by `run`.
+  /// Filled by `receive`, taken by `run`, both under the scheduler's lock.
   @exclusivity(unchecked)
-  private var arriving: [Value] = []
+  private var arriving = Cells<Value>()
 
-  // Touched by `run` only, which the scheduler calls serially. In reverse order.
+  /// Only for `run`, which the scheduler calls serially.
   @exclusivity(unchecked)
-  private var departing: [Value] = []
+  private var departing = Cells<Value>()
+
+  /// How many values are delivered before those are let in who wait at the output's gate.
+  private static var chunkMax: Int { 64 }
 
   init(to queue: QueueScheduler, cutsWhenInterrupted: Bool) {
     self.queue = queue
     super.init(on: queue, cutsWhenInterrupted: cutsWhenInterrupted)
   }
 
-  override func receive(_ value: Value) {
-    queue.enqueue(self) { arriving.append(value) }
+  deinit {
+    arriving.destroy()
+    departing.destroy()
   }
 
-  func run() {
-    if departing.isEmpty {
-      queue.withLock { swap(&arriving, &departing) }
-      departing.reverse()
+  override func receive(_ value: Value) {
+    queue.lock()
+    arriving.append(value)
+    let needsDrain = queue.addTurn(for: self)
+    queue.unlock()
+    if needsDrain { queue.scheduleDrain() }
+  }
+
+  func run(turns: Int) {
+    var remaining = turns
+    while remaining > 0 {
+      if departing.isEmpty {
+        departing.reset()
+        queue.lock()
+        swap(&arriving, &departing)
+        queue.unlock()
+      }
+      let count = min(remaining, departing.count, Self.chunkMax)
+      guard count > 0 else { return }
+      deliver(count)
+      remaining -= count
     }
-    if let value = departing.popLast() { emit(value) }
+  }
+
+  private func deliver(_ count: Int) {
+    let isInside = output.enter()
+    for _ in 0..<count {
+      let cell = departing.first
+      if isActive {
+        if isInside { output.emit(cell.pointee) } else { output.receive(cell.pointee) }
+      }
+      departing.removeFirst()
+    }
+    if isInside { output.leave() }
+  }
+}
+
+/// Values in memory of their own, taken out in the order they came in. An array of a type that is
+/// only known at run time costs several times as much.
+private struct Cells<Value> {
+  private var start = UnsafeMutablePointer<Value>.allocate(capacity: minimalCapacity)
+  private var capacity = minimalCapacity
+  private var head = 0
+  private var end = 0
+
+  private static var minimalCapacity: Int { 16 }
+  /// More than this is given back when it has been used once.
+  private static var keptCapacityMax: Int { 4096 }
+
+  var count: Int { end - head }
+  var isEmpty: Bool { head == end }
+
+  @inline(__always)
+  mutating func append(_ value: Value) {
+    if end == capacity { grow() }
+    (start + end).initialize(to: value)
+    end += 1
+  }
+
+  /// The oldest value. There must be one.
+  var first: UnsafeMutablePointer<Value> { start + head }
+
+  mutating func removeFirst() {
+    (start + head).deinitialize(count: 1)
+    head += 1
+  }
+
+  /// To be called when empty, before the next value is put in.
+  mutating func reset() {
+    head = 0
+    end = 0
+    guard capacity > Self.keptCapacityMax else { return }
+    start.deallocate()
+    capacity = Self.minimalCapacity
+    start = .allocate(capacity: capacity)
+  }
+
+  func destroy() {
+    (start + head).deinitialize(count: count)
+    start.deallocate()
+  }
+
+  /// Values are put in only while none has been taken out.
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: start, count: end)
+    start.deallocate()
+    start = larger
+    capacity *= 2
   }
 }

@@ -217,6 +217,8 @@ struct HostileTimeTests {
     let target = SubscriptionTarget(
       valueHandle: 3, configurationHandle: 4, usesIndications: true)
     #expect(rig.complete { .subscribe(rig.peer.address, target, $0) } == .success(.done))
+    // Once discovering is over, the host asks to be told of changes.
+    rig.world.run(for: .seconds(2))
     rig.forgetEvents()
     rig.peer.forgetHeard()
     let ranges = ["0100 ffff", "ffff 0100", "0000 0000", "0300 0300"]
