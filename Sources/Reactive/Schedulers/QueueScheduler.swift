@@ -9,9 +9,18 @@ internal import Synchronization
 /// on ``queue`` directly run before or after a batch, never inside it.
 public final class QueueScheduler: DateScheduler {
   private struct Backlog {
-    var work: [any QueuedWork] = []
+    var work: [QueuedTurns] = []
     /// Whether the queue has been asked to call ``QueueScheduler/drain()``.
     var isDrainScheduled = false
+
+    @inline(__always)
+    mutating func add(_ newWork: any QueuedWork) {
+      if let last = work.indices.last, work[last].work === newWork {
+        work[last].count += 1
+      } else {
+        work.append(QueuedTurns(work: newWork))
+      }
+    }
   }
 
   /// Performs work on the main queue, always later, even if called there.
@@ -63,7 +72,7 @@ public final class QueueScheduler: DateScheduler {
   func enqueue(_ work: any QueuedWork, prepare: () -> Void) {
     let needsDrain = backlog.withLock { backlog in
       prepare()
-      backlog.work.append(work)
+      backlog.add(work)
       guard !backlog.isDrainScheduled else { return false }
       backlog.isDrainScheduled = true
       return true
@@ -84,7 +93,7 @@ public final class QueueScheduler: DateScheduler {
       backlog.work = []
       return batch
     }
-    for work in batch { work.run() }
+    for turns in batch { turns.work.run(times: turns.count) }
     let needsDrain = backlog.withLock { backlog in
       backlog.isDrainScheduled = !backlog.work.isEmpty
       return backlog.isDrainScheduled
@@ -152,11 +161,19 @@ public final class QueueScheduler: DateScheduler {
 
 /// Work that has a turn on a queue.
 protocol QueuedWork: AnyObject, Sendable {
-  /// Performs the work. Called once for every time it was enqueued.
-  func run()
+  /// Performs the work as often as it was enqueued in a row.
+  func run(times: Int)
 }
 
-extension ScheduledAction: QueuedWork {}
+/// Several turns of the same work, one after the other.
+private struct QueuedTurns {
+  let work: any QueuedWork
+  var count = 1
+}
+
+extension ScheduledAction: QueuedWork {
+  func run(times: Int) { run() }
+}
 
 /// Cancels a timer.
 private final class TimerDisposable: Disposable {

@@ -62,13 +62,11 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
 {
   private let queue: QueueScheduler
 
-  // Filled under the scheduler's lock by `receive`, emptied under it by `run`.
+  // Values arrive in one under the scheduler's lock, and depart from the other in `run`, which the
+  // scheduler calls serially. They change places under the lock when nothing is left to depart.
+  private let buffers = (ValueBuffer<Value>(), ValueBuffer<Value>())
   @exclusivity(unchecked)
-  private var arriving: [Value] = []
-
-  // Touched by `run` only, which the scheduler calls serially. In reverse order.
-  @exclusivity(unchecked)
-  private var departing: [Value] = []
+  private var arrivesInSecond = false
 
   init(to queue: QueueScheduler, cutsWhenInterrupted: Bool) {
     self.queue = queue
@@ -76,14 +74,64 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   }
 
   override func receive(_ value: Value) {
-    queue.enqueue(self) { arriving.append(value) }
+    queue.enqueue(self) {
+      if arrivesInSecond { buffers.1.append(value) } else { buffers.0.append(value) }
+    }
   }
 
-  func run() {
-    if departing.isEmpty {
-      queue.withLock { swap(&arriving, &departing) }
-      departing.reverse()
+  func run(times: Int) {
+    // Changed only here.
+    var departing = arrivesInSecond ? buffers.0 : buffers.1
+    for _ in 0..<times {
+      if departing.isEmpty {
+        queue.withLock { arrivesInSecond.toggle() }
+        departing = arrivesInSecond ? buffers.0 : buffers.1
+      }
+      departing.takeFirst { emit($0) }
     }
-    if let value = departing.popLast() { emit(value) }
+  }
+}
+
+/// Values in the order in which they came. Not an array, whose type would have to be looked up
+/// for every value where the type of that isn't known.
+private final class ValueBuffer<Value> {
+  @exclusivity(unchecked)
+  private var values: UnsafeMutablePointer<Value>
+  @exclusivity(unchecked)
+  private var (head, end, capacity) = (0, 0, 16)
+
+  init() {
+    values = .allocate(capacity: capacity)
+  }
+
+  deinit {
+    (values + head).deinitialize(count: end - head)
+    values.deallocate()
+  }
+
+  var isEmpty: Bool { head == end }
+
+  /// Not to be called once values have been taken, until it is empty.
+  func append(_ value: Value) {
+    if end == capacity { grow() }
+    (values + end).initialize(to: value)
+    end += 1
+  }
+
+  private func grow() {
+    let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
+    (larger + head).moveInitialize(from: values + head, count: end - head)
+    values.deallocate()
+    values = larger
+    capacity *= 2
+  }
+
+  @inline(__always)
+  func takeFirst(_ body: (Value) -> Void) {
+    guard head < end else { return }
+    let value = (values + head).move()
+    head += 1
+    if head == end { (head, end) = (0, 0) }
+    body(value)
   }
 }
