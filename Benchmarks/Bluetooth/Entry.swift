@@ -32,7 +32,10 @@ struct Entry {
       }
       if wanted.contains("memory") { runMemoryBenchmarks(into: &table) }
       if wanted.contains("world") { runWorldBenchmarks(isSmoke: isSmoke, into: &table) }
-      if wanted.contains("rig") { try await Rig.run(isSmoke: isSmoke, into: &table) }
+      let jobs = wanted.compactMap(Job.init)
+      if wanted.contains("rig") || !jobs.isEmpty {
+        try await Rig.run(jobs.isEmpty ? Job.allCases : jobs, isSmoke: isSmoke, into: &table)
+      }
       say("")
       if table.missedGoals.isEmpty {
         say("Every goal is met.")

@@ -29,6 +29,19 @@ struct AdvertisingTests {
     #expect(reports.allSatisfy { $0.advertiser.address == advertiser.address })
   }
 
+  @Test("a world may send advertising as often as a measurement wants, without time on air")
+  func hastyAdvertising() {
+    var radio = RadioModel.ideal
+    radio.advertisingInterval = .microseconds(100)
+    radio.advertisingDelayMax = .zero
+    let (world, scanner, advertiser) = pair(radio: radio)
+    advertiser.advertise(data: [2, 1, 6])
+    scanner.scan()
+    let count = scanner.reports.count
+    world.run(for: .milliseconds(10))
+    #expect((99...101).contains(scanner.reports.count - count))
+  }
+
   @Test("reports are as rare as the scanner's windows", arguments: [(96, 96), (96, 48), (160, 16)])
   func duty(_ interval: UInt16, _ window: UInt16) {
     let (world, scanner, advertiser) = pair()

@@ -196,6 +196,22 @@ struct ConnectionTests {
     #expect(pair.peripheral.waitForDisconnection() == .remoteUserTerminatedConnection)
   }
 
+  @Test("without pacing, a single completed packet is told with the answer, or soon")
+  func delayedCompletion() throws {
+    let pair = try #require(ConnectedPair(seed: 9, radio: .ideal))
+    pair.central.sendData([1], on: pair.centralHandle)
+    pair.world.run(for: .zero)
+    #expect(pair.peripheral.data.count == 1)
+    #expect(pair.central.completedCount == 0)
+    pair.peripheral.sendData([2], on: pair.peripheralHandle)
+    pair.world.run(for: .zero)
+    #expect(pair.central.data.count == 1)
+    #expect(pair.central.completedCount == 1)
+    #expect(pair.peripheral.completedCount == 0)
+    pair.world.run(for: .milliseconds(2))
+    #expect(pair.peripheral.completedCount == 1)
+  }
+
   @Test("links and worlds leave nothing behind")
   func releases() throws {
     weak var world: World?

@@ -121,6 +121,15 @@ struct ValueFormatTests {
         == "Ambit  416d626974")
     #expect(ValueText([0, 1], characteristic: 0xFFF0).line(.plain) == "0001")
   }
+
+  @Test("a long value is cut where it stands beside others, and its length told")
+  func longValue() {
+    let value = ValueText([UInt8](repeating: 0xA5, count: 512), characteristic: 0xFFF0)
+    #expect(value.line(.plain, byteCountMax: 3) == "a5a5a5… (512 bytes)")
+    #expect(value.line(.plain).utf8.count == 1_024)
+    let name = ValueText(Array("A long name".utf8), characteristic: 0x2A00)
+    #expect(name.line(.plain, byteCountMax: 4) == "A l…  41206c6f… (11 bytes)")
+  }
 }
 
 @Suite("Which device and which characteristic is meant")

@@ -113,6 +113,21 @@ struct WholeCommandTests {
     }
   }
 
+  @Test("the live view gives the terminal back", arguments: [("\u{3}", 130), ("q", 0)])
+  func liveView(_ key: String, _ status: Int32) async throws {
+    let run = try AmbitRun([], environment: ["TERM": "xterm"], onTerminal: true)
+    let row = await run.output.next(containing: "Pulse strap")
+    #expect(row != nil)
+    try run.write(key)
+    let end = await run.end()
+    #expect(end.status == status)
+    let written = end.output.joined(separator: "\n")
+    let taken = try #require(written.range(of: "\u{1B}[?1049h\u{1B}[?25l"))
+    let given = try #require(written.range(of: "\u{1B}[?25h\u{1B}[?1049l"))
+    #expect(taken.upperBound < given.lowerBound)
+    #expect(!written[given.upperBound...].contains("Pulse strap"))
+  }
+
   @Test("Ctrl-C ends a command that would go on, with the status that shells know")
   func interrupt() async throws {
     let watch = try AmbitRun(["watch", "--json"])

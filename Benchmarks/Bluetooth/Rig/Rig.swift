@@ -13,9 +13,14 @@ enum Rig {
 
   /// Serves ideal air until the process is ended; prints the address first.
   static func serveRadio() async throws {
+    var radio = RadioModel.ideal
+    // Nobody waits for the next advertisement, which would be all that connecting takes.
+    radio.advertisingInterval = .microseconds(100)
+    radio.advertisingDelayMax = .zero
+    let model = radio
     let server = try await RadioServer.start(
       at: [.tcp(host: "127.0.0.1", port: 0)],
-      makeWorld: { World(seed: 1, radio: .ideal) })
+      makeWorld: { World(seed: 1, radio: model) })
     say("\(server.addresses[0])")
     try await sleepForEver()
     await server.close()

@@ -6,15 +6,15 @@ extension Rig {
   private static let nimble: [Job: Double] = [.notifications: 208_000, .reads: 9_600]
   private static let goals: [Job: Double] = [.notifications: 200_000, .reads: 10_000]
 
-  /// Runs every job with our host on both sides and with Bumble's.
-  static func run(isSmoke: Bool, into table: inout Table) async throws {
+  /// Runs jobs with our host on both sides and with Bumble's.
+  static func run(_ jobs: [Job], isSmoke: Bool, into table: inout Table) async throws {
     table.heading(
       "The rig: three processes, H4 over TCP, 20-byte values, ATT MTU 23, wall clock",
       "".padded(26) + "Ambit".leftPadded(14) + "Bumble".leftPadded(14)
         + "ratio".leftPadded(10) + "NimBLE*".leftPadded(12)
         + "Ambit's CPU µs each: radio, peripheral, central".leftPadded(52))
     let bumble = Bumble.found
-    for job in Job.allCases {
+    for job in jobs {
       let ours = try measure(job, seconds: isSmoke ? 1 : 5, with: .ambit)
       let theirs = try bumble.map { try measure(job, seconds: isSmoke ? 1 : 5, with: .bumble($0)) }
       var line = title(job).padded(26) + Table.rounded(ours.perSecond).leftPadded(14)

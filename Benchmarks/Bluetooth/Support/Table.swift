@@ -72,6 +72,7 @@ struct Table {
   }
 
   static func decimals(_ value: Double) -> String {
+    guard value.isFinite else { return "–" }
     let hundredths = Int((value * 100).rounded())
     let fraction = hundredths % 100
     return "\(hundredths / 100).\(fraction < 10 ? "0" : "")\(fraction)"

@@ -1,4 +1,4 @@
-import BluetoothWire
+public import BluetoothWire
 import Essentials
 
 extension FuzzTarget {
@@ -7,7 +7,7 @@ extension FuzzTarget {
   static let hciCommand = FuzzTarget(name: "HCICommand") { bytes in
     guard let choice = bytes.first else { return }
     _ = try? HCICommandHeader(decoding: bytes[1...])
-    let command = commands[Int(choice) % commands.count]
+    let command = hciCommands[Int(choice) % hciCommands.count]
     checkCommand(command, bytes[1...])
   }
 
@@ -31,7 +31,8 @@ extension FuzzTarget {
     precondition(again.isAtEnd, "\(value) left bytes behind")
   }
 
-  private static let commands: [any HCICommand.Type] = [
+  /// Every command there is; the tests of the codecs go through them too.
+  public static let hciCommands: [any HCICommand.Type] = [
     Disconnect.self,
     ReadRemoteVersionInformation.self,
     SetEventMask.self,

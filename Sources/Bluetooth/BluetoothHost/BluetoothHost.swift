@@ -31,7 +31,7 @@ public final class BluetoothHost: Sendable {
     if let capturePath { capture = try Capture(path: capturePath) }
     self.init(
       radio: radio, configuration: configuration,
-      chance: SeededGenerator(seed: .random(in: 0 ... .max)), loop: loop, capture: capture,
+      chance: .random(), loop: loop, capture: capture,
       log: log, makeTransport: radio.transportMaker(on: loop.eventLoop))
   }
 
@@ -50,9 +50,10 @@ public final class BluetoothHost: Sendable {
   deinit { driver.stop {} }
 
   /// The host on the radio that the environment variable `AMBIT_RADIO` names, made when first asked
-  /// for; the populated simulated radio if it names none. `AMBIT_CAPTURE` names a capture file.
+  /// for; the populated simulated radio if it names none. `AMBIT_ADDRESS` is the host's own address,
+  /// for `HostConfiguration.address`, and `AMBIT_CAPTURE` names a capture file.
   ///
-  /// Where the variable makes no sense, the host's state is `.unsupported`, `problem` says why, and
+  /// Where a variable makes no sense, the host's state is `.unsupported`, `problem` says why, and
   /// so does a line on standard error.
   public static let shared = BluetoothHost.fromEnvironment()
 
@@ -61,6 +62,9 @@ public final class BluetoothHost: Sendable {
 
   /// Why the radio does not work, in one sentence; nil while nothing is known to be wrong.
   public var problem: String? { driver.problem }
+
+  /// The problem now, or nil, and whenever it changes. Who is slow misses all but the last.
+  public func problems() -> AsyncStream<String?> { driver.problems() }
 
   /// Why the capture is no longer written; nil while it is, and where none was asked for.
   public var captureFailure: CaptureError? { driver.captureFailure }

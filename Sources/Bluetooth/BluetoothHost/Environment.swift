@@ -3,32 +3,50 @@ import Essentials
 import Glibc
 
 extension BluetoothHost {
-  /// The host that `AMBIT_RADIO` and `AMBIT_CAPTURE` describe.
+  /// The host that `AMBIT_RADIO`, `AMBIT_ADDRESS` and `AMBIT_CAPTURE` describe.
   static func fromEnvironment() -> BluetoothHost {
     make(
-      radio: environment("AMBIT_RADIO"), capturePath: environment("AMBIT_CAPTURE"),
-      log: logToStandardError)
+      radio: environment("AMBIT_RADIO"), address: environment("AMBIT_ADDRESS"),
+      capturePath: environment("AMBIT_CAPTURE"), log: logToStandardError)
   }
 
   static func make(
-    radio name: String?, capturePath: String?, log: @escaping @Sendable (String) -> Void
+    radio name: String?, address: String? = nil, capturePath: String?,
+    log: @escaping @Sendable (String) -> Void
   ) -> BluetoothHost {
+    var configuration = HostConfiguration()
+    let radio: RadioChoice
     do {
-      let radio = try name.map { try RadioChoice(parsing: $0) } ?? .standard
-      do {
-        return try BluetoothHost(radio: radio, captureTo: capturePath, log: log)
-      } catch {
-        // A run without its capture is better than no run.
-        log("AMBIT_CAPTURE: \(error)")
-        return try BluetoothHost(radio: radio, log: log)
-      }
+      radio = try name.map { try RadioChoice(parsing: $0) } ?? .standard
     } catch {
-      let sentence = "AMBIT_RADIO: \(error)"
-      return BluetoothHost(
-        radio: .standard, configuration: HostConfiguration(), chance: SeededGenerator(seed: 0),
-        loop: EventLoopClock.shared(), log: log
-      ) { UnavailableTransport(.unsupported(sentence)) }
+      return unavailable("AMBIT_RADIO: \(error)", log: log)
     }
+    do {
+      configuration.address = try address.map { try HostConfiguration.address(parsing: $0) }
+    } catch {
+      return unavailable("AMBIT_ADDRESS: \(error)", log: log)
+    }
+    do {
+      return try BluetoothHost(
+        radio: radio, configuration: configuration, captureTo: capturePath, log: log)
+    } catch {
+      // A run without its capture is better than no run.
+      log("AMBIT_CAPTURE: \(error)")
+      let loop = EventLoopClock.shared()
+      return BluetoothHost(
+        radio: radio, configuration: configuration, chance: .random(), loop: loop, log: log,
+        makeTransport: radio.transportMaker(on: loop.eventLoop))
+    }
+  }
+
+  /// A host that only says why it cannot be used.
+  private static func unavailable(
+    _ sentence: String, log: @escaping @Sendable (String) -> Void
+  ) -> BluetoothHost {
+    BluetoothHost(
+      radio: .standard, configuration: HostConfiguration(), chance: SeededGenerator(seed: 0),
+      loop: EventLoopClock.shared(), log: log
+    ) { UnavailableTransport(.unsupported(sentence)) }
   }
 
   private static func environment(_ name: String) -> String? {

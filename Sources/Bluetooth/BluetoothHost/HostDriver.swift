@@ -14,7 +14,7 @@ final class HostDriver: @unchecked Sendable {
   private let makeTransport: @Sendable () -> any HCITransport
   private let log: (@Sendable (String) -> Void)?
   private let inbox = Mutex(Inbox())
-  private let currentProblem = Mutex<String?>(nil)
+  private let currentProblem = Mutex(Problem())
   private let firstCaptureFailure = Mutex<CaptureError?>(nil)
 
   private var machine: HostMachine
@@ -29,7 +29,7 @@ final class HostDriver: @unchecked Sendable {
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
   private var isStopped = false
-  /// `currentProblem != nil`, without its lock.
+  /// Whether there is a current problem, without its lock.
   private var hasProblem = false
 
   init(
@@ -50,6 +50,12 @@ final class HostDriver: @unchecked Sendable {
     case request(ClientID, HostRequest)
   }
 
+  private struct Problem {
+    var sentence: String?
+    var listeners: [UInt64: AsyncStream<String?>.Continuation] = [:]
+    var lastListener: UInt64 = 0
+  }
+
   private struct Inbox {
     var entries: [Entry] = []
     var isDrainScheduled = false
@@ -58,7 +64,21 @@ final class HostDriver: @unchecked Sendable {
 
   // MARK: From any thread
 
-  var problem: String? { currentProblem.withLock { $0 } }
+  var problem: String? { currentProblem.withLock(\.sentence) }
+
+  func problems() -> AsyncStream<String?> {
+    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+      let number = currentProblem.withLock { problem in
+        problem.lastListener += 1
+        problem.listeners[problem.lastListener] = continuation
+        continuation.yield(problem.sentence)
+        return problem.lastListener
+      }
+      continuation.onTermination = { [weak self] _ in
+        self?.currentProblem.withLock { _ = $0.listeners.removeValue(forKey: number) }
+      }
+    }
+  }
 
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
 
@@ -173,8 +193,10 @@ final class HostDriver: @unchecked Sendable {
   private func report(_ sentence: String?) {
     hasProblem = sentence != nil
     let isNew = currentProblem.withLock { problem in
-      defer { problem = sentence }
-      return problem != sentence
+      guard problem.sentence != sentence else { return false }
+      problem.sentence = sentence
+      for listener in problem.listeners.values { listener.yield(sentence) }
+      return true
     }
     if isNew, let sentence { log?(sentence) }
   }
@@ -182,6 +204,8 @@ final class HostDriver: @unchecked Sendable {
   private func shutDown() {
     guard !isStopped else { return }
     isStopped = true
+    let listeners = currentProblem.withLock(\.listeners)
+    for listener in listeners.values { listener.finish() }
     clients = [:]
     transport?.close()
     transport = nil

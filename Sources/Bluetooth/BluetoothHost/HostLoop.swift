@@ -27,6 +27,11 @@ protocol LoopTimer: AnyObject {
   func cancel()
 }
 
+extension SeededGenerator {
+  /// Another one every time.
+  static func random() -> SeededGenerator { SeededGenerator(seed: .random(in: 0 ... .max)) }
+}
+
 /// A NIO event loop with the real, monotonic clock: the only clock of this domain.
 struct EventLoopClock: HostLoop {
   let eventLoop: any EventLoop

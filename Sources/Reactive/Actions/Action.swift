@@ -1,13 +1,20 @@
+internal import Synchronization
+
 /// Work that is done on request, one execution at a time: what a button is bound to.
 ///
 /// While an execution runs, and while its state says so, the action is disabled: an attempt to
-/// execute it fails with ``ActionError/disabled``.
+/// execute it fails with ``ActionError/disabled``. ``allowsConcurrentExecution`` lifts the first.
 public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendable {
   // Sendable although the executing closure's input need not be: an input is handed to the
   // execution and used nowhere else. What the closure captures is `@Sendable`.
 
   /// How to make an execution; it sends what it does to the events.
   private let makeExecution: @Sendable (Action, Input) -> SignalProducer<Output, ActionError<Error>>
+  private let concurrency: Concurrency
+  private let executionsInput: Signal<SignalProducer<Output, Error>, Never>.Observer
+  private let executionsOutput: Signal<SignalProducer<Output, Error>, Never>
+  /// Whether anyone has asked for the executions.
+  private let tellsExecutions = Synchronization.Atomic(false)
   private let token: Lifetime.Token
   private let eventsInput: Signal<Signal<Output, Error>.Event, Never>.Observer
   private let disabledErrorsInput: Signal<(), Never>.Observer
@@ -29,6 +36,22 @@ public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendabl
 
   /// Sends a value for every execution that completed.
   public let completed: Signal<(), Never>
+
+  /// Every execution that begins, as a producer of its events: from its beginning, whenever it is
+  /// started, without another execution.
+  ///
+  /// An execution's values are kept while it runs, and as long as its producer is; those of
+  /// executions that began before this was first asked for aren't.
+  public var executions: Signal<SignalProducer<Output, Error>, Never> {
+    tellsExecutions.store(true, ordering: .releasing)
+    return executionsOutput
+  }
+
+  /// Whether the action stays enabled while it is executing. At first, false.
+  public var allowsConcurrentExecution: Bool {
+    get { concurrency.isAllowed() }
+    set { concurrency.setAllowed(newValue) }
+  }
 
   /// Whether an execution is running.
   public let isExecuting: Property<Bool>
@@ -52,6 +75,7 @@ public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendabl
     (lifetime, token) = Lifetime.make()
     (events, eventsInput) = Signal.pipe()
     (disabledErrors, disabledErrorsInput) = Signal.pipe()
+    (executionsOutput, executionsInput) = Signal.pipe()
     values = events.compactMap { $0.value }
     errors = events.compactMap { $0.error }
     completed = events.compactMap { $0.isCompleted ? () : nil }
@@ -69,6 +93,12 @@ public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendabl
     let kept = UncheckedTransfer(state)
     lifetime.observeEnded { withExtendedLifetime(kept) {} }
 
+    concurrency = Concurrency(
+      isAllowed: { condition.value.withValue { $0.allowsConcurrentExecution } },
+      setAllowed: { isAllowed in
+        condition.value.modify { $0.allowsConcurrentExecution = isAllowed }
+      })
+
     makeExecution = { action, input in
       let input = UncheckedTransfer(input)
       return SignalProducer { observer, lifetime in
@@ -77,21 +107,31 @@ public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendabl
           action.disabledErrorsInput.send(value: ())
           return
         }
-        let output = UncheckedTransfer(observer)
+        let told = action.tellExecution()
         let execution = execute(state, input.value).start { event in
-          output.value.send(event.mapError(ActionError.producerFailed))
+          observer.send(event.mapError(ActionError.producerFailed))
           action.eventsInput.send(value: event)
+          told?.send(event)
         }
         lifetime.observeEnded {
           execution.dispose()
-          condition.value.modify { $0.isExecuting = false }
+          condition.value.modify { $0.executionCount -= 1 }
         }
       }
     }
   }
 
+  /// Tells of an execution that is about to begin, if anyone has asked for it.
+  private func tellExecution() -> Signal<Output, Error>.Observer? {
+    guard tellsExecutions.load(ordering: .acquiring) else { return nil }
+    let (execution, input) = SignalProducer<Output, Error>.replayPipe()
+    executionsInput.send(value: execution)
+    return input
+  }
+
   deinit {
     token.dispose()
+    executionsInput.sendCompleted()
     eventsInput.sendCompleted()
     disabledErrorsInput.sendCompleted()
   }
@@ -105,9 +145,16 @@ public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendabl
   }
 }
 
+/// Whether several executions may run at once.
+private struct Concurrency: Sendable {
+  let isAllowed: @Sendable () -> Bool
+  let setAllowed: @Sendable (Bool) -> Void
+}
+
 /// What decides whether an action is enabled.
 private struct ActionCondition<State> {
-  var isExecuting = false
+  var executionCount = 0
+  var allowsConcurrentExecution = false
   var state: State {
     didSet { isStateFit = isFit(state) }
   }
@@ -120,14 +167,15 @@ private struct ActionCondition<State> {
     self.state = state
   }
 
-  var isEnabled: Bool { isStateFit && !isExecuting }
+  var isExecuting: Bool { executionCount > 0 }
+  var isEnabled: Bool { isStateFit && (allowsConcurrentExecution || !isExecuting) }
 
   /// Begins an execution, if one can be begun.
   ///
   /// - Returns: The state for it.
   mutating func begin() -> State? {
     guard isEnabled else { return nil }
-    isExecuting = true
+    executionCount += 1
     return state
   }
 }

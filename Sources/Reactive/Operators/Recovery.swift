@@ -1,3 +1,4 @@
+public import FoundationEssentials
 internal import Synchronization
 
 extension Signal {
@@ -31,6 +32,12 @@ extension SignalProducer {
   }
 }
 
+/// Time to wait.
+struct Pause {
+  let interval: TimeInterval
+  let scheduler: any DateScheduler
+}
+
 /// Starts a producer again and again.
 final class RestartingCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   enum Reason { case completed, failed }
@@ -38,19 +45,25 @@ final class RestartingCore<Value, Error: Swift.Error>: ProducerCore<Value, Error
   private let source: ProducerCore<Value, Error>
   private let restarts: Int
   private let reason: Reason
+  private let pause: Pause?
 
-  /// - Parameter restarts: How often, at most, the source is started again when it has ended for
-  ///   `reason`.
-  init(_ source: ProducerCore<Value, Error>, restarts: Int, after reason: Reason) {
+  /// - Parameters:
+  ///   - restarts: How often, at most, the source is started again when it has ended for `reason`.
+  ///   - pause: What comes before each of those starts.
+  init(
+    _ source: ProducerCore<Value, Error>, restarts: Int, after reason: Reason,
+    pause: Pause? = nil
+  ) {
     self.source = source
     self.restarts = restarts
     self.reason = reason
+    self.pause = pause
   }
 
   override func start(
     _ sink: StreamObserver<Value, Error>, _ connection: Connection
   ) -> AnyObject? {
-    let run = RestartingRun(source, restarts: restarts, after: reason)
+    let run = RestartingRun(source, restarts: restarts, after: reason, pause: pause)
     run.connect(to: sink, connection: connection)
     let current = SerialDisposable()
     connection.setSource(current)
@@ -68,17 +81,19 @@ private final class RestartingRun<Value, Error: Swift.Error>: ValueStage<Value, 
 
   private let source: ProducerCore<Value, Error>
   private let reason: RestartingCore<Value, Error>.Reason
+  private let pause: Pause?
   private var restarts: Int
   private var current: SerialDisposable?
   private let phase = Synchronization.Atomic<UInt8>(Phase.starting)
 
   init(
     _ source: ProducerCore<Value, Error>, restarts: Int,
-    after reason: RestartingCore<Value, Error>.Reason
+    after reason: RestartingCore<Value, Error>.Reason, pause: Pause?
   ) {
     self.source = source
     self.restarts = restarts
     self.reason = reason
+    self.pause = pause
   }
 
   /// Starts the source; again, and without growing the stack, if it ends before this returns.
@@ -101,9 +116,23 @@ private final class RestartingRun<Value, Error: Swift.Error>: ValueStage<Value, 
   override func terminate(_ termination: Termination<Error>) {
     guard restarts > 0, isReason(termination), let current else { return finish(termination) }
     restarts -= 1
+    if let pause { return start(current, after: pause) }
     if phase.exchange(Phase.ended, ordering: .acquiringAndReleasing) == Phase.started {
       start(current)
     }
+  }
+
+  private func start(_ disposable: SerialDisposable, after pause: Pause) {
+    let wait = HandlerCore<Never, Never> { observer, lifetime in
+      let date = pause.scheduler.currentDate.addingTimeInterval(pause.interval)
+      lifetime += pause.scheduler.schedule(after: date) { observer.sendCompleted() }
+    }
+    let connection = Connection()
+    disposable.inner = connection
+    let next = PauseEnd { end in
+      if case .completed = end { self.start(disposable) } else { self.finish(.interrupted) }
+    }
+    if let input = wait.start(next, connection) { connection.hold(input) }
   }
 
   private func isReason(_ termination: Termination<Error>) -> Bool {
@@ -118,12 +147,41 @@ private final class RestartingRun<Value, Error: Swift.Error>: ValueStage<Value, 
   }
 }
 
+/// Goes on after a pause.
+private final class PauseEnd: StreamObserver<Never, Never> {
+  private let action: (Termination<Never>) -> Void
+
+  init(_ action: @escaping (Termination<Never>) -> Void) {
+    self.action = action
+  }
+
+  override func receive(_ value: Never) {}
+
+  override func terminate(_ termination: Termination<Never>) {
+    action(termination)
+  }
+}
+
 extension SignalProducer {
   /// Starts again after a failure, `count` times at most.
   public func retry(upTo count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
     guard count > 0 else { return self }
     return SignalProducer(core: RestartingCore(core, restarts: count, after: .failed))
+  }
+
+  /// Starts again on `scheduler`, `interval` seconds after a failure, `count` times at most.
+  ///
+  /// - Parameter interval: Not negative.
+  public func retry(
+    upTo count: Int, interval: TimeInterval, on scheduler: any DateScheduler
+  ) -> SignalProducer<Value, Error> {
+    precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
+    precondition(interval >= 0, "a retry can't be delayed by \(interval) seconds")
+    guard count > 0 else { return self }
+    let pause = Pause(interval: interval, scheduler: scheduler)
+    return SignalProducer(
+      core: RestartingCore(core, restarts: count, after: .failed, pause: pause))
   }
 
   /// Starts again after completion, until there have been `count` runs; of none, completes.

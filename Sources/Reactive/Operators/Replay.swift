@@ -58,7 +58,14 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
     }
   }
 
-  func remove(_ observer: StreamObserver<Value, Error>) {
+  /// Delivers to `observer` until `lifetime` ends.
+  func add(_ observer: Signal<Value, Error>.Observer, during lifetime: Lifetime) {
+    let target = UncheckedTransfer((replay: self, observer: observer.sink))
+    add(target.value.observer)
+    lifetime.observeEnded { target.value.replay.remove(target.value.observer) }
+  }
+
+  private func remove(_ observer: StreamObserver<Value, Error>) {
     inTurn { [self] in
       if let removed = observers.remove(observer) { gate.retire(removed) }
     }
@@ -97,10 +104,23 @@ extension SignalProducer {
     let core = core
     return SignalProducer(
       core: HandlerCore { observer, lifetime in
-        let target = UncheckedTransfer((replay: replay, observer: observer.sink))
-        replay.add(target.value.observer)
-        lifetime.observeEnded { target.value.replay.remove(target.value.observer) }
+        replay.add(observer, during: lifetime)
         replay.startOnce(core)
       })
+  }
+
+  /// A producer of events that are sent to the observer, whose every start gets the last
+  /// `capacity` values, and the end, if those are past, before what comes.
+  ///
+  /// Values are remembered while the producer, its runs or the observer are held.
+  public static func replayPipe(
+    upTo capacity: Int = .max
+  ) -> (output: SignalProducer<Value, Error>, input: Signal<Value, Error>.Observer) {
+    precondition(capacity >= 0, "replayPipe(upTo:) keeps no negative number, got \(capacity)")
+    let replay = Replay<Value, Error>(capacity: capacity)
+    return (
+      SignalProducer(core: HandlerCore { replay.add($0, during: $1) }),
+      Signal<Value, Error>.Observer(replay, interruptsOnDeinit: true)
+    )
   }
 }

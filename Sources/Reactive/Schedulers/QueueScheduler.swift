@@ -8,21 +8,6 @@ internal import Synchronization
 /// is entered once for many pieces of work. Their order is that of scheduling. Blocks that are put
 /// on ``queue`` directly run before or after a batch, never inside it.
 public final class QueueScheduler: DateScheduler {
-  private struct Backlog {
-    var work: [QueuedTurns] = []
-    /// Whether the queue has been asked to call ``QueueScheduler/drain()``.
-    var isDrainScheduled = false
-
-    @inline(__always)
-    mutating func add(_ newWork: any QueuedWork) {
-      if let last = work.indices.last, work[last].work === newWork {
-        work[last].count += 1
-      } else {
-        work.append(QueuedTurns(work: newWork))
-      }
-    }
-  }
-
   /// Performs work on the main queue, always later, even if called there.
   ///
   /// ``UIScheduler`` is the one that performs work at once where it can.
@@ -31,13 +16,45 @@ public final class QueueScheduler: DateScheduler {
   /// The queue on which the work is performed.
   public let queue: DispatchQueue
 
-  private let backlog = Mutex(Backlog())
+  private let mutex = PlainLock()
+
+  // The rest of the state is only for whoever has the lock.
+
+  /// Turns that come before the latest ones.
+  nonisolated(unsafe) private var earlier: [Turns] = []
+  /// What the latest turns are for; nil if there are none.
+  nonisolated(unsafe) private var latest: (any QueuedWork)?
+  /// Identifies ``latest``, without the cost of holding it to look.
+  @exclusivity(unchecked)
+  nonisolated(unsafe) private var latestID: ObjectIdentifier?
+  @exclusivity(unchecked)
+  nonisolated(unsafe) private var latestCount = 0
+  /// Whether the queue has been asked to call ``drain()``.
+  @exclusivity(unchecked)
+  nonisolated(unsafe) private var isDrainScheduled = false
 
   /// The time of day.
   public var currentDate: Date { Date() }
 
   init(internalQueue: DispatchQueue) {
     queue = internalQueue
+    queue.setSpecific(key: Self.key, value: Mark(scheduler: self))
+  }
+
+  // MARK: The present one
+
+  /// The scheduler on whose queue the caller is: ``main`` on the main queue; nil on a queue, or a
+  /// thread, that has none.
+  public static var current: QueueScheduler? {
+    _ = main
+    return DispatchQueue.getSpecific(key: key)?.scheduler
+  }
+
+  private static let key = DispatchSpecificKey<Mark>()
+
+  /// How a queue names its scheduler, which holds it.
+  private struct Mark: Sendable {
+    weak let scheduler: QueueScheduler?
   }
 
   /// A scheduler on a new serial queue.
@@ -61,44 +78,66 @@ public final class QueueScheduler: DateScheduler {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     let scheduled = ScheduledAction(action)
-    enqueue(scheduled) {}
+    lock()
+    let needsDrain = addTurn(for: scheduled)
+    unlock()
+    if needsDrain { scheduleDrain() }
     return scheduled
   }
 
-  /// Enqueues work.
-  ///
-  /// - Parameter prepare: Called under the lock, for what is to happen together with it.
+  // MARK: Turns
+
+  /// Takes the lock for ``addTurn(for:)``. It guards also what queued work keeps for its turns.
   @inline(__always)
-  func enqueue(_ work: any QueuedWork, prepare: () -> Void) {
-    let needsDrain = backlog.withLock { backlog in
-      prepare()
-      backlog.add(work)
-      guard !backlog.isDrainScheduled else { return false }
-      backlog.isDrainScheduled = true
-      return true
+  func lock() { mutex.lock() }
+
+  @inline(__always)
+  func unlock() { mutex.unlock() }
+
+  /// Gives work a turn after all others. Only for whoever has the lock.
+  ///
+  /// - Returns: Whether ``scheduleDrain()`` must be called once the lock is free.
+  @inline(__always)
+  func addTurn(for work: any QueuedWork) -> Bool {
+    if latestID == ObjectIdentifier(work) {
+      latestCount += 1
+    } else {
+      addFirstTurn(for: work)
     }
-    if needsDrain { queue.async { self.drain() } }
+    guard !isDrainScheduled else { return false }
+    isDrainScheduled = true
+    return true
   }
 
-  /// Reads or changes what ``enqueue(_:prepare:)`` prepares.
-  func withLock(_ body: () -> Void) {
-    backlog.withLock { _ in body() }
+  @inline(never)
+  private func addFirstTurn(for work: any QueuedWork) {
+    if let latest { earlier.append(Turns(work: latest, count: latestCount)) }
+    latest = work
+    latestID = ObjectIdentifier(work)
+    latestCount = 1
+  }
+
+  @inline(never)
+  func scheduleDrain() {
+    queue.async { self.drain() }
   }
 
   /// Performs what has been scheduled so far. What is scheduled meanwhile waits for the queue's
   /// next turn, so that one scheduler can't starve the others.
   private func drain() {
-    let batch = backlog.withLock { backlog in
-      let batch = backlog.work
-      backlog.work = []
-      return batch
-    }
-    for turns in batch { turns.work.run(times: turns.count) }
-    let needsDrain = backlog.withLock { backlog in
-      backlog.isDrainScheduled = !backlog.work.isEmpty
-      return backlog.isDrainScheduled
-    }
-    if needsDrain { queue.async { self.drain() } }
+    lock()
+    let (first, last) = (earlier, latest.map { Turns(work: $0, count: latestCount) })
+    earlier = []
+    latest = nil
+    latestID = nil
+    unlock()
+    for turns in first { turns.work.run(turns: turns.count) }
+    if let last { last.work.run(turns: last.count) }
+    lock()
+    isDrainScheduled = latest != nil
+    let needsDrain = isDrainScheduled
+    unlock()
+    if needsDrain { scheduleDrain() }
   }
 
   /// Enqueues work to be performed at `date`, or as soon after as can be.
@@ -159,20 +198,20 @@ public final class QueueScheduler: DateScheduler {
   }
 }
 
-/// Work that has a turn on a queue.
+/// Work that has turns on a queue.
 protocol QueuedWork: AnyObject, Sendable {
-  /// Performs the work as often as it was enqueued in a row.
-  func run(times: Int)
+  /// Takes so many of the turns it was given, which follow one another.
+  func run(turns: Int)
 }
 
-/// Several turns of the same work, one after the other.
-private struct QueuedTurns {
+/// Work, and how many turns it has one after the other.
+private struct Turns {
   let work: any QueuedWork
-  var count = 1
+  let count: Int
 }
 
 extension ScheduledAction: QueuedWork {
-  func run(times: Int) { run() }
+  func run(turns: Int) { run() }
 }
 
 /// Cancels a timer.

@@ -168,6 +168,23 @@ extension SignalProducer where Error == Never {
   public init(value: Value) {
     self.init(core: SingleCore(value))
   }
+
+  /// A producer of the values of a sequence.
+  @_disfavoredOverload
+  @inlinable
+  public init<S: Sequence>(_ values: S) where S.Element == Value {
+    self.init(deliveringAll: { deliver in
+      for value in values {
+        guard deliver(value) else { return }
+      }
+    })
+  }
+
+  /// A producer of the given values.
+  @_disfavoredOverload
+  public init(values first: Value, _ second: Value, _ tail: Value...) {
+    self.init([first, second] + tail)
+  }
 }
 
 extension SignalProducer where Error == any Swift.Error {

@@ -54,84 +54,124 @@ private final class Hop<Value, Error: Swift.Error>: ScheduledOperator<Value, Val
   }
 }
 
-/// Leaves values with a queue's scheduler, which calls for each in its turn. Nothing is allocated
-/// for a value, and the queue is entered once for many.
+/// Leaves values with a queue's scheduler, which gives each its turn. Nothing is allocated for a
+/// value, the queue is entered once for many, and so is the gate of the output.
 // Sendable as every scheduled operator is.
 private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   QueuedWork, @unchecked Sendable
 {
   private let queue: QueueScheduler
 
-  // Values arrive in one under the scheduler's lock, and depart from the other in `run`, which the
-  // scheduler calls serially. They change places under the lock when nothing is left to depart.
-  private let buffers = (ValueBuffer<Value>(), ValueBuffer<Value>())
+  /// Filled by `receive`, taken by `run`, both under the scheduler's lock.
   @exclusivity(unchecked)
-  private var arrivesInSecond = false
+  private var arriving = Cells<Value>()
+
+  /// Only for `run`, which the scheduler calls serially.
+  @exclusivity(unchecked)
+  private var departing = Cells<Value>()
+
+  /// How many values are delivered before those are let in who wait at the output's gate.
+  private static var chunkMax: Int { 64 }
 
   init(to queue: QueueScheduler, cutsWhenInterrupted: Bool) {
     self.queue = queue
     super.init(on: queue, cutsWhenInterrupted: cutsWhenInterrupted)
   }
 
+  deinit {
+    arriving.destroy()
+    departing.destroy()
+  }
+
   override func receive(_ value: Value) {
-    queue.enqueue(self) {
-      if arrivesInSecond { buffers.1.append(value) } else { buffers.0.append(value) }
+    queue.lock()
+    arriving.append(value)
+    let needsDrain = queue.addTurn(for: self)
+    queue.unlock()
+    if needsDrain { queue.scheduleDrain() }
+  }
+
+  func run(turns: Int) {
+    var remaining = turns
+    while remaining > 0 {
+      if departing.isEmpty {
+        departing.reset()
+        queue.lock()
+        swap(&arriving, &departing)
+        queue.unlock()
+      }
+      let count = min(remaining, departing.count, Self.chunkMax)
+      guard count > 0 else { return }
+      deliver(count)
+      remaining -= count
     }
   }
 
-  func run(times: Int) {
-    // Changed only here.
-    var departing = arrivesInSecond ? buffers.0 : buffers.1
-    for _ in 0..<times {
-      if departing.isEmpty {
-        queue.withLock { arrivesInSecond.toggle() }
-        departing = arrivesInSecond ? buffers.0 : buffers.1
+  private func deliver(_ count: Int) {
+    let isInside = output.enter()
+    for _ in 0..<count {
+      let cell = departing.first
+      if isActive {
+        if isInside { output.emit(cell.pointee) } else { output.receive(cell.pointee) }
       }
-      departing.takeFirst { emit($0) }
+      departing.removeFirst()
     }
+    if isInside { output.leave() }
   }
 }
 
-/// Values in the order in which they came. Not an array, whose type would have to be looked up
-/// for every value where the type of that isn't known.
-private final class ValueBuffer<Value> {
-  @exclusivity(unchecked)
-  private var values: UnsafeMutablePointer<Value>
-  @exclusivity(unchecked)
-  private var (head, end, capacity) = (0, 0, 16)
+/// Values in memory of their own, taken out in the order they came in. An array of a type that is
+/// only known at run time costs several times as much.
+private struct Cells<Value> {
+  private var start = UnsafeMutablePointer<Value>.allocate(capacity: minimalCapacity)
+  private var capacity = minimalCapacity
+  private var head = 0
+  private var end = 0
 
-  init() {
-    values = .allocate(capacity: capacity)
-  }
+  private static var minimalCapacity: Int { 16 }
+  /// More than this is given back when it has been used once.
+  private static var keptCapacityMax: Int { 4096 }
 
-  deinit {
-    (values + head).deinitialize(count: end - head)
-    values.deallocate()
-  }
-
+  var count: Int { end - head }
   var isEmpty: Bool { head == end }
 
-  /// Not to be called once values have been taken, until it is empty.
-  func append(_ value: Value) {
+  @inline(__always)
+  mutating func append(_ value: Value) {
     if end == capacity { grow() }
-    (values + end).initialize(to: value)
+    (start + end).initialize(to: value)
     end += 1
   }
 
-  private func grow() {
-    let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
-    (larger + head).moveInitialize(from: values + head, count: end - head)
-    values.deallocate()
-    values = larger
-    capacity *= 2
+  /// The oldest value. There must be one.
+  var first: UnsafeMutablePointer<Value> { start + head }
+
+  mutating func removeFirst() {
+    (start + head).deinitialize(count: 1)
+    head += 1
   }
 
-  @inline(__always)
-  func takeFirst(_ body: (Value) -> Void) {
-    guard head < end else { return }
-    let value = (values + head).move()
-    head += 1
-    if head == end { (head, end) = (0, 0) }
-    body(value)
+  /// To be called when empty, before the next value is put in.
+  mutating func reset() {
+    head = 0
+    end = 0
+    guard capacity > Self.keptCapacityMax else { return }
+    start.deallocate()
+    capacity = Self.minimalCapacity
+    start = .allocate(capacity: capacity)
+  }
+
+  func destroy() {
+    (start + head).deinitialize(count: count)
+    start.deallocate()
+  }
+
+  /// Values are put in only while none has been taken out.
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: start, count: end)
+    start.deallocate()
+    start = larger
+    capacity *= 2
   }
 }

@@ -7,7 +7,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
 {
   // Sendable: its input is serial, its output takes events from any thread, and what it keeps in
   // between is locked by the subclass.
-  private let output = Root<Output, Error>()
+  final let output = Root<Output, Error>()
   private let isCut = Synchronization.Atomic(false)
   private let scheduler: any Scheduler
   private let cutsWhenInterrupted: Bool

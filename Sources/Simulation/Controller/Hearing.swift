@@ -46,7 +46,7 @@ extension SimulatedController {
     _ advertiser: Advertiser, meanDBm: Double, eventStart: Int64, train: ScanTrain
   ) -> Heard? {
     let duration = advertiser.primaryPacketNanoseconds
-    let spacing = advertiser.channelSpacingNanoseconds
+    let spacing = advertiser.channelSpacing(in: world)
     var instant = eventStart
     for channel in 0..<3 where advertiser.isUsed(channel) {
       if train.listens(channel: channel, at: instant, duration: duration) {

@@ -224,7 +224,9 @@ extension Endpoint {
     completedCount += packets.count
     packets.removeAll(keepingCapacity: true)
     swap(&packets, &spare)
-    reportCompleted()
+    // The peer's host is being told something anyway; ours may soon be.
+    receiver.reportCompleted()
+    if completedCount > 1 { reportCompleted() } else { link.reportCompletedSoon() }
   }
 }
 

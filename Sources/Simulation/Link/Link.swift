@@ -38,6 +38,7 @@ final class Link {
   private var token: UInt32 = 0
   private var planned: [Planned] = []
   private var isDeliveryPending = false
+  private var isReportPending = false
   private var gain = 0.0
   private var gainEpoch: UInt64 = .max
 
@@ -316,6 +317,20 @@ extension Link {
     guard central.isAlive, peripheral.isAlive, !isDataPaused, areBothInReach else { return }
     central.deliverAllData()
     peripheral.deliverAllData()
+  }
+
+  /// Lets the completion of a single packet wait a moment for something else that its host is told:
+  /// the answer to a request most often.
+  func reportCompletedSoon() {
+    guard !isReportPending else { return }
+    isReportPending = true
+    let instant = world.now.nanoseconds + Limits.completionDelayNanoseconds
+    world.queue.push(.completion, at: instant, subject: index)
+  }
+
+  func reportPending() {
+    isReportPending = false
+    reportCompleted()
   }
 
   private var areBothInReach: Bool {

@@ -78,7 +78,7 @@ final class Advertiser {
     let now = world.now.nanoseconds
     if eventStart < now {
       let meanDelay = world.radio.advertisingDelayMax.nanoseconds / 2
-      let period = max(1, intervalNanoseconds + (isUndelayed ? 0 : meanDelay))
+      let period = max(1, interval(in: world) + (isUndelayed ? 0 : meanDelay))
       let missed = (now - eventStart) / period
       eventIndex &+= UInt64(missed)
       eventStart += missed * period
@@ -97,14 +97,19 @@ final class Advertiser {
 
   private func advance(_ world: World) {
     eventIndex &+= 1
-    eventStart += max(1, intervalNanoseconds + delay(world))
+    eventStart += max(1, interval(in: world) + delay(world))
+  }
+
+  private func interval(in world: World) -> Int64 {
+    world.radio.advertisingInterval?.nanoseconds ?? intervalNanoseconds
   }
 
   private func schedule(in world: World) {
     isScheduled = true
     token &+= 1
     world.queue.push(
-      .advertisingEvent, at: eventStart + eventNanoseconds, subject: index, token: token)
+      .advertisingEvent, at: eventStart + 3 * channelSpacing(in: world), subject: index,
+      token: token)
   }
 
   /// Sends on each channel in turn; comes when the last packet has gone, so that everything heard
@@ -150,12 +155,11 @@ final class Advertiser {
 
   /// From the start of one channel's packet to the next one's: whoever can be answered listens in
   /// between.
-  var channelSpacingNanoseconds: Int64 {
+  func channelSpacing(in world: World) -> Int64 {
+    guard world.radio.advertisingInterval == nil else { return 0 }
     let isAnswered = !properties.isDisjoint(with: [.connectable, .scannable])
     return primaryPacketNanoseconds + (isAnswered ? 400_000 : AirTime.interFrameNanoseconds)
   }
-
-  private var eventNanoseconds: Int64 { 3 * channelSpacingNanoseconds }
 
   /// Number of packets that carry the data on secondary channels.
   var auxiliaryPacketCount: Int {

@@ -35,6 +35,9 @@ public struct RadioModel: Hashable, Sendable {
 
   /// Random delay after each advertising interval, at most (Core 5.4, Vol 6, Part B, §4.4.2.2.1).
   public var advertisingDelayMax: TimeSpan = .milliseconds(10)
+  /// How often advertising is sent instead of as often as it is asked for, and without taking time
+  /// on air: so that a measurement of hosts does not measure waiting. nil is as on real air.
+  public var advertisingInterval: TimeSpan?
   /// How long a controller takes to perform a command.
   public var commandLatency: TimeSpan = .microseconds(200)
   /// Whether ACL data waits for connection events and takes time on air. Without pacing it is

@@ -16,6 +16,8 @@ struct EventQueue {
     case connectionEvent
     /// Hands over what the links of an unpaced world have queued.
     case delivery
+    /// Lets link `subject` report completed packets that waited for company.
+    case completion
   }
 
   struct Entry {

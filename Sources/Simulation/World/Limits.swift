@@ -31,7 +31,8 @@ enum Limits {
   static let connectionHandleMax: UInt16 = 0x0EFF
   /// High duty cycle directed advertising ends after 1.28 s (Core 5.4, Vol 6, Part B, §4.4.2.4.3).
   static let directedAdvertisingNanoseconds: Int64 = 1_280_000_000
-  /// Connection event data counts that one Number Of Completed Packets event carries: 255 bytes,
-  /// less one, in fours.
-  static let completedHandlesMax = 63
+  /// How long a single completed packet waits to be reported without pacing, as TCP delays an
+  /// acknowledgement: a fraction of the shortest connection interval, after which a real controller
+  /// would report it.
+  static let completionDelayNanoseconds: Int64 = 2_000_000
 }

@@ -122,6 +122,8 @@ public final class World {
       links[subject]?.performEvent(token: entry.token)
     case .delivery:
       deliverPending()
+    case .completion:
+      links[subject]?.reportPending()
     }
   }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
 import BluetoothHost
+import BluetoothMachines
+import BluetoothWire
 import Foundation
 
 /// What every command that uses a radio takes.
@@ -10,6 +12,13 @@ struct GlobalOptions: ParsableArguments {
         + "uart:DEVICE@BAUD. Default: what AMBIT_RADIO names, else sim.",
       valueName: "radio"))
   var radio: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "This host's own address: a random static one, as in C4:12:34:56:78:9A. Default: what "
+        + "AMBIT_ADDRESS says, else the controller's.",
+      valueName: "address"))
+  var address: String?
 
   @Option(
     help: ArgumentHelp(
@@ -32,5 +41,16 @@ struct GlobalOptions: ParsableArguments {
     let environment = ProcessInfo.processInfo.environment["AMBIT_RADIO"] ?? ""
     guard let text = radio ?? (environment.isEmpty ? nil : environment) else { return .standard }
     return try RadioText.choice(text)
+  }
+
+  /// The address that the host is to have; nil for the controller's.
+  func hostAddress() throws -> DeviceAddress? {
+    let environment = ProcessInfo.processInfo.environment["AMBIT_ADDRESS"] ?? ""
+    guard let text = address ?? (environment.isEmpty ? nil : environment) else { return nil }
+    do throws(HostAddressError) {
+      return try HostConfiguration.address(parsing: text)
+    } catch {
+      throw CommandFailure(.usage, error.description.trimmingSuffix("."))
+    }
   }
 }

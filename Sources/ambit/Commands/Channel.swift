@@ -61,9 +61,8 @@ struct Channel: RadioCommand {
           () throws(BluetoothError) in try await device.connection.openChannel(psm: psm)
         }
         session.output.clearProgress()
+        // The host ends the link when the peer has the end of the channel.
         try await ChannelPump(channel, endsWithInput: true).run()
-        // The other side should hear of the end of the channel before that of the link.
-        try await Task.sleep(for: .milliseconds(300))
       }
     }
   }

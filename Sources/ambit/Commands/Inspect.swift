@@ -177,7 +177,7 @@ struct InspectionReport {
   private func text(_ value: Inspect.Reading) -> String {
     switch value {
     case .notRead: ""
-    case .value(let value): "  " + value.line(style)
+    case .value(let value): "  " + value.line(style, byteCountMax: output.valueByteCountMax)
     case .refused(let sentence): "  " + style.yellow(Fit.safe(sentence))
     }
   }

@@ -46,7 +46,7 @@ struct Scan: RadioCommand {
     let wanted = services.isEmpty ? nil : services.map(\.coreBluetooth)
     try await session.untilTime(default: Session.searchTime.duration) {
       try await session.whileRadioWorks(central) {
-        async let _: Void = Self.printRegularly(list, clock)
+        async let _: Void = Self.printNameless(list, clock)
         for await discovery in central.scan(services: wanted, allowDuplicates: true) {
           list.hear(Sighting(discovery), now: clock.now)
         }
@@ -55,10 +55,13 @@ struct Scan: RadioCommand {
     list.finish(now: clock.now)
   }
 
-  private static func printRegularly(_ list: ScanList, _ clock: MonotonicClock) async throws {
-    while true {
-      try await Task.sleep(for: .milliseconds(100))
-      list.printDue(now: clock.now)
+  /// Prints those whose name does not come, each when it was waited for long enough.
+  private static func printNameless(_ list: ScanList, _ clock: MonotonicClock) async throws {
+    for await _ in list.nameless {
+      while let due = list.nextDue {
+        try await Task.sleep(for: max(.zero, due - clock.now).duration)
+        list.printDue(now: clock.now)
+      }
     }
   }
 }
@@ -79,8 +82,12 @@ final class ScanList: Sendable {
   private let printsAll: Bool
   private let patience: TimeSpan
   private let state = Guarded(State())
+  /// Says that there is a device whose name is waited for.
+  let nameless: AsyncStream<Void>
+  private let namelessCame: AsyncStream<Void>.Continuation
 
   init(output: Output, printsAll: Bool, patience: TimeSpan) {
+    (nameless, namelessCame) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.output = output
     self.printsAll = printsAll
     self.patience = patience
@@ -98,19 +105,29 @@ final class ScanList: Sendable {
         var heard = device
         heard.strength = sighting.rssi.map { Strength(rssi: $0, now: now) }
         print(heard, &state, now)
+      } else if device.sighting.name != nil {
+        if state.printed.insert(device.sighting.identifier).inserted { print(device, &state, now) }
+      } else if isFirst {
+        namelessCame.yield()
       }
     }
   }
 
-  /// Prints the devices whose name is known or was waited for long enough.
+  /// When the next device without a name was waited for long enough; nil if none is waited for.
+  var nextDue: Instant? {
+    let state = state.value
+    let waiting = state.table.byArrival.first { !state.printed.contains($0.sighting.identifier) }
+    return waiting.map { $0.firstHeard + patience }
+  }
+
+  /// Prints the devices that were waited for long enough.
   func printDue(now: Instant, evenWithoutName: Bool = false) {
     guard !output.isJSON, !printsAll else { return }
     state.update { state in
-      for device in state.table.byArrival where !state.printed.contains(device.sighting.identifier)
+      for device in state.table.byArrival
+      where (evenWithoutName || now - device.firstHeard >= patience)
+        && state.printed.insert(device.sighting.identifier).inserted
       {
-        let isDue = device.sighting.name != nil || now - device.firstHeard >= patience
-        guard isDue || evenWithoutName else { continue }
-        state.printed.insert(device.sighting.identifier)
         print(device, &state, now)
       }
     }

@@ -48,7 +48,7 @@ extension Session {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await isReady() }
         group.addTask {
-          while host.problem == nil { try await Task.sleep(for: .milliseconds(100)) }
+          for await problem in host.problems() where problem != nil { break }
           // A second chance for a radio that is just being switched on.
           try await Task.sleep(for: .seconds(1))
           throw RadioFailure.failure(state(), host)

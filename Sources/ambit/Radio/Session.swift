@@ -90,6 +90,7 @@ extension GlobalOptions {
     let radio = try radioChoice()
     var configuration = HostConfiguration()
     if let hostName { configuration.name = hostName }
+    configuration.address = try hostAddress()
     let environment = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"] ?? ""
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))

@@ -63,6 +63,8 @@ struct Output: Sendable {
   var errorStyle: Style
   /// One JSON object per line instead of text.
   var isJSON: Bool
+  /// How much of a long value is shown beside others: all of it where no person reads.
+  let valueByteCountMax: Int
   private let showsProgress: Bool
   private static let progressIsShown = Mutex(false)
 
@@ -72,6 +74,7 @@ struct Output: Sendable {
       isJSON
       ? .plain
       : Style(isTerminal: Terminal.isTerminal(STDOUT_FILENO), environment: environment)
+    valueByteCountMax = Terminal.isTerminal(STDOUT_FILENO) ? 24 : .max
     let errorsOnTerminal = Terminal.isTerminal(STDERR_FILENO)
     errorStyle = Style(isTerminal: errorsOnTerminal, environment: environment)
     showsProgress = errorsOnTerminal && environment["TERM"] != "dumb"

@@ -23,12 +23,16 @@ struct ValueText: Hashable, Sendable {
     self.decoded = decoded
   }
 
-  /// `0057  87%`, with text in quotes where it adds something.
-  func line(_ style: Style) -> String {
+  /// `0057  87%`, with text in quotes where it adds something; `byteCountMax` bounds what is shown
+  /// of text and bytes.
+  func line(_ style: Style, byteCountMax: Int = .max) -> String {
     var parts: [String] = []
-    if let decoded { parts.append(style.bold(decoded)) }
-    if let text, text != decoded { parts.append("\"\(text)\"") }
-    parts.append(style.dim(hex.isEmpty ? "(empty)" : hex))
+    if let decoded { parts.append(style.bold(Fit.truncated(decoded, byteCountMax))) }
+    if let text, text != decoded { parts.append("\"\(Fit.truncated(text, byteCountMax))\"") }
+    let byteCount = hex.utf8.count / 2
+    let shown =
+      byteCount <= byteCountMax ? hex : hex.prefix(byteCountMax * 2) + "… (\(byteCount) bytes)"
+    parts.append(style.dim(hex.isEmpty ? "(empty)" : shown))
     return parts.joined(separator: "  ")
   }
 

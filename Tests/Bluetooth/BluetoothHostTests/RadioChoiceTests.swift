@@ -1,5 +1,43 @@
-import BluetoothHost
+@testable import BluetoothHost
+import BluetoothMachines
+import BluetoothWire
 import Testing
+
+@Suite("The address that a host chooses")
+struct HostAddressTests {
+  @Test("is a random static one")
+  func valid() throws {
+    let address = try HostConfiguration.address(parsing: "c4:12:34:56:78:9a")
+    #expect(address == DeviceAddress(bits: 0xC412_3456_789A, kind: .random))
+  }
+
+  @Test(
+    "and nothing else; one sentence says why",
+    arguments: [
+      ("", "six bytes"), ("C4:12:34", "six bytes"), ("hello", "six bytes"),
+      ("44:12:34:56:78:9A", "first digit"), ("04:12:34:56:78:9A", "first digit"),
+      ("C0:00:00:00:00:00", "all its bits"), ("FF:FF:FF:FF:FF:FF", "all its bits"),
+    ])
+  func invalid(_ text: String, _ reason: String) {
+    let error = #expect(throws: HostAddressError.self) {
+      try HostConfiguration.address(parsing: text)
+    }
+    #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+  }
+
+  @Test("is refused by a host that says why, where AMBIT_ADDRESS makes no sense")
+  func environment() async {
+    let host = BluetoothHost.make(
+      radio: "sim:empty", address: "nonsense", capturePath: nil, log: { _ in })
+    var problem: String?
+    for await next in host.problems() {
+      problem = next
+      if next != nil { break }
+    }
+    #expect(problem?.hasPrefix("AMBIT_ADDRESS: \"nonsense\" is no address") == true)
+    await host.close()
+  }
+}
 
 @Suite("Names of radios")
 struct RadioChoiceTests {

@@ -3,6 +3,7 @@ import BluetoothWire
 import Essentials
 import Foundation
 import NIOCore
+import NIOEmbedded
 import NIOPosix
 import Simulation
 import Synchronization
@@ -62,6 +63,35 @@ struct RadioServerTests {
     #expect(host.problem == nil)
     await host.close()
     await again.close()
+  }
+
+  @Test("a server that nobody holds any more is closed")
+  func lettingGo() async throws {
+    var server: RadioServer? = try await Self.start()
+    let address = try #require(server?.addresses.first)
+    let host = try BluetoothHost(radio: address)
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    server = nil
+    try await client.state(.poweredOff)
+    await host.close()
+    let again = try await Self.start([address])
+    await again.close()
+  }
+
+  @Test("what a world without latency does at once, needs no other turn of the loop")
+  func atOnce() {
+    let loop = EmbeddedEventLoop()
+    let realTime = RealTimeAir(world: World(seed: 1, radio: .ideal), on: loop)
+    let address = DeviceAddress(bits: 1, kind: .public)
+    let port = realTime.air.makePort(name: "host", address: address, at: Position())
+    var answers: [HCIPacket] = []
+    port.onPackets = { answers += $0 }
+    port.send(Self.reset)
+    port.flush()
+    #expect(answers.count == 1)
+    port.onPackets = nil
+    realTime.stop()
   }
 
   @Test("garbage ends its own connection only")

@@ -197,4 +197,21 @@ struct QueueSchedulerTests {
       ) {}
     }
   }
+
+  @Test("the present one is the one on whose queue the caller is")
+  func current() async {
+    let scheduler = QueueScheduler()
+    let seen = Log<Bool>()
+    let done = Expectation()
+    scheduler.schedule {
+      seen.append(QueueScheduler.current === scheduler)
+      QueueScheduler.main.schedule {
+        seen.append(QueueScheduler.current === QueueScheduler.main)
+        done.fulfill()
+      }
+    }
+    await done.wait()
+    #expect(seen.entries == [true, true])
+    DispatchQueue(label: "without a scheduler").sync { #expect(QueueScheduler.current == nil) }
+  }
 }

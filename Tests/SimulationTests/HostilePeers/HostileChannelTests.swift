@@ -205,6 +205,60 @@ struct HostileChannelTests {
     try rig.expectUnharmed()
   }
 
+  // MARK: Several channels at once
+
+  private static func several(
+    mtu: UInt16 = 100, mps: UInt16 = 100, credits: UInt16 = 1, from sources: [UInt16]
+  ) -> L2CAPSignal {
+    .enhancedConnectionRequest(
+      .init(spsm: psm, mtu: mtu, mps: mps, initialCredits: credits, sources: sources))
+  }
+
+  /// Requests with the result and how many channels open.
+  static let severals: [(L2CAPSignal, L2CAPResult, Int)] = [
+    (several(mtu: 63, from: [0x50]), .unacceptableParameters, 0),
+    (several(mps: 63, from: [0x50]), .unacceptableParameters, 0),
+    (several(credits: 0, from: [0x50]), .unacceptableParameters, 0),
+    (several(from: [0, 0x3F, 0x80, 0xFFFF]), .invalidSourceCID, 0),
+    (several(from: [0x50, 0x50, 0x50]), .sourceCIDAlreadyAllocated, 1),
+    (several(from: [0x50, 0x51, 0x3F]), .invalidSourceCID, 2),
+  ]
+
+  @Test("that are asked for several at once open where they can be, each end once")
+  func enhanced() throws {
+    let rig = try listening()
+    for (request, result, openCount) in Self.severals {
+      guard case .enhancedConnectionResponse(let response)? = answers(rig, to: request).first else {
+        Issue.record("not answered: \(request)")
+        continue
+      }
+      #expect(response.result == result, "\(request)")
+      let ends = response.destinations.filter { $0 != 0 }
+      #expect(ends.count == openCount, "\(request)")
+      #expect(rig.host.machine.channels.count == openCount)
+      for signal: L2CAPSignal in [
+        .reconfigureRequest(mtu: 99, mps: 100, sources: [0x50]),
+        .reconfigureRequest(mtu: 100, mps: 63, sources: [0x50]),
+        .reconfigureRequest(mtu: 100, mps: 100, sources: [0x50, 0x7F]),
+        .reconfigureRequest(mtu: 100, mps: 100, sources: []),
+      ] {
+        guard case .reconfigureResponse(let result)? = answers(rig, to: signal).first else {
+          Issue.record("not answered: \(signal)")
+          continue
+        }
+        #expect(result != .success)
+      }
+      for (number, end) in ends.enumerated() {
+        let goodbye = L2CAPSignal.disconnectionRequest(
+          destination: end, source: 0x50 + UInt16(number))
+        #expect(answers(rig, to: goodbye).count == 1)
+      }
+      #expect(rig.host.machine.channels.isEmpty)
+    }
+    #expect(rig.isServing)
+    try rig.expectUnharmed()
+  }
+
   // MARK: Channels that our host opens
 
   private static func accepting(

@@ -282,6 +282,41 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
+  @Test("that hears advertisers talk nonsense tells of it as it is, and finds who makes sense")
+  func nonsense() throws {
+    let rig = try HostileWorld()
+    var chance = SeededGenerator(seed: 1)
+    for services in [[], [0xFF00]] as [[BluetoothUUID]] {
+      var options = ScanOptions()
+      options.services = services
+      rig.forgetEvents()
+      rig.send(.startScan(options))
+      for number in 0..<2_000 {
+        // A true beginning, then lengths and bytes that lie.
+        let tail = (0..<Int.random(in: 0...27, using: &chance)).map { _ in
+          UInt8.random(in: 0...255, using: &chance)
+        }
+        let data = number.isMultiple(of: 2) ? tail : [0x03, 0x03, 0x00] + tail
+        let peer = DeviceAddress(bits: 0x10_0000 + UInt64(number), kind: .random)
+        inject(
+          rig,
+          LEAdvertisingReports([
+            LEAdvertisingReport(
+              kind: number.isMultiple(of: 3) ? .scanResponse : .connectable,
+              advertiser: PeerAddress(peer), data: data[...], rssi: nil)
+          ]))
+      }
+      if services.isEmpty { #expect(rig.events.count == 2_000) }
+      #expect(
+        rig.wait {
+          guard case .discovered(let report) = $0 else { return false }
+          return report.address == HostileWorld.honest
+        })
+      rig.send(.stopScan)
+    }
+    try rig.expectUnharmed()
+  }
+
   @Test("whose report never ends is cut at the longest that there can be")
   func endlessReport() throws {
     let rig = try HostileWorld()

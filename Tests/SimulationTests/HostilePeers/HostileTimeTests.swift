@@ -119,6 +119,27 @@ struct HostileTimeTests {
     try rig.expectUnharmed()
   }
 
+  @Test("a silent central is left as a silent peripheral is, and may come again")
+  func silentCentral() throws {
+    let rig = try ServingWorld()
+    for _ in 0..<2 {
+      rig.peer.answer = { $0.isIntroduction ? nil : [] }
+      try rig.intrude()
+      try rig.meet()
+      let start = rig.world.now
+      let token = rig.start { .gatt(rig.peer.address, .read(3), $0) }
+      #expect(rig.endOfLink() == .attTimeout)
+      #expect((30...33).contains((rig.world.now - start).seconds))
+      #expect(rig.result(of: token) == .failure(.attTimeout))
+      rig.world.run(for: .seconds(1))
+    }
+    rig.peer.answer = { _ in nil }
+    try rig.intrude()
+    try rig.meet()
+    #expect(rig.gatt(.read(3)) == .failure(.att(.attributeNotFound, handle: 3)))
+    try rig.expectUnharmed()
+  }
+
   // MARK: Never the same
 
   /// A server with Service Changed at 3, its configuration at 4, and the Database Hash at 6.
@@ -196,6 +217,8 @@ struct HostileTimeTests {
     let target = SubscriptionTarget(
       valueHandle: 3, configurationHandle: 4, usesIndications: true)
     #expect(rig.complete { .subscribe(rig.peer.address, target, $0) } == .success(.done))
+    // Once discovering is over, the host asks to be told of changes.
+    rig.world.run(for: .seconds(2))
     rig.forgetEvents()
     rig.peer.forgetHeard()
     let ranges = ["0100 ffff", "ffff 0100", "0000 0000", "0300 0300"]

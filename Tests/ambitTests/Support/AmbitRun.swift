@@ -60,12 +60,20 @@ final class AmbitRun: Sendable {
   private let input: FileHandle
   private let status: Task<Int32, Never>
 
-  /// Starts `ambit`; with `shell`, in a shell that first does something else.
+  /// Starts `ambit`; with `shell`, in a shell that first does something else; with `onTerminal`, on a
+  /// terminal of its own (script(1)), on which what is written is typed.
   init(
-    _ arguments: [String], environment: [String: String] = [:], shell: String? = nil
+    _ arguments: [String], environment: [String: String] = [:], shell: String? = nil,
+    onTerminal: Bool = false
   ) throws {
     let process = Process()
-    if let shell {
+    if onTerminal {
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
+      let command = ([Self.executable.path] + arguments).map { "'\($0)'" }
+      process.arguments = [
+        "-qefc", "stty rows 30 cols 100; exec " + command.joined(separator: " "), "/dev/null",
+      ]
+    } else if let shell {
       process.executableURL = URL(fileURLWithPath: "/bin/bash")
       process.arguments = ["-c", shell + "; exec \"$0\" \"$@\"", Self.executable.path] + arguments
     } else {
@@ -73,7 +81,7 @@ final class AmbitRun: Sendable {
       process.arguments = arguments
     }
     var inherited = ProcessInfo.processInfo.environment
-    for name in ["AMBIT_RADIO", "AMBIT_CAPTURE"] { inherited[name] = nil }
+    for name in ["AMBIT_RADIO", "AMBIT_ADDRESS", "AMBIT_CAPTURE"] { inherited[name] = nil }
     process.environment = inherited.merging(environment) { $1 }
     let (input, output, complaints) = (Pipe(), Pipe(), Pipe())
     process.standardInput = input

@@ -56,7 +56,9 @@ final class Air {
     } else {
       willInteract?()
       body(world)
-      if !waiting.isEmpty { run(until: world.now) }
+      // What is due at once happens at once: a timer would ring a turn of the loop later.
+      let isDue = world.nextEventTime.map { $0 <= world.now } ?? false
+      if isDue || !waiting.isEmpty { run(until: world.now) }
       didInteract?()
     }
   }

@@ -6,7 +6,8 @@ import NIOPosix
 public import Simulation
 
 /// A simulated radio that hosts of other processes join: H4 over TCP or UNIX sockets, a controller
-/// of its own for every connection, all of them on the same air in real time.
+/// of its own for every connection, all of them on the same air in real time. It serves until it is
+/// closed or let go of.
 public final class RadioServer: Sendable {
   /// What happens at a server.
   public enum Event: Sendable, Hashable {
@@ -30,6 +31,8 @@ public final class RadioServer: Sendable {
     self.core = core
     self.eventLoop = eventLoop
   }
+
+  deinit { eventLoop.execute { [core] in _ = core.value.close() } }
 
   /// Starts to listen.
   ///

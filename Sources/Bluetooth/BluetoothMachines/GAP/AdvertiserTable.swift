@@ -2,14 +2,16 @@ import BluetoothWire
 import Essentials
 
 /// What a scan remembers of the advertisers around: bounded, the one not heard for longest leaves
-/// first.
+/// first. Each advertising set of a device stands for itself, as its data does.
 ///
 /// A lookup moves the entry to the young end of a list that is threaded through the entries, so
 /// that hearing a known advertiser costs one hash and no allocation, however full the room is.
 struct AdvertiserTable: Sendable {
   /// One advertiser.
   struct Entry: Sendable {
-    var address: DeviceAddress
+    let address: DeviceAddress
+    /// The advertiser's number for the set; nil for legacy advertising.
+    let set: UInt8?
     var isConnectable = false
     var isScannable = false
     var isLegacy = true
@@ -24,7 +26,15 @@ struct AdvertiserTable: Sendable {
     fileprivate var younger = none
     fileprivate var older = none
 
-    fileprivate init(address: DeviceAddress) { self.address = address }
+    fileprivate init(_ key: AdvertiserTable.Key) {
+      address = key.address
+      set = key.set
+    }
+  }
+
+  fileprivate struct Key: Hashable, Sendable {
+    let address: DeviceAddress
+    let set: UInt8?
   }
 
   private static let none = -1
@@ -32,7 +42,7 @@ struct AdvertiserTable: Sendable {
   /// How many advertisers are remembered at most.
   let capacity: Int
   private(set) var entries: [Entry] = []
-  private var indices: [DeviceAddress: Int] = [:]
+  private var indices: [Key: Int] = [:]
   private var youngest = none
   private var oldest = none
 
@@ -52,8 +62,9 @@ struct AdvertiserTable: Sendable {
 
   /// Finds or makes the entry of an advertiser that was just heard. Indices stay valid until the
   /// next call.
-  mutating func hear(_ address: DeviceAddress) -> Int {
-    if let index = indices[address] {
+  mutating func hear(_ address: DeviceAddress, set: UInt8? = nil) -> Int {
+    let key = Key(address: address, set: set)
+    if let index = indices[key] {
       if index != youngest {
         unlink(index)
         linkYoungest(index)
@@ -63,14 +74,14 @@ struct AdvertiserTable: Sendable {
     let index: Int
     if entries.count < capacity {
       index = entries.count
-      entries.append(Entry(address: address))
+      entries.append(Entry(key))
     } else {
       index = oldest
       unlink(index)
-      indices[entries[index].address] = nil
-      entries[index] = Entry(address: address)
+      indices[Key(address: entries[index].address, set: entries[index].set)] = nil
+      entries[index] = Entry(key)
     }
-    indices[address] = index
+    indices[key] = index
     linkYoungest(index)
     return index
   }

@@ -21,6 +21,8 @@ struct Scanner: Sendable {
   struct Heard: Sendable {
     /// Who.
     var address: DeviceAddress
+    /// The advertising set; nil for legacy advertising.
+    var set: UInt8?
     /// Takes connections; says nothing in a scan response.
     var isConnectable: Bool
     /// Answers scan requests; says nothing in a scan response.
@@ -191,7 +193,7 @@ struct Scanner: Sendable {
     _ report: Heard, now: Instant, into actions: inout [HostMachine.Action]
   ) {
     guard isWanted else { return }
-    let index = table.hear(report.address)
+    let index = table.hear(report.address, set: report.set)
     var data = report.data
     if !report.isLegacy, report.continues || !table[index].parts.isEmpty {
       let room = Limits.extendedDataByteCountMax - table[index].parts.count

@@ -47,6 +47,8 @@ public struct GATTClient: Sendable {
     case operation(OperationID, GATTOperation)
     case exchangeMTU
     case adoption(RemoteDatabase)
+    /// Reads the Database Hash before the first discovery.
+    case hash
     case watch
 
     var isDiscovery: Bool {
@@ -77,7 +79,9 @@ public struct GATTClient: Sendable {
   private enum Watch: Sendable {
     /// Nobody discovered anything, so it isn't worth the time yet.
     case unneeded
-    /// On its way.
+    /// To be done before any discovery: the peer has no hash that would tell later of a change.
+    case owed
+    /// On its way, or soon: `hashDue`.
     case asked
     /// The peer tells of changes, or there are none.
     case settled
@@ -89,7 +93,8 @@ public struct GATTClient: Sendable {
   private var waiting = FIFO<Purpose>()
   private var run: Run?
   private var watch = Watch.unneeded
-  /// When the hash is to be read again after a change, unless something else is under way.
+  /// When the hash is to be read again after a change or a first discovery, unless something else
+  /// is under way.
   private var hashDue: Instant?
   private var isHashConfirmed = false
   private var changeCount = 0
@@ -179,10 +184,14 @@ public struct GATTClient: Sendable {
   /// Begins the next procedure, if none is under way.
   private mutating func goOn(now: Instant, into outputs: inout [Output]) {
     while run == nil, failure == nil {
-      // To learn of changes comes before what they would change, so that nothing is missed.
-      if watch == .unneeded, !isHashConfirmed, waiting.first?.isDiscovery == true {
-        watch = .asked
-        return begin(.watch, now: now, into: &outputs)
+      // No change may be missed: either the hash shows it, which costs one round trip here and the
+      // others when nobody waits for them, or the peer tells of it, if that is asked for first.
+      if waiting.first?.isDiscovery == true, !isHashConfirmed {
+        let isOwed = watch == .owed
+        if isOwed || watch == .unneeded {
+          watch = .asked
+          return begin(isOwed ? .watch : .hash, now: now, into: &outputs)
+        }
       }
       guard let purpose = waiting.popFirst() else { return }
       if case .operation(let id, let operation) = purpose, watch == .settled || isHashConfirmed,
@@ -209,7 +218,7 @@ public struct GATTClient: Sendable {
   private func procedure(for purpose: Purpose) -> any GATTProcedure {
     switch purpose {
     case .exchangeMTU: ExchangeMTU(mtuMax: mtuMax)
-    case .adoption: ReadByUUID(0x2B2A, in: .all)
+    case .adoption, .hash: ReadDatabaseHash()
     case .watch: WatchServices(database)
     case .operation(_, let operation): procedure(for: operation)
     }
@@ -253,6 +262,10 @@ public struct GATTClient: Sendable {
     switch (run.purpose, step) {
     case (.operation(let id, let operation), .done(let reply)):
       if run.changeCount == changeCount { database.learn(operation, reply) }
+      // Who discovers step by step is not made to wait in between.
+      if hashDue != nil, run.purpose.isDiscovery {
+        hashDue = now + GATTLimits.hashReadingDelay
+      }
       outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
     case (.operation(let id, _), .failed(let error)):
       outputs.append(.completed(id, .failure(error)))
@@ -261,19 +274,25 @@ public struct GATTClient: Sendable {
       mtu = max(ATTPDU.mtuMin, min(mtuMax, peerMTU))
       outputs.append(.mtuChanged(mtu))
     case (.adoption(let old), .done(.values(let values))):
-      guard run.changeCount == changeCount, values.count == 1,
-        values.first?.value == old.hash
-      else { return }
+      guard run.changeCount == changeCount, values.first?.value == old.hash else { return }
       database = old
       isHashConfirmed = true
       guard watch == .unneeded else { return }
       watch = .asked
       waiting.append(.watch)
-    case (.watch, .watching(let serviceChanged, let hashHandle, let hash)):
-      // It may have changed since the hash was compared.
-      if let hash, let known = database.hash, known != hash {
-        forget(.all, now: now, into: &outputs)
+    case (.hash, .done(.values(let values))):
+      guard let hash = values.first, run.changeCount == changeCount else {
+        watch = .owed
+        return
       }
+      database.hashHandle = hash.handle
+      database.hash = hash.value
+      isHashConfirmed = true
+      hashDue = now + GATTLimits.hashReadingDelay
+    case (.hash, _): watch = .owed
+    case (.watch, .watching(let serviceChanged, let hashHandle, let hash)):
+      // It may have changed since the hash was read before; one that can't be read tells nothing.
+      if let known = database.hash, known != hash { forget(.all, now: now, into: &outputs) }
       database.serviceChanged = serviceChanged
       database.hashHandle = hashHandle
       watch = .settled

@@ -1,6 +1,20 @@
 import BluetoothWire
 import Essentials
 
+/// Reads the Database Hash, wherever it is (Core 5.4, Vol 3, Part G, §7.3): one value, or none.
+struct ReadDatabaseHash: GATTProcedure {
+  mutating func start(mtu: Int) -> GATTStep {
+    .request(.readByTypeRequest(start: 1, end: 0xFFFF, type: 0x2B2A))
+  }
+
+  mutating func received(_ response: ATTPDU, mtu: Int) -> GATTStep {
+    guard case .readByTypeResponse(let list) = response,
+      let hash = list.first(where: { $0.handle > 0 && $0.value.count == 16 })
+    else { return .done(.values([])) }
+    return .done(.values([AttributeValue(handle: hash.handle, value: Array(hash.value))]))
+  }
+}
+
 /// Finds the peer's Generic Attribute service, subscribes to Service Changed and reads the Database
 /// Hash (Core 5.4, Vol 3, Part G, §7.1 and §7.3), so that what is discovered can be remembered.
 ///

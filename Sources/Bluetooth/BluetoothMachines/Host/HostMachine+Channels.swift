@@ -235,9 +235,15 @@ extension HostMachine {
     of client: ClientID, now: Instant, into actions: inout [Action]
   ) {
     listeners.removeAll { $0.client == client }
-    // Also those that are only being opened.
-    for channel in channels where channel.client == client {
-      guard let link = linkIndex(handle: channel.link) else { continue }
+    for handle in linkHandles { closeChannels(of: client, link: handle, now: now, into: &actions) }
+  }
+
+  /// Closes a client's channels on a link, also those that are only being opened.
+  mutating func closeChannels(
+    of client: ClientID, link handle: UInt16, now: Instant, into actions: inout [Action]
+  ) {
+    for channel in channels where channel.client == client && channel.link == handle {
+      guard let link = linkIndex(handle: handle) else { return }
       withL2CAP(link, now: now, into: &actions) { l2cap, outputs in
         l2cap.closeChannel(channel.localCID, now: now, into: &outputs)
       }

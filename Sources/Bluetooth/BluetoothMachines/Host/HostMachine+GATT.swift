@@ -282,5 +282,7 @@ extension HostMachine {
     for waiter in waiters { complete(waiter, .failure(.cancelled), into: &actions) }
     endSubscriptions(
       of: index, by: client, linkIsEnding: linkIsEnding, now: now, into: &actions)
+    // A link that ends takes its channels along.
+    if !linkIsEnding { closeChannels(of: client, link: handle, now: now, into: &actions) }
   }
 }

@@ -225,17 +225,22 @@ extension HostMachine {
     _ status: HCIStatus, handle: UInt16, now: Instant, into actions: inout [Action]
   ) {
     guard status != .success else { return }
-    if let orphan = orphans.firstIndex(where: { $0.handle == handle }),
-      status == .unknownConnection
-    {
-      orphans[orphan].denialsLeft -= 1
-      if orphans[orphan].denialsLeft == 0 { orphans.remove(at: orphan) }
-    }
+    let isDenied = status == .unknownConnection
+    if isDenied { denied(handle) }
     guard let index = linkIndex(handle: handle), links[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
-    closeLink(index, error, now: now, into: &actions)
+    closeLink(index, error, isKnownToController: !isDenied, now: now, into: &actions)
     addOrphan(handle, now: now)
+  }
+
+  /// The controller says that there is no such link, for which it then holds no buffers.
+  private mutating func denied(_ handle: UInt16) {
+    guard let orphan = orphans.firstIndex(where: { $0.handle == handle }) else { return }
+    orphans[orphan].denialsLeft -= 1
+    guard orphans[orphan].denialsLeft <= 0 else { return }
+    orphans.remove(at: orphan)
+    if linkIndex(handle: handle) == nil { scheduler.close(handle: handle) }
   }
 
   /// The controller keeps a link that is closed for clients. It must end before the peer can be
@@ -315,7 +320,7 @@ extension HostMachine {
       case .unconfirmed(let until) where until <= now: confirm(index, into: &actions)
       case .closing(let until) where until <= now:
         let error = links[index].closeReason ?? .disconnected(.localHostTerminatedConnection)
-        closeLink(index, error, now: now, into: &actions)
+        closeLink(index, error, isKnownToController: true, now: now, into: &actions)
         addOrphan(handle, now: now)
         continue
       case .emptying(let until) where until <= now:

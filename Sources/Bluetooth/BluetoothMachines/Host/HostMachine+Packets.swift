@@ -131,7 +131,8 @@ extension HostMachine {
       // An anonymous advertiser can't be told from others.
       guard let advertiser = report.advertiser else { continue }
       let heard = Scanner.Heard(
-        address: advertiser.address, isConnectable: report.type.contains(.connectable),
+        address: advertiser.address, set: report.setID,
+        isConnectable: report.type.contains(.connectable),
         isScannable: report.type.contains(.scannable),
         isScanResponse: report.type.contains(.scanResponse),
         isLegacy: report.type.contains(.legacy), continues: report.type.contains(.moreToCome),

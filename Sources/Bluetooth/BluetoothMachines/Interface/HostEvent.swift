@@ -124,6 +124,8 @@ public enum HostError: Error, Sendable, Hashable {
 }
 
 /// One advertiser as heard now.
+///
+/// Each extended advertising set of a device is reported for itself, under the device's address.
 public struct AdvertisingReport: Sendable, Hashable {
   /// Who: the identity address where the controller resolved it.
   public var address: DeviceAddress

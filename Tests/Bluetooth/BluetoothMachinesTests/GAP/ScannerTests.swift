@@ -142,6 +142,23 @@ struct ScannerTests {
     #expect(reports(rig).map(\.data) == [[2, 1, 6]])
   }
 
+  @Test("of each advertising set of a device for itself, their parts never mixed")
+  func sets() {
+    var rig = HostRig.started(.extended)
+    rig.request(.startScan(ScanOptions()))
+    func hear(_ set: UInt8, _ type: LEExtendedAdvertisingReport.EventType, _ data: [UInt8]) {
+      let report = LEExtendedAdvertisingReport(
+        type: type, advertiser: PeerAddress(.peer(1)), setID: set, rssi: -50, data: data[...])
+      rig.event(LEExtendedAdvertisingReports([report]))
+    }
+    for _ in 0..<3 {
+      hear(0, .moreToCome, [2, 1])
+      hear(1, [], [3, 3, 0x0D, 0x18])
+      hear(0, [], [6])
+    }
+    #expect(reports(rig).map(\.data) == [[3, 3, 0x0D, 0x18], [2, 1, 6]])
+  }
+
   @Test("and forgets the advertiser that was silent for longest")
   func eviction() {
     var table = AdvertiserTable(capacity: 3)

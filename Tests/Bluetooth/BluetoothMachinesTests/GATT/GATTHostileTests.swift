@@ -59,8 +59,10 @@ struct GATTHostileTests {
     for seed in UInt64(part) * 500..<UInt64(part + 1) * 500 { try run(seed: seed) }
   }
 
-  /// The answer to a search for the Generic Attribute service.
-  private static let noSuchService: [UInt8] = [0x01, 0x06, 0x01, 0x00, 0x0A]
+  /// The answers to a search for the Database Hash, and for the Generic Attribute service.
+  private static let nothingThere: [[UInt8]] = [
+    [0x01, 0x08, 0x01, 0x00, 0x0A], [0x01, 0x06, 0x01, 0x00, 0x0A],
+  ]
 
   @Test("discoveries that don't advance fail instead of going round in circles")
   func circles() throws {
@@ -79,11 +81,11 @@ struct GATTHostileTests {
     for (operation, hex) in answers {
       let answer = try #require(Hexadecimal.bytes(hex))
       var pair = GATTPair()
-      // The client first looks for Service Changed; this server has none.
-      var answers = hex.hasPrefix("09 03") ? [] : [Self.noSuchService]
-      pair.tamper = { _ in answers.popLast() ?? answer }
+      // The client first looks for what tells of changes; this server has nothing.
+      var answers = (hex.hasPrefix("09 03") ? [] : Self.nothingThere)[...]
+      pair.tamper = { _ in answers.popFirst() ?? answer }
       #expect(throws: HostError.invalidResponse, "\(operation) \(hex)") { try pair.run(operation) }
-      #expect(pair.pduCount <= 6)
+      #expect(pair.pduCount <= 8)
     }
   }
 
@@ -93,9 +95,10 @@ struct GATTHostileTests {
     var next: UInt16 = 0
     pair.tamper = { _ in
       defer { next += 1 }
-      if next == 0 { return Self.noSuchService }
-      return [0x11, 6, UInt8(next & 0xFF), UInt8(next >> 8), UInt8(next & 0xFF), UInt8(next >> 8)]
-        + [0x00, 0x18]
+      if next < 2 { return Self.nothingThere[Int(next)] }
+      let handle = next - 1
+      let bytes = [UInt8(handle & 0xFF), UInt8(handle >> 8)]
+      return [0x11, 6] + bytes + bytes + [0x00, 0x18]
     }
     #expect(throws: HostError.limitReached("attributes of a peer")) {
       try pair.run(.discoverServices(nil))

@@ -250,6 +250,8 @@ struct GATTTests {
     #expect(try pair.run(.discoverServices(nil)) == first)
     #expect(pair.pduCount == count)
     #expect(pair.client.database.hash == pair.server.databaseHash())
+    let isDue1 = pair.advance()
+    #expect(isDue1)
 
     let more = try pair.publish(ServiceDefinition(uuid: 0x180F))
     #expect(pair.changedRanges == [more.range])
@@ -263,6 +265,56 @@ struct GATTTests {
       $0.removeService(service.range.start, owner: GATTPair.owner, now: .zero, into: &$1)
     }
     #expect(pair.changedRanges == [more.range, service.range])
+  }
+
+  @Test("the first discovery costs one round trip more; a change right after it is noticed")
+  func firstDiscovery() throws {
+    var pair = GATTPair()
+    _ = try pair.publish(.everything)
+    let services = pair.start(.discoverServices([0x180D]))
+    // The hash, the search and its rest, each asked and answered.
+    #expect(pair.pduCount == 6)
+    guard case .success(.services(let found)) = pair.results[services] else { return }
+    let range = try #require(found.first?.range)
+    // Step by step, with an app's pauses: still nobody else's requests in between.
+    let steps: [GATTOperation] = [
+      .discoverCharacteristics(in: range, nil), .discoverIncludedServices(in: range),
+      .discoverDescriptors(in: range),
+    ]
+    for step in steps {
+      pair.now = pair.now + .milliseconds(900)
+      pair.start(step)
+      let next = try #require(pair.client.nextWake)
+      #expect(next > pair.now)
+    }
+    let more = try pair.publish(ServiceDefinition(uuid: 0x180F))
+    #expect(pair.changedRanges == [])
+    let isDue2 = pair.advance()
+    #expect(isDue2)
+    #expect(pair.changedRanges == [.all])
+    guard case .services(let all) = try pair.run(.discoverServices(nil)) else { return }
+    #expect(all.contains { $0.range == more.range })
+    let isDue3 = pair.advance()
+    #expect(isDue3)
+    #expect(pair.client.database.hash == pair.server.databaseHash())
+    // From now on the peer tells.
+    let last = try pair.publish(ServiceDefinition(uuid: 0x181A))
+    #expect(pair.changedRanges == [.all, last.range])
+  }
+
+  @Test("a peer without a Database Hash is asked to tell of changes before the first discovery")
+  func noHash() throws {
+    var pair = GATTPair()
+    _ = try pair.publish(.everything)
+    var answerCount = 0
+    pair.tamper = { pdu in
+      answerCount += 1
+      // Error Response to Read By Type: Attribute Not Found.
+      return answerCount == 1 ? [0x01, 0x08, 0x01, 0x00, 0x0A] : pdu
+    }
+    _ = try pair.run(.discoverServices(nil))
+    let more = try pair.publish(ServiceDefinition(uuid: 0x180F))
+    #expect(pair.changedRanges == [more.range])
   }
 
   @Test("a kept database is used on the next link if the hash is the same, else dropped")

@@ -323,4 +323,27 @@ struct DefenceTests {
     let signal = try L2CAPSignalPDU(decoding: last.bytes.dropFirst(8)).signal
     #expect(signal == .disconnectionRequest(destination: 0x50, source: 0x40))
   }
+
+  @Test(
+    "against a controller that won't end a link: what that link holds of its buffers stays in use",
+    arguments: [true, false])
+  func refusedDisconnect(_ isAnswered: Bool) {
+    var rig = connected()
+    if isAnswered { rig.controller.faults[.disconnect] = .status(.commandDisallowed) }
+    for _ in 0..<20 {
+      rig.request(.gatt(peer, .writeWithoutResponse(3, [1]), rig.token()))
+    }
+    #expect(rig.data.count == Int(rig.controller.bufferCount))
+    rig.request(.disconnect(peer))
+    rig.pass(.seconds(60))
+    #expect(rig.log().suffix(2) == ["disconnected", "linkClosed"])
+    rig.data = []
+    rig.connect(.peer(2), handle: 0x41, role: .peripheral, isHeard: false)
+    let request = [0x03, 0x00, 0x04, 0x00, 0x02, 0x17, 0x00] as [UInt8]  // Exchange MTU Request
+    rig.handle(
+      .packet(ACLHeader.packet(handle: 0x41, boundary: .firstFlushable, payload: request)))
+    #expect(rig.data.isEmpty)
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
+    #expect(rig.data.count == 1)
+  }
 }

@@ -170,4 +170,17 @@ struct StartUpTests {
     rig.pass(.seconds(3))
     #expect(rig.reopenings == [.transport("The controller took no command for 2 s.")])
   }
+
+  @Test("and is not held off by events that give no credit")
+  func emptyCredit() {
+    var rig = HostRig.started()
+    let none = CommandComplete(numberOfCommandPackets: 0, opcode: .none, returnParameters: [])
+    rig.event(none)
+    rig.request(.startScan(ScanOptions()))
+    for _ in 0..<21 {
+      rig.pass(.milliseconds(100))
+      rig.event(none)
+    }
+    #expect(rig.reopenings == [.transport("The controller took no command for 2 s.")])
+  }
 }

@@ -191,6 +191,9 @@ struct TwoHostsTests {
       usesIndications: false)
     hosts.centralAsks(.subscribe(TwoHosts.peripheralAddress, target, hosts.central.token()))
     #expect(hosts.peripheral.log().last == "subscribed")
+    // Once discovering is over, the peer is asked to tell of changes.
+    hosts.central.pass(.seconds(1))
+    hosts.shuttle()
     hosts.peripheralAsks(.removeService(place.range.start))
     #expect(hosts.central.log().contains("servicesChanged"))
     let again = hosts.central.token()
@@ -253,6 +256,27 @@ struct TwoHostsTests {
     let late = hosts.central.token()
     hosts.centralAsks(.sendOnChannel(mine.id, [1], late))
     #expect(hosts.central.results(of: late) == [.failure(.notConnected)])
+  }
+
+  @Test("close the channels of a client that lets go of a link which others keep")
+  func sharedLinkChannels() {
+    var hosts = TwoHosts()
+    let listening = hosts.peripheral.token()
+    hosts.peripheralAsks(.publishChannel(psm: nil, requiresEncryption: false, listening))
+    hosts.connect()
+    hosts.central.handle(.clientOpened(.two))
+    hosts.centralAsks(.connect(TwoHosts.peripheralAddress, ConnectOptions()), from: .two)
+    for client in [ClientID.one, .two] {
+      let token = hosts.central.token()
+      hosts.centralAsks(
+        .openChannel(TwoHosts.peripheralAddress, psm: 0x80, token), from: client)
+    }
+    #expect(hosts.central.machine.channels.map(\.client) == [.one, .two])
+    hosts.centralAsks(.disconnect(TwoHosts.peripheralAddress), from: .one)
+    #expect(hosts.central.machine.channels.map(\.client) == [.two])
+    #expect(hosts.peripheral.machine.channels.count == 1)
+    #expect(hosts.peripheral.log().last == "channelClosed")
+    #expect(hosts.central.machine.links.count == 1)
   }
 
   @Test("change the timing of their link when the peripheral asks")

@@ -1,0 +1,42 @@
+public import BluetoothMachines
+public import BluetoothWire
+
+extension HostConfiguration {
+  /// Reads an address that a host may choose for itself, as `AMBIT_ADDRESS` and `--address` name it:
+  /// a random static one (Core 5.4, Vol 6, Part B, §1.3.2.1), such as `C4:12:34:56:78:9A`.
+  ///
+  /// - Throws: `HostAddressError` with one sentence that says what is wrong with the text.
+  public static func address(parsing text: String) throws(HostAddressError) -> DeviceAddress {
+    guard let address = DeviceAddress(text, kind: .random) else {
+      throw HostAddressError(text, "an address has six bytes in hexadecimal")
+    }
+    guard address.randomKind == .static else {
+      throw HostAddressError(text, "its first digit is none of C, D, E and F")
+    }
+    // Not all bits of the random part may be equal.
+    let ones = address.bits & 0x3FFF_FFFF_FFFF
+    guard ones != 0, ones != 0x3FFF_FFFF_FFFF else {
+      throw HostAddressError(text, "all its bits are equal")
+    }
+    return address
+  }
+}
+
+/// Why a text is no address that a host may choose.
+public struct HostAddressError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The text that is no such address.
+  public var text: String
+  /// What is wrong with it.
+  public var reason: String
+
+  init(_ text: String, _ reason: String) {
+    self.text = text
+    self.reason = reason
+  }
+
+  /// One sentence for people, with what would have been right.
+  public var description: String {
+    "\"\(text)\" is no address that a host may choose: \(reason). "
+      + "One is random static, as in C4:12:34:56:78:9A."
+  }
+}

@@ -1,0 +1,100 @@
+infix operator <~> : BindingPrecedence
+
+extension MutableProperty {
+  /// Links two properties, so that a change of either is a change of both. The left one takes the
+  /// right one's value now.
+  ///
+  /// The link keeps neither; it ends when one of them is released.
+  ///
+  /// - Returns: A disposable that ends the link.
+  @discardableResult
+  public static func <~> (
+    left: MutableProperty<Value>, right: MutableProperty<Value>
+  ) -> any Disposable {
+    left.link(to: right, reading: { $0 }, writing: { $0 })
+  }
+
+  /// Links this property to one in which the same is said differently. This one takes the other's
+  /// value now.
+  ///
+  /// A change is translated once and not back again: what a user types as `" 7"` is a 7 there and
+  /// stays `" 7"` here. Where both are changed at the same time, one of the changes wins on both
+  /// sides.
+  ///
+  /// - Parameters:
+  ///   - read: The value for this property, of the other's.
+  ///   - write: The value for the other property, of this one's.
+  /// - Returns: A disposable that ends the link.
+  @preconcurrency
+  @discardableResult
+  public func link<Other>(
+    to other: MutableProperty<Other>, reading read: @escaping @Sendable (Other) -> Value,
+    writing write: @escaping @Sendable (Value) -> Other
+  ) -> any Disposable {
+    let link = Link(self, other, read: read, write: write)
+    let parts = CompositeDisposable()
+    parts += signal.observeValues { _ in link.leftDidChange() }
+    parts += other.signal.observeValues { _ in link.rightDidChange() }
+    parts += { link.end() }
+    link.rightDidChange()
+    parts += lifetime.observeEnded { parts.dispose() }
+    parts += other.lifetime.observeEnded { parts.dispose() }
+    return parts
+  }
+}
+
+/// Keeps two properties the same.
+///
+/// That one has changed is only the reason to look: the present value is what is copied. And
+/// everything is done in turn, so that whatever is set where and when, the two end up the same.
+// Sendable: its state is touched only in turn, the properties are safe to use from any thread.
+private final class Link<Left, Right>: @unchecked Sendable {
+  private weak let left: MutableProperty<Left>?
+  private weak let right: MutableProperty<Right>?
+  private let read: (Right) -> Left
+  private let write: (Left) -> Right
+
+  private let gate = Gate()
+  // Changes that are yet to be told of and were made here.
+  private var ownOfLeft = 0
+  private var ownOfRight = 0
+  private var hasEnded = false
+
+  init(
+    _ left: MutableProperty<Left>, _ right: MutableProperty<Right>,
+    read: @escaping (Right) -> Left, write: @escaping (Left) -> Right
+  ) {
+    self.left = left
+    self.right = right
+    self.read = read
+    self.write = write
+  }
+
+  func leftDidChange() {
+    gate.submit { [self] in
+      guard ownOfLeft == 0 else {
+        ownOfLeft -= 1
+        return
+      }
+      guard !hasEnded, let left, let right else { return }
+      ownOfRight += 1
+      right.value = write(left.value)
+    }
+  }
+
+  func rightDidChange() {
+    gate.submit { [self] in
+      guard ownOfRight == 0 else {
+        ownOfRight -= 1
+        return
+      }
+      guard !hasEnded, let left, let right else { return }
+      ownOfLeft += 1
+      left.value = read(right.value)
+    }
+  }
+
+  func end() {
+    gate.submit { self.hasEnded = true }
+  }
+}

@@ -1,0 +1,26 @@
+extension Signal where Value: OptionalProtocol {
+  /// Puts `replacement` in the place of nil.
+  public func replaceNil(with replacement: Value.Wrapped) -> Signal<Value.Wrapped, Error> {
+    let replacement = UncheckedTransfer(replacement)
+    return map { $0.optional ?? replacement.value }
+  }
+}
+
+extension SignalProducer where Value: OptionalProtocol {
+  /// Puts `replacement` in the place of nil.
+  public func replaceNil(
+    with replacement: Value.Wrapped
+  ) -> SignalProducer<Value.Wrapped, Error> {
+    let replacement = UncheckedTransfer(replacement)
+    return map { $0.optional ?? replacement.value }
+  }
+}
+
+extension BindingTargetProvider {
+  /// The target, for sources that may send nil: it takes `replacement` then.
+  public func replacingNil(with replacement: Value) -> BindingTarget<Value?> {
+    let target = bindingTarget
+    let replacement = UncheckedTransfer(replacement)
+    return BindingTarget(lifetime: target.lifetime) { target.action($0 ?? replacement.value) }
+  }
+}

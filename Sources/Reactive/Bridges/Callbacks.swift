@@ -1,0 +1,79 @@
+// Interfaces that call back, as producers. Where none of these fits there is
+// `SignalProducer { observer, lifetime in … }`, of which they are special cases.
+extension SignalProducer {
+  /// A producer of what is called back with once: it sends the value and completes, or fails.
+  ///
+  /// ```swift
+  /// SignalProducer<Image, LoadError>(callback: { done in
+  ///   let task = loader.load(address, completion: done)
+  ///   return AnyDisposable { task.cancel() }
+  /// })
+  /// ```
+  ///
+  /// - Parameter call: Called at every start with what is to be called back, from any thread;
+  ///   later calls are ignored. The disposable it returns is disposed of after the run.
+  @preconcurrency
+  public init(
+    callback call:
+      @escaping @Sendable (
+        _ done: @escaping @Sendable (Result<Value, Error>) -> Void
+      ) -> (any Disposable)?
+  ) {
+    self.init { observer, lifetime in
+      lifetime += call { result in
+        switch result {
+        case .success(let value):
+          observer.send(value: value)
+          observer.sendCompleted()
+        case .failure(let error):
+          observer.send(error: error)
+        }
+      }
+    }
+  }
+
+  /// A producer of what a listener is called with, which never ends by itself.
+  ///
+  /// - Parameter register: Called at every start with the listener, which may be called from any
+  ///   thread. The disposable it returns takes the listener out, after the run.
+  @preconcurrency
+  public init(
+    listener register:
+      @escaping @Sendable (
+        _ listener: @escaping @Sendable (Value) -> Void
+      ) -> (any Disposable)?
+  ) {
+    self.init { observer, lifetime in
+      lifetime += register { observer.send(value: $0) }
+    }
+  }
+
+  /// A producer of what a delegate is told, with a delegate of its own for every run.
+  ///
+  /// Owners hold their delegates weakly; the run holds this one.
+  ///
+  /// ```swift
+  /// SignalProducer<Location, Never>(
+  ///   delegate: { LocationDelegate(reportingTo: $0) },
+  ///   attach: { manager.delegate = $0 },
+  ///   detach: { _ in manager.delegate = nil })
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - makeDelegate: Makes an object that sends what it is told to the observer.
+  ///   - attach: Gives the delegate to its owner, on the thread that starts the run.
+  ///   - detach: Takes it away again after the run, on the thread on which that ends.
+  @preconcurrency
+  public init<Delegate: AnyObject>(
+    delegate makeDelegate: @escaping @Sendable (Signal<Value, Error>.Observer) -> Delegate,
+    attach: @escaping @Sendable (Delegate) -> Void,
+    detach: @escaping @Sendable (Delegate) -> Void
+  ) {
+    self.init { observer, lifetime in
+      // Between threads as the owner has it: it is only held here, and handed to `detach`.
+      let delegate = UncheckedTransfer(makeDelegate(observer))
+      attach(delegate.value)
+      lifetime.observeEnded { detach(delegate.value) }
+    }
+  }
+}

@@ -1,0 +1,72 @@
+/// The values of a stream that have a key in common.
+public struct Group<Key, Value, Error: Swift.Error> {
+  /// What the values have in common.
+  public let key: Key
+
+  /// The values, from the first that had the key. It ends when, and as, the whole stream does.
+  public let signal: Signal<Value, Error>
+}
+
+extension Group: Sendable where Key: Sendable {}
+
+private final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
+  ValueStage<Value, Group<Key, Value, Error>, Error>
+{
+  private let key: (Value) -> Key
+  private var indices: [Key: Int] = [:]
+  /// In the order in which the groups were begun.
+  private var inputs: [Signal<Value, Error>.Observer] = []
+
+  init(_ key: @escaping (Value) -> Key) {
+    self.key = key
+  }
+
+  override func receive(_ value: Value) {
+    guard !isFinished else { return }
+    let key = key(value)
+    if let index = indices[key] { return inputs[index].send(value: value) }
+    let (signal, input) = Signal<Value, Error>.pipe()
+    indices[key] = inputs.count
+    inputs.append(input)
+    emit(Group(key: key, signal: signal))
+    // Whoever was told of the group is listening now.
+    input.send(value: value)
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    guard !isFinished else { return }
+    for input in inputs { input.terminate(termination) }
+    finish(termination)
+  }
+
+  override func stageDidEnd() {
+    indices = [:]
+    inputs = []
+  }
+}
+
+extension Signal {
+  /// Sorts values into groups: sends a group when the first of its values comes.
+  ///
+  /// A group's first value follows at once; who observes the group when told of it misses nothing.
+  /// Groups are kept until the end of the stream.
+  @preconcurrency
+  public func group<Key: Hashable>(
+    by key: @escaping @Sendable (Value) -> Key
+  ) -> Signal<Group<Key, Value, Error>, Error> {
+    through(GroupBy(key))
+  }
+}
+
+extension SignalProducer {
+  /// Sorts values into groups: sends a group when the first of its values comes.
+  ///
+  /// A group's first value follows at once; who observes the group when told of it misses nothing.
+  /// Groups are kept until the end of the run.
+  @preconcurrency
+  public func group<Key: Hashable>(
+    by key: @escaping @Sendable (Value) -> Key
+  ) -> SignalProducer<Group<Key, Value, Error>, Error> {
+    through { GroupBy(key) }
+  }
+}

@@ -1,0 +1,140 @@
+extension Signal {
+  /// Calls the closure that goes with an event before passing it on.
+  ///
+  /// The closures are called where the events are, one after the other, once for each event
+  /// however many observers there are; and whether or not there are any, as long as the returned
+  /// signal is held.
+  ///
+  /// - Parameters:
+  ///   - event: Called first, with every event.
+  ///   - terminated: Called at the end, after the closure for that kind of end.
+  ///   - disposed: Called when nothing can be delivered any more: after the end has been
+  ///     delivered, or when the signal is neither held nor observed.
+  @preconcurrency
+  public func on(
+    event: (@Sendable (Event) -> Void)? = nil,
+    failed: (@Sendable (Error) -> Void)? = nil,
+    completed: (@Sendable () -> Void)? = nil,
+    interrupted: (@Sendable () -> Void)? = nil,
+    terminated: (@Sendable () -> Void)? = nil,
+    disposed: (@Sendable () -> Void)? = nil,
+    value: (@Sendable (Value) -> Void)? = nil
+  ) -> Signal<Value, Error> {
+    through(
+      SideEffects(
+        event: event, failed: failed, completed: completed, interrupted: interrupted,
+        terminated: terminated, disposed: disposed, value: value))
+  }
+}
+
+extension SignalProducer {
+  /// Calls the closure that goes with an event before passing it on, for every run.
+  ///
+  /// - Parameters:
+  ///   - starting: Called before a run is started.
+  ///   - started: Called when the start of a run returns, which may be after its end.
+  ///   - event: Called first, with every event.
+  ///   - terminated: Called at the end, after the closure for that kind of end.
+  ///   - disposed: Called when nothing can be delivered any more.
+  @preconcurrency
+  public func on(
+    starting: (@Sendable () -> Void)? = nil,
+    started: (@Sendable () -> Void)? = nil,
+    event: (@Sendable (ProducedSignal.Event) -> Void)? = nil,
+    failed: (@Sendable (Error) -> Void)? = nil,
+    completed: (@Sendable () -> Void)? = nil,
+    interrupted: (@Sendable () -> Void)? = nil,
+    terminated: (@Sendable () -> Void)? = nil,
+    disposed: (@Sendable () -> Void)? = nil,
+    value: (@Sendable (Value) -> Void)? = nil
+  ) -> SignalProducer<Value, Error> {
+    let observed = lift { signal in
+      signal.on(
+        event: event, failed: failed, completed: completed, interrupted: interrupted,
+        terminated: terminated, disposed: disposed, value: value)
+    }
+    guard starting != nil || started != nil else { return observed }
+    return SignalProducer(
+      core: AnnouncedCore(observed.core, starting: starting, started: started))
+  }
+}
+
+private final class SideEffects<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+  private let event: ((Signal<Value, Error>.Event) -> Void)?
+  private let failed: ((Error) -> Void)?
+  private let completed: (() -> Void)?
+  private let interrupted: (() -> Void)?
+  private let terminated: (() -> Void)?
+  private let disposed: (() -> Void)?
+  private let value: ((Value) -> Void)?
+
+  init(
+    event: ((Signal<Value, Error>.Event) -> Void)?, failed: ((Error) -> Void)?,
+    completed: (() -> Void)?, interrupted: (() -> Void)?, terminated: (() -> Void)?,
+    disposed: (() -> Void)?, value: ((Value) -> Void)?
+  ) {
+    self.event = event
+    self.failed = failed
+    self.completed = completed
+    self.interrupted = interrupted
+    self.terminated = terminated
+    self.disposed = disposed
+    self.value = value
+  }
+
+  override func receive(_ value: Value) {
+    if let event { event(.value(value)) }
+    if let action = self.value { action(value) }
+    emit(value)
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    guard !isFinished else { return }
+    event?(Signal<Value, Error>.Event(termination))
+    switch termination {
+    case .failed(let error): failed?(error)
+    case .completed: completed?()
+    case .interrupted: interrupted?()
+    }
+    terminated?()
+    finish(termination)
+  }
+
+  override func stageDidEnd() {
+    disposed?()
+  }
+}
+
+/// Says when a run begins.
+private final class AnnouncedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
+  private let source: ProducerCore<Value, Error>
+  private let starting: (() -> Void)?
+  private let started: (() -> Void)?
+
+  init(
+    _ source: ProducerCore<Value, Error>, starting: (() -> Void)?, started: (() -> Void)?
+  ) {
+    self.source = source
+    self.starting = starting
+    self.started = started
+  }
+
+  override func start(
+    _ sink: StreamObserver<Value, Error>, _ connection: Connection
+  ) -> AnyObject? {
+    starting?()
+    defer { started?() }
+    return source.start(sink, connection)
+  }
+
+  override func makeInstance() -> Instance {
+    let instance = source.makeInstance()
+    return Instance(
+      signal: instance.signal, interruptHandle: instance.interruptHandle,
+      start: { [starting, started] in
+        starting?()
+        defer { started?() }
+        instance.start()
+      })
+  }
+}

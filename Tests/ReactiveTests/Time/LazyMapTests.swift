@@ -1,0 +1,87 @@
+import Reactive
+import Testing
+
+@Suite("lazyMap")
+struct LazyMapTests {
+  @Test("transforms the latest value when the scheduler gets to it, and only that")
+  func latestOnly() {
+    let scheduler = TestScheduler()
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let log = Log<String>()
+    signal
+      .lazyMap(on: scheduler) { (value: Int) -> Int in
+        log.append("transform \(value)")
+        return value * 10
+      }
+      .observe { log.append("\($0)") }
+    input.send(value: 1)
+    input.send(value: 2)
+    #expect(log.entries.isEmpty)
+    scheduler.advance()
+    input.send(value: 3)
+    input.sendCompleted()
+    scheduler.advance()
+    #expect(
+      log.entries == ["transform 2", "VALUE 20", "transform 3", "VALUE 30", "COMPLETED"])
+  }
+
+  @Test("an interruption drops the value that waits")
+  func interruption() {
+    let scheduler = TestScheduler()
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let log = Log<String>()
+    signal.lazyMap(on: scheduler) { $0 * 10 }.observe { log.append("\($0)") }
+    input.send(value: 1)
+    input.sendInterrupted()
+    scheduler.advance()
+    #expect(log.entries == ["INTERRUPTED"])
+  }
+
+  @Test("a producer's run that is disposed of transforms nothing more")
+  func disposal() {
+    let scheduler = TestScheduler()
+    let log = Log<String>()
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let run = signal.producer.lazyMap(on: scheduler) { (value: Int) -> Int in
+      log.append("transform \(value)")
+      return value
+    }.start { log.append("\($0)") }
+    input.send(value: 1)
+    run.dispose()
+    scheduler.advance()
+    #expect(log.entries == ["INTERRUPTED"])
+  }
+}
+
+@Suite("retry after a pause")
+struct PausedRetryTests {
+  @Test("starts again the given time after each failure, and passes the last one at once")
+  func pauses() {
+    let marbles = Marbles()
+    let source = marbles.source("-1#")
+    marbles.expect(source.producer.retry(upTo: 2, interval: 3, on: marbles.scheduler))
+      .toBe("-1----1----1#")
+    #expect(source.runs == ["^-!", "-----^-!", "----------^-!"])
+  }
+
+  @Test("each run has its own attempts")
+  func ownAttempts() {
+    let marbles = Marbles()
+    let producer = marbles.source("#").producer.retry(upTo: 1, interval: 1, on: marbles.scheduler)
+    marbles.expect(producer).toBe("-#")
+    let again = Log<String>()
+    producer.record(in: again)
+    marbles.scheduler.advance(by: 2.0)
+    #expect(again.entries == ["FAILED MarbleError()"])
+  }
+
+  @Test("a run that is disposed of during the pause is not started again")
+  func disposal() {
+    let marbles = Marbles()
+    let source = marbles.source("-#")
+    marbles.expect(
+      source.producer.retry(upTo: 5, interval: 4, on: marbles.scheduler), disposedAt: 3
+    ).toBe("---!")
+    #expect(source.runs == ["^!"])
+  }
+}
