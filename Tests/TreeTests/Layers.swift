@@ -15,7 +15,9 @@ enum Layers {
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
     "Reactive": Rule(
-      imports: ["Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Synchronization"],
+      imports: [
+        "Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Observation", "Synchronization",
+      ],
       filesThatTouchTheWorld: ["Sources/Reactive/Schedulers/QueueScheduler.swift"]),
     "ReactiveFoundation": Rule(imports: ["Foundation", "FoundationNetworking", "Reactive"]),
     "BluetoothWire": Rule(imports: ["Essentials"]),

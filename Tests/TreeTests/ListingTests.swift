@@ -59,7 +59,10 @@ struct ListingTests {
       let spellings = columns[1].split(separator: "`").enumerated()
         .filter { $0.offset % 2 == 1 }.map(\.element)
       #expect(!spellings.isEmpty, "\(row)")
-      for spelling in spellings { #expect(code.contains(squeezed(spelling)), "\(spelling)") }
+      for spelling in spellings {
+        let isThere = code.contains(squeezed(spelling))
+        #expect(isThere, "\(spelling)")
+      }
     }
   }
 }

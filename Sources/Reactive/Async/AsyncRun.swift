@@ -1,0 +1,45 @@
+/// A started producer and the values that wait to be awaited.
+final class AsyncRun<Value: Sendable, Failure: Error>: Sendable {
+  private let buffer: AsyncBuffer<Value, Failure>
+  private let disposable: any Disposable
+
+  init(of producer: SignalProducer<Value, Failure>, buffering: AsyncBuffering) {
+    let buffer = AsyncBuffer<Value, Failure>(buffering)
+    self.buffer = buffer
+    let demand: AsyncBuffer<Value, Failure>? =
+      if case .backpressure = buffering { buffer } else { nil }
+    disposable = Demand.$current.withValue(demand) { producer.core.start(buffer) }
+  }
+
+  deinit {
+    cancel()
+  }
+
+  func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Value? {
+    if Task.isCancelled { cancel() }
+    if let result = buffer.take() { return try result.get() }
+    let result = await withTaskCancellationHandler {
+      await withCheckedContinuation(isolation: actor) { buffer.take($0) }
+    } onCancel: {
+      cancel()
+    }
+    return try result.get()
+  }
+
+  private func cancel() {
+    buffer.close()
+    disposable.dispose()
+  }
+}
+
+/// Where a source that can wait learns whether to.
+protocol Demander: Sendable {
+  /// Suspends until more values are wanted, or never again will be.
+  func waitForRoom() async
+}
+
+/// Whose start it is. A source that is started asks, and hands the answer on to the task that it
+/// starts and, by that, to the sources that its values start.
+enum Demand {
+  @TaskLocal static var current: (any Demander)?
+}

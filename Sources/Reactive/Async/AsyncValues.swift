@@ -1,0 +1,79 @@
+/// The values of a stream, to be awaited one after the other.
+///
+/// Every iterator is a run of its own: a producer is started, a signal observed, when the iterator
+/// is made. It ends with the stream, by throwing its failure or, if the stream completes or is
+/// interrupted, with nil. Cancelling the task that iterates interrupts the run, drops what waits
+/// and ends the iteration; so does losing the iterator.
+public struct AsyncValues<Element: Sendable, Failure: Error>: AsyncSequence, Sendable {
+  private let producer: SignalProducer<Element, Failure>
+  private let buffering: AsyncBuffering
+
+  init(_ producer: SignalProducer<Element, Failure>, buffering: AsyncBuffering) {
+    precondition(buffering.isValid, "values can't be buffered as \(buffering)")
+    self.producer = producer
+    self.buffering = buffering
+  }
+
+  /// Begins a run.
+  public func makeAsyncIterator() -> Iterator {
+    Iterator(run: AsyncRun(of: producer, buffering: buffering))
+  }
+
+  /// One run.
+  public struct Iterator: AsyncIteratorProtocol {
+    fileprivate let run: AsyncRun<Element, Failure>
+
+    /// The next value, or nil at the end.
+    public mutating func next() async throws(Failure) -> Element? {
+      try await run.next(isolation: #isolation)
+    }
+
+    /// The next value, or nil at the end. Awaited without leaving the actor but to suspend.
+    public mutating func next(
+      isolation actor: isolated (any Actor)?
+    ) async throws(Failure) -> Element? {
+      try await run.next(isolation: actor)
+    }
+  }
+}
+
+extension SignalProducerConvertible where Value: Sendable {
+  /// The values as an `AsyncSequence`, whose every iterator starts a run.
+  ///
+  /// ```swift
+  /// for try await text in search.values(buffering: .newest(1)) { … }
+  /// ```
+  ///
+  /// - Parameter buffering: What becomes of values that come while none is awaited.
+  public func values(buffering: AsyncBuffering) -> AsyncValues<Value, Error> {
+    AsyncValues(producer, buffering: buffering)
+  }
+
+  /// Awaits the first value, then interrupts the run. Nil if there is none, because the stream
+  /// ended without or the task was cancelled, which interrupts the run.
+  public func firstValue() async throws(Error) -> Value? {
+    var iterator = producer.take(first: 1).values(buffering: .unbounded).makeAsyncIterator()
+    return try await iterator.next()
+  }
+
+  /// Awaits completion and returns the last value. Nil if there was none, or if the stream was
+  /// interrupted, as it is when the task is cancelled.
+  public func lastValue() async throws(Error) -> Value? {
+    try await producer.take(last: 1).firstValue()
+  }
+
+  /// Awaits completion and returns the only value. Nil if there was none or, then without awaiting
+  /// more than the second, several; or if the stream was interrupted, as it is when the task is
+  /// cancelled.
+  public func singleValue() async throws(Error) -> Value? {
+    let values = try await producer.take(first: 2).collect().firstValue() ?? []
+    return values.count == 1 ? values.first : nil
+  }
+
+  /// Awaits the end.
+  ///
+  /// Interruption is an end, too; cancelling the task interrupts the run.
+  public func completion() async throws(Error) {
+    _ = try await producer.filter { _ in false }.firstValue()
+  }
+}

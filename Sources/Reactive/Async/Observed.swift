@@ -1,0 +1,52 @@
+public import Observation
+
+/// A property as the Observation framework sees it: what reads ``value`` where reads are tracked is
+/// told of its next change.
+///
+/// ```swift
+/// let name = Observed(model.name)
+/// for await text in Observations({ name.value }) { … }
+/// ```
+///
+/// Observation tells that a value changes, not what it becomes: whoever reads later sees the value
+/// of then, and several changes in between are one. Where every value counts, await the property's
+/// `values(buffering:)` or observe its signal.
+///
+/// It keeps the property.
+public final class Observed<Value>: Observable {
+  private let property: any PropertyProtocol<Value>
+  private let changes = Changes()
+  private let observation: ScopedDisposable<AnyDisposable>?
+
+  /// The property's present value.
+  public var value: Value {
+    changes.track()
+    return property.value
+  }
+
+  /// Lets `property` be tracked.
+  public init(_ property: any PropertyProtocol<Value>) {
+    self.property = property
+    let changes = changes
+    observation = property.signal.observeValues { _ in changes.report() }
+      .map { ScopedDisposable($0) }
+  }
+}
+
+// The property is as Sendable as its value is; the rest is locked.
+extension Observed: @unchecked Sendable where Value: Sendable {}
+
+/// The part that needs no type parameter: making a key path that has some takes a microsecond.
+private final class Changes: Observable, Sendable {
+  private let registrar = ObservationRegistrar()
+  private var count: Int { 0 }
+
+  func track() {
+    registrar.access(self, keyPath: \.count)
+  }
+
+  /// The value has been stored before: whoever is told and reads at once sees it.
+  func report() {
+    registrar.withMutation(of: self, keyPath: \.count) {}
+  }
+}

@@ -1,0 +1,83 @@
+/// What a function sends values to, see ``SignalProducer/init(priority:sending:)``.
+public struct AsyncInput<Value, Error: Swift.Error>: Sendable {
+  fileprivate let observer: Signal<Value, Error>.Observer
+  fileprivate let demand: (any Demander)?
+
+  /// Suspends until another value is wanted, or the run is over, which cancels the task.
+  public func waitForDemand() async {
+    await demand?.waitForRoom()
+  }
+
+  /// Sends a value when it is wanted. Does nothing when the run is over.
+  public func send(_ value: Value) async {
+    await waitForDemand()
+    observer.send(value: value)
+  }
+}
+
+extension SignalProducer {
+  /// A producer of what an asynchronous function sends. It completes when the function returns and
+  /// fails when that throws; a `CancellationError` is an interruption.
+  ///
+  /// Where the values are awaited with ``AsyncBuffering/backpressure(_:)``, sending a value
+  /// suspends until it is wanted.
+  ///
+  /// - Parameters:
+  ///   - priority: Of the task that runs the function; by default, that of whoever starts the run.
+  ///   - function: Called at every start, in a task of its own. Interrupting the run cancels that.
+  public init(
+    priority: TaskPriority? = nil,
+    sending function:
+      @escaping @Sendable @concurrent (AsyncInput<Value, Error>) async throws(Error) -> Void
+  ) {
+    self.init { observer, lifetime in
+      let input = AsyncInput(observer: observer, demand: Demand.current)
+      let task = Task(priority: priority) {
+        do throws(Error) {
+          try await function(input)
+          observer.sendCompleted()
+        } catch is CancellationError {
+          observer.sendInterrupted()
+        } catch {
+          observer.send(error: error)
+        }
+      }
+      lifetime.observeEnded { task.cancel() }
+    }
+  }
+
+  /// A producer of the one value that an asynchronous function returns, called at every start in a
+  /// task of its own. Interrupting the run cancels that.
+  public init(
+    priority: TaskPriority? = nil,
+    awaiting function: @escaping @Sendable @concurrent () async throws(Error) -> Value
+  ) {
+    self.init(priority: priority) { input async throws(Error) in
+      await input.send(try await function())
+    }
+  }
+
+  /// A producer of the elements of an asynchronous sequence, iterated anew at every start in a task
+  /// of its own. Interrupting the run cancels that.
+  ///
+  /// Where the values are awaited with ``AsyncBuffering/backpressure(_:)``, the next element is
+  /// asked for when it is wanted.
+  public init<Elements: AsyncSequence & Sendable>(
+    _ elements: Elements, priority: TaskPriority? = nil
+  ) where Elements.Element == Value, Elements.Failure == Error {
+    self.init(priority: priority) { input async throws(Error) in
+      var iterator = elements.makeAsyncIterator()
+      await input.waitForDemand()
+      // A sequence need not notice cancellation, and may be without end.
+      while !Task.isCancelled, let element = try await iterator.next(isolation: nil) {
+        input.observer.send(value: element)
+        await input.waitForDemand()
+      }
+    }
+  }
+}
+
+extension AsyncSequence where Self: Sendable {
+  /// A producer of the elements, iterated anew at every start.
+  public var producer: SignalProducer<Element, Failure> { SignalProducer(self) }
+}

@@ -1,0 +1,194 @@
+import Reactive
+import Synchronization
+import Testing
+
+@Suite("Producers made of asynchronous code")
+struct AsyncSourceTests {
+  /// Counts up to a number, or without end, noting every element that is asked for.
+  private struct Numbers: AsyncSequence, Sendable {
+    var last = Int.max
+    var failure: TestError?
+    let pulls = Counter()
+
+    struct Iterator: AsyncIteratorProtocol {
+      var next = 1
+      let numbers: Numbers
+
+      mutating func next() async throws(TestError) -> Int? {
+        try await next(isolation: nil)
+      }
+
+      mutating func next(
+        isolation actor: isolated (any Actor)?
+      ) async throws(TestError) -> Int? {
+        numbers.pulls.increment()
+        guard next <= numbers.last else {
+          if let failure = numbers.failure { throw failure }
+          return nil
+        }
+        defer { next += 1 }
+        return next
+      }
+    }
+
+    func makeAsyncIterator() -> Iterator { Iterator(numbers: self) }
+  }
+
+  @Test("a sequence's elements are the values, its end completion, its error the failure")
+  func sequence() async throws {
+    #expect(try await Numbers(last: 3).producer.collect().singleValue() == [1, 2, 3])
+    let failing = SignalProducer(Numbers(last: 2, failure: .two))
+    #expect(
+      await failing.materialize().map(\.description).collect().lastValue() == [
+        "VALUE 1", "VALUE 2", "FAILED two",
+      ])
+  }
+
+  @Test("every start iterates anew")
+  func anew() async throws {
+    let producer = Numbers(last: 2).producer
+    #expect(try await producer.repeat(2).collect().lastValue() == [1, 2, 1, 2])
+  }
+
+  @Test("interrupting the run cancels the task")
+  func interruptionCancels() async {
+    let cancelled = Expectation()
+    let (stream, continuation) = AsyncStream<Int>.makeStream()
+    continuation.onTermination = { if case .cancelled = $0 { cancelled.fulfill() } }
+    let received = Expectation()
+    let disposable = stream.producer.startWithValues { _ in received.fulfill() }
+    continuation.yield(1)
+    await received.wait()
+    disposable.dispose()
+    await cancelled.wait()
+  }
+
+  @Test("a sequence without end that ignores cancellation is left", .timeLimit(.minutes(1)))
+  func leaving() async throws {
+    let numbers = Numbers()
+    #expect(try await numbers.producer.take(first: 3).lastValue() == 3)
+    var before = -1
+    while numbers.pulls.value != before {
+      before = numbers.pulls.value
+      for _ in 0..<20 { await Task.yield() }
+    }
+  }
+
+  @Test("a cancellation that is thrown is an interruption")
+  func cancellationError() async {
+    let ended = Expectation()
+    SignalProducer<Int, any Error>(awaiting: { () async throws -> Int in
+      throw CancellationError()
+    }).startWithInterrupted { ended.fulfill() }
+    await ended.wait()
+  }
+
+  @Test("a function's value is awaited, its error the failure")
+  func function() async throws {
+    #expect(await SignalProducer<Int, Never>(awaiting: { 4 }).singleValue() == 4)
+    let failing = SignalProducer<Int, TestError>(awaiting: {
+      () async throws(TestError) -> Int in throw .one
+    })
+    await #expect(throws: TestError.one) { try await failing.lastValue() }
+  }
+
+  @Test("latest cancels the sequence before", .timeLimit(.minutes(1)))
+  func latest() async {
+    let cancelled = Expectation()
+    let (stream, continuation) = AsyncStream<Int>.makeStream()
+    continuation.onTermination = { if case .cancelled = $0 { cancelled.fulfill() } }
+    let (outer, input) = Signal<SignalProducer<Int, Never>, Never>.pipe()
+    let received = Expectation()
+    outer.flatten(.latest).observeValues { _ in received.fulfill() }
+    input.send(value: stream.producer)
+    continuation.yield(1)
+    await received.wait()
+    input.send(value: .never)
+    await cancelled.wait()
+  }
+
+  @Test(
+    "under backpressure a sequence is asked for no more than there is room for",
+    .timeLimit(.minutes(1)), arguments: [1, 2, 5])
+  func backpressure(_ limit: Int) async throws {
+    let numbers = Numbers()
+    var iterator = numbers.producer.map { $0 * 2 }.filter { $0 % 4 == 0 }
+      .values(buffering: .backpressure(limit)).makeAsyncIterator()
+    for count in 1...50 {
+      // Gives the source every chance to run ahead.
+      for _ in 0..<20 { await Task.yield() }
+      // Every other number passes; the one after the last that fits may have been asked for.
+      #expect(numbers.pulls.value <= 2 * (count - 1 + limit))
+      #expect(try await iterator.next() == 4 * count)
+    }
+  }
+
+  @Test("a function that sends waits until its value is wanted", .timeLimit(.minutes(1)))
+  func sending() async {
+    let log = Log<String>()
+    let producer = SignalProducer<Int, Never>(sending: { input in
+      for value in 1...3 {
+        await input.send(value)
+        log.append("sent \(value)")
+      }
+    })
+    var iterator = producer.values(buffering: .backpressure(1)).makeAsyncIterator()
+    while log.entries.isEmpty { await Task.yield() }
+    for _ in 0..<100 { await Task.yield() }
+    #expect(log.entries == ["sent 1"])
+    #expect(await iterator.next() == 1)
+    while log.entries.count < 2 { await Task.yield() }
+    for _ in 0..<100 { await Task.yield() }
+    #expect(log.entries == ["sent 1", "sent 2"])
+    #expect(await iterator.next() == 2)
+    #expect(await iterator.next() == 3)
+    #expect(await iterator.next() == nil)
+  }
+
+  @Test("without backpressure nothing waits")
+  func noBackpressure() async throws {
+    let values = try await Numbers(last: 1_000).producer.collect().lastValue()
+    #expect(values == Array(1...1_000))
+  }
+
+  @Test("sources behind flatMap wait, too", .timeLimit(.minutes(1)))
+  func backpressureOfInner() async throws {
+    let inner = Numbers()
+    let producer = Numbers(last: 2).producer
+      .flatMap(.concat) { _ in inner.producer.take(first: 10) }
+    var iterator = producer.values(buffering: .backpressure(1)).makeAsyncIterator()
+    for count in 1...20 {
+      for _ in 0..<20 { await Task.yield() }
+      #expect(inner.pulls.value <= count + 1)
+      #expect(try await iterator.next() != nil)
+    }
+    #expect(try await iterator.next() == nil)
+  }
+
+  @Test("a source of which nothing passes doesn't hold up the others", .timeLimit(.minutes(1)))
+  func silentSource() async throws {
+    let silent = Numbers(last: 100).producer.filter { _ in false }
+    let producer = SignalProducer.merge(silent, Numbers(last: 100).producer, silent)
+    var iterator = producer.values(buffering: .backpressure(1)).makeAsyncIterator()
+    var count = 0
+    while try await iterator.next() != nil { count += 1 }
+    #expect(count == 100)
+  }
+
+  @Test("cancellation frees a source that waits", .timeLimit(.minutes(1)))
+  func cancellationFrees() async {
+    let (ready, ended) = (Expectation(), Expectation())
+    let producer = SignalProducer<Int, Never>(sending: { input in
+      await input.send(1)
+      ready.fulfill()
+      await input.send(2)
+      ended.fulfill()
+    })
+    do {
+      let iterator = producer.values(buffering: .backpressure(1)).makeAsyncIterator()
+      await ready.wait()
+      withExtendedLifetime(iterator) {}
+    }
+    await ended.wait()
+  }
+}
