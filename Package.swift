@@ -73,10 +73,13 @@ let package = Package(
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
-      name: "ReactiveTests", dependencies: ["Reactive", "ReactiveFoundation"],
+      name: "ReactiveTests", dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode"],
       exclude: ["API/reactive-api.tsv"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
@@ -123,8 +126,8 @@ let package = Package(
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
 ]
-// Apps that were written for Apple's frameworks don't ask for strictness.
-for target in package.targets where target.name != "AppCode" {
+// Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
+for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {
   var settings = target.swiftSettings ?? []
   settings += [
     .enableUpcomingFeature("ExistentialAny"),

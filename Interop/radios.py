@@ -46,10 +46,12 @@ async def _listens(port, process, seconds=10):
 
 
 @contextlib.asynccontextmanager
-async def ambit_radio():
-    """The simulated space of `ambit radio serve`, empty but for those who connect."""
+async def ambit_radio(populated=False):
+    """The simulated space of `ambit radio serve`: those who connect and, if it is populated, the
+    ready-made devices."""
     process = await asyncio.create_subprocess_exec(
-        AMBIT, "radio", "serve", "tcp:127.0.0.1:0", "--radio", "sim:empty", "--json",
+        AMBIT, "radio", "serve", "tcp:127.0.0.1:0", "--json",
+        "--radio", "sim" if populated else "sim:empty",
         stdout=asyncio.subprocess.PIPE)
     try:
         line = await asyncio.wait_for(process.stdout.readline(), 10)

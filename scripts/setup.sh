@@ -19,7 +19,7 @@ need_packages() {
   fi
   say "Installing ${missing[*]} with apt-get"
   "${as_root[@]}" apt-get update -q >/dev/null || fail "apt-get update failed"
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -qy "${missing[@]}" </dev/null >/dev/null ||
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -qy --no-install-recommends "${missing[@]}" </dev/null >/dev/null ||
     fail "apt-get could not install ${missing[*]}"
 }
 

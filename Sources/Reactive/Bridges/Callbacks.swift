@@ -32,7 +32,8 @@ extension SignalProducer {
     }
   }
 
-  /// A producer of what a listener is called with, which never ends by itself.
+  /// A producer of what a listener is called with, which is interrupted when nobody holds the
+  /// listener any more.
   ///
   /// - Parameter register: Called at every start with the listener, which may be called from any
   ///   thread. The disposable it returns takes the listener out, after the run.

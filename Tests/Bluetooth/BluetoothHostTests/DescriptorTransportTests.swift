@@ -1,6 +1,7 @@
 import BluetoothMachines
 import BluetoothWire
 import Glibc
+import NIOCore
 import Testing
 
 @testable import BluetoothHost
@@ -95,6 +96,15 @@ struct DescriptorTransportTests {
     #expect(await harness.next() == .closed(.transport("The controller hci0 is gone.")))
   }
 
+  @Test("a user channel that breaks is a controller that is gone", arguments: [EPIPE, ENETDOWN])
+  func userChannelBroke(_ number: Int32) {
+    // What Linux 6.1 says to reads and writes when hci0 is unplugged.
+    let error = IOError(errnoCode: number, reason: "read")
+    #expect(
+      ChannelTransport.Way.userChannel(0).explain(error)
+        == .transport("The controller hci0 is gone."))
+  }
+
   @Test("every refusal of the kernel is explained with the way out")
   func userChannelErrors() {
     func explain(_ number: Int32) -> HostError {
@@ -103,6 +113,7 @@ struct DescriptorTransportTests {
     #expect(explain(EAFNOSUPPORT).sentence.contains("kernel has no Bluetooth"))
     #expect(explain(EPERM).sentence.contains("CAP_NET_ADMIN"))
     #expect(explain(EBUSY).sentence.contains("sudo hciconfig hci3 down"))
+    #expect(explain(EUSERS) == explain(EBUSY))
     #expect(explain(ENODEV).sentence.contains("There is no controller hci3"))
     #expect(explain(ERFKILL).sentence.contains("rfkill unblock"))
     #expect(explain(EIO).sentence == "hci3 cannot be opened: input/output error.")

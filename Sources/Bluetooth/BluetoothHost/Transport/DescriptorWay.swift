@@ -4,6 +4,10 @@ import NIOCore
 import NIOPosix
 
 extension ChannelTransport.Way {
+  /// What reading and writing fail with once a device is gone: a serial line with the first three,
+  /// a user channel with EPIPE or, where only the write comes too late, ENETDOWN.
+  private static let goneNumbers = [EIO, ENODEV, ENXIO, EPIPE, ENETDOWN]
+
   /// H4 over a file descriptor that `open` makes; it belongs to the channel from then on.
   static func descriptor(
     name: String, framing: ChannelTransport.Framing, endOfStream: HostError,
@@ -23,7 +27,7 @@ extension ChannelTransport.Way {
         switch error {
         case let error as HostError:
           return error
-        case let error as IOError where [EIO, ENODEV, ENXIO].contains(error.errnoCode):
+        case let error as IOError where goneNumbers.contains(error.errnoCode):
           return endOfStream
         case let error as IOError:
           let reason = SystemError(number: error.errnoCode).text
@@ -149,7 +153,8 @@ enum UserChannel {
       return .unauthorized(
         "hci\(index) needs the privilege CAP_NET_ADMIN: run as root, or once "
           + "\"sudo setcap cap_net_admin,cap_net_raw+ep PROGRAM\".")
-    case EBUSY, EALREADY:
+    // EUSERS is said while another process has the user channel.
+    case EBUSY, EALREADY, EUSERS:
       return .transport(
         "hci\(index) is in use: \"sudo systemctl stop bluetooth\" and "
           + "\"sudo hciconfig hci\(index) down\" set it free.")

@@ -1,0 +1,158 @@
+"""A virtual machine with Debian's kernel, whose Bluetooth controller is one of Ambit's simulated
+ones: on a line that `btattach` attaches, as on many a board."""
+
+import asyncio
+import contextlib
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from kernel import initramfs
+from radios import AMBIT, ROOT, end
+
+FOLDER = ROOT / ".build/linux"
+# How the machine calls them.
+RADIO_LINE = "/dev/hvc1"
+TERMINAL_LINE = "/dev/hvc2"
+# After how long the machine gets another controller if its own hangs up.
+RECONNECT_SECONDS = 1
+# What a terminal would make of it is nothing to look for.
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x01\x02\r]")
+
+
+class Failed(Exception):
+    """A command in the machine ended with a status other than zero."""
+
+    def __init__(self, command, status, output):
+        super().__init__(f"{command}: status {status}: {output}")
+        self.status, self.output = status, output
+
+
+class Line:
+    """Our end of one of the machine's lines."""
+
+    def __init__(self, reader, writer):
+        self._reader, self._writer, self._text = reader, writer, ""
+
+    @classmethod
+    @contextlib.asynccontextmanager
+    async def listen(cls, path):
+        """Listens for the machine; gives an awaitable for its line."""
+        line = asyncio.get_running_loop().create_future()
+        server = await asyncio.start_unix_server(
+            lambda *streams: line.set_result(cls(*streams)), path)
+        async with server:
+            yield line
+
+    def send(self, text):
+        self._writer.write(text.encode() + b"\n")
+
+    async def expect(self, pattern, seconds=30):
+        """Waits for a pattern; gives its match, and forgets all that came until then."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not (found := re.search(pattern, self._text)):
+                    read = await self._reader.read(65536)
+                    assert read, f"the machine stopped; its last words: {self._text[-2000:]}"
+                    self._text = ESCAPES.sub("", self._text + read.decode(errors="replace"))
+        except TimeoutError:
+            raise AssertionError(f"no {pattern!r} in {self._text[-2000:]!r}") from None
+        self._text = self._text[found.end():]
+        return found
+
+
+class Guest:
+    def __init__(self, shell, terminal, console):
+        self._shell, self.terminal, self._count = shell, terminal, 0
+        self._console = console
+
+    async def boot(self):
+        try:
+            await self._shell.expect("ready\n", 150)
+        except AssertionError:
+            last = self._console.read_text(errors="replace")[-2000:]
+            raise AssertionError(f"the machine does not come up: {last}") from None
+
+    async def run(self, command, seconds=60):
+        """Runs a command to its end and gives what it wrote, errors too."""
+        status, output = await self.attempt(command, seconds)
+        if status != 0:
+            raise Failed(command, status, output)
+        return output
+
+    async def attempt(self, command, seconds=60):
+        """Runs a command to its end and gives its status and what it wrote."""
+        self._count += 1
+        mark = f"done-{self._count}"
+        self._shell.send(
+            f"timeout {seconds} sh -c {shlex.quote(command)} </dev/null 2>&1; echo {mark} $?")
+        found = await self._shell.expect(rf"(?s)(.*?){mark} (\d+)\n", seconds + 20)
+        return int(found[2]), found[1]
+
+    async def until(self, command, pattern, seconds=30):
+        """Runs a command again and again until what it writes has the pattern; gives the match."""
+        output = ""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while True:
+                    _, output = await self.attempt(command)
+                    if found := re.search(pattern, output):
+                        return found
+                    await asyncio.sleep(0.1)
+        raise AssertionError(f"{command}: no {pattern!r} in {output!r}")
+
+
+def _prepare():
+    """Fetches what the machine is made of, once; skips the tests where that cannot be had."""
+    qemu = shutil.which("qemu-system-x86_64")
+    fetched = subprocess.run(
+        [ROOT / "Interop/kernel/fetch", FOLDER], capture_output=True, text=True)
+    reason = None
+    if qemu is None:
+        reason = "There is no qemu-system-x86_64."
+    elif fetched.returncode != 0:
+        reason = fetched.stderr.strip()
+    if reason:
+        # Where everything can be had, a test that is not run is one that fails.
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    return qemu, initramfs.build(FOLDER / "root", AMBIT, FOLDER / "initramfs")
+
+
+@contextlib.asynccontextmanager
+async def linux_guest(radio, folder):
+    """The machine, up; its controller is on RADIO_LINE, not yet attached."""
+    qemu, kernel = await asyncio.to_thread(_prepare)
+    host, port = radio.split(":")
+    console = folder / "console"
+    async with (
+        Line.listen(folder / "shell") as shell, Line.listen(folder / "terminal") as terminal,
+    ):
+        process = await asyncio.create_subprocess_exec(
+            # Emulated also where there is KVM: inside of virtual machines it may be there and hang.
+            qemu, "-accel", "tcg", "-m", "1024", "-nodefaults", "-no-user-config",
+            "-display", "none", "-no-reboot",
+            "-kernel", kernel, "-initrd", FOLDER / "initramfs",
+            "-append", "console=ttyS0 panic=-1 loglevel=4",
+            "-serial", f"file:{console}",
+            "-device", "virtio-serial-pci",
+            "-chardev", f"socket,id=shell,path={folder}/shell",
+            "-device", "virtconsole,chardev=shell",
+            "-chardev", f"socket,id=radio,host={host},port={port},nodelay=on,"
+                        f"reconnect={RECONNECT_SECONDS}",
+            "-device", "virtconsole,chardev=radio",
+            "-chardev", f"socket,id=terminal,path={folder}/terminal",
+            "-device", "virtconsole,chardev=terminal",
+            stdout=sys.stderr)
+        try:
+            guest = Guest(
+                await asyncio.wait_for(shell, 20), await asyncio.wait_for(terminal, 20), console)
+            await guest.boot()
+            yield guest
+        finally:
+            await end(process)

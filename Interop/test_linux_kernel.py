@@ -1,0 +1,236 @@
+"""Debian's kernel and its Bluetooth programs: `ambit` on the kernel's HCI user channel, and BlueZ
+as a host that we did not write, in both roles. All controllers are on one of our simulated radios:
+that of the machine is attached to its kernel as a UART's is."""
+
+import asyncio
+import json
+
+import pytest
+import pytest_asyncio
+
+from ambit_cli import Ambit
+from linux_guest import RADIO_LINE, RECONNECT_SECONDS, TERMINAL_LINE, linux_guest
+from radios import ambit_radio
+
+# One machine for all: it takes longer to start than the tests take.
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+module_fixture = pytest_asyncio.fixture(loop_scope="module", scope="module")
+
+HEART_RATE = "00002a37-0000-1000-8000-00805f9b34fb"
+SET_POINT = "7c3b0002-92f1-4e0b-8b1e-5d0a4c1f2e6d"
+MAINTENANCE = "7c3b0003-92f1-4e0b-8b1e-5d0a4c1f2e6d"
+SERVICE = "0000ad10-5d4e-4f3a-9b1c-0e2d3c4b5a69"
+VALUE = "0000ad11-5d4e-4f3a-9b1c-0e2d3c4b5a69"
+
+
+@module_fixture
+async def radio():
+    """`host:port` of the radio with the ready-made devices."""
+    async with ambit_radio(populated=True) as address:
+        yield address
+
+
+@module_fixture
+async def bare_guest(radio, tmp_path_factory):
+    """The machine, its controller as it comes and goes."""
+    async with linux_guest(radio, tmp_path_factory.mktemp("guest")) as guest:
+        yield guest
+
+
+async def attach(guest):
+    """Plugs the controller in, unless it is, and leaves it down: free for whoever wants it."""
+    if "hci0" not in await guest.run("hciconfig"):
+        await guest.run(f"btattach -B {RADIO_LINE} -P h4 >/tmp/btattach 2>&1 &")
+        # Up first: what was down all the time may still be in the kernel's hands, who looks at it.
+        await guest.until("hciconfig hci0 up && hciconfig hci0", "UP RUNNING", 60)
+    await guest.run("hciconfig hci0 down")
+
+
+async def detach(guest):
+    await guest.run("kill $(pidof btattach)")
+    await guest.until("hciconfig; echo end", "^end")
+    # Our controller still talks to its strap, and what it says would be echoed by a line that is
+    # nobody's yet. So it is made to hang up, by a byte that starts no packet; QEMU gets a fresh one.
+    await guest.run(f"printf '\\377' >{RADIO_LINE}")
+    await asyncio.sleep(3 * RECONNECT_SECONDS)
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def guest(bare_guest):
+    """The machine, with hci0 down."""
+    await attach(bare_guest)
+    yield bare_guest
+
+
+def objects(output):
+    return [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+
+
+# MARK: ambit on hci0
+
+
+async def test_the_kernel_starts_our_controller_and_is_refused_nothing(bare_guest):
+    await bare_guest.run("btmon -w /tmp/trace >/dev/null 2>&1 &")
+    await attach(bare_guest)
+    await bare_guest.run("kill $(pidof btmon)")
+    # Into a pipe, or it starts a pager.
+    trace = await bare_guest.run("btmon -r /tmp/trace | cat")
+    answers = [line for line in trace.splitlines() if "Status: " in line]
+    assert len(answers) > 20, trace
+    assert all("Success (0x00)" in line for line in answers), trace
+
+
+async def test_ambit_scans_over_the_user_channel(guest):
+    found = objects(await guest.run("ambit scan --radio hci0 --json --timeout 4"))
+    assert {"Pulse strap", "Thermostat", "UART echo"} <= {event.get("name") for event in found}
+
+
+async def test_ambit_inspects_reads_and_writes_over_the_user_channel(guest):
+    events = objects(await guest.run("ambit inspect Thermostat --radio hci0 --json"))
+    found = {event["uuid"]: event for event in events if event["event"] == "characteristic"}
+    assert found[SET_POINT.upper()]["properties"] == ["read", "write"]
+    assert "error" in found[MAINTENANCE.upper()]
+    await guest.run(f"ambit write Thermostat {SET_POINT} fc08 --radio hci0")
+    read = objects(await guest.run(f"ambit read Thermostat {SET_POINT} --radio hci0 --json"))
+    assert read[0]["hex"] == "fc08"
+    status, sentence = await guest.attempt(
+        f"ambit write Thermostat {SET_POINT} ff7f --radio hci0")
+    assert status == 1 and "was refused" in sentence
+
+
+async def test_ambit_explains_a_controller_that_it_cannot_have(guest):
+    status, sentence = await guest.attempt("su nobody -c 'ambit scan --radio hci0'")
+    assert status == 77 and "CAP_NET_ADMIN" in sentence
+    status, sentence = await guest.attempt("ambit scan --radio hci7")
+    assert status == 69 and "There is no controller hci7" in sentence
+    await guest.run("hciconfig hci0 up")
+    status, sentence = await guest.attempt("ambit scan --radio hci0")
+    assert status == 69 and "hci0 is in use" in sentence
+    await guest.run("hciconfig hci0 down")
+
+    await guest.run("ambit scan --radio hci0 --timeout 120 >/dev/null 2>&1 & echo $! >/tmp/scan")
+    await guest.until("hciconfig hci0", "UP RUNNING")
+    status, sentence = await guest.attempt("ambit scan --radio hci0")
+    assert status == 69 and "hci0 is in use" in sentence
+    await guest.run("kill $(cat /tmp/scan)")
+    await guest.until("hciconfig hci0", "DOWN")
+
+
+async def test_ambit_notices_that_the_controller_was_unplugged(guest):
+    await guest.run(
+        "(ambit subscribe Pulse 2A37 --radio hci0 --json --timeout 60; echo status $?)"
+        " >/tmp/heard 2>&1 &")
+    await guest.until("cat /tmp/heard", '(?s)("event":"value".*){3}')
+    await detach(guest)
+    ended = await guest.until("cat /tmp/heard", r"(?m)^ambit: (.*)\nstatus (\d+)")
+    assert "The controller hci0 is gone" in ended[1] and ended[2] == "1"
+    # And it is as good as new when it is plugged in again.
+    await attach(guest)
+    read = objects(await guest.run("ambit read Pulse 2A19 --radio hci0 --json"))
+    assert 0 < int(read[0]["hex"], 16) <= 100
+
+
+# MARK: BlueZ
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def bluez(guest):
+    """bluetoothctl at the machine's terminal, on a controller that is on."""
+    await guest.run(
+        "pidof dbus-daemon || dbus-daemon --system --nopidfile;"
+        "/usr/libexec/bluetooth/bluetoothd -n >/tmp/bluetoothd 2>&1 &")
+    await guest.until("bluetoothctl show", "Powered: yes")
+    await guest.run(f"bluetoothctl <{TERMINAL_LINE} >{TERMINAL_LINE} 2>&1 &")
+    await guest.terminal.expect("Agent registered")
+    yield guest.terminal
+    guest.terminal.send("quit")
+    await guest.until("pidof bluetoothctl || echo none", "none")
+    await guest.run("kill $(pidof bluetoothd)")
+    await guest.until("pidof bluetoothd || echo none", "none")
+
+
+async def stop_scanning(bluez):
+    bluez.send("scan off")
+    # Later than "Discovery stopped": until then BlueZ may give up a connection on its own.
+    await bluez.expect("Discovering: no")
+
+
+async def found_and_connected(bluez, name):
+    bluez.send("scan le")
+    address = (await bluez.expect(rf"Device (\S+) (?:Name: |Alias: )?{name}"))[1]
+    await stop_scanning(bluez)
+    bluez.send(f"connect {address}")
+    await bluez.expect("Connection successful")
+    await bluez.expect("ServicesResolved: yes")
+    return address
+
+
+async def select(bluez, attribute):
+    bluez.send(f"gatt.select-attribute {attribute}")
+    await bluez.expect(r"\]# ")
+
+
+async def test_bluez_discovers_reads_and_writes_a_device_of_ours(bluez):
+    await found_and_connected(bluez, "Thermostat")
+    await select(bluez, SET_POINT)
+    bluez.send('gatt.write "0x98 0x08"')
+    await bluez.expect("Attempting to write")
+    bluez.send("gatt.read")
+    await bluez.expect(r"Value:\n  98 08 ")
+    # What the device refuses, and what it keeps for encrypted links.
+    bluez.send('gatt.write "0xff 0x7f"')
+    await bluez.expect("Failed to write")
+    await select(bluez, MAINTENANCE)
+    bluez.send("gatt.read")
+    await bluez.expect("Failed to read|Value:")
+    bluez.send("disconnect")
+    await bluez.expect("Successful disconnected")
+
+
+async def test_bluez_subscribes_to_a_device_of_ours(bluez):
+    await found_and_connected(bluez, "Pulse")
+    await select(bluez, HEART_RATE)
+    bluez.send("gatt.notify on")
+    await bluez.expect("Notify started")
+    for _ in range(3):
+        await bluez.expect(r"Value:\n  1e \w\w")
+    bluez.send("gatt.notify off")
+    await bluez.expect("Notify stopped")
+    bluez.send("disconnect")
+    await bluez.expect("Successful disconnected")
+
+
+async def test_ambit_uses_a_server_of_bluez(bluez, radio):
+    bluez.send(f"gatt.register-service {SERVICE}")
+    await bluez.expect("yes/no")
+    bluez.send("yes")
+    bluez.send(f"gatt.register-characteristic {VALUE} read,write,notify")
+    await bluez.expect("Enter value")
+    bluez.send("0x68 0x69")
+    bluez.send("gatt.register-application")
+    await bluez.expect("Application registered")
+    bluez.send("advertise.name KernelPeer")
+    bluez.send("advertise on")
+    await bluez.expect("Advertising object registered")
+
+    ambit = Ambit(radio)
+    events = await ambit.json("inspect", "KernelPeer")
+    found = {event["uuid"]: event for event in events if event["event"] == "characteristic"}
+    assert found[VALUE.upper()]["text"] == "hi"
+    assert found["2A00"]["text"].startswith("BlueZ")
+    await ambit("write", "KernelPeer", VALUE, "cafe")
+    await bluez.expect("ca fe")
+    assert (await ambit.json("read", "KernelPeer", VALUE))[0]["hex"] == "cafe"
+    # bluetoothctl has no command that would notify; but it is told who listens.
+    async with ambit.running("subscribe", "KernelPeer", VALUE):
+        await bluez.expect("AcquireNotify")
+    await bluez.expect("Notify sock closed")
+
+
+async def test_the_kernel_streams_into_a_channel_of_ours(bluez, guest, radio):
+    async with Ambit(radio).listening("channel", "--listen", "--name", "Sink") as (psm, received):
+        bluez.send("scan le")
+        address = (await bluez.expect(r"Device (\S+) (?:Name: |Alias: )?Sink"))[1]
+        await stop_scanning(bluez)
+        await guest.run(f"l2test -s -V le_public -P {psm} -b 200 -N 20 {address}")
+        assert len(await asyncio.wait_for(received(4000), 30)) == 4000
