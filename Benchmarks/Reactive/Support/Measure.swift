@@ -64,6 +64,11 @@ func measure(
     instructions: instructions.isEmpty ? nil : median(instructions))
 }
 
+/// The same again, but the compiler can't see through: a chain of closures stays one.
+@inline(never)
+@_optimize(none)
+func opaque<Value>(_ value: Value) -> Value { value }
+
 /// What the observers add up, so that no work can be left out.
 final class Sum: @unchecked Sendable {
   // Every stream delivers serially, and one stream is measured at a time.

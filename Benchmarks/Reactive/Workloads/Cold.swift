@@ -26,8 +26,8 @@ func coldWorkloads() -> [Workload] {
   workload.add(.floor) { count in
     var total = 0
     let reduce: (Int) -> Void = { total &+= $0 }
-    let filter: (Int) -> Void = { if $0 & 1 == 0 { reduce($0) } }
-    let steps = (0..<4).reduce(filter) { next, _ in { next($0 &+ 1) } }
+    let filter = opaque { (value: Int) in if value & 1 == 0 { reduce(value) } }
+    let steps = (0..<4).reduce(filter) { next, _ in opaque { next($0 &+ 1) } }
     for value in 0..<count { steps(value) }
     sum.add(total)
   }

@@ -6,7 +6,7 @@ func flattenWorkloads() -> [Workload] {
   [merging(), concatenating(), switching()].map { workload in
     var workload = workload
     workload.add(.floor) { count in
-      let transform: (Int) -> (@escaping (Int) -> Void) -> Void = { value in { $0(value) } }
+      let transform = opaque { (value: Int) in { (sink: (Int) -> Void) in sink(value) } }
       let sink: (Int) -> Void = { sum.add($0) }
       for value in 0..<count { transform(value)(sink) }
     }

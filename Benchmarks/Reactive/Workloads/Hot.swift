@@ -30,9 +30,9 @@ private func pipe() -> Workload {
   }
   workload.add(.floor) { count in
     let sink: (Int) -> Void = { sum.add($0) }
-    let filter: (Int) -> Void = { if $0 & 1 == 0 { sink($0) } }
+    let filter = opaque { (value: Int) in if value & 1 == 0 { sink(value) } }
     let lock = Mutex<Void>(())
-    let send: (Int) -> Void = { value in lock.withLock { _ in filter(value &+ 1) } }
+    let send = opaque { (value: Int) in lock.withLock { _ in filter(value &+ 1) } }
     for value in 0..<count { send(value) }
   }
   return workload

@@ -78,6 +78,8 @@ struct QueueSchedulerTests {
     let scheduler = QueueScheduler(name: "test")
     let log = Log<Int>()
     let done = Expectation()
+    // So that what the work schedules comes after all the rest.
+    scheduler.queue.suspend()
     for number in 0..<1_000 {
       scheduler.schedule {
         log.append(number)
@@ -85,6 +87,7 @@ struct QueueSchedulerTests {
         if number == 999 { scheduler.schedule { done.fulfill() } }
       }
     }
+    scheduler.queue.resume()
     await done.wait()
     #expect(log.entries == Array(0...1_000))
   }
