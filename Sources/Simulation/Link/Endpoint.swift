@@ -226,7 +226,8 @@ extension Endpoint {
     swap(&packets, &spare)
     // The peer's host is being told something anyway; ours may soon be.
     receiver.reportCompleted()
-    if completedCount > 1 { reportCompleted() } else { link.reportCompletedSoon() }
+    let isFull = controller.aclPacketsHeld >= Int(controller.capabilities.aclPacketCount)
+    if completedCount > 1 || isFull { reportCompleted() } else { link.reportCompletedSoon() }
   }
 }
 

@@ -37,7 +37,12 @@ public struct RadioModel: Hashable, Sendable {
   public var advertisingDelayMax: TimeSpan = .milliseconds(10)
   /// How often advertising is sent instead of as often as it is asked for, and without taking time
   /// on air: so that a measurement of hosts does not measure waiting. nil is as on real air.
-  public var advertisingInterval: TimeSpan?
+  public var advertisingInterval: TimeSpan? {
+    didSet {
+      let isPositive = advertisingInterval.map { $0 > .zero } ?? true
+      precondition(isPositive, "an advertising interval is longer than nothing")
+    }
+  }
   /// How long a controller takes to perform a command.
   public var commandLatency: TimeSpan = .microseconds(200)
   /// Whether ACL data waits for connection events and takes time on air. Without pacing it is

@@ -167,14 +167,13 @@ extension GATTServer {
     var kept: [Indication] = []
     let waiting = sessions[index].waitingIndications
     for indication in waiting {
-      guard case .update(let number, handle, let value) = indication else {
-        kept.append(indication)
-        continue
-      }
-      if notifies {
+      switch indication {
+      case .update(let number, handle, let value) where notifies:
         sendNotification(number, handle, value, index, into: &outputs)
-      } else {
+      case .update(let number, handle, _):
         finishPart(of: number, because: nil, into: &outputs)
+      case .serviceChanged where handle == serviceChangedHandle: break
+      case .update, .serviceChanged: kept.append(indication)
       }
     }
     sessions[index].waitingIndications = kept

@@ -8,7 +8,7 @@ import Essentials
 /// LE events and data prove that it is well. When neither came for a while it is asked for a
 /// setting that the host made at the start and that a reset undoes: the suggested data length
 /// (Core 5.4, Vol 4, Part E, §7.8.34). A controller without data length extension can only prove
-/// that it is alive.
+/// that it is alive, and so can one whose default is what the host suggests.
 struct ControllerWatch: Sendable {
   /// How long a controller may have nothing to tell before it is asked. A person who waits for a
   /// device that nobody can find begins to doubt after that.

@@ -78,7 +78,9 @@ extension HostMachine {
       advertiser.advertisingEnded(set: Int(event.set))
       needsCommands = true
     case .dataBufferOverflow(let event) where event.linkType == DataBufferOverflow.acl:
-      // It counts its buffers otherwise than this host, and threw away what peers now lack.
+      // It counts its buffers otherwise than this host, and threw away what peers now lack; unless
+      // it holds nothing of ours.
+      guard scheduler.hasPacketsInController else { return }
       let error = HostError.transport("The controller lost data for want of buffers.")
       controllerFailed(error, now: now, into: &actions)
     default: receiveLinkEvent(event, now: now, into: &actions)

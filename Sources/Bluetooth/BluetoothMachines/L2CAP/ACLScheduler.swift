@@ -175,6 +175,9 @@ public struct ACLScheduler: Sendable {
     slot(of: handle).map { links[$0].queuedBytes > 0 || links[$0].inFlight > 0 } ?? false
   }
 
+  /// Whether the controller has packets that it hasn't completed.
+  public var hasPacketsInController: Bool { free < packetCount }
+
   private func slot(of handle: UInt16) -> Int? {
     guard Int(handle) < slotOfHandle.count else { return nil }
     let slot = slotOfHandle[Int(handle)]
