@@ -78,6 +78,8 @@ struct QueueSchedulerTests {
     let scheduler = QueueScheduler(name: "test")
     let log = Log<Int>()
     let done = Expectation()
+    // Otherwise the five hundredth may run before the last has been scheduled.
+    scheduler.queue.suspend()
     for number in 0..<1_000 {
       scheduler.schedule {
         log.append(number)
@@ -85,6 +87,7 @@ struct QueueSchedulerTests {
         if number == 999 { scheduler.schedule { done.fulfill() } }
       }
     }
+    scheduler.queue.resume()
     await done.wait()
     #expect(log.entries == Array(0...1_000))
   }
