@@ -4,9 +4,15 @@ import PackageDescription
 // Apart from the library, because counting allocations replaces malloc in the whole program.
 let package = Package(
   name: "ambit-benchmarks",
-  dependencies: [.package(name: "ambit", path: "..")],
+  dependencies: [
+    .package(name: "ambit", path: ".."),
+    // What ours is measured beside.
+    .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
+    .package(url: "https://github.com/apple/swift-async-algorithms.git", exact: "1.1.4"),
+  ],
   targets: [
     .target(name: "AllocationCounter", path: "AllocationCounter"),
+    .target(name: "InstructionCounter", path: "InstructionCounter"),
     .executableTarget(
       name: "bluetooth-benchmarks",
       dependencies: [
@@ -20,7 +26,13 @@ let package = Package(
       path: "Bluetooth", exclude: ["Peers"]),
     .executableTarget(
       name: "reactive-benchmarks",
-      dependencies: ["AllocationCounter", .product(name: "Reactive", package: "ambit")],
+      dependencies: [
+        "AllocationCounter", "InstructionCounter",
+        .product(name: "Reactive", package: "ambit"),
+        .product(name: "OpenCombine", package: "OpenCombine"),
+        .product(name: "OpenCombineDispatch", package: "OpenCombine"),
+        .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+      ],
       path: "Reactive"),
   ],
   swiftLanguageModes: [.v6]

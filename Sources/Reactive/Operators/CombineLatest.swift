@@ -1,14 +1,18 @@
 /// The latest value of an input, once there is one.
-private final class Slot<Value> {
-  private let storage = UnsafeMutablePointer<Value>.allocate(capacity: 1)
+@usableFromInline
+final class LatestValue<Value> {
+  @usableFromInline let storage = UnsafeMutablePointer<Value>.allocate(capacity: 1)
   private(set) var isFilled = false
+
+  @usableFromInline
+  init() {}
 
   deinit {
     if isFilled { storage.deinitialize(count: 1) }
     storage.deallocate()
   }
 
-  var value: Value { storage.pointee }
+  @inlinable var value: Value { storage.pointee }
 
   /// - Returns: Whether this is the first value.
   func fill(_ value: Value) -> Bool {
@@ -24,25 +28,33 @@ private final class Slot<Value> {
 
 /// Emits a combination of the latest values whenever one comes in, once all are there. Its state
 /// is guarded by the gate of the output.
-private final class LatestCombiner<Output, Error: Swift.Error> {
-  private let junction: Junction<Output, Error>
+@usableFromInline
+final class LatestCombiner<Output, Error: Swift.Error> {
+  private let junction = Junction<Output, Error>()
+  @exclusivity(unchecked)
   private var missing: Int
+  @exclusivity(unchecked)
   private var running: Int
-  // Set once, before the first input is observed.
-  var combine: (() -> Output)?
+  private let combine: () -> Output
 
-  init(_ junction: Junction<Output, Error>, count: Int) {
-    self.junction = junction
+  /// - Parameter combine: Made where the types are known, or every event would have that of the
+  ///   tuple looked up.
+  @usableFromInline
+  init(of count: Int, _ combine: @escaping () -> Output) {
     missing = count
     running = count
+    self.combine = combine
   }
 
-  func observe<Input>(_ signal: Signal<Input, Error>, filling slot: Slot<Input>) {
+  @usableFromInline var signal: Signal<Output, Error> { junction.signal }
+
+  @usableFromInline
+  func observe<Input>(_ signal: Signal<Input, Error>, _ latest: LatestValue<Input>) {
     junction.observe(
       signal,
       value: { value in
-        if slot.fill(value) { self.missing -= 1 }
-        if self.missing == 0, let combine = self.combine { self.junction.emit(combine()) }
+        if latest.fill(value) { self.missing -= 1 }
+        if self.missing == 0 { self.junction.emit(self.combine()) }
       },
       end: { termination in
         self.running -= 1
@@ -53,27 +65,17 @@ private final class LatestCombiner<Output, Error: Swift.Error> {
 }
 
 extension Signal {
-  static func combiningLatest<First, each Other>(
-    _ first: Signal<First, Error>, _ other: repeat Signal<each Other, Error>
-  ) -> Signal<Value, Error> where Value == (First, repeat each Other) {
-    .joining { junction in
-      var count = 1
-      for _ in repeat each other { count += 1 }
-      let combiner = LatestCombiner(junction, count: count)
-      let firstSlot = Slot<First>()
-      let slots = (repeat Slot<each Other>())
-      combiner.combine = { (firstSlot.value, repeat (each slots).value) }
-      combiner.observe(first, filling: firstSlot)
-      repeat combiner.observe(each other, filling: each slots)
-    }
-  }
-
   /// Emits the latest values of both signals whenever one of them sends, once each has. Completes
   /// when both have; fails and is interrupted with any.
+  @inlinable
   public static func combineLatest<B>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>
   ) -> Signal<(Value, B), Error> {
-    Signal<(Value, B), Error>.combiningLatest(a, b)
+    let (latestA, latestB) = (LatestValue<Value>(), LatestValue<B>())
+    let combiner = LatestCombiner<(Value, B), Error>(of: 2) { (latestA.value, latestB.value) }
+    combiner.observe(a, latestA)
+    combiner.observe(b, latestB)
+    return combiner.signal
   }
 
   /// Emits the latest values of all signals whenever one of them sends, once each has.
@@ -81,15 +83,14 @@ extension Signal {
   where S.Element == Signal<Value, Error> {
     let signals = Array(signals)
     guard !signals.isEmpty else { return .empty }
-    return .joining { junction in
-      let combiner = LatestCombiner(junction, count: signals.count)
-      let slots = signals.map { _ in Slot<Value>() }
-      combiner.combine = { slots.map(\.value) }
-      for (signal, slot) in Swift.zip(signals, slots) { combiner.observe(signal, filling: slot) }
-    }
+    let latest = signals.map { _ in LatestValue<Value>() }
+    let combiner = LatestCombiner<[Value], Error>(of: signals.count) { latest.map(\.value) }
+    for (signal, latest) in Swift.zip(signals, latest) { combiner.observe(signal, latest) }
+    return combiner.signal
   }
 
   /// Emits the latest values of both signals whenever one of them sends, once each has.
+  @inlinable
   public func combineLatest<U>(with other: Signal<U, Error>) -> Signal<(Value, U), Error> {
     Signal.combineLatest(self, other)
   }
@@ -97,6 +98,7 @@ extension Signal {
 
 extension SignalProducer {
   /// Starts both producers and emits their latest values whenever one sends, once each has.
+  @inlinable
   public static func combineLatest<A: SignalProducerConvertible, B: SignalProducerConvertible>(
     _ a: A, _ b: B
   ) -> SignalProducer<(Value, B.Value), Error>
@@ -129,6 +131,7 @@ extension SignalProducer {
   }
 
   /// Emits the latest values of both producers whenever one of them sends, once each has.
+  @inlinable
   public func combineLatest<U>(
     with other: SignalProducer<U, Error>
   ) -> SignalProducer<(Value, U), Error> {
@@ -136,6 +139,7 @@ extension SignalProducer {
   }
 
   /// Emits the latest values of both streams whenever one of them sends, once each has.
+  @inlinable
   public func combineLatest<Other: SignalProducerConvertible>(
     with other: Other
   ) -> SignalProducer<(Value, Other.Value), Error> where Other.Error == Error {

@@ -2,6 +2,7 @@
 
 extension SignalProducer {
   /// Starts three producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C>(
     _ a: A, _ b: B, _ c: C
   ) -> SignalProducer<(Value, B.Value, C.Value), Error>
@@ -16,6 +17,7 @@ extension SignalProducer {
   }
 
   /// Starts four producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value), Error>
@@ -31,6 +33,7 @@ extension SignalProducer {
   }
 
   /// Starts five producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value), Error>
@@ -46,6 +49,7 @@ extension SignalProducer {
   }
 
   /// Starts six producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value), Error>
@@ -62,6 +66,7 @@ extension SignalProducer {
   }
 
   /// Starts seven producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value), Error>
@@ -78,6 +83,7 @@ extension SignalProducer {
   }
 
   /// Starts eight producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value), Error>
@@ -96,6 +102,7 @@ extension SignalProducer {
   }
 
   /// Starts nine producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
   ) -> SignalProducer<
@@ -118,6 +125,7 @@ extension SignalProducer {
   }
 
   /// Starts ten producers and emits their latest values whenever one sends.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
   ) -> SignalProducer<
@@ -142,6 +150,7 @@ extension SignalProducer {
   }
 
   /// Starts three producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C>(
     _ a: A, _ b: B, _ c: C
   ) -> SignalProducer<(Value, B.Value, C.Value), Error>
@@ -156,6 +165,7 @@ extension SignalProducer {
   }
 
   /// Starts four producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value), Error>
@@ -171,6 +181,7 @@ extension SignalProducer {
   }
 
   /// Starts five producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value), Error>
@@ -186,6 +197,7 @@ extension SignalProducer {
   }
 
   /// Starts six producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value), Error>
@@ -202,6 +214,7 @@ extension SignalProducer {
   }
 
   /// Starts seven producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value), Error>
@@ -218,6 +231,7 @@ extension SignalProducer {
   }
 
   /// Starts eight producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
   ) -> SignalProducer<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value), Error>
@@ -236,6 +250,7 @@ extension SignalProducer {
   }
 
   /// Starts nine producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
   ) -> SignalProducer<
@@ -258,6 +273,7 @@ extension SignalProducer {
   }
 
   /// Starts ten producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
   ) -> SignalProducer<

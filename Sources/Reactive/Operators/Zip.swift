@@ -1,6 +1,10 @@
 /// Values of an input that wait for their partners.
-private final class Queue<Value> {
+@usableFromInline
+final class ZippedValues<Value> {
   private var values = WaitingLine<Value>()
+
+  @usableFromInline
+  init() {}
 
   var isEmpty: Bool { values.isEmpty }
 
@@ -8,6 +12,7 @@ private final class Queue<Value> {
     values.append(value)
   }
 
+  @usableFromInline
   func removeFirst() -> Value {
     guard let value = values.popFirst() else {
       preconditionFailure("zip combines while an input has no value")
@@ -18,21 +23,27 @@ private final class Queue<Value> {
 
 /// Emits a combination of the first values of all inputs, of the second values, and so on. Its
 /// state is guarded by the gate of the output.
-private final class Zipper<Output, Error: Swift.Error> {
-  private let junction: Junction<Output, Error>
+@usableFromInline
+final class Zipper<Output, Error: Swift.Error> {
+  private let junction = Junction<Output, Error>()
   private var empty: Int
   private var hasDriedUp = false
-  // Set once, before the first input is observed: what takes the first of every queue, and
-  // whether an input has completed whose queue is empty.
-  var combine: (() -> Output)?
+  private let combine: () -> Output
+  /// Whether the queue of an input is empty, and the input has completed.
   private var inputs: [(isEmpty: () -> Bool, isCompleted: Bool)] = []
 
-  init(_ junction: Junction<Output, Error>, count: Int) {
-    self.junction = junction
+  /// - Parameter combine: Takes the first of every queue. Made where the types are known, or every
+  ///   event would have that of the tuple looked up.
+  @usableFromInline
+  init(of count: Int, _ combine: @escaping () -> Output) {
     empty = count
+    self.combine = combine
   }
 
-  func observe<Input>(_ signal: Signal<Input, Error>, filling queue: Queue<Input>) {
+  @usableFromInline var signal: Signal<Output, Error> { junction.signal }
+
+  @usableFromInline
+  func observe<Input>(_ signal: Signal<Input, Error>, _ queue: ZippedValues<Input>) {
     let index = inputs.count
     inputs.append(({ queue.isEmpty }, false))
     junction.observe(
@@ -40,8 +51,8 @@ private final class Zipper<Output, Error: Swift.Error> {
       value: { value in
         if queue.isEmpty { self.empty -= 1 }
         queue.append(value)
-        if self.empty == 0, let combine = self.combine {
-          let output = combine()
+        if self.empty == 0 {
+          let output = self.combine()
           self.empty = self.inputs.count { $0.isEmpty() }
           self.junction.emit(output)
         }
@@ -62,27 +73,17 @@ private final class Zipper<Output, Error: Swift.Error> {
 }
 
 extension Signal {
-  static func zipping<First, each Other>(
-    _ first: Signal<First, Error>, _ other: repeat Signal<each Other, Error>
-  ) -> Signal<Value, Error> where Value == (First, repeat each Other) {
-    .joining { junction in
-      var count = 1
-      for _ in repeat each other { count += 1 }
-      let zipper = Zipper(junction, count: count)
-      let firstQueue = Queue<First>()
-      let queues = (repeat Queue<each Other>())
-      zipper.combine = { (firstQueue.removeFirst(), repeat (each queues).removeFirst()) }
-      zipper.observe(first, filling: firstQueue)
-      repeat zipper.observe(each other, filling: each queues)
-    }
-  }
-
   /// Emits the first values of both signals, then the second values, and so on. Completes when one
   /// that has completed has no more to give; fails and is interrupted with any.
+  @inlinable
   public static func zip<B>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>
   ) -> Signal<(Value, B), Error> {
-    Signal<(Value, B), Error>.zipping(a, b)
+    let (queueA, queueB) = (ZippedValues<Value>(), ZippedValues<B>())
+    let zipper = Zipper<(Value, B), Error>(of: 2) { (queueA.removeFirst(), queueB.removeFirst()) }
+    zipper.observe(a, queueA)
+    zipper.observe(b, queueB)
+    return zipper.signal
   }
 
   /// Emits the first values of all signals, then the second values, and so on.
@@ -90,15 +91,14 @@ extension Signal {
   where S.Element == Signal<Value, Error> {
     let signals = Array(signals)
     guard !signals.isEmpty else { return .empty }
-    return .joining { junction in
-      let zipper = Zipper(junction, count: signals.count)
-      let queues = signals.map { _ in Queue<Value>() }
-      zipper.combine = { queues.map { $0.removeFirst() } }
-      for (signal, queue) in Swift.zip(signals, queues) { zipper.observe(signal, filling: queue) }
-    }
+    let queues = signals.map { _ in ZippedValues<Value>() }
+    let zipper = Zipper<[Value], Error>(of: signals.count) { queues.map { $0.removeFirst() } }
+    for (signal, queue) in Swift.zip(signals, queues) { zipper.observe(signal, queue) }
+    return zipper.signal
   }
 
   /// Emits the first values of both signals, then the second values, and so on.
+  @inlinable
   public func zip<U>(with other: Signal<U, Error>) -> Signal<(Value, U), Error> {
     Signal.zip(self, other)
   }
@@ -106,6 +106,7 @@ extension Signal {
 
 extension SignalProducer {
   /// Starts both producers and emits their first values, their second values, and so on.
+  @inlinable
   public static func zip<A: SignalProducerConvertible, B: SignalProducerConvertible>(
     _ a: A, _ b: B
   ) -> SignalProducer<(Value, B.Value), Error>
@@ -138,11 +139,13 @@ extension SignalProducer {
   }
 
   /// Emits the first values of both producers, then the second values, and so on.
+  @inlinable
   public func zip<U>(with other: SignalProducer<U, Error>) -> SignalProducer<(Value, U), Error> {
     SignalProducer.zip(self, other)
   }
 
   /// Emits the first values of both streams, then the second values, and so on.
+  @inlinable
   public func zip<Other: SignalProducerConvertible>(
     with other: Other
   ) -> SignalProducer<(Value, Other.Value), Error> where Other.Error == Error {

@@ -64,6 +64,7 @@ public final class Property<Value>: PropertyProtocol {
   }
 
   /// A property of the values of a producer that must send one when it is started.
+  @usableFromInline
   convenience init(unsafeProducer: SignalProducer<Value, Never>) {
     let core = PropertyCore<Value>()
     self.init(core, fedBy: unsafeProducer)

@@ -2,6 +2,7 @@
 
 extension PropertyProtocol {
   /// The values of three properties.
+  @inlinable
   public static func combineLatest<A, B, C>(
     _ a: A, _ b: B, _ c: C
   ) -> Property<(Value, B.Value, C.Value)>
@@ -14,6 +15,7 @@ extension PropertyProtocol {
   }
 
   /// The values of four properties.
+  @inlinable
   public static func combineLatest<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
   ) -> Property<(Value, B.Value, C.Value, D.Value)>
@@ -27,6 +29,7 @@ extension PropertyProtocol {
   }
 
   /// The values of five properties.
+  @inlinable
   public static func combineLatest<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value)>
@@ -40,6 +43,7 @@ extension PropertyProtocol {
   }
 
   /// The values of six properties.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value)>
@@ -53,6 +57,7 @@ extension PropertyProtocol {
   }
 
   /// The values of seven properties.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value)>
@@ -66,6 +71,7 @@ extension PropertyProtocol {
   }
 
   /// The values of eight properties.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value)>
@@ -80,6 +86,7 @@ extension PropertyProtocol {
   }
 
   /// The values of nine properties.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value)>
@@ -94,6 +101,7 @@ extension PropertyProtocol {
   }
 
   /// The values of ten properties.
+  @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
   ) -> Property<
@@ -110,6 +118,7 @@ extension PropertyProtocol {
   }
 
   /// The values of three properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C>(
     _ a: A, _ b: B, _ c: C
   ) -> Property<(Value, B.Value, C.Value)>
@@ -122,6 +131,7 @@ extension PropertyProtocol {
   }
 
   /// The values of four properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
   ) -> Property<(Value, B.Value, C.Value, D.Value)>
@@ -135,6 +145,7 @@ extension PropertyProtocol {
   }
 
   /// The values of five properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value)>
@@ -148,6 +159,7 @@ extension PropertyProtocol {
   }
 
   /// The values of six properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value)>
@@ -161,6 +173,7 @@ extension PropertyProtocol {
   }
 
   /// The values of seven properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value)>
@@ -174,6 +187,7 @@ extension PropertyProtocol {
   }
 
   /// The values of eight properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value)>
@@ -188,6 +202,7 @@ extension PropertyProtocol {
   }
 
   /// The values of nine properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
   ) -> Property<(Value, B.Value, C.Value, D.Value, E.Value, F.Value, G.Value, H.Value, I.Value)>
@@ -202,6 +217,7 @@ extension PropertyProtocol {
   }
 
   /// The values of ten properties, n-th with n-th.
+  @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
   ) -> Property<

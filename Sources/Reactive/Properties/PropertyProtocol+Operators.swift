@@ -37,6 +37,7 @@ extension PropertyProtocol {
   }
 
   /// The values of both.
+  @inlinable
   public func combineLatest<P: PropertyProtocol>(
     with other: P
   ) -> Property<(Value, P.Value)> {
@@ -44,6 +45,7 @@ extension PropertyProtocol {
   }
 
   /// The values of both, the n-th of one with the n-th of the other.
+  @inlinable
   public func zip<P: PropertyProtocol>(with other: P) -> Property<(Value, P.Value)> {
     Self.zip(self, other)
   }
@@ -105,6 +107,7 @@ extension PropertyProtocol where Value: PropertyProtocol {
 
 extension PropertyProtocol {
   /// The values of two properties.
+  @inlinable
   public static func combineLatest<A: PropertyProtocol, B: PropertyProtocol>(
     _ a: A, _ b: B
   ) -> Property<(A.Value, B.Value)> where A.Value == Value {
@@ -131,6 +134,7 @@ extension PropertyProtocol {
   }
 
   /// The values of two properties, the n-th of one with the n-th of the other.
+  @inlinable
   public static func zip<A: PropertyProtocol, B: PropertyProtocol>(
     _ a: A, _ b: B
   ) -> Property<(Value, B.Value)> where A.Value == Value {

@@ -11,6 +11,14 @@ public final class TestScheduler: DateScheduler {
   private struct State {
     var currentDate: Date
     var agenda = Agenda()
+
+    /// The earliest work up to `end`, at whose date it then is; `end`, if there is none.
+    mutating func takeNext(upTo end: Date) -> ScheduledAction? {
+      let next = agenda.takeFirst(upTo: end)
+      // The work itself may have advanced further.
+      currentDate = max(currentDate, next?.date ?? end)
+      return next?.action
+    }
   }
 
   private let state: Mutex<State>
@@ -81,12 +89,12 @@ public final class TestScheduler: DateScheduler {
 
   /// Advances by the given interval, performing what falls due.
   public func advance(by interval: DispatchTimeInterval) {
-    advance(to: currentDate.addingTimeInterval(interval))
+    advance { $0.addingTimeInterval(interval) }
   }
 
   /// Advances by the given number of seconds, performing what falls due.
   public func advance(by interval: TimeInterval) {
-    advance(to: currentDate.addingTimeInterval(interval))
+    advance { $0.addingTimeInterval(interval) }
   }
 
   /// Advances to the given date, performing what falls due.
@@ -94,10 +102,19 @@ public final class TestScheduler: DateScheduler {
   /// The date must not be in the virtual past. Work that schedules more work up to that date is
   /// followed; work that repeats without end and without an interval is followed without end.
   public func advance(to newDate: Date) {
-    precondition(
-      currentDate <= newDate, "can't advance to the past: it is \(currentDate), not \(newDate)")
-    while let action = takeNext(upTo: newDate) { action.run() }
-    arrive(at: newDate)
+    advance { _ in newDate }
+  }
+
+  private func advance(to destination: (_ now: Date) -> Date) {
+    var (end, action) = state.withLock { state in
+      let (now, end) = (state.currentDate, destination(state.currentDate))
+      precondition(now <= end, "can't advance to the past: it is \(now), not \(end)")
+      return (end, state.takeNext(upTo: end))
+    }
+    while let due = action {
+      due.run()
+      action = takeNext(upTo: end)
+    }
   }
 
   /// Performs everything there is, and what comes of it, and stays in the distant future.
@@ -111,17 +128,8 @@ public final class TestScheduler: DateScheduler {
     state.withLock { $0.currentDate = $0.currentDate.addingTimeInterval(-interval.timeInterval) }
   }
 
-  private func takeNext(upTo date: Date) -> ScheduledAction? {
-    state.withLock { state in
-      guard let next = state.agenda.takeFirst(upTo: date) else { return nil }
-      state.currentDate = max(state.currentDate, next.date)
-      return next.action
-    }
-  }
-
-  private func arrive(at date: Date) {
-    // The work itself may have advanced further.
-    state.withLock { $0.currentDate = max($0.currentDate, date) }
+  private func takeNext(upTo end: Date) -> ScheduledAction? {
+    state.withLock { $0.takeNext(upTo: end) }
   }
 }
 
@@ -158,7 +166,6 @@ extension TestScheduler {
       action.run()
       await letTasksRun()
     }
-    arrive(at: newDate)
     await letTasksRun()
   }
 

@@ -75,12 +75,16 @@ final class Connection: Disposable {
   /// Interrupts the root, or, where there is none, tears down.
   func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    if let root = state.withLock({ $0.root }) { root.dispose() } else { tearDown() }
+    if let root = state.withLock({ $0.root }) { root.dispose() } else { letGo() }
   }
 
   /// Disposes of everything but the root, which has ended.
   func tearDown() {
     disposed.store(true, ordering: .releasing)
+    letGo()
+  }
+
+  private func letGo() {
     let (source, rest, input) = state.withLock { state in
       state.isTornDown = true
       state.root = nil

@@ -14,6 +14,7 @@ internal import Synchronization
 /// operation in the inbox, and the one inside performs it before going out. So operations happen
 /// in the order in which they were submitted, recursion costs no stack, and there is no lock for
 /// two streams that feed each other to deadlock on.
+@usableFromInline
 final class Gate: @unchecked Sendable {
   typealias Operation = () -> Void
 
@@ -29,6 +30,7 @@ final class Gate: @unchecked Sendable {
   private let inbox = Mutex(Inbox())
 
   /// Kept until nobody is inside, as they may be running. Only for the thread inside.
+  @exclusivity(unchecked)
   private var retired: [AnyObject] = []
   /// Whether the thread inside changes the graph only, and nothing is running.
   @exclusivity(unchecked)

@@ -1,7 +1,10 @@
 /// An operator on several signals at once. Its inputs may send at the same time; what it does with
 /// an event, on its own state, happens inside the gate of its output, one event after the other.
 struct Junction<Value, Error: Swift.Error> {
-  let root: Root<Value, Error>
+  let root = Root<Value, Error>()
+
+  /// A handle of the output.
+  var signal: Signal<Value, Error> { Signal(core: root) }
 
   /// Takes the events of `signal` until the output ends.
   ///
@@ -54,15 +57,16 @@ extension Signal {
   ///
   /// - Parameter wire: Observes the inputs.
   static func joining(_ wire: (Junction<Value, Error>) -> Void) -> Signal<Value, Error> {
-    let root = Root<Value, Error>()
-    let signal = Signal(core: root)
-    wire(Junction(root: root))
+    let junction = Junction<Value, Error>()
+    let signal = junction.signal
+    wire(junction)
     return signal
   }
 }
 
 extension SignalProducer {
   /// A producer that starts several others, the first first, and joins their signals.
+  @usableFromInline
   init<each V>(
     joining producers: repeat SignalProducer<each V, Error>,
     by join: @escaping (repeat Signal<each V, Error>) -> Signal<Value, Error>

@@ -1,4 +1,5 @@
 /// What a ``SignalProducer`` is a handle of: how it is started.
+@usableFromInline
 class ProducerCore<Value, Error: Swift.Error> {
   /// A signal that has been made and not been fed yet.
   struct Instance {
@@ -8,12 +9,20 @@ class ProducerCore<Value, Error: Swift.Error> {
     let start: () -> Void
   }
 
+  @usableFromInline
+  init(isSingle: Bool = false) {
+    self.isSingle = isSingle
+  }
+
   /// Delivers the events of a new run to `sink`, serially, which ignores what follows an end.
   ///
   /// - Returns: What is to be held together with the connection.
   func start(_ sink: StreamObserver<Value, Error>, _ connection: Connection) -> AnyObject? {
     fatalError("a producer must say how it is started")
   }
+
+  /// Whether it is a ``SingleCore``, which needs no start to be run.
+  final let isSingle: Bool
 
   /// Prepares a run that is observed as a signal.
   func makeInstance() -> Instance {
@@ -106,12 +115,14 @@ final class ObservingCore<Value, Error: Swift.Error>: ProducerCore<Value, Error>
 }
 
 /// Applies an operator.
+@usableFromInline
 final class OperatorCore<
   Input, InputError: Swift.Error, Value, Error: Swift.Error
 >: ProducerCore<Value, Error> {
-  private let source: ProducerCore<Input, InputError>
-  private let makeStage: () -> Stage<Input, InputError, Value, Error>
+  @usableFromInline let source: ProducerCore<Input, InputError>
+  @usableFromInline let makeStage: () -> Stage<Input, InputError, Value, Error>
 
+  @inlinable
   init(
     _ source: ProducerCore<Input, InputError>,
     _ makeStage: @escaping () -> Stage<Input, InputError, Value, Error>
@@ -163,11 +174,14 @@ final class LiftedCore<
 }
 
 /// Delivers one value.
+@usableFromInline
 final class SingleCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
-  private let value: Value
+  @usableFromInline let value: Value
 
+  @inlinable
   init(_ value: Value) {
     self.value = value
+    super.init(isSingle: true)
   }
 
   override func start(

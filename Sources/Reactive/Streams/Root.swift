@@ -20,7 +20,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     let gate = Gate()
     door = .passUnretained(gate)
     super.init()
-    becomeRoot(gate: gate)
+    standBehind(gate)
   }
 
   /// Whether an end has been submitted.

@@ -61,6 +61,7 @@ extension Signal where Error == Never {
   ///
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
   @preconcurrency
+  @inlinable
   @discardableResult
   public func observeValues(_ action: @escaping @Sendable (Value) -> Void) -> (any Disposable)? {
     attach(ObserverSubscription(of: ValueObserver(action), to: core))

@@ -4,12 +4,15 @@
 /// at a time, in the order in which they were sent, to the observers in the order in which they
 /// subscribed. A signal lives as long as somebody can send to it and somebody holds or observes it.
 public final class Signal<Value, Error: Swift.Error> {
-  let core: any SignalCore<Value, Error>
+  @usableFromInline let core: any SignalCore<Value, Error>
 
+  // Handles are made and lost in passing: inlined, one that doesn't escape needs no memory.
+  @inlinable
   init(core: any SignalCore<Value, Error>) {
     self.core = core
   }
 
+  @inlinable
   deinit {
     core.handleDidDeinitialize()
   }
@@ -25,12 +28,14 @@ public final class Signal<Value, Error: Swift.Error> {
   }
 
   /// The signal that `stage` makes of this one.
+  @inlinable
   func through<U, F>(_ stage: Stage<Value, Error, U, F>) -> Signal<U, F> {
     let signal = Signal<U, F>(core: stage)
     stage.derive(from: core)
     return signal
   }
 
+  @usableFromInline
   func attach(_ subscription: Subscription<Value, Error>) -> (any Disposable)? {
     if core.isFinished {
       subscription.terminate(.interrupted)

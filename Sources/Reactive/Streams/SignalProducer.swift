@@ -3,13 +3,15 @@ public struct SignalProducer<Value, Error: Swift.Error> {
   /// The signal that a start makes.
   public typealias ProducedSignal = Signal<Value, Error>
 
-  let core: ProducerCore<Value, Error>
+  @usableFromInline let core: ProducerCore<Value, Error>
 
+  @inlinable
   init(core: ProducerCore<Value, Error>) {
     self.core = core
   }
 
   /// Applies an operator, of which every start makes one.
+  @inlinable
   func through<U, F>(
     _ makeStage: @escaping () -> Stage<Value, Error, U, F>
   ) -> SignalProducer<U, F> {
@@ -75,6 +77,7 @@ extension SignalProducer {
   }
 
   /// A producer of one value.
+  @inlinable
   public init(value: Value) {
     self.init(core: SingleCore(value))
   }
@@ -161,6 +164,7 @@ extension SignalProducer {
 extension SignalProducer where Error == Never {
   /// A producer of one value.
   @_disfavoredOverload
+  @inlinable
   public init(value: Value) {
     self.init(core: SingleCore(value))
   }

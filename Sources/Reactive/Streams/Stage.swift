@@ -1,12 +1,13 @@
 internal import Synchronization
 
 /// What a ``Signal`` is a handle of: the place where its observers are.
+@usableFromInline
 protocol SignalCore<Value, Error>: AnyObject {
   associatedtype Value
   associatedtype Error: Swift.Error
 
-  /// The serialisation of the stream.
-  var gate: Gate? { get }
+  /// The serialisation of the stream, which the core holds.
+  var heldGate: Unmanaged<Gate>? { get }
   /// Whether the termination has been delivered.
   var isFinished: Bool { get }
   /// Adds an observer after those that are there; one that comes too late is interrupted.
@@ -26,32 +27,52 @@ protocol SignalCore<Value, Error>: AnyObject {
 /// - behind a signal it is the signal's core: its output is whoever observes, and it is itself an
 ///   observer of the signal it derives from, whose gate it shares. No event of a derived signal
 ///   is ever delivered but from inside the gate, so nothing here locks.
+@usableFromInline
 class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   StreamObserver<Input, InputError>, SignalCore
 {
-  typealias Value = Output
-  typealias Error = OutputError
+  @usableFromInline typealias Value = Output
+  @usableFromInline typealias Error = OutputError
 
   /// Nil while nobody observes, and after the end; a ``Fanout`` while several do.
   @exclusivity(unchecked)
   private var output: Unmanaged<StreamObserver<Output, OutputError>>?
+  @exclusivity(unchecked)
   private var isFanout = false
+  @exclusivity(unchecked)
   private var handleIsGone = false
   private let hasFinished = Synchronization.Atomic(false)
 
   /// What is disposed of at the end, besides the subscription to what is upstream.
+  @exclusivity(unchecked)
   private(set) var connection: Connection?
 
-  private(set) var gate: Gate?
+  /// Set once and held, so that nobody has to hold the gate for a call.
+  @exclusivity(unchecked)
+  @usableFromInline private(set) var heldGate: Unmanaged<Gate>?
+  @exclusivity(unchecked)
   private var upstream: (any SignalCore<Input, InputError>)?
 
+  @usableFromInline
   override init() {}
 
   deinit {
     output?.release()
+    heldGate?.release()
   }
 
-  final var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
+  final var gate: Gate? { heldGate?.takeUnretainedValue() }
+
+  /// The gate of a stage that is behind a signal, which its own life keeps alive.
+  @inline(__always)
+  private func withGate(_ body: (Gate) -> Void) {
+    guard let heldGate else {
+      preconditionFailure("a stage that isn't behind a signal is observed")
+    }
+    heldGate._withUnsafeGuaranteedRef(body)
+  }
+
+  @usableFromInline final var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
 
   /// The life of this stage: what is added is disposed of after its end.
   final var lifetime: Lifetime {
@@ -78,16 +99,17 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   }
 
   /// Puts the stage behind a signal, of which it becomes an observer.
+  @usableFromInline
   final func derive(from upstream: any SignalCore<Input, InputError>) {
     self.upstream = upstream
-    gate = upstream.gate
+    heldGate = upstream.heldGate?.retain()
     stageWillStart()
     if !isFinished { upstream.attach(self) }
   }
 
-  /// Makes the stage a root: events come in from anywhere.
-  final func becomeRoot(gate: Gate) {
-    self.gate = gate
+  /// Puts the stage behind a gate, inside of which it gets its events.
+  final func standBehind(_ gate: Gate) {
+    heldGate = .passRetained(gate)
   }
 
   /// Called once, when the stage is wired and before the first event.
@@ -120,8 +142,8 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   }
 
   private func dismantle() {
+    let upstream = self.upstream.take()
     upstream?.detach(self)
-    upstream = nil
     stageDidEnd()
     guard let connection else { return }
     self.connection = nil
@@ -130,19 +152,31 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 
   // MARK: Observers
 
+  @usableFromInline
   final func attach(_ observer: StreamObserver<Output, OutputError>) {
-    guard let gate else { preconditionFailure("a stage that isn't behind a signal is observed") }
-    guard let admission = gate.open() else { return gate.submit { self.add(observer) } }
-    add(observer)
-    gate.close(admission)
+    withGate { gate in
+      if let admission = gate.open() {
+        add(observer)
+        gate.close(admission)
+      } else {
+        gate.submit { self.add(observer) }
+      }
+    }
   }
 
+  @inline(__always)
   private func add(_ observer: StreamObserver<Output, OutputError>) {
-    guard !isFinished else { return observer.terminate(.interrupted) }
-    guard let current = output else {
+    if output == nil, !isFinished {
       output = .passRetained(observer)
-      return
+    } else {
+      addAnother(observer)
     }
+  }
+
+  // Apart, since it mentions a type that has to be looked up.
+  @inline(never)
+  private func addAnother(_ observer: StreamObserver<Output, OutputError>) {
+    guard !isFinished, let current = output else { return observer.terminate(.interrupted) }
     if isFanout {
       unsafeDowncast(current.takeUnretainedValue(), to: Fanout<Output, OutputError>.self)
         .add(observer)
@@ -155,39 +189,58 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
     }
   }
 
+  @usableFromInline
   final func detach(_ observer: AnyObject) {
-    guard let gate else { return }
-    guard let admission = gate.open() else { return gate.submit { self.remove(observer) } }
-    remove(observer)
-    gate.close(admission)
+    guard heldGate != nil else { return }
+    withGate { gate in
+      if let admission = gate.open() {
+        remove(observer, gate)
+        gate.close(admission)
+      } else {
+        gate.submit { self.remove(observer, gate) }
+      }
+    }
   }
 
-  private func remove(_ observer: AnyObject) {
+  @inline(__always)
+  private func remove(_ observer: AnyObject, _ gate: Gate) {
     guard let current = output else { return }
-    if isFanout {
-      let fanout = unsafeDowncast(
-        current.takeUnretainedValue(), to: Fanout<Output, OutputError>.self)
-      guard let removed = fanout.remove(observer) else { return }
-      if let inner = removed.didDetach() { gate?.retire(inner) }
-      gate?.retire(removed)
-      guard fanout.isEmpty else { return }
-      isFanout = false
-    } else if current.toOpaque() == Unmanaged.passUnretained(observer).toOpaque() {
-      if let inner = current.takeUnretainedValue().didDetach() { gate?.retire(inner) }
-    } else {
-      return
+    if current.toOpaque() == Unmanaged.passUnretained(observer).toOpaque() {
+      output = nil
+      let removed = current.takeRetainedValue()
+      if let inner = removed.didDetach() { gate.retire(inner) }
+      gate.retire(removed)
+      disposeIfUnreachable()
+    } else if isFanout {
+      removeOneOfSeveral(observer, gate)
     }
-    if let last = takeOutput() { gate?.retire(last) }
+  }
+
+  @inline(never)
+  private func removeOneOfSeveral(_ observer: AnyObject, _ gate: Gate) {
+    guard let current = output else { return }
+    let fanout = unsafeDowncast(
+      current.takeUnretainedValue(), to: Fanout<Output, OutputError>.self)
+    guard let removed = fanout.remove(observer) else { return }
+    if let inner = removed.didDetach() { gate.retire(inner) }
+    gate.retire(removed)
+    guard fanout.isEmpty else { return }
+    isFanout = false
+    if let last = takeOutput() { gate.retire(last) }
     disposeIfUnreachable()
   }
 
+  @usableFromInline
   final func handleDidDeinitialize() {
-    guard let gate else { return }
-    guard let admission = gate.open() else {
-      return gate.submit { self.disposeIfUnreachable(handleIsGone: true) }
+    guard heldGate != nil else { return }
+    withGate { gate in
+      if let admission = gate.open() {
+        disposeIfUnreachable(handleIsGone: true)
+        gate.close(admission)
+      } else {
+        gate.submit { self.disposeIfUnreachable(handleIsGone: true) }
+      }
     }
-    disposeIfUnreachable(handleIsGone: true)
-    gate.close(admission)
   }
 
   /// Ends silently when there is no observer and never will be.

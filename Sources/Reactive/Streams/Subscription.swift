@@ -1,13 +1,16 @@
 internal import Synchronization
 
 /// One observation of a signal: what the signal delivers to, and what ends the observation.
+@usableFromInline
 class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Disposable,
   @unchecked Sendable
 {
   private let disposed = Synchronization.Atomic(false)
   // Read and cleared by the one caller that turned `disposed` to true.
+  @exclusivity(unchecked)
   private var core: (any SignalCore<Value, Error>)?
 
+  @usableFromInline
   init(to core: any SignalCore<Value, Error>) {
     self.core = core
   }
@@ -15,12 +18,13 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
   @inline(__always)
   final var isActive: Bool { !disposed.load(ordering: .relaxed) }
 
-  final var isDisposed: Bool { disposed.load(ordering: .acquiring) }
+  @usableFromInline final var isDisposed: Bool { disposed.load(ordering: .acquiring) }
 
+  @usableFromInline
   final func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    let core = self.core.take()
     core?.detach(self)
-    core = nil
   }
 
   /// To be called at the end. Whether the end is still to be delivered.
@@ -32,13 +36,15 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
 }
 
 /// Delivers to an observer.
+@usableFromInline
 final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value, Error>,
   @unchecked Sendable
 {
   // Touched only from inside the gate. Let go at the end, though whoever subscribed may keep this.
   @exclusivity(unchecked)
-  private var observer: Unmanaged<StreamObserver<Value, Error>>?
+  @usableFromInline var observer: Unmanaged<StreamObserver<Value, Error>>?
 
+  @inlinable
   init(of observer: StreamObserver<Value, Error>, to core: any SignalCore<Value, Error>) {
     self.observer = .passRetained(observer)
     super.init(to: core)
@@ -48,17 +54,20 @@ final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value,
     observer?.release()
   }
 
+  @usableFromInline
   override func receive(_ value: Value) {
     guard isActive else { return }
     // Not retained for the call: the gate keeps what is taken out while it runs.
     observer?._withUnsafeGuaranteedRef { $0.receive(value) }
   }
 
+  @usableFromInline
   override func terminate(_ termination: Termination<Error>) {
     guard close() else { return }
     didDetach()?.terminate(termination)
   }
 
+  @usableFromInline
   override func didDetach() -> StreamObserver<Value, Error>? {
     defer { observer = nil }
     return observer?.takeRetainedValue()
@@ -66,16 +75,20 @@ final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value,
 }
 
 /// Calls a closure with every value.
+@usableFromInline
 final class ValueObserver<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
-  private let action: (Value) -> Void
+  @usableFromInline let action: (Value) -> Void
 
+  @inlinable
   init(_ action: @escaping (Value) -> Void) {
     self.action = action
   }
 
+  @usableFromInline
   override func receive(_ value: Value) {
     action(value)
   }
 
+  @usableFromInline
   override func terminate(_ termination: Termination<Error>) {}
 }

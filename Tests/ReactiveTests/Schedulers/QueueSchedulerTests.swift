@@ -78,7 +78,7 @@ struct QueueSchedulerTests {
     let scheduler = QueueScheduler(name: "test")
     let log = Log<Int>()
     let done = Expectation()
-    // Otherwise the five hundredth may run before the last has been scheduled.
+    // So that what the work schedules comes after all the rest.
     scheduler.queue.suspend()
     for number in 0..<1_000 {
       scheduler.schedule {

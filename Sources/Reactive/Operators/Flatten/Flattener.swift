@@ -4,16 +4,21 @@
 /// send their values straight through.
 final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked Sendable {
   typealias Inner = InnerStream<Value, Error>
-  typealias Start = (inner: Inner, core: ProducerCore<Value, Error>)
 
   private let strategy: FlattenStrategy.Kind
   private let isRace: Bool
   /// The running ones, linked.
+  @exclusivity(unchecked)
   private var newest: Inner?
+  @exclusivity(unchecked)
   private var running = 0
+  @exclusivity(unchecked)
   private var waiting = WaitingLine<ProducerCore<Value, Error>>()
+  /// How many wait: looked at more often than the line, whose type has to be looked up.
+  @exclusivity(unchecked)
+  private var waitingCount = 0
   private var outerHasCompleted = false
-  private var winner: Inner?
+  private var hasWinner = false
 
   /// What ends the outer stream.
   private let outer = SerialDisposable()
@@ -32,11 +37,11 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   /// Takes the next inner stream.
   func take(_ core: ProducerCore<Value, Error>) {
     if enter() {
-      let start = admit(core)
+      let inner = admit(core)
       leave()
-      if let start { run(start) }
+      if let inner { run(inner) }
     } else {
-      submit { if let start = self.admit(core) { self.run(start) } }
+      submit { if let inner = self.admit(core) { self.run(inner) } }
     }
   }
 
@@ -48,32 +53,43 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     }
   }
 
-  private func admit(_ core: ProducerCore<Value, Error>) -> Start? {
+  /// - Returns: What is to be started.
+  private func admit(_ core: ProducerCore<Value, Error>) -> Inner? {
     guard !isFinished else { return nil }
     switch strategy {
     case .concurrent(let limit):
-      guard running < limit, waiting.isEmpty else {
-        waiting.append(core)
+      guard running < limit, waitingCount == 0 else {
+        wait(core)
         return nil
       }
     case .throttle:
       guard running == 0 else { return nil }
     case .race:
-      guard winner == nil else { return nil }
+      guard !hasWinner else { return nil }
     case .latest:
       if let newest { remove(newest).dispose() }
     }
-    return (add(), core)
+    if core.isSingle {
+      passSingle(core)
+      return nil
+    }
+    return add(core)
+  }
+
+  /// Passes a stream of one value: what it would do if it were started, in one step.
+  @inline(__always)
+  private func passSingle(_ core: ProducerCore<Value, Error>) {
+    if isRace { claim(nil) }
+    // Nobody else comes inside meanwhile to see it run.
+    emit(unsafeDowncast(core, to: SingleCore<Value, Error>.self).value)
+    if isRace { finish(.completed) }
   }
 
   /// Starts an inner stream, and those whose turn comes while this runs.
-  private func run(_ first: Start) {
-    var next: Start? = first
-    while let start = next {
-      let (inner, core) = start
-      if !inner.connection.isDisposed, let input = core.start(inner, inner.connection) {
-        inner.connection.hold(input)
-      }
+  private func run(_ first: Inner) {
+    var next: Inner? = first
+    while let inner = next {
+      inner.start()
       guard enter() else {
         return submit { if let next = self.nextAfterStart(of: inner) { self.run(next) } }
       }
@@ -82,16 +98,31 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     }
   }
 
-  private func nextAfterStart(of inner: Inner) -> Start? {
+  private func nextAfterStart(of inner: Inner) -> Inner? {
     inner.hasStarted = true
-    return inner.isLive ? nil : nextInLine()
+    guard !inner.isLive, waitingCount > 0 else { return nil }
+    let next = nextInLine()
+    if next == nil { finishIfDone() }
+    return next
   }
 
-  private func nextInLine() -> Start? {
-    guard !isFinished, case .concurrent(let limit) = strategy, running < limit,
-      let core = waiting.popFirst()
-    else { return nil }
-    return (add(), core)
+  // Apart, as all that touches the line is, since its type has to be looked up.
+  @inline(never)
+  private func wait(_ core: ProducerCore<Value, Error>) {
+    waiting.append(core)
+    waitingCount += 1
+  }
+
+  /// - Returns: What is to be started now.
+  @inline(never)
+  private func nextInLine() -> Inner? {
+    guard case .concurrent(let limit) = strategy else { return nil }
+    while !isFinished, !isClosing, running < limit, let core = waiting.popFirst() {
+      waitingCount -= 1
+      guard core.isSingle else { return add(core) }
+      passSingle(core)
+    }
+    return nil
   }
 
   // MARK: Inner streams
@@ -105,7 +136,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   }
 
   /// - Returns: What is to be started now.
-  fileprivate func end(_ termination: Termination<Error>, of inner: Inner) -> Start? {
+  fileprivate func end(_ termination: Termination<Error>, of inner: Inner) -> Inner? {
     guard inner.isLive else { return nil }
     if isRace { claim(inner) }
     switch termination {
@@ -119,18 +150,18 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
       _ = remove(inner)
       if isRace { outerHasCompleted = true }
       // Otherwise whoever is starting it goes on with the next, rather than the stack growing.
-      let next = inner.hasStarted ? nextInLine() : nil
+      let next = inner.hasStarted && waitingCount > 0 ? nextInLine() : nil
       if next == nil { finishIfDone() }
       return next
     }
   }
 
-  fileprivate func start(_ start: Start) { run(start) }
+  fileprivate func start(_ inner: Inner) { run(inner) }
 
   /// Makes `inner` the winner of the race, if there is none yet.
-  private func claim(_ inner: Inner) {
-    guard winner == nil else { return }
-    winner = inner
+  private func claim(_ inner: Inner?) {
+    guard !hasWinner else { return }
+    hasWinner = true
     outer.dispose()
     var other = newest
     while let candidate = other {
@@ -140,11 +171,11 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   }
 
   private func finishIfDone() {
-    if outerHasCompleted, running == 0, waiting.isEmpty { finish(.completed) }
+    if outerHasCompleted, running == 0, waitingCount == 0 { finish(.completed) }
   }
 
-  private func add() -> Inner {
-    let inner = Inner(self)
+  private func add(_ core: ProducerCore<Value, Error>) -> Inner {
+    let inner = Inner(self, core)
     inner.older = newest
     newest?.newer = inner
     newest = inner
@@ -165,7 +196,8 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
 
   override func stageDidEnd() {
     outer.dispose()
-    waiting = WaitingLine()
+    if waitingCount > 0 { waiting = WaitingLine() }
+    waitingCount = 0
     while let newest { remove(newest).dispose() }
   }
 }
@@ -173,14 +205,26 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
 /// One of the streams that are flattened. Its state is guarded by the gate of the output.
 final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   private let flattener: Flattener<Value, Error>
+  private let core: ProducerCore<Value, Error>
   let connection = Connection()
+  @exclusivity(unchecked)
   fileprivate(set) var isLive = true
+  @exclusivity(unchecked)
   fileprivate(set) var hasStarted = false
+  @exclusivity(unchecked)
   fileprivate var older: InnerStream?
+  @exclusivity(unchecked)
   fileprivate unowned(unsafe) var newer: InnerStream?
 
-  fileprivate init(_ flattener: Flattener<Value, Error>) {
+  fileprivate init(_ flattener: Flattener<Value, Error>, _ core: ProducerCore<Value, Error>) {
     self.flattener = flattener
+    self.core = core
+  }
+
+  /// From outside of the gate.
+  fileprivate func start() {
+    guard !connection.isDisposed, let input = core.start(self, connection) else { return }
+    connection.hold(input)
   }
 
   override func receive(_ value: Value) {
