@@ -54,6 +54,8 @@ final class HostDriver: @unchecked Sendable {
     var sentence: String?
     var listeners: [UInt64: AsyncStream<String?>.Continuation] = [:]
     var lastListener: UInt64 = 0
+    /// The driver has stopped: nothing changes any more.
+    var isFinal = false
   }
 
   private struct Inbox {
@@ -68,12 +70,13 @@ final class HostDriver: @unchecked Sendable {
 
   func problems() -> AsyncStream<String?> {
     AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let number = currentProblem.withLock { problem in
+      let (number, isFinal) = currentProblem.withLock { problem in
         problem.lastListener += 1
-        problem.listeners[problem.lastListener] = continuation
+        if !problem.isFinal { problem.listeners[problem.lastListener] = continuation }
         continuation.yield(problem.sentence)
-        return problem.lastListener
+        return (problem.lastListener, problem.isFinal)
       }
+      guard !isFinal else { return continuation.finish() }
       continuation.onTermination = { [weak self] _ in
         self?.currentProblem.withLock { _ = $0.listeners.removeValue(forKey: number) }
       }
@@ -204,7 +207,10 @@ final class HostDriver: @unchecked Sendable {
   private func shutDown() {
     guard !isStopped else { return }
     isStopped = true
-    let listeners = currentProblem.withLock(\.listeners)
+    let listeners = currentProblem.withLock { problem in
+      problem.isFinal = true
+      return problem.listeners
+    }
     for listener in listeners.values { listener.finish() }
     clients = [:]
     transport?.close()

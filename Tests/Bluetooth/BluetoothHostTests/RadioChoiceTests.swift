@@ -36,6 +36,10 @@ struct HostAddressTests {
     }
     #expect(problem?.hasPrefix("AMBIT_ADDRESS: \"nonsense\" is no address") == true)
     await host.close()
+    // Of a host that is closed there is no more to say than the last word.
+    var last: [String?] = []
+    for await next in host.problems() { last.append(next) }
+    #expect(last == [problem])
   }
 }
 

@@ -207,7 +207,9 @@ public final class VirtualRadio: @unchecked Sendable {
       for item in work { item() }
       let slots = unsettled
       unsettled = []
-      if !slots.isEmpty { lending { for slot in slots { slot.settle?() } } }
+      if !slots.isEmpty {
+        lending { EventThread.run { for slot in slots { slot.settle?() } } }
+      }
       if work.isEmpty && slots.isEmpty { return }
     }
   }

@@ -297,7 +297,10 @@ public struct GATTClient: Sendable {
       database.hashHandle = hashHandle
       watch = .settled
       if run.changeCount == changeCount, let hash { database.hash = hash }
-    case (.watch, _): watch = .refused
+    case (.watch, _):
+      // Nobody tells of a change: a hash read before it proves nothing after it.
+      watch = .refused
+      isHashConfirmed = false
     case (.operation, _), (.exchangeMTU, _), (.adoption, _): break
     }
   }

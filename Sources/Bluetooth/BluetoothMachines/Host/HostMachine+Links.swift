@@ -271,11 +271,12 @@ extension HostMachine {
     _ event: DisconnectionComplete, now: Instant, into actions: inout [Action]
   ) {
     guard event.status == .success else { return }
-    orphans.removeAll { $0.handle == event.handle }
-    guard let index = linkIndex(handle: event.handle) else {
+    let handle = event.handle & 0x0FFF
+    orphans.removeAll { $0.handle == handle }
+    guard let index = linkIndex(handle: handle) else {
       counters.strayPackets += 1
       // Or one that was closed before its controller had let go of it.
-      scheduler.close(handle: event.handle & 0x0FFF)
+      scheduler.close(handle: handle)
       return
     }
     let wasNeverThere =

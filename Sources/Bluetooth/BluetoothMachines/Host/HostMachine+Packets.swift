@@ -77,7 +77,7 @@ extension HostMachine {
     case .leAdvertisingSetTerminated(let event):
       advertiser.advertisingEnded(set: Int(event.set))
       needsCommands = true
-    case .dataBufferOverflow:
+    case .dataBufferOverflow(let event) where event.linkType == DataBufferOverflow.acl:
       // It counts its buffers otherwise than this host, and threw away what peers now lack.
       let error = HostError.transport("The controller lost data for want of buffers.")
       controllerFailed(error, now: now, into: &actions)

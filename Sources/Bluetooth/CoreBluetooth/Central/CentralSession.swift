@@ -138,6 +138,8 @@ final class CentralSession: @unchecked Sendable {
   func cancel(_ peripheral: CBPeripheral) {
     guard isOwn(peripheral) else { return }
     command("cancelPeripheralConnection") {
+      // A void object must not end the link of the one that took its place.
+      guard isValid(peripheral) else { return }
       guard let entry = entries[peripheral.address], entry.wantsLink else { return }
       entries[peripheral.address]?.wantsLinkAgain = false
       peripheral.record.state = .disconnecting

@@ -21,7 +21,7 @@ struct GATTTests {
     var pair = GATTPair()
     let published = try pair.publish(.everything)
     let long = try pair.publish(ServiceDefinition(uuid: ServiceDefinition.long128))
-    guard case .services(let all) = try pair.run(.discoverServices(nil)) else { return }
+    let all = try #require(try pair.run(.discoverServices(nil)).services)
     #expect(all.map(\.uuid) == [0x1800, 0x1801, 0x180D, ServiceDefinition.long128])
     #expect(all[2].range == published.range)
     let some = try pair.run(.discoverServices([ServiceDefinition.long128, 0x180D, 0x1809]))
@@ -30,8 +30,8 @@ struct GATTTests {
     #expect(try pair.run(.discoverServices([])) == .services([]))
 
     let range = published.range
-    guard case .characteristics(let found) = try pair.run(.discoverCharacteristics(in: range, nil))
-    else { return }
+    let found = try #require(
+      try pair.run(.discoverCharacteristics(in: range, nil)).characteristics)
     #expect(found.map(\.uuid) == [0x2A37, 0x2A38, ServiceDefinition.long128, 0x2A39])
     #expect(found.map(\.valueHandle) == published.characteristics.map(\.valueHandle))
     #expect(found.last?.endHandle == range.end)
@@ -40,8 +40,7 @@ struct GATTTests {
     #expect(one == .characteristics([found[1]]))
 
     let within = HandleRange(found[0].valueHandle + 1, found[0].endHandle)
-    guard case .descriptors(let descriptors) = try pair.run(.discoverDescriptors(in: within))
-    else { return }
+    let descriptors = try #require(try pair.run(.discoverDescriptors(in: within)).descriptors)
     #expect(descriptors.map(\.uuid) == [0x2902, 0x2901])
     #expect(descriptors.first?.handle == published.characteristics.first?.configurationHandle)
     let none = HandleRange(found[1].valueHandle + 1, found[1].endHandle)
@@ -259,7 +258,7 @@ struct GATTTests {
     let hasReadHash = pair.advance()
     #expect(hasReadHash)
     #expect(pair.client.database.hash == pair.server.databaseHash())
-    guard case .services(let all) = try pair.run(.discoverServices(nil)) else { return }
+    let all = try #require(try pair.run(.discoverServices(nil)).services)
     #expect(all.last?.range == more.range)
     pair.withServer {
       $0.removeService(service.range.start, owner: GATTPair.owner, now: .zero, into: &$1)
@@ -274,8 +273,7 @@ struct GATTTests {
     let services = pair.start(.discoverServices([0x180D]))
     // The hash, the search and its rest, each asked and answered.
     #expect(pair.pduCount == 6)
-    guard case .success(.services(let found)) = pair.results[services] else { return }
-    let range = try #require(found.first?.range)
+    let range = try #require(try pair.results[services]?.get().services?.first?.range)
     // Step by step, with an app's pauses: still nobody else's requests in between.
     let steps: [GATTOperation] = [
       .discoverCharacteristics(in: range, nil), .discoverIncludedServices(in: range),
@@ -292,7 +290,7 @@ struct GATTTests {
     let isDue2 = pair.advance()
     #expect(isDue2)
     #expect(pair.changedRanges == [.all])
-    guard case .services(let all) = try pair.run(.discoverServices(nil)) else { return }
+    let all = try #require(try pair.run(.discoverServices(nil)).services)
     #expect(all.contains { $0.range == more.range })
     let isDue3 = pair.advance()
     #expect(isDue3)
@@ -315,6 +313,19 @@ struct GATTTests {
     _ = try pair.run(.discoverServices(nil))
     let more = try pair.publish(ServiceDefinition(uuid: 0x180F))
     #expect(pair.changedRanges == [more.range])
+  }
+
+  @Test("a peer that has a hash and won't tell of changes is asked anew, not quoted from memory")
+  func refusedWatch() throws {
+    var pair = GATTPair()
+    _ = try pair.publish(.everything)
+    // To the subscription to Service Changed: Insufficient Authentication.
+    pair.tamper = { $0 == [0x13] ? [0x01, 0x12, 0x00, 0x00, 0x05] : $0 }
+    let before = try #require(try pair.run(.discoverServices(nil)).services)
+    while pair.advance() {}
+    let more = try pair.publish(ServiceDefinition(uuid: 0x180F))
+    let after = try #require(try pair.run(.discoverServices(nil)).services)
+    #expect(after.map(\.range) == before.map(\.range) + [more.range])
   }
 
   @Test("a kept database is used on the next link if the hash is the same, else dropped")
@@ -355,6 +366,18 @@ struct GATTTests {
     #expect(pair.bearerError == .attTimeout)
     let third = pair.start(.read(3))
     #expect(pair.results[third] == .failure(.attTimeout))
+  }
+}
+
+extension HostReply {
+  fileprivate var services: [RemoteService]? {
+    if case .services(let found) = self { found } else { nil }
+  }
+  fileprivate var characteristics: [RemoteCharacteristic]? {
+    if case .characteristics(let found) = self { found } else { nil }
+  }
+  fileprivate var descriptors: [RemoteDescriptor]? {
+    if case .descriptors(let found) = self { found } else { nil }
   }
 }
 

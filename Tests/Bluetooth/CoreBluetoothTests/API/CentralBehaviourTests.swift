@@ -52,6 +52,11 @@ struct CentralBehaviourTests {
     fixture.host.deliver(.connected(.strap))
     #expect(fixture.record.lines == ["connected"])
     #expect(anew.state == .connected)
+    // The void object has no say over the link of the one that took its place.
+    fixture.manager.cancelPeripheralConnection(peripheral)
+    #expect(fixture.host.requests.last?.name == "connect")
+    #expect(peripheral.state == .disconnected)
+    #expect(anew.state == .connected)
   }
 
   @Test("§9.1 a peripheral that outlives its manager is disconnected")

@@ -144,6 +144,8 @@ public struct HardwareError: HCIRecord, HCIEventParameters {
 public struct DataBufferOverflow: HCIRecord, HCIEventParameters {
   /// Data Buffer Overflow (Core 5.4, Vol 4, Part E, §7.7.26).
   public static let code = HCIEventCode(0x1A)
+  /// The link type of ACL data.
+  public static let acl: UInt8 = 1
   /// 0 synchronous, 1 ACL, 2 isochronous.
   public var linkType: UInt8
 
