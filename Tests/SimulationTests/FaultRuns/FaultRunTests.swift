@@ -28,12 +28,14 @@ struct FaultRunTests {
     #expect(successCount > Int(count) * 10, "hardly anything was done")
   }
 
-  /// 1569, 2206: a controller that lied about the end of a link refused every later attempt to
-  /// connect. 10092: a link outlived everybody's interest in it. 3074: a controller that had lost its
-  /// settings heard nobody. 3935: a controller denied a link that it had. 7482: a controller counted
-  /// its buffers otherwise. 9093: notifications overtook indications.
+  /// 1177: a link was sought that nobody wanted. 1569, 2206: a controller that lied about the end
+  /// of a link refused every later attempt to connect. 3074: a controller that had lost its settings
+  /// heard nobody. 3935: a controller denied a link that it had. 7482: a controller counted its
+  /// buffers otherwise. 9093: notifications overtook indications. 10092: a link outlived everybody's
+  /// interest in it.
   @Test(
-    "seeds that once failed", arguments: [1569, 2206, 3074, 3935, 7482, 9093, 10092] as [UInt64])
+    "seeds that once failed",
+    arguments: [1177, 1569, 2206, 3074, 3935, 7482, 9093, 10092] as [UInt64])
   func regressions(seed: UInt64) {
     let violations = FaultRun(seed: seed).perform()
     #expect(violations.isEmpty, "seed \(seed): \(violations)")

@@ -106,10 +106,9 @@ extension HostMachine {
       if case .leaving = hold.state { return false }
       return true
     }
-    guard let link = linkIndex(peer: peer) else {
-      if !isHeldByOthers { connector.remove(peer) }
-      return false
-    }
+    // Also where there is a link: one that the peer made may turn out never to have been there.
+    if !isHeldByOthers { connector.remove(peer) }
+    guard let link = linkIndex(peer: peer) else { return false }
     let isEnding = !isHeldByOthers && links[link].info.role == .central
     endUse(of: link, by: client, linkIsEnding: isEnding, now: now, into: &actions)
     // That may have brought about the end of the link, too.

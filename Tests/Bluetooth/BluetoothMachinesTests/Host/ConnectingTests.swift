@@ -148,6 +148,17 @@ struct ConnectingTests {
     #expect(rig.controller.opcodes.last == .leCreateConnection)
   }
 
+  @Test("and wants none any more, though the peer seemed to be making one itself")
+  func givenUpWhileThePeerConnects() {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer, role: .peripheral, isHeard: false)
+    rig.request(.disconnect(peer))
+    rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionFailedToBeEstablished))
+    #expect(rig.machine.connector.pendingCount == 0)
+    #expect(rig.controller.opcodes.last == .leCreateConnectionCancel)
+  }
+
   @Test("and goes on after a cancel that the controller refused or forgot")
   func cancelRefused() {
     for fault in [ScriptedController.Fault.status(.memoryCapacityExceeded), nil] {
