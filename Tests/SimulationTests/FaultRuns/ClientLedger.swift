@@ -248,7 +248,7 @@ struct ClientLedger {
     guard var channel = channels[id] else { return complain("bytes of no channel") }
     let expected = Pattern.stream(from: channel.receivedCount, count: bytes.count)
     if !bytes.elementsEqual(expected) {
-      complain("bytes \(channel.receivedCount)... of a channel were lost or changed")
+      complain("bytes \(channel.receivedCount)... from \(channel.peer) were lost or changed")
     }
     channel.receivedCount += bytes.count
     channel.unconsumedCount += bytes.count

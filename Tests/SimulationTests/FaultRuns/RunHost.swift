@@ -20,6 +20,9 @@ final class RunHost {
   var noticesPowerLoss = true
   /// Hears everything that clients are told.
   var onEvent: ((ClientID, HostEvent) -> Void)?
+  /// Whether its controller ever lost its settings without a word. Until the host notices, it may
+  /// take a new link for the one that had its handle before, and send what was meant for another.
+  private(set) var wasResetSilently = false
   /// Answers peers' requests; nil says nothing.
   var answer: ((ServerRequest) -> Result<[UInt8], ATTErrorCode>?)?
 
@@ -46,6 +49,7 @@ final class RunHost {
     controller.onPowerChange = { [weak self] isOn in
       guard let self else { return }
       if !isOn, self.noticesPowerLoss { self.take(.input(.transportClosed(Self.noPower))) }
+      if isOn, !self.noticesPowerLoss, !isBasic { self.wasResetSilently = true }
       // A basic one keeps nothing by which its host could tell that it was without power.
       if isOn, isBasic { self.inject(HardwareError(hardwareCode: 0).packet) }
     }

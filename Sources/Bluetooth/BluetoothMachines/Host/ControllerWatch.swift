@@ -5,9 +5,9 @@ import Essentials
 ///
 /// A controller behind a serial line that is reset or loses power for a moment comes back silent:
 /// it knows no link, scans nothing, and has the default event mask, which hides all LE events. So
-/// LE events and data prove that it is well. When neither came for a while it is asked for a
-/// setting that the host made at the start and that a reset undoes: the suggested data length
-/// (Core 5.4, Vol 4, Part E, §7.8.34). A controller without data length extension can only prove
+/// LE events prove that it is well; data doesn't, because no mask hides that. When none came for a
+/// while it is asked for a setting that the host made at the start and that a reset undoes: the
+/// suggested data length (Core 5.4, Vol 4, Part E, §7.8.34). A controller without data length extension can only prove
 /// that it is alive, and so can one whose default is what the host suggests.
 struct ControllerWatch: Sendable {
   /// How long a controller may have nothing to tell before it is asked. A person who waits for a

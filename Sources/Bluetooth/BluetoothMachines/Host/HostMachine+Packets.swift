@@ -30,7 +30,6 @@ extension HostMachine {
       addOrphan(header.handle, denialsLeft: 1, now: now)
       return
     }
-    watch.provenWell(now: now)
     confirm(index, into: &actions)
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       l2cap.receive(payload, continuing: !header.boundary.isFirst, now: now, into: &outputs)
