@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
+    .library(name: "DNSWire", targets: ["DNSWire"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -51,6 +52,11 @@ let package = Package(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
+    // Bonjour: wire.
+    .target(
+      name: "DNSWire", dependencies: ["Essentials"],
+      path: "Sources/Bonjour/DNSWire"),
+
     // The world that tests and demos run in.
     .target(
       name: "Simulation", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"]),
@@ -89,6 +95,9 @@ let package = Package(
       dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothMachinesTests"),
     .testTarget(
+      name: "DNSWireTests", dependencies: ["DNSWire", "Essentials"],
+      path: "Tests/Bonjour/DNSWireTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
@@ -114,7 +123,8 @@ let package = Package(
 
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
-      name: "FuzzTargets", dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
+      name: "FuzzTargets",
+      dependencies: ["BluetoothMachines", "BluetoothWire", "DNSWire", "Essentials"],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
@@ -124,7 +134,7 @@ let package = Package(
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation", "DNSWire",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {
