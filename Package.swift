@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
+    .library(name: "ARPWire", targets: ["ARPWire"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -51,6 +52,9 @@ let package = Package(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
+    // Bonjour: wire, machines.
+    .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
+
     // The world that tests and demos run in.
     .target(
       name: "Simulation", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"]),
@@ -89,6 +93,9 @@ let package = Package(
       dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothMachinesTests"),
     .testTarget(
+      name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
+      path: "Tests/Bonjour/ARPWireTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
@@ -114,7 +121,8 @@ let package = Package(
 
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
-      name: "FuzzTargets", dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
+      name: "FuzzTargets",
+      dependencies: ["ARPWire", "BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
@@ -125,6 +133,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+  "ARPWire",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {

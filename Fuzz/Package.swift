@@ -12,6 +12,7 @@ let package = Package(
         .product(name: "Essentials", package: "ambit"),
         .product(name: "BluetoothWire", package: "ambit"),
         .product(name: "BluetoothMachines", package: "ambit"),
+        .product(name: "ARPWire", package: "ambit"),
       ],
       path: "Sources/FuzzTargets"),
     .executableTarget(

@@ -22,6 +22,7 @@ enum Layers {
     "ReactiveFoundation": Rule(imports: ["Foundation", "FoundationNetworking", "Reactive"]),
     "BluetoothWire": Rule(imports: ["Essentials"]),
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
+    "ARPWire": Rule(imports: ["Essentials"]),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),
