@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
     .library(name: "DNSWire", targets: ["DNSWire"]),
+    .library(name: "ARPWire", targets: ["ARPWire"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -52,10 +53,9 @@ let package = Package(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
-    // Bonjour: wire.
-    .target(
-      name: "DNSWire", dependencies: ["Essentials"],
-      path: "Sources/Bonjour/DNSWire"),
+    // Bonjour: wire, machines.
+    .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
+    .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
 
     // The world that tests and demos run in.
     .target(
@@ -98,6 +98,9 @@ let package = Package(
       name: "DNSWireTests", dependencies: ["DNSWire", "Essentials"],
       path: "Tests/Bonjour/DNSWireTests"),
     .testTarget(
+      name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
+      path: "Tests/Bonjour/ARPWireTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
@@ -124,7 +127,7 @@ let package = Package(
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
       name: "FuzzTargets",
-      dependencies: ["BluetoothMachines", "BluetoothWire", "DNSWire", "Essentials"],
+      dependencies: ["ARPWire", "BluetoothMachines", "BluetoothWire", "DNSWire", "Essentials"],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
@@ -134,7 +137,8 @@ let package = Package(
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation", "DNSWire",
+  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+  "ARPWire", "DNSWire",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {

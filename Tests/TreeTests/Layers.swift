@@ -24,6 +24,7 @@ enum Layers {
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
     // "Swift" for composing text, which the standard library does but doesn't offer.
     "DNSWire": Rule(imports: ["Essentials", "Swift"]),
+    "ARPWire": Rule(imports: ["Essentials"]),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),

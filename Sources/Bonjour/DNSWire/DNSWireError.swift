@@ -26,6 +26,4 @@ public enum DNSWireError: Error, Equatable, Sendable {
   case stringTooLong(byteCount: Int)
   /// Not `_name._tcp` or `_name._udp` with a name as RFC 6335 allows it.
   case invalidServiceType
-  /// Not the text of an address.
-  case invalidAddress
 }

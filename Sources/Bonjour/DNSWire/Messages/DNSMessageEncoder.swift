@@ -1,3 +1,5 @@
+import Essentials
+
 /// Writes a message piece by piece and says of each piece whether it fitted.
 ///
 /// A piece that doesn't fit leaves no trace, so that the caller can send what is there and begin

@@ -1,3 +1,5 @@
+public import Essentials
+
 /// What is said about a name: a resource record.
 public struct DNSRecord: Hashable, Sendable {
   /// Whom the record is about.

@@ -1,5 +1,3 @@
-import Essentials
-
 /// An address of IPv6, without a scope.
 public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The first eight bytes as one number: the network, mostly.
@@ -14,7 +12,7 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
   }
 
   /// Reads 16 bytes; nil for any other number of them.
-  public init?(bytes: some Collection<UInt8>) {
+  public init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -33,18 +31,21 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
     (0..<8).map { UInt16(truncatingIfNeeded: ($0 < 4 ? high : low) >> (16 * (3 - $0 % 4))) }
   }
 
-  /// Reads the forms of RFC 4291, §2.2: `::` for zeros, an IPv4 address at the end; no scope.
-  public init(text: some StringProtocol) throws(DNSWireError) {
+  /// Reads the forms of RFC 4291, §2.2: `::` for zeros, an IPv4 address at the end; no scope. Nil for
+  /// anything else.
+  public init?(_ text: some StringProtocol) {
     let halves = Array(text.utf8).split(doubledSeparator: UInt8(ascii: ":"))
-    guard halves.count <= 2 else { throw .invalidAddress }
+    guard halves.count <= 2 else { return nil }
     var groups: [[UInt16]] = []
     for (index, half) in halves.enumerated() {
-      groups.append(try Self.groups(half, mayEndInIPv4: index == halves.count - 1))
+      let isLast = index == halves.count - 1
+      guard let part = Self.groups(half, mayEndInIPv4: isLast) else { return nil }
+      groups.append(part)
     }
     let head = groups.first ?? []
     let tail = halves.count == 2 ? groups[1] : []
     let missing = 8 - head.count - tail.count
-    guard halves.count == 2 ? missing >= 1 : missing == 0 else { throw .invalidAddress }
+    guard halves.count == 2 ? missing >= 1 : missing == 0 else { return nil }
     let all = head + Array(repeating: 0, count: missing) + tail
     high = all[..<4].reduce(0) { $0 << 16 | UInt64($1) }
     low = all[4...].reduce(0) { $0 << 16 | UInt64($1) }
@@ -52,24 +53,23 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
 
   private static func groups(
     _ text: ArraySlice<UInt8>, mayEndInIPv4: Bool
-  ) throws(DNSWireError) -> [UInt16] {
+  ) -> [UInt16]? {
     guard !text.isEmpty else { return [] }
     let parts = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     var groups: [UInt16] = []
     for (index, part) in parts.enumerated() {
       let digits = String(decoding: part, as: UTF8.self)
       if part.contains(UInt8(ascii: ".")), mayEndInIPv4, index == parts.count - 1 {
-        let address = try IPv4Address(text: digits).rawValue
+        guard let address = IPv4Address(digits)?.rawValue else { return nil }
         groups += [UInt16(truncatingIfNeeded: address >> 16), UInt16(truncatingIfNeeded: address)]
       } else {
         guard (1...4).contains(part.count), part.first != UInt8(ascii: "+"),
           let group = UInt16(digits, radix: 16)
-        else { throw .invalidAddress }
+        else { return nil }
         groups.append(group)
       }
     }
-    guard groups.count <= 8 else { throw .invalidAddress }
-    return groups
+    return groups.count <= 8 ? groups : nil
   }
 
   /// The form of RFC 5952: lower case, the longest run of two or more zero groups as `::`.
@@ -88,9 +88,7 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
     return text(0..<longest.lowerBound) + "::" + text(longest.upperBound..<8)
   }
 
-  /// The group of Multicast DNS, ff02::fb (RFC 6762, §3).
-  public static let multicastDNS = IPv6Address(high: 0xFF02_0000_0000_0000, low: 0xFB)
-  /// `::`
+  /// `::`: no address.
   public static let any = IPv6Address(high: 0, low: 0)
 
   /// Whether it lies in fe80::/10.
@@ -100,17 +98,11 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
   /// Whether it lies in ff00::/8.
   public var isMulticast: Bool { high >> 56 == 0xFF }
 
-  /// Whether the first `bitCount` bits are those of `other`.
-  public func hasPrefix(of other: IPv6Address, bitCount: Int) -> Bool {
-    if bitCount <= 0 { return true }
-    if bitCount <= 64 { return (high ^ other.high) >> (64 - bitCount) == 0 }
-    return high == other.high && (low ^ other.low) >> (128 - min(bitCount, 128)) == 0
-  }
-
-  /// The name of its reverse mapping below `ip6.arpa.` (RFC 3596, §2.5).
-  public var reverseName: DNSName {
-    let nibbles = Hexadecimal.string(bytes).reversed().map { "\($0)." }.joined()
-    return DNSName(stringLiteral: nibbles + "ip6.arpa.")
+  /// Whether both lie in the same subnet of this prefix length (0 to 128).
+  public func isOnSameSubnet(as other: IPv6Address, prefixLength: Int) -> Bool {
+    precondition((0...128).contains(prefixLength), "an IPv6 address has 128 bits")
+    if prefixLength <= 64 { return (high ^ other.high) >> UInt64(64 - prefixLength) == 0 }
+    return high == other.high && (low ^ other.low) >> UInt64(128 - prefixLength) == 0
   }
 
   /// Whether `a` is the smaller number.
