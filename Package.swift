@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
     .library(name: "ARPWire", targets: ["ARPWire"]),
+    .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -54,6 +55,9 @@ let package = Package(
 
     // Bonjour: wire, machines.
     .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
+    .target(
+      name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire"],
+      path: "Sources/Bonjour/DiscoveryMachines"),
 
     // The world that tests and demos run in.
     .target(
@@ -96,6 +100,9 @@ let package = Package(
       name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
       path: "Tests/Bonjour/ARPWireTests"),
     .testTarget(
+      name: "DiscoveryMachinesTests", dependencies: ["DiscoveryMachines", "ARPWire", "Essentials"],
+      path: "Tests/Bonjour/DiscoveryMachinesTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
@@ -122,7 +129,9 @@ let package = Package(
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
       name: "FuzzTargets",
-      dependencies: ["ARPWire", "BluetoothMachines", "BluetoothWire", "Essentials"],
+      dependencies: [
+        "ARPWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire", "Essentials",
+      ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
@@ -133,7 +142,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-  "ARPWire",
+  "ARPWire", "DiscoveryMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {

@@ -13,6 +13,7 @@ let package = Package(
         .product(name: "BluetoothWire", package: "ambit"),
         .product(name: "BluetoothMachines", package: "ambit"),
         .product(name: "ARPWire", package: "ambit"),
+        .product(name: "DiscoveryMachines", package: "ambit"),
       ],
       path: "Sources/FuzzTargets"),
     .executableTarget(

@@ -23,6 +23,7 @@ enum Layers {
     "BluetoothWire": Rule(imports: ["Essentials"]),
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
     "ARPWire": Rule(imports: ["Essentials"]),
+    "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire"]),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),
