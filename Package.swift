@@ -14,6 +14,7 @@ let package = Package(
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
     .library(name: "DNSWire", targets: ["DNSWire"]),
     .library(name: "ARPWire", targets: ["ARPWire"]),
+    .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -56,6 +57,9 @@ let package = Package(
     // Bonjour: wire, machines.
     .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
     .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
+    .target(
+      name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
+      path: "Sources/Bonjour/DiscoveryMachines"),
 
     // The world that tests and demos run in.
     .target(
@@ -101,6 +105,10 @@ let package = Package(
       name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
       path: "Tests/Bonjour/ARPWireTests"),
     .testTarget(
+      name: "DiscoveryMachinesTests",
+      dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
+      path: "Tests/Bonjour/DiscoveryMachinesTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
@@ -127,7 +135,9 @@ let package = Package(
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
       name: "FuzzTargets",
-      dependencies: ["ARPWire", "BluetoothMachines", "BluetoothWire", "DNSWire", "Essentials"],
+      dependencies: [
+        "ARPWire", "DNSWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire", "Essentials",
+      ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
@@ -138,7 +148,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-  "ARPWire", "DNSWire",
+  "ARPWire", "DNSWire", "DiscoveryMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {

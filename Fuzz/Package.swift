@@ -14,6 +14,7 @@ let package = Package(
         .product(name: "BluetoothMachines", package: "ambit"),
         .product(name: "DNSWire", package: "ambit"),
         .product(name: "ARPWire", package: "ambit"),
+        .product(name: "DiscoveryMachines", package: "ambit"),
       ],
       path: "Sources/FuzzTargets"),
     .executableTarget(

@@ -15,13 +15,13 @@ public struct IPv4Address: Hashable, Comparable, Sendable {
   }
 
   /// The address in four bytes in the order of the network; nil where there are not four.
-  public init?(_ bytes: some Collection<UInt8>) {
+  public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 4 else { return nil }
     rawValue = bytes.reduce(0) { $0 << 8 | UInt32($1) }
   }
 
   /// Reads four decimal numbers with dots between them; nil for anything else.
-  public init?(_ text: some StringProtocol) {
+  public init?(text: some StringProtocol) {
     let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
     var value: UInt32 = 0
@@ -44,8 +44,8 @@ public struct IPv4Address: Hashable, Comparable, Sendable {
     return UInt8(exactly: value)
   }
 
-  /// 0.0.0.0: no address.
-  public static let unspecified = IPv4Address(rawValue: 0)
+  /// 0.0.0.0: any address, or none.
+  public static let any = IPv4Address(rawValue: 0)
 
   /// The four bytes, first octet first.
   public var bytes: [UInt8] {
@@ -56,11 +56,17 @@ public struct IPv4Address: Hashable, Comparable, Sendable {
   @inlinable
   public var isLinkLocal: Bool { rawValue >> 16 == 0xA9FE }
 
-  /// Whether both lie in the same subnet of this prefix length (0 to 32).
-  public func isOnSameSubnet(as other: IPv4Address, prefixLength: Int) -> Bool {
-    precondition((0...32).contains(prefixLength), "an IPv4 address has 32 bits")
-    let shift = UInt32(32 - prefixLength)
-    return rawValue >> shift == other.rawValue >> shift
+  /// Whether it names this host to itself: 127.0.0.0/8.
+  @inlinable
+  public var isLoopback: Bool { rawValue >> 24 == 127 }
+
+  /// Whether it names a group: 224.0.0.0/4.
+  @inlinable
+  public var isMulticast: Bool { rawValue >> 28 == 14 }
+
+  /// Whether the first `bitCount` bits (all from 32 on) are those of `other`.
+  public func hasPrefix(of other: IPv4Address, bitCount: Int) -> Bool {
+    bitCount <= 0 || (rawValue ^ other.rawValue) >> (32 - min(bitCount, 32)) == 0
   }
 
   /// Numeric order.

@@ -25,6 +25,7 @@ enum Layers {
     // "Swift" for composing text, which the standard library does but doesn't offer.
     "DNSWire": Rule(imports: ["Essentials", "Swift"]),
     "ARPWire": Rule(imports: ["Essentials"]),
+    "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),

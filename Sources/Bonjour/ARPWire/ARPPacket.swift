@@ -43,7 +43,7 @@ public struct ARPPacket: Hashable, Sendable {
   /// cache (RFC 3927, §2.2.1).
   public static func probe(for candidate: IPv4Address, from hardware: MACAddress) -> ARPPacket {
     ARPPacket(
-      .request, senderHardware: hardware, senderAddress: .unspecified, targetAddress: candidate)
+      .request, senderHardware: hardware, senderAddress: .any, targetAddress: candidate)
   }
 
   /// An ARP Announcement: claims `address` and mends stale caches (RFC 3927, §2.4).
@@ -54,7 +54,7 @@ public struct ARPPacket: Hashable, Sendable {
   }
 
   /// Whether it is a probe: a request that claims no address.
-  public var isProbe: Bool { operation == .request && senderAddress == .unspecified }
+  public var isProbe: Bool { operation == .request && senderAddress == .any }
 }
 
 /// Why bytes are not an ARP packet for IPv4 on Ethernet.
