@@ -136,7 +136,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "DNSWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire", "Essentials",
+        "ARPWire", "DNSWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire",
+        "Essentials",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
