@@ -1,5 +1,3 @@
-internal import Synchronization
-
 extension Signal {
   /// Delivers all events on `scheduler`, in order.
   public func observe(on scheduler: any Scheduler) -> Signal<Value, Error> {
