@@ -12,6 +12,9 @@ let package = Package(
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
+    .library(name: "DNSWire", targets: ["DNSWire"]),
+    .library(name: "ARPWire", targets: ["ARPWire"]),
+    .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -51,6 +54,13 @@ let package = Package(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
+    // Bonjour: wire, machines.
+    .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
+    .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
+    .target(
+      name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
+      path: "Sources/Bonjour/DiscoveryMachines"),
+
     // The world that tests and demos run in.
     .target(
       name: "Simulation", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"]),
@@ -89,6 +99,16 @@ let package = Package(
       dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothMachinesTests"),
     .testTarget(
+      name: "DNSWireTests", dependencies: ["DNSWire", "Essentials"],
+      path: "Tests/Bonjour/DNSWireTests"),
+    .testTarget(
+      name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
+      path: "Tests/Bonjour/ARPWireTests"),
+    .testTarget(
+      name: "DiscoveryMachinesTests",
+      dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
+      path: "Tests/Bonjour/DiscoveryMachinesTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
@@ -114,7 +134,11 @@ let package = Package(
 
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
-      name: "FuzzTargets", dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
+      name: "FuzzTargets",
+      dependencies: [
+        "ARPWire", "DNSWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire",
+        "Essentials",
+      ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
@@ -125,6 +149,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+  "ARPWire", "DNSWire", "DiscoveryMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {
