@@ -26,6 +26,10 @@ let package = Package(
     // What every floor stands on.
     .target(name: "Essentials"),
 
+    .target(
+      name: "HostEssentials",
+      dependencies: ["Essentials", .product(name: "NIOCore", package: "swift-nio")]),
+
     // Signals, producers, properties, actions, schedulers, bindings.
     .target(name: "Reactive"),
     .target(name: "ReactiveFoundation", dependencies: ["Reactive"]),
@@ -40,7 +44,7 @@ let package = Package(
     .target(
       name: "BluetoothHost",
       dependencies: [
-        "Essentials", "BluetoothWire", "BluetoothMachines", "Simulation",
+        "Essentials", "HostEssentials", "BluetoothWire", "BluetoothMachines", "Simulation",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -53,11 +57,19 @@ let package = Package(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
-    // Bonjour: wire, machines.
+    // Bonjour: wire, machines, host.
     .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
     .target(
       name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire"],
       path: "Sources/Bonjour/DiscoveryMachines"),
+    .target(
+      name: "BonjourHost",
+      dependencies: [
+        "Essentials", "HostEssentials", "DiscoveryMachines",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Sources/Bonjour/BonjourHost"),
 
     // The world that tests and demos run in.
     .target(
@@ -109,6 +121,7 @@ let package = Package(
       name: "BluetoothHostTests",
       dependencies: [
         "BluetoothHost", "Simulation", "BluetoothMachines", "BluetoothWire", "Essentials",
+        "HostEssentials",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -14,6 +14,7 @@ enum Layers {
 
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
+    "HostEssentials": Rule(imports: ["Essentials", "Glibc", "NIOCore"], mayTouchTheWorld: true),
     "Reactive": Rule(
       imports: [
         "Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Observation", "Synchronization",
@@ -24,12 +25,16 @@ enum Layers {
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
     "ARPWire": Rule(imports: ["Essentials"]),
     "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire"]),
+    "BonjourHost": Rule(
+      imports: nio.union(["Glibc", "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines"]),
+      mayTouchTheWorld: true),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),
     "BluetoothHost": Rule(
       imports: nio.union(system).union([
-        "Essentials", "BluetoothWire", "BluetoothMachines", "Simulation", "Synchronization",
+        "Essentials", "HostEssentials", "BluetoothWire", "BluetoothMachines", "Simulation",
+        "Synchronization",
       ]), mayTouchTheWorld: true),
     "CoreBluetooth": Rule(
       imports: system.union([
