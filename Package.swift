@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
+    .library(name: "DNSWire", targets: ["DNSWire"]),
     .library(name: "ARPWire", targets: ["ARPWire"]),
     .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
     .library(name: "Simulation", targets: ["Simulation"]),
@@ -58,14 +59,15 @@ let package = Package(
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
     // Bonjour: wire, machines, host.
+    .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
     .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
     .target(
-      name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire"],
+      name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
       path: "Sources/Bonjour/DiscoveryMachines"),
     .target(
       name: "BonjourHost",
       dependencies: [
-        "Essentials", "HostEssentials", "DiscoveryMachines",
+        "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -109,11 +111,23 @@ let package = Package(
       dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothMachinesTests"),
     .testTarget(
+      name: "DNSWireTests", dependencies: ["DNSWire", "Essentials"],
+      path: "Tests/Bonjour/DNSWireTests"),
+    .testTarget(
       name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
       path: "Tests/Bonjour/ARPWireTests"),
     .testTarget(
-      name: "DiscoveryMachinesTests", dependencies: ["DiscoveryMachines", "ARPWire", "Essentials"],
+      name: "DiscoveryMachinesTests",
+      dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
       path: "Tests/Bonjour/DiscoveryMachinesTests"),
+    .testTarget(
+      name: "BonjourHostTests",
+      dependencies: [
+        "BonjourHost", "DNSWire", "Essentials",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Tests/Bonjour/BonjourHostTests"),
     .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
@@ -143,7 +157,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire", "Essentials",
+        "ARPWire", "DNSWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire",
+        "Essentials",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
@@ -155,7 +170,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-  "ARPWire", "DiscoveryMachines",
+  "ARPWire", "DNSWire", "DiscoveryMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {

@@ -10,10 +10,11 @@ extension Signal {
   ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
   ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
   ///     always drops it.
+  @preconcurrency
   public func collect(
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     skipEmpty: Bool = false, discardWhenCompleted: Bool = true
-  ) -> Signal<[Value], Error> {
+  ) -> Signal<[Value], Error> where Value: Sendable {
     CollectEvery(
       every: interval, on: scheduler, skipEmpty: skipEmpty,
       discardWhenCompleted: discardWhenCompleted
@@ -29,10 +30,11 @@ extension SignalProducer {
   ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
   ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
   ///     always drops it.
+  @preconcurrency
   public func collect(
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     skipEmpty: Bool = false, discardWhenCompleted: Bool = true
-  ) -> SignalProducer<[Value], Error> {
+  ) -> SignalProducer<[Value], Error> where Value: Sendable {
     lift {
       $0.collect(
         every: interval, on: scheduler, skipEmpty: skipEmpty,

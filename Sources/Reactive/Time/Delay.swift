@@ -6,9 +6,10 @@ extension Signal {
   /// soon as can be, which drops what waits.
   ///
   /// - Parameter interval: Not negative.
+  @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> Signal<Value, Error> {
+  ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
     return Delay(by: interval, on: scheduler).signal(of: self)
   }
@@ -19,9 +20,10 @@ extension SignalProducer {
   /// soon as can be, which drops what waits.
   ///
   /// - Parameter interval: Not negative.
+  @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> SignalProducer<Value, Error> {
+  ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
     return lift { $0.delay(interval, on: scheduler) }
   }

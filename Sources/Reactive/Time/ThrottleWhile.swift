@@ -6,9 +6,10 @@ extension Signal {
   /// what is kept.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts.
+  @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
-  ) -> Signal<Value, Error> where P.Value == Bool {
+  ) -> Signal<Value, Error> where P.Value == Bool, Value: Sendable {
     let throttle = ThrottleWhile<Value, Error>(on: scheduler)
     throttle.lifetime += shouldThrottle.producer.skipRepeats()
       .startWithValues { throttle.setThrottling($0) }
@@ -22,9 +23,10 @@ extension SignalProducer {
   /// what is kept.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts.
+  @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
-  ) -> SignalProducer<Value, Error> where P.Value == Bool {
+  ) -> SignalProducer<Value, Error> where P.Value == Bool, Value: Sendable {
     // A property is safe to use from any thread, whatever it is.
     let property = UncheckedTransfer(shouldThrottle)
     return lift { $0.throttle(while: property.value, on: scheduler) }

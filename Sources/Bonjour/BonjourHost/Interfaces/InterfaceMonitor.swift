@@ -1,5 +1,6 @@
 import Essentials
 import Glibc
+import HostEssentials
 import NIOCore
 import NIOPosix
 

@@ -172,9 +172,9 @@ extension ByteReader {
 extension IPAddress {
   /// Four bytes or sixteen; nil for anything else.
   fileprivate init?(kernelBytes bytes: ArraySlice<UInt8>) {
-    if let address = IPv4Address(bytes) {
+    if let address = IPv4Address(bytes: bytes) {
       self = .v4(address)
-    } else if let address = IPv6Address(bytes) {
+    } else if let address = IPv6Address(bytes: bytes) {
       self = .v6(address)
     } else {
       return nil
