@@ -1,3 +1,4 @@
+import DiscoveryMachines
 import Essentials
 import Testing
 
@@ -57,6 +58,7 @@ private enum Kernel {
   }
 }
 
+private let third = InterfaceIndex(rawValue: 3)
 private let linkLocal: [UInt8] = [0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]
 
 @Suite("What the kernel tells about interfaces")
@@ -65,8 +67,8 @@ struct RouteMessageTests {
   func link() throws {
     let messages = try RouteMessage.decode(
       Kernel.link(index: 3, flags: 0x1043, name: "wlan0")[...])
-    var expected = NetworkInterface(
-      index: 3, name: "wlan0", flags: .init(rawValue: 0x1043))
+    var expected = SystemInterface(
+      index: third, name: "wlan0", flags: .init(rawValue: 0x1043))
     expected.hardwareAddress = [2, 0, 0, 0, 0, 9]
     #expect(messages == [.link(expected)])
     #expect(expected.isSuitable)
@@ -78,12 +80,12 @@ struct RouteMessageTests {
       Kernel.address(index: 3, [10, 0, 0, 5], prefix: 24, peer: [10, 0, 0, 1])
       + Kernel.address(index: 3, linkLocal, prefix: 64, flags: 0x40)
       + Kernel.address(21, index: 3, [10, 0, 0, 5], prefix: 24)
-    let own = NetworkInterface.Address(.v4(IPv4Address(10, 0, 0, 5)), prefixLength: 24)
-    let six = NetworkInterface.Address(
-      .v6(IPv6Address(high: 0xFE80 << 48, low: 9)), prefixLength: 64, isUsable: false)
+    let own = SystemInterface.Address(.v4(IPv4Address(10, 0, 0, 5)), prefixBitCount: 24)
+    let six = SystemInterface.Address(
+      .v6(IPv6Address(high: 0xFE80 << 48, low: 9)), prefixBitCount: 64, isUsable: false)
     #expect(
       try RouteMessage.decode(bytes[...]) == [
-        .address(own, index: 3), .address(six, index: 3), .addressGone(own, index: 3),
+        .address(own, index: third), .address(six, index: third), .addressGone(own, index: third),
       ])
   }
 
@@ -131,11 +133,11 @@ struct RouteMessageTests {
     try apply(Kernel.link(index: 2, flags: 0x1043, name: "eth0"))
     try apply(Kernel.address(index: 9, linkLocal, prefix: 64, flags: 0x40))
     #expect(table.interfaces.map(\.name) == ["eth0", "eth1"])
-    #expect(table.interfaces.last?.usableAddresses(.v6) == [])
+    #expect(table.interfaces.last?.forDiscovery.versions == [])
     try apply(Kernel.address(index: 9, linkLocal, prefix: 64))
     try apply(Kernel.link(index: 9, flags: 0x1043, name: "lan"))
     #expect(table.interfaces.last?.name == "lan")
-    #expect(table.interfaces.last?.usableAddresses(.v6).count == 1)
+    #expect(table.interfaces.last?.forDiscovery.versions == [.v6])
     try apply(Kernel.address(21, index: 9, linkLocal, prefix: 64))
     #expect(table.interfaces.last?.addresses == [])
     try apply(Kernel.link(17, index: 9, flags: 0, name: "lan"))

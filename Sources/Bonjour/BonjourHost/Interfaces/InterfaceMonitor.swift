@@ -7,11 +7,11 @@ import NIOPosix
 /// Follows the interfaces and addresses of this host through rtnetlink(7). On one event loop.
 final class InterfaceMonitor {
   private let eventLoop: any EventLoop
-  private let onChange: ([NetworkInterface]) -> Void
+  private let onChange: ([SystemInterface]) -> Void
   private var channel: (any Channel)?
   private var table = InterfaceTable()
   /// What was told last; nil before the first time.
-  private var told: [NetworkInterface]?
+  private var told: [SystemInterface]?
   private var isStopped = false
 
   /// What the kernel was asked for and has not answered to the end.
@@ -21,7 +21,7 @@ final class InterfaceMonitor {
   /// - Parameters:
   ///   - eventLoop: Where everything happens.
   ///   - onChange: Told all interfaces once they are known and whenever something about them changed.
-  init(on eventLoop: any EventLoop, onChange: @escaping ([NetworkInterface]) -> Void) {
+  init(on eventLoop: any EventLoop, onChange: @escaping ([SystemInterface]) -> Void) {
     self.eventLoop = eventLoop
     self.onChange = onChange
   }

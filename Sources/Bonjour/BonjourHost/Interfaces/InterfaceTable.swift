@@ -1,11 +1,11 @@
-import Essentials
+import DiscoveryMachines
 
 /// The interfaces of this host, from the kernel's messages about them.
 struct InterfaceTable {
-  private var byIndex: [UInt32: NetworkInterface] = [:]
+  private var byIndex: [InterfaceIndex: SystemInterface] = [:]
 
   /// All interfaces, in the order of their numbers.
-  var interfaces: [NetworkInterface] { byIndex.values.sorted { $0.index < $1.index } }
+  var interfaces: [SystemInterface] { byIndex.values.sorted { $0.index < $1.index } }
 
   /// Takes a message in.
   mutating func apply(_ message: RouteMessage) {

@@ -1,3 +1,4 @@
+import DiscoveryMachines
 import Essentials
 
 /// What the kernel says about interfaces and addresses: messages of rtnetlink(7).
@@ -5,13 +6,13 @@ import Essentials
 /// All numbers are in the host's byte order, which is little-endian wherever Swift runs on Linux. Anything but links and addresses is `other`.
 enum RouteMessage: Hashable {
   /// An interface is there, or changed.
-  case link(NetworkInterface)
+  case link(SystemInterface)
   /// An interface is gone.
-  case linkGone(index: UInt32)
+  case linkGone(index: InterfaceIndex)
   /// An interface has an address, or its state changed.
-  case address(NetworkInterface.Address, index: UInt32)
+  case address(SystemInterface.Address, index: InterfaceIndex)
   /// An interface has an address no longer.
-  case addressGone(NetworkInterface.Address, index: UInt32)
+  case addressGone(SystemInterface.Address, index: InterfaceIndex)
   /// The answer to a request is complete.
   case done(sequence: UInt32, isConsistent: Bool)
   /// A request failed with this error number.
@@ -101,12 +102,12 @@ enum RouteMessage: Hashable {
   }
 
   /// struct ifinfomsg and its attributes; nil for what has no name.
-  private static func link(_ reader: inout ByteReader) throws(Truncated) -> NetworkInterface? {
+  private static func link(_ reader: inout ByteReader) throws(Truncated) -> SystemInterface? {
     _ = try reader.slice(4)  // family, padding, type of hardware
-    let index = try reader.uint32()
-    let flags = NetworkInterface.Flags(rawValue: try reader.uint32())
+    let index = InterfaceIndex(rawValue: try reader.uint32())
+    let flags = SystemInterface.Flags(rawValue: try reader.uint32())
     _ = try reader.slice(4)  // which flags changed
-    var interface = NetworkInterface(index: index, name: "", flags: flags)
+    var interface = SystemInterface(index: index, name: "", flags: flags)
     while let (type, value) = try attribute(&reader) {
       switch type {
       case 1: interface.hardwareAddress = Array(value)  // IFLA_ADDRESS
@@ -123,28 +124,28 @@ enum RouteMessage: Hashable {
   /// struct ifaddrmsg and its attributes; nil for what is neither IPv4 nor IPv6.
   private static func address(
     _ reader: inout ByteReader
-  ) throws(Truncated) -> (NetworkInterface.Address, index: UInt32)? {
+  ) throws(Truncated) -> (SystemInterface.Address, index: InterfaceIndex)? {
     _ = try reader.uint8()  // family: the length tells it, too
-    let prefixLength = Int(try reader.uint8())
+    let prefixBitCount = Int(try reader.uint8())
     var flags = UInt32(try reader.uint8())
     _ = try reader.uint8()  // scope
-    let index = try reader.uint32()
+    let index = InterfaceIndex(rawValue: try reader.uint32())
     var local: IPAddress?
     var other: IPAddress?
     while let (type, value) = try attribute(&reader) {
       switch type {
-      case 1: other = IPAddress(kernelBytes: value)  // IFA_ADDRESS: the other end's, on a link of two
-      case 2: local = IPAddress(kernelBytes: value)  // IFA_LOCAL
+      case 1: other = IPAddress(bytes: value)  // IFA_ADDRESS: of the other end, if any
+      case 2: local = IPAddress(bytes: value)  // IFA_LOCAL
       case 8:  // IFA_FLAGS: all of them
         var number = ByteReader(value)
         flags = try number.uint32()
       default: break
       }
     }
-    guard let address = local ?? other, prefixLength <= address.bytes.count * 8 else { return nil }
+    guard let address = local ?? other, prefixBitCount <= address.bytes.count * 8 else { return nil }
     let unusable: UInt32 = 0x40 | 0x08  // IFA_F_TENTATIVE, IFA_F_DADFAILED
-    let found = NetworkInterface.Address(
-      address, prefixLength: prefixLength, isUsable: flags & unusable == 0)
+    let found = SystemInterface.Address(
+      address, prefixBitCount: prefixBitCount, isUsable: flags & unusable == 0)
     return (found, index)
   }
 
@@ -166,18 +167,5 @@ extension ByteReader {
   /// Messages and attributes begin at multiples of four bytes; the last may end before.
   fileprivate mutating func skipPadding(after byteCount: Int) {
     _ = try? slice(min(-byteCount & 3, count))
-  }
-}
-
-extension IPAddress {
-  /// Four bytes or sixteen; nil for anything else.
-  fileprivate init?(kernelBytes bytes: ArraySlice<UInt8>) {
-    if let address = IPv4Address(bytes: bytes) {
-      self = .v4(address)
-    } else if let address = IPv6Address(bytes: bytes) {
-      self = .v6(address)
-    } else {
-      return nil
-    }
   }
 }
