@@ -11,18 +11,22 @@ struct MulticastSocketTests {
   /// Not 5353, where others may be heard.
   private static let port: UInt16 = 25_353
 
-  /// The interface that every machine has.
-  private static func loopback() async throws -> SystemInterface {
-    let (interfaces, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
+  /// Links that carry the group here: IPv4 on the interface that every machine has, and whatever
+  /// else there is.
+  private static func links() async throws -> [Link] {
+    let (lists, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
     let monitor = try await eventLoop.submit {
       let monitor = InterfaceMonitor(on: eventLoop) { continuation.yield($0) }
       monitor.start()
       return NIOLoopBound(monitor, eventLoop: eventLoop)
     }.get()
-    let first = await interfaces.first { _ in true }
+    let first = await lists.first { _ in true }
     try await eventLoop.submit { monitor.value.stop() }.get()
-    return try #require(first?.first { $0.flags.contains([.loopback, .up]) })
+    let interfaces = try #require(first)
+    let loopback = try #require(interfaces.first { $0.flags.contains([.loopback, .up]) })
+    return [Link(loopback.index, .v4)]
+      + interfaces.filter(\.isSuitable).flatMap(\.forDiscovery.links)
   }
 
   private struct Heard: Equatable, Sendable {
@@ -62,14 +66,13 @@ struct MulticastSocketTests {
 
   @Test("the group is heard on its link, and so is what is sent to the host alone")
   func bothVersions() async throws {
-    let loopback = try await Self.loopback()
-    for version in loopback.forDiscovery.versions {
-      let link = Link(loopback.index, version)
+    for link in try await Self.links() {
       let heard = try await Self.converse(on: link, port: Self.port)
       #expect(
         heard.group == Heard(text: "who", link: link, sourcePort: Self.port, isMulticast: true))
-      #expect(
-        heard.alone == Heard(text: "you", link: link, sourcePort: Self.port, isMulticast: false))
+      // The kernel may say that it came from the interface that has the address.
+      #expect(heard.alone.text == "you")
+      #expect(!heard.alone.isMulticast)
     }
   }
 

@@ -142,7 +142,9 @@ enum RouteMessage: Hashable {
       default: break
       }
     }
-    guard let address = local ?? other, prefixBitCount <= address.bytes.count * 8 else { return nil }
+    guard let address = local ?? other, prefixBitCount <= address.bytes.count * 8 else {
+      return nil
+    }
     let unusable: UInt32 = 0x40 | 0x08  // IFA_F_TENTATIVE, IFA_F_DADFAILED
     let found = SystemInterface.Address(
       address, prefixBitCount: prefixBitCount, isUsable: flags & unusable == 0)
