@@ -14,10 +14,10 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
   case v6(IPv6Address)
 
   /// Reads either form of text, without a scope; nil for anything else.
-  public init?(_ text: some StringProtocol) {
-    if let address = IPv4Address(text) {
+  public init?(text: some StringProtocol) {
+    if let address = IPv4Address(text: text) {
       self = .v4(address)
-    } else if let address = IPv6Address(text) {
+    } else if let address = IPv6Address(text: text) {
       self = .v6(address)
     } else {
       return nil
@@ -56,12 +56,27 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether both are of one version and lie in the same subnet of this prefix length, which is not
-  /// longer than the address.
-  public func isOnSameSubnet(as other: IPAddress, prefixLength: Int) -> Bool {
+  /// Whether it names this host to itself.
+  public var isLoopback: Bool {
+    switch self {
+    case .v4(let address): address.isLoopback
+    case .v6(let address): address.isLoopback
+    }
+  }
+
+  /// Whether it names a group.
+  public var isMulticast: Bool {
+    switch self {
+    case .v4(let address): address.isMulticast
+    case .v6(let address): address.isMulticast
+    }
+  }
+
+  /// Whether both are of one version and the first `bitCount` bits are the same.
+  public func hasPrefix(of other: IPAddress, bitCount: Int) -> Bool {
     switch (self, other) {
-    case (.v4(let a), .v4(let b)): a.isOnSameSubnet(as: b, prefixLength: prefixLength)
-    case (.v6(let a), .v6(let b)): a.isOnSameSubnet(as: b, prefixLength: prefixLength)
+    case (.v4(let a), .v4(let b)): a.hasPrefix(of: b, bitCount: bitCount)
+    case (.v6(let a), .v6(let b)): a.hasPrefix(of: b, bitCount: bitCount)
     case (.v4, .v6), (.v6, .v4): false
     }
   }

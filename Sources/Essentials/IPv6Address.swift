@@ -12,7 +12,7 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
   }
 
   /// Reads 16 bytes; nil for any other number of them.
-  public init?(_ bytes: some Collection<UInt8>) {
+  public init?(bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
     high = bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     low = bytes.dropFirst(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -33,7 +33,7 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
 
   /// Reads the forms of RFC 4291, §2.2: `::` for zeros, an IPv4 address at the end; no scope. Nil for
   /// anything else.
-  public init?(_ text: some StringProtocol) {
+  public init?(text: some StringProtocol) {
     let halves = Array(text.utf8).split(doubledSeparator: UInt8(ascii: ":"))
     guard halves.count <= 2 else { return nil }
     var groups: [[UInt16]] = []
@@ -60,7 +60,7 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
     for (index, part) in parts.enumerated() {
       let digits = String(decoding: part, as: UTF8.self)
       if part.contains(UInt8(ascii: ".")), mayEndInIPv4, index == parts.count - 1 {
-        guard let address = IPv4Address(digits)?.rawValue else { return nil }
+        guard let address = IPv4Address(text: digits)?.rawValue else { return nil }
         groups += [UInt16(truncatingIfNeeded: address >> 16), UInt16(truncatingIfNeeded: address)]
       } else {
         guard (1...4).contains(part.count), part.first != UInt8(ascii: "+"),
@@ -98,11 +98,11 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
   /// Whether it lies in ff00::/8.
   public var isMulticast: Bool { high >> 56 == 0xFF }
 
-  /// Whether both lie in the same subnet of this prefix length (0 to 128).
-  public func isOnSameSubnet(as other: IPv6Address, prefixLength: Int) -> Bool {
-    precondition((0...128).contains(prefixLength), "an IPv6 address has 128 bits")
-    if prefixLength <= 64 { return (high ^ other.high) >> UInt64(64 - prefixLength) == 0 }
-    return high == other.high && (low ^ other.low) >> UInt64(128 - prefixLength) == 0
+  /// Whether the first `bitCount` bits (all from 128 on) are those of `other`.
+  public func hasPrefix(of other: IPv6Address, bitCount: Int) -> Bool {
+    if bitCount <= 0 { return true }
+    if bitCount <= 64 { return (high ^ other.high) >> UInt64(64 - bitCount) == 0 }
+    return high == other.high && (low ^ other.low) >> UInt64(128 - min(bitCount, 128)) == 0
   }
 
   /// Whether `a` is the smaller number.

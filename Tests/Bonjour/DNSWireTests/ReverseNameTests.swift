@@ -6,9 +6,9 @@ import Testing
 struct ReverseNameTests {
   @Test("the reverse mapping has the numbers backwards")
   func reverse() throws {
-    #expect(IPAddress("192.0.2.10")?.reverseName == "10.2.0.192.in-addr.arpa.")
+    #expect(IPAddress(text: "192.0.2.10")?.reverseName == "10.2.0.192.in-addr.arpa.")
     #expect(
-      IPAddress("2001:db8::567:89ab")?.reverseName
+      IPAddress(text: "2001:db8::567:89ab")?.reverseName
         == "b.a.9.8.7.6.5.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa.")
   }
 

@@ -72,12 +72,12 @@ extension DNSReader {
   private mutating func formedData(of type: DNSType) throws(DNSWireError) -> DNSRecordData {
     switch type {
     case .a:
-      guard let address = IPv4Address(try slice(available)) else {
+      guard let address = IPv4Address(bytes: try slice(available)) else {
         throw .invalidLength(available)
       }
       return .a(address)
     case .aaaa:
-      guard let address = IPv6Address(try slice(available)) else {
+      guard let address = IPv6Address(bytes: try slice(available)) else {
         throw .invalidLength(available)
       }
       return .aaaa(address)
