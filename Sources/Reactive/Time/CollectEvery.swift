@@ -1,6 +1,5 @@
 public import Dispatch
 internal import FoundationEssentials
-internal import Synchronization
 
 extension Signal {
   /// Delivers every `interval` the values that came in it, as an array.
@@ -55,7 +54,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
 
   private let skipEmpty: Bool
   private let discardWhenCompleted: Bool
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let timer = SerialDisposable()
 
   init(

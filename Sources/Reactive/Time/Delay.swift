@@ -1,5 +1,4 @@
 public import FoundationEssentials
-internal import Synchronization
 
 extension Signal {
   /// Delivers values and completion `interval` seconds later; a failure or an interruption as
@@ -37,7 +36,7 @@ private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, V
   private let scheduler: any DateScheduler
 
   /// Values in their order, which two timers that are due at once need not keep.
-  private let waiting = Mutex(UncheckedLine<Value>())
+  private let waiting = Locked(UncheckedLine<Value>())
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler) {
     self.interval = interval

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 extension Signal {
   /// Delivers all events on `scheduler`, in order.
   @preconcurrency

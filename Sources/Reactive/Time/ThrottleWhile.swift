@@ -1,5 +1,3 @@
-internal import Synchronization
-
 extension Signal {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false. Termination is never held back, and drops
@@ -45,7 +43,7 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
   }
 
   private let scheduler: any Scheduler
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let scheduled = SerialDisposable()
 
   init(on scheduler: any Scheduler) {
