@@ -81,8 +81,8 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func passSingle(_ core: ProducerCore<Value, Error>) {
     if isRace { claim(nil) }
     // Nobody else comes inside meanwhile to see it run.
-    emit(unsafeDowncast(core, to: SingleCore<Value, Error>.self).value)
-    if isRace { finish(.completed) }
+    emit(valueOf: core)
+    if isRace { complete() }
   }
 
   /// Starts an inner stream, and those whose turn comes while this runs.
@@ -171,7 +171,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   }
 
   private func finishIfDone() {
-    if outerHasCompleted, running == 0, waitingCount == 0 { finish(.completed) }
+    if outerHasCompleted, running == 0, waitingCount == 0 { complete() }
   }
 
   private func add(_ core: ProducerCore<Value, Error>) -> Inner {
