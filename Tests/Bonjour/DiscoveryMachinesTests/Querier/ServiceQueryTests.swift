@@ -4,7 +4,7 @@ import Essentials
 import Testing
 
 @Suite("Querier: services")
-struct ServiceTests {
+struct ServiceQueryTests {
   private func resolved(
     _ instance: String, host: DNSName = Web.host, port: UInt16 = 80, text: TXTRecord = TXTRecord()
   ) throws -> QueryEvent {
