@@ -73,13 +73,15 @@ let package = Package(
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(name: "SignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
-      name: "ReactiveTests", dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode"],
+      name: "ReactiveTests",
+      dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "SignInForm"],
       exclude: ["API/reactive-api.tsv"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
