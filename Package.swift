@@ -12,6 +12,9 @@ let package = Package(
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
+    .library(name: "DNSWire", targets: ["DNSWire"]),
+    .library(name: "ARPWire", targets: ["ARPWire"]),
+    .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -50,6 +53,13 @@ let package = Package(
     .target(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
+
+    // Bonjour: wire, machines.
+    .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
+    .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
+    .target(
+      name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
+      path: "Sources/Bonjour/DiscoveryMachines"),
 
     // The world that tests and demos run in.
     .target(
@@ -91,6 +101,16 @@ let package = Package(
       dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothMachinesTests"),
     .testTarget(
+      name: "DNSWireTests", dependencies: ["DNSWire", "Essentials"],
+      path: "Tests/Bonjour/DNSWireTests"),
+    .testTarget(
+      name: "ARPWireTests", dependencies: ["ARPWire", "Essentials"],
+      path: "Tests/Bonjour/ARPWireTests"),
+    .testTarget(
+      name: "DiscoveryMachinesTests",
+      dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
+      path: "Tests/Bonjour/DiscoveryMachinesTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
@@ -116,7 +136,11 @@ let package = Package(
 
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
-      name: "FuzzTargets", dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
+      name: "FuzzTargets",
+      dependencies: [
+        "ARPWire", "DNSWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire",
+        "Essentials",
+      ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
   ],
@@ -127,6 +151,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+  "ARPWire", "DNSWire", "DiscoveryMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {
@@ -145,4 +170,11 @@ for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(tar
     settings.append(.treatAllWarnings(as: .error))
   }
   target.swiftSettings = settings
+}
+
+// One domain by itself, with its tests, where building the others would take longer than it helps:
+// AMBIT_ONLY=Reactive swift test --sanitize=thread --scratch-path .build/reactive
+if let prefix = Context.environment["AMBIT_ONLY"] {
+  package.products.removeAll { !$0.name.hasPrefix(prefix) }
+  package.targets.removeAll { !$0.name.hasPrefix(prefix) }
 }

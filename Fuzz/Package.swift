@@ -12,6 +12,9 @@ let package = Package(
         .product(name: "Essentials", package: "ambit"),
         .product(name: "BluetoothWire", package: "ambit"),
         .product(name: "BluetoothMachines", package: "ambit"),
+        .product(name: "DNSWire", package: "ambit"),
+        .product(name: "ARPWire", package: "ambit"),
+        .product(name: "DiscoveryMachines", package: "ambit"),
       ],
       path: "Sources/FuzzTargets"),
     .executableTarget(

@@ -134,6 +134,8 @@ async def linux_guest(radio, folder):
         Line.listen(folder / "shell") as shell, Line.listen(folder / "terminal") as terminal,
     ):
         process = await asyncio.create_subprocess_exec(
+            # It must not outlive us, however we end.
+            "setpriv", "--pdeathsig", "KILL",
             # Emulated also where there is KVM: inside of virtual machines it may be there and hang.
             qemu, "-accel", "tcg", "-m", "1024", "-nodefaults", "-no-user-config",
             "-display", "none", "-no-reboot",

@@ -8,7 +8,7 @@ import json
 import pytest
 import pytest_asyncio
 
-from ambit_cli import Ambit
+from ambit_cli import Ambit, Failed
 from linux_guest import RADIO_LINE, RECONNECT_SECONDS, TERMINAL_LINE, linux_guest
 from radios import ambit_radio
 
@@ -182,7 +182,7 @@ async def test_bluez_discovers_reads_and_writes_a_device_of_ours(bluez):
     await bluez.expect("Failed to write")
     await select(bluez, MAINTENANCE)
     bluez.send("gatt.read")
-    await bluez.expect("Failed to read|Value:")
+    await bluez.expect("Failed to read: org.bluez.Error.NotPermitted")
     bluez.send("disconnect")
     await bluez.expect("Successful disconnected")
 
@@ -225,6 +225,12 @@ async def test_ambit_uses_a_server_of_bluez(bluez, radio):
     async with ambit.running("subscribe", "KernelPeer", VALUE):
         await bluez.expect("AcquireNotify")
     await bluez.expect("Notify sock closed")
+    # BlueZ indicates by itself that a service went away, and ambit says why nothing comes any more.
+    async with ambit.running("subscribe", "KernelPeer", VALUE) as next_event:
+        await bluez.expect("AcquireNotify")
+        bluez.send("gatt.unregister-application")
+        with pytest.raises(Failed, match="has no"):
+            await next_event()
 
 
 async def test_the_kernel_streams_into_a_channel_of_ours(bluez, guest, radio):

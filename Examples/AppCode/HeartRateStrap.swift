@@ -5,7 +5,7 @@
 /// A phone that plays a heart-rate strap, as it stands on iOS.
 class HeartRateStrap: NSObject, CBPeripheralManagerDelegate {
   private(set) var log: [String] = []
-  private lazy var manager = CBPeripheralManager(delegate: self, queue: queue)
+  private(set) lazy var manager = CBPeripheralManager(delegate: self, queue: queue)
   private let queue: DispatchQueue
   private var measurement: CBMutableCharacteristic?
 

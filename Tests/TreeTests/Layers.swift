@@ -22,6 +22,10 @@ enum Layers {
     "ReactiveFoundation": Rule(imports: ["Foundation", "FoundationNetworking", "Reactive"]),
     "BluetoothWire": Rule(imports: ["Essentials"]),
     "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
+    // "Swift" for composing text, which the standard library does but doesn't offer.
+    "DNSWire": Rule(imports: ["Essentials", "Swift"]),
+    "ARPWire": Rule(imports: ["Essentials"]),
+    "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),

@@ -14,10 +14,14 @@ extension Rig {
         + "ratio".leftPadded(10) + "NimBLE*".leftPadded(12)
         + "Ambit's CPU µs each: radio, peripheral, central".leftPadded(52))
     let bumble = Bumble.found
-    for job in jobs {
-      let ours = try measure(job, seconds: isSmoke ? 1 : 5, with: .ambit)
-      let theirs = try bumble.map { try measure(job, seconds: isSmoke ? 1 : 5, with: .bumble($0)) }
-      var line = title(job).padded(26) + Table.rounded(ours.perSecond).leftPadded(14)
+    for (job, placement) in jobs.flatMap(runs) {
+      let seconds = isSmoke ? 1.0 : 5
+      let ours = try measure(job, seconds: seconds, placement, with: .ambit)
+      let theirs = try bumble.map {
+        try measure(job, seconds: seconds, placement, with: .bumble($0))
+      }
+      let title = title(job) + (placement == .oneProcessor ? ", one core" : "")
+      var line = title.padded(26) + Table.rounded(ours.perSecond).leftPadded(14)
       line += (theirs.map { Table.rounded($0.perSecond) } ?? "–").leftPadded(14)
       let ratio = theirs.map { Table.decimals(ours.perSecond / $0.perSecond) } ?? "–"
       line += ratio.leftPadded(10)
@@ -26,7 +30,7 @@ extension Rig {
       line += ours.microsecondsEach.map { Table.decimals($0 * unit) }.joined(separator: "  ")
         .leftPadded(30)
       line += job == .channel ? " a kilobyte" : ""
-      line += table.verdict("rig: \(title(job))", ours.perSecond, atLeast: goals[job])
+      line += table.verdict("rig: \(title)", ours.perSecond, atLeast: goal(job, placement))
       say(line)
     }
     say("* Published for NimBLE, a C stack, on such a rig; not run here.")
@@ -58,6 +62,25 @@ extension Rig {
     }
   }
 
+  /// Where the three processes of a run may be.
+  enum Placement {
+    /// Wherever the system puts them.
+    case anyProcessor
+    /// All on the same: nobody has to wake a halted processor.
+    case oneProcessor
+  }
+
+  /// A read is four processes' work in a row, so only one of the three ever has something to do.
+  /// Spread over processors that fall asleep in between, it measures what waking them costs; on one,
+  /// what the hosts cost. Both are told.
+  private static func runs(_ job: Job) -> [(Job, Placement)] {
+    job == .reads ? [(job, .anyProcessor), (job, .oneProcessor)] : [(job, .anyProcessor)]
+  }
+
+  private static func goal(_ job: Job, _ placement: Placement) -> Double? {
+    job == .reads && placement == .anyProcessor ? nil : goals[job]
+  }
+
   enum Stack {
     case ambit
     case bumble(Bumble)
@@ -73,23 +96,26 @@ extension Rig {
     }
   }
 
-  private static func measure(_ job: Job, seconds: Double, with stack: Stack) throws -> Outcome {
+  private static func measure(
+    _ job: Job, seconds: Double, _ placement: Placement, with stack: Stack
+  ) throws -> Outcome {
     let own = try Child.ownPath()
-    let radio = try Child(own, ["radio"])
+    let radio = try Child(placement, own, ["radio"])
     defer { radio.end() }
     let address = try radio.line()
     let peripheral: Child
     let central: Child
     switch stack {
     case .ambit:
-      peripheral = try Child(own, ["peripheral", address])
+      peripheral = try Child(placement, own, ["peripheral", address])
       _ = try peripheral.line()
-      central = try Child(own, ["central", address, job.rawValue, "\(seconds)"])
+      central = try Child(placement, own, ["central", address, job.rawValue, "\(seconds)"])
     case .bumble(let bumble):
       let place = String(address.dropFirst("tcp:".count))
-      peripheral = try Child(bumble.python, [bumble.script, place, "serve"])
+      peripheral = try Child(placement, bumble.python, [bumble.script, place, "serve"])
       _ = try peripheral.line()
-      central = try Child(bumble.python, [bumble.script, place, job.rawValue, "\(seconds)"])
+      central = try Child(
+        placement, bumble.python, [bumble.script, place, job.rawValue, "\(seconds)"])
     }
     defer {
       peripheral.end()
@@ -112,11 +138,22 @@ final class Child {
   private var buffer = Data()
 
   /// Starts a program that ends with this one, however this one ends.
-  init(_ path: String, _ arguments: [String]) throws {
+  init(_ placement: Rig.Placement, _ path: String, _ arguments: [String]) throws {
     process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
-    process.arguments = ["--pdeathsig", "KILL", path] + arguments
+    var command = ["--pdeathsig", "KILL"]
+    if placement == .oneProcessor { command += ["taskset", "--cpu-list", try Self.processor()] }
+    process.arguments = command + [path] + arguments
     process.standardOutput = output
     try process.run()
+  }
+
+  /// A processor that this process may use (sched(7)).
+  private static func processor() throws -> String {
+    let status = try String(contentsOfFile: "/proc/self/status", encoding: .utf8)
+    let list = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }
+    guard let first = list?.drop(while: { !$0.isNumber }).prefix(while: \.isNumber), !first.isEmpty
+    else { throw RigError("The processors that may be used are not known.") }
+    return String(first)
   }
 
   static func ownPath() throws -> String {

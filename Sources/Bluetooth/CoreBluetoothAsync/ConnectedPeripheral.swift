@@ -171,7 +171,8 @@ public final class ConnectedPeripheral: Sendable {
   }
 
   /// Notified or indicated values, as long as the sequence is read; it throws a `BluetoothError`
-  /// if the subscription is refused or the connection ends.
+  /// if the subscription is refused, the connection ends or the peripheral withdraws the
+  /// characteristic's service.
   public func values(of characteristic: CBCharacteristic) -> AsyncThrowingStream<Data, any Error> {
     let (stream, continuation) = AsyncThrowingStream.makeStream(
       of: Data.self, bufferingPolicy: .bufferingNewest(Limits.valuesMax))

@@ -112,6 +112,18 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
   }
 
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    let orphans = state.withLock { state in
+      let gone = state.readers.filter { characteristic, _ in
+        invalidatedServices.contains { $0 === characteristic.service }
+      }
+      for characteristic in gone.keys { state.readers[characteristic] = nil }
+      return gone
+    }
+    for (characteristic, readers) in orphans {
+      for reader in readers.values {
+        reader.finish(throwing: BluetoothError.notFound(characteristic.uuid))
+      }
+    }
     modifications.send(invalidatedServices)
   }
 

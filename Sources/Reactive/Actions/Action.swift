@@ -4,10 +4,7 @@ internal import Synchronization
 ///
 /// While an execution runs, and while its state says so, the action is disabled: an attempt to
 /// execute it fails with ``ActionError/disabled``. ``allowsConcurrentExecution`` lifts the first.
-public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendable {
-  // Sendable although the executing closure's input need not be: an input is handed to the
-  // execution and used nowhere else. What the closure captures is `@Sendable`.
-
+public final class Action<Input, Output, Error: Swift.Error> {
   /// How to make an execution; it sends what it does to the events.
   private let makeExecution: @Sendable (Action, Input) -> SignalProducer<Output, ActionError<Error>>
   private let concurrency: Concurrency
@@ -100,17 +97,20 @@ public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendabl
       })
 
     makeExecution = { action, input in
-      let input = UncheckedTransfer(input)
+      let input = UncheckedTransfer((action: action, input: input))
       return SignalProducer { observer, lifetime in
+        let action = input.value.action
         guard let state = condition.value.modify({ $0.begin() }) else {
           observer.send(error: .disabled)
           action.disabledErrorsInput.send(value: ())
           return
         }
-        let told = action.tellExecution()
-        let execution = execute(state, input.value).start { event in
+        // An execution's events are sent on where it sends them.
+        let outputs = UncheckedTransfer((observer, action.tellExecution()))
+        let execution = execute(state, input.value.input).start { event in
+          let (observer, told) = outputs.value
           observer.send(event.mapError(ActionError.producerFailed))
-          action.eventsInput.send(value: event)
+          input.value.action.eventsInput.send(value: event)
           told?.send(event)
         }
         lifetime.observeEnded {
@@ -144,6 +144,9 @@ public final class Action<Input, Output, Error: Swift.Error>: @unchecked Sendabl
     makeExecution(self, input)
   }
 }
+
+// What it is made of is safe to use from any thread; only inputs and values are not its own.
+extension Action: @unchecked Sendable where Input: Sendable, Output: Sendable {}
 
 /// Whether several executions may run at once.
 private struct Concurrency: Sendable {
@@ -243,7 +246,8 @@ extension Action: BindingTargetProvider {
   /// Executes the action with every value; attempts that find it disabled are dropped. Does not
   /// keep the action.
   public var bindingTarget: BindingTarget<Input> {
-    BindingTarget(lifetime: lifetime) { [weak self] in self?.apply($0).start() }
+    let target = UncheckedWeak(self)
+    return BindingTarget(lifetime: lifetime) { target.object?.apply($0).start() }
   }
 }
 

@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// Where the values of a stream wait for the one task that awaits them.
 final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, Failure>, Demander,
   @unchecked Sendable
@@ -30,7 +28,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
 
   private let buffering: AsyncBuffering
   // Sendable, as what it holds is, and it is touched only under its lock.
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(_ buffering: AsyncBuffering) {
     self.buffering = buffering

@@ -1,5 +1,5 @@
 /// What a function sends values to, see ``SignalProducer/init(priority:sending:)``.
-public struct AsyncInput<Value, Error: Swift.Error>: Sendable {
+public struct AsyncInput<Value, Error: Swift.Error> {
   fileprivate let observer: Signal<Value, Error>.Observer
   fileprivate let demand: (any Demander)?
 
@@ -14,6 +14,8 @@ public struct AsyncInput<Value, Error: Swift.Error>: Sendable {
     observer.send(value: value)
   }
 }
+
+extension AsyncInput: Sendable where Value: Sendable {}
 
 extension SignalProducer {
   /// A producer of what an asynchronous function sends. It completes when the function returns and
@@ -31,10 +33,12 @@ extension SignalProducer {
       @escaping @Sendable @concurrent (AsyncInput<Value, Error>) async throws(Error) -> Void
   ) {
     self.init { observer, lifetime in
-      let input = AsyncInput(observer: observer, demand: Demand.current)
+      // Handed to the one task that sends to it.
+      let input = UncheckedTransfer(AsyncInput(observer: observer, demand: Demand.current))
       let task = Task(priority: priority) {
+        let observer = input.value.observer
         do throws(Error) {
-          try await function(input)
+          try await function(input.value)
           observer.sendCompleted()
         } catch is CancellationError {
           observer.sendInterrupted()

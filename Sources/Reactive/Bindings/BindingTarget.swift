@@ -99,7 +99,7 @@ public struct BindingTarget<Value>: BindingTargetProvider {
   }
 }
 
-extension BindingTarget: Sendable {}
+extension BindingTarget: Sendable where Value: Sendable {}
 
 extension Optional: BindingTargetProvider where Wrapped: BindingTargetProvider {
   /// What the wrapped target takes.

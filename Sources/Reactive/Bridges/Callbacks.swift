@@ -20,7 +20,10 @@ extension SignalProducer {
       ) -> (any Disposable)?
   ) {
     self.init { observer, lifetime in
+      // Values are sent where the callee hands them over.
+      let input = UncheckedTransfer(observer)
       lifetime += call { result in
+        let observer = input.value
         switch result {
         case .success(let value):
           observer.send(value: value)
@@ -45,7 +48,9 @@ extension SignalProducer {
       ) -> (any Disposable)?
   ) {
     self.init { observer, lifetime in
-      lifetime += register { observer.send(value: $0) }
+      // Values are sent where they are told.
+      let input = UncheckedTransfer(observer)
+      lifetime += register { input.value.send(value: $0) }
     }
   }
 

@@ -1,10 +1,8 @@
-import Synchronization
-
 /// A set of disposables that are disposed together, in the order in which they were added.
 public final class CompositeDisposable: Disposable {
   /// What is still to be disposed of; nil once disposed. One lock guards both facts, so that an
   /// addition that races the disposal is either disposed with the others or by the adder.
-  private let members: Mutex<Bag<any Disposable>?>
+  private let members: Locked<Bag<any Disposable>?>
 
   /// Whether ``dispose()`` has been called.
   public var isDisposed: Bool {
@@ -14,7 +12,7 @@ public final class CompositeDisposable: Disposable {
   /// A composite of the given disposables.
   public init<S: Sequence>(_ disposables: S) where S.Element == any Disposable {
     let bag = Bag(disposables)
-    members = Mutex(bag)
+    members = Locked(bag)
   }
 
   /// A composite of the given disposables, leaving out nil.

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A disposable whose content can be exchanged; what is taken out is disposed of.
 public final class SerialDisposable: Disposable {
   private struct State {
@@ -7,7 +5,7 @@ public final class SerialDisposable: Disposable {
     var isDisposed = false
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// Whether ``dispose()`` has been called.
   public var isDisposed: Bool {
@@ -31,7 +29,7 @@ public final class SerialDisposable: Disposable {
 
   /// A serial disposable with the given content.
   public init(_ disposable: (any Disposable)? = nil) {
-    state = Mutex(State(inner: disposable))
+    state = Locked(State(inner: disposable))
   }
 
   /// Disposes of the content, and from now on of whatever is set.

@@ -88,12 +88,6 @@ extension Signal {
     for (signal, latest) in Swift.zip(signals, latest) { combiner.observe(signal, latest) }
     return combiner.signal
   }
-
-  /// Emits the latest values of both signals whenever one of them sends, once each has.
-  @inlinable
-  public func combineLatest<U>(with other: Signal<U, Error>) -> Signal<(Value, U), Error> {
-    Signal.combineLatest(self, other)
-  }
 }
 
 extension SignalProducer {
@@ -128,21 +122,5 @@ extension SignalProducer {
     let producers = Array(producers)
     guard !producers.isEmpty else { return SignalProducer<[Value], Error>(value: emptySentinel) }
     return combineLatest(producers)
-  }
-
-  /// Emits the latest values of both producers whenever one of them sends, once each has.
-  @inlinable
-  public func combineLatest<U>(
-    with other: SignalProducer<U, Error>
-  ) -> SignalProducer<(Value, U), Error> {
-    SignalProducer.combineLatest(self, other)
-  }
-
-  /// Emits the latest values of both streams whenever one of them sends, once each has.
-  @inlinable
-  public func combineLatest<Other: SignalProducerConvertible>(
-    with other: Other
-  ) -> SignalProducer<(Value, Other.Value), Error> where Other.Error == Error {
-    combineLatest(with: other.producer)
   }
 }

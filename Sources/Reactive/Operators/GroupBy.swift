@@ -7,7 +7,7 @@ public struct Group<Key, Value, Error: Swift.Error> {
   public let signal: Signal<Value, Error>
 }
 
-extension Group: Sendable where Key: Sendable {}
+extension Group: Sendable where Key: Sendable, Value: Sendable {}
 
 private final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
   ValueStage<Value, Group<Key, Value, Error>, Error>

@@ -22,11 +22,6 @@ extension Signal {
   public static func merge(_ signals: Signal<Value, Error>...) -> Signal<Value, Error> {
     merge(signals)
   }
-
-  /// Passes the values of both signals; completes when both have ended without failing.
-  public func merge(with other: Signal<Value, Error>) -> Signal<Value, Error> {
-    Signal.merge([self, other])
-  }
 }
 
 extension SignalProducer {
@@ -42,17 +37,5 @@ extension SignalProducer {
   ) -> SignalProducer<Value, Error>
   where A.Value == Value, A.Error == Error, B.Value == Value, B.Error == Error {
     merge([a.producer, b.producer])
-  }
-
-  /// Starts both producers and passes the values of both.
-  public func merge(with other: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
-    SignalProducer.merge([self, other])
-  }
-
-  /// Starts both streams and passes the values of both.
-  public func merge<Other: SignalProducerConvertible>(
-    with other: Other
-  ) -> SignalProducer<Value, Error> where Other.Value == Value, Other.Error == Error {
-    merge(with: other.producer)
   }
 }

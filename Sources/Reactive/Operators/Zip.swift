@@ -96,12 +96,6 @@ extension Signal {
     for (signal, queue) in Swift.zip(signals, queues) { zipper.observe(signal, queue) }
     return zipper.signal
   }
-
-  /// Emits the first values of both signals, then the second values, and so on.
-  @inlinable
-  public func zip<U>(with other: Signal<U, Error>) -> Signal<(Value, U), Error> {
-    Signal.zip(self, other)
-  }
 }
 
 extension SignalProducer {
@@ -136,19 +130,5 @@ extension SignalProducer {
     let producers = Array(producers)
     guard !producers.isEmpty else { return SignalProducer<[Value], Error>(value: emptySentinel) }
     return zip(producers)
-  }
-
-  /// Emits the first values of both producers, then the second values, and so on.
-  @inlinable
-  public func zip<U>(with other: SignalProducer<U, Error>) -> SignalProducer<(Value, U), Error> {
-    SignalProducer.zip(self, other)
-  }
-
-  /// Emits the first values of both streams, then the second values, and so on.
-  @inlinable
-  public func zip<Other: SignalProducerConvertible>(
-    with other: Other
-  ) -> SignalProducer<(Value, Other.Value), Error> where Other.Error == Error {
-    zip(with: other.producer)
   }
 }

@@ -36,20 +36,6 @@ extension PropertyProtocol {
     Property(initial: initial, then: producer.filter(predicate))
   }
 
-  /// The values of both.
-  @inlinable
-  public func combineLatest<P: PropertyProtocol>(
-    with other: P
-  ) -> Property<(Value, P.Value)> {
-    Self.combineLatest(self, other)
-  }
-
-  /// The values of both, the n-th of one with the n-th of the other.
-  @inlinable
-  public func zip<P: PropertyProtocol>(with other: P) -> Property<(Value, P.Value)> {
-    Self.zip(self, other)
-  }
-
   /// The value before and the value.
   ///
   /// - Parameter initial: What counts as the value before the first.

@@ -35,7 +35,7 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
   private let startInstant: C.Instant
   private let startDate: Date
   private let priority: TaskPriority?
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let nextAlarm = Synchronization.Atomic<UInt64>(0)
 
   /// A scheduler that follows `clock`.

@@ -1,6 +1,5 @@
 public import Dispatch
 public import FoundationEssentials
-internal import Synchronization
 
 /// A scheduler whose time is moved by hand: nothing happens between two calls of `advance`.
 ///
@@ -21,7 +20,7 @@ public final class TestScheduler: DateScheduler {
     }
   }
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   /// The virtual time.
   public var currentDate: Date {
@@ -30,7 +29,7 @@ public final class TestScheduler: DateScheduler {
 
   /// A scheduler at the given date with nothing to do.
   public init(startDate: Date = Date(timeIntervalSinceReferenceDate: 0)) {
-    state = Mutex(State(currentDate: startDate))
+    state = Locked(State(currentDate: startDate))
   }
 
   /// Enqueues work for the current date. It is performed at the next advance.

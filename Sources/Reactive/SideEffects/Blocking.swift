@@ -1,5 +1,4 @@
 internal import Dispatch
-internal import Synchronization
 
 // For scripts, tests, and threads that have nothing else to do: the calling thread sleeps until
 // the run has ended, and whatever the run needs must happen on another. `await` is the other way.
@@ -15,7 +14,7 @@ extension SignalProducer {
   ///
   /// - Returns: The only value or the failure; nil if there was no value, or more than one.
   public func single() -> Result<Value, Error>? {
-    let outcome = Mutex(Outcome<Value, Error>())
+    let outcome = Locked(Outcome<Value, Error>())
     let done = DispatchSemaphore(value: 0)
     take(first: 2).start { event in
       let transfer = UncheckedTransfer(event)

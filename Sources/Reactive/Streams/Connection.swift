@@ -14,7 +14,7 @@ final class Connection: Disposable {
     var input: UncheckedTransfer<AnyObject>?
     var isTornDown = false
   }
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let disposed = Synchronization.Atomic(false)
 
   init() {}

@@ -27,7 +27,7 @@ final class Gate: @unchecked Sendable {
   private struct Inbox: @unchecked Sendable {
     var operations: [Operation] = []
   }
-  private let inbox = Mutex(Inbox())
+  private let inbox = Locked(Inbox())
 
   /// Kept until nobody is inside, as they may be running. Only for the thread inside.
   @exclusivity(unchecked)

@@ -47,7 +47,7 @@ public final class Signal<Value, Error: Swift.Error> {
 }
 
 // Its state is touched only from inside its gate.
-extension Signal: @unchecked Sendable {}
+extension Signal: @unchecked Sendable where Value: Sendable {}
 
 /// A signal, seen from a generic constraint.
 public protocol SignalProtocol<Value, Error>: AnyObject {

@@ -91,7 +91,7 @@ extension Signal {
 }
 
 // Events may be sent from any thread: a signal's input puts them in order.
-extension Signal.Observer: @unchecked Sendable {}
+extension Signal.Observer: @unchecked Sendable where Value: Sendable {}
 
 /// An observer that calls closures.
 final class ClosureObserver<Value, Error: Swift.Error>: StreamObserver<Value, Error> {

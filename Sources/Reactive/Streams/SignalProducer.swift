@@ -20,7 +20,7 @@ public struct SignalProducer<Value, Error: Swift.Error> {
 }
 
 // A core holds what it was made of, never the state of a run.
-extension SignalProducer: @unchecked Sendable {}
+extension SignalProducer: @unchecked Sendable where Value: Sendable {}
 
 /// What can be turned into a producer: signals, properties, results, producers.
 public protocol SignalProducerConvertible<Value, Error> {

@@ -1,6 +1,5 @@
 public import Dispatch
 internal import FoundationEssentials
-internal import Synchronization
 
 extension Signal {
   /// Delivers every `interval` the values that came in it, as an array.
@@ -10,10 +9,11 @@ extension Signal {
   ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
   ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
   ///     always drops it.
+  @preconcurrency
   public func collect(
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     skipEmpty: Bool = false, discardWhenCompleted: Bool = true
-  ) -> Signal<[Value], Error> {
+  ) -> Signal<[Value], Error> where Value: Sendable {
     CollectEvery(
       every: interval, on: scheduler, skipEmpty: skipEmpty,
       discardWhenCompleted: discardWhenCompleted
@@ -29,10 +29,11 @@ extension SignalProducer {
   ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
   ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
   ///     always drops it.
+  @preconcurrency
   public func collect(
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     skipEmpty: Bool = false, discardWhenCompleted: Bool = true
-  ) -> SignalProducer<[Value], Error> {
+  ) -> SignalProducer<[Value], Error> where Value: Sendable {
     lift {
       $0.collect(
         every: interval, on: scheduler, skipEmpty: skipEmpty,
@@ -53,7 +54,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
 
   private let skipEmpty: Bool
   private let discardWhenCompleted: Bool
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let timer = SerialDisposable()
 
   init(

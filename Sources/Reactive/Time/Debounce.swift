@@ -7,10 +7,11 @@ extension Signal {
   ///   - interval: Not negative.
   ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
   ///     waits for it. A failure or an interruption always drops it.
+  @preconcurrency
   public func debounce(
     _ interval: TimeInterval, on scheduler: any DateScheduler,
     discardWhenCompleted: Bool = true
-  ) -> Signal<Value, Error> {
+  ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be debounced by \(interval) seconds")
     return Debounce(
       by: interval, on: scheduler, discardWhenCompleted: discardWhenCompleted
@@ -25,10 +26,11 @@ extension SignalProducer {
   ///   - interval: Not negative.
   ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
   ///     waits for it. A failure or an interruption always drops it.
+  @preconcurrency
   public func debounce(
     _ interval: TimeInterval, on scheduler: any DateScheduler,
     discardWhenCompleted: Bool = true
-  ) -> SignalProducer<Value, Error> {
+  ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be debounced by \(interval) seconds")
     return lift {
       $0.debounce(interval, on: scheduler, discardWhenCompleted: discardWhenCompleted)

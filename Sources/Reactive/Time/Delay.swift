@@ -1,14 +1,14 @@
 public import FoundationEssentials
-internal import Synchronization
 
 extension Signal {
   /// Delivers values and completion `interval` seconds later; a failure or an interruption as
   /// soon as can be, which drops what waits.
   ///
   /// - Parameter interval: Not negative.
+  @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> Signal<Value, Error> {
+  ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
     return Delay(by: interval, on: scheduler).signal(of: self)
   }
@@ -19,9 +19,10 @@ extension SignalProducer {
   /// soon as can be, which drops what waits.
   ///
   /// - Parameter interval: Not negative.
+  @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> SignalProducer<Value, Error> {
+  ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
     return lift { $0.delay(interval, on: scheduler) }
   }
@@ -35,7 +36,7 @@ private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, V
   private let scheduler: any DateScheduler
 
   /// Values in their order, which two timers that are due at once need not keep.
-  private let waiting = Mutex(UncheckedLine<Value>())
+  private let waiting = Locked(UncheckedLine<Value>())
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler) {
     self.interval = interval

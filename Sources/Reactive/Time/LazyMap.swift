@@ -4,7 +4,7 @@ extension Signal {
   @preconcurrency
   public func lazyMap<U>(
     on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
-  ) -> Signal<U, Error> {
+  ) -> Signal<U, Error> where Value: Sendable {
     LazyMap(on: scheduler, transform: transform).signal(of: self)
   }
 }
@@ -15,7 +15,7 @@ extension SignalProducer {
   @preconcurrency
   public func lazyMap<U>(
     on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
-  ) -> SignalProducer<U, Error> {
+  ) -> SignalProducer<U, Error> where Value: Sendable {
     lift { $0.lazyMap(on: scheduler, transform: transform) }
   }
 }

@@ -1,8 +1,7 @@
-internal import Synchronization
-
 extension Signal {
   /// Delivers all events on `scheduler`, in order.
-  public func observe(on scheduler: any Scheduler) -> Signal<Value, Error> {
+  @preconcurrency
+  public func observe(on scheduler: any Scheduler) -> Signal<Value, Error> where Value: Sendable {
     hop(to: scheduler, cutsWhenInterrupted: false)
   }
 
@@ -18,12 +17,16 @@ extension Signal {
 
 extension SignalProducer {
   /// Delivers all events on `scheduler`, in order.
-  public func observe(on scheduler: any Scheduler) -> SignalProducer<Value, Error> {
+  @preconcurrency
+  public func observe(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
+  where Value: Sendable {
     lift { $0.hop(to: scheduler, cutsWhenInterrupted: true) }
   }
 
   /// Starts on `scheduler`. Disposing of the run before its turn prevents it.
-  public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error> {
+  @preconcurrency
+  public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
+  where Value: Sendable {
     SignalProducer { observer, lifetime in
       let input = UncheckedTransfer(observer)
       lifetime += scheduler.schedule {

@@ -5,8 +5,8 @@ internal import Synchronization
 class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input, Error>,
   @unchecked Sendable
 {
-  // Sendable: its input is serial, its output takes events from any thread, and what it keeps in
-  // between is locked by the subclass.
+  // Sendable: its input is serial, its output takes events from any thread, what it keeps in
+  // between is locked by the subclass, and the operators ask for values that are Sendable.
   final let output = Root<Output, Error>()
   private let isCut = Synchronization.Atomic(false)
   private let scheduler: any Scheduler

@@ -5,9 +5,10 @@ extension Signal {
   /// those that came meanwhile. What waits when the stream ends is dropped.
   ///
   /// - Parameter interval: Not negative.
+  @preconcurrency
   public func throttle(
     _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> Signal<Value, Error> {
+  ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
     return Throttle(by: interval, on: scheduler).signal(of: self)
   }
@@ -18,9 +19,10 @@ extension SignalProducer {
   /// those that came meanwhile. What waits when the stream ends is dropped.
   ///
   /// - Parameter interval: Not negative.
+  @preconcurrency
   public func throttle(
     _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> SignalProducer<Value, Error> {
+  ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
     return lift { $0.throttle(interval, on: scheduler) }
   }

@@ -1,14 +1,13 @@
-internal import Synchronization
-
 extension Signal {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false. Termination is never held back, and drops
   /// what is kept.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts.
+  @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
-  ) -> Signal<Value, Error> where P.Value == Bool {
+  ) -> Signal<Value, Error> where P.Value == Bool, Value: Sendable {
     let throttle = ThrottleWhile<Value, Error>(on: scheduler)
     throttle.lifetime += shouldThrottle.producer.skipRepeats()
       .startWithValues { throttle.setThrottling($0) }
@@ -22,9 +21,10 @@ extension SignalProducer {
   /// what is kept.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts.
+  @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
-  ) -> SignalProducer<Value, Error> where P.Value == Bool {
+  ) -> SignalProducer<Value, Error> where P.Value == Bool, Value: Sendable {
     // A property is safe to use from any thread, whatever it is.
     let property = UncheckedTransfer(shouldThrottle)
     return lift { $0.throttle(while: property.value, on: scheduler) }
@@ -43,7 +43,7 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
   }
 
   private let scheduler: any Scheduler
-  private let state = Mutex(State())
+  private let state = Locked(State())
   private let scheduled = SerialDisposable()
 
   init(on scheduler: any Scheduler) {

@@ -13,7 +13,7 @@ public final class Atomic<Value> {
     var value: Value
   }
 
-  private let box: Mutex<Box>
+  private let box: Locked<Box>
 
   /// The value.
   public var value: Value {
@@ -23,7 +23,7 @@ public final class Atomic<Value> {
 
   /// Holds the given value.
   public init(_ value: Value) {
-    box = Mutex(Box(value: value))
+    box = Locked(Box(value: value))
   }
 
   /// Changes the value in place.

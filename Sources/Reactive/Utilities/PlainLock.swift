@@ -1,12 +1,14 @@
 internal import Synchronization
 
-/// A lock for state that can't be wrapped in a `Mutex`: generic state on a hot path, where each
-/// wrapper is another type whose metadata has to be looked up at run time.
+/// A lock for state that can't be ``Locked``: generic state on a hot path, where each wrapper is
+/// another type whose metadata has to be looked up at run time.
+///
+/// `Mutex` offers locking and unlocking by themselves under an underscored name only. By closures
+/// `debounce` and `throttle` cost a third more, since what the closures return is a type, too.
 struct PlainLock: ~Copyable, Sendable {
   private let mutex = Mutex<Void>(())
 
-  /// Says once more what the mutex says: that what was done before unlocking is seen after locking.
-  /// The thread sanitizer doesn't see into the library's mutex, and would report what it guards.
+  /// What ``Locked`` has it for.
   private let order = Synchronization.Atomic(false)
 
   @inline(__always)

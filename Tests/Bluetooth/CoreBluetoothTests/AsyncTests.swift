@@ -173,6 +173,29 @@ struct AsyncTests {
     }
     #expect(error == .disconnected(CBError(.connectionTimeout)))
   }
+
+  @Test("values of a characteristic end with an error when its service is withdrawn")
+  func withdrawn() async throws {
+    let central = Central(host: phone)
+    let manager = strap.manager
+    let (error, isConnected) = try await run(radio) { () -> (BluetoothError?, Bool) in
+      for await discovery in central.scan(services: [HeartRateMonitor.serviceUUID]) {
+        let connected = try await central.connect(discovery.id)
+        let measurement = try await connected.characteristic(
+          HeartRateMonitor.measurementUUID, of: HeartRateMonitor.serviceUUID)
+        let values = Task { () -> (any Error)? in
+          do { for try await _ in connected.values(of: measurement) {} } catch { return error }
+          return nil
+        }
+        while !measurement.isNotifying { await Task.yield() }
+        manager.removeAllServices()
+        return (await values.value as? BluetoothError, connected.isConnected)
+      }
+      return (nil, false)
+    }
+    #expect(error == .notFound(HeartRateMonitor.measurementUUID))
+    #expect(isConnected)
+  }
 }
 
 @Suite("Waiters")

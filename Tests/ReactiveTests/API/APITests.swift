@@ -31,6 +31,16 @@ struct APITests {
     graph.countByName["A.f(_:)"] = 2
     #expect(checklist.entries(missingFrom: graph).isEmpty)
   }
+
+  @Test("a property that can be called is the method of its name")
+  func callable() {
+    let checklist = Checklist(text: "A.f(with:)\tfunc f(with: A)\n")
+    var graph = SymbolGraph()
+    graph.typeByProperty["A.f"] = "F"
+    #expect(checklist.entries(missingFrom: graph).count == 1)
+    graph.countByName["F.callAsFunction(with:)"] = 1
+    #expect(checklist.entries(missingFrom: graph).isEmpty)
+  }
 }
 
 /// The declarations that must be there.
@@ -62,7 +72,7 @@ private struct Checklist {
         available[entry.name] = count - 1
         return false
       }
-      return !graph.hasSynthesized(entry.name)
+      return !graph.hasSynthesized(entry.name) && !graph.hasCallable(entry.name)
     }
   }
 }
@@ -70,7 +80,25 @@ private struct Checklist {
 /// The public symbols of the built modules.
 private struct SymbolGraph: Decodable {
   struct Symbol: Decodable {
+    struct Fragment: Decodable {
+      var kind: String
+      var spelling: String
+    }
+    struct Kind: Decodable {
+      var identifier: String
+    }
+
+    var kind: Kind
     var pathComponents: [String]
+    var declarationFragments: [Fragment]
+
+    var name: String { pathComponents.joined(separator: ".") }
+
+    /// The type of a property, without its arguments.
+    var propertyType: String? {
+      guard kind.identifier == "swift.property" else { return nil }
+      return declarationFragments.first { $0.kind == "typeIdentifier" }?.spelling
+    }
   }
   struct Relationship: Decodable {
     var kind: String
@@ -80,6 +108,8 @@ private struct SymbolGraph: Decodable {
 
   /// How many overloads there are of each name.
   var countByName: [String: Int] = [:]
+  /// What the properties are.
+  var typeByProperty: [String: String] = [:]
   private var equatableTypes: Set<String> = []
 
   init() {}
@@ -88,7 +118,8 @@ private struct SymbolGraph: Decodable {
     enum Key: CodingKey { case symbols, relationships }
     let container = try decoder.container(keyedBy: Key.self)
     for symbol in try container.decode([Symbol].self, forKey: .symbols) {
-      countByName[symbol.pathComponents.joined(separator: "."), default: 0] += 1
+      countByName[symbol.name, default: 0] += 1
+      if let type = symbol.propertyType { typeByProperty[symbol.name] = type }
     }
     for relation in try container.decode([Relationship].self, forKey: .relationships)
     where relation.kind == "conformsTo" && relation.targetFallback == "Swift.Equatable" {
@@ -103,9 +134,16 @@ private struct SymbolGraph: Decodable {
     return equatableTypes.contains { $0.contains(type) }
   }
 
+  /// Whether the name is that of a property that can be called like the method.
+  func hasCallable(_ name: String) -> Bool {
+    guard let labels = name.firstIndex(of: "("),
+      let type = typeByProperty[String(name[..<labels])]
+    else { return false }
+    return countByName["\(type).callAsFunction\(name[labels...])"] != nil
+  }
+
   static func ofBuiltModules() throws -> SymbolGraph {
-    let modules = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-      .deletingLastPathComponent().appending(path: "Modules")
+    let modules = Compiler.builtModules
     let output = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: output) }
@@ -121,6 +159,7 @@ private struct SymbolGraph: Decodable {
     {
       let part = try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: file))
       whole.countByName.merge(part.countByName, uniquingKeysWith: +)
+      whole.typeByProperty.merge(part.typeByProperty) { type, _ in type }
       whole.equatableTypes.formUnion(part.equatableTypes)
     }
     return whole

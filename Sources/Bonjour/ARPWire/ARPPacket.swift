@@ -1,0 +1,126 @@
+public import Essentials
+
+/// A packet of the Address Resolution Protocol for IPv4 on Ethernet (RFC 826), without the frame
+/// around it.
+public struct ARPPacket: Hashable, Sendable {
+  /// The protocol's number in an Ethernet frame.
+  public static let etherType: UInt16 = 0x0806
+  /// How many bytes a packet has; what follows in a frame is padding.
+  public static let byteCount = 28
+
+  /// Whether a packet asks or answers.
+  public enum Operation: UInt16, Sendable {
+    /// Who has the target's protocol address?
+    case request = 1
+    /// The sender has the sender's protocol address.
+    case reply = 2
+  }
+
+  /// Whether it asks or answers.
+  public var operation: Operation
+  /// The interface that sent it.
+  public var senderHardware: MACAddress
+  /// The address the sender claims; 0.0.0.0 in a probe.
+  public var senderAddress: IPv4Address
+  /// Whom a reply is for; zero in a request.
+  public var targetHardware: MACAddress
+  /// The address that is sought.
+  public var targetAddress: IPv4Address
+
+  /// Puts a packet together.
+  public init(
+    _ operation: Operation, senderHardware: MACAddress, senderAddress: IPv4Address,
+    targetHardware: MACAddress = .zero, targetAddress: IPv4Address
+  ) {
+    self.operation = operation
+    self.senderHardware = senderHardware
+    self.senderAddress = senderAddress
+    self.targetHardware = targetHardware
+    self.targetAddress = targetAddress
+  }
+
+  /// An ARP Probe: asks whether anybody has `candidate` without putting anything into anybody's
+  /// cache (RFC 3927, §2.2.1).
+  public static func probe(for candidate: IPv4Address, from hardware: MACAddress) -> ARPPacket {
+    ARPPacket(
+      .request, senderHardware: hardware, senderAddress: .any, targetAddress: candidate)
+  }
+
+  /// An ARP Announcement: claims `address` and mends stale caches (RFC 3927, §2.4).
+  public static func announcement(
+    of address: IPv4Address, from hardware: MACAddress
+  ) -> ARPPacket {
+    ARPPacket(.request, senderHardware: hardware, senderAddress: address, targetAddress: address)
+  }
+
+  /// Whether it is a probe: a request that claims no address.
+  public var isProbe: Bool { operation == .request && senderAddress == .any }
+}
+
+/// Why bytes are not an ARP packet for IPv4 on Ethernet.
+public enum ARPError: Error, Equatable, Sendable {
+  /// The bytes ended before the packet did.
+  case truncated(Truncated)
+  /// Addresses of another kind of hardware or protocol, or of other lengths.
+  case unsupportedKind(hardware: UInt16, protocol: UInt16, lengths: UInt16)
+  /// Neither a request nor a reply.
+  case unknownOperation(UInt16)
+}
+
+extension ARPPacket {
+  private static let ethernet: UInt16 = 1
+  private static let ipv4: UInt16 = 0x0800
+  /// The lengths of a hardware and of a protocol address, one byte each.
+  private static let lengths: UInt16 = 0x0604
+
+  /// Reads a packet; whatever follows it is padding of the frame and is ignored.
+  ///
+  /// - Throws: ``ARPError``; nothing that follows from the bytes is trapped on.
+  public init(decoding bytes: ArraySlice<UInt8>) throws(ARPError) {
+    var reader = ByteReader(bytes)
+    let hardware = UInt16(truncatingIfNeeded: try Self.number(2, from: &reader))
+    let `protocol` = UInt16(truncatingIfNeeded: try Self.number(2, from: &reader))
+    let lengths = UInt16(truncatingIfNeeded: try Self.number(2, from: &reader))
+    guard hardware == Self.ethernet, `protocol` == Self.ipv4, lengths == Self.lengths else {
+      throw .unsupportedKind(hardware: hardware, protocol: `protocol`, lengths: lengths)
+    }
+    let code = UInt16(truncatingIfNeeded: try Self.number(2, from: &reader))
+    guard let operation = Operation(rawValue: code) else { throw .unknownOperation(code) }
+    self.init(
+      operation,
+      senderHardware: try Self.hardware(from: &reader),
+      senderAddress: try Self.address(from: &reader),
+      targetHardware: try Self.hardware(from: &reader),
+      targetAddress: try Self.address(from: &reader))
+  }
+
+  private static func hardware(from reader: inout ByteReader) throws(ARPError) -> MACAddress {
+    MACAddress(rawValue: try number(6, from: &reader))
+  }
+
+  private static func address(from reader: inout ByteReader) throws(ARPError) -> IPv4Address {
+    IPv4Address(rawValue: UInt32(truncatingIfNeeded: try number(4, from: &reader)))
+  }
+
+  private static func number(
+    _ byteCount: Int, from reader: inout ByteReader
+  ) throws(ARPError) -> UInt64 {
+    do throws(Truncated) { return try reader.bigEndian(byteCount) } catch {
+      throw .truncated(error)
+    }
+  }
+
+  /// The packet's 28 bytes.
+  public var bytes: [UInt8] {
+    var writer = ByteWriter(capacity: Self.byteCount)
+    writer.bigEndian(UInt64(Self.ethernet), count: 2)
+    writer.bigEndian(UInt64(Self.ipv4), count: 2)
+    writer.bigEndian(UInt64(Self.lengths), count: 2)
+    writer.bigEndian(UInt64(operation.rawValue), count: 2)
+    writer.bigEndian(senderHardware.rawValue, count: 6)
+    writer.bigEndian(UInt64(senderAddress.rawValue), count: 4)
+    writer.bigEndian(targetHardware.rawValue, count: 6)
+    writer.bigEndian(UInt64(targetAddress.rawValue), count: 4)
+    return writer.bytes
+  }
+}

@@ -1,0 +1,41 @@
+public import Essentials
+
+extension IPv4Address {
+  /// The group of Multicast DNS, 224.0.0.251 (RFC 6762, §3).
+  public static let multicastDNS = IPv4Address(224, 0, 0, 251)
+
+  /// The name of its reverse mapping, `d.c.b.a.in-addr.arpa.` (RFC 1035, §3.5).
+  public var reverseName: DNSName {
+    let numbers = bytes.reversed().map { "\($0)." }.joined()
+    return DNSName(stringLiteral: numbers + "in-addr.arpa.")
+  }
+}
+
+extension IPv6Address {
+  /// The group of Multicast DNS, ff02::fb (RFC 6762, §3).
+  public static let multicastDNS = IPv6Address(high: 0xFF02_0000_0000_0000, low: 0xFB)
+
+  /// The name of its reverse mapping, a label for each half byte below `ip6.arpa.` (RFC 3596, §2.5).
+  public var reverseName: DNSName {
+    let nibbles = Hexadecimal.string(bytes).reversed().map { "\($0)." }.joined()
+    return DNSName(stringLiteral: nibbles + "ip6.arpa.")
+  }
+}
+
+extension IPAddress {
+  /// The group of Multicast DNS of this version (RFC 6762, §3).
+  public static func multicastDNS(_ version: IPVersion) -> IPAddress {
+    switch version {
+    case .v4: .v4(.multicastDNS)
+    case .v6: .v6(.multicastDNS)
+    }
+  }
+
+  /// The name of its reverse mapping.
+  public var reverseName: DNSName {
+    switch self {
+    case .v4(let address): address.reverseName
+    case .v6(let address): address.reverseName
+    }
+  }
+}

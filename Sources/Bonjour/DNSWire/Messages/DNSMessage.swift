@@ -1,0 +1,82 @@
+/// A message of the DNS: questions and three lists of records behind a header.
+public struct DNSMessage: Hashable, Sendable {
+  /// Number and flags.
+  public var header: DNSHeader
+  /// What is asked.
+  public var questions: [DNSQuestion]
+  /// What is answered; in a query what the asker knows already (RFC 6762, §7.1).
+  public var answers: [DNSRecord]
+  /// In a probe what the prober wants to say (RFC 6762, §8.2).
+  public var authorities: [DNSRecord]
+  /// What the receiver will probably ask next.
+  public var additionals: [DNSRecord]
+
+  /// A message of these parts.
+  public init(
+    header: DNSHeader, questions: [DNSQuestion] = [], answers: [DNSRecord] = [],
+    authorities: [DNSRecord] = [], additionals: [DNSRecord] = []
+  ) {
+    self.header = header
+    self.questions = questions
+    self.answers = answers
+    self.authorities = authorities
+    self.additionals = additionals
+  }
+}
+
+/// The head of a message (RFC 1035, §4.1.1; RFC 6762, §18).
+public struct DNSHeader: Hashable, Sendable {
+  /// How many bytes it takes, the counts of the four lists included.
+  public static let byteCount = 12
+
+  /// What ties an answer to its question; 0 in multicast.
+  public var id: UInt16
+  /// All of the flags as on the wire, the highest bit being that of a response.
+  public var flags: UInt16
+
+  /// A header from its number and flags.
+  public init(id: UInt16 = 0, flags: UInt16) {
+    self.id = id
+    self.flags = flags
+  }
+
+  /// The header of every query that is multicast: all zero.
+  public static let query = DNSHeader(flags: 0)
+  /// The header of every response of Multicast DNS: a response, authoritative.
+  public static let response = DNSHeader(flags: 0x8400)
+
+  /// QR: this is a response.
+  public var isResponse: Bool {
+    get { flags & 0x8000 != 0 }
+    set { set(0x8000, newValue) }
+  }
+  /// OPCODE: 0 is a standard query, the only one in Multicast DNS.
+  public var operation: UInt8 {
+    get { UInt8(flags >> 11 & 0xF) }
+    set { flags = flags & ~0x7800 | UInt16(newValue & 0xF) << 11 }
+  }
+  /// AA: the answer comes from who knows.
+  public var isAuthoritative: Bool {
+    get { flags & 0x0400 != 0 }
+    set { set(0x0400, newValue) }
+  }
+  /// TC: more belongs to this; in a query of Multicast DNS more known answers follow.
+  public var isTruncated: Bool {
+    get { flags & 0x0200 != 0 }
+    set { set(0x0200, newValue) }
+  }
+  /// RD: a server may ask others.
+  public var wantsRecursion: Bool {
+    get { flags & 0x0100 != 0 }
+    set { set(0x0100, newValue) }
+  }
+  /// RCODE: 0 is no error.
+  public var responseCode: UInt8 {
+    get { UInt8(flags & 0xF) }
+    set { flags = flags & ~0xF | UInt16(newValue & 0xF) }
+  }
+
+  private mutating func set(_ bit: UInt16, _ isSet: Bool) {
+    flags = isSet ? flags | bit : flags & ~bit
+  }
+}

@@ -1,0 +1,231 @@
+import Essentials
+
+/// Writes a message piece by piece and says of each piece whether it fitted.
+///
+/// A piece that doesn't fit leaves no trace, so that the caller can send what is there and begin
+/// the next packet with it. The four lists are filled in their order.
+public struct DNSMessageEncoder: Sendable {
+  /// Sizes of packets.
+  public enum Limits {
+    /// The payload of one frame on Ethernet over IPv6, whose header is the longer one: with this,
+    /// no packet is cut into fragments.
+    public static let unfragmentedByteCount = 1_500 - 40 - 8
+    /// The largest packet of Multicast DNS, without the headers of IPv6 and UDP (RFC 6762, §17).
+    public static let byteCountMax = 9_000 - 40 - 8
+  }
+
+  /// Where names are shortened by pointing at earlier ones.
+  public enum Compression: Hashable, Sendable {
+    /// Wherever Multicast DNS allows it, the target of SRV and the next name of NSEC included
+    /// (RFC 6762, §18.14).
+    case multicast
+    /// Where every resolver since RFC 1035 expects it: not in SRV and NSEC. For answers to those
+    /// who don't speak Multicast DNS.
+    case legacy
+    /// Nowhere.
+    case none
+  }
+
+  /// The four lists of a message.
+  public enum Section: Int, Comparable, Sendable {
+    /// What is asked.
+    case question
+    /// What is answered, or known already.
+    case answer
+    /// What a prober wants to say.
+    case authority
+    /// What may help.
+    case additional
+
+    /// Whether `a` comes before `b` in a message.
+    public static func < (a: Section, b: Section) -> Bool { a.rawValue < b.rawValue }
+  }
+
+  /// Number and flags; may change until `bytes` is taken.
+  public var header: DNSHeader
+  /// The most bytes that pieces may fill.
+  public let byteCountMax: Int
+  /// How many pieces each list has.
+  public private(set) var counts: (questions: Int, answers: Int, authorities: Int, additionals: Int)
+  private let compression: Compression
+  private var section = Section.question
+  private var body: [UInt8]
+  private var suffixes = SuffixTable()
+
+  /// Begins a message that may take so many bytes, at most 65,535.
+  public init(
+    header: DNSHeader, byteCountMax: Int = Limits.unfragmentedByteCount,
+    compression: Compression = .multicast
+  ) {
+    self.header = header
+    self.byteCountMax = min(max(byteCountMax, DNSHeader.byteCount), 65_535)
+    self.compression = compression
+    counts = (0, 0, 0, 0)
+    body = Array(repeating: 0, count: DNSHeader.byteCount)
+  }
+
+  /// How many bytes the message has so far.
+  public var byteCount: Int { body.count }
+
+  /// Whether nothing was appended yet.
+  public var isEmpty: Bool { body.count == DNSHeader.byteCount }
+
+  /// Appends a question; false, and nothing changes, if it doesn't fit.
+  public mutating func append(_ question: DNSQuestion) -> Bool {
+    precondition(section == .question, "questions come before records")
+    return piece { encoder in
+      encoder.write(question.name, isCompressed: encoder.compression != .none)
+      encoder.write(question.type.rawValue)
+      let bit: UInt16 = question.wantsUnicastResponse ? 0x8000 : 0
+      encoder.write(question.questionClass.rawValue & 0x7FFF | bit)
+      encoder.counts.questions += 1
+    }
+  }
+
+  /// Appends a record to a list that is the last one so far or comes after it; false, and nothing
+  /// changes, if it doesn't fit. `ttlSeconds` takes the place of the record's own: for known
+  /// answers, of which only the rest of their time is told.
+  public mutating func append(
+    _ record: DNSRecord, to section: Section, ttlSeconds: UInt32? = nil
+  ) -> Bool {
+    precondition(section >= self.section && section != .question, "lists come in their order")
+    let didFit = piece { encoder in
+      encoder.write(record.name, isCompressed: encoder.compression != .none)
+      encoder.write(record.type.rawValue)
+      let bit: UInt16 = record.flushesCache && record.type != .opt ? 0x8000 : 0
+      encoder.write(record.recordClass.rawValue | bit)
+      let ttlSeconds = ttlSeconds ?? record.ttlSeconds
+      encoder.write(UInt16(ttlSeconds >> 16))
+      encoder.write(UInt16(ttlSeconds & 0xFFFF))
+      encoder.write(record.data)
+      switch section {
+      case .question: break
+      case .answer: encoder.counts.answers += 1
+      case .authority: encoder.counts.authorities += 1
+      case .additional: encoder.counts.additionals += 1
+      }
+    }
+    if didFit { self.section = section }
+    return didFit
+  }
+
+  /// The message as it is now.
+  public var bytes: [UInt8] {
+    var bytes = body
+    let fields = [
+      header.id, header.flags, UInt16(counts.questions), UInt16(counts.answers),
+      UInt16(counts.authorities), UInt16(counts.additionals),
+    ]
+    for (index, field) in fields.enumerated() {
+      bytes[2 * index] = UInt8(field >> 8)
+      bytes[2 * index + 1] = UInt8(field & 0xFF)
+    }
+    return bytes
+  }
+
+  /// Writes one piece and takes it back where it doesn't fit.
+  private mutating func piece(_ write: (inout DNSMessageEncoder) -> Void) -> Bool {
+    let (byteCount, countsBefore) = (body.count, counts)
+    suffixes.mark()
+    write(&self)
+    guard body.count > byteCountMax else { return true }
+    body.removeSubrange(byteCount...)
+    counts = countsBefore
+    suffixes.takeBack()
+    return false
+  }
+
+  private mutating func write(_ value: UInt16) {
+    body.append(UInt8(value >> 8))
+    body.append(UInt8(value & 0xFF))
+  }
+
+  private mutating func write(_ data: DNSRecordData) {
+    let lengthIndex = body.count
+    write(UInt16(0))
+    switch data {
+    case .ptr(let name), .cname(let name), .ns(let name):
+      write(name, isCompressed: compression != .none)
+    case .srv(let service):
+      write(service.priority)
+      write(service.weight)
+      write(service.port)
+      write(service.target, isCompressed: compression == .multicast)
+    case .nsec(let next, let types):
+      write(next, isCompressed: compression == .multicast)
+      body += types.wireBytes
+    case .a(let address):
+      write(UInt16(address.rawValue >> 16))
+      write(UInt16(address.rawValue & 0xFFFF))
+    case .txt(let record): body += record.wireBytes
+    case .aaaa, .hinfo, .opt, .opaque: body += data.wireBytes
+    }
+    // Longer data than the length field can tell is longer than any message, and taken back.
+    let byteCount = UInt16(truncatingIfNeeded: body.count - lengthIndex - 2)
+    body[lengthIndex] = UInt8(byteCount >> 8)
+    body[lengthIndex + 1] = UInt8(byteCount & 0xFF)
+  }
+
+  /// Writes a name, its end as a pointer where the same labels, in the same case, stand already.
+  private mutating func write(_ name: DNSName, isCompressed: Bool) {
+    guard isCompressed else {
+      body += name.wireBytes
+      return
+    }
+    let wire = name.wireBytes
+    var index = 0
+    while index + 1 < wire.count {
+      let suffix = wire[index...]
+      if let offset = suffixes.offset(of: suffix, in: body) {
+        write(0xC000 | UInt16(offset))
+        return
+      }
+      suffixes.insert(suffix, at: body.count)
+      let end = index + 1 + Int(wire[index])
+      body += wire[index..<end]
+      index = end
+    }
+    body.append(0)
+  }
+}
+
+extension DNSMessage {
+  /// The whole message in one packet. Throws `messageTooLong` where it doesn't fit.
+  public func encoded(
+    byteCountMax: Int = 65_535, compression: DNSMessageEncoder.Compression = .multicast
+  ) throws(DNSWireError) -> [UInt8] {
+    let (bytes, rest) = encodedPrefix(byteCountMax: byteCountMax, compression: compression)
+    guard rest == nil else { throw .messageTooLong(byteCountMax: byteCountMax) }
+    return bytes
+  }
+
+  /// As much of the message as fits, and a message with the same header of what didn't: the first
+  /// piece that doesn't fit and everything after it.
+  public func encodedPrefix(
+    byteCountMax: Int, compression: DNSMessageEncoder.Compression = .multicast
+  ) -> (bytes: [UInt8], rest: DNSMessage?) {
+    var encoder = DNSMessageEncoder(
+      header: header, byteCountMax: byteCountMax, compression: compression)
+    let questions = Array(questions.drop { encoder.append($0) })
+    let answers = questions.isEmpty ? encoder.append(answers, to: .answer) : answers
+    let authorities =
+      questions.isEmpty && answers.isEmpty
+      ? encoder.append(authorities, to: .authority) : authorities
+    let additionals =
+      questions.isEmpty && answers.isEmpty && authorities.isEmpty
+      ? encoder.append(additionals, to: .additional) : additionals
+    let rest = DNSMessage(
+      header: header, questions: questions, answers: answers, authorities: authorities,
+      additionals: additionals)
+    let isComplete =
+      questions.isEmpty && answers.isEmpty && authorities.isEmpty && additionals.isEmpty
+    return (encoder.bytes, isComplete ? nil : rest)
+  }
+}
+
+extension DNSMessageEncoder {
+  /// Appends records as long as they fit; returns those that didn't.
+  public mutating func append(_ records: [DNSRecord], to section: Section) -> [DNSRecord] {
+    Array(records.drop { append($0, to: section) })
+  }
+}

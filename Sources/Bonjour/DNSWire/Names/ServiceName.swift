@@ -1,0 +1,74 @@
+/// The name of one service: an instance of a type in a domain, such as
+/// `Reading room._ipp._tcp.local.` (RFC 6763, §4).
+public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
+  /// The instance's label: text for people, in UTF-8.
+  public let instance: ArraySlice<UInt8>
+  /// The service's type.
+  public let type: ServiceType
+  /// Where it lives; `local.` on this link.
+  public let domain: DNSName
+  /// All of it as one name.
+  public let name: DNSName
+
+  /// The name of the instance called so. The text is brought into precomposed form (Unicode NFC, as
+  /// RFC 6762, §16 asks); it has 1 to 63 bytes in UTF-8 and no control characters (RFC 6763,
+  /// §4.1.1).
+  public init(
+    instance: some StringProtocol, type: ServiceType, domain: DNSName = .local
+  ) throws(DNSWireError) {
+    let label = try DNSName.instanceLabel(instance)
+    name = try type.name(in: domain).prepending(label)
+    self.instance = label[...]
+    self.type = type
+    self.domain = domain
+  }
+
+  /// Takes a name apart; nil where it doesn't name an instance of a service.
+  public init?(_ name: DNSName) {
+    var labels = name.labels
+    guard let instance = labels.next(), let rest = name.parent,
+      let type = ServiceType(labelsOf: rest), let domain = rest.dropFirst(2)
+    else { return nil }
+    self.instance = instance
+    self.type = type
+    self.domain = domain
+    self.name = name
+  }
+
+  /// The instance's label for people; what is not UTF-8 is shown as U+FFFD.
+  public var instanceText: String { String(decoding: instance, as: UTF8.self) }
+
+  /// The full name with escapes.
+  public var description: String { name.description }
+
+  /// Whether both name the same service.
+  public static func == (a: ServiceName, b: ServiceName) -> Bool { a.name == b.name }
+
+  /// Feeds what equality looks at.
+  public func hash(into hasher: inout Hasher) { hasher.combine(name) }
+}
+
+extension DNSName {
+  /// `local.`, the domain of the link (RFC 6762, §3).
+  public static let local: DNSName = "local."
+
+  /// `_services._dns-sd._udp.local.`: the name whose PTR records list the types of services on the
+  /// link (RFC 6763, §9).
+  public static let serviceTypes: DNSName = "_services._dns-sd._udp.local."
+
+  /// An instance's name as a label: precomposed UTF-8, 1 to 63 bytes, no control characters
+  /// (RFC 6763, §4.1.1).
+  public static func instanceLabel(
+    _ text: some StringProtocol
+  ) throws(DNSWireError) -> [UInt8] {
+    let label = text.precomposedUTF8
+    guard !label.isEmpty else { throw .emptyLabel }
+    guard label.count <= Limits.labelByteCountMax else {
+      throw .labelTooLong(byteCount: label.count)
+    }
+    if let control = label.first(where: { $0 < 0x20 || $0 == 0x7F }) {
+      throw .controlCharacter(control)
+    }
+    return label
+  }
+}

@@ -1,0 +1,62 @@
+import Essentials
+
+/// What is due when, the soonest first: a binary heap.
+///
+/// An item whose deadline changes is put in again; the one who takes it out compares the instant
+/// with the one that counts and drops what is out of date.
+struct DeadlineQueue<Item: Sendable>: Sendable {
+  private var heap: [(instant: Instant, item: Item)] = []
+
+  var count: Int { heap.count }
+
+  /// When the first item is due, also if it is out of date.
+  var next: Instant? { heap.first?.instant }
+
+  mutating func insert(_ item: Item, at instant: Instant) {
+    heap.append((instant, item))
+    var index = heap.count - 1
+    while index > 0 {
+      let parent = (index - 1) / 2
+      guard heap[index].instant < heap[parent].instant else { break }
+      heap.swapAt(index, parent)
+      index = parent
+    }
+  }
+
+  /// Takes the first item if it is due.
+  mutating func popDue(_ now: Instant) -> (instant: Instant, item: Item)? {
+    guard let first = heap.first, first.instant <= now else { return nil }
+    removeFirst()
+    return first
+  }
+
+  mutating func removeFirst() {
+    guard heap.count > 1 else {
+      heap.removeAll(keepingCapacity: true)
+      return
+    }
+    heap.swapAt(0, heap.count - 1)
+    heap.removeLast()
+    sift()
+  }
+
+  /// Keeps what `isCurrent` says still counts.
+  mutating func prune(_ isCurrent: (Instant, Item) -> Bool) {
+    let kept = heap.filter { isCurrent($0.instant, $0.item) }
+    heap.removeAll(keepingCapacity: true)
+    for (instant, item) in kept { insert(item, at: instant) }
+  }
+
+  private mutating func sift() {
+    var index = 0
+    while true {
+      var smallest = index
+      for child in (2 * index + 1..<2 * index + 3).clamped(to: heap.indices) {
+        if heap[child].instant < heap[smallest].instant { smallest = child }
+      }
+      guard smallest != index else { return }
+      heap.swapAt(index, smallest)
+      index = smallest
+    }
+  }
+}

@@ -1,0 +1,93 @@
+public import Essentials
+
+/// The number by which the operating system knows a network interface.
+@frozen
+public struct InterfaceIndex: RawRepresentable, Hashable, Comparable, Sendable {
+  /// The number, 1 or more.
+  public let rawValue: UInt32
+
+  /// The interface of this number.
+  @inlinable
+  public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+  /// Whether `a` has the smaller number.
+  @inlinable
+  public static func < (a: InterfaceIndex, b: InterfaceIndex) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// Where packets of Multicast DNS go and come from: one version of IP on one interface.
+///
+/// What was said over IPv4 was not heard by who listens on IPv6 only, so machines keep both apart.
+@frozen
+public struct Link: Hashable, Sendable {
+  /// The interface.
+  public var interface: InterfaceIndex
+  /// The version of IP.
+  public var version: IPVersion
+
+  /// One version of IP on one interface.
+  @inlinable
+  public init(_ interface: InterfaceIndex, _ version: IPVersion) {
+    self.interface = interface
+    self.version = version
+  }
+}
+
+/// A network interface that Multicast DNS uses, and its addresses.
+public struct NetworkInterface: Hashable, Sendable {
+  /// An address with the length of its subnet's prefix.
+  public struct Address: Hashable, Sendable {
+    /// The address.
+    public var address: IPAddress
+    /// How many leading bits all hosts of its subnet share.
+    public var prefixBitCount: Int
+
+    /// An address in its subnet.
+    public init(_ address: IPAddress, prefixBitCount: Int) {
+      self.address = address
+      self.prefixBitCount = prefixBitCount
+    }
+  }
+
+  /// The interface's number.
+  public var index: InterfaceIndex
+  /// The versions of IP over which it takes part.
+  public var versions: Set<IPVersion>
+  /// The addresses that other hosts may use, of both versions.
+  public var addresses: [Address]
+
+  /// An interface with its addresses.
+  public init(_ index: InterfaceIndex, versions: Set<IPVersion>, addresses: [Address]) {
+    self.index = index
+    self.versions = versions
+    self.addresses = addresses
+  }
+
+  /// The links it has, IPv4 first.
+  public var links: [Link] {
+    IPVersion.allCases.filter(versions.contains).map { Link(index, $0) }
+  }
+
+  /// Whether a packet from this address was sent on this interface's own link: one from elsewhere
+  /// is none of Multicast DNS's business (RFC 6762, §11).
+  public func isOnLink(_ source: IPAddress) -> Bool {
+    source.isLinkLocal
+      || addresses.contains { source.hasPrefix(of: $0.address, bitCount: $0.prefixBitCount) }
+  }
+}
+
+/// An address and a UDP port.
+@frozen
+public struct Endpoint: Hashable, Sendable {
+  /// The address.
+  public var address: IPAddress
+  /// The port.
+  public var port: UInt16
+
+  /// An address and a port.
+  @inlinable
+  public init(_ address: IPAddress, port: UInt16) {
+    self.address = address
+    self.port = port
+  }
+}

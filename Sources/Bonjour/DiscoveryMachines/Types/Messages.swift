@@ -1,0 +1,49 @@
+public import DNSWire
+
+/// The UDP port of Multicast DNS (RFC 6762, §3).
+public let multicastDNSPort: UInt16 = 5353
+
+/// A message that arrived.
+public struct ReceivedMessage: Hashable, Sendable {
+  /// What it says.
+  public var message: DNSMessage
+  /// Where it arrived.
+  public var link: Link
+  /// Who sent it.
+  public var source: Endpoint
+  /// Whether it was sent to the group of Multicast DNS, rather than to this host alone.
+  public var isMulticast: Bool
+
+  /// A message and how it came.
+  public init(_ message: DNSMessage, on link: Link, from source: Endpoint, isMulticast: Bool) {
+    self.message = message
+    self.link = link
+    self.source = source
+    self.isMulticast = isMulticast
+  }
+}
+
+/// A packet to send from port 5353, with a TTL or hop limit of 255.
+public struct OutgoingPacket: Hashable, Sendable {
+  /// To whom a packet goes.
+  public enum Destination: Hashable, Sendable {
+    /// The group of Multicast DNS.
+    case multicast
+    /// One receiver.
+    case unicast(Endpoint)
+  }
+
+  /// The payload of the UDP datagram.
+  public var bytes: [UInt8]
+  /// Where to send it.
+  public var link: Link
+  /// To whom it goes.
+  public var destination: Destination
+
+  /// A packet and where it goes.
+  public init(_ bytes: [UInt8], on link: Link, to destination: Destination = .multicast) {
+    self.bytes = bytes
+    self.link = link
+    self.destination = destination
+  }
+}

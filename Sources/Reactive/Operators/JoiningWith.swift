@@ -1,0 +1,194 @@
+// The operators that join one stream with another: `a.merge(with: b)`, `a.combineLatest(with: b)`,
+// `a.zip(with: b)`. They are values that can be called. As methods they would stand beside the
+// static `Signal.merge(a, b)` …, and Swift 6 would take both for candidates there; before it can
+// tell whether the method, without its signal, may be called from any thread it wants to know
+// whether the values are `Sendable`, and doesn't look at the arguments that would tell.
+
+/// What `stream.merge(with: other)` calls.
+@frozen
+public struct MergeOperator<Stream> {
+  @usableFromInline let stream: Stream
+
+  @inlinable
+  init(_ stream: Stream) {
+    self.stream = stream
+  }
+}
+
+/// What `stream.combineLatest(with: other)` calls.
+@frozen
+public struct CombineLatestOperator<Stream> {
+  @usableFromInline let stream: Stream
+
+  @inlinable
+  init(_ stream: Stream) {
+    self.stream = stream
+  }
+}
+
+/// What `stream.zip(with: other)` calls.
+@frozen
+public struct ZipOperator<Stream> {
+  @usableFromInline let stream: Stream
+
+  @inlinable
+  init(_ stream: Stream) {
+    self.stream = stream
+  }
+}
+
+// MARK: Signals
+
+extension Signal {
+  /// `merge(with:)`: the values of both signals; completes when both have ended without failing.
+  @inlinable
+  public var merge: MergeOperator<Signal<Value, Error>> { MergeOperator(self) }
+
+  /// `combineLatest(with:)`: the latest values of both signals whenever one of them sends, once
+  /// each has.
+  @inlinable
+  public var combineLatest: CombineLatestOperator<Signal<Value, Error>> {
+    CombineLatestOperator(self)
+  }
+
+  /// `zip(with:)`: the first values of both signals, then the second values, and so on.
+  @inlinable
+  public var zip: ZipOperator<Signal<Value, Error>> { ZipOperator(self) }
+}
+
+extension MergeOperator {
+  /// Passes the values of both signals; completes when both have ended without failing.
+  @inlinable
+  public func callAsFunction<Value, Error>(
+    with other: Signal<Value, Error>
+  ) -> Signal<Value, Error> where Stream == Signal<Value, Error> {
+    Signal.merge([stream, other])
+  }
+}
+
+extension CombineLatestOperator {
+  /// Emits the latest values of both signals whenever one of them sends, once each has.
+  @inlinable
+  public func callAsFunction<Value, U, Error>(
+    with other: Signal<U, Error>
+  ) -> Signal<(Value, U), Error> where Stream == Signal<Value, Error> {
+    Signal.combineLatest(stream, other)
+  }
+}
+
+extension ZipOperator {
+  /// Emits the first values of both signals, then the second values, and so on.
+  @inlinable
+  public func callAsFunction<Value, U, Error>(
+    with other: Signal<U, Error>
+  ) -> Signal<(Value, U), Error> where Stream == Signal<Value, Error> {
+    Signal.zip(stream, other)
+  }
+}
+
+// MARK: Producers
+
+extension SignalProducer {
+  /// `merge(with:)`: starts both streams and passes the values of both.
+  @inlinable
+  public var merge: MergeOperator<SignalProducer<Value, Error>> { MergeOperator(self) }
+
+  /// `combineLatest(with:)`: the latest values of both streams whenever one of them sends, once
+  /// each has.
+  @inlinable
+  public var combineLatest: CombineLatestOperator<SignalProducer<Value, Error>> {
+    CombineLatestOperator(self)
+  }
+
+  /// `zip(with:)`: the first values of both streams, then the second values, and so on.
+  @inlinable
+  public var zip: ZipOperator<SignalProducer<Value, Error>> { ZipOperator(self) }
+}
+
+extension MergeOperator {
+  /// Starts both producers and passes the values of both.
+  @inlinable
+  public func callAsFunction<Value, Error>(
+    with other: SignalProducer<Value, Error>
+  ) -> SignalProducer<Value, Error> where Stream == SignalProducer<Value, Error> {
+    SignalProducer.merge([stream, other])
+  }
+
+  /// Starts both streams and passes the values of both.
+  @inlinable
+  public func callAsFunction<Value, Error, Other: SignalProducerConvertible<Value, Error>>(
+    with other: Other
+  ) -> SignalProducer<Value, Error> where Stream == SignalProducer<Value, Error> {
+    SignalProducer.merge([stream, other.producer])
+  }
+}
+
+extension CombineLatestOperator {
+  /// Emits the latest values of both producers whenever one of them sends, once each has.
+  @inlinable
+  public func callAsFunction<Value, U, Error>(
+    with other: SignalProducer<U, Error>
+  ) -> SignalProducer<(Value, U), Error> where Stream == SignalProducer<Value, Error> {
+    SignalProducer.combineLatest(stream, other)
+  }
+
+  /// Emits the latest values of both streams whenever one of them sends, once each has.
+  @inlinable
+  public func callAsFunction<Value, Error, Other: SignalProducerConvertible>(
+    with other: Other
+  ) -> SignalProducer<(Value, Other.Value), Error>
+  where Stream == SignalProducer<Value, Error>, Other.Error == Error {
+    SignalProducer.combineLatest(stream, other.producer)
+  }
+}
+
+extension ZipOperator {
+  /// Emits the first values of both producers, then the second values, and so on.
+  @inlinable
+  public func callAsFunction<Value, U, Error>(
+    with other: SignalProducer<U, Error>
+  ) -> SignalProducer<(Value, U), Error> where Stream == SignalProducer<Value, Error> {
+    SignalProducer.zip(stream, other)
+  }
+
+  /// Emits the first values of both streams, then the second values, and so on.
+  @inlinable
+  public func callAsFunction<Value, Error, Other: SignalProducerConvertible>(
+    with other: Other
+  ) -> SignalProducer<(Value, Other.Value), Error>
+  where Stream == SignalProducer<Value, Error>, Other.Error == Error {
+    SignalProducer.zip(stream, other.producer)
+  }
+}
+
+// MARK: Properties
+
+extension PropertyProtocol {
+  /// `combineLatest(with:)`: the values of both properties.
+  @inlinable
+  public var combineLatest: CombineLatestOperator<Self> { CombineLatestOperator(self) }
+
+  /// `zip(with:)`: the values of both properties, the n-th of one with the n-th of the other.
+  @inlinable
+  public var zip: ZipOperator<Self> { ZipOperator(self) }
+}
+
+extension CombineLatestOperator where Stream: PropertyProtocol {
+  /// The values of both.
+  @inlinable
+  public func callAsFunction<P: PropertyProtocol>(
+    with other: P
+  ) -> Property<(Stream.Value, P.Value)> {
+    Stream.combineLatest(stream, other)
+  }
+}
+
+extension ZipOperator where Stream: PropertyProtocol {
+  /// The values of both, the n-th of one with the n-th of the other.
+  @inlinable
+  public func callAsFunction<P: PropertyProtocol>(
+    with other: P
+  ) -> Property<(Stream.Value, P.Value)> {
+    Stream.zip(stream, other)
+  }
+}

@@ -1,0 +1,137 @@
+import Testing
+
+/// What may cross from one isolation to another, and that the types that say so don't stand in the
+/// way of code that doesn't care. See docs/decisions/0012.
+@Suite("Sendable")
+struct SendableTests {
+  /// Everything that is as `Sendable` as its values are, and the value it is sent with.
+  private static let handles = [
+    "Signal<V, Never>", "Signal<V, Never>.Observer", "Signal<V, Never>.Event",
+    "SignalProducer<V, Never>", "Property<V>", "MutableProperty<V>",
+    "ValidatingProperty<V, Never>", "Action<V, Int, Never>", "Action<Int, V, Never>",
+    "BindingTarget<V>", "Bag<V>", "Atomic<V>", "Group<Int, V, Never>", "AsyncInput<V, Never>",
+  ]
+
+  /// A client that sends each handle to another actor, each in the line of its index from 1.
+  private static func sending(handlesOf value: String) -> String {
+    let functions = handles.enumerated().map { index, handle in
+      "@MainActor func send\(index)(_ h: \(handle)) async { await Other<\(handle)>().take(h) }\n"
+    }
+    return functions.joined() + """
+      import Reactive
+      final class Mutable { var count = 0 }
+      typealias V = \(value)
+      actor Other<Handle> { func take(_ handle: Handle) {} }
+      """
+  }
+
+  @Test("what holds values that aren't Sendable stays where it is")
+  func rejected() throws {
+    let diagnostics = try Compiler.diagnostics(
+      of: Self.sending(handlesOf: "Mutable"), in: .swift6)
+    for (index, handle) in Self.handles.enumerated() {
+      let own = diagnostics.filter { $0.hasPrefix("\(index + 1):") }
+      #expect(own.count == 1 && own[0].contains("risks causing data races"), "\(handle): \(own)")
+    }
+    #expect(diagnostics.count == Self.handles.count)
+  }
+
+  @Test("what holds Sendable values may be sent")
+  func accepted() throws {
+    #expect(try Compiler.diagnostics(of: Self.sending(handlesOf: "Int"), in: .swift6) == [])
+  }
+
+  @Test("values that go from scheduler to scheduler are asked to be Sendable")
+  func hops() throws {
+    let hops = [
+      "observe(on: scheduler)", "delay(1, on: scheduler)", "debounce(1, on: scheduler)",
+      "throttle(1, on: scheduler)", "throttle(while: Property(value: true), on: scheduler)",
+      "collect(every: .seconds(1), on: scheduler)", "lazyMap(on: scheduler) { _ in 1 }",
+    ]
+    let uses = hops.map { "_ = signal.\($0)\n" } + hops.map { "_ = signal.producer.\($0)\n" }
+    let source = { (value: String) in
+      "func use(_ signal: Signal<\(value), Never>, _ scheduler: TestScheduler) {\n" + uses.joined()
+        + "}\nimport Reactive\nfinal class Mutable { var count = 0 }"
+    }
+    #expect(try Compiler.diagnostics(of: source("Int"), in: .swift6) == [])
+    #expect(try Compiler.diagnostics(of: source("Mutable"), in: .swift5) == [])
+    let diagnostics = try Compiler.diagnostics(of: source("Mutable"), in: .swift6)
+    #expect(diagnostics.allSatisfy { $0.contains("warning: type 'Mutable' does not conform") })
+    #expect(
+      Set(diagnostics.map { $0.prefix { $0 != ":" } })
+        == Set((2...uses.count + 1).map { "\($0)" }))
+  }
+
+  @Test("values that aren't Sendable are at home in one isolation")
+  func oneIsolation() throws {
+    let source = """
+      import Reactive
+      final class Mutable { var count = 0 }
+      @MainActor final class Screen {
+        let (output, input) = Signal<Mutable, Never>.pipe()
+        let shown = MutableProperty(Mutable())
+        func run() {
+          output.map { $0.count }.skipRepeats().observeValues { print($0) }
+          shown <~ output.merge(with: .empty)
+          Signal.merge(output, output).combineLatest(with: output)
+            .observeValues { $0.count += $1.count }
+          SignalProducer.zip(shown.producer, output.producer)
+            .startWithValues { print($0.count, $1) }
+          input.send(value: Mutable())
+        }
+      }
+      """
+    #expect(try Compiler.diagnostics(of: source, in: .swift6) == [])
+  }
+
+  @Test(
+    "static operators find out what they are of from their arguments",
+    arguments: Compiler.LanguageMode.allCases)
+  func statics(_ mode: Compiler.LanguageMode) throws {
+    let source = """
+      import Reactive
+      final class Mutable { var count = 0 }
+      enum Failure: Error { case one }
+      func signals(_ a: Signal<Int, Failure>, _ b: Signal<Mutable, Failure>) {
+        _ = Signal.merge(a, a.map { $0 + 1 }, a).map { $0 * 2 }
+        _ = Signal.merge([b, b]).map { $0.count }
+        _ = Signal.combineLatest(a, b).map { $0 + $1.count }.map { "\\($0)" }
+        _ = Signal.combineLatest(a, a, b, a).map { $0 + $1 + $2.count + $3 }
+        _ = Signal.zip([a, a]).map { $0.reduce(0, +) }
+        _ = a.merge(with: .empty).zip(with: b).map { $0 + $1.count }.combineLatest(with: a)
+      }
+      func producers(_ a: SignalProducer<Int, Failure>, _ b: SignalProducer<Mutable, Failure>) {
+        _ = SignalProducer.merge(a, a).map { $0 * 2 }
+        _ = SignalProducer.merge([a, .empty, SignalProducer(value: 1)])
+        _ = SignalProducer.combineLatest(b, a).map { $0.count + $1 }
+        _ = SignalProducer.zip(a, b, a).map { $0 + $1.count + $2 }
+        _ = a.merge(with: .empty).zip(with: b).combineLatest(with: a).map { $0.0 + $0.1.count + $1 }
+        _ = [a, a].reduce(SignalProducer<Int, Failure>.empty) { $0.merge(with: $1) }
+        _ = a.flatMap(.latest) { n in SignalProducer.combineLatest(a, a).map { $0 + $1 + n } }
+      }
+      func properties(_ a: Property<Int>, _ b: MutableProperty<Mutable>) {
+        _ = Property.combineLatest(a, b).map { $0 + $1.count }
+        _ = Property.combineLatest(a.map { $0 * 2 }, a, b).map { $0 + $1 + $2.count }
+        _ = MutableProperty.zip(b, a).map { $0.count + $1 }
+        _ = a.combineLatest(with: b).map { $0 + $1.count }.zip(with: b).map { $0 + $1.count }
+      }
+      """
+    #expect(try Compiler.diagnostics(of: source, in: mode) == [])
+  }
+
+  @Test(
+    "long chains are checked in reasonable time", arguments: Compiler.LanguageMode.allCases)
+  func longChains(_ mode: Compiler.LanguageMode) throws {
+    let source = """
+      import Reactive
+      func chain(_ numbers: SignalProducer<Int, Never>) {
+        numbers.map { $0 + 1 }.map { $0 * 2 }.map { $0 - 3 }.filter { $0 % 2 == 0 }
+          .reduce(0) { $0 + $1 }.startWithValues { print($0) }
+        numbers.combineLatest(with: numbers).map { $0 + $1 }.zip(with: numbers).map { $0 * $1 }
+          .merge(with: numbers).map { "\\($0)" }.filter { !$0.isEmpty }.collect()
+          .startWithValues { print($0.count) }
+      }
+      """
+    #expect(try Compiler.diagnostics(of: source, in: mode) == [])
+  }
+}
