@@ -83,7 +83,7 @@ let package = Package(
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
-    .target(name: "SignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
+    .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
@@ -91,7 +91,7 @@ let package = Package(
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
       name: "ReactiveTests",
-      dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "SignInForm"],
+      dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
       exclude: ["API/reactive-api.tsv"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],

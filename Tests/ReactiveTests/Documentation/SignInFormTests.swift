@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-@testable import SignInForm
+@testable import ReactiveSignInForm
 
 // The listings of SignInForm.md that aren't in Examples/SignInForm.
 

@@ -136,7 +136,7 @@ struct Stage: Sendable {
   ///   - output: What is to be looked at, if it isn't `stream` itself.
   func draw<Stream, Output: SignalProducerConvertible>(
     _ code: String, _ stream: @autoclosure () -> Stream, shows output: (Stream) -> Output
-  ) {
+  ) where Output.Value: Sendable {
     let wanted = drawing.lines.filter { $0.label == code }
     guard !wanted.isEmpty else { return }
     let producer = output(stream()).producer
@@ -156,7 +156,7 @@ struct Stage: Sendable {
   /// Starts what the drawing has under the label `code`, if it has anything.
   func draw<Stream: SignalProducerConvertible>(
     _ code: String, _ stream: @autoclosure () -> Stream
-  ) {
+  ) where Stream.Value: Sendable {
     draw(code, stream(), shows: { $0 })
   }
 
