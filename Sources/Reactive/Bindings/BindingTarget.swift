@@ -68,7 +68,9 @@ public struct BindingTarget<Value>: BindingTargetProvider {
   /// The target itself.
   public var bindingTarget: BindingTarget<Value> { self }
 
+  // Disfavoured: an action that is known to be called on the main actor is preferred.
   /// A target that calls `action` on `scheduler` with every value.
+  @_disfavoredOverload
   @preconcurrency
   public init(
     on scheduler: any Scheduler = ImmediateScheduler(), lifetime: Lifetime,

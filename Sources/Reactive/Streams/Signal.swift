@@ -38,7 +38,7 @@ public final class Signal<Value, Error: Swift.Error> {
   @usableFromInline
   func attach(_ subscription: Subscription<Value, Error>) -> (any Disposable)? {
     if core.isFinished {
-      subscription.terminate(.interrupted)
+      subscription.interrupt()
       return nil
     }
     core.attach(subscription)

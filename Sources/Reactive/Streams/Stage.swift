@@ -142,7 +142,9 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   }
 
   private func dismantle() {
-    let upstream = self.upstream.take()
+    // Not `take()`, which has to look up the type of the optional.
+    let upstream = self.upstream
+    self.upstream = nil
     upstream?.detach(self)
     stageDidEnd()
     guard let connection else { return }

@@ -23,8 +23,16 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
   @usableFromInline
   final func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    let core = self.core.take()
+    // Not `take()`, which has to look up the type of the optional.
+    let core = self.core
+    self.core = nil
     core?.detach(self)
+  }
+
+  // Apart, since it mentions a type that has to be looked up.
+  @inline(never)
+  final func interrupt() {
+    terminate(.interrupted)
   }
 
   /// To be called at the end. Whether the end is still to be delivered.

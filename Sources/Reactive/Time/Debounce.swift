@@ -53,9 +53,13 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
 
   private let lock = PlainLock()
   // Only for whoever has the lock.
-  private var pending: Value?
+  @exclusivity(unchecked)
+  private var pending = WaitingValue<Value>()
+  @exclusivity(unchecked)
   private var deadline = Date.distantPast
+  @exclusivity(unchecked)
   private var isTimerSet = false
+  @exclusivity(unchecked)
   private var isCompleting = false
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler, discardWhenCompleted: Bool) {
@@ -66,18 +70,20 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
     lifetime += timer
   }
 
+  deinit {
+    pending.destroy()
+  }
+
   override func receive(_ value: Value) {
     let deadline = scheduler.currentDate.addingTimeInterval(interval)
     lock.lock()
-    // Destroyed when the lock is free again.
-    let replaced = pending
-    pending = value
+    let replaced = pending.put(value)
     self.deadline = deadline
     let needsTimer = !isTimerSet
     isTimerSet = true
     lock.unlock()
     if needsTimer { setTimer(for: deadline) }
-    withExtendedLifetime(replaced) {}
+    replaced?.deinitialize(count: 1)
   }
 
   private func setTimer(for date: Date) {
@@ -86,14 +92,19 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
 
   private func fire(at date: Date) {
     lock.lock()
-    let isEarly = pending != nil && deadline > date
-    let next = deadline
-    let due = isEarly ? nil : pending.take()
+    guard pending.isThere else {
+      isTimerSet = false
+      return lock.unlock()
+    }
+    if deadline > date {
+      let next = deadline
+      lock.unlock()
+      return setTimer(for: next)
+    }
+    let due = pending.take()
     let finishes = isCompleting
-    isTimerSet = isEarly
+    isTimerSet = false
     lock.unlock()
-    if isEarly { return setTimer(for: next) }
-    guard let due else { return }
     emit(due)
     if finishes { finish(.completed) }
   }
@@ -102,7 +113,7 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
     if case .completed = termination, !discardWhenCompleted {
       lock.lock()
       isCompleting = true
-      let isWaiting = pending != nil
+      let isWaiting = pending.isThere
       lock.unlock()
       if isWaiting { return }
     }

@@ -38,8 +38,11 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
 
   private let lock = PlainLock()
   // Only for whoever has the lock.
-  private var pending: Value?
+  @exclusivity(unchecked)
+  private var pending = WaitingValue<Value>()
+  @exclusivity(unchecked)
   private var previousDate = Date.distantPast
+  @exclusivity(unchecked)
   private var isTimerSet = false
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler) {
@@ -49,12 +52,14 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
     lifetime += timer
   }
 
+  deinit {
+    pending.destroy()
+  }
+
   override func receive(_ value: Value) {
     let now = scheduler.currentDate
     lock.lock()
-    // Destroyed when the lock is free again.
-    let replaced = pending
-    pending = value
+    let replaced = pending.put(value)
     let needsTimer = !isTimerSet
     isTimerSet = true
     let date = previousDate <= now ? max(now, previousDate.addingTimeInterval(interval)) : now
@@ -62,15 +67,16 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
     if needsTimer {
       timer.inner = scheduler.schedule(after: date) { self.fire(at: date) }
     }
-    withExtendedLifetime(replaced) {}
+    replaced?.deinitialize(count: 1)
   }
 
   private func fire(at date: Date) {
     lock.lock()
     isTimerSet = false
     previousDate = date
+    guard pending.isThere else { return lock.unlock() }
     let due = pending.take()
     lock.unlock()
-    if let due { emit(due) }
+    emit(due)
   }
 }

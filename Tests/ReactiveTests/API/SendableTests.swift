@@ -62,6 +62,29 @@ struct SendableTests {
         == Set((2...uses.count + 1).map { "\($0)" }))
   }
 
+  @Test("a closure that events are delivered to on the main actor is isolated to it by its type")
+  func mainActor() throws {
+    let source = { (scheduler: String) in
+      """
+      import Reactive
+      @MainActor final class Screen {
+        var text = ""
+        func show(_ texts: Signal<String, Never>, _ loads: SignalProducer<Int, any Error>) {
+          texts.observeValues\(scheduler) { self.text = $0 }
+          texts.observe\(scheduler) { if $0.isTerminating { self.text = "" } }
+          texts.producer.startWithValues\(scheduler) { self.text = $0 }
+          loads.startWithResult\(scheduler) { if case .failure = $0 { self.text = "failed" } }
+          loads.startWithFailed\(scheduler) { self.text = "\\($0)" }
+          loads.startWithCompleted\(scheduler) { self.text = "done" }
+        }
+      }
+      """
+    }
+    #expect(try Compiler.diagnostics(of: source("(on: UIScheduler())"), in: .swift6) == [])
+    let diagnostics = try Compiler.diagnostics(of: source(""), in: .swift6)
+    #expect(Set(diagnostics.map { $0.prefix { $0 != ":" } }) == ["5", "6", "7", "8", "9", "10"])
+  }
+
   @Test("values that aren't Sendable are at home in one isolation")
   func oneIsolation() throws {
     let source = """

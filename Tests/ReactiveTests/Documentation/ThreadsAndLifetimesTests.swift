@@ -53,6 +53,23 @@ struct ThreadsAndLifetimesTests {
     #expect(log.entries == [1, 4, 9])
   }
 
+  @MainActor final class Screen {
+    var text = ""
+    func show(_ texts: Signal<String, Never>) {
+      texts.observeValues(on: UIScheduler()) { self.text = $0 }
+    }
+  }
+
+  @Test("a view model is shown what happens")
+  @MainActor
+  func mainActor() {
+    let screen = Screen()
+    let (texts, input) = Signal<String, Never>.pipe()
+    screen.show(texts)
+    input.send(value: "a")
+    #expect(screen.text == "a")
+  }
+
   @Test("an observer goes with its owner")
   func owner() {
     let meter = Meter()

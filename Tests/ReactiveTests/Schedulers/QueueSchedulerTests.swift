@@ -33,6 +33,35 @@ struct UISchedulerTests {
     await done.wait()
   }
 
+  @Test("delivers what other threads send to closures of the main actor, in order")
+  @MainActor
+  func mainActorObservers() async {
+    @MainActor final class Screen {
+      var values: [Int] = []
+      var ends: [String] = []
+    }
+    let screen = Screen()
+    let (signal, input) = Signal<Int, TestError>.pipe()
+    let done = Expectation()
+    let target = BindingTarget<Int>(on: UIScheduler(), lifetime: .make().0) {
+      screen.values.append(-$0)
+    }
+    signal.observeResult(on: UIScheduler()) { result in
+      if case .success(let value) = result { screen.values.append(value) }
+    }
+    signal.observeFailed(on: UIScheduler()) { screen.ends.append("\($0)") }
+    signal.producer.startWithCompleted(on: UIScheduler()) { screen.ends.append("completed") }
+    signal.observe(on: UIScheduler()) { if $0.isTerminating { done.fulfill() } }
+    DispatchQueue.global().async {
+      for value in 1...100 { input.send(value: value) }
+      target.action(1)
+      input.send(error: .one)
+    }
+    await done.wait()
+    #expect(screen.values.filter { $0 > 0 } == Array(1...100))
+    #expect(screen.ends == ["one"])
+  }
+
   @Test("performs in order when work is scheduled from inside work")
   @MainActor
   func orderFromInside() async {

@@ -1,0 +1,118 @@
+// Where events end on the main actor. The closure is isolated to it by its type: it may touch a
+// view model's state.
+
+extension Signal where Value: Sendable {
+  /// Calls `action` on the main actor with every event from now on, in order.
+  ///
+  /// - Returns: A disposable that ends the observation, nil if the signal has ended.
+  @discardableResult
+  public func observe(
+    on scheduler: UIScheduler, _ action: @escaping @MainActor @Sendable (Event) -> Void
+  ) -> (any Disposable)? {
+    observe(on: scheduler).observe { event in MainActor.assumeIsolated { action(event) } }
+  }
+
+  /// Calls `action` on the main actor with every value from now on, and with the error if there is
+  /// one.
+  ///
+  /// - Returns: A disposable that ends the observation, nil if the signal has ended.
+  @discardableResult
+  public func observeResult(
+    on scheduler: UIScheduler,
+    _ action: @escaping @MainActor @Sendable (Result<Value, Error>) -> Void
+  ) -> (any Disposable)? {
+    observe(on: scheduler)
+      .observeResult { result in MainActor.assumeIsolated { action(result) } }
+  }
+
+  /// Calls `action` on the main actor when the signal completes.
+  ///
+  /// - Returns: A disposable that ends the observation, nil if the signal has ended.
+  @discardableResult
+  public func observeCompleted(
+    on scheduler: UIScheduler, _ action: @escaping @MainActor @Sendable () -> Void
+  ) -> (any Disposable)? {
+    observe(on: scheduler).observeCompleted { MainActor.assumeIsolated { action() } }
+  }
+
+  /// Calls `action` on the main actor when the signal fails.
+  ///
+  /// - Returns: A disposable that ends the observation, nil if the signal has ended.
+  @discardableResult
+  public func observeFailed(
+    on scheduler: UIScheduler, _ action: @escaping @MainActor @Sendable (Error) -> Void
+  ) -> (any Disposable)? {
+    observe(on: scheduler).observeFailed { error in MainActor.assumeIsolated { action(error) } }
+  }
+}
+
+extension Signal where Value: Sendable, Error == Never {
+  /// Calls `action` on the main actor with every value from now on, in order.
+  ///
+  /// - Returns: A disposable that ends the observation, nil if the signal has ended.
+  @discardableResult
+  public func observeValues(
+    on scheduler: UIScheduler, _ action: @escaping @MainActor @Sendable (Value) -> Void
+  ) -> (any Disposable)? {
+    observe(on: scheduler).observeValues { value in MainActor.assumeIsolated { action(value) } }
+  }
+}
+
+extension SignalProducer where Value: Sendable {
+  /// Starts here, and calls `action` on the main actor with every value, and with the error if
+  /// there is one.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @discardableResult
+  public func startWithResult(
+    on scheduler: UIScheduler,
+    _ action: @escaping @MainActor @Sendable (Result<Value, Error>) -> Void
+  ) -> any Disposable {
+    observe(on: scheduler)
+      .startWithResult { result in MainActor.assumeIsolated { action(result) } }
+  }
+
+  /// Starts here, and calls `action` on the main actor on completion.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @discardableResult
+  public func startWithCompleted(
+    on scheduler: UIScheduler, _ action: @escaping @MainActor @Sendable () -> Void
+  ) -> any Disposable {
+    observe(on: scheduler).startWithCompleted { MainActor.assumeIsolated { action() } }
+  }
+
+  /// Starts here, and calls `action` on the main actor on failure.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @discardableResult
+  public func startWithFailed(
+    on scheduler: UIScheduler, _ action: @escaping @MainActor @Sendable (Error) -> Void
+  ) -> any Disposable {
+    observe(on: scheduler).startWithFailed { error in MainActor.assumeIsolated { action(error) } }
+  }
+}
+
+extension SignalProducer where Value: Sendable, Error == Never {
+  /// Starts here, and calls `action` on the main actor with every value, in order.
+  ///
+  /// - Returns: A disposable that interrupts the run.
+  @discardableResult
+  public func startWithValues(
+    on scheduler: UIScheduler, _ action: @escaping @MainActor @Sendable (Value) -> Void
+  ) -> any Disposable {
+    observe(on: scheduler).startWithValues { value in MainActor.assumeIsolated { action(value) } }
+  }
+}
+
+extension BindingTarget where Value: Sendable {
+  /// A target that calls `action` on the main actor with every value.
+  public init(
+    on scheduler: UIScheduler, lifetime: Lifetime,
+    action: @escaping @MainActor @Sendable (Value) -> Void
+  ) {
+    self.init(on: scheduler as any Scheduler, lifetime: lifetime) { value in
+      MainActor.assumeIsolated { action(value) }
+    }
+  }
+}
