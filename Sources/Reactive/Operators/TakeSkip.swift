@@ -98,7 +98,8 @@ private final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Valu
 }
 
 extension Signal {
-  /// Passes the first `count` values and completes with the last of them; with none, at once.
+  /// Passes the first `count` values and completes with the last of them; with none, at once, so
+  /// that whoever observes is interrupted.
   public func take(first count: Int) -> Signal<Value, Error> {
     through(TakeFirst(count))
   }
@@ -139,9 +140,13 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Passes the first `count` values and completes with the last of them; with none, at once.
+  /// Passes the first `count` values and completes with the last of them. A run of which nothing
+  /// is taken isn't begun: it is interrupted.
   public func take(first count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
+    guard count > 0 else {
+      return SignalProducer(core: GeneratorCore { sink, _ in sink.terminate(.interrupted) })
+    }
     return through { TakeFirst(count) }
   }
 
