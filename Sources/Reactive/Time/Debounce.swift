@@ -106,7 +106,7 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
     isTimerSet = false
     lock.unlock()
     emit(due)
-    if finishes { finish(.completed) }
+    if finishes { complete() }
   }
 
   override func terminate(_ termination: Termination<Error>) {

@@ -81,7 +81,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func passSingle(_ core: ProducerCore<Value, Error>) {
     if isRace { claim(nil) }
     // Nobody else comes inside meanwhile to see it run.
-    emit(unsafeDowncast(core, to: SingleCore<Value, Error>.self).value)
+    emit(valueOf: core)
     if isRace { finishIfDone() }
   }
 
@@ -169,7 +169,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   }
 
   private func finishIfDone() {
-    if outerHasCompleted, running == 0, waitingCount == 0 { finish(.completed) }
+    if outerHasCompleted, running == 0, waitingCount == 0 { complete() }
   }
 
   private func add(_ core: ProducerCore<Value, Error>) -> Inner {
