@@ -95,13 +95,15 @@ let package = Package(
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
-      name: "ReactiveTests", dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode"],
+      name: "ReactiveTests",
+      dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
       exclude: ["API/reactive-api.tsv"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],

@@ -82,7 +82,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     if isRace { claim(nil) }
     // Nobody else comes inside meanwhile to see it run.
     emit(valueOf: core)
-    if isRace { complete() }
+    if isRace { finishIfDone() }
   }
 
   /// Starts an inner stream, and those whose turn comes while this runs.
@@ -148,7 +148,6 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
       return nil
     case .completed, .interrupted:
       _ = remove(inner)
-      if isRace { outerHasCompleted = true }
       // Otherwise whoever is starting it goes on with the next, rather than the stack growing.
       let next = inner.hasStarted && waitingCount > 0 ? nextInLine() : nil
       if next == nil { finishIfDone() }
@@ -162,7 +161,6 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func claim(_ inner: Inner?) {
     guard !hasWinner else { return }
     hasWinner = true
-    outer.dispose()
     var other = newest
     while let candidate = other {
       other = candidate.older
