@@ -27,6 +27,10 @@ let package = Package(
     // What every floor stands on.
     .target(name: "Essentials"),
 
+    .target(
+      name: "HostEssentials",
+      dependencies: ["Essentials", .product(name: "NIOCore", package: "swift-nio")]),
+
     // Signals, producers, properties, actions, schedulers, bindings.
     .target(name: "Reactive"),
     .target(name: "ReactiveFoundation", dependencies: ["Reactive"]),
@@ -41,7 +45,7 @@ let package = Package(
     .target(
       name: "BluetoothHost",
       dependencies: [
-        "Essentials", "BluetoothWire", "BluetoothMachines", "Simulation",
+        "Essentials", "HostEssentials", "BluetoothWire", "BluetoothMachines", "Simulation",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -54,12 +58,20 @@ let package = Package(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
-    // Bonjour: wire, machines.
+    // Bonjour: wire, machines, host.
     .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
     .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
     .target(
       name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
       path: "Sources/Bonjour/DiscoveryMachines"),
+    .target(
+      name: "BonjourHost",
+      dependencies: [
+        "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Sources/Bonjour/BonjourHost"),
 
     // The world that tests and demos run in.
     .target(
@@ -83,13 +95,15 @@ let package = Package(
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
     .testTarget(
-      name: "ReactiveTests", dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode"],
+      name: "ReactiveTests",
+      dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
       exclude: ["API/reactive-api.tsv"]),
     .testTarget(
       name: "BluetoothWireTests", dependencies: ["BluetoothWire", "Essentials", "FuzzTargets"],
@@ -109,12 +123,21 @@ let package = Package(
       dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
       path: "Tests/Bonjour/DiscoveryMachinesTests"),
     .testTarget(
+      name: "BonjourHostTests",
+      dependencies: [
+        "BonjourHost", "DiscoveryMachines", "DNSWire", "Essentials",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Tests/Bonjour/BonjourHostTests"),
+    .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
     .testTarget(
       name: "BluetoothHostTests",
       dependencies: [
         "BluetoothHost", "Simulation", "BluetoothMachines", "BluetoothWire", "Essentials",
+        "HostEssentials",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),

@@ -24,6 +24,18 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// The address in four or sixteen bytes in the order of the network; nil where there are not so
+  /// many.
+  public init?(bytes: some Collection<UInt8>) {
+    if let address = IPv4Address(bytes: bytes) {
+      self = .v4(address)
+    } else if let address = IPv6Address(bytes: bytes) {
+      self = .v6(address)
+    } else {
+      return nil
+    }
+  }
+
   /// Which version it is of.
   public var version: IPVersion {
     switch self {

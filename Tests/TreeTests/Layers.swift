@@ -14,6 +14,7 @@ enum Layers {
 
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
+    "HostEssentials": Rule(imports: ["Essentials", "Glibc", "NIOCore"], mayTouchTheWorld: true),
     "Reactive": Rule(
       imports: [
         "Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Observation", "Synchronization",
@@ -26,12 +27,16 @@ enum Layers {
     "DNSWire": Rule(imports: ["Essentials", "Swift"]),
     "ARPWire": Rule(imports: ["Essentials"]),
     "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
+    "BonjourHost": Rule(
+      imports: nio.union(["Glibc", "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines"]),
+      mayTouchTheWorld: true),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),
     "BluetoothHost": Rule(
       imports: nio.union(system).union([
-        "Essentials", "BluetoothWire", "BluetoothMachines", "Simulation", "Synchronization",
+        "Essentials", "HostEssentials", "BluetoothWire", "BluetoothMachines", "Simulation",
+        "Synchronization",
       ]), mayTouchTheWorld: true),
     "CoreBluetooth": Rule(
       imports: system.union([

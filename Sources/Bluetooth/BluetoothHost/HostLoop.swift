@@ -1,4 +1,5 @@
 import Essentials
+import HostEssentials
 import NIOCore
 import NIOPosix
 
@@ -19,20 +20,12 @@ protocol HostLoop: Sendable {
   func hasWork(_ slot: ClientSlot)
 }
 
-/// Rings once at the time last set. Used on its loop only.
-protocol LoopTimer: AnyObject {
-  /// Rings at `time` instead of any time set before; at once if that has passed.
-  func set(_ time: Instant)
-  /// Rings no more.
-  func cancel()
-}
-
 extension SeededGenerator {
   /// Another one every time.
   static func random() -> SeededGenerator { SeededGenerator(seed: .random(in: 0 ... .max)) }
 }
 
-/// A NIO event loop with the real, monotonic clock: the only clock of this domain.
+/// A NIO event loop with the real, monotonic clock.
 struct EventLoopClock: HostLoop {
   let eventLoop: any EventLoop
 
@@ -41,7 +34,7 @@ struct EventLoopClock: HostLoop {
     EventLoopClock(eventLoop: MultiThreadedEventLoopGroup.singleton.next())
   }
 
-  var now: Instant { Instant(nanoseconds: Int64(NIODeadline.now().uptimeNanoseconds)) }
+  var now: Instant { .now }
 
   func execute(_ work: @escaping @Sendable () -> Void) { eventLoop.execute(work) }
 
@@ -52,26 +45,4 @@ struct EventLoopClock: HostLoop {
   func hurry() {}
   func delivered(to slot: ClientSlot) {}
   func hasWork(_ slot: ClientSlot) {}
-}
-
-private final class EventLoopTimer: LoopTimer {
-  private let eventLoop: any EventLoop
-  private let onFire: @Sendable () -> Void
-  private var scheduled: Scheduled<Void>?
-
-  init(eventLoop: any EventLoop, onFire: @escaping @Sendable () -> Void) {
-    self.eventLoop = eventLoop
-    self.onFire = onFire
-  }
-
-  func set(_ time: Instant) {
-    scheduled?.cancel()
-    let deadline = NIODeadline.uptimeNanoseconds(UInt64(max(0, time.nanoseconds)))
-    scheduled = eventLoop.scheduleTask(deadline: deadline, onFire)
-  }
-
-  func cancel() {
-    scheduled?.cancel()
-    scheduled = nil
-  }
 }

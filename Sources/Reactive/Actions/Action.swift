@@ -61,6 +61,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
   /// Keeps `state`.
   ///
   /// - Parameters:
+  ///   - state: What the action depends on.
   ///   - isEnabled: Whether the action is enabled in a state. The state that `execute` is handed
   ///     is one that this said yes to.
   ///   - execute: Makes the producer that an execution starts.

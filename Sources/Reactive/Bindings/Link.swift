@@ -22,6 +22,7 @@ extension MutableProperty {
   /// sides.
   ///
   /// - Parameters:
+  ///   - other: What says the same.
   ///   - read: The value for this property, of the other's.
   ///   - write: The value for the other property, of this one's.
   /// - Returns: A disposable that ends the link.

@@ -1,4 +1,4 @@
-/// A type that others can give reactive members, found under ``reactive``, so that they don't
+/// A type that others can give reactive members, found under `reactive`, so that they don't
 /// collide with its own.
 public protocol ReactiveExtensionsProvider {}
 

@@ -58,7 +58,7 @@ public final class CompositeDisposable: Disposable {
     add(AnyDisposable(action))
   }
 
-  /// Adds a disposable, as ``add(_:)-(Disposable?)`` does.
+  /// Adds a disposable, as `add` does.
   @discardableResult
   public static func += (
     lhs: CompositeDisposable, rhs: (any Disposable)?

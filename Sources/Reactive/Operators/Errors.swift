@@ -45,7 +45,7 @@ private final class AttemptMap<Input, Output, Error: Swift.Error>:
     guard !isFinished else { return }
     switch transform(value) {
     case .success(let value): emit(value)
-    case .failure(let error): finish(.failed(error))
+    case .failure(let error): fail(error)
     }
   }
 }

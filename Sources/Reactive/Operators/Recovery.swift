@@ -172,7 +172,7 @@ extension SignalProducer {
 
   /// Starts again on `scheduler`, `interval` seconds after a failure, `count` times at most.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   public func retry(
     upTo count: Int, interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {

@@ -8,7 +8,7 @@ private final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Valu
   }
 
   override func stageWillStart() {
-    if remaining == 0 { finish(.completed) }
+    if remaining == 0 { complete() }
   }
 
   override func receive(_ value: Value) {
@@ -16,7 +16,7 @@ private final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Valu
     remaining -= 1
     let isLast = remaining == 0
     emit(value)
-    if isLast { finish(.completed) }
+    if isLast { complete() }
   }
 }
 
@@ -63,7 +63,7 @@ private final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Valu
       emit(value)
     } else {
       if takesLast { emit(value) }
-      finish(.completed)
+      complete()
     }
   }
 }

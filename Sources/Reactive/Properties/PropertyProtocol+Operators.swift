@@ -26,9 +26,7 @@ extension PropertyProtocol {
     lift { $0.map(keyPath) }
   }
 
-  /// The last value that `predicate` says yes to.
-  ///
-  /// - Parameter initial: The value until then.
+  /// The last value that `predicate` says yes to; `initial` until there is one.
   @preconcurrency
   public func filter(
     initial: Value, _ predicate: @escaping @Sendable (Value) -> Bool

@@ -41,6 +41,7 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
   /// A scheduler that follows `clock`.
   ///
   /// - Parameters:
+  ///   - clock: What the work is timed by.
   ///   - startDate: What ``currentDate`` is now.
   ///   - priority: Of the tasks that perform the work.
   public init(

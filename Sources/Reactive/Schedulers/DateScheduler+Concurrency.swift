@@ -4,7 +4,8 @@ public import FoundationEssentials
 extension DateScheduler {
   /// Suspends the task for the given interval of the scheduler's time.
   ///
-  /// - Parameter leeway: How much longer it may take, to save power.
+  /// To save power it may take up to `leeway` longer.
+  ///
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   public func sleep(
     for interval: DispatchTimeInterval, leeway: DispatchTimeInterval = .seconds(0)
@@ -14,7 +15,8 @@ extension DateScheduler {
 
   /// Suspends the task until the scheduler's clock shows the given date.
   ///
-  /// - Parameter leeway: How much longer it may take, to save power.
+  /// To save power it may take up to `leeway` longer.
+  ///
   /// - Throws: `CancellationError` as soon as the task is cancelled.
   public func sleep(
     until deadline: Date, leeway: DispatchTimeInterval = .seconds(0)
@@ -27,7 +29,7 @@ extension DateScheduler {
   /// The dates on the scheduler's clock, one every `interval` from now on. The first comes after
   /// one interval. Ends when the task is cancelled.
   ///
-  /// - Parameter leeway: How much later than due a date may come, to save power.
+  /// To save power a date may come up to `leeway` later than due.
   public func timer(
     interval: DispatchTimeInterval, leeway: DispatchTimeInterval = .seconds(0)
   ) -> AsyncStream<Date> {

@@ -167,9 +167,9 @@ public final class QueueScheduler: DateScheduler {
 
   /// Enqueues work to be performed at `date` and every `interval` after it.
   ///
-  /// Neither `interval` nor `leeway` may be negative.
+  /// To save power the work may be performed up to `leeway` later than due. Neither `interval` nor
+  /// `leeway` may be negative.
   ///
-  /// - Parameter leeway: How much later than due the work may be performed, to save power.
   /// - Returns: A disposable that ends the repetition.
   @preconcurrency
   @discardableResult

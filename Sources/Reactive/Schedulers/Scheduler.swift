@@ -25,7 +25,8 @@ public protocol DateScheduler: Scheduler {
 
   /// Enqueues work to be performed at `date` and every `interval` after it.
   ///
-  /// - Parameter leeway: How much later than due the work may be performed, to save power.
+  /// To save power the work may be performed up to `leeway` later than due.
+  ///
   /// - Returns: A disposable that ends the repetition.
   @preconcurrency
   @discardableResult
@@ -38,7 +39,8 @@ public protocol DateScheduler: Scheduler {
 extension DateScheduler {
   /// Enqueues work to be performed after `delay` and every `interval` from then on.
   ///
-  /// - Parameter leeway: How much later than due the work may be performed, to save power.
+  /// To save power the work may be performed up to `leeway` later than due.
+  ///
   /// - Returns: A disposable that ends the repetition.
   @preconcurrency
   @discardableResult

@@ -4,6 +4,9 @@ extension Signal {
   /// - Parameters:
   ///   - identifier: What to call the signal in the log.
   ///   - events: Which kinds to log.
+  ///   - fileName: The file in which this is called.
+  ///   - functionName: The function in which it is.
+  ///   - lineNumber: The line on which it is.
   ///   - logger: Writes an event down.
   @preconcurrency
   public func logEvents(
@@ -28,6 +31,9 @@ extension SignalProducer {
   /// - Parameters:
   ///   - identifier: What to call the producer in the log.
   ///   - events: Which kinds to log.
+  ///   - fileName: The file in which this is called.
+  ///   - functionName: The function in which it is.
+  ///   - lineNumber: The line on which it is.
   ///   - logger: Writes an event down.
   @preconcurrency
   public func logEvents(

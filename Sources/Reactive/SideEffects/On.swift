@@ -7,9 +7,13 @@ extension Signal {
   ///
   /// - Parameters:
   ///   - event: Called first, with every event.
+  ///   - failed: Called with the error of a failure.
+  ///   - completed: Called at completion.
+  ///   - interrupted: Called at an interruption.
   ///   - terminated: Called at the end, after the closure for that kind of end.
   ///   - disposed: Called when nothing can be delivered any more: after the end has been
   ///     delivered, or when the signal is neither held nor observed.
+  ///   - value: Called with every value.
   @preconcurrency
   public func on(
     event: (@Sendable (Event) -> Void)? = nil,
@@ -34,8 +38,12 @@ extension SignalProducer {
   ///   - starting: Called before a run is started.
   ///   - started: Called when the start of a run returns, which may be after its end.
   ///   - event: Called first, with every event.
+  ///   - failed: Called with the error of a failure.
+  ///   - completed: Called at completion.
+  ///   - interrupted: Called at an interruption.
   ///   - terminated: Called at the end, after the closure for that kind of end.
   ///   - disposed: Called when nothing can be delivered any more.
+  ///   - value: Called with every value.
   @preconcurrency
   public func on(
     starting: (@Sendable () -> Void)? = nil,

@@ -24,6 +24,11 @@ class ProducerCore<Value, Error: Swift.Error> {
   /// Whether it is a ``SingleCore``, which needs no start to be run.
   final let isSingle: Bool
 
+  /// Delivers the value of a ``SingleCore``, without a run.
+  func deliverSingle(to sink: StreamObserver<Value, Error>) {
+    fatalError("a producer that says it is single must deliver its value")
+  }
+
   /// Prepares a run that is observed as a signal.
   func makeInstance() -> Instance {
     let root = Root<Value, Error>()
@@ -182,6 +187,10 @@ final class SingleCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   init(_ value: Value) {
     self.value = value
     super.init(isSingle: true)
+  }
+
+  override func deliverSingle(to sink: StreamObserver<Value, Error>) {
+    sink.receive(value)
   }
 
   override func start(

@@ -127,6 +127,13 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
     output?._withUnsafeGuaranteedRef { $0.receive(value) }
   }
 
+  /// Delivers the value of a producer that is single. It is asked to do so itself: to read the
+  /// value, its type would have to be looked up.
+  @inline(__always)
+  final func emit(valueOf core: ProducerCore<Output, OutputError>) {
+    output?._withUnsafeGuaranteedRef { core.deliverSingle(to: $0) }
+  }
+
   /// Delivers the end, once, and lets go of everything.
   final func finish(_ termination: Termination<OutputError>) {
     guard !hasFinished.load(ordering: .relaxed) else { return }
@@ -134,6 +141,17 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
     let last = takeOutput()
     last?.terminate(termination)
     dismantle()
+  }
+
+  // Apart from what delivers values: the end is of a type that has to be looked up.
+  @inline(never)
+  final func complete() {
+    finish(.completed)
+  }
+
+  @inline(never)
+  final func fail(_ error: OutputError) {
+    finish(.failed(error))
   }
 
   private func takeOutput() -> StreamObserver<Output, OutputError>? {

@@ -5,6 +5,8 @@ extension Signal {
   /// Delivers every `interval` the values that came in it, as an array.
   ///
   /// - Parameters:
+  ///   - interval: Not negative.
+  ///   - scheduler: Where the time is waited for and the values delivered.
   ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
   ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
   ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
@@ -25,6 +27,8 @@ extension SignalProducer {
   /// Delivers every `interval` the values that came in it, as an array.
   ///
   /// - Parameters:
+  ///   - interval: Not negative.
+  ///   - scheduler: Where the time is waited for and the values delivered.
   ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
   ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
   ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption

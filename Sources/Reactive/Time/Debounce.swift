@@ -5,6 +5,7 @@ extension Signal {
   ///
   /// - Parameters:
   ///   - interval: Not negative.
+  ///   - scheduler: Where the time is waited for and the value delivered.
   ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
   ///     waits for it. A failure or an interruption always drops it.
   @preconcurrency
@@ -24,6 +25,7 @@ extension SignalProducer {
   ///
   /// - Parameters:
   ///   - interval: Not negative.
+  ///   - scheduler: Where the time is waited for and the value delivered.
   ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
   ///     waits for it. A failure or an interruption always drops it.
   @preconcurrency
@@ -104,7 +106,7 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
     isTimerSet = false
     lock.unlock()
     emit(due)
-    if finishes { finish(.completed) }
+    if finishes { complete() }
   }
 
   override func terminate(_ termination: Termination<Error>) {

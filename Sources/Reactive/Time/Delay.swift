@@ -4,7 +4,7 @@ extension Signal {
   /// Delivers values and completion `interval` seconds later; a failure or an interruption as
   /// soon as can be, which drops what waits.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler
@@ -18,7 +18,7 @@ extension SignalProducer {
   /// Delivers values and completion `interval` seconds later; a failure or an interruption as
   /// soon as can be, which drops what waits.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler

@@ -39,7 +39,7 @@ extension SignalProducer where Value == Date, Error == Never {
   /// Sends the scheduler's date every `interval`, the first time after one interval, with a leeway
   /// of a tenth of it.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   public static func timer(
     interval: DispatchTimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
@@ -48,9 +48,8 @@ extension SignalProducer where Value == Date, Error == Never {
 
   /// Sends the scheduler's date every `interval`, the first time after one interval.
   ///
-  /// - Parameters:
-  ///   - interval: Not negative.
-  ///   - leeway: How much later than due a date may be sent, to save power. Not negative.
+  /// To save power a date may be sent up to `leeway` later than due. Neither `interval` nor `leeway`
+  /// may be negative.
   public static func timer(
     interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     leeway: DispatchTimeInterval

@@ -148,6 +148,8 @@ private struct Cells<Value> {
   /// The oldest value. There must be one.
   var first: UnsafeMutablePointer<Value> { start + head }
 
+  // Called, it would look up the type for every value.
+  @inline(__always)
   mutating func removeFirst() {
     (start + head).deinitialize(count: 1)
     head += 1

@@ -29,6 +29,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   }
 
   /// Whether what is scheduled is still wanted.
+  @inline(__always)
   final var isActive: Bool { !isCut.load(ordering: .relaxed) && !output.isDisposed }
 
   /// Delivers a value. To be called on the scheduler.
@@ -40,6 +41,12 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// Delivers the end. To be called on the scheduler.
   final func finish(_ termination: Termination<Error>) {
     output.terminate(termination)
+  }
+
+  // Apart from what delivers values: the end is of a type that has to be looked up.
+  @inline(never)
+  final func complete() {
+    finish(.completed)
   }
 
   /// Schedules the end, as soon as can be.

@@ -4,7 +4,7 @@ extension Signal {
   /// Delivers values at least `interval` seconds apart: the first at once, then the latest of
   /// those that came meanwhile. What waits when the stream ends is dropped.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   @preconcurrency
   public func throttle(
     _ interval: TimeInterval, on scheduler: any DateScheduler
@@ -18,7 +18,7 @@ extension SignalProducer {
   /// Delivers values at least `interval` seconds apart: the first at once, then the latest of
   /// those that came meanwhile. What waits when the stream ends is dropped.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   @preconcurrency
   public func throttle(
     _ interval: TimeInterval, on scheduler: any DateScheduler

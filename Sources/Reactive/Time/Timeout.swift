@@ -3,7 +3,7 @@ public import FoundationEssentials
 extension Signal {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   public func timeout(
     after interval: TimeInterval, raising error: Error, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> {
@@ -20,7 +20,7 @@ extension Signal {
 extension Signal where Error == Never {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   public func timeout<NewError: Swift.Error>(
     after interval: TimeInterval, raising error: NewError, on scheduler: any DateScheduler
   ) -> Signal<Value, NewError> {
@@ -31,7 +31,7 @@ extension Signal where Error == Never {
 extension SignalProducer {
   /// Fails with `error` if the run hasn't ended after `interval` seconds, counted from its start.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   public func timeout(
     after interval: TimeInterval, raising error: Error, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
@@ -43,7 +43,7 @@ extension SignalProducer {
 extension SignalProducer where Error == Never {
   /// Fails with `error` if the run hasn't ended after `interval` seconds, counted from its start.
   ///
-  /// - Parameter interval: Not negative.
+  /// `interval` must not be negative.
   public func timeout<NewError: Swift.Error>(
     after interval: TimeInterval, raising error: NewError, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, NewError> {

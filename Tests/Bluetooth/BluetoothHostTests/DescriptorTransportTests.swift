@@ -1,6 +1,7 @@
 import BluetoothMachines
 import BluetoothWire
 import Glibc
+import HostEssentials
 import NIOCore
 import Testing
 

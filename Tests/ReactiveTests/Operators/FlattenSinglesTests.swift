@@ -20,6 +20,18 @@ struct FlattenSinglesTests {
       Producer(1...3).flatMap(.race) { Producer(value: $0) }.recorded == ["VALUE 1", "COMPLETED"])
   }
 
+  @Test("a race is won and not over while the outer stream can fail")
+  func raceGoesOn() {
+    let (outer, input) = Signal<SignalProducer<Int, TestError>, TestError>.pipe()
+    let log = Log<String>()
+    outer.flatten(.race).record(in: log)
+    input.send(value: SignalProducer(value: 1))
+    input.send(value: SignalProducer(value: 2))
+    #expect(log.entries == ["VALUE 1"])
+    input.send(error: .one)
+    #expect(log.entries == ["VALUE 1", "FAILED one"])
+  }
+
   @Test("a single that wins a race disposes of those that are running")
   func raceDisposes() {
     let disposals = Log<String>()

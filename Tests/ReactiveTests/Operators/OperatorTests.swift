@@ -273,6 +273,18 @@ struct FlattenTests {
     #expect(log.entries == ["VALUE 1", "COMPLETED"])
   }
 
+  @Test("a race that is decided while the outer producer runs completes when both have")
+  func raceWithRunningOuter() {
+    let marbles = Marbles()
+    let (fast, slow) = (marbles.source("-1-2|"), marbles.source("--3-4-|"))
+    let outer = marbles.source("-fs------|")
+    marbles.expect(
+      outer.producer.flatMap(.race) { $0 == "f" ? fast.producer : slow.producer }
+    ).toBe("--1-2----|")
+    #expect(outer.runs == ["^--------!"])
+    #expect(slow.runs == ["--(^!)"])
+  }
+
   @Test("throttle drops what comes while one runs")
   func throttle() {
     run(.throttle)

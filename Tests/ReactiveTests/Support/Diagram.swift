@@ -83,7 +83,7 @@ extension Diagram: CustomStringConvertible {
 
   private static func text(of mark: Mark) -> String {
     switch mark {
-    case .value(let name): name.count == 1 ? name : "[\(name)]"
+    case .value(let name): name.count == 1 && !"-|#!".contains(name) ? name : "[\(name)]"
     case .completed: "|"
     case .failed: "#"
     case .interrupted: "!"

@@ -48,8 +48,9 @@ final class Marbles: Sendable {
     scheduler.schedule(after: Date(timeIntervalSinceReferenceDate: frame), action: action)
   }
 
+  /// Sends what is drawn, counted from now.
   @discardableResult
-  fileprivate func play(
+  func play(
     _ diagram: Diagram, to input: Signal<String, MarbleError>.Observer
   ) -> CompositeDisposable {
     let schedule = CompositeDisposable()
@@ -123,7 +124,8 @@ final class Marbles: Sendable {
     }
   }
 
-  fileprivate func finish() {
+  /// Lets all the time pass that there is.
+  func finish() {
     guard frame < Self.lastFrame else { return }
     scheduler.advance(to: Date(timeIntervalSinceReferenceDate: Self.lastFrame))
   }

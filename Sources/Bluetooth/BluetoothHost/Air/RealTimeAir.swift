@@ -1,4 +1,5 @@
 import Essentials
+import HostEssentials
 import NIOCore
 import Simulation
 

@@ -2,6 +2,7 @@ public import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 import Foundation
+import HostEssentials
 public import Simulation
 import Synchronization
 

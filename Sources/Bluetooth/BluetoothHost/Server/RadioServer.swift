@@ -1,6 +1,7 @@
 public import BluetoothWire
 import Essentials
 import Glibc
+import HostEssentials
 import NIOCore
 import NIOPosix
 public import Simulation

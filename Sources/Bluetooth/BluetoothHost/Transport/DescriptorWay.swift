@@ -1,5 +1,6 @@
 import BluetoothMachines
 import Glibc
+import HostEssentials
 import NIOCore
 import NIOPosix
 

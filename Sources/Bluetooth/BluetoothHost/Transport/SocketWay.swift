@@ -1,6 +1,7 @@
 import BluetoothMachines
 import Essentials
 import Glibc
+import HostEssentials
 import NIOCore
 import NIOPosix
 

@@ -1,4 +1,4 @@
-public import DNSWire
+import DNSWire
 
 extension ReceivedMessage {
   /// Reads a datagram; nil where nobody has use for it: it is no message of the DNS, is about

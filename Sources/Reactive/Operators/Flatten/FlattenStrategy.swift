@@ -17,7 +17,8 @@ public struct FlattenStrategy: Sendable {
   /// An inner stream takes the place of the one before, which is disposed of.
   public static let latest = FlattenStrategy(kind: .latest)
 
-  /// The first inner stream to send an event is passed, and all others are disposed of.
+  /// The first inner stream to send an event is passed, and all others are disposed of. Its
+  /// interruption is one of the whole; its completion, of the whole once the outer one completes.
   public static let race = FlattenStrategy(kind: .race)
 
   /// An inner stream that comes while another is running is dropped.

@@ -81,8 +81,8 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func passSingle(_ core: ProducerCore<Value, Error>) {
     if isRace { claim(nil) }
     // Nobody else comes inside meanwhile to see it run.
-    emit(unsafeDowncast(core, to: SingleCore<Value, Error>.self).value)
-    if isRace { finish(.completed) }
+    emit(valueOf: core)
+    if isRace { finishIfDone() }
   }
 
   /// Starts an inner stream, and those whose turn comes while this runs.
@@ -148,7 +148,6 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
       return nil
     case .completed, .interrupted:
       _ = remove(inner)
-      if isRace { outerHasCompleted = true }
       // Otherwise whoever is starting it goes on with the next, rather than the stack growing.
       let next = inner.hasStarted && waitingCount > 0 ? nextInLine() : nil
       if next == nil { finishIfDone() }
@@ -162,7 +161,6 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private func claim(_ inner: Inner?) {
     guard !hasWinner else { return }
     hasWinner = true
-    outer.dispose()
     var other = newest
     while let candidate = other {
       other = candidate.older
@@ -171,7 +169,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   }
 
   private func finishIfDone() {
-    if outerHasCompleted, running == 0, waitingCount == 0 { finish(.completed) }
+    if outerHasCompleted, running == 0, waitingCount == 0 { complete() }
   }
 
   private func add(_ core: ProducerCore<Value, Error>) -> Inner {

@@ -1,14 +1,16 @@
 import Glibc
 
 /// An error number of the operating system, in words.
-struct SystemError: Error, Hashable {
-  let number: Int32
+package struct SystemError: Error, Hashable {
+  package let number: Int32
+
+  package init(number: Int32) { self.number = number }
 
   /// The calling thread's last error.
-  static var current: SystemError { SystemError(number: errno) }
+  package static var current: SystemError { SystemError(number: errno) }
 
   /// The system's words, beginning in lower case so that they can follow a colon.
-  var text: String {
+  package var text: String {
     // glibc keeps one answer per thread.
     let text = unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
     return text.prefix(1).lowercased() + text.dropFirst()

@@ -1,0 +1,77 @@
+import DiscoveryMachines
+import Essentials
+
+/// A network interface of this host, as its kernel tells it.
+struct SystemInterface: Hashable, Sendable {
+  /// The kernel's number of it; another one after it went and came back.
+  var index: InterfaceIndex
+  /// What people call it: `eth0`.
+  var name: String
+  /// What it is and whether it works.
+  var flags: Flags
+  /// The hardware address, six bytes on Ethernet and Wi-Fi; empty where there is none.
+  var hardwareAddress: [UInt8] = []
+  /// The longest packet it carries, in bytes.
+  var maxPacketByteCount = 1_500
+  /// Its addresses, in the order in which the kernel told them.
+  var addresses: [Address] = []
+
+  /// An interface without addresses.
+  init(index: InterfaceIndex, name: String, flags: Flags) {
+    self.index = index
+    self.name = name
+    self.flags = flags
+  }
+
+  /// The kernel's interface flags (netdevice(7)), those that matter here.
+  struct Flags: OptionSet, Hashable, Sendable {
+    /// The kernel's bits.
+    let rawValue: UInt32
+    /// Flags with these bits.
+    init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// Switched on.
+    static let up = Flags(rawValue: 0x1)
+    /// Reaches this host only.
+    static let loopback = Flags(rawValue: 0x8)
+    /// A link to one other host.
+    static let pointToPoint = Flags(rawValue: 0x10)
+    /// Ready to carry packets: a cable is plugged in, a network was joined.
+    static let running = Flags(rawValue: 0x40)
+    /// Carries multicast.
+    static let multicast = Flags(rawValue: 0x1000)
+  }
+
+  /// An address of an interface.
+  struct Address: Hashable, Sendable {
+    /// The host's own address.
+    var address: IPAddress
+    /// How many leading bits it shares with its neighbours: at most 32 or 128.
+    var prefixBitCount: Int
+    /// Whether packets may have it for their source: IPv6 addresses are looked for first, and may
+    /// be found to be another host's (RFC 4862, §5.4).
+    var isUsable: Bool
+
+    /// An address that is usable unless said otherwise.
+    init(_ address: IPAddress, prefixBitCount: Int, isUsable: Bool = true) {
+      self.address = address
+      self.prefixBitCount = prefixBitCount
+      self.isUsable = isUsable
+    }
+  }
+
+  /// Whether multicast DNS is spoken there: it is on, works, carries multicast, and has neighbours.
+  var isSuitable: Bool {
+    flags.isSuperset(of: [.up, .running, .multicast])
+      && flags.isDisjoint(with: [.loopback, .pointToPoint])
+  }
+
+  /// What the machines have to know about it. It takes part over IPv4 and IPv6 where it has an
+  /// address of that version that may be used.
+  var forDiscovery: NetworkInterface {
+    let usable = addresses.filter(\.isUsable)
+    return NetworkInterface(
+      index, versions: Set(usable.map(\.address.version)),
+      addresses: usable.map { .init($0.address, prefixBitCount: $0.prefixBitCount) })
+  }
+}

@@ -1,0 +1,500 @@
+public import DNSWire
+import Essentials
+
+/// A name and a type: what a question is about. The class is always IN.
+public struct QuestionKey: Hashable, Sendable {
+  /// The name asked about.
+  public var name: DNSName
+  /// The type asked for; `any` for all.
+  public var type: DNSType
+
+  /// What a question is about.
+  public init(_ name: DNSName, _ type: DNSType) {
+    self.name = name
+    self.type = type
+  }
+}
+
+/// The records that were heard on one interface, for as long as they are valid (RFC 6762, §10).
+///
+/// Bounded in number and bytes: records that nobody asks for make room, the oldest first, and where
+/// all are asked for newcomers are refused. So a flood of records costs neither memory nor the
+/// answers in use.
+struct RecordCache: Sendable {
+  enum Limits {
+    /// Records at once: five thousand services with everything that belongs to them.
+    static let recordsMax = 24_576
+    /// Bytes of names and data at once, as on the wire; in memory it is some four times as much.
+    static let byteCountMax = 4 << 20
+    /// How long a record outlives its goodbye, or a newer record that replaces it: time for whoever
+    /// disagrees to say so (RFC 6762, §10.1 and §10.2).
+    static let grace = TimeSpan.seconds(1)
+    /// How long a record that is in doubt may go without an answer (RFC 6762, §10.4 and §10.5).
+    static let doubt = TimeSpan.seconds(10)
+    /// How many questions of others without an answer put a record in doubt (RFC 6762, §10.5).
+    static let unansweredMax = 2
+    /// Questions closer together than this are one: it came over both versions of IP.
+    static let questionSpacing = TimeSpan.milliseconds(500)
+    /// The longest time to live that the DNS knows (RFC 2181, §8).
+    static let ttlSecondsMax: UInt32 = 0x7FFF_FFFF
+    /// When an active record is asked for again, in hundredths of its time to live, and how much
+    /// later by chance (RFC 6762, §5.2).
+    static let refreshPercents: [Int64] = [80, 85, 90, 95]
+    static let refreshJitterPercent = 2.0
+  }
+
+  /// What time did to a record.
+  enum Event: Sendable, Equatable {
+    /// It is no longer valid.
+    case removed(DNSRecord)
+    /// It is in use and should be asked for again.
+    case refreshDue(QuestionKey)
+  }
+
+  /// What became of a record that was heard.
+  enum Outcome: Sendable, Equatable {
+    /// It is new.
+    case added
+    /// It was known; its time starts anew.
+    case renewed
+    /// It says that it is no longer valid; it was known, and will be removed.
+    case goodbye
+    /// It was not known and is not valid, or there is no room for it.
+    case ignored
+  }
+
+  struct Entry: Sendable {
+    var record: DNSRecord
+    var receivedAt: Instant
+    var expiresAt: Instant
+    /// Whether its end was brought forward: by a goodbye, a newer record or doubt.
+    var isDoomed = false
+    /// How many of the times to ask again have passed.
+    var refreshStage = 0
+    var refreshAt = Instant.distantFuture
+    var unansweredCount = 0
+    var lastUnansweredAt = Instant.zero
+    /// Whether somebody asks for it.
+    var isWanted: Bool
+    /// The deadline under which it is queued; none of its others is earlier.
+    var queuedAt = Instant.distantFuture
+    /// Its place among the records of its name.
+    var place: Int
+    /// Its neighbours among those that nobody asks for, in the order in which they came.
+    var older: Int?
+    var newer: Int?
+    /// Tells it from those that had its slot before.
+    let serial: UInt64
+
+    var key: QuestionKey { QuestionKey(record.name, record.type) }
+    var deadline: Instant { min(expiresAt, refreshAt) }
+    /// How much of the names' and data's bytes it accounts for.
+    var byteCount: Int { RecordCache.byteCount(record) }
+  }
+
+  private struct Identity: Hashable {
+    var name: DNSName
+    var data: DNSRecordData
+  }
+
+  private struct Ticket {
+    var slot: Int
+    var serial: UInt64
+  }
+
+  let recordsMax: Int
+  let byteCountMax: Int
+  private(set) var count = 0
+  private(set) var byteCount = 0
+  private var slots: [Entry?] = []
+  private var freeSlots: [Int] = []
+  private var slotsByIdentity: [Identity: Int] = [:]
+  private var slotsByName: [DNSName: [Int]] = [:]
+  private var wants: [QuestionKey: Int] = [:]
+  private var queue = DeadlineQueue<Ticket>()
+  private var oldestIdle: Int?
+  private var newestIdle: Int?
+  private var lastSerial: UInt64 = 0
+  private var chance: SeededGenerator
+
+  init(
+    recordsMax: Int = Limits.recordsMax, byteCountMax: Int = Limits.byteCountMax,
+    chance: SeededGenerator
+  ) {
+    self.recordsMax = recordsMax
+    self.byteCountMax = byteCountMax
+    self.chance = chance
+  }
+
+  static func byteCount(_ record: DNSRecord) -> Int {
+    let dataByteCount =
+      switch record.data {
+      case .a: 4
+      case .aaaa: 16
+      case .ptr(let name), .cname(let name), .ns(let name): name.wireBytes.count
+      case .srv(let service): 6 + service.target.wireBytes.count
+      case .txt(let text): text.wireBytes.count
+      case .hinfo(let processor, let system): processor.count + system.count
+      case .nsec(let next, let types): next.wireBytes.count + types.wireBytes.count
+      case .opt(let bytes), .opaque(_, let bytes): bytes.count
+      }
+    return record.name.wireBytes.count + dataByteCount + 10
+  }
+
+  // MARK: Hearing
+
+  /// Takes a record of class IN that was heard.
+  mutating func insert(_ record: DNSRecord, now: Instant) -> Outcome {
+    if let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] {
+      if record.ttlSeconds == 0 {
+        doom(slot, until: now + Limits.grace)
+        return .goodbye
+      }
+      renew(slot, as: record, now: now)
+      return .renewed
+    }
+    guard record.ttlSeconds > 0 else { return .ignored }
+    let isWanted =
+      wants[QuestionKey(record.name, record.type)] != nil
+      || wants[QuestionKey(record.name, .any)] != nil
+    guard makeRoom(for: Self.byteCount(record)) else { return .ignored }
+    add(record, isWanted: isWanted, now: now)
+    return .added
+  }
+
+  /// The records of one name and type, of which some were heard at `now` with the cache-flush bit:
+  /// those that were heard more than a second ago end in a second (RFC 6762, §10.2).
+  mutating func flush(_ key: QuestionKey, now: Instant) {
+    for slot in slotsByName[key.name] ?? [] {
+      guard let entry = slots[slot], entry.record.type == key.type,
+        now - entry.receivedAt > Limits.grace
+      else { continue }
+      doom(slot, until: now + Limits.grace)
+    }
+  }
+
+  /// A question that another host asked everybody, with what it knows already. Where the answer
+  /// stays out, twice, the record is in doubt (RFC 6762, §10.5).
+  mutating func heardQuestion(_ key: QuestionKey, knownAnswers: [DNSRecord], now: Instant) {
+    guard let candidates = slotsByName[key.name] else { return }
+    let known = Set(
+      knownAnswers.compactMap { slotsByIdentity[Identity(name: $0.name, data: $0.data)] })
+    for slot in candidates where !known.contains(slot) {
+      guard var entry = slots[slot], key.type == entry.record.type || key.type == .any,
+        entry.unansweredCount == 0 || now - entry.lastUnansweredAt >= Limits.questionSpacing
+      else { continue }
+      entry.unansweredCount += 1
+      entry.lastUnansweredAt = now
+      slots[slot] = entry
+      if entry.unansweredCount == Limits.unansweredMax { doom(slot, until: now + Limits.doubt) }
+    }
+  }
+
+  /// Doubts a record: it ends in ten seconds, unless it is heard again. False if it is not known.
+  mutating func doubt(_ record: DNSRecord, now: Instant) -> Bool {
+    guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] else {
+      return false
+    }
+    doom(slot, until: now + Limits.doubt)
+    return true
+  }
+
+  /// Doubts everything that is asked for, and forgets the rest: the link may be another one.
+  mutating func doubtAll(now: Instant) {
+    while let slot = oldestIdle { remove(slot) }
+    for slot in slots.indices { doom(slot, until: now + Limits.doubt) }
+  }
+
+  // MARK: Looking up
+
+  /// The valid records that answer a question.
+  func answers(to key: QuestionKey) -> [Entry] {
+    (slotsByName[key.name] ?? []).compactMap { slot in
+      guard let entry = slots[slot], key.type == entry.record.type || key.type == .any else {
+        return nil
+      }
+      return entry
+    }
+  }
+
+  /// What a question lists as known: records with at least half of their time left, and that time
+  /// in seconds (RFC 6762, §7.1).
+  func knownAnswers(to key: QuestionKey, now: Instant) -> [(record: DNSRecord, ttlSeconds: UInt32)]
+  {
+    answers(to: key).compactMap { entry in
+      guard Self.isWorthListing(entry, now: now) else { return nil }
+      var record = entry.record
+      record.flushesCache = false
+      return (record, UInt32(clamping: (entry.expiresAt - now).nanoseconds / 1_000_000_000))
+    }
+  }
+
+  /// Whether our own question would list this record as known.
+  func lists(_ record: DNSRecord, now: Instant) -> Bool {
+    guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)],
+      let entry = slots[slot]
+    else { return false }
+    return Self.isWorthListing(entry, now: now)
+  }
+
+  /// Whether the record is known and not yet over.
+  func isKnown(_ record: DNSRecord) -> Bool {
+    slotsByIdentity[Identity(name: record.name, data: record.data)] != nil
+  }
+
+  /// Whether the record is known and its end was not brought forward.
+  func isTrusted(_ record: DNSRecord) -> Bool {
+    guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] else {
+      return false
+    }
+    return slots[slot]?.isDoomed == false
+  }
+
+  /// Whether the question needs not be asked for now: there is an answer that its sender says is
+  /// complete, or that there is none, and it is not time yet to ask for it again.
+  func isSettled(_ key: QuestionKey, now: Instant) -> Bool {
+    guard key.type != .any else { return false }
+    if denies(key) { return true }
+    let entries = answers(to: key)
+    return !entries.isEmpty
+      && entries.allSatisfy { entry in
+        entry.record.flushesCache && !entry.isDoomed && now < Self.refreshInstant(entry, stage: 0)
+      }
+  }
+
+  /// Whether the name's owner said that it has no record of that type (RFC 6762, §6.1).
+  func denies(_ key: QuestionKey) -> Bool {
+    guard key.type != .any, key.type != .nsec else { return false }
+    let isDenied = answers(to: QuestionKey(key.name, .nsec)).contains { entry in
+      guard case .nsec(let next, let types) = entry.record.data, !entry.isDoomed else {
+        return false
+      }
+      return next == key.name && !types.contains(key.type)
+    }
+    return isDenied && answers(to: key).isEmpty
+  }
+
+  private static func isWorthListing(_ entry: Entry, now: Instant) -> Bool {
+    let left = entry.expiresAt - now
+    return !entry.isDoomed && left * 2 >= lifetime(entry.record)
+  }
+
+  // MARK: Interest
+
+  /// Somebody asks: what answers is kept and asked for again in time.
+  mutating func want(_ key: QuestionKey, now: Instant) {
+    wants[key, default: 0] += 1
+    guard wants[key] == 1 else { return }
+    for slot in slotsByName[key.name] ?? [] {
+      guard let entry = slots[slot], !entry.isWanted,
+        key.type == entry.record.type || key.type == .any
+      else { continue }
+      unlinkIdle(slot)
+      slots[slot]?.isWanted = true
+      scheduleRefresh(slot, now: now)
+    }
+  }
+
+  /// Nobody asks that any more.
+  mutating func unwant(_ key: QuestionKey) {
+    guard let count = wants[key] else { return }
+    wants[key] = count == 1 ? nil : count - 1
+    guard count == 1 else { return }
+    for slot in slotsByName[key.name] ?? [] {
+      guard let entry = slots[slot], entry.isWanted, wants[entry.key] == nil,
+        wants[QuestionKey(key.name, .any)] == nil
+      else { continue }
+      slots[slot]?.isWanted = false
+      slots[slot]?.refreshAt = .distantFuture
+      linkIdle(slot)
+    }
+  }
+
+  /// The question was sent: what should be asked for again by now was.
+  mutating func asked(_ key: QuestionKey, now: Instant) {
+    for slot in slotsByName[key.name] ?? [] {
+      guard let entry = slots[slot], key.type == entry.record.type || key.type == .any,
+        entry.isWanted, now >= Self.refreshInstant(entry, stage: entry.refreshStage)
+      else { continue }
+      scheduleRefresh(slot, now: now)
+    }
+  }
+
+  // MARK: Time
+
+  /// When `expire` should be called next.
+  var nextWake: Instant? { queue.next }
+
+  /// Does what is due.
+  mutating func expire(now: Instant, into events: inout [Event]) {
+    while let (instant, ticket) = queue.popDue(now) {
+      guard let entry = slots[ticket.slot], entry.serial == ticket.serial,
+        entry.queuedAt == instant
+      else { continue }
+      slots[ticket.slot]?.queuedAt = .distantFuture
+      if entry.expiresAt <= now {
+        remove(ticket.slot)
+        events.append(.removed(entry.record))
+      } else {
+        if entry.refreshAt <= now {
+          events.append(.refreshDue(entry.key))
+          scheduleRefresh(ticket.slot, now: now)
+        }
+        enqueue(ticket.slot)
+      }
+    }
+  }
+
+  /// Every record, in no order that means anything.
+  var records: [DNSRecord] { slots.compactMap { $0?.record } }
+}
+
+// MARK: - Slots
+
+extension RecordCache {
+  private static func lifetime(_ record: DNSRecord) -> TimeSpan {
+    .seconds(Int64(min(record.ttlSeconds, Limits.ttlSecondsMax)))
+  }
+
+  /// When so many hundredths of its time have passed, without chance.
+  private static func refreshInstant(_ entry: Entry, stage: Int) -> Instant {
+    guard stage < Limits.refreshPercents.count else { return .distantFuture }
+    let percent = Limits.refreshPercents[stage]
+    return entry.receivedAt
+      + TimeSpan(nanoseconds: lifetime(entry.record).nanoseconds / 100 * percent)
+  }
+
+  /// Sets when to ask again: at the first time that has not passed.
+  private mutating func scheduleRefresh(_ slot: Int, now: Instant) {
+    guard var entry = slots[slot] else { return }
+    while entry.refreshStage < Limits.refreshPercents.count,
+      Self.refreshInstant(entry, stage: entry.refreshStage) <= now
+    {
+      entry.refreshStage += 1
+    }
+    entry.refreshAt = .distantFuture
+    if !entry.isDoomed, entry.refreshStage < Limits.refreshPercents.count {
+      let jitter =
+        Double(Self.lifetime(entry.record).nanoseconds) / 100 * Limits.refreshJitterPercent
+        * chance.unit()
+      entry.refreshAt =
+        Self.refreshInstant(entry, stage: entry.refreshStage) + .nanoseconds(Int64(jitter))
+    }
+    slots[slot] = entry
+    enqueue(slot)
+  }
+
+  private mutating func renew(_ slot: Int, as record: DNSRecord, now: Instant) {
+    guard var entry = slots[slot] else { return }
+    // The stored name and data stay: they are equal, and shared with other records.
+    entry.record.ttlSeconds = record.ttlSeconds
+    entry.record.flushesCache = record.flushesCache
+    entry.receivedAt = now
+    entry.expiresAt = now + Self.lifetime(record)
+    entry.isDoomed = false
+    entry.refreshStage = 0
+    entry.refreshAt = .distantFuture
+    entry.unansweredCount = 0
+    slots[slot] = entry
+    if entry.isWanted {
+      scheduleRefresh(slot, now: now)
+    } else {
+      unlinkIdle(slot)
+      linkIdle(slot)
+      enqueue(slot)
+    }
+  }
+
+  private mutating func doom(_ slot: Int, until end: Instant) {
+    guard var entry = slots[slot] else { return }
+    entry.isDoomed = true
+    entry.expiresAt = min(entry.expiresAt, end)
+    entry.refreshAt = .distantFuture
+    slots[slot] = entry
+    enqueue(slot)
+  }
+
+  private mutating func add(_ record: DNSRecord, isWanted: Bool, now: Instant) {
+    var record = record
+    if let sibling = slotsByName[record.name]?.first.flatMap({ slots[$0] }),
+      sibling.record.name.wireBytes == record.name.wireBytes
+    {
+      // One name in memory for all of its records.
+      record.name = sibling.record.name
+    }
+    let slot = freeSlots.popLast() ?? slots.count
+    if slot == slots.count { slots.append(nil) }
+    let place = slotsByName[record.name]?.count ?? 0
+    slotsByName[record.name, default: []].append(slot)
+    slotsByIdentity[Identity(name: record.name, data: record.data)] = slot
+    lastSerial += 1
+    let entry = Entry(
+      record: record, receivedAt: now, expiresAt: now + Self.lifetime(record), isWanted: isWanted,
+      place: place, serial: lastSerial)
+    slots[slot] = entry
+    count += 1
+    byteCount += entry.byteCount
+    if isWanted {
+      scheduleRefresh(slot, now: now)
+    } else {
+      linkIdle(slot)
+      enqueue(slot)
+    }
+  }
+
+  private mutating func remove(_ slot: Int) {
+    guard let entry = slots[slot] else { return }
+    if !entry.isWanted { unlinkIdle(slot) }
+    slotsByIdentity[Identity(name: entry.record.name, data: entry.record.data)] = nil
+    let name = entry.record.name
+    if let last = slotsByName[name]?.popLast(), last != slot {
+      slotsByName[name]?[entry.place] = last
+      slots[last]?.place = entry.place
+    }
+    if slotsByName[name]?.isEmpty == true { slotsByName[name] = nil }
+    slots[slot] = nil
+    freeSlots.append(slot)
+    count -= 1
+    byteCount -= entry.byteCount
+  }
+
+  /// Removes what nobody asks for until a record of this size fits. False if it doesn't even then.
+  private mutating func makeRoom(for added: Int) -> Bool {
+    while count >= recordsMax || byteCount + added > byteCountMax {
+      guard let oldest = oldestIdle else { return false }
+      remove(oldest)
+    }
+    return true
+  }
+
+  private mutating func enqueue(_ slot: Int) {
+    guard let entry = slots[slot], entry.deadline < entry.queuedAt else { return }
+    slots[slot]?.queuedAt = entry.deadline
+    queue.insert(Ticket(slot: slot, serial: entry.serial), at: entry.deadline)
+    // What a record was queued under before stays until its time; a flood must not pile it up.
+    if queue.count > 2 * count + 1_024 {
+      let slots = slots
+      queue.prune { instant, ticket in
+        slots[ticket.slot]?.serial == ticket.serial && slots[ticket.slot]?.queuedAt == instant
+      }
+    }
+  }
+
+  private mutating func linkIdle(_ slot: Int) {
+    slots[slot]?.older = newestIdle
+    slots[slot]?.newer = nil
+    if let newestIdle { slots[newestIdle]?.newer = slot }
+    newestIdle = slot
+    if oldestIdle == nil { oldestIdle = slot }
+  }
+
+  private mutating func unlinkIdle(_ slot: Int) {
+    guard let entry = slots[slot] else { return }
+    if let older = entry.older { slots[older]?.newer = entry.newer }
+    if let newer = entry.newer { slots[newer]?.older = entry.older }
+    if oldestIdle == slot { oldestIdle = entry.newer }
+    if newestIdle == slot { newestIdle = entry.older }
+    slots[slot]?.older = nil
+    slots[slot]?.newer = nil
+  }
+}

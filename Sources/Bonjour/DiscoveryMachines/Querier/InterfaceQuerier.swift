@@ -1,0 +1,382 @@
+import DNSWire
+import Essentials
+
+/// Asks and listens on one interface: every question once, however many clients share it, no more
+/// often than RFC 6762 wants, and a cache of what was heard.
+struct InterfaceQuerier: Sendable {
+  /// What the querier is told and gives out.
+  enum Output: Sendable, Equatable {
+    /// Send this to the group of that version.
+    case send([UInt8], IPVersion)
+    /// A record that was not known.
+    case added(DNSRecord)
+    /// A record is no longer valid.
+    case removed(DNSRecord)
+    /// The name's owner says that it has no such record.
+    case absent(QuestionKey)
+  }
+
+  /// One question that is asked again and again.
+  struct Ask: Sendable {
+    var clientCount = 1
+    /// When the series began.
+    var startedAt: Instant
+    /// When to ask next; never while its answer is known to be complete.
+    var dueAt: Instant
+    /// The pause that ends at `dueAt`.
+    var interval = TimeSpan.zero
+    /// How often the series asked.
+    var sentCount = 0
+    /// Whether a record that answers it should be asked for again.
+    var isRefreshDue = false
+    /// Until when unicast answers are welcome.
+    var unicastUntil = Instant(nanoseconds: .min)
+    /// When another host last asked the same and knew no more than we do.
+    var heardAt: [IPVersion: Instant] = [:]
+    /// The deadline under which it is queued.
+    var queuedAt = Instant.distantFuture
+  }
+
+  private struct Doubt {
+    var record: DNSRecord
+    var nextAt: Instant
+    var round = 0
+    var firstAt: Instant
+
+    var key: QuestionKey { QuestionKey(record.name, record.type) }
+  }
+
+  private(set) var interface: NetworkInterface
+  private(set) var cache: RecordCache
+  private var asks: [QuestionKey: Ask] = [:]
+  private var askedTypes: [DNSName: [DNSType]] = [:]
+  private var queue = DeadlineQueue<QuestionKey>()
+  private var doubts: [Doubt] = []
+  /// Questions whose records asked to be refreshed since the last packet.
+  private var refreshes: [QuestionKey] = []
+  private var chance: SeededGenerator
+  private var cacheEvents: [RecordCache.Event] = []
+
+  init(_ interface: NetworkInterface, chance: SeededGenerator) {
+    self.interface = interface
+    self.chance = chance
+    cache = RecordCache(chance: self.chance.fork())
+  }
+
+  // MARK: Questions
+
+  /// One more client asks. The records that are known already are not given out.
+  mutating func start(_ key: QuestionKey, now: Instant) {
+    cache.want(key, now: now)
+    if asks[key] != nil {
+      asks[key]?.clientCount += 1
+      return
+    }
+    asks[key] = Ask(startedAt: now, dueAt: .distantFuture)
+    askedTypes[key.name, default: []].append(key.type)
+    if !cache.isSettled(key, now: now) {
+      begin(key, now: now)
+    } else if cache.denies(key) {
+      sleepWhileDenied(key, now: now)
+    }
+  }
+
+  /// One client fewer asks.
+  mutating func stop(_ key: QuestionKey) {
+    guard let ask = asks[key] else { return }
+    cache.unwant(key)
+    if ask.clientCount > 1 {
+      asks[key]?.clientCount -= 1
+      return
+    }
+    asks[key] = nil
+    askedTypes[key.name]?.removeAll { $0 == key.type }
+    if askedTypes[key.name]?.isEmpty == true { askedTypes[key.name] = nil }
+  }
+
+  /// The interface has other addresses.
+  mutating func update(_ interface: NetworkInterface) { self.interface = interface }
+
+  /// The link may be another one: everything is asked anew, and what isn't answered is forgotten.
+  mutating func restart(now: Instant) {
+    cache.doubtAll(now: now)
+    for key in asks.keys.sorted(by: Self.isBefore) { begin(key, now: now) }
+  }
+
+  /// Doubts a record on behalf of a client that could not use it (RFC 6762, §10.4).
+  mutating func doubt(_ record: DNSRecord, now: Instant) {
+    guard doubts.count < QuerierLimits.doubtsMax, cache.doubt(record, now: now),
+      !doubts.contains(where: { $0.record.saysTheSame(as: record) })
+    else { return }
+    let firstAt = now + delay()
+    doubts.append(Doubt(record: record, nextAt: firstAt, firstAt: firstAt))
+  }
+
+  /// Begins the question's series.
+  private mutating func begin(_ key: QuestionKey, now: Instant) {
+    guard var ask = asks[key] else { return }
+    ask.startedAt = now
+    ask.dueAt = now + delay()
+    ask.interval = .zero
+    ask.sentCount = 0
+    ask.heardAt = [:]
+    asks[key] = ask
+    enqueue(key)
+  }
+
+  private mutating func delay() -> TimeSpan {
+    chance.span(QuerierLimits.firstDelay.shortest, QuerierLimits.firstDelay.longest)
+  }
+
+  private mutating func enqueue(_ key: QuestionKey) {
+    guard let ask = asks[key], ask.dueAt < ask.queuedAt else { return }
+    asks[key]?.queuedAt = ask.dueAt
+    queue.insert(key, at: ask.dueAt)
+    if queue.count > 2 * asks.count + 256 {
+      let asks = asks
+      queue.prune { instant, key in asks[key]?.queuedAt == instant }
+    }
+  }
+
+  /// An order that does not depend on the process, as that of a dictionary does.
+  private static func isBefore(_ a: QuestionKey, _ b: QuestionKey) -> Bool {
+    a.name.wireBytes == b.name.wireBytes
+      ? a.type < b.type : a.name.wireBytes.lexicographicallyPrecedes(b.name.wireBytes)
+  }
+
+  // MARK: Hearing
+
+  /// Takes a message that came in on this interface.
+  mutating func receive(_ received: ReceivedMessage, now: Instant, into outputs: inout [Output]) {
+    if received.message.header.isResponse {
+      guard accepts(received, now: now) else { return }
+      take(received.message, now: now, into: &outputs)
+    } else {
+      overhear(received, now: now)
+    }
+  }
+
+  /// Whether a response may be believed: from port 5353, and to all, or to us alone after we asked
+  /// for that and from this link (RFC 6762, §6 and §11).
+  private func accepts(_ received: ReceivedMessage, now: Instant) -> Bool {
+    guard received.source.port == multicastDNSPort else { return false }
+    if received.isMulticast { return true }
+    return interface.isOnLink(received.source.address)
+      && received.message.answers.contains { record in
+        (askedTypes[record.name] ?? []).contains { type in
+          (type == record.type || type == .any)
+            && asks[QuestionKey(record.name, type)].map { now <= $0.unicastUntil } ?? false
+        }
+      }
+  }
+
+  private mutating func take(
+    _ message: DNSMessage, now: Instant, into outputs: inout [Output]
+  ) {
+    var flushed: Set<QuestionKey> = []
+    for record in message.answers + message.additionals {
+      guard record.recordClass == .in, record.type != .any, record.type != .opt,
+        !record.data.isMalformed
+      else { continue }
+      let key = QuestionKey(record.name, record.type)
+      let outcome = cache.insert(record, now: now)
+      if record.flushesCache, record.ttlSeconds > 0, flushed.insert(key).inserted {
+        cache.flush(key, now: now)
+        // A complete answer: no reason to ask before it grows old.
+        if asks[key] != nil, outcome != .ignored { asks[key]?.dueAt = .distantFuture }
+      }
+      if outcome == .added { outputs.append(.added(record)) }
+      if outcome == .added, record.type == .nsec { denied(record, now: now, into: &outputs) }
+    }
+  }
+
+  /// The owner of a name says which types it has.
+  private mutating func denied(
+    _ record: DNSRecord, now: Instant, into outputs: inout [Output]
+  ) {
+    for type in askedTypes[record.name] ?? [] {
+      let key = QuestionKey(record.name, type)
+      guard cache.denies(key) else { continue }
+      sleepWhileDenied(key, now: now)
+      outputs.append(.absent(key))
+    }
+  }
+
+  /// There is nothing to ask for until the denial grows old. That record is not asked for itself,
+  /// and may make room for others, so the question has a deadline of its own.
+  private mutating func sleepWhileDenied(_ key: QuestionKey, now: Instant) {
+    let left = cache.answers(to: QuestionKey(key.name, .nsec)).map { $0.expiresAt - now }.max()
+    let fresh = TimeSpan(nanoseconds: (left ?? .zero).nanoseconds / 5 * 4)
+    asks[key]?.dueAt = now + max(fresh, QuerierLimits.firstInterval)
+    enqueue(key)
+  }
+
+  /// Another host's question: it may stand for ours (RFC 6762, §7.3), and it may stay unanswered
+  /// (§10.5). What it says to know is never believed (§7.1).
+  private mutating func overhear(_ received: ReceivedMessage, now: Instant) {
+    guard received.isMulticast, received.source.port == multicastDNSPort,
+      !interface.addresses.contains(where: { $0.address == received.source.address })
+    else { return }
+    let message = received.message
+    for question in message.questions where !question.wantsUnicastResponse {
+      guard question.questionClass == .in || question.questionClass == .any else { continue }
+      let key = QuestionKey(question.name, question.type)
+      let known = message.answers.filter { question.isAnswered(by: $0) }
+      if asks[key] != nil, !message.header.isTruncated,
+        known.allSatisfy({ cache.lists($0, now: now) })
+      {
+        asks[key]?.heardAt[received.link.version] = now
+      }
+      cache.heardQuestion(key, knownAnswers: known, now: now)
+    }
+  }
+
+  // MARK: Time
+
+  /// When `wake` should be called next.
+  var nextWake: Instant? {
+    let instants = [cache.nextWake, queue.next] + doubts.map(\.nextAt)
+    return instants.compactMap { $0 }.min()
+  }
+
+  /// Does what is due at `now`.
+  mutating func wake(now: Instant, into outputs: inout [Output]) {
+    expire(now: now, into: &outputs)
+    var keys = refreshes
+    refreshes.removeAll(keepingCapacity: true)
+    let doubted = dueDoubts(now: now)
+    var postponed: [QuestionKey] = []
+    while let next = queue.next, next <= now + QuerierLimits.joinMax {
+      guard let (instant, key) = queue.popDue(next) else { break }
+      guard var ask = asks[key], ask.queuedAt == instant else { continue }
+      ask.queuedAt = .distantFuture
+      asks[key] = ask
+      if ask.dueAt <= now {
+        keys.append(key)
+      } else {
+        postponed.append(key)
+      }
+    }
+    if !keys.isEmpty || !doubted.isEmpty {
+      for key in postponed where canJoin(key, now: now) { keys.append(key) }
+      send(keys, doubted: doubted, now: now, into: &outputs)
+    }
+    for key in postponed { enqueue(key) }
+  }
+
+  /// Lets records end, and notes which should be asked for again.
+  private mutating func expire(now: Instant, into outputs: inout [Output]) {
+    cacheEvents.removeAll(keepingCapacity: true)
+    cache.expire(now: now, into: &cacheEvents)
+    for event in cacheEvents {
+      switch event {
+      case .refreshDue(let key):
+        for type in [key.type, .any] {
+          let key = QuestionKey(key.name, type)
+          guard asks[key]?.isRefreshDue == false else { continue }
+          asks[key]?.isRefreshDue = true
+          refreshes.append(key)
+        }
+      case .removed(let record):
+        outputs.append(.removed(record))
+        // A question that slept because its answer was complete begins anew.
+        for type in askedTypes[record.name] ?? [] {
+          let key = QuestionKey(record.name, type)
+          if asks[key]?.dueAt == .distantFuture, !cache.isSettled(key, now: now) {
+            begin(key, now: now)
+          }
+        }
+      }
+    }
+  }
+
+  /// Whether a question that is due soon may go along with one that is due now.
+  private func canJoin(_ key: QuestionKey, now: Instant) -> Bool {
+    guard let ask = asks[key], !ask.isRefreshDue, ask.dueAt - now <= QuerierLimits.joinMax else {
+      return false
+    }
+    if ask.sentCount == 0 { return now - ask.startedAt >= QuerierLimits.firstDelay.shortest }
+    guard ask.sentCount > 1 else { return false }
+    return (ask.dueAt - now) * QuerierLimits.joinDivisor <= ask.interval
+  }
+
+  private mutating func dueDoubts(now: Instant) -> [QuestionKey] {
+    var due: [QuestionKey] = []
+    for index in doubts.indices where doubts[index].nextAt <= now {
+      // Heard again, or gone: the doubt is over.
+      guard !cache.isTrusted(doubts[index].record), cache.isKnown(doubts[index].record),
+        doubts[index].round < QuerierLimits.doubtPauses.count
+      else {
+        doubts[index].nextAt = .distantFuture
+        continue
+      }
+      due.append(doubts[index].key)
+      doubts[index].round += 1
+      let pauses = QuerierLimits.doubtPauses
+      let round = doubts[index].round
+      doubts[index].nextAt =
+        round < pauses.count ? doubts[index].firstAt + pauses[round] : .distantFuture
+    }
+    doubts.removeAll { $0.nextAt == .distantFuture }
+    return due
+  }
+
+  // MARK: Sending
+
+  private mutating func send(
+    _ keys: [QuestionKey], doubted: [QuestionKey], now: Instant, into outputs: inout [Output]
+  ) {
+    var known: [QuestionKey: [(record: DNSRecord, ttlSeconds: UInt32)]] = [:]
+    var pendingBefore: [PendingQuestion] = []
+    var packets: [[UInt8]] = []
+    for version in IPVersion.allCases where interface.versions.contains(version) {
+      var seen: Set<QuestionKey> = []
+      var pending: [PendingQuestion] = []
+      for key in keys + doubted where seen.insert(key).inserted {
+        guard doubted.contains(key) || !isSpared(key, version, now: now) else { continue }
+        let answers = known[key] ?? cache.knownAnswers(to: key, now: now)
+        known[key] = answers
+        pending.append(
+          PendingQuestion(
+            question: DNSQuestion(
+              name: key.name, type: key.type, wantsUnicastResponse: asks[key]?.sentCount == 0),
+            knownAnswers: answers))
+      }
+      // Mostly the same is sent over both versions, and made only once.
+      if packets.isEmpty || pending.map(\.question) != pendingBefore.map(\.question) {
+        packets = QuestionPackets.make(pending)
+        pendingBefore = pending
+      }
+      outputs += packets.map { .send($0, version) }
+    }
+    for key in keys { sent(key, now: now) }
+    for key in doubted { cache.asked(key, now: now) }
+  }
+
+  /// Whether another host has just asked the same over this version of IP.
+  private func isSpared(_ key: QuestionKey, _ version: IPVersion, now: Instant) -> Bool {
+    guard let ask = asks[key], let heardAt = ask.heardAt[version] else { return false }
+    if ask.isRefreshDue { return now - heardAt < QuerierLimits.firstInterval }
+    if ask.sentCount == 0 { return true }
+    return (now - heardAt) * 2 <= ask.interval
+  }
+
+  /// The question was sent, or need not be: the series goes on.
+  private mutating func sent(_ key: QuestionKey, now: Instant) {
+    cache.asked(key, now: now)
+    guard var ask = asks[key] else { return }
+    let isSeries = ask.dueAt <= now || !ask.isRefreshDue
+    ask.isRefreshDue = false
+    if isSeries {
+      if ask.sentCount == 0 { ask.unicastUntil = now + QuerierLimits.unicastPatience }
+      ask.sentCount += 1
+      ask.interval =
+        ask.sentCount == 1
+        ? QuerierLimits.firstInterval
+        : min(ask.interval * QuerierLimits.intervalFactor, QuerierLimits.intervalMax)
+      ask.dueAt = now + ask.interval
+    }
+    asks[key] = ask
+    enqueue(key)
+  }
+}

@@ -1,0 +1,125 @@
+public import DNSWire
+public import Essentials
+
+/// What a client's query is called, in a space of its own for each querier; the caller chooses.
+public struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
+  /// The caller's number.
+  public let rawValue: UInt64
+
+  /// The query with that number.
+  public init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  /// Whether `a` has the smaller number.
+  public static func < (a: QueryID, b: QueryID) -> Bool { a.rawValue < b.rawValue }
+}
+
+/// What a client wants to know, and go on knowing until it stops.
+public enum QueryRequest: Hashable, Sendable {
+  /// The records of a name, of one type or `any`.
+  case records(DNSName, DNSType)
+  /// The services of a type, or of one of its subtypes, in a domain (RFC 6763, §4 and §7.1).
+  case browse(ServiceType, subtype: String? = nil, domain: DNSName = .local)
+  /// Host, port and text of a service (RFC 6763, §5 and §6).
+  case resolve(ServiceName)
+  /// The addresses of a host.
+  case addresses(DNSName, versions: Set<IPVersion>)
+  /// The types of all services in a domain (RFC 6763, §9).
+  case serviceTypes(domain: DNSName = .local)
+  /// The domains that this link recommends (RFC 6763, §11).
+  case domains(DomainUse)
+}
+
+/// What a domain is recommended for (RFC 6763, §11).
+public enum DomainUse: String, Hashable, CaseIterable, Sendable {
+  /// To browse in.
+  case browsing = "b"
+  /// To browse in unless told otherwise.
+  case defaultBrowsing = "db"
+  /// To register services in.
+  case registration = "r"
+  /// To register services in unless told otherwise.
+  case defaultRegistration = "dr"
+  /// To browse in without being told.
+  case automaticBrowsing = "lb"
+
+  /// The name whose PTR records tell.
+  public var name: DNSName { DNSName(stringLiteral: "\(rawValue)._dns-sd._udp.local.") }
+}
+
+/// Where a service is and what it says about itself.
+public struct ResolvedService: Hashable, Sendable {
+  /// Which service.
+  public var name: ServiceName
+  /// Its host.
+  public var host: DNSName
+  /// Its port there.
+  public var port: UInt16
+  /// What it says about itself; without entries if it says nothing.
+  public var text: TXTRecord
+
+  /// A service's place and text.
+  public init(name: ServiceName, host: DNSName, port: UInt16, text: TXTRecord) {
+    self.name = name
+    self.host = host
+    self.port = port
+    self.text = text
+  }
+}
+
+/// What a client is told.
+public enum QueryEvent: Hashable, Sendable {
+  /// A record that answers was heard.
+  case recordAdded(DNSRecord)
+  /// It is no longer valid.
+  case recordRemoved(DNSRecord)
+  /// The name has no record of that type, says its owner (RFC 6762, §6.1).
+  case recordAbsent(DNSType)
+  /// A service is there.
+  case serviceAdded(ServiceName)
+  /// It no longer is.
+  case serviceRemoved(ServiceName)
+  /// A service's place and text are known, or have changed.
+  case resolved(ResolvedService)
+  /// An address of the host, and for how many seconds it is valid.
+  case addressAdded(IPAddress, ttlSeconds: UInt32)
+  /// The host no longer has that address.
+  case addressRemoved(IPAddress)
+  /// The host has no address of that version.
+  case addressAbsent(IPVersion)
+  /// There are services of that type.
+  case typeAdded(ServiceType)
+  /// There no longer are.
+  case typeRemoved(ServiceType)
+  /// A domain is recommended.
+  case domainAdded(DNSName)
+  /// It no longer is.
+  case domainRemoved(DNSName)
+  /// The query ended before it began.
+  case failed(QueryError)
+}
+
+/// Why a query was refused.
+public enum QueryError: Error, Hashable, Sendable {
+  /// The name is not one of this link: only those in `local.` and of link-local addresses are asked
+  /// for by multicast (RFC 6762, §3, §4 and §22.1).
+  case notOnThisLink(DNSName)
+  /// The name that would have to be asked for is too long.
+  case nameTooLong
+  /// There are too many clients.
+  case tooManyClients
+  /// There is a query with that number.
+  case identifierInUse
+}
+
+extension DNSName {
+  /// Whether the name is asked for by multicast: it is in `local.`, or the reverse mapping of a
+  /// link-local address (RFC 6762, §3 and §4).
+  public var isOnThisLink: Bool { Self.linkDomains.contains { isWithin($0) } }
+
+  private static let linkDomains: [DNSName] = [
+    .local, "254.169.in-addr.arpa.", "8.e.f.ip6.arpa.", "9.e.f.ip6.arpa.", "a.e.f.ip6.arpa.",
+    "b.e.f.ip6.arpa.",
+  ]
+}

@@ -1,0 +1,102 @@
+internal import DNSWire
+internal import Essentials
+
+/// What a responder has under way on one link.
+struct LinkState: Sendable {
+  /// Registrations that probe in step, so that they share packets.
+  struct ProbeRound: Sendable {
+    let number: Int
+    var at: Instant
+    var sentCount = 0
+    var members: [RegistrationID]
+  }
+
+  /// Record sets that are announced in step.
+  struct AnnouncementRound: Sendable {
+    var at: Instant
+    var left: Int
+    var sets: [RecordSetID]
+  }
+
+  /// Answers that are multicast together.
+  struct Batch: Sendable {
+    var due: Instant
+    /// How long ago a record must have been multicast to be so again.
+    var interval: TimeSpan
+    private(set) var sets: [RecordSetID] = []
+    private var members: Set<RecordSetID> = []
+
+    init(due: Instant, interval: TimeSpan) {
+      self.due = due
+      self.interval = interval
+    }
+
+    mutating func insert(_ id: RecordSetID) {
+      if members.insert(id).inserted { sets.append(id) }
+    }
+
+    mutating func remove(_ id: RecordSetID) {
+      if members.remove(id) != nil { sets.removeAll { $0 == id } }
+    }
+  }
+
+  /// A query whose known answers have not all arrived.
+  struct TruncatedQuery: Sendable {
+    var due: Instant
+    var sets: [RecordSetID]
+  }
+
+  var probeRounds: [ProbeRound] = []
+  var announcementRounds: [AnnouncementRound] = []
+  var batches: [Batch] = []
+  var truncatedQueries: [Endpoint: TruncatedQuery] = [:]
+  var goodbyes: [DNSRecord] = []
+  var goodbyesDue: Instant?
+
+  var nextWake: Instant? {
+    [
+      probeRounds.lazy.map(\.at).min(), announcementRounds.lazy.map(\.at).min(),
+      batches.lazy.map(\.due).min(), truncatedQueries.values.lazy.map(\.due).min(), goodbyesDue,
+    ].compactMap { $0 }.min()
+  }
+
+  /// Puts an answer with others that go out at about the same time.
+  mutating func enqueue(
+    _ sets: [RecordSetID], within range: ClosedRange<Instant>, interval: TimeSpan,
+    chance: inout SeededGenerator
+  ) {
+    guard !sets.isEmpty else { return }
+    let isSuitable = { (batch: Batch) in
+      range.contains(batch.due) && batch.interval == interval
+    }
+    let index: Int
+    if let found = batches.firstIndex(where: isSuitable) {
+      index = found
+    } else {
+      index = batches.count
+      let due = range.lowerBound + chance.span(.zero, range.upperBound - range.lowerBound)
+      batches.append(Batch(due: due, interval: interval))
+    }
+    for id in sets { batches[index].insert(id) }
+  }
+
+  /// Takes a set out of all answers that wait.
+  mutating func suppress(_ id: RecordSetID) {
+    for index in batches.indices { batches[index].remove(id) }
+    batches.removeAll { $0.sets.isEmpty }
+  }
+
+  /// Announces sets, together with others that begin at about the same time.
+  mutating func announce(_ sets: [RecordSetID], within range: ClosedRange<Instant>) {
+    guard !sets.isEmpty else { return }
+    let count = ResponderConstants.announcementCount
+    if let index = announcementRounds.firstIndex(where: {
+      $0.left == count && range.contains($0.at)
+    }) {
+      announcementRounds[index].sets += sets
+    } else {
+      announcementRounds.append(
+        AnnouncementRound(at: range.upperBound, left: count, sets: sets))
+    }
+  }
+}

@@ -1,0 +1,92 @@
+internal import DNSWire
+internal import Essentials
+
+/// Names a set of records.
+struct RecordSetID: Hashable, Sendable {
+  var rawValue: Int
+}
+
+/// Records that are always sent together: all of one name and type if they are unique, one alone if
+/// others may have some too.
+struct RecordSet: Sendable {
+  enum Kind: Sendable {
+    /// Others may have records of the name and type.
+    case shared
+    /// Nobody else has. Only names with probed sets can be lost to others.
+    case unique(isProbed: Bool)
+    /// The NSEC record that says which types the name has; its data follows from the other sets.
+    case negative
+  }
+
+  let name: DNSName
+  let type: DNSType
+  let kind: Kind
+  /// The interface on which the records are valid; nil for all.
+  let interface: InterfaceIndex?
+  /// The registrations that want it; more than one only where a type's services share its listing.
+  var owners: [RegistrationID]
+  var records: [DNSRecord]
+  /// When the set was last multicast, for each link.
+  private var sentTimes: [(link: Link, at: Instant)] = []
+  /// When the latest changes were announced, or will be.
+  private(set) var updateTimes: [Instant] = []
+
+  init(
+    name: DNSName, type: DNSType, kind: Kind, interface: InterfaceIndex?, owner: RegistrationID,
+    records: [DNSRecord]
+  ) {
+    self.name = name
+    self.type = type
+    self.kind = kind
+    self.interface = interface
+    owners = [owner]
+    self.records = records
+  }
+
+  var isShared: Bool { if case .shared = kind { true } else { false } }
+  var isNegative: Bool { if case .negative = kind { true } else { false } }
+  var isProbed: Bool { if case .unique(isProbed: true) = kind { true } else { false } }
+
+  /// For how long the records are valid.
+  var ttlSeconds: UInt32 { records.first?.ttlSeconds ?? ResponderConstants.hostTTLSeconds }
+
+  func lastMulticast(on link: Link) -> Instant? {
+    sentTimes.first { $0.link == link }?.at
+  }
+
+  /// Whether the set may be multicast at `time`, having been sent before.
+  func mayBeMulticast(on link: Link, at time: Instant, interval: TimeSpan) -> Bool {
+    lastMulticast(on: link).map { time >= $0 + interval } ?? true
+  }
+
+  /// Whether everybody was told in the last quarter of the records' time (RFC 6762, §5.4).
+  func wasMulticastRecently(on link: Link, now: Instant) -> Bool {
+    let quarter = TimeSpan.milliseconds(Int64(ttlSeconds) * 250)
+    return lastMulticast(on: link).map { now < $0 + quarter } ?? false
+  }
+
+  mutating func noteMulticast(on link: Link, now: Instant) {
+    if let index = sentTimes.firstIndex(where: { $0.link == link }) {
+      sentTimes[index].at = now
+    } else {
+      sentTimes.append((link, now))
+    }
+  }
+
+  mutating func forgetMulticasts(on link: Link) {
+    sentTimes.removeAll { $0.link == link }
+  }
+
+  /// When a change may be announced; nil if the announcement of an earlier one still lies ahead and
+  /// will tell of this one too.
+  mutating func updateTime(now: Instant) -> Instant? {
+    if let last = updateTimes.last, last > now { return nil }
+    let latest = sentTimes.map(\.at).max()
+    var time = latest.map { max(now, $0 + ResponderConstants.multicastInterval) } ?? now
+    if updateTimes.count >= ResponderConstants.updatesMax {
+      time = max(time, updateTimes.removeFirst() + ResponderConstants.updateWindow)
+    }
+    updateTimes.append(time)
+    return time
+  }
+}

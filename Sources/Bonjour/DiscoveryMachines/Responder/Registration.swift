@@ -1,0 +1,86 @@
+public import DNSWire
+
+/// Names one registration of a ``Responder``; its owner chooses it and never uses it again.
+public struct RegistrationID: RawRepresentable, Hashable, Sendable {
+  /// The number.
+  public let rawValue: UInt64
+
+  /// The registration of this number; 0 is the host's own.
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+
+  /// The host's name and addresses, which are always registered.
+  public static let host = RegistrationID(rawValue: 0)
+}
+
+/// What happens if another host has the name.
+public enum ConflictPolicy: Hashable, Sendable {
+  /// Another name is taken: "Name (2)".
+  case rename
+  /// The registration ends.
+  case refuse
+}
+
+/// A service to be published (RFC 6763, §4.1).
+public struct ServiceRegistration: Hashable, Sendable {
+  /// Instance, type and domain.
+  public var name: ServiceName
+  /// The names under which some browse for this kind of the type only (RFC 6763, §7.1).
+  public let subtypeNames: [DNSName]
+  /// Where the service is; nil for this host, under whatever name it goes.
+  public var host: DNSName?
+  /// The port; 0 where only the name is to be held.
+  public var port: UInt16
+  /// Keys and values.
+  public var text: TXTRecord
+  /// The interface on which it is published; nil for all.
+  public var interface: InterfaceIndex?
+  /// What happens if another host has the name.
+  public var conflictPolicy: ConflictPolicy
+
+  /// A service. Throws where a subtype makes no name.
+  public init(
+    _ name: ServiceName, subtypes: [String] = [], host: DNSName? = nil, port: UInt16,
+    text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
+    conflictPolicy: ConflictPolicy = .rename
+  ) throws(DNSWireError) {
+    self.name = name
+    var names: [DNSName] = []
+    for subtype in subtypes {
+      names.append(try name.type.name(ofSubtype: subtype, in: name.domain))
+    }
+    subtypeNames = names
+    self.host = host
+    self.port = port
+    self.text = text
+    self.interface = interface
+    self.conflictPolicy = conflictPolicy
+  }
+}
+
+/// A single record to be published.
+public struct RecordRegistration: Hashable, Sendable {
+  /// Who else may have records of the name and type.
+  public enum Ownership: Hashable, Sendable {
+    /// Anybody.
+    case shared
+    /// Nobody: the name is probed for.
+    case unique
+    /// Nobody, as the owner knows already: there is no probing.
+    case knownUnique
+  }
+
+  /// The record; whether it flushes caches follows from the ownership.
+  public var record: DNSRecord
+  /// Who else may have records of the name and type.
+  public var ownership: Ownership
+  /// The interface on which it is published; nil for all.
+  public var interface: InterfaceIndex?
+
+  /// A record.
+  public init(_ record: DNSRecord, _ ownership: Ownership, interface: InterfaceIndex? = nil) {
+    self.record = record
+    self.record.flushesCache = ownership != .shared
+    self.ownership = ownership
+    self.interface = interface
+  }
+}

@@ -1,0 +1,172 @@
+internal import DNSWire
+internal import Essentials
+
+extension Responder {
+  /// Whether another registration of ours has the name where this one wants it.
+  func isTaken(_ name: DNSName, by id: RegistrationID) -> Bool {
+    guard let entry = entries[id] else { return false }
+    if case .record(let record) = entry.content, record.ownership == .shared { return false }
+    let isRecord = if case .record = entry.content { true } else { false }
+    return store.sets(named: name).contains { set in
+      guard set.isProbed, let owner = set.owners.first, owner != id, let other = entries[owner]
+      else { return false }
+      // Whoever registers records one by one may have several of a name.
+      if isRecord, case .record = other.content { return false }
+      let (a, b) = (entry.interface, set.interface)
+      return a == nil || b == nil || a == b
+    }
+  }
+
+  /// Gives a registration the next name that none of ours has; false if it has to end.
+  mutating func reviseName(of id: RegistrationID, into actions: inout [Action]) -> Bool {
+    guard let entry = entries[id] else { return false }
+    guard entry.conflictPolicy == .rename else {
+      entries[id] = nil
+      actions.append(.refused(id, entry.name))
+      return false
+    }
+    repeat { takeNextName(id) } while entries[id].map { isTaken($0.name, by: id) } ?? false
+    return true
+  }
+
+  private mutating func takeNextName(_ id: RegistrationID) {
+    switch entries[id]?.content {
+    case .host(let label):
+      let next = NameRevision.host(after: label)
+      guard let name = try? DNSName.local.prepending(next) else { return }
+      entries[id]?.content = .host(label: next)
+      entries[id]?.name = name
+    case .service(var service):
+      let next = NameRevision.instance(after: service.name.instance)
+      guard let domain = service.name.name.parent, let name = try? domain.prepending(next),
+        let serviceName = ServiceName(name)
+      else { return }
+      service.name = serviceName
+      entries[id]?.content = .service(service)
+      entries[id]?.name = name
+    case .record, nil: break
+    }
+  }
+
+  // MARK: Responses of others
+
+  /// Looks for what others say about names and records of ours.
+  mutating func receivedResponse(
+    _ received: ReceivedMessage, now: Instant, into actions: inout [Action]
+  ) {
+    let message = received.message
+    for record in message.answers + message.authorities + message.additionals
+    where record.recordClass == .in {
+      for id in store.ids(named: record.name) {
+        guard let set = store[id] else { continue }
+        if set.records.contains(where: { $0.data == record.data }) {
+          confirm(id, set, record, on: received.link, now: now)
+        }
+      }
+      let isOurs = record.type == .nsec || store.owns(record)
+      if !isOurs { dispute(record, on: received.link, now: now, into: &actions) }
+    }
+  }
+
+  /// Somebody else says what we would say.
+  private mutating func confirm(
+    _ id: RecordSetID, _ set: RecordSet, _ record: DNSRecord, on link: Link, now: Instant
+  ) {
+    guard isVisible(set, on: link) else { return }
+    if UInt64(record.ttlSeconds) * 2 < UInt64(set.ttlSeconds) {
+      // It is about to vanish from caches, although it is still true (RFC 6762, §6.6).
+      let earliest = now + Constants.sharedDelayMin
+      links[link]?.enqueue(
+        [id], within: earliest...now + Constants.sharedDelayMax,
+        interval: Constants.multicastInterval, chance: &chance)
+    } else if set.records.count == 1, record.ttlSeconds >= set.ttlSeconds {
+      // Nobody needs to hear it twice (RFC 6762, §7.4).
+      links[link]?.suppress(id)
+    }
+  }
+
+  /// Somebody else says something different of a name.
+  private mutating func dispute(
+    _ record: DNSRecord, on link: Link, now: Instant, into actions: inout [Action]
+  ) {
+    // Who says goodbye is no rival.
+    guard record.ttlSeconds > 0 else { return }
+    let owners = Set(store.sets(named: record.name).filter(\.isProbed).flatMap(\.owners))
+    for id in owners.sorted(by: { $0.rawValue < $1.rawValue }) {
+      switch entries[id]?.phases[link] {
+      case .probing(let number):
+        let round = links[link]?.probeRounds.first { $0.number == number }
+        if let round, round.sentCount > 0 { lose(id, now: now, into: &actions) }
+      case .established:
+        let isInConflict = entries[id]?.sets.contains { id in
+          store[id].map {
+            $0.name == record.name && $0.type == record.type && $0.isProbed
+              && isVisible($0, on: link)
+          } ?? false
+        }
+        if isInConflict == true { start(id, on: link, now: now) }
+      case nil: break
+      }
+    }
+  }
+
+  /// Another host has the name (RFC 6762, §9): another is tried everywhere, or none.
+  private mutating func lose(
+    _ id: RegistrationID, now: Instant, into actions: inout [Action]
+  ) {
+    let times = (entries[id]?.conflictTimes ?? []).suffix(Constants.conflictsMax - 1) + [now]
+    entries[id]?.conflictTimes = Array(times)
+    var notBefore: Instant?
+    if times.count == Constants.conflictsMax, let first = times.first,
+      now <= first + Constants.conflictWindow
+    {
+      notBefore = now + Constants.conflictPause
+    }
+    guard entries[id]?.conflictPolicy == .rename else {
+      let name = entries[id]?.name
+      remove(id, saysGoodbye: false, now: now)
+      if let name { actions.append(.refused(id, name)) }
+      return
+    }
+    guard reviseName(of: id, into: &actions) else { return }
+    begin(id, notBefore: notBefore, now: now, into: &actions)
+    if id == .host { retargetServices(now: now) }
+  }
+
+  // MARK: Probes of others
+
+  /// Somebody probes for a name that we probe for as well (RFC 6762, §8.2): whose data comes later
+  /// goes on, the other waits a second and tries again.
+  mutating func compareProposals(_ received: ReceivedMessage, now: Instant) {
+    let link = received.link
+    let names = Set(received.message.authorities.map(\.name))
+    for name in names {
+      let owners = Set(store.sets(named: name).filter(\.isProbed).flatMap(\.owners))
+      let rivals = owners.filter { id in
+        guard case .probing(let number) = entries[id]?.phases[link] else { return false }
+        let round = links[link]?.probeRounds.first { $0.number == number }
+        return round.map { $0.sentCount > 0 } ?? false
+      }
+      guard !rivals.isEmpty else { continue }
+      let theirs = received.message.authorities.filter { $0.name == name && $0.recordClass == .in }
+      // An echo, or another of our own links.
+      if links.keys.contains(where: {
+        DNSRecord.tieBreak(ours: proposals(for: name, on: $0), theirs: theirs) == 0
+      }) {
+        continue
+      }
+      guard DNSRecord.tieBreak(ours: proposals(for: name, on: link), theirs: theirs) < 0 else {
+        continue
+      }
+      let time = now + Constants.tieBreakWait
+      for id in rivals { postpone(id, on: link, until: time) }
+    }
+  }
+
+  private mutating func postpone(_ id: RegistrationID, on link: Link, until time: Instant) {
+    lastRoundNumber += 1
+    links[link]?.probeRounds.append(
+      LinkState.ProbeRound(number: lastRoundNumber, at: time, members: [id]))
+    entries[id]?.phases[link] = .probing(round: lastRoundNumber)
+  }
+}

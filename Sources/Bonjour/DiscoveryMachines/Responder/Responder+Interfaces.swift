@@ -1,0 +1,119 @@
+internal import DNSWire
+internal import Essentials
+
+extension Responder {
+  mutating func changeInterface(_ interface: NetworkInterface, now: Instant) {
+    interfaces[interface.index] = interface
+    let wanted = Set(interface.links)
+    for link in links.keys where link.interface == interface.index && !wanted.contains(link) {
+      removeLink(link)
+    }
+    let new = interface.links.filter { links[$0] == nil }
+    for link in new { links[link] = LinkState() }
+    updateAddresses(of: interface, now: now)
+    for link in new {
+      for (id, entry) in entries where links(of: entry).contains(link) {
+        start(id, on: link, now: now)
+      }
+    }
+  }
+
+  mutating func restartInterface(_ index: InterfaceIndex, now: Instant) {
+    guard let interface = interfaces[index] else { return }
+    for link in interface.links {
+      removeLink(link)
+      links[link] = LinkState()
+      for id in store.allIDs { store.update(id) { $0.forgetMulticasts(on: link) } }
+      for (id, entry) in entries where links(of: entry).contains(link) {
+        start(id, on: link, now: now)
+      }
+    }
+  }
+
+  mutating func removeInterface(_ index: InterfaceIndex, into actions: inout [Action]) {
+    guard let interface = interfaces.removeValue(forKey: index) else { return }
+    for link in interface.links { removeLink(link) }
+    for id in entries[.host]?.sets ?? [] where store[id]?.interface == index {
+      entries[.host]?.sets.removeAll { $0 == id }
+      store.remove(id)
+    }
+    for id in entries.keys { report(id, into: &actions) }
+  }
+
+  private mutating func removeLink(_ link: Link) {
+    links[link] = nil
+    for id in entries.keys { entries[id]?.phases[link] = nil }
+  }
+
+  // MARK: Addresses
+
+  /// Brings the host's record sets in line with the addresses of an interface, and tells the links.
+  private mutating func updateAddresses(of interface: NetworkInterface, now: Instant) {
+    let wanted = addressSets(of: interface)
+    var changed: [RecordSetID] = []
+    for id in entries[.host]?.sets ?? [] {
+      guard let old = store[id], old.interface == interface.index, !old.isNegative else { continue }
+      if let new = wanted.first(where: { $0.name == old.name && $0.type == old.type }) {
+        guard new.records != old.records else { continue }
+        store.update(id) { $0.records = new.records }
+        changed.append(id)
+      } else {
+        sayGoodbye(to: id, now: now)
+        entries[.host]?.sets.removeAll { $0 == id }
+        store.remove(id)
+      }
+    }
+    for set in wanted {
+      let isThere = store.sets(named: set.name).contains {
+        $0.type == set.type && $0.interface == interface.index && $0.owners == [.host]
+          && $0.isNegative == set.isNegative
+      }
+      guard !isThere else { continue }
+      let id = store.insert(set)
+      entries[.host]?.sets.append(id)
+      changed.append(id)
+    }
+    for id in changed { announceChange(of: id, now: now) }
+  }
+
+  /// What the host says of itself on one interface: all its addresses there and the way back from
+  /// each to its name (RFC 6762, §4 and §6.2).
+  func addressSets(of interface: NetworkInterface) -> [RecordSet] {
+    let name = hostName
+    let addresses = interface.addresses.map(\.address)
+    var sets: [RecordSet] = []
+    for (type, version) in [(DNSType.a, IPVersion.v4), (.aaaa, .v6)] {
+      let data = addresses.filter { $0.version == version }.map(Self.addressData)
+      guard !data.isEmpty else { continue }
+      sets.append(
+        hostSet(name, type, .unique(isProbed: true), data, interface: interface.index))
+    }
+    sets.append(hostSet(name, .nsec, .negative, [], interface: interface.index))
+    // Two addresses that are the same have one way back.
+    for address in Set(addresses).sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
+      sets.append(
+        hostSet(
+          address.reverseName, .ptr, .unique(isProbed: false), [.ptr(name)],
+          interface: interface.index))
+    }
+    return sets
+  }
+
+  private func hostSet(
+    _ name: DNSName, _ type: DNSType, _ kind: RecordSet.Kind, _ data: [DNSRecordData],
+    interface: InterfaceIndex
+  ) -> RecordSet {
+    let records = data.map {
+      DNSRecord(name: name, flushesCache: true, ttlSeconds: Constants.hostTTLSeconds, data: $0)
+    }
+    return RecordSet(
+      name: name, type: type, kind: kind, interface: interface, owner: .host, records: records)
+  }
+
+  private static func addressData(_ address: IPAddress) -> DNSRecordData {
+    switch address {
+    case .v4(let address): .a(address)
+    case .v6(let address): .aaaa(address)
+    }
+  }
+}

@@ -1,0 +1,150 @@
+internal import DNSWire
+internal import Essentials
+
+extension Responder {
+  /// Begins to probe for a registration's name on a link or, if there is nothing to be probed for,
+  /// announces its records.
+  mutating func start(
+    _ id: RegistrationID, on link: Link, notBefore: Instant? = nil, now: Instant
+  ) {
+    guard let entry = entries[id] else { return }
+    if entry.sets.contains(where: { store[$0]?.isProbed == true }) {
+      let earliest = notBefore ?? now
+      joinProbeRound(id, on: link, within: earliest...earliest + Constants.probeWaitMax)
+    } else {
+      entries[id]?.phases[link] = .established
+      let time = now + chance.span(Constants.sharedDelayMin, Constants.sharedDelayMax)
+      let sets = announcedSets(of: entry, on: link)
+      links[link]?.announce(sets, within: now...time)
+    }
+  }
+
+  /// Probes with others whose first probe is due at about the same time.
+  private mutating func joinProbeRound(
+    _ id: RegistrationID, on link: Link, within range: ClosedRange<Instant>
+  ) {
+    let found = links[link]?.probeRounds.firstIndex {
+      $0.sentCount == 0 && range.contains($0.at)
+    }
+    if let found, let number = links[link]?.probeRounds[found].number {
+      links[link]?.probeRounds[found].members.append(id)
+      entries[id]?.phases[link] = .probing(round: number)
+    } else {
+      lastRoundNumber += 1
+      let time = range.lowerBound + chance.span(.zero, range.upperBound - range.lowerBound)
+      links[link]?.probeRounds.append(
+        LinkState.ProbeRound(number: lastRoundNumber, at: time, members: [id]))
+      entries[id]?.phases[link] = .probing(round: lastRoundNumber)
+    }
+  }
+
+  /// Sends the probes that are due, and makes names ours whose probes were met with silence.
+  mutating func probe(on link: Link, now: Instant, into actions: inout [Action]) {
+    guard var rounds = links[link]?.probeRounds, rounds.contains(where: { $0.at <= now }) else {
+      return
+    }
+    links[link]?.probeRounds = []
+    for index in rounds.indices where rounds[index].at <= now {
+      let number = rounds[index].number
+      rounds[index].members.removeAll { id in
+        if case .probing(number) = entries[id]?.phases[link] { false } else { true }
+      }
+      if rounds[index].sentCount < Constants.probeCount {
+        sendProbes(for: rounds[index].members, on: link, into: &actions)
+        rounds[index].sentCount += 1
+        rounds[index].at = now + Constants.probeInterval
+      } else {
+        establish(rounds[index].members, on: link, now: now, into: &actions)
+        rounds[index].members = []
+      }
+    }
+    rounds.removeAll { $0.members.isEmpty }
+    links[link]?.probeRounds += rounds
+  }
+
+  private mutating func establish(
+    _ ids: [RegistrationID], on link: Link, now: Instant, into actions: inout [Action]
+  ) {
+    for id in ids { entries[id]?.phases[link] = .established }
+    // What several registrations share is announced once.
+    var known: Set<RecordSetID> = []
+    let sets = ids.compactMap { entries[$0] }.flatMap { announcedSets(of: $0, on: link) }
+      .filter { known.insert($0).inserted }
+    links[link]?.announce(sets, within: now...now)
+    for id in ids { report(id, into: &actions) }
+  }
+
+  /// What a registration announces: all but what is said already by another of the same type.
+  private func announcedSets(of entry: Entry, on link: Link) -> [RecordSetID] {
+    entry.sets.filter { id in
+      guard let set = store[id], !set.isNegative,
+        set.interface.map({ $0 == link.interface }) ?? true
+      else { return false }
+      return set.owners.count == 1 || set.lastMulticast(on: link) == nil
+    }
+  }
+
+  /// Tells the owner the name, if it is settled and new.
+  mutating func report(_ id: RegistrationID, into actions: inout [Action]) {
+    guard let entry = entries[id], !entry.isProbing, entry.reportedName != entry.name else {
+      return
+    }
+    // A host without an interface has nobody to tell from.
+    if id == .host, entry.phases.isEmpty { return }
+    entries[id]?.reportedName = entry.name
+    actions.append(.registered(id, entry.name))
+  }
+
+  // MARK: Packets
+
+  /// The records that are proposed for a name on a link, whoever of us owns them.
+  func proposals(for name: DNSName, on link: Link) -> [DNSRecord] {
+    store.sets(named: name).filter { set in
+      set.isProbed && set.interface.map { $0 == link.interface } ?? true
+    }.flatMap(\.records)
+  }
+
+  private func sendProbes(
+    for ids: [RegistrationID], on link: Link, into actions: inout [Action]
+  ) {
+    var known: Set<DNSName> = []
+    var names = ids.compactMap { entries[$0]?.name }.filter { known.insert($0).inserted }[...]
+    var count = 32
+    while !names.isEmpty {
+      count = min(count, names.count)
+      if let bytes = probePacket(names.prefix(count), on: link, isLast: count == 1) {
+        actions.append(.send(OutgoingPacket(bytes, on: link)))
+        names = names.dropFirst(count)
+        count += 4
+      } else {
+        guard count > 1 else {
+          // Not even alone: no message takes such records, so nobody can be asked about them.
+          names = names.dropFirst()
+          continue
+        }
+        count = max(1, count * 9 / 10)
+      }
+    }
+  }
+
+  /// A probe for several names; nil if they don't fit into one packet.
+  private func probePacket(
+    _ names: ArraySlice<DNSName>, on link: Link, isLast: Bool
+  ) -> [UInt8]? {
+    typealias Limits = DNSMessageEncoder.Limits
+    var encoder = DNSMessageEncoder(
+      header: .query, byteCountMax: isLast ? Limits.byteCountMax : Limits.unfragmentedByteCount)
+    for name in names {
+      let question = DNSQuestion(name: name, type: .any, wantsUnicastResponse: true)
+      guard encoder.append(question) else { return nil }
+    }
+    for name in names {
+      for var record in proposals(for: name, on: link) {
+        // What is only proposed flushes nothing (RFC 6762, §10.2).
+        record.flushesCache = false
+        guard encoder.append(record, to: .authority) else { return nil }
+      }
+    }
+    return encoder.bytes
+  }
+}

@@ -1,0 +1,192 @@
+internal import DNSWire
+internal import Essentials
+
+/// The records that an asker knows already, with the time it still believes them.
+struct KnownAnswers: Sendable {
+  private struct Key: Hashable {
+    var name: DNSName
+    var data: DNSRecordData
+  }
+
+  private var ttlSeconds: [Key: UInt32] = [:]
+
+  init(_ records: [DNSRecord]) {
+    for record in records where record.recordClass == .in {
+      let key = Key(name: record.name, data: record.data)
+      ttlSeconds[key] = max(ttlSeconds[key] ?? 0, record.ttlSeconds)
+    }
+  }
+
+  var isEmpty: Bool { ttlSeconds.isEmpty }
+
+  /// Whether all of these are known for at least half of their time (RFC 6762, §7.1). A set of
+  /// unique records is sent whole or not at all (§10.2).
+  func contain(_ records: [DNSRecord]) -> Bool {
+    guard !isEmpty else { return false }
+    return records.allSatisfy { record in
+      let known = ttlSeconds[Key(name: record.name, data: record.data)]
+      return known.map { UInt64($0) * 2 >= UInt64(record.ttlSeconds) } ?? false
+    }
+  }
+}
+
+extension Responder {
+  /// Takes a message, if it is of this link and of a kind that means something.
+  mutating func received(
+    _ received: ReceivedMessage, now: Instant, into actions: inout [Action]
+  ) {
+    let header = received.message.header
+    guard header.operation == 0, header.responseCode == 0, received.source.port != 0,
+      links[received.link] != nil, let interface = interfaces[received.link.interface]
+    else { return }
+    let isOnLink = interface.isOnLink(received.source.address)
+    // What is sent to the group was sent on the link, whatever the source says; what is sent to us
+    // alone may come from anywhere (RFC 6762, §11).
+    guard received.isMulticast || isOnLink else { return }
+    let isLegacy = received.source.port != multicastDNSPort
+    if header.isResponse {
+      if !isLegacy { receivedResponse(received, now: now, into: &actions) }
+    } else if !isLegacy {
+      receivedQuery(received, isOnLink: isOnLink, now: now, into: &actions)
+    } else if isOnLink {
+      answerLegacyQuery(received, into: &actions)
+    }
+  }
+
+  /// What answers one question.
+  private struct Answer {
+    var set: RecordSetID
+    var wantsUnicast: Bool
+  }
+
+  private mutating func receivedQuery(
+    _ received: ReceivedMessage, isOnLink: Bool, now: Instant, into actions: inout [Action]
+  ) {
+    let message = received.message
+    let known = KnownAnswers(message.answers)
+    let isProbe = !message.authorities.isEmpty
+    if isProbe { compareProposals(received, now: now) }
+    takeFurtherKnownAnswers(known, of: received, now: now)
+
+    var answers: [Answer] = []
+    var seen: Set<RecordSetID> = []
+    var isSoleResponder = true
+    for question in Set(message.questions) {
+      let ids = setsAnswering(question, on: received.link)
+      isSoleResponder = isSoleResponder && !ids.isEmpty
+      for id in ids {
+        guard let set = store[id] else { continue }
+        if set.isShared { isSoleResponder = false }
+        guard !known.contain(records(of: set, on: received.link)), seen.insert(id).inserted else {
+          continue
+        }
+        answers.append(
+          Answer(
+            set: id,
+            wantsUnicast: isOnLink && (question.wantsUnicastResponse || !received.isMulticast)))
+      }
+    }
+    guard !answers.isEmpty else { return }
+    let mayWait = !isProbe && received.isMulticast
+    if message.header.isTruncated, mayWait, waitForMore(answers.map(\.set), received, now: now) {
+      return
+    }
+    reply(
+      answers, to: received, isProbe: isProbe, isAtOnce: isProbe || isSoleResponder, now: now,
+      into: &actions)
+  }
+
+  /// The sets that answer a question on a link; the one that says what there is where the name is
+  /// ours but has nothing of the type (RFC 6762, §6.1).
+  func setsAnswering(_ question: DNSQuestion, on link: Link) -> [RecordSetID] {
+    guard question.questionClass == .in || question.questionClass == .any else { return [] }
+    var answers: [RecordSetID] = []
+    var negative: RecordSetID?
+    for id in store.ids(named: question.name) {
+      guard let set = store[id], isVisible(set, on: link) else { continue }
+      if set.isNegative {
+        negative = id
+      } else if question.type == .any || question.type == set.type {
+        answers.append(id)
+      }
+    }
+    return answers.isEmpty ? negative.map { [$0] } ?? [] : answers
+  }
+
+  /// Sends answers to the asker alone or to all, now or with others.
+  private mutating func reply(
+    _ answers: [Answer], to received: ReceivedMessage, isProbe: Bool, isAtOnce: Bool,
+    now: Instant, into actions: inout [Action]
+  ) {
+    let link = received.link
+    var unicast: [RecordSetID] = []
+    var multicast: [RecordSetID] = []
+    for answer in answers {
+      let isFresh = store[answer.set]?.wasMulticastRecently(on: link, now: now) ?? false
+      if answer.wantsUnicast, isFresh || !received.isMulticast { unicast.append(answer.set) }
+      if !answer.wantsUnicast || !isFresh { multicast.append(answer.set) }
+    }
+    if !unicast.isEmpty {
+      send(unicast, on: link, to: .unicast(received.source), now: now, into: &actions)
+    }
+    let interval = isProbe ? Constants.defenceInterval : Constants.multicastInterval
+    let range =
+      isAtOnce
+      ? now...now : now + Constants.sharedDelayMin...now + Constants.sharedDelayMax
+    let due = multicast.filter {
+      store[$0]?.mayBeMulticast(on: link, at: range.upperBound, interval: interval) ?? false
+    }
+    links[link]?.enqueue(due, within: range, interval: interval, chance: &chance)
+  }
+
+  // MARK: Known answers in several packets
+
+  /// Keeps answers back until the asker's further known answers are here; false if too many askers
+  /// are waited for already.
+  private mutating func waitForMore(
+    _ sets: [RecordSetID], _ received: ReceivedMessage, now: Instant
+  ) -> Bool {
+    guard let state = links[received.link] else { return false }
+    let isKnown = state.truncatedQueries[received.source] != nil
+    guard isKnown || state.truncatedQueries.count < Constants.truncatedQueriesMax else {
+      return false
+    }
+    let due = now + chance.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
+    var query =
+      state.truncatedQueries[received.source] ?? LinkState.TruncatedQuery(due: due, sets: [])
+    let waiting = Set(query.sets)
+    query.sets += sets.filter { !waiting.contains($0) }
+    query.due = due
+    links[received.link]?.truncatedQueries[received.source] = query
+    return true
+  }
+
+  /// Takes away what an asker turns out to know, and waits longer if it has still more to say.
+  private mutating func takeFurtherKnownAnswers(
+    _ known: KnownAnswers, of received: ReceivedMessage, now: Instant
+  ) {
+    guard !known.isEmpty, var query = links[received.link]?.truncatedQueries[received.source]
+    else { return }
+    query.sets.removeAll { id in
+      store[id].map { known.contain(records(of: $0, on: received.link)) } ?? true
+    }
+    if received.message.header.isTruncated {
+      query.due = now + chance.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
+    }
+    links[received.link]?.truncatedQueries[received.source] = query.sets.isEmpty ? nil : query
+  }
+
+  /// Answers those whose further known answers were waited for long enough.
+  mutating func releaseTruncatedQueries(on link: Link, now: Instant) {
+    guard let queries = links[link]?.truncatedQueries, !queries.isEmpty else { return }
+    for (source, query) in queries where query.due <= now {
+      links[link]?.truncatedQueries[source] = nil
+      let sets = query.sets.filter {
+        store[$0]?.mayBeMulticast(on: link, at: now, interval: Constants.multicastInterval)
+          ?? false
+      }
+      links[link]?.enqueue(
+        sets, within: now...now, interval: Constants.multicastInterval, chance: &chance)
+    }
+  }
+}

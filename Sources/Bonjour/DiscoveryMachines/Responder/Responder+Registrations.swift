@@ -1,0 +1,232 @@
+internal import DNSWire
+internal import Essentials
+
+extension Responder {
+  mutating func register(
+    _ id: RegistrationID, _ content: Content, name: DNSName, now: Instant,
+    into actions: inout [Action]
+  ) {
+    precondition(id != .host && entries[id] == nil, "a registration's number is used once")
+    entries[id] = Entry(content: content, name: name)
+    guard !isTaken(name, by: id) || reviseName(of: id, into: &actions) else { return }
+    begin(id, now: now, into: &actions)
+  }
+
+  mutating func setHostLabel(_ label: [UInt8], now: Instant, into actions: inout [Action]) {
+    guard let name = try? DNSName.local.prepending(label), name != hostName else { return }
+    for id in entries[.host]?.sets ?? [] { sayGoodbye(to: id, now: now) }
+    setHost(label, name)
+    begin(.host, now: now, into: &actions)
+    retargetServices(now: now)
+  }
+
+  private mutating func setHost(_ label: [UInt8], _ name: DNSName) {
+    entries[.host]?.content = .host(label: label)
+    entries[.host]?.name = name
+  }
+
+  /// Makes the record sets of a registration under its present name and starts it on its links.
+  mutating func begin(
+    _ id: RegistrationID, notBefore: Instant? = nil, now: Instant, into actions: inout [Action]
+  ) {
+    dropSets(of: id)
+    guard let entry = entries[id] else { return }
+    for set in sets(of: entry, id) { adopt(set, by: id) }
+    entries[id]?.phases = [:]
+    for link in links(of: entry) { start(id, on: link, notBefore: notBefore, now: now) }
+    report(id, into: &actions)
+  }
+
+  /// Adds a set to a registration, or the registration to the set if others have the same already.
+  private mutating func adopt(_ set: RecordSet, by id: RegistrationID) {
+    let twin = store.ids(named: set.name).first { other in
+      store[other].map {
+        $0.isShared && set.isShared && $0.records == set.records
+          && $0.interface == set.interface
+      } ?? false
+    }
+    if let twin {
+      store.update(twin) { $0.owners.append(id) }
+      entries[id]?.sets.append(twin)
+    } else {
+      entries[id]?.sets.append(store.insert(set))
+    }
+  }
+
+  /// Takes a registration's sets away, without a word to anybody.
+  private mutating func dropSets(of id: RegistrationID) {
+    for set in entries[id]?.sets ?? [] {
+      if let owners = store[set]?.owners, owners.count > 1 {
+        store.update(set) { set in set.owners.removeAll { $0 == id } }
+      } else {
+        store.remove(set)
+      }
+    }
+    entries[id]?.sets = []
+    entries[id]?.furtherSets = [:]
+  }
+
+  mutating func remove(_ id: RegistrationID, saysGoodbye: Bool, now: Instant) {
+    guard let entry = entries[id] else { return }
+    if saysGoodbye {
+      for set in entry.sets where store[set]?.owners == [id] { sayGoodbye(to: set, now: now) }
+    }
+    dropSets(of: id)
+    entries[id] = nil
+  }
+
+  // MARK: Record sets
+
+  private func sets(of entry: Entry, _ id: RegistrationID) -> [RecordSet] {
+    switch entry.content {
+    case .host: interfaces.values.flatMap { addressSets(of: $0) }
+    case .service(let service): serviceSets(service, id)
+    case .record(let registration): [recordSet(registration, id)]
+    }
+  }
+
+  private func recordSet(_ registration: RecordRegistration, _ id: RegistrationID) -> RecordSet {
+    let kind: RecordSet.Kind =
+      switch registration.ownership {
+      case .shared: .shared
+      case .unique: .unique(isProbed: true)
+      case .knownUnique: .unique(isProbed: false)
+      }
+    return RecordSet(
+      name: registration.record.name, type: registration.record.type, kind: kind,
+      interface: registration.interface, owner: id, records: [registration.record])
+  }
+
+  /// The listing of a service below its type and subtypes and of its type, its place and its text
+  /// (RFC 6763, §4, §6, §7.1 and §9).
+  private func serviceSets(_ service: ServiceRegistration, _ id: RegistrationID) -> [RecordSet] {
+    let name = service.name.name
+    guard let typeName = name.parent,
+      let metaName = try? DNSName.serviceTypes.replacingDomain(with: service.name.domain)
+    else { return [] }
+    let listing = ([typeName] + service.subtypeNames).map { ($0, DNSRecordData.ptr(name)) }
+    var sets = (listing + [(metaName, .ptr(typeName))]).map { owner, data in
+      RecordSet(
+        name: owner, type: .ptr, kind: .shared, interface: service.interface, owner: id,
+        records: [
+          DNSRecord(name: owner, ttlSeconds: Constants.otherTTLSeconds, data: data)
+        ])
+    }
+    let place = DNSService(port: service.port, target: service.host ?? hostName)
+    sets.append(unique(name, .srv(place), Constants.hostTTLSeconds, service.interface, id))
+    sets.append(unique(name, .txt(service.text), Constants.otherTTLSeconds, service.interface, id))
+    sets.append(
+      RecordSet(
+        name: name, type: .nsec, kind: .negative, interface: service.interface, owner: id,
+        records: []))
+    return sets
+  }
+
+  private func unique(
+    _ name: DNSName, _ data: DNSRecordData, _ ttlSeconds: UInt32, _ interface: InterfaceIndex?,
+    _ id: RegistrationID
+  ) -> RecordSet {
+    RecordSet(
+      name: name, type: data.type, kind: .unique(isProbed: true), interface: interface, owner: id,
+      records: [
+        DNSRecord(name: name, flushesCache: true, ttlSeconds: ttlSeconds, data: data)
+      ])
+  }
+
+  // MARK: Changes
+
+  mutating func updateText(_ id: RegistrationID, _ text: TXTRecord, now: Instant) {
+    guard case .service(var service) = entries[id]?.content, service.text != text else { return }
+    service.text = text
+    entries[id]?.content = .service(service)
+    guard let set = entries[id]?.sets.first(where: { store[$0]?.type == .txt }) else { return }
+    change(set, to: .txt(text), ttlSeconds: nil, now: now)
+  }
+
+  mutating func updateRecord(
+    _ id: RegistrationID, _ data: DNSRecordData, ttlSeconds: UInt32, now: Instant
+  ) {
+    guard case .record(var registration) = entries[id]?.content,
+      registration.record.type == data.type, let set = entries[id]?.sets.first
+    else { return }
+    registration.record.data = data
+    registration.record.ttlSeconds = ttlSeconds
+    entries[id]?.content = .record(registration)
+    change(set, to: data, ttlSeconds: ttlSeconds, now: now)
+  }
+
+  mutating func setFurtherRecord(
+    _ id: RegistrationID, _ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32,
+    now: Instant
+  ) {
+    guard let entry = entries[id], case .service(let service) = entry.content else { return }
+    let old = entry.furtherSets[number]
+    guard let data else {
+      guard let old else { return }
+      sayGoodbye(to: old, now: now)
+      entries[id]?.furtherSets[number] = nil
+      entries[id]?.sets.removeAll { $0 == old }
+      store.remove(old)
+      return
+    }
+    if let old, store[old]?.type == data.type {
+      return change(old, to: data, ttlSeconds: ttlSeconds, now: now)
+    }
+    let set = store.insert(unique(entry.name, data, ttlSeconds, service.interface, id))
+    entries[id]?.furtherSets[number] = set
+    entries[id]?.sets.append(set)
+    announceChange(of: set, now: now)
+  }
+
+  /// Gives a set of one record other data (RFC 6762, §8.4).
+  private mutating func change(
+    _ id: RecordSetID, to data: DNSRecordData, ttlSeconds: UInt32?, now: Instant
+  ) {
+    guard let old = store[id], let record = old.records.first,
+      record.data != data || ttlSeconds.map({ $0 != record.ttlSeconds }) ?? false
+    else { return }
+    if old.isShared, record.data != data { sayGoodbye(to: id, now: now) }
+    store.update(id) { set in
+      set.records[0].data = data
+      if let ttlSeconds { set.records[0].ttlSeconds = ttlSeconds }
+    }
+    announceChange(of: id, now: now)
+  }
+
+  /// Tells the links on which the name is ours already of new data, but not too often.
+  mutating func announceChange(of id: RecordSetID, now: Instant) {
+    guard let set = store[id], !set.isNegative else { return }
+    let affected = links.keys.filter { isVisible(set, on: $0) }
+    guard !affected.isEmpty else { return }
+    var time: Instant?
+    store.update(id) { time = $0.updateTime(now: now) }
+    guard let time else { return }
+    for link in affected {
+      for index in links[link]?.announcementRounds.indices ?? 0..<0 {
+        links[link]?.announcementRounds[index].sets.removeAll { $0 == id }
+      }
+      links[link]?.announce([id], within: time...time)
+    }
+  }
+
+  /// The host has another name: the services that are on it say so.
+  mutating func retargetServices(now: Instant) {
+    let target = hostName
+    for entry in entries.values {
+      guard case .service(let service) = entry.content, service.host == nil else { continue }
+      for id in entry.sets {
+        guard case .srv(var place) = store[id]?.records.first?.data else { continue }
+        place.target = target
+        change(id, to: .srv(place), ttlSeconds: nil, now: now)
+      }
+    }
+  }
+}
+
+extension DNSName {
+  /// This name of the link's domain in another domain.
+  fileprivate func replacingDomain(with domain: DNSName) throws(DNSWireError) -> DNSName {
+    let prefix = Array(labels.dropLast(DNSName.local.labelCount))
+    return try DNSName(labels: prefix).appending(domain)
+  }
+}

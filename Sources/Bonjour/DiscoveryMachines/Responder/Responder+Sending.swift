@@ -1,0 +1,233 @@
+internal import DNSWire
+internal import Essentials
+
+extension Responder {
+  private typealias Limits = DNSMessageEncoder.Limits
+
+  /// Announces what is due on a link.
+  mutating func announce(on link: Link, now: Instant, into actions: inout [Action]) {
+    guard var rounds = links[link]?.announcementRounds, rounds.contains(where: { $0.at <= now })
+    else { return }
+    var sets: [RecordSetID] = []
+    for index in rounds.indices where rounds[index].at <= now {
+      sets += rounds[index].sets
+      rounds[index].left -= 1
+      rounds[index].at = now + Constants.announcementInterval
+      rounds[index].sets.removeAll { store[$0] == nil }
+    }
+    rounds.removeAll { $0.left == 0 || $0.sets.isEmpty }
+    links[link]?.announcementRounds = rounds
+    // What was multicast just now, in an answer to a probe, has been announced by that.
+    let due = sets.filter { id in
+      store[id].map {
+        isVisible($0, on: link)
+          && $0.mayBeMulticast(on: link, at: now, interval: Constants.multicastInterval)
+      } ?? false
+    }
+    send(due, on: link, to: .multicast, withAdditionals: false, now: now, into: &actions)
+  }
+
+  /// Sends the answers that are due on a link.
+  mutating func answer(on link: Link, now: Instant, into actions: inout [Action]) {
+    guard let batches = links[link]?.batches, batches.contains(where: { $0.due <= now }) else {
+      return
+    }
+    links[link]?.batches.removeAll { $0.due <= now }
+    var sets: [RecordSetID] = []
+    var known: Set<RecordSetID> = []
+    for batch in batches where batch.due <= now {
+      sets += batch.sets.filter { id in
+        store[id].map {
+          isVisible($0, on: link)
+            && $0.mayBeMulticast(on: link, at: now, interval: batch.interval)
+        } ?? false && known.insert(id).inserted
+      }
+    }
+    send(sets, on: link, to: .multicast, now: now, into: &actions)
+  }
+
+  // MARK: Goodbyes
+
+  /// Tells the links that heard of a set that it is no longer true, soon (RFC 6762, §10.1).
+  mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
+    guard let set = store[id], !set.isNegative else { return }
+    for link in links.keys where isVisible(set, on: link) {
+      guard set.lastMulticast(on: link) != nil else { continue }
+      links[link]?.goodbyes += set.records
+      if links[link]?.goodbyesDue == nil {
+        links[link]?.goodbyesDue = now + Constants.goodbyeWait
+      }
+    }
+  }
+
+  mutating func sendGoodbyes(on link: Link, into actions: inout [Action]) {
+    guard var rest = links[link]?.goodbyes[...], !rest.isEmpty else { return }
+    links[link]?.goodbyes = []
+    links[link]?.goodbyesDue = nil
+    while !rest.isEmpty {
+      var encoder = DNSMessageEncoder(header: .response)
+      rest = rest.drop { encoder.append($0, to: .answer, ttlSeconds: 0) }
+      if encoder.isEmpty, let large = rest.popFirst() {
+        encoder = DNSMessageEncoder(header: .response, byteCountMax: Limits.byteCountMax)
+        _ = encoder.append(large, to: .answer, ttlSeconds: 0)
+      }
+      if !encoder.isEmpty { actions.append(.send(OutgoingPacket(encoder.bytes, on: link))) }
+    }
+  }
+
+  // MARK: Packets
+
+  /// Sends sets in as few packets as hold them, with what the receivers will ask for next where
+  /// there is room.
+  mutating func send(
+    _ ids: [RecordSetID], on link: Link, to destination: OutgoingPacket.Destination,
+    withAdditionals: Bool = true, now: Instant, into actions: inout [Action]
+  ) {
+    var rest = ids[...]
+    let answers = Set(ids)
+    var sent = Set<RecordSetID>()
+    while !rest.isEmpty {
+      var encoder = DNSMessageEncoder(header: .response)
+      let count = rest.prefix { append($0, to: .answer, of: &encoder, on: link) }.count
+      var packed = rest.prefix(count)
+      rest = rest.dropFirst(count)
+      if packed.isEmpty, let large = rest.popFirst() {
+        // Too large for a frame: alone in a packet that is sent in fragments (RFC 6762, §17).
+        encoder = DNSMessageEncoder(header: .response, byteCountMax: Limits.byteCountMax)
+        guard append(large, to: .answer, of: &encoder, on: link) else { continue }
+        packed = [large]
+      }
+      sent.formUnion(packed)
+      if withAdditionals {
+        var failures = 0
+        for id in additionals(for: packed, on: link, to: destination, now: now)
+        where !answers.contains(id) && !sent.contains(id) && failures < 3 {
+          if append(id, to: .additional, of: &encoder, on: link) {
+            sent.insert(id)
+          } else {
+            // The packet is full; something small may still fit, but not much.
+            failures += 1
+          }
+        }
+      }
+      if !encoder.isEmpty {
+        actions.append(.send(OutgoingPacket(encoder.bytes, on: link, to: destination)))
+      }
+    }
+    guard destination == .multicast else { return }
+    for id in sent { store.update(id) { $0.noteMulticast(on: link, now: now) } }
+  }
+
+  /// Appends all records of a set, or none if they don't all fit.
+  private func append(
+    _ id: RecordSetID, to section: DNSMessageEncoder.Section, of encoder: inout DNSMessageEncoder,
+    on link: Link
+  ) -> Bool {
+    guard let set = store[id] else { return true }
+    let records = records(of: set, on: link)
+    guard records.count > 1 else { return records.allSatisfy { encoder.append($0, to: section) } }
+    let before = encoder
+    if records.allSatisfy({ encoder.append($0, to: section) }) { return true }
+    encoder = before
+    return false
+  }
+
+  /// What receivers of these answers will probably ask for next (RFC 6763, §12; RFC 6762, §6.2):
+  /// place, text and addresses of a service, the other addresses of a host or that it has none.
+  private func additionals(
+    for answers: ArraySlice<RecordSetID>, on link: Link,
+    to destination: OutgoingPacket.Destination?, now: Instant
+  ) -> [RecordSetID] {
+    var found: [RecordSetID] = []
+    var seen = Set(answers)
+    var next = 0
+    let sources = Array(answers)
+    while next < sources.count + found.count {
+      let id = next < sources.count ? sources[next] : found[next - sources.count]
+      next += 1
+      guard let set = store[id] else { continue }
+      for follower in followers(of: set, on: link) where seen.insert(follower).inserted {
+        let wasHeard =
+          destination == .multicast
+          && store[follower]?.mayBeMulticast(
+            on: link, at: now, interval: Constants.multicastInterval) == false
+        if !wasHeard { found.append(follower) }
+      }
+    }
+    return found
+  }
+
+  private func followers(of set: RecordSet, on link: Link) -> [RecordSetID] {
+    switch set.records.first?.data {
+    case .ptr(let name):
+      return unique(named: name, types: [.srv, .txt], on: link, elseNegative: false)
+    case .srv(let place):
+      return unique(named: place.target, types: [.a, .aaaa], on: link, elseNegative: true)
+    case .a, .aaaa:
+      return unique(named: set.name, types: [.a, .aaaa], on: link, elseNegative: true)
+    default: return []
+    }
+  }
+
+  /// Our own sets of these types at a name and, where one is missing, the set that says so.
+  private func unique(
+    named name: DNSName, types: [DNSType], on link: Link, elseNegative: Bool
+  ) -> [RecordSetID] {
+    var found: [RecordSetID] = []
+    var foundTypes: Set<DNSType> = []
+    var negative: RecordSetID?
+    for id in store.ids(named: name) {
+      guard let set = store[id], !set.isShared, isVisible(set, on: link) else { continue }
+      if set.isNegative { negative = id }
+      if types.contains(set.type) {
+        found.append(id)
+        foundTypes.insert(set.type)
+      }
+    }
+    if elseNegative, !found.isEmpty, foundTypes.count < types.count, let negative {
+      found.append(negative)
+    }
+    return found
+  }
+
+  // MARK: Those who don't speak Multicast DNS
+
+  /// Answers somebody who asks from another port as an ordinary name server does (RFC 6762, §6.7).
+  func answerLegacyQuery(_ received: ReceivedMessage, into actions: inout [Action]) {
+    let (message, link) = (received.message, received.link)
+    var seen: Set<RecordSetID> = []
+    let answers = message.questions.flatMap { setsAnswering($0, on: link) }
+      .filter { seen.insert($0).inserted }
+    guard !answers.isEmpty else { return }
+    var encoder = DNSMessageEncoder(
+      header: DNSHeader(id: message.header.id, flags: DNSHeader.response.flags),
+      compression: .legacy)
+    for var question in message.questions {
+      question.wantsUnicastResponse = false
+      guard encoder.append(question) else { return }
+    }
+    for id in answers {
+      let isWhole = appendLegacy(id, to: .answer, of: &encoder, on: link)
+      encoder.header.isTruncated = encoder.header.isTruncated || !isWhole
+    }
+    for id in additionals(for: answers[...], on: link, to: nil, now: .zero)
+    where !encoder.header.isTruncated {
+      _ = appendLegacy(id, to: .additional, of: &encoder, on: link)
+    }
+    actions.append(
+      .send(OutgoingPacket(encoder.bytes, on: link, to: .unicast(received.source))))
+  }
+
+  private func appendLegacy(
+    _ id: RecordSetID, to section: DNSMessageEncoder.Section,
+    of encoder: inout DNSMessageEncoder, on link: Link
+  ) -> Bool {
+    guard let set = store[id] else { return true }
+    return records(of: set, on: link).allSatisfy { record in
+      var record = record
+      record.flushesCache = false
+      let ttlSeconds = min(record.ttlSeconds, Constants.legacyTTLSecondsMax)
+      return encoder.append(record, to: section, ttlSeconds: ttlSeconds)
+    }
+  }
+}

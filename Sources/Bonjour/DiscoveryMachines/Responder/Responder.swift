@@ -1,0 +1,155 @@
+public import DNSWire
+public import Essentials
+
+/// Publishes names and services by Multicast DNS (RFC 6762) on all interfaces of a host: probes for
+/// names, announces records, answers queries, defends what is its own, gives way where it must.
+///
+/// Whoever owns it hands it what happens, performs its actions, and calls ``wake(now:into:)`` at
+/// ``nextWake``.
+public struct Responder: Sendable {
+  typealias Constants = ResponderConstants
+
+  /// Where a registration stands on one link.
+  enum Phase: Sendable {
+    /// It probes, in the round of this number.
+    case probing(round: Int)
+    /// The name is its own.
+    case established
+  }
+
+  enum Content: Sendable {
+    case host(label: [UInt8])
+    case service(ServiceRegistration)
+    case record(RecordRegistration)
+  }
+
+  struct Entry: Sendable {
+    var content: Content
+    /// The name that it has or wants for itself.
+    var name: DNSName
+    var sets: [RecordSetID] = []
+    var furtherSets: [UInt32: RecordSetID] = [:]
+    var phases: [Link: Phase] = [:]
+    /// The name that the owner was told of last.
+    var reportedName: DNSName?
+    /// When others turned out to have the name, latest last.
+    var conflictTimes: [Instant] = []
+
+    var interface: InterfaceIndex? {
+      switch content {
+      case .host: nil
+      case .service(let service): service.interface
+      case .record(let record): record.interface
+      }
+    }
+
+    var conflictPolicy: ConflictPolicy {
+      switch content {
+      case .host: .rename
+      case .service(let service): service.conflictPolicy
+      case .record: .refuse
+      }
+    }
+
+    var isProbing: Bool {
+      phases.values.contains { if case .probing = $0 { true } else { false } }
+    }
+  }
+
+  var chance: SeededGenerator
+  var interfaces: [InterfaceIndex: NetworkInterface] = [:]
+  var links: [Link: LinkState] = [:]
+  var entries: [RegistrationID: Entry] = [:]
+  var store = RecordStore()
+  var lastRoundNumber = 0
+  var isShutDown = false
+
+  /// A responder without interfaces, for a host of this name.
+  ///
+  /// - Parameters:
+  ///   - hostLabel: the host's name without `.local`, 1 to 63 bytes of UTF-8.
+  ///   - chance: decides on pauses only.
+  public init(hostLabel: [UInt8], chance: SeededGenerator) throws(DNSWireError) {
+    self.chance = chance
+    let name = try DNSName.local.prepending(hostLabel)
+    entries[.host] = Entry(content: .host(label: hostLabel), name: name)
+  }
+
+  /// The host's name, whether it was probed for already or not.
+  public var hostName: DNSName { entries[.host]?.name ?? .local }
+
+  /// The name of a registration, whether it was probed for already or not; nil if there is none.
+  public func name(of id: RegistrationID) -> DNSName? { entries[id]?.name }
+
+  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  public var nextWake: Instant? { links.values.compactMap(\.nextWake).min() }
+
+  /// Takes what happened and appends what is to be done.
+  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    guard !isShutDown else { return }
+    switch event {
+    case .interfaceChanged(let interface): changeInterface(interface, now: now)
+    case .interfaceRestarted(let index): restartInterface(index, now: now)
+    case .interfaceGone(let index): removeInterface(index, into: &actions)
+    case .registerService(let id, let service):
+      register(id, .service(service), name: service.name.name, now: now, into: &actions)
+    case .registerRecord(let id, let record):
+      register(id, .record(record), name: record.record.name, now: now, into: &actions)
+    case .updateText(let id, let text): updateText(id, text, now: now)
+    case .updateRecord(let id, let data, let ttlSeconds):
+      updateRecord(id, data, ttlSeconds: ttlSeconds, now: now)
+    case .setFurtherRecord(let id, let number, let data, let ttlSeconds):
+      setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
+    case .unregister(let id):
+      if id != .host { remove(id, saysGoodbye: true, now: now) }
+    case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
+    case .received(let message): received(message, now: now, into: &actions)
+    case .shutDown:
+      for id in entries.keys { remove(id, saysGoodbye: true, now: now) }
+      for link in links.keys { sendGoodbyes(on: link, into: &actions) }
+      links = [:]
+      isShutDown = true
+    }
+    wake(now: now, into: &actions)
+  }
+
+  /// Does what is due by now.
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    for link in links.keys {
+      guard let next = links[link]?.nextWake, next <= now else { continue }
+      // Before anything else that is due, so that what replaces the old comes after it.
+      sendGoodbyes(on: link, into: &actions)
+      probe(on: link, now: now, into: &actions)
+      announce(on: link, now: now, into: &actions)
+      releaseTruncatedQueries(on: link, now: now)
+      answer(on: link, now: now, into: &actions)
+    }
+  }
+
+  // MARK: What is where
+
+  /// Whether the records of a set are valid on a link and the name is ours there.
+  func isVisible(_ set: RecordSet, on link: Link) -> Bool {
+    guard set.interface.map({ $0 == link.interface }) ?? true else { return false }
+    return set.owners.contains {
+      if case .established = entries[$0]?.phases[link] { true } else { false }
+    }
+  }
+
+  /// The records of a set as they are said on a link.
+  func records(of set: RecordSet, on link: Link) -> [DNSRecord] {
+    guard set.isNegative else { return set.records }
+    let types = store.sets(named: set.name)
+      .filter { !$0.isNegative && !$0.records.isEmpty && isVisible($0, on: link) }.map(\.type)
+    return [
+      DNSRecord(
+        name: set.name, flushesCache: true, ttlSeconds: set.ttlSeconds,
+        data: .nsec(next: set.name, types: DNSTypeBitmap(types)))
+    ]
+  }
+
+  /// The links on which a registration is published.
+  func links(of entry: Entry) -> [Link] {
+    links.keys.filter { link in entry.interface.map { $0 == link.interface } ?? true }
+  }
+}

@@ -1,0 +1,99 @@
+import DiscoveryMachines
+import Essentials
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import BonjourHost
+
+@Suite("Sockets of Multicast DNS", .timeLimit(.minutes(1)))
+struct MulticastSocketTests {
+  /// Not 5353, where others may be heard.
+  private static let port: UInt16 = 25_353
+
+  /// Links that carry the group here: IPv4 on the interface that every machine has, and whatever
+  /// else there is.
+  private static func links() async throws -> [Link] {
+    let (lists, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
+    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let monitor = try await eventLoop.submit {
+      let monitor = InterfaceMonitor(on: eventLoop) { continuation.yield($0) }
+      monitor.start()
+      return NIOLoopBound(monitor, eventLoop: eventLoop)
+    }.get()
+    let first = await lists.first { _ in true }
+    try await eventLoop.submit { monitor.value.stop() }.get()
+    let interfaces = try #require(first)
+    let loopback = try #require(interfaces.first { $0.flags.contains([.loopback, .up]) })
+    return [Link(loopback.index, .v4)]
+      + interfaces.filter(\.isSuitable).flatMap(\.forDiscovery.links)
+  }
+
+  private struct Heard: Equatable, Sendable {
+    var text: String
+    var link: Link
+    var sourcePort: UInt16
+    var isMulticast: Bool
+  }
+
+  /// Opens a socket, sends to the group and then to whom it heard there, itself, and gives what it
+  /// heard.
+  private static func converse(
+    on link: Link, port: UInt16
+  ) async throws -> (group: Heard, alone: Heard) {
+    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let (events, continuation) = AsyncStream.makeStream(of: (Heard, Endpoint).self)
+    let socket = try await eventLoop.flatSubmit {
+      MulticastSocket.open(link, port: port, on: eventLoop) { datagram in
+        let heard = Heard(
+          text: String(buffer: datagram.bytes), link: datagram.link,
+          sourcePort: datagram.source.port, isMulticast: datagram.isMulticast)
+        continuation.yield((heard, datagram.source))
+      }.map { NIOLoopBound($0, eventLoop: eventLoop) }
+    }.get()
+    var iterator = events.makeAsyncIterator()
+    try await eventLoop.submit {
+      socket.value.send(OutgoingPacket(Array("who".utf8), on: link))
+    }.get()
+    let (group, source) = try #require(await iterator.next())
+    try await eventLoop.submit {
+      socket.value.send(OutgoingPacket(Array("you".utf8), on: link, to: .unicast(source)))
+    }.get()
+    let (alone, _) = try #require(await iterator.next())
+    try await eventLoop.submit { socket.value.close() }.get()
+    return (group, alone)
+  }
+
+  @Test("the group is heard on its link, and so is what is sent to the host alone")
+  func bothVersions() async throws {
+    for link in try await Self.links() {
+      let heard = try await Self.converse(on: link, port: Self.port)
+      #expect(
+        heard.group == Heard(text: "who", link: link, sourcePort: Self.port, isMulticast: true))
+      // The kernel may say that it came from the interface that has the address.
+      #expect(heard.alone.text == "you")
+      #expect(!heard.alone.isMulticast)
+    }
+  }
+
+  @Test("an interface that does not exist cannot be listened to")
+  func missing() async throws {
+    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let link = Link(InterfaceIndex(rawValue: 1_000_000), .v4)
+    await #expect(throws: (any Error).self) {
+      try await eventLoop.flatSubmit {
+        MulticastSocket.open(link, port: Self.port, on: eventLoop) { _ in }.map { _ in }
+      }.get()
+    }
+  }
+
+  @Test("addresses survive the way to the system and back")
+  func addresses() throws {
+    for text in ["169.254.3.4", "255.255.255.255", "fe80::1:2", "ff02::fb", "2001:db8::ffff"] {
+      let endpoint = Endpoint(try #require(IPAddress(text: text)), port: 40_001)
+      let system = SocketAddress(endpoint, on: InterfaceIndex(rawValue: 7))
+      #expect(Endpoint(system) == endpoint)
+      #expect(system.port == 40_001)
+    }
+  }
+}

@@ -1,0 +1,156 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@Suite("A host with several links")
+struct InterfaceTests {
+  private let second = Link(ResponderRig.eth1, .v4)
+
+  private func twoInterfaces() throws -> ResponderRig {
+    var rig = try ResponderRig()
+    rig.connect(ResponderRig.eth0, versions: [.v4, .v6], ["10.0.0.1", "10.0.0.2", "fe80::1"])
+    rig.connect(ResponderRig.eth1, ["172.16.0.1"])
+    rig.pass(.seconds(5))
+    return rig
+  }
+
+  @Test("C19 C28: on each link the host has the addresses of that interface and no others")
+  func addressesPerLink() throws {
+    var rig = try twoInterfaces()
+    for packet in rig.responses {
+      let data = Set((packet.message.answers + packet.message.additionals).map(\.data))
+      let isSecond = packet.packet.link.interface == ResponderRig.eth1
+      #expect(data.contains(.a(IPv4Address(172, 16, 0, 1))) == isSecond)
+      #expect(data.contains(.a(IPv4Address(10, 0, 0, 1))) == !isSecond)
+    }
+    rig.sent = []
+    rig.ask(.ambit, .any)
+    rig.ask(.ambit, .any, on: second)
+    #expect(rig.responses.count == 2)
+    #expect(
+      Set(rig.responses[0].message.answers.map(\.data)) == [
+        .a(IPv4Address(10, 0, 0, 1)), .a(IPv4Address(10, 0, 0, 2)),
+        .aaaa(IPv6Address(high: 0xFE80_0000_0000_0000, low: 1)),
+      ])
+    #expect(rig.responses[1].message.answers.map(\.data) == [.a(IPv4Address(172, 16, 0, 1))])
+  }
+
+  @Test("A29: IPv6 is a link like IPv4: probed on, announced on, answered on, each by itself")
+  func bothVersions() throws {
+    var rig = try twoInterfaces()
+    let links = [ResponderRig.link, Link(ResponderRig.eth0, .v6), second]
+    for link in links {
+      #expect(rig.probes.filter { $0.packet.link == link }.count == 3)
+      #expect(rig.responses.filter { $0.packet.link == link }.count == 2)
+    }
+    rig.sent = []
+    let peer = Endpoint(.v6(IPv6Address(high: 0xFE80_0000_0000_0000, low: 9)), port: 5353)
+    rig.ask(.ambit, .aaaa, on: links[1], from: peer)
+    #expect(rig.responses.map(\.packet.link) == [links[1]])
+    rig.ask(.ambit, .aaaa)
+    #expect(rig.responses.map(\.packet.link) == [links[1], links[0]])
+  }
+
+  @Test("C29: a conflict on one link costs the name on all")
+  func conflictOnOne() throws {
+    var rig = try twoInterfaces()
+    for _ in 0..<2 {
+      rig.say([.a(.ambit, 99)], on: second)
+      rig.pass(.milliseconds(600))
+    }
+    rig.pass(.seconds(5))
+    #expect(rig.events.last == .registered(.host, "ambit-2.local."))
+    rig.sent = []
+    for link in [ResponderRig.link, second] {
+      rig.ask("ambit-2.local.", .a, on: link)
+      rig.ask(.ambit, .a, on: link)
+    }
+    #expect(rig.answers.count == 3)
+    #expect(rig.answers.allSatisfy { $0.name == "ambit-2.local." })
+  }
+
+  @Test("C31: a new address is announced at once, a lost one is no longer said")
+  func addressesChange() throws {
+    var rig = try ResponderRig.published()
+    rig.connect(ResponderRig.eth0, ["10.0.0.1", "10.0.0.7"])
+    rig.pass(.seconds(3))
+    #expect(rig.probes.isEmpty)
+    let told = rig.answers(.a)
+    #expect(told.filter { $0 == .a(.ambit, 7) }.count == 2)
+    #expect(told.filter { $0 == .a(.ambit, 1) }.count == 2, "the set is told whole")
+    rig.sent = []
+    rig.connect(ResponderRig.eth0, ["10.0.0.7"])
+    rig.pass(.seconds(3))
+    #expect(rig.answers(.a) == [.a(.ambit, 7), .a(.ambit, 7)])
+    #expect(rig.answers(.ptr).map(\.ttlSeconds) == [0], "the way back from the lost one")
+    #expect(rig.answer(.lamp, .srv).count == 1)
+  }
+
+  @Test("F14: when a host's only address of a version goes, that is said with a goodbye")
+  func lastAddress() throws {
+    var rig = try ResponderRig()
+    rig.connect(ResponderRig.eth0, ["169.254.7.7", "fe80::1"])
+    rig.pass(.seconds(5))
+    rig.sent = []
+    rig.connect(ResponderRig.eth0, ["fe80::1"])
+    rig.pass(.seconds(5))
+    #expect(rig.answers(.a).map(\.ttlSeconds) == [0])
+    let answers = rig.answer(.ambit, .a).flatMap(\.message.answers)
+    #expect(answers.map(\.type) == [.nsec])
+  }
+
+  @Test("C31 D19: an interface that goes and comes back is probed on and announced on again")
+  func flap() throws {
+    var rig = try ResponderRig.published()
+    rig.handle(.interfaceGone(ResponderRig.eth0))
+    rig.ask(.lamp, .srv)
+    rig.pass(.seconds(10))
+    #expect(rig.sent.isEmpty)
+    #expect(rig.responder.nextWake == nil)
+    rig.connect()
+    rig.pass(.seconds(5))
+    #expect(rig.probes.count == 3)
+    #expect(rig.answers(.srv).count == 2)
+    #expect(rig.events.isEmpty)
+    #expect(rig.answer(.lamp, .a).flatMap(\.message.answers).map(\.type) == [.nsec])
+  }
+
+  @Test("a service that is for one interface is known on that alone")
+  func oneInterface() throws {
+    var rig = try twoInterfaces()
+    rig.sent = []
+    try rig.publish("Lamp", interface: ResponderRig.eth1)
+    rig.pass(.seconds(5))
+    #expect(rig.sent.allSatisfy { $0.packet.link == second })
+    rig.sent = []
+    rig.ask(.lamp, .srv)
+    rig.ask(.http, .ptr)
+    rig.pass(.seconds(1))
+    #expect(rig.sent.isEmpty)
+    rig.ask(.lamp, .srv, on: second)
+    #expect(rig.responses.count == 1)
+  }
+
+  @Test("a host with another name says goodbye to the old one")
+  func newHostName() throws {
+    var rig = try ResponderRig.published()
+    rig.handle(.setHostLabel(Array("Küche".utf8)))
+    rig.pass(.seconds(5))
+    #expect(rig.events == [.registered(.host, "Küche.local.")])
+    #expect(rig.answers(.a).first == .a(.ambit, 1, ttlSeconds: 0))
+    #expect(rig.answers(.srv).last?.data == .srv(DNSService(port: 80, target: "Küche.local.")))
+    #expect(rig.answer("Küche.local.", .a).count == 1)
+  }
+
+  @Test("without an interface a service has its name at once, and keeps it when one comes")
+  func noInterface() throws {
+    var rig = try ResponderRig()
+    let id = try rig.publish("Lamp")
+    #expect(rig.events == [.registered(id, .lamp)])
+    rig.connect()
+    rig.pass(.seconds(5))
+    #expect(rig.events == [.registered(id, .lamp), .registered(.host, .ambit)])
+    #expect(rig.answers(.srv).count == 2)
+  }
+}

@@ -1,0 +1,223 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@Suite("Conflicts about a name")
+struct NameConflictTests {
+  @Test("D20: who disputes an established record is answered with probes, not with another name")
+  func backToProbing() throws {
+    var rig = try ResponderRig.published()
+    rig.say([.srv(.lamp)])
+    #expect(rig.answer(.lamp, .srv).filter { $0.at == rig.now }.isEmpty)
+    rig.pass(.seconds(5))
+    #expect(rig.probes.count == 3)
+    #expect(rig.probes.allSatisfy { $0.message.questions.map(\.name) == [.lamp] })
+    #expect(rig.events.isEmpty)
+    #expect(rig.answer(.lamp, .srv).count == 1)
+  }
+
+  @Test("D21: who answers those probes keeps the name, and we take \"Name (2)\", \"(3)\" and so on")
+  func rename() throws {
+    var rig = try ResponderRig.ready()
+    let id = try rig.publish("Lamp")
+    rig.pass(.seconds(5))
+    for name in [.lamp, "Lamp\\ (2)._http._tcp.local.", "Lamp\\ (3)._http._tcp.local."] as [DNSName]
+    {
+      #expect(rig.events.last == .registered(id, name))
+      rig.sent = []
+      rig.say([.srv(name)])
+      rig.pass(.milliseconds(600))
+      rig.say([.srv(name)])
+      rig.pass(.seconds(5))
+      #expect(rig.answer(name, .srv).isEmpty, "the loser is silent about the name")
+    }
+    #expect(rig.responder.name(of: id) == "Lamp\\ (4)._http._tcp.local.")
+    let listed = rig.answer(.http, .ptr).flatMap(\.message.answers)
+    #expect(listed.map(\.data) == [.ptr("Lamp\\ (4)._http._tcp.local.")])
+  }
+
+  @Test("D22: a host becomes \"host-2\", and its services say so without being probed for again")
+  func hostRename() throws {
+    var rig = try ResponderRig.published()
+    rig.say([.a(.ambit, 99)])
+    rig.pass(.milliseconds(600))
+    rig.sent = []
+    rig.say([.a(.ambit, 99)])
+    rig.pass(.seconds(5))
+    #expect(rig.events == [.registered(.host, "ambit-2.local.")])
+    #expect(rig.probes.allSatisfy { $0.message.questions.map(\.name) == ["ambit-2.local."] })
+    let place = DNSRecordData.srv(DNSService(port: 80, target: "ambit-2.local."))
+    #expect(rig.answers(.srv).map(\.data) == [place, place])
+    let reverse = try #require(IPAddress(text: "10.0.0.1")).reverseName
+    #expect(
+      rig.answer(reverse, .ptr).flatMap(\.message.answers).map(\.data)
+        == [.ptr("ambit-2.local.")])
+    #expect(rig.answer(.ambit, .a).isEmpty)
+  }
+
+  @Test("D23: who wants no other name is told of the conflict, and the registration ends")
+  func refusal() throws {
+    for milliseconds in [Int64(500), 5000] {
+      var rig = try ResponderRig.ready()
+      let id = try rig.publish("Lamp", .refuse)
+      rig.pass(.milliseconds(milliseconds))
+      rig.say([.srv(.lamp)])
+      rig.pass(.milliseconds(600))
+      rig.say([.srv(.lamp)])
+      rig.pass(.seconds(5))
+      #expect(rig.events.last == .refused(id, .lamp))
+      #expect(rig.responder.name(of: id) == nil)
+      #expect(rig.answer(.lamp, .srv).isEmpty)
+      #expect(rig.answer(.http, .ptr).isEmpty)
+    }
+  }
+
+  @Test("a record that somebody else has is refused")
+  func recordRefusal() throws {
+    var rig = try ResponderRig.ready()
+    let id = rig.publish(.a("alias.local.", 1), .unique)
+    rig.pass(.milliseconds(500))
+    rig.say([.a("alias.local.", 2)])
+    rig.pass(.seconds(1))
+    #expect(rig.events.last == .refused(id, "alias.local."))
+  }
+
+  @Test("D24: a renamed label has at most 63 bytes and ends between characters")
+  func longNames() throws {
+    let label = String(repeating: "💡", count: 15) + "abc"
+    var rig = try ResponderRig.ready()
+    let id = try rig.publish(label)
+    for number in 2...12 {
+      rig.pass(.milliseconds(600))
+      rig.say([.srv(try #require(rig.responder.name(of: id)))])
+      rig.pass(.seconds(5))
+      let name = try #require(rig.responder.name(of: id))
+      let instance = try #require(name.firstLabel)
+      #expect(instance.count <= 63)
+      let text = try #require(String(validating: instance, as: UTF8.self))
+      #expect(text.hasSuffix("💡 (\(number))"))
+      rig.say([.srv(name)])
+    }
+  }
+
+  @Test("the name of a host that was renamed has at most 63 bytes")
+  func longHostName() throws {
+    var rig = try ResponderRig(host: String(repeating: "h", count: 63))
+    rig.connect()
+    rig.pass(.milliseconds(500))
+    rig.say([.a(rig.responder.hostName, 99)])
+    rig.pass(.seconds(5))
+    let label = try #require(rig.responder.hostName.firstLabel)
+    #expect(String(decoding: label, as: UTF8.self) == String(repeating: "h", count: 61) + "-2")
+  }
+
+  @Test("D27: who comes back within a second, after a crash too, keeps its name", arguments: 1...50)
+  func restarts(_ seed: UInt64) throws {
+    var before = try ResponderRig.published(seed: seed)
+    before.ask(.lamp, .any)
+    before.ask(.ambit, .any)
+    var rig = try ResponderRig(seed: seed &+ 1000)
+    rig.connect()
+    let id = try rig.publish("Lamp", port: 81)
+    // What the crashed one said last is still under way; nobody repeats it.
+    rig.receive(before.responses[0].message)
+    rig.pass(.seconds(5))
+    #expect(rig.responder.name(of: id) == .lamp, "seed \(seed)")
+    #expect(rig.responder.hostName == .ambit)
+  }
+
+  @Test("D27: a stale record of ours that turns up once costs no name")
+  func staleRecord() throws {
+    var rig = try ResponderRig.published()
+    let stale = DNSRecord.srv(.lamp, port: 79, .ambit)
+    rig.say([stale])
+    rig.pass(.seconds(10))
+    #expect(rig.events.isEmpty)
+    #expect(rig.responder.name(of: RegistrationID(rawValue: 1)) == .lamp)
+  }
+
+  @Test("D27: a new IPv6 address costs no name")
+  func newAddress() throws {
+    var rig = try ResponderRig()
+    rig.connect(versions: [.v4, .v6], ["10.0.0.1", "fe80::1"])
+    rig.pass(.seconds(5))
+    for number in 2...20 {
+      rig.connect(versions: [.v4, .v6], ["10.0.0.1", "fe80::1", "2001:db8::\(number)"])
+      rig.pass(.seconds(10))
+    }
+    #expect(rig.events == [.registered(.host, .ambit)])
+  }
+
+  @Test("D28: another host that says the same is no rival")
+  func cooperation() throws {
+    var rig = try ResponderRig.published()
+    rig.say([.srv(.lamp, port: 80, .ambit), .a(.ambit, 1)])
+    rig.pass(.seconds(5))
+    #expect(rig.sent.isEmpty)
+  }
+
+  @Test("a goodbye of a rival, and an NSEC record, are no conflict")
+  func harmless() throws {
+    var rig = try ResponderRig.published()
+    var goodbye = DNSRecord.srv(.lamp)
+    goodbye.ttlSeconds = 0
+    rig.say([goodbye])
+    rig.say([
+      DNSRecord(
+        name: .ambit, flushesCache: true, ttlSeconds: 120, data: .nsec(next: .ambit, types: [.aaaa])
+      )
+    ])
+    rig.pass(.seconds(5))
+    #expect(rig.sent.isEmpty)
+  }
+
+  @Test("G14 D12: every packet of ours, said again by somebody else for ten minutes, costs no name")
+  func reflector() throws {
+    var rig = try ResponderRig()
+    rig.connect(versions: [.v4, .v6], ["10.0.0.1", "fe80::1"])
+    let id = try rig.publish("Lamp")
+    var seen = 0
+    let links = [Link(ResponderRig.eth0, .v4), Link(ResponderRig.eth0, .v6)]
+    for round in 0..<6000 {
+      rig.pass(.milliseconds(100))
+      if round % 50 == 0 { rig.ask(.lamp, .any) }
+      if round % 70 == 0 { rig.ask(.ambit, .aaaa) }
+      if round % 400 == 0 {
+        rig.handle(.updateText(id, try TXTRecord(strings: ["n=\(round)".utf8])))
+      }
+      let new = rig.sent.dropFirst(seen)
+      seen = rig.sent.count
+      for packet in new where packet.isMulticast {
+        for link in links { rig.receive(packet.message, on: link) }
+      }
+    }
+    #expect(rig.events == [.registered(.host, .ambit), .registered(id, .lamp)])
+    #expect(rig.sent.count < 2000)
+  }
+
+  @Test("two services of one host that want the same name get two, at once")
+  func sameHost() throws {
+    var rig = try ResponderRig.ready()
+    let first = try rig.publish("Lamp")
+    let second = try rig.publish("Lamp", port: 81)
+    let third = try rig.publish("Lamp", port: 82, .refuse)
+    rig.pass(.seconds(5))
+    #expect(rig.responder.name(of: first) == .lamp)
+    #expect(rig.responder.name(of: second) == "Lamp\\ (2)._http._tcp.local.")
+    #expect(rig.events.contains(.refused(third, .lamp)))
+    #expect(rig.answer(.http, .ptr).flatMap(\.message.answers).count == 2)
+  }
+
+  @Test("E17: one instance name may be used with several types")
+  func flagship() throws {
+    var rig = try ResponderRig.ready()
+    let first = try rig.publish("Printer", type: "_ipp._tcp")
+    let second = try rig.publish("Printer", type: "_printer._tcp", port: 0)
+    rig.pass(.seconds(5))
+    #expect(rig.responder.name(of: first) == "Printer._ipp._tcp.local.")
+    #expect(rig.responder.name(of: second) == "Printer._printer._tcp.local.")
+    let place = rig.answer("Printer._printer._tcp.local.", .srv).flatMap(\.message.answers)
+    #expect(place.map(\.data) == [.srv(DNSService(port: 0, target: .ambit))])
+  }
+}

@@ -1,0 +1,144 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@Suite("Services and negative answers")
+struct ServiceTests {
+  @Test("E14: who browses gets place, text and addresses with the name")
+  func browse() throws {
+    var rig = try ResponderRig.published()
+    let packet = try #require(rig.answer(.http, .ptr).first)
+    #expect(packet.message.answers == [.ptr(.http, .lamp)])
+    #expect(packet.message.additionals.map(\.type).sorted() == [.a, .txt, .srv, .nsec])
+  }
+
+  @Test("E15: who resolves gets the addresses with the place")
+  func resolve() throws {
+    var rig = try ResponderRig()
+    rig.connect(ResponderRig.eth0, ["10.0.0.1", "fe80::1"])
+    try rig.publish("Lamp")
+    rig.pass(.seconds(5))
+    let packet = try #require(rig.answer(.lamp, .srv).first)
+    #expect(packet.message.additionals.map(\.type) == [.a, .aaaa])
+  }
+
+  @Test("what was multicast within the last second is not added to an answer")
+  func recentAdditionals() throws {
+    var rig = try ResponderRig.published()
+    rig.ask(.ambit, .a)
+    rig.pass(.milliseconds(100))
+    rig.sent = []
+    rig.ask(.lamp, .srv)
+    #expect(rig.responses.first?.message.additionals.isEmpty == true)
+  }
+
+  @Test("E11: a subtype lists the services that have it, and the type lists them too")
+  func subtypes() throws {
+    var rig = try ResponderRig.ready()
+    try rig.publish("Lamp", subtypes: ["_colour", "_dim"])
+    try rig.publish("Torch")
+    rig.pass(.seconds(5))
+    for subtype in ["_colour", "_dim"] {
+      let name = try DNSName(text: "\(subtype)._sub._http._tcp.local")
+      #expect(rig.answer(name, .ptr).flatMap(\.message.answers).map(\.data) == [.ptr(.lamp)])
+    }
+    #expect(rig.answer(.http, .ptr).flatMap(\.message.answers).count == 2)
+  }
+
+  @Test("E12: each type is listed once, until its last service goes")
+  func types() throws {
+    var rig = try ResponderRig.ready()
+    let first = try rig.publish("Lamp")
+    let second = try rig.publish("Torch")
+    rig.pass(.seconds(5))
+    #expect(
+      rig.answer(.serviceTypes, .ptr).flatMap(\.message.answers) == [.ptr(.serviceTypes, .http)])
+    rig.sent = []
+    rig.handle(.unregister(first))
+    rig.pass(.seconds(1))
+    #expect(!rig.answers.contains { $0.name == .serviceTypes })
+    #expect(rig.answer(.serviceTypes, .ptr).count == 1)
+    rig.sent = []
+    rig.handle(.unregister(second))
+    rig.pass(.seconds(1))
+    #expect(rig.answers.contains(.ptr(.serviceTypes, .http, ttlSeconds: 0)))
+    #expect(rig.answer(.serviceTypes, .ptr).isEmpty)
+  }
+
+  @Test("E6: a service without a text has a TXT record of one empty string")
+  func emptyText() throws {
+    var rig = try ResponderRig.published()
+    let record = try #require(rig.answer(.lamp, .txt).flatMap(\.message.answers).first)
+    #expect(record.data.wireBytes == [0])
+  }
+
+  @Test("A24: a name arrives precomposed, whatever form it was given in")
+  func precomposed() throws {
+    var rig = try ResponderRig.published("Zoe\u{308} 你好")
+    let listed = rig.answer(.http, .ptr).flatMap(\.message.answers)
+    guard case .ptr(let name) = listed.first?.data else {
+      Issue.record("nothing listed")
+      return
+    }
+    #expect(try #require(name.firstLabel).elementsEqual("Zo\u{EB} 你好".utf8))
+  }
+
+  @Test("C17 C18: a name of ours without the type asked for says which types it has")
+  func negative() throws {
+    var rig = try ResponderRig.published()
+    let cases: [(DNSName, DNSType, DNSTypeBitmap)] = [
+      (.ambit, .aaaa, [.a]), (.lamp, .a, [.txt, .srv]), (.lamp, .aaaa, [.txt, .srv]),
+      (.ambit, .srv, [.a]),
+    ]
+    for (name, type, types) in cases {
+      let packet = try #require(rig.answer(name, type).first)
+      let record = try #require(packet.message.answers.first)
+      #expect(packet.message.answers.count == 1)
+      #expect(record.data == .nsec(next: name, types: types))
+      #expect(record.name == name && record.flushesCache && record.ttlSeconds == 120)
+      guard case .nsec(_, let bitmap) = record.data else { continue }
+      #expect(bitmap.wireBytes.first == 0, "block 0 only")
+      #expect(!bitmap.contains(.nsec))
+    }
+  }
+
+  @Test("C17: a negative answer comes at once, and once a second")
+  func negativeTimes() throws {
+    var rig = try ResponderRig.published()
+    for _ in 0..<5 {
+      rig.ask(.ambit, .aaaa)
+      #expect(rig.responses.count == 1)
+      rig.pass(.milliseconds(150))
+    }
+  }
+
+  @Test(
+    "C20: an address comes with those of the other version, or with the word that there are none")
+  func otherVersion() throws {
+    var rig = try ResponderRig.published()
+    #expect(rig.answer(.ambit, .a).first?.message.additionals.map(\.type) == [.nsec])
+    rig.connect(ResponderRig.eth0, ["10.0.0.1", "fe80::1"])
+    rig.pass(.seconds(5))
+    #expect(rig.answer(.ambit, .a).first?.message.additionals.map(\.type) == [.aaaa])
+    rig.pass(.seconds(5))
+    #expect(rig.answer(.ambit, .aaaa).first?.message.additionals.map(\.type) == [.a])
+  }
+
+  @Test("names that others may have too are never denied")
+  func noDenialOfShared() throws {
+    var rig = try ResponderRig.published()
+    #expect(rig.answer(.http, .txt).isEmpty)
+    #expect(rig.answer(.serviceTypes, .a).isEmpty)
+  }
+
+  @Test("A21: repeated names are written once")
+  func compression() throws {
+    var rig = try ResponderRig.published()
+    let packet = try #require(rig.answer(.http, .ptr).first)
+    let uncompressed = try packet.message.encoded(compression: .none)
+    #expect(packet.packet.bytes.count < uncompressed.count * 7 / 10)
+    let again = try packet.message.encoded(compression: .multicast)
+    #expect(packet.packet.bytes.count == again.count)
+  }
+}

@@ -1,0 +1,130 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@Suite("Answering one asker alone")
+struct UnicastTests {
+  private let legacy = Endpoint(.v4(IPv4Address(10, 0, 0, 9)), port: 40_000)
+  private let offLink = IPAddress.v4(IPv4Address(198, 51, 100, 7))
+
+  @Test("C12: who asks for it is answered alone, if all were told in the last quarter of the TTL")
+  func recent() throws {
+    var rig = try ResponderRig.published()
+    for (name, type) in [(DNSName.lamp, DNSType.srv), (.http, .ptr)] {
+      let answers = rig.answer(name, type, unicast: true)
+      #expect(answers.map(\.packet.destination) == [.unicast(ResponderRig.peer)])
+    }
+  }
+
+  @Test("C13: else all are told")
+  func longAgo() throws {
+    var rig = try ResponderRig.published()
+    rig.pass(.seconds(31))
+    let answers = rig.answer(.lamp, .srv, unicast: true)
+    #expect(answers.map(\.packet.destination) == [.multicast])
+    #expect(rig.answer(.lamp, .srv, unicast: true).first?.isMulticast == false)
+    #expect(rig.answer(.http, .ptr, unicast: true).first?.isMulticast == false, "4500 s")
+  }
+
+  @Test("C16: a query sent to us alone is answered to the asker, and to all if they were not told")
+  func direct() throws {
+    var rig = try ResponderRig.published()
+    rig.ask(.lamp, .srv, isMulticast: false)
+    #expect(rig.responses.map(\.packet.destination) == [.unicast(ResponderRig.peer)])
+    rig.pass(.seconds(60))
+    rig.sent = []
+    rig.ask(.lamp, .srv, isMulticast: false)
+    #expect(
+      Set(rig.responses.map(\.packet.destination)) == [.unicast(ResponderRig.peer), .multicast])
+  }
+
+  @Test("C14 C15 A23: who asks from another port gets an ordinary answer, good for ten seconds")
+  func legacyQuery() throws {
+    var rig = try ResponderRig.published()
+    for (name, type) in [(DNSName.lamp, DNSType.srv), (.http, .ptr), (.ambit, .a)] {
+      rig.sent = []
+      var question = DNSQuestion(name: name, type: type, wantsUnicastResponse: true)
+      rig.receive(
+        DNSMessage(header: DNSHeader(id: 0xBEEF, flags: 0x0100), questions: [question]),
+        from: legacy)
+      #expect(rig.responses.count == 1)
+      let reply = try #require(rig.responses.first)
+      question.wantsUnicastResponse = false
+      #expect(reply.packet.destination == .unicast(legacy))
+      #expect(reply.message.header == DNSHeader(id: 0xBEEF, flags: 0x8400))
+      #expect(reply.message.questions == [question])
+      #expect(reply.message.answers.map(\.type) == [type])
+      for record in reply.message.answers + reply.message.additionals {
+        #expect(record.ttlSeconds <= 10)
+        #expect(!record.flushesCache)
+      }
+    }
+  }
+
+  @Test("A23: the target of SRV is not compressed for who doesn't speak Multicast DNS")
+  func legacyCompression() throws {
+    var rig = try ResponderRig.published()
+    rig.ask(.lamp, .srv, from: legacy)
+    let bytes = try #require(rig.responses.first).packet.bytes
+    let target = DNSName.ambit.wireBytes
+    let isThere = bytes.indices.contains { bytes[$0...].starts(with: target) }
+    #expect(isThere)
+  }
+
+  @Test("an answer to one who doesn't speak Multicast DNS does not count as told to all")
+  func legacyIsNotMulticast() throws {
+    var rig = try ResponderRig.published()
+    rig.pass(.seconds(100))
+    rig.ask(.lamp, .srv, from: legacy)
+    rig.sent = []
+    rig.ask(.lamp, .srv)
+    #expect(rig.responses.map(\.isMulticast) == [true])
+  }
+
+  @Test("an answer that does not fit says so")
+  func legacyTruncation() throws {
+    var rig = try ResponderRig.ready()
+    for number in 0..<200 { try rig.publish("Service number \(number)") }
+    rig.pass(.seconds(5))
+    rig.sent = []
+    rig.ask(.http, .ptr, from: legacy)
+    #expect(rig.responses.count == 1)
+    #expect(rig.responses[0].message.header.isTruncated)
+    #expect(rig.responses[0].packet.bytes.count <= 1452)
+  }
+
+  @Test("A7 A8 G6: who is not on the link is never answered alone")
+  func offLinkAskers() throws {
+    for port in [UInt16(5353), 40_000] {
+      for isMulticast in [true, false] {
+        var rig = try ResponderRig.published()
+        rig.ask(
+          .lamp, .srv, unicast: true, from: Endpoint(offLink, port: port), isMulticast: isMulticast)
+        rig.pass(.seconds(1))
+        #expect(rig.responses.allSatisfy { $0.isMulticast })
+        if !isMulticast || port != 5353 { #expect(rig.responses.isEmpty) }
+      }
+    }
+  }
+
+  @Test("G4: nobody can be answered at port 0")
+  func portZero() throws {
+    var rig = try ResponderRig.published()
+    rig.ask(.lamp, .srv, from: Endpoint(ResponderRig.peer.address, port: 0))
+    rig.say([.srv(.lamp)], from: Endpoint(ResponderRig.peer.address, port: 0))
+    rig.pass(.seconds(3))
+    #expect(rig.sent.isEmpty)
+    #expect(rig.answer(.lamp, .srv).count == 1)
+  }
+
+  @Test("A9: a response from another port than 5353 says nothing")
+  func responseFromElsewhere() throws {
+    var rig = try ResponderRig.ready()
+    let id = try rig.publish("Lamp")
+    rig.pass(.milliseconds(500))
+    rig.say([.srv(.lamp)], from: legacy)
+    rig.pass(.seconds(3))
+    #expect(rig.events.last == .registered(id, .lamp))
+  }
+}
