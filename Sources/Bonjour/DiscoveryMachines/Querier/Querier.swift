@@ -153,13 +153,17 @@ public struct Querier: Sendable {
       switch output {
       case .send(let bytes, let version):
         actions.append(.send(OutgoingPacket(bytes, on: Link(index, version))))
-      case .added(let record):
-        tell(record, isAdded: true, on: index, into: &actions)
-        follow(record, now: now, into: &actions)
-      case .removed(let record):
-        tell(record, isAdded: false, on: index, into: &actions)
-        unfollow(record, now: now, into: &actions)
+      case .added(let record): tell(record, isAdded: true, on: index, into: &actions)
+      case .removed(let record): tell(record, isAdded: false, on: index, into: &actions)
       case .absent(let key): tellAbsent(key, on: index, into: &actions)
+      }
+    }
+    // After all of them: who follows an alias is told at once what the cache has behind it.
+    for output in given {
+      switch output {
+      case .added(let record): follow(record, now: now, into: &actions)
+      case .removed(let record): unfollow(record, now: now, into: &actions)
+      case .send, .absent: break
       }
     }
   }
