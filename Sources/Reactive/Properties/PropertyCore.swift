@@ -249,3 +249,17 @@ final class PropertyFeed<Value>: StreamObserver<Value, Never> {
     property.terminate(.completed)
   }
 }
+
+extension PropertyFeed: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body([property])
+    return true
+  }
+}
+
+extension PropertySubscription: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body([observer])
+    return true
+  }
+}

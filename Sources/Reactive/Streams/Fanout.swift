@@ -84,3 +84,10 @@ final class Fanout<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
     holes = 0
   }
 }
+
+extension Fanout: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body((0..<count).compactMap { slots[$0]?.takeUnretainedValue() })
+    return true
+  }
+}

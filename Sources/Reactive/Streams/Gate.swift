@@ -127,6 +127,9 @@ final class Gate: @unchecked Sendable {
     }
   }
 
+  /// Whether the calling thread is inside.
+  var isHeldHere: Bool { holder.load(ordering: .relaxed) & ~Gate.mail == Gate.currentThread }
+
   /// How a thread came to be inside.
   enum Admission {
     /// It was inside already, somewhere up its stack.

@@ -52,6 +52,13 @@ private final class Inlet<Input, InputError: Swift.Error, Value, Error: Swift.Er
   }
 }
 
+extension Inlet: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body([root])
+    return true
+  }
+}
+
 extension Signal {
   /// The output of an operator on several signals.
   ///

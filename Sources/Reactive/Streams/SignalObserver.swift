@@ -111,3 +111,10 @@ final class ClosureObserver<Value, Error: Swift.Error>: StreamObserver<Value, Er
     self.termination?(termination)
   }
 }
+
+extension Signal.Observer: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body([target])
+    return true
+  }
+}

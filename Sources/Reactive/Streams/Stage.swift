@@ -271,3 +271,26 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
     dismantle()
   }
 }
+
+// MARK: Debugging
+
+extension Stage: GraphNode {
+  final var graphUpstream: AnyObject? { upstream }
+  final var isGraphDetail: Bool { false }
+
+  final func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    // One without a gate is in the chain of a start, behind a root whose gate is held.
+    let admission = gate?.open()
+    guard gate == nil || admission != nil else { return false }
+    if let output {
+      let object = output.takeUnretainedValue()
+      if isFanout {
+        _ = unsafeDowncast(object, to: Fanout<Output, OutputError>.self).withGraphOutputs(body)
+      } else {
+        body([object])
+      }
+    }
+    if let gate, let admission { gate.close(admission) }
+    return true
+  }
+}

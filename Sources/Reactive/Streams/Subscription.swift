@@ -100,3 +100,10 @@ final class ValueObserver<Value, Error: Swift.Error>: StreamObserver<Value, Erro
   @usableFromInline
   override func terminate(_ termination: Termination<Error>) {}
 }
+
+extension ObserverSubscription: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    if let observer { body([observer.takeUnretainedValue()]) }
+    return true
+  }
+}

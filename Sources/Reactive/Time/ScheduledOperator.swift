@@ -57,3 +57,12 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
     scheduler.schedule { self.finish(termination) }
   }
 }
+
+extension ScheduledOperator: GraphNode {
+  final var isGraphDetail: Bool { false }
+
+  final func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body([output])
+    return true
+  }
+}

@@ -296,3 +296,17 @@ final class FlatMapCore<Input, Value, Error: Swift.Error>: ProducerCore<Value, E
     return source.start(OuterStream(flattener, transform), upstream)
   }
 }
+
+extension InnerStream: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body([flattener])
+    return true
+  }
+}
+
+extension OuterStream: GraphNode {
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
+    body([flattener])
+    return true
+  }
+}

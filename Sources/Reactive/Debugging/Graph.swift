@@ -1,0 +1,129 @@
+/// What an object delivers to, to be looked at while debugging. What isn't one is an observer.
+protocol GraphNode: AnyObject {
+  /// Where it gets its events from, if that shares its gate. Only inside the gate.
+  var graphUpstream: AnyObject? { get }
+
+  /// Whether only what it delivers to is worth a line.
+  var isGraphDetail: Bool { get }
+
+  /// Calls `body` with what it delivers to, while that can't change.
+  ///
+  /// - Returns: False if that can't be had, because another thread is delivering.
+  func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool
+}
+
+extension GraphNode {
+  var graphUpstream: AnyObject? { nil }
+  var isGraphDetail: Bool { true }
+}
+
+/// An object that says what it is called.
+protocol GraphLabelled: AnyObject {
+  var graphLabel: String { get }
+}
+
+/// Writes down what is live below a node.
+struct GraphDrawing {
+  private(set) var text = ""
+  private let marked: AnyObject
+  private var seen: Set<ObjectIdentifier> = []
+
+  /// - Parameter node: Where to begin looking for the top. To be marked.
+  /// Only inside the gate of `node`.
+  init(from node: AnyObject) {
+    marked = node
+    var top = node
+    while let upstream = (top as? any GraphNode)?.graphUpstream { top = upstream }
+    draw(top, depth: 0)
+  }
+
+  private mutating func draw(_ object: AnyObject, depth: Int) {
+    let node = object as? any GraphNode
+    var childDepth = depth
+    if node?.isGraphDetail != true || object === marked || depth == 0 {
+      let isKnown = !seen.insert(ObjectIdentifier(object)).inserted
+      let mark = (object === marked ? " ◀" : "") + (isKnown ? " …" : "")
+      text += String(repeating: "  ", count: depth) + label(of: object) + mark + "\n"
+      if isKnown { return }
+      childDepth += 1
+    }
+    guard let node else { return }
+    var drawing = self
+    let isDrawn = node.withGraphOutputs { outputs in
+      for output in outputs { drawing.draw(output, depth: childDepth) }
+    }
+    self = drawing
+    if !isDrawn {
+      text += String(repeating: "  ", count: childDepth) + "(another thread is delivering)\n"
+    }
+  }
+
+  private func label(of object: AnyObject) -> String {
+    if let labelled = object as? any GraphLabelled { return labelled.graphLabel }
+    guard object is any GraphNode else { return "observer" }
+    let name = String(describing: type(of: object)).prefix { $0 != "<" }
+    return name.prefix(1).lowercased() + name.dropFirst()
+  }
+}
+
+/// Passes everything on, under a name.
+private final class Named<Value, Error: Swift.Error>: ValueStage<Value, Value, Error>,
+  GraphLabelled
+{
+  let graphLabel: String
+
+  init(_ label: String) {
+    graphLabel = label
+  }
+
+  override func receive(_ value: Value) {
+    emit(value)
+  }
+}
+
+extension Signal {
+  /// The same events, from a place that has a name: ``dumpGraph(to:)`` shows it.
+  public func named(
+    _ name: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> Signal<Value, Error> {
+    through(Named("\"\(name)\" (\(file):\(line))"))
+  }
+
+  /// Draws the graph of what is live at the moment: the source of this signal, and below it every
+  /// operator and observer that its events reach, also through operators on several streams and
+  /// schedulers. This signal is marked.
+  ///
+  /// ```text
+  /// root
+  ///   map
+  ///     "search text" (App/Search.swift:12) ◀
+  ///       filter
+  ///         observer
+  ///       observer
+  /// ```
+  ///
+  /// Nothing is kept for it while it isn't called.
+  ///
+  /// - Parameter output: Called with the drawing: at once, unless another thread is delivering an
+  ///   event of this signal; then by that thread, after it.
+  @preconcurrency
+  public func dumpGraph(to output: @escaping @Sendable (String) -> Void = { print($0) }) {
+    guard let gate = core.heldGate?.takeUnretainedValue() else { return }
+    guard let admission = gate.open() else {
+      let core = UncheckedTransfer(core)
+      return gate.submit { output(GraphDrawing(from: core.value).text) }
+    }
+    let drawing = GraphDrawing(from: core)
+    gate.close(admission)
+    output(drawing.text)
+  }
+}
+
+extension SignalProducer {
+  /// The same events, from a place that has a name: ``Signal/dumpGraph(to:)`` shows it.
+  public func named(
+    _ name: String, file: StaticString = #fileID, line: UInt = #line
+  ) -> SignalProducer<Value, Error> {
+    through { Named("\"\(name)\" (\(file):\(line))") }
+  }
+}

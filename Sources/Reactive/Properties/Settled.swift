@@ -1,0 +1,56 @@
+extension PropertyProtocol {
+  /// The value, told once for a change of `source`, however many ways it came.
+  ///
+  /// A property that is composed of several which follow the same source in turn is told of each:
+  /// in between, it is a mixture of the new and the old.
+  ///
+  /// ```swift
+  /// let net = order.map { $0.net }
+  /// let tax = order.map { $0.tax }
+  /// let gross = net.combineLatest(with: tax).map { $0 + $1 }.settled(after: order)
+  /// ```
+  ///
+  /// What `gross` tells is the sum after both have followed. A change that is no consequence of one
+  /// of `source` is told as it comes. Keeps neither this property nor `source`.
+  ///
+  /// - Parameter source: What the parts have in common. It must have been there before they were
+  ///   composed, as it has if they are made of it.
+  public func settled<Source: PropertyProtocol>(after source: Source) -> Property<Value> {
+    let values = LiftedCore(producer.core) { $0.settled(after: source.signal) }
+    return Property(unsafeProducer: SignalProducer(core: values))
+  }
+}
+
+extension Signal where Error == Never {
+  fileprivate func settled<Other>(after source: Signal<Other, Never>) -> Signal<Value, Never> {
+    let gate = source.core.heldGate?.takeUnretainedValue()
+    // Whether a change of the source is under way is only known to the thread that comes with it.
+    let marked = through(Map { (value: $0, mayChange: gate?.isHeldHere == true) })
+    return .joining { junction in
+      var waiting: Value?
+      var hasBegun = false
+      func settle() {
+        if let value = waiting.take() { junction.emit(value) }
+      }
+      junction.observe(
+        marked,
+        value: { value, mayChange in
+          guard mayChange, hasBegun, let gate else {
+            hasBegun = true
+            waiting = nil
+            return junction.emit(value)
+          }
+          let isFirst = waiting == nil
+          waiting = value
+          // If the source has told its last observer already, this is what is left.
+          if isFirst { gate.submit { junction.root.inTurn(()) { settle() } } }
+        },
+        end: { termination in
+          settle()
+          junction.finish(termination)
+        })
+      // Observes after all that this is composed of, and so is told after them.
+      junction.observe(source, value: { _ in settle() }, end: { _ in })
+    }
+  }
+}
