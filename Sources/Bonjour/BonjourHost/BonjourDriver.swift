@@ -19,6 +19,9 @@ final class BonjourDriver: @unchecked Sendable {
   private var actions: [DiscoveryMachine.Action] = []
   private var queries: [QueryID: Found] = [:]
   private var publications: [RegistrationID: Published] = [:]
+  /// What was asked for before the interfaces were known, on which a name has to be probed for; nil
+  /// from then on.
+  private var early: [DiscoveryMachine.Event]? = []
 
   private var monitor: InterfaceMonitor?
   private var interfaces: [InterfaceIndex: SystemInterface] = [:]
@@ -26,6 +29,8 @@ final class BonjourDriver: @unchecked Sendable {
   private var timer: EventLoopTimer?
   private var timerSetFor: Instant?
   private var isStopped = false
+  /// Whether somebody else had the port before; who comes later must take care of that themselves.
+  private var isPortShared = false
 
   /// How long to wait before a socket that could not be opened is tried again.
   private static let reopenDelay = TimeAmount.seconds(5)
@@ -61,6 +66,7 @@ final class BonjourDriver: @unchecked Sendable {
 
   /// Starts to take part.
   func start() {
+    isPortShared = MulticastSocket.isPortTaken()
     let monitor = InterfaceMonitor(on: eventLoop) { [weak self] in self?.interfacesChanged($0) }
     self.monitor = monitor
     monitor.start()
@@ -88,29 +94,42 @@ final class BonjourDriver: @unchecked Sendable {
   ) {
     guard !isStopped else { return }
     queries[id] = onEvent
-    handle(.ask(id, request, on: interface))
+    forward(.ask(id, request, on: interface))
   }
 
   func stop(_ id: QueryID) {
     guard queries.removeValue(forKey: id) != nil else { return }
-    handle(.stopAsking(id))
+    forward(.stopAsking(id))
   }
 
   func publish(_ id: RegistrationID, _ service: ServiceRegistration, _ onEvent: @escaping Published)
   {
     guard !isStopped else { return }
     publications[id] = onEvent
-    handle(.publish(id, service))
+    forward(.publish(id, service))
   }
 
   func update(_ id: RegistrationID, _ text: TXTRecord) {
     guard publications[id] != nil else { return }
-    handle(.updateText(id, text))
+    forward(.updateText(id, text))
   }
 
   func withdraw(_ id: RegistrationID) {
     guard publications.removeValue(forKey: id) != nil else { return }
-    handle(.unpublish(id))
+    forward(.unpublish(id))
+  }
+
+  /// Hands the machine what a client wants, once there is something to do it on.
+  private func forward(_ event: DiscoveryMachine.Event) {
+    if early == nil { handle(event) } else { early?.append(event) }
+  }
+
+  /// Hands over what came early, once all interfaces that there are can be spoken on.
+  private func handOverEarly() {
+    let isOpening = sockets.values.contains { $0.socket == nil }
+    guard let events = early, !isOpening else { return }
+    early = nil
+    for event in events { handle(event) }
   }
 
   // MARK: The machine
@@ -180,6 +199,7 @@ final class BonjourDriver: @unchecked Sendable {
       interfaces[interface.index] = interface
       update(interface)
     }
+    handOverEarly()
   }
 
   private func remove(_ index: InterfaceIndex) {
@@ -217,6 +237,7 @@ final class BonjourDriver: @unchecked Sendable {
     _ result: Result<MulticastSocket, any Error>, _ link: Link, from source: IPAddress
   ) {
     let interface = isStopped ? nil : interfaces[link.interface]
+    defer { handOverEarly() }
     switch result {
     case .success(let socket) where interface?.usableAddress(link.version) == source:
       sockets[link] = .open(socket, from: source)
@@ -243,6 +264,7 @@ final class BonjourDriver: @unchecked Sendable {
     known.versions = known.versions.filter {
       sockets[Link(interface.index, $0)]?.socket != nil
     }
+    known.hearsUnicast = !isPortShared
     handle(.interfaceChanged(known))
   }
 }

@@ -35,11 +35,12 @@ struct BonjourHostTests {
 
   @Test("a service is found, resolved to host, port and text, and missed when it is withdrawn")
   func wholeWay() async throws {
-    let (publisher, finder) = (host("lamp"), host("phone"))
+    let publisher = host("lamp")
     let (names, published) = AsyncStream.makeStream(of: PublicationEvent.self)
     let publication = publisher.publish(service) { published.yield($0) }
     #expect(await names.first { _ in true } == .published(service.name.name))
 
+    let finder = host("phone")
     let (browse, found) = Self.events(finder, .browse(type))
     var services = found.makeAsyncIterator()
     #expect(await services.next() == .serviceAdded(service.name))
@@ -77,7 +78,7 @@ struct BonjourHostTests {
 
   @Test("two services of one name get two names, and a host that ends says goodbye")
   func conflict() async throws {
-    let (first, second) = (host("one"), host("two"))
+    let first = host("one")
     func publish(_ host: BonjourHost) async -> (Publication, DNSName?) {
       let (names, published) = AsyncStream.makeStream(of: PublicationEvent.self)
       let publication = host.publish(service) { published.yield($0) }
@@ -87,6 +88,7 @@ struct BonjourHostTests {
       return (publication, name)
     }
     let (one, firstName) = await publish(first)
+    let second = host("two")
     let (two, secondName) = await publish(second)
     #expect(firstName == service.name.name)
     let other = try ServiceName(instance: "Desk lamp (2)", type: type)
