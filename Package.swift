@@ -88,6 +88,10 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ]),
 
+    // DNS messages as text and back, for the tests against other implementations.
+    .executableTarget(
+      name: "dns-text", dependencies: ["DNSWire", "Essentials"], path: "Interop/dns-text"),
+
     // Compiled with the tests, shown in the documentation.
     .target(
       name: "BestPractices", dependencies: ["CoreBluetooth", "CoreBluetoothAsync"],

@@ -14,6 +14,7 @@ extension FuzzTarget {
       var reader = ByteReader(bytes)
       while let choice = try? reader.uint8() { victim.act(choice, &reader) }
     },
+    responder,
   ]
 }
 

@@ -3,7 +3,7 @@ import Essentials
 
 extension FuzzTarget {
   /// The decoders of Bonjour.
-  static let dns: [FuzzTarget] = [dnsMessage, dnsName, txtRecord]
+  static let dns: [FuzzTarget] = [dnsMessage, dnsName, txtRecord, querier]
 
   /// What is read can be written, under every compression, and read again as the same; in packets
   /// of the size that the first byte says, too.

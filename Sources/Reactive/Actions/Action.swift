@@ -131,10 +131,10 @@ public final class Action<Input, Output, Error: Swift.Error> {
   }
 
   deinit {
-    token.dispose()
     executionsInput.sendCompleted()
     eventsInput.sendCompleted()
     disabledErrorsInput.sendCompleted()
+    token.dispose()
   }
 
   /// A producer that executes the action when it is started, and sends what the execution sends.

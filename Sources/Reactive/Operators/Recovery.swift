@@ -12,7 +12,7 @@ extension Signal {
           switch termination {
           case .failed(let error):
             let connection = Connection()
-            junction.root.lifetime += connection
+            junction.lifetime += connection
             // Not inside: a recovery may take its time, and the root takes its events as anyone's.
             let input = transform(error).core.start(junction.root, connection)
             if let input { connection.hold(input) }

@@ -52,10 +52,13 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
 
   /// Delivers what is remembered, and then what comes.
   func add(_ observer: StreamObserver<Value, Error>) {
-    inTurn { [self] in
-      for value in buffer { observer.receive(value) }
-      if let end { observer.terminate(end) } else { observers.add(observer) }
-    }
+    // One who comes from inside a delivery is told before this returns, as anyone is.
+    if gate.isHeldHere { admit(observer) } else { inTurn { [self] in admit(observer) } }
+  }
+
+  private func admit(_ observer: StreamObserver<Value, Error>) {
+    for value in buffer { observer.receive(value) }
+    if let end { observer.terminate(end) } else { observers.add(observer) }
   }
 
   /// Delivers to `observer` until `lifetime` ends.

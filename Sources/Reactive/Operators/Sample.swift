@@ -47,7 +47,7 @@ extension Signal {
   public func withLatest<U>(from samplee: SignalProducer<U, Never>) -> Signal<(Value, U), Error> {
     .joining { junction in
       samplee.startWithSignal { samplee, handle in
-        junction.root.lifetime += handle
+        junction.lifetime += handle
         let output = withLatest(from: samplee)
         junction.observe(output, value: { junction.emit($0) }, end: { junction.finish($0) })
       }

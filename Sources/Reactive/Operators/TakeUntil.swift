@@ -4,7 +4,7 @@ extension Signal {
     .joining { junction in
       junction.observe(self, value: { junction.emit($0) }, end: { junction.finish($0) })
       let root = junction.root
-      root.lifetime += lifetime.observeEnded { root.terminate(.completed) }
+      junction.lifetime += lifetime.observeEnded { root.terminate(.completed) }
     }
   }
 
@@ -43,7 +43,7 @@ extension Signal {
   public func skip(until trigger: Signal<(), Never>) -> Signal<Value, Error> {
     .joining { junction in
       let waiting = SerialDisposable()
-      junction.root.lifetime += waiting
+      junction.lifetime += waiting
       func begin() {
         guard !waiting.isDisposed else { return }
         waiting.dispose()

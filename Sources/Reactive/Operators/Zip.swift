@@ -1,21 +1,47 @@
-/// Values of an input that wait for their partners.
+/// What the queues of a zip know of one another. Guarded by the gate of the output.
+private final class ZipTally {
+  /// Queues without a value.
+  var empty: Int
+  /// Whether a queue is empty whose input has completed.
+  var hasDriedUp = false
+
+  init(empty: Int) {
+    self.empty = empty
+  }
+}
+
+/// The values of an input that wait for those of the others.
 @usableFromInline
 final class ZippedValues<Value> {
   private var values = WaitingLine<Value>()
+  private var isCompleted = false
+  private var tally: ZipTally?
 
   @usableFromInline
   init() {}
 
-  var isEmpty: Bool { values.isEmpty }
+  fileprivate func join(_ tally: ZipTally) {
+    self.tally = tally
+  }
 
-  func append(_ value: Value) {
+  fileprivate func append(_ value: Value) {
+    if values.isEmpty { tally?.empty -= 1 }
     values.append(value)
+  }
+
+  fileprivate func complete() {
+    isCompleted = true
+    if values.isEmpty { tally?.hasDriedUp = true }
   }
 
   @usableFromInline
   func removeFirst() -> Value {
     guard let value = values.popFirst() else {
       preconditionFailure("zip combines while an input has no value")
+    }
+    if values.isEmpty {
+      tally?.empty += 1
+      if isCompleted { tally?.hasDriedUp = true }
     }
     return value
   }
@@ -26,17 +52,14 @@ final class ZippedValues<Value> {
 @usableFromInline
 final class Zipper<Output, Error: Swift.Error> {
   private let junction = Junction<Output, Error>()
-  private var empty: Int
-  private var hasDriedUp = false
+  private let tally: ZipTally
   private let combine: () -> Output
-  /// Whether the queue of an input is empty, and the input has completed.
-  private var inputs: [(isEmpty: () -> Bool, isCompleted: Bool)] = []
 
   /// - Parameter combine: Takes the first of every queue. Made where the types are known, or every
   ///   event would have that of the tuple looked up.
   @usableFromInline
   init(of count: Int, _ combine: @escaping () -> Output) {
-    empty = count
+    tally = ZipTally(empty: count)
     self.combine = combine
   }
 
@@ -44,31 +67,23 @@ final class Zipper<Output, Error: Swift.Error> {
 
   @usableFromInline
   func observe<Input>(_ signal: Signal<Input, Error>, _ queue: ZippedValues<Input>) {
-    let index = inputs.count
-    inputs.append(({ queue.isEmpty }, false))
+    queue.join(tally)
     junction.observe(
       signal,
       value: { value in
-        if queue.isEmpty { self.empty -= 1 }
         queue.append(value)
-        if self.empty == 0 {
-          let output = self.combine()
-          self.empty = self.inputs.count { $0.isEmpty() }
-          self.junction.emit(output)
-        }
+        if self.tally.empty == 0 { self.junction.emit(self.combine()) }
         self.finishIfDry()
       },
       end: { termination in
         guard case .completed = termination else { return self.junction.finish(termination) }
-        self.inputs[index].isCompleted = true
-        self.hasDriedUp = true
+        queue.complete()
         self.finishIfDry()
       })
   }
 
   private func finishIfDry() {
-    guard hasDriedUp, inputs.contains(where: { $0.isCompleted && $0.isEmpty() }) else { return }
-    junction.finish(.completed)
+    if tally.hasDriedUp { junction.finish(.completed) }
   }
 }
 

@@ -49,8 +49,8 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   }
 
   deinit {
-    token.dispose()
     core.terminate(.completed)
+    token.dispose()
   }
 
   /// Replaces the value.

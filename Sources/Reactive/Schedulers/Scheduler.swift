@@ -39,7 +39,8 @@ public protocol DateScheduler: Scheduler {
 extension DateScheduler {
   /// Enqueues work to be performed after `delay` and every `interval` from then on.
   ///
-  /// To save power the work may be performed up to `leeway` later than due.
+  /// To save power the work may be performed up to `leeway` later than due. None of the three may
+  /// be negative.
   ///
   /// - Returns: A disposable that ends the repetition.
   @preconcurrency
@@ -48,7 +49,8 @@ extension DateScheduler {
     after delay: DispatchTimeInterval, interval: DispatchTimeInterval,
     leeway: DispatchTimeInterval = .seconds(0), action: @escaping @Sendable () -> Void
   ) -> (any Disposable)? {
-    schedule(
+    precondition(delay.timeInterval >= 0, "work can't be delayed by \(delay)")
+    return schedule(
       after: currentDate.addingTimeInterval(delay), interval: interval, leeway: leeway,
       action: action)
   }

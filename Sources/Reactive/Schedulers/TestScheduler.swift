@@ -43,7 +43,7 @@ public final class TestScheduler: DateScheduler {
     return scheduled
   }
 
-  /// Enqueues work for `delay` after the current date.
+  /// Enqueues work for `delay`, which must not be negative, after the current date.
   ///
   /// - Returns: A disposable that cancels the work if it has not begun.
   @preconcurrency
@@ -51,7 +51,8 @@ public final class TestScheduler: DateScheduler {
   public func schedule(
     after delay: DispatchTimeInterval, action: @escaping @Sendable () -> Void
   ) -> (any Disposable)? {
-    schedule(after: currentDate.addingTimeInterval(delay), action: action)
+    precondition(delay.timeInterval >= 0, "work can't be delayed by \(delay)")
+    return schedule(after: currentDate.addingTimeInterval(delay), action: action)
   }
 
   /// Enqueues work for the given date.

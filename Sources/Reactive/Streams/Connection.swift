@@ -101,13 +101,15 @@ final class Connection: Disposable {
 /// source can't send, and its stream is interrupted.
 final class HeldConnection: Disposable, @unchecked Sendable {
   private let connection: Connection
-  // Only held.
-  private let input: AnyObject
+  // Only held. Set once at most, by the start, which holds this meanwhile.
+  private var input: AnyObject?
 
-  init(_ connection: Connection, holding input: AnyObject) {
+  init(_ connection: Connection, holding input: AnyObject? = nil) {
     self.connection = connection
     self.input = input
   }
+
+  func hold(_ input: AnyObject) { self.input = input }
 
   var isDisposed: Bool { connection.isDisposed }
   func dispose() { connection.dispose() }

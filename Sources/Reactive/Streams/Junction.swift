@@ -2,6 +2,13 @@
 /// an event, on its own state, happens inside the gate of its output, one event after the other.
 struct Junction<Value, Error: Swift.Error> {
   let root = Root<Value, Error>()
+  /// The life of the output. Asked for before the first input, which may end the output, on any
+  /// thread, while others are still to be observed.
+  let lifetime: Lifetime
+
+  init() {
+    lifetime = root.lifetime
+  }
 
   /// A handle of the output.
   var signal: Signal<Value, Error> { Signal(core: root) }
@@ -18,7 +25,7 @@ struct Junction<Value, Error: Swift.Error> {
   ) -> (any Disposable)? {
     let inlet = Inlet(root, value: value, end: end)
     let subscription = signal.attach(ObserverSubscription(of: inlet, to: signal.core))
-    if let subscription { root.lifetime += subscription }
+    if let subscription { lifetime += subscription }
     return subscription
   }
 

@@ -36,10 +36,11 @@ class ProducerCore<Value, Error: Swift.Error> {
     root.own(connection)
     let upstream = Connection()
     connection.add(upstream)
+    let handle = HeldConnection(connection)
     return Instance(
-      signal: Signal(core: root), interruptHandle: connection,
+      signal: Signal(core: root), interruptHandle: handle,
       start: {
-        if let input = self.start(root, upstream) { connection.hold(input) }
+        if let input = self.start(root, upstream) { handle.hold(input) }
       })
   }
 

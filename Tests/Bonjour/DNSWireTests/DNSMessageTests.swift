@@ -147,6 +147,22 @@ struct DNSMessageTests {
     }
   }
 
+  @Test("names and data are read by themselves, without compression")
+  func partsAlone() throws {
+    for record in Samples.response.answers + Samples.response.additionals {
+      #expect(DNSRecordData(type: record.type, decoding: record.data.wireBytes) == record.data)
+      #expect(try DNSName(decoding: record.name.wireBytes) == record.name)
+    }
+    #expect(
+      DNSRecordData(type: .ptr, decoding: [1, 97, 0xC0, 0]) == .opaque(.ptr, [1, 97, 0xC0, 0]))
+    #expect(DNSRecordData(type: .a, decoding: []) == .opaque(.a, []))
+    #expect(throws: DNSWireError.invalidPointer(target: 0)) {
+      try DNSName(decoding: [1, 97, 0xC0, 0])
+    }
+    #expect(throws: DNSWireError.invalidLength(4)) { try DNSName(decoding: [1, 97, 0, 0]) }
+    #expect(throws: DNSWireError.self) { try DNSName(decoding: []) }
+  }
+
   @Test("bytes behind the last record are ignored")
   func trailingBytes() throws {
     let encoded = try Samples.response.encoded()

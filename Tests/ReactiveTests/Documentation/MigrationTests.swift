@@ -4,6 +4,12 @@ import Reactive
 import ReactiveFoundation
 import Testing
 
+@testable import ReactiveAppCode
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 // Every spelling in the tables of MigratingFromReactiveCocoa.md stands in this file as it stands
 // there.
 
@@ -49,6 +55,22 @@ struct MigratedStreamTests {
       for _ in 1...2 { signal.observeValues { log.append($0) } }
     }
     #expect(log.entries == [1, 1])
+  }
+
+  @Test("observers, events and tuples have types")
+  func types() {
+    let log = Log<String>()
+    let observer = Signal<Int, Never>.Observer(value: { log.append("\($0)") })
+    let event = Signal<Int, Never>.Event.value(3)
+    observer.send(event)
+    let pairs = SignalProducer<(Int, Int), Never>(value: (1, 2))
+    #expect(pairs.map { left, right in left + right }.recorded == ["VALUE 3", "COMPLETED"])
+    let all = SignalProducer<Int, Never>([1, 2]).replayLazily(upTo: .max)
+    #expect(all.recorded == all.recorded)
+    let failing = SignalProducer<Int, TestError>(error: .one)
+    failing.startWithFailed { log.append("\($0)") }
+    all.startWithCompleted { log.append("completed") }
+    #expect(log.entries == ["3", "one", "completed"])
   }
 
   @Test("RAC 2's throttle is debounce; today's throttle is another")
@@ -111,6 +133,26 @@ struct MigratedOperatorTests {
     #expect(try numbers.first()?.get() == 1)
   }
 
+  @Test("one stream, up to a value, and whether it has some")
+  func conditions() throws {
+    #expect(values(numbers.take(last: 1)) == [2])
+    #expect(values(numbers.take(while: { $0 < 2 })) == [1, 1])
+    #expect(values(numbers.skip(while: { $0 < 2 })) == [2])
+    #expect(values(numbers.take(while: { !($0 > 1) })) == [1, 1])
+    #expect(values(numbers.skip(while: { !($0 > 1) })) == [2])
+    #expect(values(numbers.combinePrevious(0).map { $0 + $1 }) == [1, 2, 3])
+    #expect(try numbers.collect().single()?.get() == [1, 1, 2])
+    let hasMore = numbers.filter { $0 > 1 }.map(value: true).concat(value: false).take(first: 1)
+    let hasNoMore = numbers.filter { $0 > 1 }.map(value: false).concat(value: true).take(first: 1)
+    #expect(values(hasMore) == [true])
+    #expect(values(hasNoMore) == [false])
+    #expect(((try? numbers.first()?.get()) ?? 0) == 1)
+    #expect(throws: Never.self) { try numbers.wait().get() }
+    #expect(values(numbers.repeat(3)).count == 9)
+    let events = SignalProducer<Int, Never>(value: 1).materialize()
+    #expect(events.dematerialize().recorded == ["VALUE 1", "COMPLETED"])
+  }
+
   @Test("several streams")
   func severalStreams() {
     let other = SignalProducer<Int, TestError>([10])
@@ -123,6 +165,10 @@ struct MigratedOperatorTests {
     let nested = numbers.map { SignalProducer<Int, TestError>(value: $0) }
     #expect(values(nested.flatten(.latest)) == [1, 1, 2])
     #expect(values(nested.flatten(.concat)) == [1, 1, 2])
+    #expect(values(nested.flatten(.merge)) == [1, 1, 2])
+    #expect(values(nested.flatten(.concurrent(limit: 2))) == [1, 1, 2])
+    #expect(values(numbers.merge(with: other)) == [1, 1, 2, 10])
+    #expect(values(numbers.concat(.never).take(untilReplacement: other)).last == 10)
     let (trigger, input) = Signal<(), Never>.pipe()
     let signal = SignalProducer<Int, Never>.never
     let log = Log<String>()
@@ -187,10 +233,22 @@ struct MigratedBindingTests {
     left <~> right
     #expect(left.value == 1)
     let log = Log<String>()
+    SignalProducer.combineLatest(target, source).startWithValues { left, right in
+      log.append("\(left + right)")
+    }
+    #expect(log.entries == ["10"])
     let (lifetime, token) = Lifetime.make()
     source.producer.take(during: lifetime).record(in: log)
     token.dispose()
     #expect(log.entries.last == "COMPLETED")
+  }
+
+  @Test("views have reactive members of their own")
+  func views() {
+    let text = MutableProperty<String?>("typed")
+    let label = Label()
+    label.reactive.text <~ text
+    #expect(label.text == "typed")
   }
 
   @Test("disposables and schedulers")
@@ -206,6 +264,12 @@ struct MigratedBindingTests {
       TestScheduler(),
     ]
     #expect(schedulers.count == 5)
+    let scheduler = TestScheduler()
+    let performed = Counter()
+    scheduler.schedule { performed.increment() }
+    scheduler.schedule(after: Date()) { performed.increment() }
+    scheduler.run()
+    #expect(performed.value == 2)
     DispatchQueue(label: "none").sync { #expect(QueueScheduler.current == nil) }
   }
 
@@ -217,6 +281,9 @@ struct MigratedBindingTests {
     center.reactive.notifications(forName: name).observeValues { _ in heard.increment() }
     center.post(name: name, object: nil)
     #expect(heard.value == 1)
+    let request = URLRequest(url: URL(filePath: "/dev/null"))
+    let page = URLSession.shared.reactive.data(with: request)
+    page.start().dispose()
     let answer = SignalProducer<Int, TestError>(callback: { done in
       done(.success(1))
       return nil

@@ -214,6 +214,21 @@ struct JoiningTests {
       ])
   }
 
+  @Test("replayLazily tells one who comes from inside a delivery before the start returns")
+  func replayInside() {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let replayed = signal.producer.replayLazily(upTo: 1)
+    let log = Log<String>()
+    replayed.take(first: 1).startWithValues { value in
+      log.append("outer \(value)")
+      replayed.startWithValues { log.append("inner \($0)") }
+      log.append("started")
+    }
+    input.send(value: 1)
+    input.send(value: 2)
+    #expect(log.entries == ["outer 1", "inner 1", "started", "inner 2"])
+  }
+
   @Test("replayLazily runs once, and remembers")
   func replay() {
     let counter = Counter()

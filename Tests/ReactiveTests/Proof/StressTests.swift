@@ -28,6 +28,32 @@ struct StressTests {
     }
   }
 
+  @Test("signals are joined while one of them ends")
+  func joiningAtTheEnd() {
+    for round in 0..<rounds * 20 {
+      let (a, aInput) = Signal<Int, TestError>.pipe()
+      let (b, bInput) = Signal<Int, TestError>.pipe()
+      let (life, token) = Lifetime.make()
+      let log = Log<String>()
+      race(
+        {
+          aInput.send(value: 1)
+          if round.isMultiple(of: 2) { aInput.send(error: .one) } else { aInput.sendCompleted() }
+        },
+        { bInput.send(value: 2) },
+        {
+          Signal.zip(a, b, a).map { "\($0)" }.record(in: log)
+          Signal.combineLatest(a, b).map { "\($0)" }.record(in: log)
+          a.take(untilReplacement: b).map { "\($0)" }.record(in: log)
+          a.take(during: life).flatMapError { _ in b.producer }.map { "\($0)" }.record(in: log)
+        })
+      token.dispose()
+      bInput.sendCompleted()
+      let ends = log.entries.filter { !$0.hasPrefix("VALUE") }
+      #expect(ends.count == 4, "\(log.entries)")
+    }
+  }
+
   @Test("two threads dispose of one run while a third sends")
   func disposal() {
     for _ in 0..<rounds {

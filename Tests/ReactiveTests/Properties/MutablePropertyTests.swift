@@ -30,7 +30,7 @@ struct MutablePropertyTests {
     weak let released = property
     property = nil
     #expect(released == nil)
-    #expect(log.entries == ["producer VALUE 1", "end", "signal COMPLETED", "producer COMPLETED"])
+    #expect(log.entries == ["producer VALUE 1", "signal COMPLETED", "producer COMPLETED", "end"])
     let late = Log<String>()
     producer?.start { late.append("\($0)") }
     #expect(late.entries == ["VALUE 1", "COMPLETED"])

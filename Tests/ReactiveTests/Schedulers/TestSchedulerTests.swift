@@ -130,6 +130,12 @@ struct TestSchedulerTests {
       TestScheduler().schedule(after: .seconds(1), interval: .seconds(-1)) {}
     }
     await #expect(processExitsWith: .failure) { TestScheduler().rewind(by: .seconds(-1)) }
+    await #expect(processExitsWith: .failure) {
+      TestScheduler().schedule(after: .seconds(-1)) {}
+    }
+    await #expect(processExitsWith: .failure) {
+      TestScheduler().schedule(after: .seconds(-1), interval: .seconds(1)) {}
+    }
   }
 
   @Test("a task sleeps in virtual time, for exactly as long as it asked")

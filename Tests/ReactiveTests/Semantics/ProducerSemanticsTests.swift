@@ -46,6 +46,22 @@ struct ProducerSemanticsTests {
     #expect(log.entries == ["INTERRUPTED", "INTERRUPTED"])
   }
 
+  @Test("a source that lets go of its input is interrupted, behind whatever operator")
+  func lostInput() {
+    let source = Source { observer, _ in observer.send(value: 1) }
+    let chains = [
+      source, source.map { $0 }, source.map { $0 }.observe(on: ImmediateScheduler()),
+      source.flatMap(.concat) { Source(value: $0) },
+    ]
+    for chain in chains {
+      let (run, signal) = (Log<String>(), Log<String>())
+      chain.record(in: run)
+      chain.startWithSignal { produced, _ in _ = produced.record(in: signal) }
+      #expect(run.entries == ["VALUE 1", "INTERRUPTED"])
+      #expect(signal.entries == ["VALUE 1", "INTERRUPTED"])
+    }
+  }
+
   @Test("the life of a run ends after its last event has been delivered")
   func lifeEndsLast() {
     let log = Log<String>()

@@ -24,6 +24,29 @@ extension DNSMessage {
   }
 }
 
+extension DNSRecordData {
+  /// Reads the data of one record by itself, names in it without compression. What doesn't have the
+  /// form of its type becomes opaque data.
+  public init(type: DNSType, decoding bytes: some Collection<UInt8>) {
+    let bytes = Array(bytes)
+    var reader = DNSReader(bytes[...])
+    let formed = reader.bounded(byteCount: bytes.count) { inner throws(DNSWireError) in
+      try inner.formedData(of: type)
+    }
+    self = formed ?? .opaque(type, bytes)
+  }
+}
+
+extension DNSName {
+  /// Reads a name without compression, with nothing behind it.
+  public init(decoding bytes: some Collection<UInt8>) throws(DNSWireError) {
+    let bytes = Array(bytes)
+    var reader = DNSReader(bytes[...])
+    self = try reader.name()
+    guard reader.available == 0 else { throw .invalidLength(bytes.count) }
+  }
+}
+
 extension DNSReader {
   fileprivate mutating func question() throws(DNSWireError) -> DNSQuestion {
     let name = try name()
@@ -69,7 +92,7 @@ extension DNSReader {
     return .opaque(type, Array(try slice(byteCount)))
   }
 
-  private mutating func formedData(of type: DNSType) throws(DNSWireError) -> DNSRecordData {
+  fileprivate mutating func formedData(of type: DNSType) throws(DNSWireError) -> DNSRecordData {
     switch type {
     case .a:
       guard let address = IPv4Address(bytes: try slice(available)) else {

@@ -207,6 +207,9 @@ struct RecordCache: Sendable {
 
   // MARK: Looking up
 
+  /// Whether there are records of that name.
+  func knows(_ name: DNSName) -> Bool { slotsByName[name] != nil }
+
   /// The valid records that answer a question.
   func answers(to key: QuestionKey) -> [Entry] {
     (slotsByName[key.name] ?? []).compactMap { slot in

@@ -218,9 +218,12 @@ struct InterfaceQuerier: Sendable {
       !interface.addresses.contains(where: { $0.address == received.source.address })
     else { return }
     let message = received.message
+    var seen: Set<QuestionKey> = []
     for question in message.questions where !question.wantsUnicastResponse {
-      guard question.questionClass == .in || question.questionClass == .any else { continue }
       let key = QuestionKey(question.name, question.type)
+      guard question.questionClass == .in || question.questionClass == .any,
+        asks[key] != nil || cache.knows(key.name), seen.insert(key).inserted
+      else { continue }
       let known = message.answers.filter { question.isAnswered(by: $0) }
       if asks[key] != nil, !message.header.isTruncated,
         known.allSatisfy({ cache.lists($0, now: now) })

@@ -42,6 +42,8 @@ struct LinkState: Sendable {
 
   /// A query whose known answers have not all arrived.
   struct TruncatedQuery: Sendable {
+    /// Tells which came first.
+    let number: Int
     var due: Instant
     var sets: [RecordSetID]
   }
@@ -50,6 +52,9 @@ struct LinkState: Sendable {
   var announcementRounds: [AnnouncementRound] = []
   var batches: [Batch] = []
   var truncatedQueries: [Endpoint: TruncatedQuery] = [:]
+  /// Until when a question, asked by who knows nothing, brings nothing new: all that answers it
+  /// waits to be sent or just was. So a flood of one question costs a look-up each.
+  private(set) var quietQuestions: [DNSQuestion: Instant] = [:]
   var goodbyes: [DNSRecord] = []
   var goodbyesDue: Instant?
 
@@ -78,6 +83,14 @@ struct LinkState: Sendable {
       batches.append(Batch(due: due, interval: interval))
     }
     for id in sets { batches[index].insert(id) }
+  }
+
+  /// Questions that are remembered to be answered for the moment.
+  static let quietQuestionsMax = 64
+
+  mutating func noteQuiet(_ question: DNSQuestion, until time: Instant) {
+    if quietQuestions.count >= Self.quietQuestionsMax { quietQuestions = [:] }
+    quietQuestions[question] = time
   }
 
   /// Takes a set out of all answers that wait.

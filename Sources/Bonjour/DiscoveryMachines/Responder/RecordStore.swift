@@ -4,11 +4,30 @@ internal import DNSWire
 struct RecordStore: Sendable {
   private var sets: [RecordSetID: RecordSet] = [:]
   private var byName: [DNSName: [RecordSetID]] = [:]
+  private var sharedByContent: [SharedContent: RecordSetID] = [:]
   private var lastID = 0
 
+  /// What makes two registrations' shared records the same record.
+  private struct SharedContent: Hashable {
+    var name: DNSName
+    var data: DNSRecordData
+    var interface: InterfaceIndex?
+
+    init?(_ set: RecordSet) {
+      guard set.isShared, let record = set.records.first else { return nil }
+      name = set.name
+      data = record.data
+      interface = set.interface
+    }
+  }
+
   subscript(id: RecordSetID) -> RecordSet? {
-    get { sets[id] }
-    set { sets[id] = newValue }
+    sets[id]
+  }
+
+  /// The set that says what this shared one says, on the same links.
+  func twin(of set: RecordSet) -> RecordSetID? {
+    SharedContent(set).flatMap { sharedByContent[$0] }
   }
 
   /// The sets of a name, whoever owns them.
@@ -22,6 +41,7 @@ struct RecordStore: Sendable {
     let id = RecordSetID(rawValue: lastID)
     sets[id] = set
     byName[set.name, default: []].append(id)
+    if let content = SharedContent(set) { sharedByContent[content] = id }
     return id
   }
 
@@ -31,9 +51,23 @@ struct RecordStore: Sendable {
     change(&sets.values[index])
   }
 
+  /// Gives a set other records.
+  mutating func setRecords(of id: RecordSetID, to records: [DNSRecord]) {
+    guard let old = sets[id] else { return }
+    forgetContent(of: old, id)
+    update(id) { $0.records = records }
+    if let content = sets[id].flatMap(SharedContent.init) { sharedByContent[content] = id }
+  }
+
+  private mutating func forgetContent(of set: RecordSet, _ id: RecordSetID) {
+    guard let content = SharedContent(set), sharedByContent[content] == id else { return }
+    sharedByContent[content] = nil
+  }
+
   @discardableResult
   mutating func remove(_ id: RecordSetID) -> RecordSet? {
     guard let set = sets.removeValue(forKey: id) else { return nil }
+    forgetContent(of: set, id)
     if byName[set.name]?.count == 1 {
       byName[set.name] = nil
     } else {
@@ -50,5 +84,8 @@ struct RecordStore: Sendable {
     }
   }
 
-  var allIDs: Dictionary<RecordSetID, RecordSet>.Keys { sets.keys }
+  /// Nobody on this link remembers anything.
+  mutating func forgetMulticasts(on link: Link) {
+    for index in sets.indices { sets.values[index].forgetMulticasts(on: link) }
+  }
 }

@@ -139,8 +139,8 @@ extension Responder {
   /// goes on, the other waits a second and tries again.
   mutating func compareProposals(_ received: ReceivedMessage, now: Instant) {
     let link = received.link
-    let names = Set(received.message.authorities.map(\.name))
-    for name in names {
+    var seen: Set<DNSName> = []
+    for name in received.message.authorities.map(\.name) where seen.insert(name).inserted {
       let owners = Set(store.sets(named: name).filter(\.isProbed).flatMap(\.owners))
       let rivals = owners.filter { id in
         guard case .probing(let number) = entries[id]?.phases[link] else { return false }
@@ -150,7 +150,7 @@ extension Responder {
       guard !rivals.isEmpty else { continue }
       let theirs = received.message.authorities.filter { $0.name == name && $0.recordClass == .in }
       // An echo, or another of our own links.
-      if links.keys.contains(where: {
+      if linkOrder.contains(where: {
         DNSRecord.tieBreak(ours: proposals(for: name, on: $0), theirs: theirs) == 0
       }) {
         continue
@@ -159,7 +159,9 @@ extension Responder {
         continue
       }
       let time = now + Constants.tieBreakWait
-      for id in rivals { postpone(id, on: link, until: time) }
+      for id in rivals.sorted(by: { $0.rawValue < $1.rawValue }) {
+        postpone(id, on: link, until: time)
+      }
     }
   }
 

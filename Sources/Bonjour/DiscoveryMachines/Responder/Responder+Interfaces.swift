@@ -5,28 +5,38 @@ extension Responder {
   mutating func changeInterface(_ interface: NetworkInterface, now: Instant) {
     interfaces[interface.index] = interface
     let wanted = Set(interface.links)
-    for link in links.keys where link.interface == interface.index && !wanted.contains(link) {
+    for link in linkOrder where link.interface == interface.index && !wanted.contains(link) {
       removeLink(link)
     }
     let new = interface.links.filter { links[$0] == nil }
-    for link in new { links[link] = LinkState() }
+    for link in new { addLink(link) }
+    let hadAddress = hostHasAddress(on: interface.index)
     updateAddresses(of: interface, now: now)
-    for link in new {
-      for (id, entry) in entries where links(of: entry).contains(link) {
-        start(id, on: link, now: now)
+    let hasAddress = hostHasAddress(on: interface.index)
+    for link in interface.links where !hasAddress { entries[.host]?.phases[link] = nil }
+    for link in interface.links {
+      if new.contains(link) {
+        startAll(on: link, now: now)
+      } else if hasAddress, !hadAddress {
+        start(.host, on: link, now: now)
       }
     }
+  }
+
+  /// Whether there is anything that the host's name could stand for.
+  private func hostHasAddress(on index: InterfaceIndex) -> Bool {
+    entries[.host]?.sets.contains {
+      store[$0].map { $0.interface == index && $0.isProbed } ?? false
+    } ?? false
   }
 
   mutating func restartInterface(_ index: InterfaceIndex, now: Instant) {
     guard let interface = interfaces[index] else { return }
     for link in interface.links {
       removeLink(link)
-      links[link] = LinkState()
-      for id in store.allIDs { store.update(id) { $0.forgetMulticasts(on: link) } }
-      for (id, entry) in entries where links(of: entry).contains(link) {
-        start(id, on: link, now: now)
-      }
+      addLink(link)
+      store.forgetMulticasts(on: link)
+      startAll(on: link, now: now)
     }
   }
 
@@ -37,12 +47,24 @@ extension Responder {
       entries[.host]?.sets.removeAll { $0 == id }
       store.remove(id)
     }
-    for id in entries.keys { report(id, into: &actions) }
+    for id in idOrder { report(id, into: &actions) }
+  }
+
+  private mutating func addLink(_ link: Link) {
+    links[link] = LinkState()
+    linkOrder.append(link)
   }
 
   private mutating func removeLink(_ link: Link) {
     links[link] = nil
-    for id in entries.keys { entries[id]?.phases[link] = nil }
+    linkOrder.removeAll { $0 == link }
+    for id in idOrder { entries[id]?.phases[link] = nil }
+  }
+
+  private mutating func startAll(on link: Link, now: Instant) {
+    for id in idOrder where entries[id].map({ links(of: $0).contains(link) }) ?? false {
+      start(id, on: link, now: now)
+    }
   }
 
   // MARK: Addresses
@@ -55,7 +77,7 @@ extension Responder {
       guard let old = store[id], old.interface == interface.index, !old.isNegative else { continue }
       if let new = wanted.first(where: { $0.name == old.name && $0.type == old.type }) {
         guard new.records != old.records else { continue }
-        store.update(id) { $0.records = new.records }
+        store.setRecords(of: id, to: new.records)
         changed.append(id)
       } else {
         sayGoodbye(to: id, now: now)

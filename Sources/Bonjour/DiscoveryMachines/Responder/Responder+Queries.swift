@@ -63,6 +63,10 @@ extension Responder {
     _ received: ReceivedMessage, isOnLink: Bool, now: Instant, into actions: inout [Action]
   ) {
     let message = received.message
+    let plainQuestion = Self.plainQuestion(of: received)
+    if let plainQuestion, let end = links[received.link]?.quietQuestions[plainQuestion], now < end {
+      return
+    }
     let known = KnownAnswers(message.answers)
     let isProbe = !message.authorities.isEmpty
     if isProbe { compareProposals(received, now: now) }
@@ -71,15 +75,15 @@ extension Responder {
     var answers: [Answer] = []
     var seen: Set<RecordSetID> = []
     var isSoleResponder = true
-    for question in Set(message.questions) {
+    var asked: Set<DNSQuestion> = []
+    for question in message.questions where asked.insert(question).inserted {
       let ids = setsAnswering(question, on: received.link)
       isSoleResponder = isSoleResponder && !ids.isEmpty
       for id in ids {
         guard let set = store[id] else { continue }
         if set.isShared { isSoleResponder = false }
-        guard !known.contain(records(of: set, on: received.link)), seen.insert(id).inserted else {
-          continue
-        }
+        let isKnown = !known.isEmpty && known.contain(records(of: set, on: received.link))
+        guard !isKnown, seen.insert(id).inserted else { continue }
         answers.append(
           Answer(
             set: id,
@@ -91,14 +95,48 @@ extension Responder {
     if message.header.isTruncated, mayWait, waitForMore(answers.map(\.set), received, now: now) {
       return
     }
-    reply(
-      answers, to: received, isProbe: isProbe, isAtOnce: isProbe || isSoleResponder, now: now,
-      into: &actions)
+    let isAtOnce = isProbe || isSoleResponder
+    reply(answers, to: received, isProbe: isProbe, isAtOnce: isAtOnce, now: now, into: &actions)
+    if let plainQuestion {
+      noteQuiet(plainQuestion, answers.map(\.set), isAtOnce: isAtOnce, on: received.link, now: now)
+    }
+  }
+
+  /// The question of a query that asks all for one thing and knows nothing.
+  private static func plainQuestion(of received: ReceivedMessage) -> DNSQuestion? {
+    let message = received.message
+    guard message.questions.count == 1, let question = message.questions.first,
+      !question.wantsUnicastResponse, received.isMulticast, !message.header.isTruncated,
+      message.answers.isEmpty, message.authorities.isEmpty
+    else { return nil }
+    return question
+  }
+
+  /// Remembers until when the same question needs no thought: what is to be sent is under way, or
+  /// was sent less than a second before it could be sent again. What is new is announced anyway.
+  private mutating func noteQuiet(
+    _ question: DNSQuestion, _ ids: [RecordSetID], isAtOnce: Bool, on link: Link, now: Instant
+  ) {
+    let delay = isAtOnce ? TimeSpan.zero : Constants.sharedDelayMax
+    var end = Instant.distantFuture
+    for id in ids {
+      guard let sent = store[id]?.lastMulticast(on: link),
+        sent + Constants.multicastInterval > now + delay
+      else {
+        end = now + (isAtOnce ? .zero : Constants.sharedDelayMin)
+        break
+      }
+      let again = sent + Constants.multicastInterval
+      end = min(end, now + (again - (now + delay)))
+    }
+    if end > now { links[link]?.noteQuiet(question, until: end) }
   }
 
   /// The sets that answer a question on a link; the one that says what there is where the name is
   /// ours but has nothing of the type (RFC 6762, §6.1).
-  func setsAnswering(_ question: DNSQuestion, on link: Link) -> [RecordSetID] {
+  func setsAnswering(
+    _ question: DNSQuestion, on link: Link, countMax: Int = .max
+  ) -> [RecordSetID] {
     guard question.questionClass == .in || question.questionClass == .any else { return [] }
     var answers: [RecordSetID] = []
     var negative: RecordSetID?
@@ -108,6 +146,7 @@ extension Responder {
         negative = id
       } else if question.type == .any || question.type == set.type {
         answers.append(id)
+        if answers.count >= countMax { break }
       }
     }
     return answers.isEmpty ? negative.map { [$0] } ?? [] : answers
@@ -146,14 +185,13 @@ extension Responder {
   private mutating func waitForMore(
     _ sets: [RecordSetID], _ received: ReceivedMessage, now: Instant
   ) -> Bool {
-    guard let state = links[received.link] else { return false }
-    let isKnown = state.truncatedQueries[received.source] != nil
-    guard isKnown || state.truncatedQueries.count < Constants.truncatedQueriesMax else {
-      return false
-    }
+    guard let count = links[received.link]?.truncatedQueries.count else { return false }
+    let earlier = links[received.link]?.truncatedQueries[received.source]
+    guard earlier != nil || count < Constants.truncatedQueriesMax else { return false }
     let due = now + chance.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
+    lastRoundNumber += 1
     var query =
-      state.truncatedQueries[received.source] ?? LinkState.TruncatedQuery(due: due, sets: [])
+      earlier ?? LinkState.TruncatedQuery(number: lastRoundNumber, due: due, sets: [])
     let waiting = Set(query.sets)
     query.sets += sets.filter { !waiting.contains($0) }
     query.due = due
@@ -179,7 +217,8 @@ extension Responder {
   /// Answers those whose further known answers were waited for long enough.
   mutating func releaseTruncatedQueries(on link: Link, now: Instant) {
     guard let queries = links[link]?.truncatedQueries, !queries.isEmpty else { return }
-    for (source, query) in queries where query.due <= now {
+    for (source, query) in queries.sorted(by: { $0.value.number < $1.value.number })
+    where query.due <= now {
       links[link]?.truncatedQueries[source] = nil
       let sets = query.sets.filter {
         store[$0]?.mayBeMulticast(on: link, at: now, interval: Constants.multicastInterval)

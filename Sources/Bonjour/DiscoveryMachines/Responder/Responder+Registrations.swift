@@ -39,12 +39,7 @@ extension Responder {
 
   /// Adds a set to a registration, or the registration to the set if others have the same already.
   private mutating func adopt(_ set: RecordSet, by id: RegistrationID) {
-    let twin = store.ids(named: set.name).first { other in
-      store[other].map {
-        $0.isShared && set.isShared && $0.records == set.records
-          && $0.interface == set.interface
-      } ?? false
-    }
+    let twin = store.twin(of: set)
     if let twin {
       store.update(twin) { $0.owners.append(id) }
       entries[id]?.sets.append(twin)
@@ -79,7 +74,7 @@ extension Responder {
 
   private func sets(of entry: Entry, _ id: RegistrationID) -> [RecordSet] {
     switch entry.content {
-    case .host: interfaces.values.flatMap { addressSets(of: $0) }
+    case .host: interfaces.values.sorted { $0.index < $1.index }.flatMap { addressSets(of: $0) }
     case .service(let service): serviceSets(service, id)
     case .record(let registration): [recordSet(registration, id)]
     }
@@ -186,17 +181,17 @@ extension Responder {
       record.data != data || ttlSeconds.map({ $0 != record.ttlSeconds }) ?? false
     else { return }
     if old.isShared, record.data != data { sayGoodbye(to: id, now: now) }
-    store.update(id) { set in
-      set.records[0].data = data
-      if let ttlSeconds { set.records[0].ttlSeconds = ttlSeconds }
-    }
+    var new = record
+    new.data = data
+    if let ttlSeconds { new.ttlSeconds = ttlSeconds }
+    store.setRecords(of: id, to: [new])
     announceChange(of: id, now: now)
   }
 
   /// Tells the links on which the name is ours already of new data, but not too often.
   mutating func announceChange(of id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
-    let affected = links.keys.filter { isVisible(set, on: $0) }
+    let affected = linkOrder.filter { isVisible(set, on: $0) }
     guard !affected.isEmpty else { return }
     var time: Instant?
     store.update(id) { time = $0.updateTime(now: now) }
@@ -212,8 +207,10 @@ extension Responder {
   /// The host has another name: the services that are on it say so.
   mutating func retargetServices(now: Instant) {
     let target = hostName
-    for entry in entries.values {
-      guard case .service(let service) = entry.content, service.host == nil else { continue }
+    for id in idOrder {
+      guard let entry = entries[id], case .service(let service) = entry.content,
+        service.host == nil
+      else { continue }
       for id in entry.sets {
         guard case .srv(var place) = store[id]?.records.first?.data else { continue }
         place.target = target

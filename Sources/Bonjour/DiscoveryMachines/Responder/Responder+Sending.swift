@@ -51,8 +51,7 @@ extension Responder {
   /// Tells the links that heard of a set that it is no longer true, soon (RFC 6762, §10.1).
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
-    for link in links.keys where isVisible(set, on: link) {
-      guard set.lastMulticast(on: link) != nil else { continue }
+    for link in linkOrder where set.lastMulticast(on: link) != nil {
       links[link]?.goodbyes += set.records
       if links[link]?.goodbyesDue == nil {
         links[link]?.goodbyesDue = now + Constants.goodbyeWait
@@ -196,8 +195,10 @@ extension Responder {
   func answerLegacyQuery(_ received: ReceivedMessage, into actions: inout [Action]) {
     let (message, link) = (received.message, received.link)
     var seen: Set<RecordSetID> = []
-    let answers = message.questions.flatMap { setsAnswering($0, on: link) }
-      .filter { seen.insert($0).inserted }
+    // No more than could fit, so that asking for much costs us little.
+    let countMax = Limits.unfragmentedByteCount / 12
+    var answers = message.questions.flatMap { setsAnswering($0, on: link, countMax: countMax) }
+      .filter { seen.insert($0).inserted }[...]
     guard !answers.isEmpty else { return }
     var encoder = DNSMessageEncoder(
       header: DNSHeader(id: message.header.id, flags: DNSHeader.response.flags),
@@ -206,13 +207,12 @@ extension Responder {
       question.wantsUnicastResponse = false
       guard encoder.append(question) else { return }
     }
-    for id in answers {
-      let isWhole = appendLegacy(id, to: .answer, of: &encoder, on: link)
-      encoder.header.isTruncated = encoder.header.isTruncated || !isWhole
-    }
-    for id in additionals(for: answers[...], on: link, to: nil, now: .zero)
-    where !encoder.header.isTruncated {
-      _ = appendLegacy(id, to: .additional, of: &encoder, on: link)
+    let all = answers
+    answers = answers.drop { appendLegacy($0, to: .answer, of: &encoder, on: link) }
+    encoder.header.isTruncated = !answers.isEmpty
+    if answers.isEmpty {
+      _ = additionals(for: all, on: link, to: nil, now: .zero)
+        .drop { appendLegacy($0, to: .additional, of: &encoder, on: link) }
     }
     actions.append(
       .send(OutgoingPacket(encoder.bytes, on: link, to: .unicast(received.source))))

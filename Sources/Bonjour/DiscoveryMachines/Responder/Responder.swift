@@ -59,6 +59,8 @@ public struct Responder: Sendable {
   var chance: SeededGenerator
   var interfaces: [InterfaceIndex: NetworkInterface] = [:]
   var links: [Link: LinkState] = [:]
+  /// The links in the order in which they are served, so that one seed gives one run.
+  var linkOrder: [Link] = []
   var entries: [RegistrationID: Entry] = [:]
   var store = RecordStore()
   var lastRoundNumber = 0
@@ -105,9 +107,10 @@ public struct Responder: Sendable {
     case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
     case .received(let message): received(message, now: now, into: &actions)
     case .shutDown:
-      for id in entries.keys { remove(id, saysGoodbye: true, now: now) }
-      for link in links.keys { sendGoodbyes(on: link, into: &actions) }
+      for id in idOrder { remove(id, saysGoodbye: true, now: now) }
+      for link in linkOrder { sendGoodbyes(on: link, into: &actions) }
       links = [:]
+      linkOrder = []
       isShutDown = true
     }
     wake(now: now, into: &actions)
@@ -115,7 +118,7 @@ public struct Responder: Sendable {
 
   /// Does what is due by now.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
-    for link in links.keys {
+    for link in linkOrder {
       guard let next = links[link]?.nextWake, next <= now else { continue }
       // Before anything else that is due, so that what replaces the old comes after it.
       sendGoodbyes(on: link, into: &actions)
@@ -148,8 +151,11 @@ public struct Responder: Sendable {
     ]
   }
 
+  /// The registrations in order.
+  var idOrder: [RegistrationID] { entries.keys.sorted { $0.rawValue < $1.rawValue } }
+
   /// The links on which a registration is published.
   func links(of entry: Entry) -> [Link] {
-    links.keys.filter { link in entry.interface.map { $0 == link.interface } ?? true }
+    linkOrder.filter { link in entry.interface.map { $0 == link.interface } ?? true }
   }
 }

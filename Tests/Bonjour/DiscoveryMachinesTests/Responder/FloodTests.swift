@@ -1,0 +1,131 @@
+import ARPWire
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@Suite("A responder under load and attack")
+struct FloodTests {
+  @Test("B27: 2,000 queries a second for a shared record are answered, once a second")
+  func flood() throws {
+    var rig = try ResponderRig.published()
+    for _ in 0..<20_000 {
+      rig.ask(.http, .ptr)
+      rig.pass(.microseconds(500))
+    }
+    let times = rig.responses.map(\.at)
+    #expect((8...11).contains(times.count), "\(times.count) in 10 s")
+    for (a, b) in zip(times, times.dropFirst()) { #expect(b - a >= .seconds(1)) }
+    #expect(rig.answers.allSatisfy { $0 == .ptr(.http, .lamp) })
+  }
+
+  @Test("B27: a flood of other questions delays no answer, and new services are still published")
+  func unrelatedFlood() throws {
+    var rig = try ResponderRig.published()
+    for number in 0..<6000 {
+      rig.ask(try DNSName(text: "n\(number).local"), .any)
+      if number == 1000 { rig.ask(.http, .ptr) }
+      if number == 2000 { try rig.publish("Torch") }
+      rig.pass(.microseconds(500))
+    }
+    let answered = try #require(rig.responses.first)
+    #expect(answered.message.answers == [.ptr(.http, .lamp)])
+    #expect((520...621).contains((answered.at - .zero).seconds * 1000 - 10_000))
+    #expect(rig.events.last == .registered(RegistrationID(rawValue: 2), "Torch._http._tcp.local."))
+  }
+
+  @Test("a question that was quiet is answered with a service that has come since")
+  func newServiceDuringFlood() throws {
+    var rig = try ResponderRig.published()
+    for number in 0..<8000 {
+      rig.ask(.http, .ptr)
+      if number == 100 { try rig.publish("Torch") }
+      rig.pass(.microseconds(500))
+    }
+    let torch = rig.answers.filter { $0.data == .ptr("Torch._http._tcp.local.") }
+    #expect(torch.count >= 3)
+  }
+
+  @Test("G11: 200,000 records of others leave no trace")
+  func foreignRecords() throws {
+    var rig = try ResponderRig.published()
+    for number in 0..<20_000 {
+      let name = try DNSName(text: "n\(number).local")
+      rig.say((0..<10).map { .a(name, $0) })
+    }
+    #expect(rig.responder.nextWake == nil)
+    #expect(rig.sent.isEmpty)
+    #expect(rig.answer(.lamp, .srv).count == 1)
+  }
+
+  @Test("G7: a query of a thousand questions, or one question a thousand times, is answered once")
+  func manyQuestions() throws {
+    var rig = try ResponderRig.published()
+    let question = DNSQuestion(name: .http, type: .ptr)
+    rig.receive(DNSMessage(header: .query, questions: Array(repeating: question, count: 1000)))
+    rig.pass(.seconds(2))
+    #expect(rig.answers == [.ptr(.http, .lamp)])
+    rig.sent = []
+    let names = try (0..<1000).map { try DNSName(text: "n\($0).local") }
+    rig.receive(
+      DNSMessage(
+        header: .query,
+        questions: names.map { DNSQuestion(name: $0, type: .any) } + [question]))
+    rig.pass(.seconds(2))
+    #expect(rig.answers == [.ptr(.http, .lamp)])
+  }
+
+  @Test("probes of somebody who always wins a tie keep a name from us, but cost nothing else")
+  func endlessTie() throws {
+    var rig = try ResponderRig.published()
+    try rig.publish("Torch")
+    let name: DNSName = "Torch._http._tcp.local."
+    for _ in 0..<1000 {
+      rig.ask(name, .any, proposing: [.srv(name, port: 65_535, "zzz.local.")])
+      rig.pass(.milliseconds(100))
+    }
+    #expect(rig.probes.count <= 200)
+    rig.sent = []
+    rig.ask(.lamp, .srv)
+    #expect(rig.answers.map(\.name) == [.lamp])
+    rig.pass(.seconds(10))
+    #expect(rig.events.last == .registered(RegistrationID(rawValue: 2), name))
+  }
+
+  @Test(
+    "F16 F14: with an address of its own making, a host probes for its name only after the claim")
+  func linkLocalOrder() throws {
+    var machine = LinkLocalMachine(
+      hardware: MACAddress(rawValue: 1), chance: SeededGenerator(seed: 5))
+    var rig = try ResponderRig()
+    var claimedAt: Instant?
+    var actions: [LinkLocalMachine.Action] = []
+    machine.handle(.linkUp, now: rig.now, into: &actions)
+    while claimedAt == nil, let next = machine.nextWake {
+      rig.pass(next - rig.now)
+      machine.wake(now: rig.now, into: &actions)
+      for action in actions {
+        guard case .claim(let address) = action else { continue }
+        claimedAt = rig.now
+        rig.connect(ResponderRig.eth0, ["\(address)"])
+      }
+      actions = []
+    }
+    #expect(rig.sent.isEmpty)
+    rig.pass(.seconds(5))
+    let claimed = try #require(claimedAt)
+    #expect(rig.probes.count == 3)
+    #expect(rig.sent.allSatisfy { $0.at >= claimed })
+    machine.handle(.routableAddress(true), now: rig.now, into: &actions)
+    guard case .release(let address, .routableAddress) = actions.first else {
+      Issue.record("the address was kept: \(actions)")
+      return
+    }
+    rig.sent = []
+    rig.connect(ResponderRig.eth0, ["10.0.0.1"])
+    rig.pass(.seconds(5))
+    #expect(rig.answers(.a) == [.a(.ambit, 1), .a(.ambit, 1)])
+    let reverse = IPAddress.v4(address).reverseName
+    #expect(rig.answers.filter { $0.name == reverse }.map(\.ttlSeconds) == [0])
+  }
+}
