@@ -33,10 +33,14 @@ struct NetworkOptions: ParsableArguments {
 /// A command that uses the network.
 protocol NetworkCommand: AsyncParsableCommand, Sendable {
   var options: NetworkOptions { get }
+  /// Whether it ends when it has its answer, so that none in time is a failure.
+  var endsByItself: Bool { get }
   func run(_ session: NetworkSession) async throws
 }
 
 extension NetworkCommand {
+  var endsByItself: Bool { false }
+
   func run() async throws {
     let names = options.interface.isEmpty ? nil : Set(options.interface)
     let output = Output(isJSON: options.json)
@@ -47,7 +51,11 @@ extension NetworkCommand {
     let result: Result<Void, any Error>
     do {
       try await session.checkInterfaces(named: names)
-      try await session.untilTime { try await run(session) }
+      if endsByItself {
+        try await run(session)
+      } else {
+        try await session.untilTime { try await run(session) }
+      }
       result = .success(())
     } catch {
       result = .failure(error)

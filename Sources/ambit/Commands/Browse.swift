@@ -103,6 +103,8 @@ struct Resolve: NetworkCommand {
   @Argument(help: "Its type: _http._tcp, or http.")
   var type: String
 
+  var endsByItself: Bool { true }
+
   func run(_ session: NetworkSession) async throws {
     let service = try NetworkText.service(name, NetworkText.type(type))
     session.output.progress("Resolving …")
