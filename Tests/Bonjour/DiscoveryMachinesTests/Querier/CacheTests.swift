@@ -171,7 +171,7 @@ struct CacheTests {
     lab.run(.milliseconds(200))
     lab.hear([try Web.pointer("Hall"), try Web.pointer("Shop")])
     lab.run(.seconds(100))
-    lab.handle(.linkChanged(QuerierLab.first))
+    lab.handle(.interfaceRestarted(QuerierLab.first))
     lab.sent = []
     lab.run(.seconds(1))
     #expect(lab.sent.count == 1)
@@ -179,7 +179,7 @@ struct CacheTests {
     lab.hear([try Web.pointer("Shop")])
     lab.run(.seconds(20))
     #expect(lab.events(query).dropFirst(2) == [.serviceRemoved(try Web.service("Hall"))])
-    lab.handle(.interfaceRemoved(QuerierLab.first))
+    lab.handle(.interfaceGone(QuerierLab.first))
     #expect(lab.events(query).dropFirst(3) == [.serviceRemoved(try Web.service("Shop"))])
     lab.sent = []
     lab.run(.seconds(100))
@@ -187,6 +187,23 @@ struct CacheTests {
     lab.handle(.interfaceChanged(QuerierLab.interface(1)))
     lab.run(.seconds(1))
     #expect(lab.sent.count == 1)
+  }
+
+  @Test("B18: one more address of the same subnet changes nothing, one of another asks anew")
+  func addressChange() throws {
+    var lab = QuerierLab()
+    let query = lab.start(try Web.browse)
+    lab.hear([try Web.pointer("Hall")])
+    lab.run(.seconds(5))
+    lab.sent = []
+    lab.handle(.interfaceChanged(QuerierLab.interface(1, host: 44)))
+    lab.run(.seconds(1))
+    #expect(lab.sent.isEmpty)
+    lab.handle(.interfaceChanged(QuerierLab.interface(1, versions: [.v4, .v6], host: 44)))
+    lab.run(.milliseconds(500))
+    #expect(lab.sent.map(\.link.version) == [.v4, .v6])
+    lab.run(.seconds(11))
+    #expect(lab.events(query).last == .serviceRemoved(try Web.service("Hall")))
   }
 
   @Test("B19: a record in doubt is asked for, and ends after ten seconds without an answer")
