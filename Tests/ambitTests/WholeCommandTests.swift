@@ -69,7 +69,9 @@ struct WholeCommandTests {
       (["resolve", "No", "http", "--interface", "lo", "--timeout", "300ms"], 68, "answered within"),
     ])
   func networkMistakes(_ arguments: [String], _ status: Int32, _ sentence: String) async throws {
-    let end = try await AmbitRun.end(arguments)
+    let run = try AmbitRun(arguments)
+    run.closeInput()
+    let end = await run.end()
     #expect(end.status == status)
     #expect(end.complaints.joined(separator: " ").contains(sentence), "\(end.complaints)")
   }

@@ -77,10 +77,10 @@ public struct DiscoveryMachine: Sendable {
       ask(.interfaceChanged(interface), now)
     case .interfaceGone(let index):
       respond(.interfaceGone(index), now)
-      ask(.interfaceRemoved(index), now)
+      ask(.interfaceGone(index), now)
     case .interfaceRestarted(let index):
       respond(.interfaceRestarted(index), now)
-      ask(.linkChanged(index), now)
+      ask(.interfaceRestarted(index), now)
     case .received(let message):
       respond(.received(message), now)
       ask(.received(message), now)
