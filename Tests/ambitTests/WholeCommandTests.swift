@@ -66,7 +66,9 @@ struct WholeCommandTests {
       (["query", "example.com"], 64, "only names in local. are"),
       (["query", "a.local", "NOTHING"], 64, "is not a type of record"),
       (["browse", "http", "--interface", "none0"], 64, "there is no interface"),
-      (["resolve", "No", "http", "--interface", "lo", "--timeout", "300ms"], 68, "answered within"),
+      (
+        ["resolve", "No", "http", "--interface", "lo", "--timeout", "300ms"], 68, "answered within"
+      ),
     ])
   func networkMistakes(_ arguments: [String], _ status: Int32, _ sentence: String) async throws {
     let run = try AmbitRun(arguments)
