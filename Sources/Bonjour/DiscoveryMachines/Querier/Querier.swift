@@ -129,10 +129,10 @@ public struct Querier: Sendable {
   ) {
     guard let place = place(of: index) else { return }
     let gone = interfaces.remove(at: place)
-    for record in gone.cache.records {
-      tell(record, isAdded: false, on: index, into: &actions)
-      unfollow(record, now: now, into: &actions)
-    }
+    let records = gone.cache.records
+    // All of them first: an alias that ends takes those behind it out of sight.
+    for record in records { tell(record, isAdded: false, on: index, into: &actions) }
+    for record in records { unfollow(record, now: now, into: &actions) }
     for id in clients.keys { clients[id]?.resolutions[index] = nil }
   }
 
