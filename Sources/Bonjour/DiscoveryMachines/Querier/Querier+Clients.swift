@@ -88,7 +88,8 @@ extension Querier {
     _ record: DNSRecord, for id: QueryID, now: Instant, into actions: inout [Action]
   ) {
     guard case .cname(let target) = record.data, let client = clients[id],
-      client.aliases[record.name] == nil, client.aliases.count < QuerierLimits.aliasesMax,
+      client.request.followsAliases, client.aliases[record.name] == nil,
+      client.aliases.count < QuerierLimits.aliasesMax,
       target != record.name, client.aliases[target] == nil, target.isOnThisLink
     else { return }
     clients[id]?.aliases[record.name] = target
@@ -187,6 +188,15 @@ extension Querier {
 }
 
 extension QueryRequest {
+  /// Whether the name may be an alias: that of a host, or any. Services and their types are what
+  /// their own names say; behind an alias the same service would be found twice.
+  var followsAliases: Bool {
+    switch self {
+    case .records, .addresses: true
+    case .browse, .resolve, .serviceTypes, .domains: false
+    }
+  }
+
   /// What has to be asked.
   func keys() throws(QueryError) -> [QuestionKey] {
     let keys: [QuestionKey]
