@@ -214,6 +214,25 @@ struct JoiningTests {
       ])
   }
 
+  @Test("what a closure throws is the failure, of its type")
+  func typedAttempts() {
+    func verify(_ value: Int) throws(TestError) { if value > 2 { throw .one } }
+    func double(_ value: Int) throws(TestError) -> Int {
+      try verify(value)
+      return value * 2
+    }
+    let source = SignalProducer<Int, TestError>(1...4)
+    let attempted: SignalProducer<Int, TestError> = source.attempt(verify)
+    #expect(attempted.recorded == ["VALUE 1", "VALUE 2", "FAILED one"])
+    let mapped: SignalProducer<Int, TestError> = source.attemptMap(double)
+    #expect(mapped.recorded == ["VALUE 2", "VALUE 4", "FAILED one"])
+    let (signal, input) = Signal<Int, TestError>.pipe()
+    let log = Log<String>()
+    signal.attempt(verify).attemptMap(double).record(in: log)
+    for value in 1...4 { input.send(value: value) }
+    #expect(log.entries == ["VALUE 2", "VALUE 4", "FAILED one"])
+  }
+
   @Test("replayLazily tells one who comes from inside a delivery before the start returns")
   func replayInside() {
     let (signal, input) = Signal<Int, Never>.pipe()
