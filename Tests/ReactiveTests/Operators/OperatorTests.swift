@@ -1,3 +1,4 @@
+import Dispatch
 import Reactive
 import Testing
 
@@ -246,6 +247,25 @@ struct JoiningTests {
     input.send(value: 1)
     input.send(value: 2)
     #expect(log.entries == ["outer 1", "inner 1", "started", "inner 2"])
+  }
+
+  @Test("replayLazily tells one who comes while another thread delivers before the start returns")
+  func replayBeside() {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let replayed = signal.producer.replayLazily(upTo: 1)
+    let log = Log<String>()
+    replayed.startWithValues { value in
+      guard value == 1 else { return }
+      let started = DispatchSemaphore(value: 0)
+      DispatchQueue.global().async {
+        replayed.startWithValues { log.append("beside \($0)") }
+        started.signal()
+      }
+      log.append("\(started.wait(timeout: .now() + 60))")
+    }
+    input.send(value: 1)
+    input.send(value: 2)
+    #expect(log.entries == ["beside 1", "success", "beside 2"])
   }
 
   @Test("replayLazily runs once, and remembers")
