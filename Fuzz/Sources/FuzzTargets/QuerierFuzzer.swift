@@ -45,8 +45,8 @@ private struct QuerierVictim {
       seen = seen.filter { $0.query != id }
       handle(.stop(id))
     case 3: handle(.interfaceChanged(interface(argument)))
-    case 4: handle(.interfaceRemoved(link(argument).interface))
-    case 5: handle(.linkChanged(link(argument).interface))
+    case 4: handle(.interfaceGone(link(argument).interface))
+    case 5: handle(.interfaceRestarted(link(argument).interface))
     case 6: receive((try? reader.slice(min(reader.count, 40 + 8 * argument))) ?? [], argument)
     case 7...11: receive(message(argument, &reader), argument)
     case 12: handle(.doubt(record(&reader)))
@@ -57,7 +57,7 @@ private struct QuerierVictim {
 
   /// Everything that was told is taken back when the interfaces go.
   mutating func end() {
-    for number in 0..<2 { handle(.interfaceRemoved(link(number).interface)) }
+    for number in 0..<2 { handle(.interfaceGone(link(number).interface)) }
     precondition(seen.isEmpty, "never told to be gone: \(seen)")
     for id in open { handle(.stop(id)) }
     precondition(querier.recordCount == 0)

@@ -105,12 +105,13 @@ extension SignalProducer where Value: Sendable, Error == Never {
   }
 }
 
-extension BindingTarget where Value: Sendable {
+extension BindingTarget {
   /// A target that calls `action` on the main actor with every value.
+  @preconcurrency
   public init(
     on scheduler: UIScheduler, lifetime: Lifetime,
     action: @escaping @MainActor @Sendable (Value) -> Void
-  ) {
+  ) where Value: Sendable {
     self.init(on: scheduler as any Scheduler, lifetime: lifetime) { value in
       MainActor.assumeIsolated { action(value) }
     }

@@ -79,4 +79,10 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
     lock.unlock()
     emit(due)
   }
+
+  override func terminate(_ termination: Termination<Error>) {
+    // Also what is due already and waits for its turn.
+    timer.dispose()
+    super.terminate(termination)
+  }
 }

@@ -85,6 +85,37 @@ struct SendableTests {
     #expect(Set(diagnostics.map { $0.prefix { $0 != ":" } }) == ["5", "6", "7", "8", "9", "10"])
   }
 
+  @Test(
+    "operators of one's own, over whatever values, compile; Swift 6 warns of what they send",
+    arguments: Compiler.LanguageMode.allCases)
+  func ownOperators(_ mode: Compiler.LanguageMode) throws {
+    let source = """
+      import Reactive
+      final class Mutable { var count = 0 }
+      extension SignalProducer {
+        func later(on scheduler: any DateScheduler) -> SignalProducer<Value, Error> {
+          observe(on: scheduler).delay(1, on: scheduler).start(on: scheduler)
+        }
+        func restarted() -> SignalProducer<Value, Error> {
+          SignalProducer { observer, lifetime in lifetime += self.start(observer) }
+        }
+      }
+      extension Signal {
+        func passed() -> Signal<Value, Error> {
+          Signal { observer, lifetime in lifetime += self.observe { observer.send($0) } }
+        }
+      }
+      func bind(_ signal: Signal<Mutable, Never>, to property: MutableProperty<Mutable>) {
+        property <~ signal.observe(on: UIScheduler())
+        BindingTarget<Mutable>(on: UIScheduler(), lifetime: property.lifetime) { $0.count = 1 }
+          <~ signal
+      }
+      """
+    let diagnostics = try Compiler.diagnostics(of: source, in: mode)
+    #expect(diagnostics.filter { !$0.contains("warning: ") } == [])
+    #expect(diagnostics.isEmpty == (mode == .swift5))
+  }
+
   @Test("values that aren't Sendable are at home in one isolation")
   func oneIsolation() throws {
     let source = """

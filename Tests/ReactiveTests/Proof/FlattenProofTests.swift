@@ -222,4 +222,43 @@ struct FlattenProofTests {
       }
     }
   }
+
+  @Test("throttle")
+  func throttle() {
+    ExhaustiveTests.sequences(of: Self.ticks, upTo: 6) { steps in
+      let actual = play(steps) { $0.throttle(2, on: $1) }
+      let expected = throttled(steps, by: 2)
+      if actual != expected {
+        Issue.record("\(steps): expected \(expected), was \(actual)")
+      }
+    }
+  }
+
+  /// The latest value is delivered an interval after the one before, or at once.
+  private func throttled(_ steps: [Tick], by interval: Int) -> [String] {
+    var expected: [String] = []
+    var (now, latest) = (0, 0)
+    var previous: Int?
+    var due: Int?
+    func pass(to time: Int) {
+      if let date = due, date <= time {
+        expected.append("VALUE \(latest) at \(date)")
+        (previous, due) = (date, nil)
+      }
+      now = time
+    }
+    for (index, step) in steps.enumerated() {
+      switch step {
+      case .value:
+        latest = index
+        due = due ?? max(now, previous.map { $0 + interval } ?? now)
+      case .second: pass(to: now + 1)
+      // What waits is dropped, though it be due.
+      case .completed: return expected + ["COMPLETED at \(now)"]
+      case .failed: return expected + ["FAILED one at \(now)"]
+      }
+    }
+    pass(to: now + 10)
+    return expected
+  }
 }

@@ -192,6 +192,27 @@ enum Models {
       case .bInterrupted: joint.end("INTERRUPTED")
       }
     },
+    .init("sample(with:)", { $0.sample(with: $1.values).map { $0 * 100 + $1 } }) {
+      joint, step, value in
+      switch step {
+      case .aValue: break
+      case .bValue: if let a = joint.a.last { joint.emit(a * 100 + value) }
+      case .aCompleted, .bCompleted: if joint.aIsDone && joint.bIsDone { joint.end() }
+      case .aFailed: joint.end("FAILED one")
+      case .bInterrupted: joint.end("INTERRUPTED")
+      }
+    },
+    .init("concat", { $0.producer.concat($1).startWithSignal { signal, _ in signal } }) {
+      joint, step, value in
+      switch step {
+      case .aValue: joint.emit(value)
+      case .bValue: if joint.aIsDone { joint.emit(value) }
+      // One that has ended before it is started is interrupted then, which is having no more.
+      case .aCompleted, .bCompleted, .bInterrupted:
+        if joint.aIsDone && joint.bIsDone { joint.end() }
+      case .aFailed: joint.end("FAILED one")
+      }
+    },
     .init("withLatest(from:)", { $0.withLatest(from: $1.values).map { $0 * 100 + $1 } }) {
       joint, step, value in
       switch step {

@@ -33,6 +33,15 @@ extension Signal {
 
 extension SignalProducer {
   fileprivate var plain: SignalProducer<Int, Error> { map { _ in 1 } }
+
+  /// The same, by way of a replay of one value for each run.
+  fileprivate var throughReplayPipe: SignalProducer<Value, Error> {
+    SignalProducer { observer, lifetime in
+      let (output, input) = SignalProducer.replayPipe(upTo: 1)
+      lifetime += self.start(input)
+      lifetime += output.start(observer)
+    }
+  }
 }
 
 private typealias Source = SignalProducer<Int, TestError>
@@ -55,6 +64,14 @@ extension OperatorCase {
       { p, _ in p.materializeResults().dematerializeResults() }),
     .init(
       "on", { s, _ in s.on(value: { _ in }) }, { p, _ in p.on(value: { _ in }) }),
+    .init(
+      "group(by:), merged",
+      { s, _ in s.group(by: { $0 % 2 }).flatMap(.merge) { $0.signal } },
+      { p, _ in p.group(by: { $0 % 2 }).flatMap(.merge) { $0.signal } }),
+    .init(
+      "group(by:)", { s, _ in s.group(by: { $0 % 2 }).plain },
+      { p, _ in p.group(by: { $0 % 2 }).plain }),
+    .init("named", { s, _ in s.named("it") }, { p, _ in p.named("it") }),
     .init(
       "lazyMap", { s, t in s.lazyMap(on: t) { $0 } }, { p, t in p.lazyMap(on: t) { $0 } }),
   ]
@@ -142,6 +159,9 @@ extension OperatorCase {
     .init(
       "skip(until:)", { s, _ in s.skip(until: s.map { _ in }.flatMapError { _ in .empty }) },
       { p, _ in p.skip(until: SignalProducer<(), Never>(value: ())) }),
+    .init(
+      "replayPipe", { s, _ in s.producer.throughReplayPipe.held },
+      { p, _ in p.throughReplayPipe }),
     .init(
       "replayLazily", { s, _ in s.producer.replayLazily(upTo: 1).held },
       { p, _ in p.replayLazily(upTo: 1) }),

@@ -139,6 +139,18 @@ struct SignalSemanticsTests {
     #expect(log.entries.last == "VALUE 3")
   }
 
+  @Test("the end drops a throttled value that is due and waits for its turn")
+  func throttleAndEnd() {
+    let scheduler = TestScheduler()
+    let (signal, input) = Source.pipe()
+    let log = Log<String>()
+    signal.throttle(1, on: scheduler).record(in: log)
+    input.send(value: 0)
+    input.sendCompleted()
+    scheduler.run()
+    #expect(log.entries == ["COMPLETED"])
+  }
+
   @Test("a timeout and a value for the same moment come in the order of their scheduling")
   func timeoutBoundary() {
     let scheduler = TestScheduler()

@@ -321,6 +321,7 @@ struct RecordCache: Sendable {
       else { continue }
       scheduleRefresh(slot, now: now)
     }
+    passOver()
   }
 
   // MARK: Time
@@ -345,6 +346,21 @@ struct RecordCache: Sendable {
         }
         enqueue(ticket.slot)
       }
+    }
+    passOver()
+  }
+
+  /// Queues anew what stands first but is due later than that by now, so that nobody is woken for
+  /// nothing.
+  private mutating func passOver() {
+    while let (instant, ticket) = queue.first {
+      let entry = slots[ticket.slot]
+      let isCurrent = entry?.serial == ticket.serial && entry?.queuedAt == instant
+      if isCurrent, let entry, entry.deadline <= instant { return }
+      queue.removeFirst()
+      guard isCurrent else { continue }
+      slots[ticket.slot]?.queuedAt = .distantFuture
+      enqueue(ticket.slot)
     }
   }
 

@@ -9,14 +9,14 @@ public import Essentials
 public struct Querier: Sendable {
   /// What happens to the querier.
   public enum Event: Sendable {
-    /// An interface takes part, or has other addresses than before: then everything is asked anew
-    /// there.
+    /// An interface is there, or its addresses or versions changed. Where it seems to be on another
+    /// link than before, everything is asked anew there.
     case interfaceChanged(NetworkInterface)
     /// An interface no longer takes part; what was heard there is forgotten.
-    case interfaceRemoved(InterfaceIndex)
+    case interfaceGone(InterfaceIndex)
     /// The link of an interface may be another one, or the host slept: everything is asked anew
     /// there, and what isn't heard again within ten seconds is forgotten.
-    case linkChanged(InterfaceIndex)
+    case interfaceRestarted(InterfaceIndex)
     /// A message came in, also one of our own that came back.
     case received(ReceivedMessage)
     /// A client wants to know something, on one interface or on all.
@@ -64,8 +64,8 @@ public struct Querier: Sendable {
     let start = actions.count
     switch event {
     case .interfaceChanged(let interface): update(interface, now: now)
-    case .interfaceRemoved(let index): remove(index, now: now, into: &actions)
-    case .linkChanged(let index):
+    case .interfaceGone(let index): remove(index, now: now, into: &actions)
+    case .interfaceRestarted(let index):
       if let place = place(of: index) { interfaces[place].restart(now: now) }
     case .received(let message): receive(message, now: now, into: &actions)
     case .start(let id, let request, let index):
@@ -109,9 +109,9 @@ public struct Querier: Sendable {
 
   private mutating func update(_ interface: NetworkInterface, now: Instant) {
     if let place = place(of: interface.index) {
-      let isChanged = interfaces[place].interface != interface
+      let isSameLink = interfaces[place].interface.isOnSameLink(as: interface)
       interfaces[place].update(interface)
-      if isChanged { interfaces[place].restart(now: now) }
+      if !isSameLink { interfaces[place].restart(now: now) }
       return
     }
     var added = InterfaceQuerier(interface, chance: chance.fork())
@@ -173,5 +173,13 @@ public struct Querier: Sendable {
       let isLast = told.insert(id).inserted
       actions[place] = .deliver(id, event, on: index, moreComing: !isLast)
     }
+  }
+}
+
+extension NetworkInterface {
+  /// Whether its addresses and versions may as well have become those of `other` on the same link:
+  /// there is none from a subnet that was not there.
+  fileprivate func isOnSameLink(as other: NetworkInterface) -> Bool {
+    versions == other.versions && other.addresses.allSatisfy { isOnLink($0.address) }
   }
 }

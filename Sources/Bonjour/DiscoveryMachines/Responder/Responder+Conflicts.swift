@@ -17,35 +17,42 @@ extension Responder {
     }
   }
 
-  /// Gives a registration the next name that none of ours has; false if it has to end.
-  mutating func reviseName(of id: RegistrationID, into actions: inout [Action]) -> Bool {
-    guard let entry = entries[id] else { return false }
-    guard entry.conflictPolicy == .rename else {
-      entries[id] = nil
-      actions.append(.refused(id, entry.name))
-      return false
-    }
-    repeat { takeNextName(id) } while entries[id].map { isTaken($0.name, by: id) } ?? false
+  /// Gives a registration the next name that none of ours has; false if it wants no other or there
+  /// is none.
+  mutating func reviseName(of id: RegistrationID) -> Bool {
+    guard entries[id]?.conflictPolicy == .rename else { return false }
+    repeat {
+      guard takeNextName(id) else { return false }
+    } while entries[id].map { isTaken($0.name, by: id) } ?? false
     return true
   }
 
-  private mutating func takeNextName(_ id: RegistrationID) {
+  /// Ends a registration whose name somebody else has.
+  mutating func refuse(_ id: RegistrationID, now: Instant, into actions: inout [Action]) {
+    guard let name = entries[id]?.name else { return }
+    remove(id, saysGoodbye: false, now: now)
+    actions.append(.refused(id, name))
+  }
+
+  /// False where the domain is so long that a longer label does not fit before it.
+  private mutating func takeNextName(_ id: RegistrationID) -> Bool {
     switch entries[id]?.content {
     case .host(let label):
       let next = NameRevision.host(after: label)
-      guard let name = try? DNSName.local.prepending(next) else { return }
+      guard let name = try? DNSName.local.prepending(next) else { return false }
       entries[id]?.content = .host(label: next)
       entries[id]?.name = name
     case .service(var service):
       let next = NameRevision.instance(after: service.name.instance)
       guard let domain = service.name.name.parent, let name = try? domain.prepending(next),
         let serviceName = ServiceName(name)
-      else { return }
+      else { return false }
       service.name = serviceName
       entries[id]?.content = .service(service)
       entries[id]?.name = name
-    case .record, nil: break
+    case .record, nil: return false
     }
+    return true
   }
 
   // MARK: Responses of others
@@ -122,13 +129,7 @@ extension Responder {
     {
       notBefore = now + Constants.conflictPause
     }
-    guard entries[id]?.conflictPolicy == .rename else {
-      let name = entries[id]?.name
-      remove(id, saysGoodbye: false, now: now)
-      if let name { actions.append(.refused(id, name)) }
-      return
-    }
-    guard reviseName(of: id, into: &actions) else { return }
+    guard reviseName(of: id) else { return refuse(id, now: now, into: &actions) }
     begin(id, notBefore: notBefore, now: now, into: &actions)
     if id == .host { retargetServices(now: now) }
   }

@@ -10,8 +10,24 @@ extension Responder {
     }
     let new = interface.links.filter { links[$0] == nil }
     for link in new { addLink(link) }
+    let hadAddress = hostHasAddress(on: interface.index)
     updateAddresses(of: interface, now: now)
-    for link in new { startAll(on: link, now: now) }
+    let hasAddress = hostHasAddress(on: interface.index)
+    for link in interface.links where !hasAddress { entries[.host]?.phases[link] = nil }
+    for link in interface.links {
+      if new.contains(link) {
+        startAll(on: link, now: now)
+      } else if hasAddress, !hadAddress {
+        start(.host, on: link, now: now)
+      }
+    }
+  }
+
+  /// Whether there is anything that the host's name could stand for.
+  private func hostHasAddress(on index: InterfaceIndex) -> Bool {
+    entries[.host]?.sets.contains {
+      store[$0].map { $0.interface == index && $0.isProbed } ?? false
+    } ?? false
   }
 
   mutating func restartInterface(_ index: InterfaceIndex, now: Instant) {

@@ -8,7 +8,14 @@ extension Responder {
     _ id: RegistrationID, on link: Link, notBefore: Instant? = nil, now: Instant
   ) {
     guard let entry = entries[id] else { return }
-    if entry.sets.contains(where: { store[$0]?.isProbed == true }) {
+    let isProbed = entry.sets.contains { set in
+      store[set].map {
+        $0.isProbed && ($0.interface.map { $0 == link.interface } ?? true)
+      } ?? false
+    }
+    // A host that has no address on the interface does not need its name there yet.
+    if id == .host, !isProbed { return }
+    if isProbed {
       let earliest = notBefore ?? now
       joinProbeRound(id, on: link, within: earliest...earliest + Constants.probeWaitMax)
     } else {

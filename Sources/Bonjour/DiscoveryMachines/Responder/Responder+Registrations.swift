@@ -8,7 +8,9 @@ extension Responder {
   ) {
     precondition(id != .host && entries[id] == nil, "a registration's number is used once")
     entries[id] = Entry(content: content, name: name)
-    guard !isTaken(name, by: id) || reviseName(of: id, into: &actions) else { return }
+    guard !isTaken(name, by: id) || reviseName(of: id) else {
+      return refuse(id, now: now, into: &actions)
+    }
     begin(id, now: now, into: &actions)
   }
 
@@ -96,11 +98,13 @@ extension Responder {
   /// (RFC 6763, §4, §6, §7.1 and §9).
   private func serviceSets(_ service: ServiceRegistration, _ id: RegistrationID) -> [RecordSet] {
     let name = service.name.name
-    guard let typeName = name.parent,
-      let metaName = try? DNSName.serviceTypes.replacingDomain(with: service.name.domain)
-    else { return [] }
-    let listing = ([typeName] + service.subtypeNames).map { ($0, DNSRecordData.ptr(name)) }
-    var sets = (listing + [(metaName, .ptr(typeName))]).map { owner, data in
+    let typeName = name.parent ?? .root
+    var listing = ([typeName] + service.subtypeNames).map { ($0, DNSRecordData.ptr(name)) }
+    // There is none in a domain whose name leaves no room for it.
+    if let metaName = try? DNSName.serviceTypes.replacingDomain(with: service.name.domain) {
+      listing.append((metaName, .ptr(typeName)))
+    }
+    var sets = listing.map { owner, data in
       RecordSet(
         name: owner, type: .ptr, kind: .shared, interface: service.interface, owner: id,
         records: [

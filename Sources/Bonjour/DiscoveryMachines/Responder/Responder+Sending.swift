@@ -51,8 +51,7 @@ extension Responder {
   /// Tells the links that heard of a set that it is no longer true, soon (RFC 6762, §10.1).
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
-    for link in linkOrder where isVisible(set, on: link) {
-      guard set.lastMulticast(on: link) != nil else { continue }
+    for link in linkOrder where set.lastMulticast(on: link) != nil {
       links[link]?.goodbyes += set.records
       if links[link]?.goodbyesDue == nil {
         links[link]?.goodbyesDue = now + Constants.goodbyeWait

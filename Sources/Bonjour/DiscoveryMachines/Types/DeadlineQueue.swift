@@ -12,6 +12,9 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
   /// When the first item is due, also if it is out of date.
   var next: Instant? { heap.first?.instant }
 
+  /// The first item, and when it is due.
+  var first: (instant: Instant, item: Item)? { heap.first }
+
   mutating func insert(_ item: Item, at instant: Instant) {
     heap.append((instant, item))
     var index = heap.count - 1

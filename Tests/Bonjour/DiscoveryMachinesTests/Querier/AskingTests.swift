@@ -82,7 +82,7 @@ struct AskingTests {
     let bits = lab.sent.flatMap { $0.message.questions.map(\.wantsUnicastResponse) }
     #expect(bits == [true, false, false, false, false])
     lab.sent = []
-    lab.handle(.linkChanged(QuerierLab.first))
+    lab.handle(.interfaceRestarted(QuerierLab.first))
     lab.run(.seconds(10))
     let again = lab.sent.flatMap { $0.message.questions.map(\.wantsUnicastResponse) }
     #expect(again == [true, false, false])
@@ -255,7 +255,7 @@ struct AskingTests {
       var lab = QuerierLab(seed: 77, versions: [.v4, .v6], interfaceCount: 2)
       for number in 0..<20 { lab.start(.browse(try ServiceType(text: "_t\(number)._udp"))) }
       lab.run(.seconds(1))
-      lab.handle(.linkChanged(QuerierLab.first))
+      lab.handle(.interfaceRestarted(QuerierLab.first))
       lab.run(.seconds(300))
       return lab.sent.map(\.at)
     }

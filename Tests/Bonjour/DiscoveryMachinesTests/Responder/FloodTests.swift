@@ -75,6 +75,39 @@ struct FloodTests {
     #expect(rig.answers == [.ptr(.http, .lamp)])
   }
 
+  @Test("G13: 30,000 mutated packets do no harm, and the next good query is answered")
+  func mutations() throws {
+    var chance = SeededGenerator(seed: 13)
+    var rig = try ResponderRig.published("Lamp", subtypes: ["_colour"])
+    rig.handle(.interfaceRestarted(ResponderRig.eth0))
+    rig.pass(.seconds(5))
+    rig.ask(.http, .ptr)
+    rig.pass(.seconds(1))
+    let seeds = rig.sent.map(\.packet.bytes)
+    var readCount = 0
+    for _ in 0..<30_000 {
+      var bytes = seeds[Int(chance.next(upperBound: UInt64(seeds.count)))]
+      for _ in 0..<(1 + chance.next(upperBound: UInt64(4))) {
+        let index = Int(chance.next(upperBound: UInt64(bytes.count)))
+        bytes[index] = UInt8(truncatingIfNeeded: chance.next())
+      }
+      if let message = try? DNSMessage(decoding: bytes[...]) {
+        readCount += 1
+        let port: UInt16 = chance.next() & 3 == 0 ? 40_000 : 5353
+        rig.receive(
+          message, from: Endpoint(ResponderRig.peer.address, port: port),
+          isMulticast: chance.next() & 1 == 0)
+      }
+      rig.sent = []
+      rig.pass(.milliseconds(1))
+    }
+    #expect(readCount > 5_000)
+    rig.pass(.seconds(30))
+    let name = try #require(rig.responder.name(of: RegistrationID(rawValue: 1)))
+    #expect(rig.answer(name, .srv).count == 1)
+    #expect(rig.responder.nextWake == nil)
+  }
+
   @Test("probes of somebody who always wins a tie keep a name from us, but cost nothing else")
   func endlessTie() throws {
     var rig = try ResponderRig.published()

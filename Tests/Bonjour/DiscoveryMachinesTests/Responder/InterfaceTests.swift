@@ -154,3 +154,48 @@ struct InterfaceTests {
     #expect(rig.answers(.srv).count == 2)
   }
 }
+
+@Suite("A host whose addresses come late")
+struct LateAddressTests {
+  @Test("F16: a host probes for its name when it gets its first address, not before")
+  func firstAddress() throws {
+    var rig = try ResponderRig()
+    rig.connect(ResponderRig.eth0, [])
+    rig.pass(.seconds(10))
+    #expect(rig.sent.isEmpty)
+    #expect(rig.events.isEmpty)
+    rig.ask(.ambit, .a)
+    #expect(rig.sent.isEmpty)
+    rig.connect(ResponderRig.eth0, ["10.0.0.1"])
+    rig.pass(.seconds(5))
+    #expect(rig.probes.count == 3)
+    #expect(rig.events == [.registered(.host, .ambit)])
+    #expect(rig.answers(.a).count == 2)
+  }
+
+  @Test("a host that loses its last address is silent about itself until it has one again")
+  func noAddress() throws {
+    var rig = try ResponderRig.published()
+    rig.connect(ResponderRig.eth0, [])
+    rig.pass(.seconds(5))
+    #expect(rig.answers.allSatisfy { $0.ttlSeconds == 0 })
+    #expect(rig.answers(.a).count == 1)
+    #expect(rig.answer(.ambit, .a).isEmpty)
+    rig.sent = []
+    rig.connect(ResponderRig.eth0, ["10.0.0.1"])
+    rig.pass(.seconds(5))
+    #expect(rig.probes.count == 3)
+    #expect(rig.answer(.ambit, .a).count == 1)
+  }
+
+  @Test("D25: what is withdrawn while it is disputed says goodbye all the same")
+  func goodbyeDuringDispute() throws {
+    var rig = try ResponderRig.published()
+    rig.say([.srv(.lamp)])
+    rig.pass(.milliseconds(400))
+    rig.handle(.unregister(RegistrationID(rawValue: 1)))
+    rig.pass(.seconds(5))
+    #expect(rig.answers.map(\.ttlSeconds) == [0, 0, 0, 0])
+    #expect(rig.responder.nextWake == nil)
+  }
+}

@@ -221,3 +221,42 @@ struct NameConflictTests {
     #expect(place.map(\.data) == [.srv(DNSService(port: 0, target: .ambit))])
   }
 }
+
+@Suite("The next name")
+struct NameRevisionTests {
+  @Test("counts on from a number that the name has already, as Apple's does")
+  func numbers() throws {
+    let table = [
+      ("Lamp (2)", "Lamp (3)"), ("Lamp (9)", "Lamp (10)"), ("Lamp (1)", "Lamp (1) (2)"),
+      ("Lamp (02)", "Lamp (02) (2)"), ("(2)", "(2) (2)"), ("Lamp(2)", "Lamp(2) (2)"),
+    ]
+    for (name, next) in table {
+      var rig = try ResponderRig.ready()
+      let id = try rig.publish(name)
+      rig.pass(.milliseconds(600))
+      rig.say([.srv(try #require(rig.responder.name(of: id)))])
+      rig.pass(.seconds(3))
+      let label = try #require(rig.responder.name(of: id)?.firstLabel)
+      #expect(String(decoding: label, as: UTF8.self) == next)
+    }
+  }
+
+  @Test("is refused where the domain leaves no room for it")
+  func noRoom() throws {
+    let label = String(repeating: "d", count: 60)
+    let domain = try DNSName(
+      text: "\(label).\(label).\(label).\(String(repeating: "d", count: 55))")
+    let name = try ServiceName(
+      instance: "Lamp", type: ServiceType(text: "_a._tcp"), domain: domain)
+    #expect(name.name.wireBytes.count >= 253)
+    var rig = try ResponderRig.ready()
+    for number in UInt64(1)...2 {
+      rig.handle(
+        .registerService(
+          RegistrationID(rawValue: number), try ServiceRegistration(name, port: UInt16(number))))
+    }
+    rig.pass(.seconds(3))
+    #expect(rig.events.contains(.refused(RegistrationID(rawValue: 2), name.name)))
+    #expect(rig.responder.name(of: RegistrationID(rawValue: 1)) == name.name)
+  }
+}
