@@ -82,7 +82,7 @@ let package = Package(
       name: "ambit",
       dependencies: [
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-        "CoreBluetooth", "CoreBluetoothAsync",
+        "CoreBluetooth", "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),

@@ -5,7 +5,7 @@ import Foundation
 struct Ambit: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ambit",
-    abstract: "See and talk to the Bluetooth LE devices around you.",
+    abstract: "See and talk to what is around you: Bluetooth LE devices, services of the network.",
     usage: "ambit [--radio <radio>] [<command>]",
     discussion: """
       Without a command: a live view of everything nearby. Without a radio: a simulated one, with \
@@ -23,13 +23,16 @@ struct Ambit: AsyncParsableCommand {
         ambit subscribe strap 2A37            follow a value
         ambit peripheral battery.json         be a device
         ambit --radio hci0 scan --json        a real controller; JSON for scripts
+        ambit browse http                     find services of the local network
+        ambit publish Lamp http 8080          be found there
 
       \(ExitStatus.help)
       """,
     version: "0.1.0",
     subcommands: [
       Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Advertise.self,
-      Peripheral.self, Channel.self, Radio.self, Capture.self,
+      Peripheral.self, Channel.self, Radio.self, Capture.self, Browse.self, Resolve.self,
+      Publish.self, NetworkQuery.self,
     ],
     defaultSubcommand: Watch.self)
 }

@@ -28,7 +28,9 @@ enum Layers {
     "ARPWire": Rule(imports: ["Essentials"]),
     "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
     "BonjourHost": Rule(
-      imports: nio.union(["Glibc", "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines"]),
+      imports: nio.union([
+        "Glibc", "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines", "Synchronization",
+      ]),
       mayTouchTheWorld: true),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
@@ -47,7 +49,8 @@ enum Layers {
     "ambit": Rule(
       imports: nio.union(system).union([
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-        "CoreBluetooth", "CoreBluetoothAsync", "ArgumentParser", "Synchronization",
+        "CoreBluetooth", "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost",
+        "ArgumentParser", "Synchronization",
       ]), mayTouchTheWorld: true),
   ]
 }

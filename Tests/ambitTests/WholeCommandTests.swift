@@ -32,6 +32,52 @@ struct WholeCommandTests {
     #expect(text.contains("Battery Level"))
   }
 
+  @Test("what one process publishes another finds and resolves, on this machine's own interface")
+  func network() async throws {
+    let type = "_a-\(String(UInt32.random(in: 0 ... .max), radix: 36))._tcp"
+    let publisher = try AmbitRun([
+      "publish", "Desk lamp", type, "8080", "room=study", "--interface", "lo", "--json",
+    ])
+    #expect(await publisher.output.next(containing: "\"Desk lamp\"") != nil)
+    let browser = try AmbitRun(["browse", type, "--interface", "lo", "--json"])
+    #expect(await browser.output.next(containing: "\"found\"") != nil)
+    let place = try await AmbitRun.end(
+      "resolve", "Desk lamp", type, "--interface", "lo", "--json")
+    #expect(place.status == 0, "\(place)")
+    let object = try Self.object(try #require(place.output.first))
+    #expect(object["port"] as? Int == 8_080)
+    #expect(object["addresses"] as? [String] == ["127.0.0.1"])
+    #expect(object["text"] as? [String: String] == ["room": "study"])
+
+    publisher.interrupt()
+    #expect(await publisher.end().status == ambit.ExitStatus.interrupted.rawValue)
+    #expect(await browser.output.next(containing: "\"gone\"") != nil)
+    browser.interrupt()
+    _ = await browser.end()
+  }
+
+  @Test(
+    "what makes no sense on the network gets a sentence",
+    arguments: [
+      (["browse", "a_b"], 64, "is not a type of service"),
+      (["browse"], 64, "takes the type of a service"),
+      (["publish", "", "http", "80"], 64, "cannot be a service's name"),
+      (["publish", "Lamp", "http", "80", "=1"], 64, "a key has no characters"),
+      (["query", "example.com"], 64, "only names in local. are"),
+      (["query", "a.local", "NOTHING"], 64, "is not a type of record"),
+      (["browse", "http", "--interface", "none0"], 64, "there is no interface"),
+      (
+        ["resolve", "No", "http", "--interface", "lo", "--timeout", "300ms"], 68, "answered within"
+      ),
+    ])
+  func networkMistakes(_ arguments: [String], _ status: Int32, _ sentence: String) async throws {
+    let run = try AmbitRun(arguments)
+    run.closeInput()
+    let end = await run.end()
+    #expect(end.status == status)
+    #expect(end.complaints.joined(separator: " ").contains(sentence), "\(end.complaints)")
+  }
+
   @Test("a value is read, written and read back")
   func readAndWrite() async throws {
     let radio = try await ServedRadio("sim:empty")

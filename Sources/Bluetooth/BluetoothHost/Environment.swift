@@ -1,5 +1,6 @@
 import BluetoothMachines
 import Essentials
+import HostEssentials
 import Glibc
 
 extension BluetoothHost {

@@ -20,11 +20,6 @@ protocol HostLoop: Sendable {
   func hasWork(_ slot: ClientSlot)
 }
 
-extension SeededGenerator {
-  /// Another one every time.
-  static func random() -> SeededGenerator { SeededGenerator(seed: .random(in: 0 ... .max)) }
-}
-
 /// A NIO event loop with the real, monotonic clock.
 struct EventLoopClock: HostLoop {
   let eventLoop: any EventLoop

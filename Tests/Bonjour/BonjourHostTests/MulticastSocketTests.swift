@@ -13,7 +13,7 @@ struct MulticastSocketTests {
 
   /// Links that carry the group here: IPv4 on the interface that every machine has, and whatever
   /// else there is.
-  private static func links() async throws -> [Link] {
+  private static func links() async throws -> [(Link, IPAddress)] {
     let (lists, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
     let monitor = try await eventLoop.submit {
@@ -25,8 +25,11 @@ struct MulticastSocketTests {
     try await eventLoop.submit { monitor.value.stop() }.get()
     let interfaces = try #require(first)
     let loopback = try #require(interfaces.first { $0.flags.contains([.loopback, .up]) })
-    return [Link(loopback.index, .v4)]
-      + interfaces.filter(\.isSuitable).flatMap(\.forDiscovery.links)
+    return ([loopback] + interfaces.filter(\.isSuitable)).flatMap { interface in
+      interface.forDiscovery.links.compactMap { link in
+        interface.usableAddress(link.version).map { (link, $0) }
+      }
+    }
   }
 
   private struct Heard: Equatable, Sendable {
@@ -39,12 +42,12 @@ struct MulticastSocketTests {
   /// Opens a socket, sends to the group and then to whom it heard there, itself, and gives what it
   /// heard.
   private static func converse(
-    on link: Link, port: UInt16
+    on link: Link, from source: IPAddress, port: UInt16
   ) async throws -> (group: Heard, alone: Heard) {
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
     let (events, continuation) = AsyncStream.makeStream(of: (Heard, Endpoint).self)
     let socket = try await eventLoop.flatSubmit {
-      MulticastSocket.open(link, port: port, on: eventLoop) { datagram in
+      MulticastSocket.open(link, from: source, port: port, on: eventLoop) { datagram in
         let heard = Heard(
           text: String(buffer: datagram.bytes), link: datagram.link,
           sourcePort: datagram.source.port, isMulticast: datagram.isMulticast)
@@ -54,20 +57,22 @@ struct MulticastSocketTests {
     var iterator = events.makeAsyncIterator()
     try await eventLoop.submit {
       socket.value.send(OutgoingPacket(Array("who".utf8), on: link))
+      socket.value.flush()
     }.get()
     let (group, source) = try #require(await iterator.next())
     try await eventLoop.submit {
       socket.value.send(OutgoingPacket(Array("you".utf8), on: link, to: .unicast(source)))
+      socket.value.flush()
     }.get()
     let (alone, _) = try #require(await iterator.next())
-    try await eventLoop.submit { socket.value.close() }.get()
+    try await eventLoop.flatSubmit { socket.value.close() }.get()
     return (group, alone)
   }
 
   @Test("the group is heard on its link, and so is what is sent to the host alone")
   func bothVersions() async throws {
-    for link in try await Self.links() {
-      let heard = try await Self.converse(on: link, port: Self.port)
+    for (link, source) in try await Self.links() {
+      let heard = try await Self.converse(on: link, from: source, port: Self.port)
       #expect(
         heard.group == Heard(text: "who", link: link, sourcePort: Self.port, isMulticast: true))
       // The kernel may say that it came from the interface that has the address.
@@ -82,7 +87,9 @@ struct MulticastSocketTests {
     let link = Link(InterfaceIndex(rawValue: 1_000_000), .v4)
     await #expect(throws: (any Error).self) {
       try await eventLoop.flatSubmit {
-        MulticastSocket.open(link, port: Self.port, on: eventLoop) { _ in }.map { _ in }
+        MulticastSocket.open(
+          link, from: .v4(IPv4Address(127, 0, 0, 1)), port: Self.port, on: eventLoop
+        ) { _ in }.map { _ in }
       }.get()
     }
   }

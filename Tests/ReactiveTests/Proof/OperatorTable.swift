@@ -33,7 +33,9 @@ extension Signal {
 
 extension SignalProducer {
   fileprivate var plain: SignalProducer<Int, Error> { map { _ in 1 } }
+}
 
+extension SignalProducer where Value: Sendable {
   /// The same, by way of a replay of one value for each run.
   fileprivate var throughReplayPipe: SignalProducer<Value, Error> {
     SignalProducer { observer, lifetime in

@@ -69,9 +69,18 @@ struct SystemInterface: Hashable, Sendable {
   /// What the machines have to know about it. It takes part over IPv4 and IPv6 where it has an
   /// address of that version that may be used.
   var forDiscovery: NetworkInterface {
-    let usable = addresses.filter(\.isUsable)
+    // The loopback interface has no route for the group of IPv6.
+    let usable = addresses.filter {
+      $0.isUsable && ($0.address.version == .v4 || !flags.contains(.loopback))
+    }
     return NetworkInterface(
       index, versions: Set(usable.map(\.address.version)),
       addresses: usable.map { .init($0.address, prefixBitCount: $0.prefixBitCount) })
+  }
+
+  /// The address of one version from which it speaks: over IPv6 the one that every interface has.
+  func usableAddress(_ version: IPVersion) -> IPAddress? {
+    let own = forDiscovery.addresses.map(\.address).filter { $0.version == version }
+    return (version == .v6 ? own.first(where: \.isLinkLocal) : nil) ?? own.first
   }
 }

@@ -23,6 +23,7 @@ final class MulticastSocket {
   let link: Link
   private let channel: any Channel
   private let group: SocketAddress
+  private var isFlushNeeded = false
 
   private init(_ link: Link, channel: any Channel, port: UInt16) {
     self.link = link
@@ -33,11 +34,14 @@ final class MulticastSocket {
   /// Opens the port on a link and joins the group.
   ///
   /// - Parameters:
+  ///   - source: an address of the interface, which over IPv4 the system would take from any other
+  ///     than this one.
   ///   - port: 5353 unless a test says otherwise.
   ///   - onDatagram: Told on the event loop what arrives; whose interface and sender are not known
   ///     is dropped.
   static func open(
-    _ link: Link, port: UInt16 = multicastDNSPort, on eventLoop: any EventLoop,
+    _ link: Link, from source: IPAddress, port: UInt16 = multicastDNSPort,
+    on eventLoop: any EventLoop,
     onDatagram: @escaping (Datagram) -> Void
   ) -> EventLoopFuture<MulticastSocket> {
     let handler = NIOLoopBound(Handler(link.version, onDatagram), eventLoop: eventLoop)
@@ -58,7 +62,7 @@ final class MulticastSocket {
       }
       .bind(host: wildcard, port: Int(port))
       .flatMap { channel in
-        channel.apply(SocketSetting.afterBinding(link)).map { channel }
+        channel.apply(SocketSetting.afterBinding(link, from: source)).map { channel }
           .flatMapError { error in
             channel.close(promise: nil)
             return channel.eventLoop.makeFailedFuture(error)
@@ -69,11 +73,32 @@ final class MulticastSocket {
       .nonisolated()
   }
 
+  /// Whether another program, or another host of this one, has the port: whoever shares it gets some
+  /// of what is sent to this host alone (RFC 6762, §15.1).
+  static func isPortTaken(_ port: UInt16 = multicastDNSPort) -> Bool {
+    let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let descriptor = socket(AF_INET, type, 0)
+    guard descriptor >= 0 else { return false }
+    defer { Glibc.close(descriptor) }
+    // struct sockaddr_in: family, port, no address in particular, padding.
+    var address = ByteWriter()
+    address.uint16(UInt16(AF_INET))
+    address.bigEndian(UInt64(port), count: 2)
+    address.append([UInt8](repeating: 0, count: 12))
+    return unsafe address.bytes.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return false }
+      return unsafe bind(
+        descriptor, start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) != 0
+        && errno == EADDRINUSE
+    }
+  }
+
   /// The longest message there may be (RFC 6762, §17), with the headers of IP and UDP.
   private static let readByteCount = 9_000
   private static let readMessageCount = 16
 
-  /// Sends a datagram; one that the system does not take is lost, as on the network.
+  /// Sends a datagram with the next ``flush()``; one that the system does not take is lost, as on the
+  /// network.
   func send(_ packet: OutgoingPacket) {
     var destination = group
     if case .unicast(let endpoint) = packet.destination {
@@ -81,11 +106,20 @@ final class MulticastSocket {
     }
     let envelope = AddressedEnvelope(
       remoteAddress: destination, data: ByteBuffer(bytes: packet.bytes))
-    channel.writeAndFlush(envelope, promise: nil)
+    channel.write(envelope, promise: nil)
+    isFlushNeeded = true
+  }
+
+  /// Sends what was given to `send`, all at once.
+  func flush() {
+    guard isFlushNeeded else { return }
+    isFlushNeeded = false
+    channel.flush()
   }
 
   /// Leaves the group and the port.
-  func close() { channel.close(promise: nil) }
+  @discardableResult
+  func close() -> EventLoopFuture<Void> { channel.close() }
 
   private final class Handler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
@@ -136,12 +170,14 @@ private enum SocketSetting {
 
   /// Sends to and hears one link's group, with the highest TTL (RFC 6762, §11), and is heard by
   /// others on this host.
-  static func afterBinding(_ link: Link) -> [SocketSetting] {
+  static func afterBinding(_ link: Link, from source: IPAddress) -> [SocketSetting] {
     let index = Int32(bitPattern: link.interface.rawValue)
     switch link.version {
     case .v4:
       let group = Essentials.IPv4Address.multicastDNS.rawValue.bigEndian
-      let membership: IPv4Membership = (group, 0, index)
+      var own: UInt32 = 0
+      if case .v4(let address) = source { own = address.rawValue.bigEndian }
+      let membership: IPv4Membership = (group, own, index)
       return [
         .number(.ip, 49, 0),  // IP_MULTICAST_ALL: not what others on this host joined
         .membership(32, membership),  // IP_MULTICAST_IF

@@ -42,6 +42,19 @@ public struct DNSType: RawRepresentable, Hashable, Comparable, Sendable, CustomS
     Self.names[self] ?? "TYPE\(rawValue)"
   }
 
+  /// Reads a type's name in any case, `TYPE` and a number, or the number alone; nil for anything
+  /// else.
+  public init?(text: some StringProtocol) {
+    let name = text.uppercased()
+    if let known = Self.names.first(where: { $0.value == name }) {
+      self = known.key
+    } else if let number = UInt16(name.hasPrefix("TYPE") ? String(name.dropFirst(4)) : name) {
+      rawValue = number
+    } else {
+      return nil
+    }
+  }
+
   private static let names: [DNSType: String] = [
     .a: "A", .ns: "NS", .cname: "CNAME", .soa: "SOA", .ptr: "PTR", .hinfo: "HINFO", .mx: "MX",
     .txt: "TXT", .aaaa: "AAAA", .srv: "SRV", .opt: "OPT", .nsec: "NSEC", .any: "ANY",

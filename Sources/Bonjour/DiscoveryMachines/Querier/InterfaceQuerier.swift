@@ -342,7 +342,8 @@ struct InterfaceQuerier: Sendable {
         pending.append(
           PendingQuestion(
             question: DNSQuestion(
-              name: key.name, type: key.type, wantsUnicastResponse: asks[key]?.sentCount == 0),
+              name: key.name, type: key.type,
+              wantsUnicastResponse: interface.hearsUnicast && asks[key]?.sentCount == 0),
             knownAnswers: answers))
       }
       // Mostly the same is sent over both versions, and made only once.

@@ -129,10 +129,10 @@ public struct Querier: Sendable {
   ) {
     guard let place = place(of: index) else { return }
     let gone = interfaces.remove(at: place)
-    for record in gone.cache.records {
-      tell(record, isAdded: false, on: index, into: &actions)
-      unfollow(record, now: now, into: &actions)
-    }
+    let records = gone.cache.records
+    // All of them first: an alias that ends takes those behind it out of sight.
+    for record in records { tell(record, isAdded: false, on: index, into: &actions) }
+    for record in records { unfollow(record, now: now, into: &actions) }
     for id in clients.keys { clients[id]?.resolutions[index] = nil }
   }
 
@@ -153,13 +153,17 @@ public struct Querier: Sendable {
       switch output {
       case .send(let bytes, let version):
         actions.append(.send(OutgoingPacket(bytes, on: Link(index, version))))
-      case .added(let record):
-        tell(record, isAdded: true, on: index, into: &actions)
-        follow(record, now: now, into: &actions)
-      case .removed(let record):
-        tell(record, isAdded: false, on: index, into: &actions)
-        unfollow(record, now: now, into: &actions)
+      case .added(let record): tell(record, isAdded: true, on: index, into: &actions)
+      case .removed(let record): tell(record, isAdded: false, on: index, into: &actions)
       case .absent(let key): tellAbsent(key, on: index, into: &actions)
+      }
+    }
+    // After all of them: who follows an alias is told at once what the cache has behind it.
+    for output in given {
+      switch output {
+      case .added(let record): follow(record, now: now, into: &actions)
+      case .removed(let record): unfollow(record, now: now, into: &actions)
+      case .send, .absent: break
       }
     }
   }

@@ -142,7 +142,9 @@ extension Responder {
     var encoder = DNSMessageEncoder(
       header: .query, byteCountMax: isLast ? Limits.byteCountMax : Limits.unfragmentedByteCount)
     for name in names {
-      let question = DNSQuestion(name: name, type: .any, wantsUnicastResponse: true)
+      let question = DNSQuestion(
+        name: name, type: .any,
+        wantsUnicastResponse: interfaces[link.interface]?.hearsUnicast ?? false)
       guard encoder.append(question) else { return nil }
     }
     for name in names {

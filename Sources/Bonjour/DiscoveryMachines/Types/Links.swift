@@ -55,12 +55,19 @@ public struct NetworkInterface: Hashable, Sendable {
   public var versions: Set<IPVersion>
   /// The addresses that other hosts may use, of both versions.
   public var addresses: [Address]
+  /// Whether what is sent to this host alone arrives for certain. It doesn't where another program
+  /// shares the port and may get it; then nobody is asked to answer so (RFC 6762, §15.1).
+  public var hearsUnicast: Bool
 
   /// An interface with its addresses.
-  public init(_ index: InterfaceIndex, versions: Set<IPVersion>, addresses: [Address]) {
+  public init(
+    _ index: InterfaceIndex, versions: Set<IPVersion>, addresses: [Address],
+    hearsUnicast: Bool = true
+  ) {
     self.index = index
     self.versions = versions
     self.addresses = addresses
+    self.hearsUnicast = hearsUnicast
   }
 
   /// The links it has, IPv4 first.

@@ -247,6 +247,29 @@ struct ServiceQueryTests {
     #expect(lab.sent.isEmpty)
   }
 
+  @Test("an alias and what is behind it, in one packet, are told once")
+  func aliasWithAddress() {
+    var lab = QuerierLab()
+    let query = lab.start(.addresses("www.local.", versions: [.v4]))
+    lab.hear([
+      DNSRecord(name: "www.local.", ttlSeconds: 60, data: .cname(Web.host)), Web.address(5),
+    ])
+    let address = IPAddress.v4(IPv4Address(192, 0, 2, 5))
+    #expect(lab.events(query) == [.addressAdded(address, ttlSeconds: 120)])
+  }
+
+  @Test("what was found behind an alias is told to be gone when its interface goes")
+  func aliasOnInterfaceThatGoes() {
+    var lab = QuerierLab()
+    let query = lab.start(.addresses("www.local.", versions: [.v4]))
+    lab.hear([DNSRecord(name: "www.local.", ttlSeconds: 60, data: .cname(Web.host))])
+    lab.hear([Web.address(5)])
+    lab.handle(.interfaceGone(QuerierLab.first))
+    let address = IPAddress.v4(IPv4Address(192, 0, 2, 5))
+    #expect(
+      lab.events(query) == [.addressAdded(address, ttlSeconds: 120), .addressRemoved(address)])
+  }
+
   @Test("G8: aliases in a circle, of a second's life, or two of one name do no harm")
   func hostileAliases() {
     var lab = QuerierLab()

@@ -1,0 +1,112 @@
+"""Services of the network: `ambit` beside Python's zeroconf, each on a host of its own."""
+
+import asyncio
+import pathlib
+import shutil
+import sys
+
+import pytest
+import pytest_asyncio
+
+from ambit_cli import Failed
+from network import network
+
+PEER = (sys.executable, pathlib.Path(__file__).parent / "bonjour_peer.py")
+
+
+@pytest_asyncio.fixture
+async def hosts():
+    async with network(2) as hosts:
+        yield hosts
+
+
+async def next_named(next_object, name, event):
+    while True:
+        found = await next_object()
+        if found["name"] == name and found["event"] == event:
+            return found
+
+
+async def test_zeroconf_finds_resolves_and_misses_what_ambit_publishes(hosts):
+    ours, theirs = hosts
+    name = "Desk lamp._light._tcp.local."
+    async with theirs.running(*PEER, "browse", "_light._tcp") as next_object:
+        async with ours.ambit_running(
+                "publish", "Desk lamp", "_light._tcp", "8080", "room=study", "dim") as published:
+            assert (await published())["name"] == "Desk lamp"
+            found = await next_named(next_object, name, "found")
+            assert found["port"] == 8080
+            assert ours.address in found["addresses"]
+            assert any(address.startswith("fe80:") for address in found["addresses"])
+            assert found["text"] == {"room": "study", "dim": None}
+        await next_named(next_object, name, "gone")
+
+
+async def test_ambit_finds_resolves_and_misses_what_zeroconf_publishes(hosts):
+    ours, theirs = hosts
+    async with ours.ambit_running("browse", "_light._tcp") as next_event:
+        async with theirs.running(
+                *PEER, "publish", "Ceiling", "_light._tcp", "90", theirs.address,
+                "room=hall") as published:
+            await published()
+            found = await next_named(next_event, "Ceiling", "found")
+            assert found["interface"] == "eth0"
+            [place] = await ours.ambit("resolve", "Ceiling", "light")
+            assert place["host"] == "zeroconf.local."
+            assert place["port"] == 90
+            assert place["addresses"] == [theirs.address]
+            assert place["text"] == {"room": "hall"}
+            types = await ours.ambit("browse", "--types", timeout=2)
+            assert [event["type"] for event in types] == ["_light._tcp"]
+        await next_named(next_event, "Ceiling", "gone")
+
+
+async def test_a_name_that_zeroconf_has_is_not_taken(hosts):
+    ours, theirs = hosts
+    async with theirs.running(
+            *PEER, "publish", "Lamp", "_light._tcp", "90", theirs.address) as published:
+        await published()
+        async with ours.ambit_running("publish", "Lamp", "_light._tcp", "80") as ours_published:
+            assert (await ours_published())["name"] == "Lamp (2)"
+        with pytest.raises(Failed, match="another host has the name"):
+            await ours.ambit("publish", "Lamp", "_light._tcp", "80", "--no-rename")
+
+
+async def test_whoever_asks_from_any_port_is_answered(hosts):
+    ours, theirs = hosts
+    async with ours.ambit_running("publish", "Desk lamp", "_light._tcp", "8080") as published:
+        await published()
+        async with theirs.running(*PEER, "ask", "_light._tcp.local.", "PTR") as next_object:
+            answer = await next_object()
+        assert answer["id_is_same"] and len(answer["questions"]) == 1
+        assert answer["answers"] == [
+            f"_light._tcp.local. {answer['ttl']} IN PTR Desk\\032lamp._light._tcp.local."]
+        assert answer["ttl"] <= 10
+
+
+@pytest.mark.skipif(shutil.which("tshark") is None, reason="There is no tshark.")
+async def test_tshark_finds_nothing_malformed_in_what_ambit_sends(hosts, tmp_path):
+    ours, theirs = hosts
+    capture = tmp_path / "capture.pcap"
+    tshark = await theirs._start(
+        "tshark", "-i", "eth0", "-w", capture, "-f", f"udp port 5353 and src {ours.address}")
+    while b"Capturing" not in await tshark.stderr.readline():
+        pass
+    async with ours.ambit_running(
+            "publish", "Désk lämp", "_light._tcp", "8080", "room=study") as published:
+        await published()
+        await ours.ambit("browse", "light", timeout=3)
+        [place] = await theirs.ambit("resolve", "Désk lämp", "light")
+        assert place["port"] == 8080 and ours.address in place["addresses"]
+        with pytest.raises(Failed, match="answered within 1 s"):
+            await theirs.ambit("resolve", "Nobody", "light", timeout=1)
+    await asyncio.sleep(0.5)
+    tshark.terminate()
+    await tshark.wait()
+    read = await asyncio.create_subprocess_exec(
+        "tshark", "-r", capture, "-T", "fields", "-e", "frame.number", "-e", "_ws.malformed",
+        "-e", "dns.id", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
+    output, _ = await read.communicate()
+    lines = [line.split("\t") for line in output.decode().splitlines()]
+    assert len(lines) > 8
+    assert all(malformed == "" and identifier for _, malformed, identifier in lines)

@@ -1,0 +1,117 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@testable import BonjourHost
+
+/// Hosts that talk to each other on the interface that every machine has, where nobody else listens
+/// but what else runs on it; so names and types are made up for each run.
+@Suite("Hosts of Multicast DNS", .timeLimit(.minutes(1)))
+struct BonjourHostTests {
+  private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
+  private let type: ServiceType
+  private let service: ServiceRegistration
+
+  init() throws {
+    type = try ServiceType(text: "_a-\(run)._tcp")
+    service = try ServiceRegistration(
+      ServiceName(instance: "Desk lamp", type: type), port: 8_080,
+      text: TXTRecord([.init(key: "room", value: Array("study".utf8))]))
+  }
+
+  private func host(_ name: String) -> BonjourHost {
+    BonjourHost(
+      configuration: BonjourConfiguration(
+        hostName: "\(name)-\(run)", interfaceNames: ["lo"]))
+  }
+
+  private static func events(
+    _ host: BonjourHost, _ request: QueryRequest
+  ) -> (Query, AsyncStream<QueryEvent>) {
+    let (stream, continuation) = AsyncStream.makeStream(of: QueryEvent.self)
+    return (host.query(request) { continuation.yield($0.event) }, stream)
+  }
+
+  @Test("a service is found, resolved to host, port and text, and missed when it is withdrawn")
+  func wholeWay() async throws {
+    let publisher = host("lamp")
+    let (names, published) = AsyncStream.makeStream(of: PublicationEvent.self)
+    let publication = publisher.publish(service) { published.yield($0) }
+    #expect(await names.first { _ in true } == .published(service.name.name))
+
+    let finder = host("phone")
+    let (browse, found) = Self.events(finder, .browse(type))
+    var services = found.makeAsyncIterator()
+    #expect(await services.next() == .serviceAdded(service.name))
+
+    let (resolve, places) = Self.events(finder, .resolve(service.name))
+    var place = places.makeAsyncIterator()
+    guard case .resolved(let resolved)? = await place.next() else {
+      Issue.record("The service has no place.")
+      return
+    }
+    #expect(resolved.host.description == "lamp-\(run).local.")
+    #expect(resolved.port == 8_080)
+    #expect(resolved.text["room"] == "study")
+
+    let (lookUp, addresses) = Self.events(finder, .addresses(resolved.host, versions: [.v4]))
+    guard case .addressAdded(let address, _)? = await addresses.first(where: { _ in true }) else {
+      Issue.record("The host has no address.")
+      return
+    }
+    #expect(address.description == "127.0.0.1")
+
+    publication.update(try TXTRecord([.init(key: "room", value: Array("attic".utf8))]))
+    guard case .resolved(let moved)? = await place.next() else {
+      Issue.record("The service's text did not change.")
+      return
+    }
+    #expect(moved.text["room"] == "attic")
+
+    publication.withdraw()
+    #expect(await services.next() == .serviceRemoved(service.name))
+    withExtendedLifetime((browse, resolve, lookUp)) {}
+    await publisher.close()
+    await finder.close()
+  }
+
+  @Test("two services of one name get two names, and a host that ends says goodbye")
+  func conflict() async throws {
+    let first = host("one")
+    func publish(_ host: BonjourHost) async -> (Publication, DNSName?) {
+      let (names, published) = AsyncStream.makeStream(of: PublicationEvent.self)
+      let publication = host.publish(service) { published.yield($0) }
+      guard case .published(let name)? = await names.first(where: { _ in true }) else {
+        return (publication, nil)
+      }
+      return (publication, name)
+    }
+    let (one, firstName) = await publish(first)
+    let second = host("two")
+    let (two, secondName) = await publish(second)
+    #expect(firstName == service.name.name)
+    let other = try ServiceName(instance: "Desk lamp (2)", type: type)
+    #expect(secondName == other.name)
+
+    let (browse, found) = Self.events(first, .browse(type))
+    var services = found.makeAsyncIterator()
+    let both = [await services.next(), await services.next()]
+    #expect(Set(both) == [.serviceAdded(service.name), .serviceAdded(other)])
+    await second.close()
+    #expect(await services.next() == .serviceRemoved(other))
+    withExtendedLifetime((one, two, browse)) {}
+    await first.close()
+  }
+
+  @Test("interfaces are told by their names")
+  func interfaces() async throws {
+    let host = host("three")
+    let (query, found) = try Self.events(
+      host, .addresses(DNSName(text: "three-\(run).local."), versions: [.v4]))
+    _ = await found.first { _ in true }
+    #expect(await host.interfaces.values.sorted() == ["lo"])
+    withExtendedLifetime(query) {}
+    await host.close()
+  }
+}
