@@ -55,10 +55,10 @@ private final class PromoteValue<Output, Error: Swift.Error>: ValueStage<Never, 
   override func receive(_ value: Never) {}
 }
 
-private func catching<Value, U>(
-  _ transform: @escaping (Value) throws -> U
-) -> (Value) -> Result<U, any Error> {
-  { value in Result { try transform(value) } }
+private func catching<Value, U, Failure>(
+  _ transform: @escaping (Value) throws(Failure) -> U
+) -> (Value) -> Result<U, Failure> {
+  { value in Result { () throws(Failure) in try transform(value) } }
 }
 
 private func passing<Value, Error>(
@@ -88,6 +88,24 @@ extension Signal {
     _ transform: @escaping @Sendable (Value) -> Result<U, Error>
   ) -> Signal<U, Error> {
     through(AttemptMap(transform))
+  }
+
+  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  @_disfavoredOverload
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) throws(Error) -> Void
+  ) -> Signal<Value, Error> {
+    through(AttemptMap(passing(catching(action))))
+  }
+
+  /// Transforms every value; what `transform` throws is the failure.
+  @_disfavoredOverload
+  @preconcurrency
+  public func attemptMap<U>(
+    _ transform: @escaping @Sendable (Value) throws(Error) -> U
+  ) -> Signal<U, Error> {
+    through(AttemptMap(catching(transform)))
   }
 
   /// Recovers from a failure with the producer that `transform` makes of the error.
@@ -188,6 +206,24 @@ extension SignalProducer {
     _ action: @escaping @Sendable (Value) -> Result<U, Error>
   ) -> SignalProducer<U, Error> {
     through { AttemptMap(action) }
+  }
+
+  /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  @_disfavoredOverload
+  @preconcurrency
+  public func attempt(
+    _ action: @escaping @Sendable (Value) throws(Error) -> Void
+  ) -> SignalProducer<Value, Error> {
+    through { AttemptMap(passing(catching(action))) }
+  }
+
+  /// Transforms every value; what `transform` throws is the failure.
+  @_disfavoredOverload
+  @preconcurrency
+  public func attemptMap<U>(
+    _ transform: @escaping @Sendable (Value) throws(Error) -> U
+  ) -> SignalProducer<U, Error> {
+    through { AttemptMap(catching(transform)) }
   }
 
   /// Recovers from a failure with the producer that `transform` makes of the error.

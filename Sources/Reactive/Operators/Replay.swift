@@ -1,16 +1,25 @@
 internal import Synchronization
 
-/// The events of one run of a producer, for everyone who comes, late or early. Its state is
-/// guarded by its gate.
-private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
+/// The events of one run of a producer, for everyone who comes, late or early.
+///
+/// What is remembered is locked: who comes is told on the spot, also from inside a delivery, or
+/// while another thread is delivering. From then on it is a newcomer, whom the next event lets in
+/// among the observers, and those are guarded by the gate.
+private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Error>,
+  @unchecked Sendable
+{
   private let gate = Gate()
   private let capacity: Int
-  private var buffer = WaitingLine<Value>()
-  private var buffered = 0
+  /// Only inside the gate.
   private var observers = Fanout<Value, Error>()
-  private var end: Termination<Error>?
   private let hasStarted = Synchronization.Atomic(false)
   private let connection = Connection()
+
+  private let lock = PlainLock()
+  // The rest is only for whoever has the lock.
+  private var buffer = WaitingLine<Value>()
+  private var end: Termination<Error>?
+  private var newcomers: [StreamObserver<Value, Error>] = []
 
   init(capacity: Int) {
     self.capacity = capacity
@@ -20,59 +29,90 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
     connection.dispose()
   }
 
-  private func inTurn(_ operation: @escaping () -> Void) {
+  // MARK: Events
+
+  override func receive(_ value: Value) {
     if gate.enter() {
-      operation()
+      pass(value)
       gate.leave()
     } else {
-      gate.submit(operation)
+      gate.submit { self.pass(value) }
     }
   }
 
-  override func receive(_ value: Value) {
-    inTurn { [self] in
-      guard end == nil else { return }
-      if capacity > 0 {
-        if buffered == capacity { _ = buffer.popFirst() } else { buffered += 1 }
-        buffer.append(value)
-      }
-      observers.receive(value)
-    }
+  private func pass(_ value: Value) {
+    lock.lock()
+    guard end == nil else { return lock.unlock() }
+    // Destroyed when the lock is free again.
+    let forgotten = capacity > 0 && buffer.count == capacity ? buffer.popFirst() : nil
+    if capacity > 0 { buffer.append(value) }
+    let admitted = takeNewcomers()
+    lock.unlock()
+    for newcomer in admitted { observers.add(newcomer) }
+    observers.receive(value)
+    withExtendedLifetime(forgotten) {}
   }
 
   override func terminate(_ termination: Termination<Error>) {
-    inTurn { [self] in
-      guard end == nil else { return }
-      end = termination
-      let observers = observers
-      self.observers = Fanout()
-      observers.terminate(termination)
+    if gate.enter() {
+      finish(termination)
+      gate.leave()
+    } else {
+      gate.submit { self.finish(termination) }
     }
   }
 
-  /// Delivers what is remembered, and then what comes.
-  func add(_ observer: StreamObserver<Value, Error>) {
-    // One who comes from inside a delivery is told before this returns, as anyone is.
-    if gate.isHeldHere { admit(observer) } else { inTurn { [self] in admit(observer) } }
+  private func finish(_ termination: Termination<Error>) {
+    lock.lock()
+    guard end == nil else { return lock.unlock() }
+    end = termination
+    let admitted = takeNewcomers()
+    lock.unlock()
+    let observers = observers
+    self.observers = Fanout()
+    for newcomer in admitted { observers.add(newcomer) }
+    observers.terminate(termination)
   }
 
-  private func admit(_ observer: StreamObserver<Value, Error>) {
-    for value in buffer { observer.receive(value) }
-    if let end { observer.terminate(end) } else { observers.add(observer) }
+  private func takeNewcomers() -> [StreamObserver<Value, Error>] {
+    let taken = newcomers
+    newcomers = []
+    return taken
   }
 
-  /// Delivers to `observer` until `lifetime` ends.
-  func add(_ observer: Signal<Value, Error>.Observer, during lifetime: Lifetime) {
-    let target = UncheckedTransfer((replay: self, observer: observer.sink))
-    add(target.value.observer)
-    lifetime.observeEnded { target.value.replay.remove(target.value.observer) }
+  // MARK: Observers
+
+  /// Makes an observer of all events from now on, unless the end has come.
+  ///
+  /// - Returns: What came before.
+  func register(
+    _ newcomer: StreamObserver<Value, Error>
+  ) -> (past: WaitingLine<Value>, end: Termination<Error>?) {
+    lock.lock()
+    defer { lock.unlock() }
+    if end == nil { newcomers.append(newcomer) }
+    return (buffer, end)
   }
 
-  private func remove(_ observer: StreamObserver<Value, Error>) {
-    inTurn { [self] in
-      if let removed = observers.remove(observer) { gate.retire(removed) }
+  func remove(_ observer: StreamObserver<Value, Error>) {
+    lock.lock()
+    let place = newcomers.firstIndex { $0 === observer }
+    let newcomer = place.map { newcomers.remove(at: $0) }
+    lock.unlock()
+    guard newcomer == nil else { return }
+    if gate.enter() {
+      expel(observer)
+      gate.leave()
+    } else {
+      gate.submit { self.expel(observer) }
     }
   }
+
+  private func expel(_ observer: StreamObserver<Value, Error>) {
+    if let removed = observers.remove(observer) { gate.retire(removed) }
+  }
+
+  // MARK: Source
 
   func startOnce(_ core: ProducerCore<Value, Error>) {
     guard !hasStarted.exchange(true, ordering: .acquiringAndReleasing) else { return }
@@ -97,6 +137,39 @@ private final class WeakRelay<Value, Error: Swift.Error>: StreamObserver<Value, 
   }
 }
 
+/// Sends what a replay remembers, and then what comes.
+private final class ReplayCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
+  private let replay: Replay<Value, Error>
+  /// What the first start begins.
+  private let source: ProducerCore<Value, Error>?
+
+  init(_ replay: Replay<Value, Error>, of source: ProducerCore<Value, Error>? = nil) {
+    self.replay = replay
+    self.source = source
+  }
+
+  override func start(
+    _ sink: StreamObserver<Value, Error>, _ connection: Connection
+  ) -> AnyObject? {
+    // What comes may come from another thread before the past has been delivered.
+    let root = Root<Value, Error>()
+    root.connect(to: sink, connection: connection)
+    connection.setRoot(root)
+    guard let gate = root.gate, gate.enter() else { return nil }
+    let (past, end) = replay.register(root)
+    for value in past where !root.isInterrupted { root.emit(value) }
+    gate.leave()
+    if let end {
+      root.terminate(end)
+    } else {
+      let place = UncheckedTransfer((replay: replay, root: root))
+      connection.add(AnyDisposable { place.value.replay.remove(place.value.root) })
+    }
+    if let source { replay.startOnce(source) }
+    return nil
+  }
+}
+
 extension SignalProducer {
   /// One run, shared by all starts of the returned producer: the first begins it, and each gets
   /// the last `capacity` values before what comes. The run is disposed of when the returned
@@ -104,12 +177,7 @@ extension SignalProducer {
   public func replayLazily(upTo capacity: Int) -> SignalProducer<Value, Error> {
     precondition(capacity >= 0, "replayLazily(upTo:) keeps no negative number, got \(capacity)")
     let replay = Replay<Value, Error>(capacity: capacity)
-    let core = core
-    return SignalProducer(
-      core: HandlerCore { observer, lifetime in
-        replay.add(observer, during: lifetime)
-        replay.startOnce(core)
-      })
+    return SignalProducer(core: ReplayCore(replay, of: core))
   }
 
   /// A producer of events that are sent to the observer, whose every start gets the last
@@ -122,7 +190,7 @@ extension SignalProducer {
     precondition(capacity >= 0, "replayPipe(upTo:) keeps no negative number, got \(capacity)")
     let replay = Replay<Value, Error>(capacity: capacity)
     return (
-      SignalProducer(core: HandlerCore { replay.add($0, during: $1) }),
+      SignalProducer(core: ReplayCore(replay)),
       Signal<Value, Error>.Observer(replay, interruptsOnDeinit: true)
     )
   }

@@ -26,6 +26,9 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   /// Whether an end has been submitted.
   final var isClosing: Bool { closing.load(ordering: .relaxed) != Closing.no }
 
+  /// Whether that end is an interruption, which what waits must not be delivered before.
+  final var isInterrupted: Bool { closing.load(ordering: .relaxed) == Closing.atOnce }
+
   final override func receive(_ value: Value) {
     if enter() {
       emit(value)
@@ -91,7 +94,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   @inline(never)
   final func submit(_ operation: @escaping () -> Void) {
     gate?.submit {
-      guard self.closing.load(ordering: .relaxed) != Closing.atOnce else { return }
+      guard !self.isInterrupted else { return }
       operation()
     }
   }

@@ -1,6 +1,8 @@
 /// Values that wait for their turn.
 struct WaitingLine<Element>: Sequence {
-  private var elements: [Element] = []
+  /// Nil where an element has been taken out: it must not be destroyed later, under the lock that
+  /// may guard the line.
+  private var elements: [Element?] = []
   private var head = 0
 
   var isEmpty: Bool { head == elements.count }
@@ -12,9 +14,9 @@ struct WaitingLine<Element>: Sequence {
 
   mutating func popFirst() -> Element? {
     guard head < elements.count else { return nil }
-    let element = elements[head]
+    let element = elements[head].take()
     head += 1
-    // Half of the array is kept for elements that are gone, at most.
+    // Half of the array is kept for places that are empty, at most.
     if head * 2 >= elements.count {
       elements.removeFirst(head)
       head = 0
@@ -22,7 +24,7 @@ struct WaitingLine<Element>: Sequence {
     return element
   }
 
-  func makeIterator() -> ArraySlice<Element>.Iterator {
-    elements[head...].makeIterator()
+  func makeIterator() -> some IteratorProtocol<Element> {
+    elements[head...].lazy.compactMap { $0 }.makeIterator()
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import Reactive
 import Testing
 
@@ -214,6 +215,25 @@ struct JoiningTests {
       ])
   }
 
+  @Test("what a closure throws is the failure, of its type")
+  func typedAttempts() {
+    func verify(_ value: Int) throws(TestError) { if value > 2 { throw .one } }
+    func double(_ value: Int) throws(TestError) -> Int {
+      try verify(value)
+      return value * 2
+    }
+    let source = SignalProducer<Int, TestError>(1...4)
+    let attempted: SignalProducer<Int, TestError> = source.attempt(verify)
+    #expect(attempted.recorded == ["VALUE 1", "VALUE 2", "FAILED one"])
+    let mapped: SignalProducer<Int, TestError> = source.attemptMap(double)
+    #expect(mapped.recorded == ["VALUE 2", "VALUE 4", "FAILED one"])
+    let (signal, input) = Signal<Int, TestError>.pipe()
+    let log = Log<String>()
+    signal.attempt(verify).attemptMap(double).record(in: log)
+    for value in 1...4 { input.send(value: value) }
+    #expect(log.entries == ["VALUE 2", "VALUE 4", "FAILED one"])
+  }
+
   @Test("replayLazily tells one who comes from inside a delivery before the start returns")
   func replayInside() {
     let (signal, input) = Signal<Int, Never>.pipe()
@@ -227,6 +247,25 @@ struct JoiningTests {
     input.send(value: 1)
     input.send(value: 2)
     #expect(log.entries == ["outer 1", "inner 1", "started", "inner 2"])
+  }
+
+  @Test("replayLazily tells one who comes while another thread delivers before the start returns")
+  func replayBeside() {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let replayed = signal.producer.replayLazily(upTo: 1)
+    let log = Log<String>()
+    replayed.startWithValues { value in
+      guard value == 1 else { return }
+      let started = DispatchSemaphore(value: 0)
+      DispatchQueue.global().async {
+        replayed.startWithValues { log.append("beside \($0)") }
+        started.signal()
+      }
+      log.append("\(started.wait(timeout: .now() + 60))")
+    }
+    input.send(value: 1)
+    input.send(value: 2)
+    #expect(log.entries == ["beside 1", "success", "beside 2"])
   }
 
   @Test("replayLazily runs once, and remembers")

@@ -164,7 +164,10 @@ struct StressTests {
       let logs = (0..<3).map { _ in Log<Int>() }
       replayed.startWithValues { logs[0].append($0) }
       race(
-        { for value in 0..<100 { input.send(value: value) } },
+        {
+          for value in 0..<100 { input.send(value: value) }
+          input.sendCompleted()
+        },
         { replayed.startWithValues { logs[1].append($0) } },
         {
           for _ in 0..<10 { replayed.start().dispose() }
