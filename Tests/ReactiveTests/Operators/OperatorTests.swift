@@ -217,8 +217,8 @@ struct JoiningTests {
 
   @Test("what a closure throws is the failure, of its type")
   func typedAttempts() {
-    func verify(_ value: Int) throws(TestError) { if value > 2 { throw .one } }
-    func double(_ value: Int) throws(TestError) -> Int {
+    @Sendable func verify(_ value: Int) throws(TestError) { if value > 2 { throw .one } }
+    @Sendable func double(_ value: Int) throws(TestError) -> Int {
       try verify(value)
       return value * 2
     }
