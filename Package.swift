@@ -12,9 +12,15 @@ let package = Package(
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
+    .library(name: "Bonjour", targets: ["Bonjour"]),
+    .library(name: "BonjourReactive", targets: ["BonjourReactive"]),
     .library(name: "DNSWire", targets: ["DNSWire"]),
     .library(name: "ARPWire", targets: ["ARPWire"]),
     .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
+    .library(name: "BonjourHost", targets: ["BonjourHost"]),
+    // Built by scripts/build-dns-sd, which makes it fit to be installed.
+    .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"]),
+    .library(name: "SharingMachines", targets: ["SharingMachines"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .executable(name: "ambit", targets: ["ambit"]),
   ],
@@ -29,7 +35,16 @@ let package = Package(
 
     .target(
       name: "HostEssentials",
-      dependencies: ["Essentials", .product(name: "NIOCore", package: "swift-nio")]),
+      dependencies: [
+        "Essentials", .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
+
+    // What faces share: run loops and streams.
+    .target(name: "FaceEssentials"),
+
+    // What Linux has and Swift's module of the C library leaves out.
+    .systemLibrary(name: "CLinux"),
 
     // Signals, producers, properties, actions, schedulers, bindings.
     .target(name: "Reactive"),
@@ -52,26 +67,53 @@ let package = Package(
       path: "Sources/Bluetooth/BluetoothHost"),
     .target(
       name: "CoreBluetooth",
-      dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost"],
+      dependencies: [
+        "Essentials", "FaceEssentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+      ],
       path: "Sources/Bluetooth/CoreBluetooth"),
     .target(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
 
-    // Bonjour: wire, machines, host.
+    // Bonjour: wire, machines, host, faces.
     .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
     .target(name: "ARPWire", dependencies: ["Essentials"], path: "Sources/Bonjour/ARPWire"),
     .target(
       name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
       path: "Sources/Bonjour/DiscoveryMachines"),
     .target(
+      name: "SharingMachines", dependencies: ["Essentials", "DNSWire", "DiscoveryMachines"],
+      path: "Sources/Bonjour/SharingMachines"),
+    .target(
       name: "BonjourHost",
       dependencies: [
-        "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines",
+        "Essentials", "HostEssentials", "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
+        "SharingMachines",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Sources/Bonjour/BonjourHost"),
+    .target(
+      name: "ConnectionHost", dependencies: ["Essentials", "HostEssentials", "CLinux"],
+      path: "Sources/Bonjour/ConnectionHost"),
+    .target(
+      name: "Bonjour",
+      dependencies: [
+        "Essentials", "HostEssentials", "FaceEssentials", "DNSWire", "DiscoveryMachines",
+        "BonjourHost", "ConnectionHost",
+      ],
+      path: "Sources/Bonjour/Bonjour"),
+    .target(
+      name: "BonjourReactive", dependencies: ["Bonjour", "Reactive"],
+      path: "Sources/Bonjour/BonjourReactive"),
+    .systemLibrary(name: "CDNSServiceDiscovery", path: "Sources/Bonjour/dns_sd/include"),
+    .target(
+      name: "dns_sd",
+      dependencies: [
+        "CDNSServiceDiscovery", "CLinux", "Essentials", "DNSWire", "DiscoveryMachines",
+        "BonjourHost",
+      ],
+      path: "Sources/Bonjour/dns_sd", exclude: ["include", "exports.map"]),
 
     // The world that tests and demos run in.
     .target(
@@ -82,7 +124,8 @@ let package = Package(
       name: "ambit",
       dependencies: [
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-        "CoreBluetooth", "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost",
+        "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
+        "BonjourHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
@@ -92,6 +135,15 @@ let package = Package(
     .executableTarget(
       name: "dns-text", dependencies: ["DNSWire", "Essentials"], path: "Interop/dns-text"),
 
+    // Many hosts in one process, for the tests of sharing.
+    .executableTarget(
+      name: "bonjour-crowd",
+      dependencies: [
+        "BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials",
+        .product(name: "NIOCore", package: "swift-nio"),
+      ],
+      path: "Interop/bonjour-crowd"),
+
     // Compiled with the tests, shown in the documentation.
     .target(
       name: "BestPractices", dependencies: ["CoreBluetooth", "CoreBluetoothAsync"],
@@ -99,12 +151,25 @@ let package = Package(
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "BonjourAppCode", dependencies: ["Bonjour"], path: "Examples/BonjourApp",
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "ServiceExamples", dependencies: ["Bonjour", "BonjourReactive", "Reactive"],
+      path: "Examples/Services"),
     .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
+    .testTarget(
+      name: "HostEssentialsTests",
+      dependencies: [
+        "HostEssentials", "Essentials",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ]),
     .testTarget(
       name: "ReactiveTests",
       dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
@@ -127,13 +192,28 @@ let package = Package(
       dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
       path: "Tests/Bonjour/DiscoveryMachinesTests"),
     .testTarget(
+      name: "SharingMachinesTests",
+      dependencies: ["SharingMachines", "DiscoveryMachines", "DNSWire", "Essentials"],
+      path: "Tests/Bonjour/SharingMachinesTests"),
+    .testTarget(
       name: "BonjourHostTests",
       dependencies: [
-        "BonjourHost", "DiscoveryMachines", "DNSWire", "Essentials",
+        "BonjourHost", "SharingMachines", "DiscoveryMachines", "ARPWire", "DNSWire",
+        "Essentials", "HostEssentials",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Tests/Bonjour/BonjourHostTests"),
+    .testTarget(
+      name: "BonjourTests",
+      dependencies: [
+        "Bonjour", "BonjourReactive", "BonjourHost", "DiscoveryMachines", "DNSWire", "Essentials",
+        "Reactive", "BonjourAppCode", "ServiceExamples",
+      ],
+      path: "Tests/Bonjour/BonjourTests"),
+    .testTarget(
+      name: "dns_sdTests",
+      dependencies: ["dns_sd", "CDNSServiceDiscovery"], path: "Tests/Bonjour/dns_sdTests"),
     .testTarget(
       name: "SimulationTests",
       dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
@@ -163,8 +243,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "DNSWire", "DiscoveryMachines", "BluetoothMachines", "BluetoothWire",
-        "Essentials",
+        "ARPWire", "DNSWire", "DiscoveryMachines", "SharingMachines", "BluetoothMachines",
+        "BluetoothWire", "Essentials",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
@@ -176,10 +256,13 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-  "ARPWire", "DNSWire", "DiscoveryMachines",
+  "ARPWire", "DNSWire", "DiscoveryMachines", "SharingMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
-for target in package.targets where !["AppCode", "ReactiveAppCode"].contains(target.name) {
+for target in package.targets
+where target.type != .system
+  && !["AppCode", "BonjourAppCode", "ReactiveAppCode"].contains(target.name)
+{
   var settings = target.swiftSettings ?? []
   settings += [
     .enableUpcomingFeature("ExistentialAny"),

@@ -16,7 +16,7 @@ let package = Package(
     .executableTarget(
       name: "bluetooth-benchmarks",
       dependencies: [
-        "AllocationCounter",
+        "AllocationCounter", "BenchmarkSupport",
         .product(name: "Essentials", package: "ambit"),
         .product(name: "BluetoothWire", package: "ambit"),
         .product(name: "BluetoothMachines", package: "ambit"),
@@ -24,6 +24,23 @@ let package = Package(
         .product(name: "Simulation", package: "ambit"),
       ],
       path: "Bluetooth", exclude: ["Peers"]),
+    .target(name: "BenchmarkSupport", path: "Support"),
+    // Runs what it measures as processes of their own, `bonjour-benchmark-host` among them.
+    .executableTarget(
+      name: "bonjour-benchmarks", dependencies: ["BenchmarkSupport"],
+      path: "Bonjour", exclude: ["Host", "Peers"]),
+    // Without Foundation, whose memory would be counted.
+    .executableTarget(
+      name: "bonjour-benchmark-host",
+      dependencies: [
+        .product(name: "Essentials", package: "ambit"),
+        .product(name: "DNSWire", package: "ambit"),
+        .product(name: "DiscoveryMachines", package: "ambit"),
+        .product(name: "BonjourHost", package: "ambit"),
+      ],
+      path: "Bonjour/Host",
+      // As programs are that are given away: what they need of Swift is in them, and no more.
+      linkerSettings: [.unsafeFlags(["-static-executable"])]),
     .executableTarget(
       name: "reactive-benchmarks",
       dependencies: [

@@ -124,11 +124,28 @@ def _prepare():
     return qemu, initramfs.build(FOLDER / "root", AMBIT, FOLDER / "initramfs")
 
 
+def _radio(address):
+    if address is None:
+        return ["-chardev", "null,id=radio"]
+    host, port = address.split(":")
+    return ["-chardev", f"socket,id=radio,host={host},port={port},nodelay=on,"
+                        f"reconnect={RECONNECT_SECONDS}"]
+
+
+def _ethernet(cable):
+    if cable is None:
+        return []
+    theirs, ours = cable
+    return ["-netdev", f"dgram,id=cable,local.type=unix,local.path={theirs},"
+                       f"remote.type=unix,remote.path={ours}",
+            "-device", "virtio-net-pci,netdev=cable,mac=02:00:00:00:00:01"]
+
+
 @contextlib.asynccontextmanager
-async def linux_guest(radio, folder):
-    """The machine, up; its controller is on RADIO_LINE, not yet attached."""
+async def linux_guest(radio, folder, cable=None):
+    """The machine, up; its controller is on RADIO_LINE, not yet attached. A cable is two paths of
+    UNIX sockets for datagrams, each of which is a frame of its Ethernet: the machine's and ours."""
     qemu, kernel = await asyncio.to_thread(_prepare)
-    host, port = radio.split(":")
     console = folder / "console"
     async with (
         Line.listen(folder / "shell") as shell, Line.listen(folder / "terminal") as terminal,
@@ -145,11 +162,11 @@ async def linux_guest(radio, folder):
             "-device", "virtio-serial-pci",
             "-chardev", f"socket,id=shell,path={folder}/shell",
             "-device", "virtconsole,chardev=shell",
-            "-chardev", f"socket,id=radio,host={host},port={port},nodelay=on,"
-                        f"reconnect={RECONNECT_SECONDS}",
+            *_radio(radio),
             "-device", "virtconsole,chardev=radio",
             "-chardev", f"socket,id=terminal,path={folder}/terminal",
             "-device", "virtconsole,chardev=terminal",
+            *_ethernet(cable),
             stdout=sys.stderr)
         try:
             guest = Guest(

@@ -18,14 +18,28 @@ _numbers = itertools.count()
 
 
 def _run(*command):
-    subprocess.run(command, check=True, capture_output=True, text=True)
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 class Host:
-    """A network namespace with one interface, eth0."""
+    """A network namespace with one interface, eth0, and the port of the switch at its other end."""
 
-    def __init__(self, namespace, address):
-        self.namespace, self.address = namespace, address
+    def __init__(self, namespace, address, port):
+        self.namespace, self.address, self.port = namespace, address, port
+
+    def ip(self, *arguments):
+        """What ip(8) tells of the host's network, or does there."""
+        output = _run("ip", "-json", "-n", self.namespace, *arguments)
+        return json.loads(output) if output.strip() else []
+
+    def run(self, *command):
+        """What a program writes that runs on the host to its end."""
+        return _run("ip", "netns", "exec", self.namespace, *command)
+
+    def plug(self, is_in):
+        """Plugs the host's cable in or out."""
+        switch, name = self.port
+        _run("ip", "-n", switch, "link", "set", name, "up" if is_in else "down")
 
     async def _start(self, *command):
         return await asyncio.create_subprocess_exec(
@@ -64,8 +78,8 @@ class Host:
 
 
 @contextlib.asynccontextmanager
-async def network(count):
-    """So many hosts on one Ethernet, with IPv4 and IPv6 addresses."""
+async def network(count, has_ipv4=True):
+    """So many hosts on one Ethernet, with IPv6 addresses and, unless told otherwise, IPv4 ones."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
         reason = "Network namespaces need root and the command ip."
         (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
@@ -82,8 +96,9 @@ async def network(count):
             _run("ip", "link", "add", "eth0", "netns", namespace, "type", "veth",
                  "peer", "name", f"port{number}", "netns", switch)
             _run("ip", "-n", switch, "link", "set", f"port{number}", "master", "br0", "up")
-            address = f"10.213.0.{number + 1}"
-            _run("ip", "-n", namespace, "address", "add", f"{address}/24", "dev", "eth0")
+            address = f"10.213.0.{number + 1}" if has_ipv4 else None
+            if has_ipv4:
+                _run("ip", "-n", namespace, "address", "add", f"{address}/24", "dev", "eth0")
             _run("ip", "-n", namespace, "link", "set", "lo", "up")
             # What would only be waited for: there is nobody else with these addresses.
             _run("ip", "netns", "exec", namespace, "sysctl", "-q",
@@ -91,7 +106,7 @@ async def network(count):
             _run("ip", "-n", namespace, "link", "set", "eth0", "up")
             # For programs that leave it to the system where the group is.
             _run("ip", "-n", namespace, "route", "add", "224.0.0.0/4", "dev", "eth0")
-            hosts.append(Host(namespace, address))
+            hosts.append(Host(namespace, address, (switch, f"port{number}")))
         yield hosts
     finally:
         for namespace in [*names, switch]:

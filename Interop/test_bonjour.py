@@ -61,6 +61,34 @@ async def test_ambit_finds_resolves_and_misses_what_zeroconf_publishes(hosts):
         await next_named(next_event, "Ceiling", "gone")
 
 
+async def test_what_goes_with_its_interface_says_where_it_was(hosts):
+    ours, theirs = hosts
+    async with theirs.running(
+            *PEER, "publish", "Ceiling", "_light._tcp", "90", theirs.address) as published:
+        await published()
+        async with ours.ambit_running("browse", "light") as next_event:
+            found = await next_named(next_event, "Ceiling", "found")
+            ours.plug(False)
+            gone = await next_named(next_event, "Ceiling", "gone")
+            assert gone["interface"] == found["interface"] == "eth0"
+
+
+async def test_the_live_view_tells_of_services_beside_devices(hosts):
+    ours, theirs = hosts
+    async with theirs.running(
+            *PEER, "publish", "Ceiling", "_light._tcp", "90", theirs.address) as published:
+        await published()
+        async with ours.ambit_running("watch") as next_event:
+            events = {}
+            while not {"Pulse strap", "Ceiling"} <= events.keys():
+                event = await next_event()
+                events[event.get("name")] = event["event"]
+            assert events["Ceiling"] == "found"
+        async with ours.ambit_running("watch", "--no-network") as next_event:
+            events = [await next_event() for _ in range(5)]
+            assert {event["event"] for event in events} <= {"discovered", "updated"}
+
+
 async def test_a_name_that_zeroconf_has_is_not_taken(hosts):
     ours, theirs = hosts
     async with theirs.running(
@@ -89,7 +117,8 @@ async def test_tshark_finds_nothing_malformed_in_what_ambit_sends(hosts, tmp_pat
     ours, theirs = hosts
     capture = tmp_path / "capture.pcap"
     tshark = await theirs._start(
-        "tshark", "-i", "eth0", "-w", capture, "-f", f"udp port 5353 and src {ours.address}")
+        "tshark", "-i", "eth0", "-w", capture, "-f", f"udp port 5353 and src {ours.address}",
+        "-P", "-l", "-T", "fields", "-e", "dns.resp.ttl")
     while b"Capturing" not in await tshark.stderr.readline():
         pass
     async with ours.ambit_running(
@@ -100,7 +129,13 @@ async def test_tshark_finds_nothing_malformed_in_what_ambit_sends(hosts, tmp_pat
         assert place["port"] == 8080 and ours.address in place["addresses"]
         with pytest.raises(Failed, match="answered within 1 s"):
             await theirs.ambit("resolve", "Nobody", "light", timeout=1)
-    await asyncio.sleep(0.5)
+
+    async def goodbye():
+        while b"0" not in (await tshark.stdout.readline()).strip().split(b","):
+            pass
+
+    # The last that it sends.
+    await asyncio.wait_for(goodbye(), 20)
     tshark.terminate()
     await tshark.wait()
     read = await asyncio.create_subprocess_exec(

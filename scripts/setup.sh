@@ -38,11 +38,12 @@ need_swift() {
 # need_python PACKAGES...: a virtual environment in .venv with exactly these.
 need_python() {
   need_packages python3 python3 pip3 python3-pip
-  if ! .venv/bin/python -c 'import sys' >/dev/null 2>&1; then
+  # One that was interrupted while it was made has no pip yet.
+  if ! .venv/bin/python -c 'import pip' >/dev/null 2>&1; then
     say "Making a Python environment in .venv"
-    python3 -m venv .venv 2>/dev/null || {
+    python3 -m venv --clear .venv 2>/dev/null || {
       need_packages no-such-command python3-venv
-      python3 -m venv .venv || fail "python3 -m venv .venv failed"
+      python3 -m venv --clear .venv || fail "python3 -m venv .venv failed"
     }
   fi
   local wanted="$*"

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// What the program does; `Benchmarks/run` explains.

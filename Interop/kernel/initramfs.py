@@ -20,8 +20,8 @@ CONFIGURATION = [
 ]
 # The last four let bluetoothd compute hashes with the kernel's ciphers.
 MODULES = [
-    "virtio_pci", "virtio_console", "bluetooth", "hci_uart", "cmac", "ecb", "algif_hash",
-    "algif_skcipher",
+    "virtio_pci", "virtio_console", "virtio_net", "bluetooth", "hci_uart", "cmac", "ecb",
+    "algif_hash", "algif_skcipher",
 ]
 IDENTITIES = {"root": 0, "messagebus": 100, "bluetooth": 101, "nobody": 65534}
 USERS = "".join(f"{name}:x:{number}:{number}::/:/bin/sh\n" for name, number in IDENTITIES.items())

@@ -25,6 +25,7 @@ struct Ambit: AsyncParsableCommand {
         ambit --radio hci0 scan --json        a real controller; JSON for scripts
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
+        ambit linklocal eth0                  an address without anybody's help
 
       \(ExitStatus.help)
       """,
@@ -32,7 +33,7 @@ struct Ambit: AsyncParsableCommand {
     subcommands: [
       Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Advertise.self,
       Peripheral.self, Channel.self, Radio.self, Capture.self, Browse.self, Resolve.self,
-      Publish.self, NetworkQuery.self,
+      Publish.self, NetworkQuery.self, LinkLocal.self,
     ],
     defaultSubcommand: Watch.self)
 }

@@ -14,7 +14,8 @@ enum Layers {
 
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
-    "HostEssentials": Rule(imports: ["Essentials", "Glibc", "NIOCore"], mayTouchTheWorld: true),
+    "HostEssentials": Rule(
+      imports: nio.union(["Essentials", "Glibc", "Synchronization"]), mayTouchTheWorld: true),
     "Reactive": Rule(
       imports: [
         "Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Observation", "Synchronization",
@@ -27,11 +28,28 @@ enum Layers {
     "DNSWire": Rule(imports: ["Essentials", "Swift"]),
     "ARPWire": Rule(imports: ["Essentials"]),
     "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
+    "SharingMachines": Rule(imports: ["Essentials", "DNSWire", "DiscoveryMachines"]),
     "BonjourHost": Rule(
       imports: nio.union([
-        "Glibc", "Essentials", "HostEssentials", "DNSWire", "DiscoveryMachines", "Synchronization",
+        "Glibc", "CLinux", "Essentials", "HostEssentials", "ARPWire", "DNSWire",
+        "DiscoveryMachines", "SharingMachines", "Synchronization",
       ]),
       mayTouchTheWorld: true),
+    "dns_sd": Rule(
+      imports: [
+        "Glibc", "CLinux", "Synchronization", "CDNSServiceDiscovery", "Essentials", "DNSWire",
+        "DiscoveryMachines", "BonjourHost",
+      ]),
+    "ConnectionHost": Rule(
+      imports: ["Dispatch", "Glibc", "CLinux", "Essentials", "HostEssentials", "Synchronization"],
+      mayTouchTheWorld: true),
+    "BonjourReactive": Rule(imports: ["Bonjour", "Reactive"]),
+    "FaceEssentials": Rule(imports: ["Foundation", "CoreFoundation", "Synchronization"]),
+    "Bonjour": Rule(
+      imports: system.union([
+        "Essentials", "HostEssentials", "FaceEssentials", "DNSWire", "DiscoveryMachines",
+        "BonjourHost", "ConnectionHost", "Synchronization",
+      ])),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),
@@ -42,15 +60,16 @@ enum Layers {
       ]), mayTouchTheWorld: true),
     "CoreBluetooth": Rule(
       imports: system.union([
-        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Synchronization",
+        "Essentials", "FaceEssentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        "Synchronization",
       ])),
     "CoreBluetoothAsync": Rule(
       imports: system.union(["CoreBluetooth", "BluetoothHost", "Synchronization"])),
     "ambit": Rule(
       imports: nio.union(system).union([
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-        "CoreBluetooth", "CoreBluetoothAsync", "DNSWire", "DiscoveryMachines", "BonjourHost",
-        "ArgumentParser", "Synchronization",
+        "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
+        "BonjourHost", "ArgumentParser", "Synchronization",
       ]), mayTouchTheWorld: true),
   ]
 }

@@ -10,7 +10,8 @@ struct SourceFile: Sendable {
   var module: String? {
     let parts = path.split(separator: "/").map(String.init)
     guard parts.first == "Sources" else { return nil }
-    return parts.dropFirst().first { Layers.all[$0] != nil }
+    // The innermost: a domain's folder may have the name of its face.
+    return parts.dropFirst().dropLast().last { Layers.all[$0] != nil }
   }
 
   /// The modules it imports, whatever the access level or attribute.

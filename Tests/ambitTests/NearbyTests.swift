@@ -124,7 +124,8 @@ struct NearbyScreenTests {
         let screen = NearbyScreen(
           size: .init(columns: columns, rows: rows), style: .plain, radio: "simulated radio",
           problem: "the radio is gone")
-        let lines = screen.lines(table, now: .zero + .seconds(3))
+        let lines = screen.lines(
+          table, NetworkTableTests.table(count: count), now: .zero + .seconds(3))
         #expect(lines.count <= rows, "\(columns)×\(rows)")
         if columns >= 60 {
           for line in lines { #expect(Fit.width(line) <= columns, "\(columns): \(line)") }
@@ -141,7 +142,7 @@ struct NearbyScreenTests {
     }
     let screen = NearbyScreen(
       size: .init(columns: 80, rows: 20), style: .plain, radio: "simulated radio")
-    let lines = screen.lines(table, now: .zero)
+    let lines = screen.lines(table, NetworkTable(), now: .zero)
     #expect(lines.count == 20)
     #expect(lines.last?.hasPrefix("  q quit") == true)
     let first = lines.map { $0.split(separator: " ").first ?? "" }
@@ -150,10 +151,29 @@ struct NearbyScreenTests {
         == ["ambit", "NAME", "Near", "D0", "D2", "Around", "D1", "Far", "D3"])
   }
 
+  @Test("what is on the network stands between what is heard and what fell silent")
+  func network() throws {
+    var table = NearbyTable()
+    table.hear(NearbyTableTests.sighting(1, rssi: -50, name: "Silent"), now: .zero)
+    table.hear(
+      NearbyTableTests.sighting(2, rssi: -50, name: "Strap"), now: .zero + .seconds(20))
+    var network = NetworkTable()
+    network.add(try NetworkTableTests.service("Printer", "_ipp._tcp"), on: "eth0")
+    let screen = NearbyScreen(
+      size: .init(columns: 80, rows: 20), style: .plain, radio: "simulated radio")
+    let lines = screen.lines(table, network, now: .zero + .seconds(20))
+    #expect(lines.first?.hasSuffix("2 nearby, 1 on the network") == true)
+    let first = lines.map { $0.split(separator: " ").first ?? "" }
+    #expect(
+      first.dropLast().filter { !$0.isEmpty }
+        == ["ambit", "NAME", "Near", "Strap", "On", "Printer", "Quiet", "Silent"])
+  }
+
   @Test("a plain screen has no escapes, not even those in a device's name")
   func escapes() {
     let screen = NearbyScreen(size: .unknown, style: .plain, radio: "sim")
-    for line in screen.lines(Self.table(count: 10), now: .zero) {
+    let network = NetworkTableTests.table(count: 10)
+    for line in screen.lines(Self.table(count: 10), network, now: .zero) {
       #expect(!line.contains("\u{1B}"))
     }
   }

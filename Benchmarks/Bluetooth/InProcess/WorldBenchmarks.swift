@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import BluetoothMachines
 import BluetoothWire
 import Essentials

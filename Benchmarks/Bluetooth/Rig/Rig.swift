@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import BluetoothHost
 import BluetoothMachines
 import BluetoothWire

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 import Glibc
 
@@ -127,20 +128,14 @@ extension Rig {
   }
 }
 
-/// A process of the rig.
-final class Child {
-  private let process = Process()
-  private let output = Pipe()
-  private var buffer = Data()
-
-  /// Starts a program that ends with this one, however this one ends.
-  init(_ placement: Rig.Placement, _ path: String, _ arguments: [String]) throws {
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/setpriv")
-    var command = ["--pdeathsig", "KILL"]
-    if placement == .oneProcessor { command += ["taskset", "--cpu-list", try Self.processor()] }
-    process.arguments = command + [path] + arguments
-    process.standardOutput = output
-    try process.run()
+extension Child {
+  /// Starts a program where a run wants it.
+  convenience init(
+    _ placement: Rig.Placement, _ path: String, _ arguments: [String]
+  ) throws {
+    let prefix =
+      placement == .oneProcessor ? ["taskset", "--cpu-list", try Self.processor()] : []
+    try self.init(prefix + [path] + arguments)
   }
 
   /// A processor that this process may use (sched(7)).
@@ -150,47 +145,5 @@ final class Child {
     guard let first = list?.drop(while: { !$0.isNumber }).prefix(while: \.isNumber), !first.isEmpty
     else { throw RigError("The processors that may be used are not known.") }
     return String(first)
-  }
-
-  static func ownPath() throws -> String {
-    try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-  }
-
-  /// The next line that it prints, within a minute.
-  func line() throws -> String {
-    let words = (process.arguments ?? []).dropFirst(2).joined(separator: " ")
-    while true {
-      if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { buffer = Data(buffer[(end + 1)...]) }
-        return String(decoding: buffer[..<end], as: UTF8.self)
-      }
-      let handle = output.fileHandleForReading
-      var waiting = pollfd(fd: handle.fileDescriptor, events: Int16(POLLIN), revents: 0)
-      guard poll(&waiting, 1, 60_000) > 0 else { throw RigError("\"\(words)\" hangs.") }
-      let more = handle.availableData
-      guard !more.isEmpty else {
-        throw RigError("\"\(words)\" ended without a result.")
-      }
-      buffer.append(more)
-    }
-  }
-
-  /// What it has used of the cores so far, from `/proc` (proc(5), in ticks of 10 ms).
-  var cpuSeconds: Double {
-    let path = "/proc/\(process.processIdentifier)/stat"
-    guard let text = try? String(contentsOfFile: path, encoding: .utf8),
-      let end = text.lastIndex(of: ")")
-    else { return .nan }
-    let fields = text[text.index(end, offsetBy: 2)...].split(separator: " ")
-    guard fields.count > 12, let user = Double(fields[11]), let system = Double(fields[12]) else {
-      return .nan
-    }
-    return (user + system) / 100
-  }
-
-  /// Not asked politely: a child may have inherited that signals wait.
-  func end() {
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
   }
 }

@@ -86,7 +86,9 @@ private struct LinkLocalVictim {
       case .release(let address, _):
         precondition(held == address)
         held = nil
-      case .remember(let address), .resetConnections(let address): precondition(held == address)
+      case .remember(let address), .resetConnections(let address), .defended(let address, _):
+        precondition(held == address)
+      case .conflicted: precondition(held == nil)
       }
     }
   }

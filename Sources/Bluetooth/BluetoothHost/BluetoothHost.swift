@@ -33,7 +33,7 @@ public final class BluetoothHost: Sendable {
     self.init(
       radio: radio, configuration: configuration,
       chance: .random(), loop: loop, capture: capture,
-      log: log, makeTransport: radio.transportMaker(on: loop.eventLoop))
+      log: log, makeTransport: radio.transportMaker(on: loop))
   }
 
   init(

@@ -36,7 +36,7 @@ extension BluetoothHost {
       let loop = EventLoopClock.shared()
       return BluetoothHost(
         radio: radio, configuration: configuration, chance: .random(), loop: loop, log: log,
-        makeTransport: radio.transportMaker(on: loop.eventLoop))
+        makeTransport: radio.transportMaker(on: loop))
     }
   }
 

@@ -23,6 +23,13 @@ protocol HostLoop: Sendable {
 /// A NIO event loop with the real, monotonic clock.
 struct EventLoopClock: HostLoop {
   let eventLoop: any EventLoop
+  /// Keeps the loop awake while packets follow one another closely.
+  let poller: BusyPoller
+
+  init(eventLoop: any EventLoop) {
+    self.eventLoop = eventLoop
+    poller = BusyPoller(eventLoop: eventLoop)
+  }
 
   /// One of the process's event loops.
   static func shared() -> EventLoopClock {
@@ -31,7 +38,7 @@ struct EventLoopClock: HostLoop {
 
   var now: Instant { .now }
 
-  func execute(_ work: @escaping @Sendable () -> Void) { eventLoop.execute(work) }
+  func execute(_ work: @escaping @Sendable () -> Void) { poller.execute(work) }
 
   func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
     EventLoopTimer(eventLoop: eventLoop, onFire: onFire)

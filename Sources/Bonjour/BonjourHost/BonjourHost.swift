@@ -4,15 +4,21 @@ import Essentials
 import Glibc
 import NIOCore
 import NIOPosix
+import SharingMachines
 import Synchronization
 
 /// Publishes and finds services on the local network: Multicast DNS on every suitable interface, as
 /// they come and go.
 ///
+/// Where several processes of one user do so, one of them has the sockets and the cache and works for
+/// the others, whichever came first; when it ends another takes its place, and nobody notices but for
+/// news that is up to ten seconds late. Root's works for all users. A host whose configuration is not
+/// the default one works by itself.
+///
 /// All methods may be called from any thread; events are delivered one after the other on the host's
 /// event loop. It works until it is closed or let go of.
 public final class BonjourHost: Sendable {
-  private let driver: BonjourDriver
+  private let engine: BonjourEngine
   private let lastNumber = Atomic<UInt64>(0)
 
   /// The host that is shared by everything in this process that asks for no other, under the name
@@ -28,18 +34,23 @@ public final class BonjourHost: Sendable {
     configuration: BonjourConfiguration = BonjourConfiguration(),
     log: (@Sendable (String) -> Void)? = nil
   ) {
-    driver = BonjourDriver(
+    engine = BonjourEngine(
       configuration: configuration, on: MultiThreadedEventLoopGroup.singleton.next(), log: log)
-    driver.onLoop { $0.start() }
+    engine.onLoop { $0.start() }
   }
 
-  deinit { driver.onLoop { $0.stop {} } }
+  deinit { engine.onLoop { $0.stop {} } }
 
   /// Says goodbye for everything that is published, and ends; nobody is told anything afterwards.
   public func close() async {
     await withCheckedContinuation { continuation in
-      driver.onLoop { $0.stop { continuation.resume() } }
+      engine.onLoop { $0.stop { continuation.resume() } }
     }
+  }
+
+  /// Says goodbye and ends likewise, without waiting; `completion` is called on the event loop.
+  public func close(_ completion: @escaping @Sendable () -> Void) {
+    engine.onLoop { $0.stop(completion) }
   }
 
   /// Looks for something until the query is cancelled or let go of.
@@ -47,14 +58,21 @@ public final class BonjourHost: Sendable {
   /// - Parameters:
   ///   - request: What to look for.
   ///   - interface: Where; nil for everywhere.
+  ///   - options: How far and how long.
   ///   - onEvent: Told on the event loop what is found, beginning with what is known already.
   public func query(
     _ request: QueryRequest, on interface: InterfaceIndex? = nil,
-    onEvent: @escaping @Sendable (FoundEvent) -> Void
+    options: QueryOptions = QueryOptions(), onEvent: @escaping @Sendable (FoundEvent) -> Void
   ) -> Query {
     let id = QueryID(rawValue: nextNumber())
-    driver.onLoop { $0.start(id, request, on: interface, onEvent) }
-    return Query(host: self, driver, id: id)
+    engine.onLoop { $0.start(id, request, on: interface, options, onEvent) }
+    return Query(host: self, engine, id: id)
+  }
+
+  /// Doubts a record that a client could not use: it is asked for, and whoever was told of it is
+  /// told that it is gone if nobody says it again within ten seconds (RFC 6762, §10.4).
+  public func reconfirm(_ record: DNSRecord, on interface: InterfaceIndex? = nil) {
+    engine.onLoop { $0.reconfirm(record, on: interface) }
   }
 
   /// Publishes a service until the publication is withdrawn or let go of.
@@ -66,17 +84,44 @@ public final class BonjourHost: Sendable {
     _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
   ) -> Publication {
     let id = RegistrationID(rawValue: nextNumber())
-    driver.onLoop { $0.publish(id, service, onEvent) }
-    return Publication(host: self, driver, id: id)
+    engine.onLoop { $0.publish(id, service, onEvent) }
+    return Publication(host: self, engine, id: id)
+  }
+
+  /// Publishes a single record until the publication is withdrawn or let go of.
+  ///
+  /// - Parameters:
+  ///   - record: What to publish.
+  ///   - onEvent: Told on the event loop that the name is this host's, or another's.
+  public func publish(
+    _ record: RecordRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
+  ) -> Publication {
+    let id = RegistrationID(rawValue: nextNumber())
+    engine.onLoop { $0.publish(id, record, onEvent) }
+    return Publication(host: self, engine, id: id)
   }
 
   /// The system's names of the interfaces that take part, with their numbers.
   public var interfaces: [InterfaceIndex: String] {
     get async {
       await withCheckedContinuation { continuation in
-        driver.onLoop { continuation.resume(returning: $0.interfaceNames) }
+        engine.onLoop { continuation.resume(returning: $0.interfaceNames) }
       }
     }
+  }
+
+  /// How the host takes part, once it does.
+  var settledRole: BonjourEngine.Role {
+    get async {
+      await withCheckedContinuation { continuation in
+        engine.onLoop { $0.whenSettled { continuation.resume(returning: $0) } }
+      }
+    }
+  }
+
+  /// The same as a word, for measurements: owner, alone or client.
+  package var roleName: String {
+    get async { "\(await settledRole)" }
   }
 
   /// From 1 on: 0 is the host's own registration.
@@ -93,10 +138,29 @@ public struct BonjourConfiguration: Sendable {
   /// if none is.
   public var interfaceNames: Set<String>?
 
+  /// Whether other processes of this machine may do the work for this one, and it for them. It counts
+  /// for hosts that use the system's name and all suitable interfaces; others work by themselves.
+  public var isShared = true
+  /// Where programs that share find each other, instead of the usual place; whatever the name and the
+  /// interfaces are.
+  package var sharingPlace: String?
+
   /// The system's name and all suitable interfaces.
   public init(hostName: String? = nil, interfaceNames: Set<String>? = nil) {
     self.hostName = hostName ?? Self.systemHostName
     self.interfaceNames = interfaceNames
+  }
+
+  /// Where to look for others; nil for nowhere.
+  var sharingName: String? {
+    if let sharingPlace { return sharingPlace }
+    let isUsual = interfaceNames == nil && hostName == Self.systemHostName
+    return isShared && isUsual ? "ambit/bonjour" : nil
+  }
+
+  /// What others must want as well.
+  var shared: SharedConfiguration {
+    SharedConfiguration(hostName: hostName, interfaceNames: interfaceNames)
   }
 
   private static var systemHostName: String {
@@ -116,6 +180,13 @@ public struct FoundEvent: Hashable, Sendable {
   public var interface: InterfaceIndex?
   /// Whether more is told at once.
   public var moreComing: Bool
+
+  /// Something that is told.
+  public init(event: QueryEvent, interface: InterfaceIndex?, moreComing: Bool) {
+    self.event = event
+    self.interface = interface
+    self.moreComing = moreComing
+  }
 }
 
 /// What becomes of something that is published.
@@ -130,20 +201,20 @@ public enum PublicationEvent: Hashable, Sendable {
 public final class Query: Sendable {
   /// It lives as long as what is asked of it.
   private let host: BonjourHost
-  private let driver: BonjourDriver
+  private let engine: BonjourEngine
   private let id: QueryID
 
-  init(host: BonjourHost, _ driver: BonjourDriver, id: QueryID) {
+  init(host: BonjourHost, _ engine: BonjourEngine, id: QueryID) {
     self.host = host
-    self.driver = driver
+    self.engine = engine
     self.id = id
   }
 
   deinit { cancel() }
 
-  /// Ends the search. Nothing is told after what is being told just now.
+  /// Ends the search, soon: what is being told just now, or on its way, is still told.
   public func cancel() {
-    driver.onLoop { [id] in $0.stop(id) }
+    engine.onLoop { [id] in $0.stop(id) }
   }
 }
 
@@ -151,24 +222,41 @@ public final class Query: Sendable {
 public final class Publication: Sendable {
   /// It lives as long as what it publishes.
   private let host: BonjourHost
-  private let driver: BonjourDriver
+  private let engine: BonjourEngine
   private let id: RegistrationID
 
-  init(host: BonjourHost, _ driver: BonjourDriver, id: RegistrationID) {
+  init(host: BonjourHost, _ engine: BonjourEngine, id: RegistrationID) {
     self.host = host
-    self.driver = driver
+    self.engine = engine
     self.id = id
   }
 
   deinit { withdraw() }
 
-  /// Says goodbye. Nothing is told after what is being told just now.
+  /// Says goodbye, soon: what is being told just now, or on its way, is still told.
   public func withdraw() {
-    driver.onLoop { [id] in $0.withdraw(id) }
+    engine.onLoop { [id] in $0.withdraw(id) }
   }
 
   /// Changes the service's keys and values.
   public func update(_ text: TXTRecord) {
-    driver.onLoop { [id] in $0.update(id, text) }
+    engine.onLoop { [id] in $0.update(id, text) }
+  }
+
+  /// Changes the data of a single record; it keeps its type.
+  public func update(_ data: DNSRecordData, ttlSeconds: UInt32) {
+    engine.onLoop { [id] in $0.update(id, data, ttlSeconds: ttlSeconds) }
+  }
+
+  /// Gives a service one more record of its name, or changes that.
+  ///
+  /// - Parameters:
+  ///   - number: Tells the service's further records apart.
+  ///   - data: What the record says; nil to take it away.
+  ///   - ttlSeconds: For how long it is valid.
+  public func setFurtherRecord(_ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32) {
+    engine.onLoop { [id] in
+      $0.setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds)
+    }
   }
 }

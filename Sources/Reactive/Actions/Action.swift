@@ -141,7 +141,10 @@ public final class Action<Input, Output, Error: Swift.Error> {
   ///
   /// Fails with ``ActionError/disabled`` if the action is disabled when the producer is started.
   /// Interrupting it interrupts the execution. Keeps the action.
-  public func apply(_ input: Input) -> SignalProducer<Output, ActionError<Error>> {
+  @preconcurrency
+  public func apply(
+    _ input: Input
+  ) -> SignalProducer<Output, ActionError<Error>> where Input: Sendable {
     makeExecution(self, input)
   }
 }
@@ -248,7 +251,10 @@ extension Action: BindingTargetProvider {
   /// keep the action.
   public var bindingTarget: BindingTarget<Input> {
     let target = UncheckedWeak(self)
-    return BindingTarget(lifetime: lifetime) { target.object?.apply($0).start() }
+    return BindingTarget(lifetime: lifetime) { input in
+      guard let action = target.object else { return }
+      action.makeExecution(action, input).start()
+    }
   }
 }
 

@@ -30,7 +30,7 @@ extension BindingTargetProvider {
     provider: Self, source: Source
   ) -> (any Disposable)? where Source.Value == Value {
     let target = provider.bindingTarget
-    return source.producer.take(during: target.lifetime).startWithValues(target.action)
+    return source.producer.take(during: target.lifetime).startWithValues(target.take)
   }
 
   /// Passes the values of `source` to `provider`'s target, until either ends.
@@ -63,7 +63,10 @@ public struct BindingTarget<Value>: BindingTargetProvider {
   public let lifetime: Lifetime
 
   /// Takes a value.
-  public let action: @Sendable (Value) -> Void
+  public var action: (Value) -> Void { take }
+
+  /// The same, for where a stream of such values may be, too.
+  let take: @Sendable (Value) -> Void
 
   /// The target itself.
   public var bindingTarget: BindingTarget<Value> { self }
@@ -78,9 +81,9 @@ public struct BindingTarget<Value>: BindingTargetProvider {
   ) {
     self.lifetime = lifetime
     if scheduler is ImmediateScheduler {
-      self.action = action
+      take = action
     } else {
-      self.action = { value in
+      take = { value in
         let transfer = UncheckedTransfer(value)
         scheduler.schedule { action(transfer.value) }
       }

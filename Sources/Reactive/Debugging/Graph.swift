@@ -1,7 +1,8 @@
 /// What an object delivers to, to be looked at while debugging. What isn't one is an observer.
 protocol GraphNode: AnyObject {
-  /// Where it gets its events from, if that shares its gate. Only inside the gate.
-  var graphUpstream: AnyObject? { get }
+  /// Where it gets its events from; nothing if that can't be had, because another thread is
+  /// delivering.
+  var graphUpstreams: [AnyObject] { get }
 
   /// Whether only what it delivers to is worth a line.
   var isGraphDetail: Bool { get }
@@ -13,7 +14,7 @@ protocol GraphNode: AnyObject {
 }
 
 extension GraphNode {
-  var graphUpstream: AnyObject? { nil }
+  var graphUpstreams: [AnyObject] { [] }
   var isGraphDetail: Bool { true }
 }
 
@@ -22,7 +23,13 @@ protocol GraphLabelled: AnyObject {
   var graphLabel: String { get }
 }
 
-/// Writes down what is live below a node.
+/// What ends the flow of events from a place: an observation, or the run of a producer.
+protocol GraphLink: AnyObject {
+  /// That place, unless it has been ended.
+  var graphSource: AnyObject? { get }
+}
+
+/// Writes down what is live around a node.
 struct GraphDrawing {
   private(set) var text = ""
   private let marked: AnyObject
@@ -32,9 +39,23 @@ struct GraphDrawing {
   /// Only inside the gate of `node`.
   init(from node: AnyObject) {
     marked = node
-    var top = node
-    while let upstream = (top as? any GraphNode)?.graphUpstream { top = upstream }
-    draw(top, depth: 0)
+    for top in Self.tops(above: node) where !seen.contains(ObjectIdentifier(top)) {
+      draw(top, depth: 0)
+    }
+  }
+
+  /// Where the events of a node come from in the end.
+  private static func tops(above node: AnyObject) -> [AnyObject] {
+    var tops: [AnyObject] = []
+    var waiting = [node]
+    var seen: Set<ObjectIdentifier> = []
+    while let next = waiting.popLast() {
+      guard seen.insert(ObjectIdentifier(next)).inserted else { continue }
+      let upstreams = (next as? any GraphNode)?.graphUpstreams ?? []
+      if upstreams.isEmpty { tops.append(next) }
+      waiting += upstreams.reversed()
+    }
+    return tops
   }
 
   private mutating func draw(_ object: AnyObject, depth: Int) {
@@ -89,9 +110,9 @@ extension Signal {
     through(Named("\"\(name)\" (\(file):\(line))"))
   }
 
-  /// Draws the graph of what is live at the moment: the source of this signal, and below it every
-  /// operator and observer that its events reach, also through operators on several streams and
-  /// schedulers. This signal is marked.
+  /// Draws the graph of what is live at the moment: the sources of this signal, and below them
+  /// every operator and observer that their events reach, also through operators on several
+  /// streams and schedulers. This signal is marked.
   ///
   /// ```text
   /// root

@@ -9,6 +9,11 @@ public final class CompositeDisposable: Disposable {
     members.withLock { $0 == nil }
   }
 
+  /// What is still to be disposed of.
+  var content: [any Disposable] {
+    members.withLock { $0.map(Array.init) ?? [] }
+  }
+
   /// A composite of the given disposables.
   public init<S: Sequence>(_ disposables: S) where S.Element == any Disposable {
     let bag = Bag(disposables)
@@ -37,16 +42,23 @@ public final class CompositeDisposable: Disposable {
   ///   nothing to add: the argument was nil, or it or the composite has been disposed.
   @discardableResult
   public func add(_ disposable: (any Disposable)?) -> (any Disposable)? {
-    guard let disposable else { return nil }
-    let token = disposable.isDisposed ? nil : members.withLock { $0?.insert(disposable) }
-    guard let token else {
-      disposable.dispose()
-      return nil
-    }
+    guard let disposable, let token = insert(disposable) else { return nil }
     return AnyDisposable { [weak self] in
       // Returned out of the lock, so that a deinitialiser that it starts may add or remove.
       _ = self?.members.withLock { $0?.remove(using: token) }
     }
+  }
+
+  /// Adds a disposable that nobody takes out again.
+  func hold(_ disposable: any Disposable) {
+    _ = insert(disposable)
+  }
+
+  /// - Returns: Nil if there was nothing to insert: what had to be disposed of, is.
+  private func insert(_ disposable: any Disposable) -> Bag<any Disposable>.Token? {
+    let token = disposable.isDisposed ? nil : members.withLock { $0?.insert(disposable) }
+    if token == nil { disposable.dispose() }
+    return token
   }
 
   /// Adds an action to be run at disposal; runs it at once if the composite has been disposed.

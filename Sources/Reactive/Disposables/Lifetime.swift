@@ -46,6 +46,11 @@ public final class Lifetime: Sendable {
     lifetime.disposables.add(disposable)
   }
 
+  /// Disposes of what nobody takes out again at the end; at once if that has come.
+  func hold(_ disposable: (any Disposable)?) {
+    if let disposable { disposables.hold(disposable) }
+  }
+
   /// A lifetime and the token that ends it.
   public static func make() -> (lifetime: Lifetime, token: Token) {
     let token = Token()

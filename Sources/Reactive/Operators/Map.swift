@@ -10,50 +10,57 @@ class ValueStage<Input, Output, Error: Swift.Error>: Stage<Input, Error, Output,
   }
 }
 
+/// An operator that looks at one value at a time and remembers nothing.
+///
+/// What it does with a value is a closure that is written where the operator is made, and compiled
+/// for the types that are known there: this class, like every generic class, is compiled for all
+/// types at once.
 @usableFromInline
-final class Map<Input, Output, Error: Swift.Error>: ValueStage<Input, Output, Error> {
-  @usableFromInline let transform: (Input) -> Output
+class StepStage<Input, Output, Error: Swift.Error>: ValueStage<Input, Output, Error> {
+  // Takes an address, which is passed in the same way whatever its type: a closure that takes a
+  // value would be called through another one that fetches it.
+  @usableFromInline
+  typealias Step = (Input, StepStage<Input, Output, Error>) -> Void
 
+  @usableFromInline let step: Step
+
+  /// - Parameter step: Emits what becomes of a value.
+  @inlinable
+  init(_ step: @escaping Step) {
+    self.step = step
+  }
+
+  @usableFromInline
+  final override func receive(_ value: Input) {
+    step(value, self)
+  }
+}
+
+@usableFromInline
+final class Map<Input, Output, Error: Swift.Error>: StepStage<Input, Output, Error> {
   @inlinable
   init(_ transform: @escaping (Input) -> Output) {
-    self.transform = transform
-  }
-
-  @usableFromInline
-  override func receive(_ value: Input) {
-    emit(transform(value))
+    super.init { value, stage in stage.emit(transform(value)) }
   }
 }
 
 @usableFromInline
-final class CompactMap<Input, Output, Error: Swift.Error>:
-  ValueStage<Input, Output, Error>
-{
-  @usableFromInline let transform: (Input) -> Output?
-
+final class CompactMap<Input, Output, Error: Swift.Error>: StepStage<Input, Output, Error> {
   @inlinable
   init(_ transform: @escaping (Input) -> Output?) {
-    self.transform = transform
-  }
-
-  @usableFromInline
-  override func receive(_ value: Input) {
-    if let value = transform(value) { emit(value) }
+    super.init { value, stage in
+      if let value = transform(value) { stage.emit(value) }
+    }
   }
 }
 
 @usableFromInline
-final class Filter<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
-  @usableFromInline let isIncluded: (Value) -> Bool
-
+final class Filter<Value, Error: Swift.Error>: StepStage<Value, Value, Error> {
   @inlinable
   init(_ isIncluded: @escaping (Value) -> Bool) {
-    self.isIncluded = isIncluded
-  }
-
-  @usableFromInline
-  override func receive(_ value: Value) {
-    if isIncluded(value) { emit(value) }
+    super.init { value, stage in
+      if isIncluded(value) { stage.emit(value) }
+    }
   }
 }
 

@@ -153,8 +153,7 @@ private final class ReplayCore<Value, Error: Swift.Error>: ProducerCore<Value, E
   ) -> AnyObject? {
     // What comes may come from another thread before the past has been delivered.
     let root = Root<Value, Error>()
-    root.connect(to: sink, connection: connection)
-    connection.setRoot(root)
+    root.begin(sink, connection)
     guard let gate = root.gate, gate.enter() else { return nil }
     let (past, end) = replay.register(root)
     for value in past where !root.isInterrupted { root.emit(value) }

@@ -1,51 +1,61 @@
-private final class Scan<Input, Output, Error: Swift.Error>: ValueStage<Input, Output, Error> {
+@usableFromInline
+final class Scan<Input, Output, Error: Swift.Error>: ValueStage<Input, Output, Error> {
   @exclusivity(unchecked)
-  private var accumulated: Output
-  private let next: (inout Output, Input) -> Void
+  @usableFromInline var accumulated: Output
+  @usableFromInline let next: (inout Output, Input) -> Void
 
+  @inlinable
   init(_ initial: Output, _ next: @escaping (inout Output, Input) -> Void) {
     accumulated = initial
     self.next = next
   }
 
+  @usableFromInline
   override func receive(_ value: Input) {
     next(&accumulated, value)
     emit(accumulated)
   }
 }
 
-private final class Reduce<Input, Output, Error: Swift.Error>: ValueStage<Input, Output, Error> {
+@usableFromInline
+final class Reduce<Input, Output, Error: Swift.Error>: ValueStage<Input, Output, Error> {
   @exclusivity(unchecked)
-  private var accumulated: Output
-  private let next: (inout Output, Input) -> Void
+  @usableFromInline var accumulated: Output
+  @usableFromInline let next: (inout Output, Input) -> Void
 
+  @inlinable
   init(_ initial: Output, _ next: @escaping (inout Output, Input) -> Void) {
     accumulated = initial
     self.next = next
   }
 
+  @usableFromInline
   override func receive(_ value: Input) {
     next(&accumulated, value)
   }
 
+  @usableFromInline
   override func terminate(_ termination: Termination<Error>) {
     if case .completed = termination { emit(accumulated) }
     finish(termination)
   }
 }
 
-private final class ScanMap<Input, State, Output, Error: Swift.Error>:
+@usableFromInline
+final class ScanMap<Input, State, Output, Error: Swift.Error>:
   ValueStage<Input, Output, Error>
 {
   @exclusivity(unchecked)
-  private var state: State
-  private let next: (inout State, Input) -> Output
+  @usableFromInline var state: State
+  @usableFromInline let next: (inout State, Input) -> Output
 
+  @inlinable
   init(_ initial: State, _ next: @escaping (inout State, Input) -> Output) {
     state = initial
     self.next = next
   }
 
+  @usableFromInline
   override func receive(_ value: Input) {
     emit(next(&state, value))
   }
@@ -54,6 +64,7 @@ private final class ScanMap<Input, State, Output, Error: Swift.Error>:
 extension Signal {
   /// Combines every value with what came of those before, and emits the result each time.
   @preconcurrency
+  @inlinable
   public func scan<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
   ) -> Signal<U, Error> {
@@ -62,6 +73,7 @@ extension Signal {
 
   /// Combines every value into what came of those before, and emits the result each time.
   @preconcurrency
+  @inlinable
   public func scan<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
   ) -> Signal<U, Error> {
@@ -70,6 +82,7 @@ extension Signal {
 
   /// Combines all values, and emits the result at completion.
   @preconcurrency
+  @inlinable
   public func reduce<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
   ) -> Signal<U, Error> {
@@ -78,6 +91,7 @@ extension Signal {
 
   /// Combines all values, and emits the result at completion.
   @preconcurrency
+  @inlinable
   public func reduce<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
   ) -> Signal<U, Error> {
@@ -86,6 +100,7 @@ extension Signal {
 
   /// Transforms every value with a state that is carried from one to the next.
   @preconcurrency
+  @inlinable
   public func scanMap<State, U>(
     _ initialState: State, _ next: @escaping @Sendable (State, Value) -> (State, U)
   ) -> Signal<U, Error> {
@@ -94,6 +109,7 @@ extension Signal {
 
   /// Transforms every value with a state that is carried from one to the next.
   @preconcurrency
+  @inlinable
   public func scanMap<State, U>(
     into initialState: State, _ next: @escaping @Sendable (inout State, Value) -> U
   ) -> Signal<U, Error> {
@@ -104,6 +120,7 @@ extension Signal {
 extension SignalProducer {
   /// Combines every value with what came of those before, and emits the result each time.
   @preconcurrency
+  @inlinable
   public func scan<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
   ) -> SignalProducer<U, Error> {
@@ -112,6 +129,7 @@ extension SignalProducer {
 
   /// Combines every value into what came of those before, and emits the result each time.
   @preconcurrency
+  @inlinable
   public func scan<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
   ) -> SignalProducer<U, Error> {
@@ -120,6 +138,7 @@ extension SignalProducer {
 
   /// Combines all values, and emits the result at completion.
   @preconcurrency
+  @inlinable
   public func reduce<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
   ) -> SignalProducer<U, Error> {
@@ -128,6 +147,7 @@ extension SignalProducer {
 
   /// Combines all values, and emits the result at completion.
   @preconcurrency
+  @inlinable
   public func reduce<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
   ) -> SignalProducer<U, Error> {
@@ -136,6 +156,7 @@ extension SignalProducer {
 
   /// Transforms every value with a state that is carried from one to the next.
   @preconcurrency
+  @inlinable
   public func scanMap<State, U>(
     _ initialState: State, _ next: @escaping @Sendable (State, Value) -> (State, U)
   ) -> SignalProducer<U, Error> {
@@ -144,6 +165,7 @@ extension SignalProducer {
 
   /// Transforms every value with a state that is carried from one to the next.
   @preconcurrency
+  @inlinable
   public func scanMap<State, U>(
     into initialState: State, _ next: @escaping @Sendable (inout State, Value) -> U
   ) -> SignalProducer<U, Error> {
@@ -151,7 +173,8 @@ extension SignalProducer {
   }
 }
 
-private func threading<State, Value, U>(
+@inlinable
+func threading<State, Value, U>(
   _ next: @escaping (State, Value) -> (State, U)
 ) -> (inout State, Value) -> U {
   { state, value in

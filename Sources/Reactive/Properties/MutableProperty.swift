@@ -6,7 +6,7 @@
 /// for all.
 @propertyWrapper
 public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
-  private let core: PropertyCore<Value>
+  let core: PropertyCore<Value>
   private let token: Lifetime.Token
 
   /// The life of the property: ends when it is released.
@@ -75,12 +75,14 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
     try core.modify(action)
   }
 
-  /// Reads the value.
+  /// Reads the value, which no other thread can set, nor read, before `action` returns.
+  ///
+  /// `action` itself may use the property: what it sets is told to all observers afterwards.
   ///
   /// - Returns: What `action` returns.
   @discardableResult
   public func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result {
-    try action(core.value)
+    try core.withValue(action)
   }
 }
 

@@ -76,7 +76,7 @@ public final class Property<Value>: PropertyProtocol {
     _ core: PropertyCore<Value>, fedBy values: SignalProducer<Value, Never>
   ) {
     let signal = Signal(core: core)
-    core.lifetime += values.core.start(PropertyFeed(core))
+    core.lifetime.hold(values.core.start(PropertyFeed(core)))
     self.init(
       reading: { core.value },
       producer: SignalProducer(core: PropertyProducerCore(core, signal: signal)), signal: signal)

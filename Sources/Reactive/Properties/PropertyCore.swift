@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A value, and the stream of its changes.
 ///
 /// Two things must agree: the order in which values are stored and the order in which observers
@@ -12,6 +14,8 @@
 /// has been told already is recognised by the version.
 final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   private let lock = PlainLock()
+  /// The thread inside ``withValue(_:)``, which has the lock; otherwise zero.
+  private let reader = Synchronization.Atomic<UInt>(0)
 
   // Two cells, so that a value is replaced under the lock by exchanging pointers: neither copying
   // the new value nor destroying the old one may run user code there.
@@ -33,7 +37,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   /// The version that is being delivered, or was last. Only inside the gate.
   @exclusivity(unchecked)
-  fileprivate private(set) var deliveredVersion: UInt64 = 0
+  private(set) var deliveredVersion: UInt64 = 0
 
   /// A core whose value is yet to come.
   override init() {
@@ -55,11 +59,35 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     spare.deallocate()
   }
 
+  // MARK: Locking
+
+  /// Whether the calling thread is inside ``withValue(_:)``.
+  @inline(__always)
+  private var isReadHere: Bool {
+    let reader = reader.load(ordering: .relaxed)
+    return reader != 0 && reader == Gate.currentThread
+  }
+
+  /// Locks, unless the calling thread has the lock for reading.
+  ///
+  /// - Returns: What ``release(_:)`` is to be told.
+  @inline(__always)
+  private func acquire() -> Bool {
+    if isReadHere { return false }
+    lock.lock()
+    return true
+  }
+
+  @inline(__always)
+  private func release(_ isAcquired: Bool) {
+    if isAcquired { lock.unlock() }
+  }
+
   // MARK: Value
 
   var value: Value {
-    lock.lock()
-    defer { lock.unlock() }
+    let isAcquired = acquire()
+    defer { release(isAcquired) }
     requireValue()
     return present.pointee
   }
@@ -68,9 +96,28 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     precondition(hasValue, "the producer of a property must send a value when it is started")
   }
 
+  /// Calls `action` with the value, under the lock: no other thread reads or sets meanwhile. This
+  /// one may do both; what it sets is delivered afterwards.
+  func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result {
+    let isAcquired = acquire()
+    requireValue()
+    let value = present.pointee
+    // Destroyed when the lock is free again.
+    defer { withExtendedLifetime(value) {} }
+    guard isAcquired else { return try action(value) }
+    reader.store(Gate.currentThread, ordering: .relaxed)
+    defer {
+      reader.store(0, ordering: .relaxed)
+      let isQueued = queuedCount > 0
+      lock.unlock()
+      if isQueued { gate?.wake() }
+    }
+    return try action(value)
+  }
+
   /// Replaces the value.
   func replace(_ newValue: Value) {
-    guard enter() else { return replaceLater(newValue) }
+    guard !isReadHere, enter() else { return replaceLater(newValue) }
     spare.initialize(to: newValue)
     lock.lock()
     let hadValue = exchange(&spare)
@@ -91,15 +138,32 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   @inline(never)
   private func replaceLater(_ newValue: Value) {
+    store(newValue) { _ in }
+    deliver()
+  }
+
+  /// Replaces the value, if there is a new one, and leaves the delivery to ``deliver()``.
+  ///
+  /// - Parameter note: Called under the lock with the number of the last change.
+  /// - Returns: That number.
+  @discardableResult
+  func store(_ newValue: Value?, _ note: (UInt64) -> Void) -> UInt64 {
     var cell = UnsafeMutablePointer<Value>.allocate(capacity: 1)
-    cell.initialize(to: newValue)
-    lock.lock()
-    let hadValue = exchange(&cell)
-    queueDelivery()
-    lock.unlock()
+    defer { cell.deallocate() }
+    if let newValue { cell.initialize(to: newValue) }
+    let isAcquired = acquire()
+    let hadValue = newValue != nil && exchange(&cell)
+    note(version)
+    let change = version
+    if newValue != nil { queueDelivery() }
+    release(isAcquired)
     if hadValue { cell.deinitialize(count: 1) }
-    cell.deallocate()
-    gate?.wake()
+    return change
+  }
+
+  /// Delivers what has been left to be; what a reader of the value has set, when it has read.
+  func deliver() {
+    if !isReadHere { gate?.wake() }
   }
 
   /// Makes the content of `cell` the present value.
@@ -118,9 +182,12 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   /// Changes the value in place, under the lock.
   func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
     // Delivered from the inbox, in its turn, when the lock is free again.
-    defer { gate?.wake() }
-    lock.lock()
-    defer { lock.unlock() }
+    defer { deliver() }
+    let isAcquired = acquire()
+    defer { release(isAcquired) }
+    // Not even a reader may look at what is being changed: that traps.
+    let reader = reader.exchange(0, ordering: .relaxed)
+    defer { self.reader.store(reader, ordering: .relaxed) }
     requireValue()
     defer {
       version += 1
@@ -135,10 +202,10 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     queuedCount += 1
     let (value, version, newcomers) = (present.pointee, version, takeNewcomers())
     gate?.enqueue {
-      self.lock.lock()
+      let isAcquired = self.acquire()
       self.queuedCount -= 1
-      self.lock.unlock()
-      for newcomer in newcomers { self.attach(newcomer) }
+      self.release(isAcquired)
+      for newcomer in newcomers { self.admit(newcomer) }
       self.deliveredVersion = version
       self.emit(value)
     }
@@ -157,13 +224,18 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   ///
   /// - Returns: The present value, to which the changes are changes.
   fileprivate func register(_ newcomer: PropertySubscription<Value>) -> Value {
-    lock.lock()
-    defer { lock.unlock() }
+    let isAcquired = acquire()
+    defer { release(isAcquired) }
     requireValue()
     hasNewcomers = true
     newcomers.append(newcomer)
     newcomer.version = version
     return present.pointee
+  }
+
+  /// Only inside the gate: whoever has left by now is not let in, or would stay.
+  private func admit(_ newcomer: PropertySubscription<Value>) {
+    if newcomer.isActive { attach(newcomer) }
   }
 
   /// Lets those in who have not been let in by a change.
@@ -172,10 +244,10 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     guard let admission = gate.open() else {
       return gate.submit { self.admitNewcomers() }
     }
-    lock.lock()
+    let isAcquired = acquire()
     let admitted = takeNewcomers()
-    lock.unlock()
-    for newcomer in admitted { attach(newcomer) }
+    release(isAcquired)
+    for newcomer in admitted { admit(newcomer) }
     gate.close(admission)
   }
 }
@@ -221,8 +293,7 @@ final class PropertyProducerCore<Value>: ProducerCore<Value, Never> {
   ) -> AnyObject? {
     // Changes may come from another thread before the value has been delivered.
     let root = Root<Value, Never>()
-    root.connect(to: sink, connection: connection)
-    connection.setRoot(root)
+    root.begin(sink, connection)
     let subscription = PropertySubscription(of: root, to: property)
     guard let gate = root.gate, gate.enter() else { return nil }
     root.emit(property.register(subscription))

@@ -39,19 +39,11 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 
     let present = inner.value
     let verdict = MutableProperty(Result(present, validator(present)))
-    // What has been judged here is passed on and comes back, perhaps later: not to be judged again.
-    let passedOnCount = Atomic(0)
-    verdict
-      <~ inner.signal
-      .filter { _ in passedOnCount.modify { !$0.decrementIfPositive() } }
-      .map { Result($0, validator($0)) }
     result = Property(capturing: verdict)
-    write = { proposed in
-      let judged = Result(proposed, validator(proposed))
-      verdict.value = judged
-      guard let accepted = judged.value else { return }
-      passedOnCount.modify { $0 += 1 }
-      inner.value = accepted
+    if let inner = inner as? MutableProperty<Value> {
+      write = Self.judge(inner, into: verdict, by: validator)
+    } else {
+      write = Self.judge(any: inner, into: verdict, by: validator)
     }
   }
 
@@ -183,11 +175,3 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 extension ValidatingProperty: @unchecked Sendable where Value: Sendable {}
 extension ValidatingProperty.Decision: Sendable where Value: Sendable {}
 extension ValidatingProperty.Result: Sendable where Value: Sendable {}
-
-extension Int {
-  fileprivate mutating func decrementIfPositive() -> Bool {
-    guard self > 0 else { return false }
-    self -= 1
-    return true
-  }
-}

@@ -5,6 +5,7 @@ internal import Synchronization
 ///
 /// Disposing of it interrupts the root, if there is one, so that the interruption goes down the
 /// chain as an event, in its turn; what else there is to dispose of follows.
+@usableFromInline
 final class Connection: Disposable {
   private struct State {
     var root: (any Disposable)?
@@ -25,7 +26,7 @@ final class Connection: Disposable {
   }
 
   /// Whether the source is to send no more.
-  var isDisposed: Bool { disposed.load(ordering: .acquiring) }
+  @usableFromInline var isDisposed: Bool { disposed.load(ordering: .acquiring) }
 
   /// Puts the connection of a start under the control of its root.
   func setRoot(_ root: any Disposable) {
@@ -62,8 +63,7 @@ final class Connection: Disposable {
 
   /// Disposes of `disposable` with the connection; at once if that has been disposed.
   func add(_ disposable: (any Disposable)?) {
-    guard let disposable else { return }
-    rest.add(disposable)
+    if let disposable { rest.hold(disposable) }
   }
 
   /// Keeps an input while the connection lasts.
@@ -73,6 +73,7 @@ final class Connection: Disposable {
   }
 
   /// Interrupts the root, or, where there is none, tears down.
+  @usableFromInline
   func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     if let root = state.withLock({ $0.root }) { root.dispose() } else { letGo() }
@@ -100,7 +101,7 @@ final class Connection: Disposable {
 /// A connection, and the input that the source was given: when nobody holds either any more, the
 /// source can't send, and its stream is interrupted.
 final class HeldConnection: Disposable, @unchecked Sendable {
-  private let connection: Connection
+  let connection: Connection
   // Only held. Set once at most, by the start, which holds this meanwhile.
   private var input: AnyObject?
 
@@ -113,4 +114,20 @@ final class HeldConnection: Disposable, @unchecked Sendable {
 
   var isDisposed: Bool { connection.isDisposed }
   func dispose() { connection.dispose() }
+}
+
+// MARK: Debugging
+
+extension Connection: GraphLink {
+  var graphSource: AnyObject? { state.withLock { $0.root } }
+
+  /// What is still to be disposed of.
+  var content: [(any Disposable)?] {
+    let (source, rest) = state.withLock { ($0.source, $0.rest) }
+    return [source] + (rest?.content ?? [])
+  }
+}
+
+extension HeldConnection: GraphLink {
+  var graphSource: AnyObject? { connection.graphSource }
 }

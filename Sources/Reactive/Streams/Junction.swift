@@ -25,7 +25,7 @@ struct Junction<Value, Error: Swift.Error> {
   ) -> (any Disposable)? {
     let inlet = Inlet(root, value: value, end: end)
     let subscription = signal.attach(ObserverSubscription(of: inlet, to: signal.core))
-    if let subscription { lifetime += subscription }
+    lifetime.hold(subscription)
     return subscription
   }
 

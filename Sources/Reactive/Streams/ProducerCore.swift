@@ -4,7 +4,7 @@ class ProducerCore<Value, Error: Swift.Error> {
   /// A signal that has been made and not been fed yet.
   struct Instance {
     let signal: Signal<Value, Error>
-    let interruptHandle: any Disposable
+    let interruptHandle: HeldConnection
     /// Lets the events come, once those who want to observe do.
     let start: () -> Void
   }
@@ -63,8 +63,7 @@ final class HandlerCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
     _ sink: StreamObserver<Value, Error>, _ connection: Connection
   ) -> AnyObject? {
     let root = Root<Value, Error>()
-    root.connect(to: sink, connection: connection)
-    connection.setRoot(root)
+    root.begin(sink, connection)
     let input = Signal<Value, Error>.Observer(root, interruptsOnDeinit: true)
     handler(input, connection.lifetime)
     return input
@@ -113,8 +112,7 @@ final class ObservingCore<Value, Error: Swift.Error>: ProducerCore<Value, Error>
   ) -> AnyObject? {
     // An interruption may come from another thread than the events.
     let root = Root<Value, Error>()
-    root.connect(to: sink, connection: connection)
-    connection.setRoot(root)
+    root.begin(sink, connection)
     connection.add(signal.attach(ObserverSubscription(of: root, to: signal.core)))
     return nil
   }
@@ -172,10 +170,12 @@ final class LiftedCore<
     _ sink: StreamObserver<Value, Error>, _ connection: Connection
   ) -> AnyObject? {
     let instance = makeInstance()
-    connection.setSource(instance.interruptHandle)
+    // Without the input: what is downstream holds the connection, and its source would never be
+    // interrupted for having let go of it.
+    connection.setSource(instance.interruptHandle.connection)
     _ = instance.signal.attach(ObserverSubscription(of: sink, to: instance.signal.core))
-    if !instance.interruptHandle.isDisposed { instance.start() }
-    return nil
+    instance.startUnlessDisposed()
+    return instance.interruptHandle
   }
 }
 
@@ -216,8 +216,7 @@ final class JoinedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
     _ sink: StreamObserver<Value, Error>, _ connection: Connection
   ) -> AnyObject? {
     let root = Root<Value, Error>()
-    root.connect(to: sink, connection: connection)
-    connection.setRoot(root)
+    root.begin(sink, connection)
     join(Signal<Value, Error>.Observer(root, interruptsOnDeinit: true), connection)
     return nil
   }

@@ -23,6 +23,12 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     standBehind(gate)
   }
 
+  /// Begins a run that delivers to `sink` and that `connection` interrupts.
+  final func begin(_ sink: StreamObserver<Value, Error>, _ connection: Connection) {
+    connect(to: sink, connection: connection)
+    connection.setRoot(self)
+  }
+
   /// Whether an end has been submitted.
   final var isClosing: Bool { closing.load(ordering: .relaxed) != Closing.no }
 

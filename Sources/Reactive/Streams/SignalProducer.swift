@@ -112,21 +112,19 @@ extension SignalProducer {
   @inlinable
   public init<S: Sequence>(_ values: S) where S.Element == Value {
     // Inlined where the sequence is known, whose iteration then needs no witness tables.
-    self.init(deliveringAll: { deliver in
+    self.init(deliveringAll: { sink, connection in
       for value in values {
-        guard deliver(value) else { return }
+        sink.receive(value)
+        if connection.isDisposed { return }
       }
     })
   }
 
   @usableFromInline
-  init(deliveringAll generator: @escaping ((Value) -> Bool) -> Void) {
+  init(deliveringAll generator: @escaping (StreamObserver<Value, Error>, Connection) -> Void) {
     self.init(
       core: GeneratorCore { sink, connection in
-        generator { value in
-          sink.receive(value)
-          return !connection.isDisposed
-        }
+        generator(sink, connection)
         if !connection.isDisposed { sink.terminate(.completed) }
       })
   }
@@ -173,9 +171,10 @@ extension SignalProducer where Error == Never {
   @_disfavoredOverload
   @inlinable
   public init<S: Sequence>(_ values: S) where S.Element == Value {
-    self.init(deliveringAll: { deliver in
+    self.init(deliveringAll: { sink, connection in
       for value in values {
-        guard deliver(value) else { return }
+        sink.receive(value)
+        if connection.isDisposed { return }
       }
     })
   }

@@ -12,8 +12,8 @@ protocol SignalCore<Value, Error>: AnyObject {
   var isFinished: Bool { get }
   /// Adds an observer after those that are there; one that comes too late is interrupted.
   func attach(_ observer: StreamObserver<Value, Error>)
-  /// Takes an observer out. Nothing is delivered to it any more.
-  func detach(_ observer: AnyObject)
+  /// Takes an observer out. Nothing is delivered to it any more; it lets go of what is behind it.
+  func detach(_ observer: StreamObserver<Value, Error>)
   /// The last handle is gone: without observers nobody will ever see an event.
   func handleDidDeinitialize()
 }
@@ -36,7 +36,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 
   /// Nil while nobody observes, and after the end; a ``Fanout`` while several do.
   @exclusivity(unchecked)
-  private var output: Unmanaged<StreamObserver<Output, OutputError>>?
+  @usableFromInline final var output: Unmanaged<StreamObserver<Output, OutputError>>?
   @exclusivity(unchecked)
   private var isFanout = false
   @exclusivity(unchecked)
@@ -118,9 +118,13 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   /// Called once, after the end, delivered or silent.
   func stageDidEnd() {}
 
+  /// What ends the flow of events from elsewhere to here, to be looked at while debugging.
+  var graphInputs: [(any Disposable)?] { connection?.content ?? [] }
+
   // MARK: Events
 
   /// Delivers a value to whoever observes.
+  @inlinable
   @inline(__always)
   final func emit(_ value: Output) {
     // Not retained for the call: an output that is taken out while it runs is kept by the gate.
@@ -210,7 +214,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   }
 
   @usableFromInline
-  final func detach(_ observer: AnyObject) {
+  final func detach(_ observer: StreamObserver<Output, OutputError>) {
     guard heldGate != nil else { return }
     withGate { gate in
       if let admission = gate.open() {
@@ -223,13 +227,13 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   }
 
   @inline(__always)
-  private func remove(_ observer: AnyObject, _ gate: Gate) {
+  private func remove(_ observer: StreamObserver<Output, OutputError>, _ gate: Gate) {
+    // Also if it isn't here any more, because the end is being delivered.
+    if let inner = observer.didDetach() { gate.retire(inner) }
     guard let current = output else { return }
     if current.toOpaque() == Unmanaged.passUnretained(observer).toOpaque() {
       output = nil
-      let removed = current.takeRetainedValue()
-      if let inner = removed.didDetach() { gate.retire(inner) }
-      gate.retire(removed)
+      gate.retire(current.takeRetainedValue())
       disposeIfUnreachable()
     } else if isFanout {
       removeOneOfSeveral(observer, gate)
@@ -237,12 +241,13 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   }
 
   @inline(never)
-  private func removeOneOfSeveral(_ observer: AnyObject, _ gate: Gate) {
+  private func removeOneOfSeveral(
+    _ observer: StreamObserver<Output, OutputError>, _ gate: Gate
+  ) {
     guard let current = output else { return }
     let fanout = unsafeDowncast(
       current.takeUnretainedValue(), to: Fanout<Output, OutputError>.self)
     guard let removed = fanout.remove(observer) else { return }
-    if let inner = removed.didDetach() { gate.retire(inner) }
     gate.retire(removed)
     guard fanout.isEmpty else { return }
     isFanout = false
@@ -275,7 +280,14 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 // MARK: Debugging
 
 extension Stage: GraphNode {
-  final var graphUpstream: AnyObject? { upstream }
+  final var graphUpstreams: [AnyObject] {
+    let admission = gate?.open()
+    guard gate == nil || admission != nil else { return [] }
+    let upstreams =
+      upstream.map { [$0] } ?? graphInputs.compactMap { ($0 as? any GraphLink)?.graphSource }
+    if let gate, let admission { gate.close(admission) }
+    return upstreams
+  }
   final var isGraphDetail: Bool { false }
 
   final func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {

@@ -6,7 +6,8 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
   @unchecked Sendable
 {
   private let disposed = Synchronization.Atomic(false)
-  // Read and cleared by the one caller that turned `disposed` to true.
+  private let isLookedAt = Synchronization.Atomic(false)
+  // Read and cleared by the one caller that turned `disposed` to true. Others may look at it before.
   @exclusivity(unchecked)
   private var core: (any SignalCore<Value, Error>)?
 
@@ -22,11 +23,17 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
 
   @usableFromInline
   final func dispose() {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    guard !disposed.exchange(true, ordering: .sequentiallyConsistent) else { return }
+    waitForLooks()
     // Not `take()`, which has to look up the type of the optional.
     let core = self.core
     self.core = nil
     core?.detach(self)
+  }
+
+  @inline(__always)
+  private func waitForLooks() {
+    while isLookedAt.load(ordering: .sequentiallyConsistent) {}
   }
 
   // Apart, since it mentions a type that has to be looked up.
@@ -37,7 +44,8 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
 
   /// To be called at the end. Whether the end is still to be delivered.
   final func close() -> Bool {
-    guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+    guard !disposed.exchange(true, ordering: .sequentiallyConsistent) else { return false }
+    waitForLooks()
     core = nil
     return true
   }
@@ -105,5 +113,14 @@ extension ObserverSubscription: GraphNode {
   func withGraphOutputs(_ body: ([AnyObject]) -> Void) -> Bool {
     if let observer { body([observer.takeUnretainedValue()]) }
     return true
+  }
+}
+
+extension Subscription: GraphLink {
+  final var graphSource: AnyObject? {
+    // One look at a time. Whoever disposes meanwhile waits until it is over, or is seen here.
+    guard !isLookedAt.exchange(true, ordering: .sequentiallyConsistent) else { return nil }
+    defer { isLookedAt.store(false, ordering: .sequentiallyConsistent) }
+    return disposed.load(ordering: .sequentiallyConsistent) ? nil : core
   }
 }

@@ -24,7 +24,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// The signal of the output, fed by `source`.
   final func signal(of source: Signal<Input, Error>) -> Signal<Output, Error> {
     let signal = Signal<Output, Error>(core: output)
-    output.lifetime += source.attach(ObserverSubscription(of: self, to: source.core))
+    output.lifetime.hold(source.attach(ObserverSubscription(of: self, to: source.core)))
     return signal
   }
 

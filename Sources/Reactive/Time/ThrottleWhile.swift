@@ -1,7 +1,8 @@
 extension Signal {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false. Termination is never held back, and drops
-  /// what is kept.
+  /// what is kept. So it is with what the scheduler has not yet delivered: the next value takes its
+  /// place, and the end drops it.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts.
   @preconcurrency
@@ -18,16 +19,16 @@ extension Signal {
 extension SignalProducer {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false. Termination is never held back, and drops
-  /// what is kept.
+  /// what is kept. So it is with what the scheduler has not yet delivered: the next value takes its
+  /// place, and the end drops it.
   ///
-  /// When `shouldThrottle` has no more changes, its last value counts.
+  /// When `shouldThrottle` has no more changes, its last value counts. Does not keep it.
   @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
   ) -> SignalProducer<Value, Error> where P.Value == Bool, Value: Sendable {
-    // A property is safe to use from any thread, whatever it is.
-    let property = UncheckedTransfer(shouldThrottle)
-    return lift { $0.throttle(while: property.value, on: scheduler) }
+    let view = Property(shouldThrottle)
+    return lift { $0.throttle(while: view, on: scheduler) }
   }
 }
 
@@ -40,6 +41,9 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
     var isThrottling = false
     var hasEnded = false
     var kept: Value?
+    /// What the scheduler is to deliver. The property changes on another thread than values come
+    /// on: whoever is the last to schedule, it is the latest that is delivered.
+    var due: Value?
   }
 
   private let scheduler: any Scheduler
@@ -53,33 +57,44 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
   }
 
   func setThrottling(_ isThrottling: Bool) {
-    let value = state.withLock { state in
+    update { state in
       state.isThrottling = isThrottling
-      return UncheckedTransfer(isThrottling || state.hasEnded ? nil : state.kept.take())
-    }.value
-    if let value { deliver(value) }
+      guard !isThrottling, !state.hasEnded, let value = state.kept.take() else { return false }
+      state.due = value
+      return true
+    }
   }
 
   override func receive(_ value: Value) {
-    let transfer = UncheckedTransfer(value)
-    let isKept = state.withLock { state in
-      if state.isThrottling { state.kept = transfer.value }
-      return state.isThrottling
+    update { state in
+      if state.isThrottling { state.kept = value } else { state.due = value }
+      return !state.isThrottling
     }
-    if !isKept { deliver(value) }
-  }
-
-  private func deliver(_ value: Value) {
-    let transfer = UncheckedTransfer(value)
-    scheduled.inner = scheduler.schedule { self.emit(transfer.value) }
   }
 
   override func terminate(_ termination: Termination<Error>) {
-    state.withLock { state in
+    update { state in
       state.hasEnded = true
-      state.kept = nil
+      (state.kept, state.due) = (nil, nil)
+      return false
     }
     scheduled.inner = nil
     super.terminate(termination)
+  }
+
+  /// - Parameter change: Changes the state, and says whether something is due now.
+  private func update(_ change: (inout State) -> Bool) {
+    let (before, isDue) = state.withLock { state in
+      // Destroyed when the lock is free again.
+      let before = state
+      return (before, change(&state))
+    }
+    if isDue { scheduled.inner = scheduler.schedule { self.deliver() } }
+    withExtendedLifetime(before) {}
+  }
+
+  private func deliver() {
+    let due = state.withLock { UncheckedTransfer($0.due.take()) }.value
+    if let due { emit(due) }
   }
 }

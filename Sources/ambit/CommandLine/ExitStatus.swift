@@ -21,7 +21,7 @@ enum ExitStatus: Int32, CaseIterable {
   case cannotCreate = 73
   /// The time given with `--timeout` was over before it was done.
   case timedOut = 75
-  /// This user may not use the radio.
+  /// This user may not use the radio, or give an interface an address.
   case notPermitted = 77
   /// Ctrl-C.
   case interrupted = 130
@@ -34,7 +34,7 @@ enum ExitStatus: Int32, CaseIterable {
       0    done                             69   radio missing, off or vanished
       1    tried and failed                 73   a file cannot be written
       64   wrong command line               75   not done within --timeout
-      65   wrong value or file content      77   no permission to use the radio
+      65   wrong value or file content      77   no permission for that
       66   a file cannot be read            130  interrupted by Ctrl-C
       68   not found, or more than one      143  asked to terminate
     """

@@ -96,12 +96,7 @@ struct NetworkSession: Sendable {
   /// What is found, from now on.
   func events(of request: QueryRequest, on interface: InterfaceIndex? = nil)
     -> AsyncStream<FoundEvent>
-  {
-    let (stream, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
-    let query = host.query(request, on: interface) { continuation.yield($0) }
-    continuation.onTermination = { _ in query.cancel() }
-    return stream
-  }
+  { host.events(of: request, on: interface) }
 
   /// What becomes of a service, from now on.
   func events(of service: ServiceRegistration) -> AsyncStream<PublicationEvent> {
@@ -139,8 +134,20 @@ struct NetworkSession: Sendable {
 
   /// What the system calls an interface.
   func interfaceName(_ index: InterfaceIndex?) async -> String? {
-    guard let index else { return nil }
-    return await host.interfaces[index]
+    var names = InterfaceNames(of: host)
+    return await names.name(of: index)
+  }
+}
+
+extension BonjourHost {
+  /// What is found, from now on.
+  func events(of request: QueryRequest, on interface: InterfaceIndex? = nil)
+    -> AsyncStream<FoundEvent>
+  {
+    let (stream, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
+    let query = query(request, on: interface) { continuation.yield($0) }
+    continuation.onTermination = { _ in query.cancel() }
+    return stream
   }
 }
 
@@ -185,12 +192,14 @@ enum NetworkText {
     case .nameTooLong: "with its type and domain it is too long"
     case .invalidEscape: "after a backslash comes a character, or three digits up to 255"
     case .controlCharacter: "it has a control character"
-    case .messageTooLong: "all of it together is too long"
+    case .messageTooLong(let byteCountMax):
+      "all of it together has more than \(byteCountMax) bytes"
     case .invalidKey: "a key has no characters, or others than printable ASCII"
     case .stringTooLong(let byteCount):
       "a key with its value has \(byteCount) bytes, and 255 are allowed"
     case .invalidServiceType: "a type is a name of up to 15 letters, digits and hyphens"
-    case .truncated, .reservedLabelType, .invalidPointer, .invalidLength: "\(error)"
+    case .invalidLength(let byteCount): "\(byteCount) bytes of it are too long"
+    case .truncated, .reservedLabelType, .invalidPointer: "\(error)"
     }
   }
 
@@ -202,6 +211,7 @@ enum NetworkText {
     case .nameTooLong: CommandFailure(.usage, "the name to ask for is too long")
     case .tooManyClients: CommandFailure(.failure, "too much is asked for at once")
     case .identifierInUse: CommandFailure(.failure, "the query could not begin")
+    case .timedOut: CommandFailure(.timedOut, "nobody answered in time")
     }
   }
 }

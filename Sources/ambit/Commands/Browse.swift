@@ -40,8 +40,9 @@ struct Browse: NetworkCommand {
     let request: QueryRequest =
       try type.map { .browse(try NetworkText.type($0), subtype: subtype) } ?? .serviceTypes()
     session.output.progress("Browsing …")
+    var names = InterfaceNames(of: session.host)
     for await found in session.events(of: request) {
-      let interface = await session.interfaceName(found.interface)
+      let interface = await names.name(of: found.interface)
       switch found.event {
       case .serviceAdded(let name): tell("found", name, interface, session.output)
       case .serviceRemoved(let name): tell("gone", name, interface, session.output)
@@ -56,15 +57,17 @@ struct Browse: NetworkCommand {
   private func tell(
     _ event: String, _ name: ServiceName, _ interface: String?, _ output: Output
   ) {
-    if output.isJSON {
-      return output.object(
-        .object([
-          "event": .string(event), "name": .string(name.instanceText),
-          "type": .string("\(name.type)"), "domain": .string("\(name.domain)"),
-          "interface": interface.map { .string($0) }, "time": .time(Date()),
-        ]))
-    }
+    if output.isJSON { return output.object(Self.json(event, name, interface)) }
     line(event, Fit.safe(name.instanceText), interface, output)
+  }
+
+  /// The object that `--json` writes for a service that came or went.
+  static func json(_ event: String, _ name: ServiceName, _ interface: String?) -> JSON {
+    .object([
+      "event": .string(event), "name": .string(name.instanceText),
+      "type": .string("\(name.type)"), "domain": .string("\(name.domain)"),
+      "interface": interface.map { .string($0) }, "time": .time(Date()),
+    ])
   }
 
   private func tell(_ event: String, _ type: ServiceType, _ interface: String?, _ output: Output) {

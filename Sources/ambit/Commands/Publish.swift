@@ -101,8 +101,9 @@ struct NetworkQuery: NetworkCommand {
   func run(_ session: NetworkSession) async throws {
     let (name, type) = (try NetworkText.name(name), try NetworkText.recordType(type))
     session.output.progress("Asking …")
+    var names = InterfaceNames(of: session.host)
     for await found in session.events(of: .records(name, type)) {
-      let interface = await session.interfaceName(found.interface)
+      let interface = await names.name(of: found.interface)
       switch found.event {
       case .recordAdded(let record): tell("found", record, interface, session.output)
       case .recordRemoved(let record): tell("gone", record, interface, session.output)

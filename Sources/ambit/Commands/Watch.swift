@@ -1,4 +1,5 @@
 import ArgumentParser
+import BonjourHost
 import BluetoothHost
 import CoreBluetooth
 import CoreBluetoothAsync
@@ -13,17 +14,22 @@ struct Watch: RadioCommand {
     abstract: "Show everything nearby, live. (What ambit does without a command.)",
     discussion: """
       On a terminal, a screen that keeps itself current; q or Ctrl-C ends it. Devices stand in \
-      three groups, near, around and far, each in the order they came; those that fell silent \
-      stand last. Elsewhere, the same table every five seconds; with --json, an object whenever \
-      a device says something new.
+      three groups, near, around and far, each in the order they came; then the services of the \
+      local network, a row for each name; those that fell silent stand last. Elsewhere, the same \
+      table every five seconds; with --json, an object whenever a device says something new or \
+      a service comes or goes.
 
       EXAMPLES:
         ambit
         ambit --radio tcp:localhost:9100
         ambit watch --timeout 20 --json
+        ambit --no-network
       """)
 
   @OptionGroup var options: GlobalOptions
+
+  @Flag(inversion: .prefixedNo, help: "Services of the local network beside Bluetooth devices.")
+  var network = true
 
   /// Time between two tables in plain output.
   private static let plainInterval = Duration.seconds(5)
@@ -33,20 +39,23 @@ struct Watch: RadioCommand {
   func run(_ session: Session) async throws {
     let central = try await session.central()
     let clock = MonotonicClock()
-    let table = Guarded(NearbyTable())
+    let surroundings = Surroundings()
     let isFullScreen =
       Terminal.isTerminal(STDOUT_FILENO) && !session.output.isJSON
       && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     try await session.untilTime {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { await Self.listen(central, session, table, clock) }
+        group.addTask { await Self.listen(central, session, surroundings.devices, clock) }
+        if network {
+          group.addTask { await Self.listen(session, surroundings.network, isFullScreen) }
+        }
         if isFullScreen {
-          group.addTask { try await Self.showScreen(central, session, table, clock) }
+          group.addTask { try await Self.showScreen(central, session, surroundings, clock) }
           group.addTask { try await KeyStrokes.quit() }
         } else {
           group.addTask { await Self.tellTroubles(central, session) }
           if !session.output.isJSON {
-            group.addTask { try await Self.printTables(session, table, clock) }
+            group.addTask { try await Self.printTables(session, surroundings, clock) }
           }
         }
         // The first to end — the q key, the end of the radio — ends the others.
@@ -74,8 +83,29 @@ struct Watch: RadioCommand {
     }
   }
 
+  /// Follows the services of the network as long as the command runs.
+  private static func listen(
+    _ session: Session, _ table: Guarded<NetworkTable>, _ isFullScreen: Bool
+  ) async {
+    let output = session.output
+    let host = BonjourHost(log: { if !isFullScreen { output.note($0) } })
+    await NetworkListener(host: host).listen { change in
+      table.update { table in
+        if change.isFound {
+          table.add(change.service, on: change.interface)
+        } else {
+          table.remove(change.service, on: change.interface)
+        }
+      }
+      guard output.isJSON else { return }
+      let event = change.isFound ? "found" : "gone"
+      output.object(Browse.json(event, change.service, change.interface))
+    }
+    await host.close()
+  }
+
   private static func showScreen(
-    _ central: Central, _ session: Session, _ table: Guarded<NearbyTable>, _ clock: MonotonicClock
+    _ central: Central, _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
   ) async throws {
     let draw: @Sendable () -> Void = {
       let state = central.state
@@ -85,11 +115,11 @@ struct Watch: RadioCommand {
         problem: state == .poweredOn
           ? nil : RadioFailure.failure(state, session.host).sentence)
       let now = clock.now
-      let current = table.update { table in
+      let current = surroundings.devices.update { table in
         table.forget(now: now)
         return table
       }
-      Terminal.draw(screen.lines(current, now: now))
+      Terminal.draw(screen.lines(current, surroundings.network.value, now: now))
     }
     Terminal.enterFullScreen()
     defer { Terminal.restore() }
@@ -117,7 +147,7 @@ struct Watch: RadioCommand {
   }
 
   private static func printTables(
-    _ session: Session, _ table: Guarded<NearbyTable>, _ clock: MonotonicClock
+    _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
   ) async throws {
     // The first one soon, so that a short look shows something.
     var pause = Duration.seconds(2)
@@ -125,15 +155,24 @@ struct Watch: RadioCommand {
       try await Task.sleep(for: pause)
       pause = plainInterval
       let now = clock.now
-      let devices = table.update { table in
+      let devices = surroundings.devices.update { table in
         table.forget(now: now)
         return table.ordered(now: now)
       }
       session.output.line(NearbyScreen.plainHeader)
       for device in devices { session.output.line(NearbyScreen.plainRow(device, now: now)) }
+      for service in surroundings.network.value.ordered {
+        session.output.line(NearbyScreen.plainRow(service))
+      }
       session.output.line("")
     }
   }
+}
+
+/// What is around, as far as it is known.
+private struct Surroundings: Sendable {
+  let devices = Guarded(NearbyTable())
+  let network = Guarded(NetworkTable())
 }
 
 /// Time since the command began.

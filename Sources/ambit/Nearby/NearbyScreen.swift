@@ -19,21 +19,21 @@ struct NearbyScreen {
   var problem: String?
 
   /// The whole screen, at most `size.rows` lines, none wider than `size.columns`.
-  func lines(_ table: NearbyTable, now: Instant) -> [String] {
+  func lines(_ table: NearbyTable, _ network: NetworkTable, now: Instant) -> [String] {
     let devices = table.ordered(now: now)
     let columns = Columns(width: size.columns)
-    var lines = [header(count: devices.count), ""]
+    var lines = [header(devices.count, onNetwork: network.count), ""]
     if let problem {
       lines[1] = style.red(Fit.truncated("  " + Fit.safe(problem), size.columns))
     }
-    if devices.isEmpty {
+    if devices.isEmpty, network.count == 0 {
       lines.append(style.dim(Fit.truncated("  Listening …", size.columns)))
       lines += Array(repeating: "", count: max(0, size.rows - lines.count - 1))
       return lines + [footer]
     }
     lines.append(style.dim(columns.row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID")))
     let room = max(0, size.rows - lines.count - 1)
-    var body = grouped(devices, columns, now: now)
+    var body = grouped(devices, network.ordered, columns, now: now)
     if body.count > room {
       body = Array(body.prefix(max(0, room - 1)))
       body.append(style.dim(Fit.truncated("  … and more below the edge", size.columns)))
@@ -43,30 +43,37 @@ struct NearbyScreen {
     return lines + body + [footer]
   }
 
-  /// The rows of all devices, under the titles of their groups.
+  /// The rows of all devices and services, under the titles of their groups: what can be heard, what
+  /// is on the network, what fell silent.
   private func grouped(
-    _ devices: [NearbyTable.Device], _ columns: Columns, now: Instant
+    _ devices: [NearbyTable.Device], _ services: [NetworkTable.Row], _ columns: Columns,
+    now: Instant
   ) -> [String] {
-    var body: [String] = []
-    var section = -1
+    var groups: [(title: String, rows: [String])] = []
     for device in devices {
-      let next = NearbyTable.section(device, now: now)
-      if next != section {
-        if !body.isEmpty { body.append("") }
-        body.append(style.dim(Fit.truncated("  " + Self.title(ofSection: next), size.columns)))
-      }
-      section = next
-      body.append(row(device, columns, now: now))
+      let title = Self.title(ofSection: NearbyTable.section(device, now: now))
+      if groups.last?.title != title { groups.append((title, [])) }
+      groups[groups.count - 1].rows.append(row(device, columns, now: now))
     }
-    return body
+    if !services.isEmpty {
+      let heardCount = groups.last?.title == Self.quietTitle ? groups.count - 1 : groups.count
+      let rows = services.map { row($0, columns) }
+      groups.insert(("On the network", rows), at: heardCount)
+    }
+    let parts = groups.map { group in
+      [style.dim(Fit.truncated("  " + group.title, size.columns))] + group.rows
+    }
+    return Array(parts.joined(separator: [""]))
   }
+
+  private static let quietTitle = "Quiet now"
 
   private static func title(ofSection section: Int) -> String {
     switch Strength.Zone(rawValue: section) {
     case .near: "Near"
     case .around: "Around"
     case .far: "Far"
-    case nil: "Quiet now"
+    case nil: quietTitle
     }
   }
 
@@ -82,14 +89,23 @@ struct NearbyScreen {
     Columns(width: 120).row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID").trimmingSuffix(" ")
   }
 
-  private func header(count: Int) -> String {
+  /// What goes by one name on the network, without escapes, for plain output.
+  static func plainRow(_ service: NetworkTable.Row) -> String {
+    NearbyScreen(size: .unknown, style: .plain, radio: "").row(service, Columns(width: 120))
+      .trimmingSuffix(" ")
+  }
+
+  private func header(_ count: Int, onNetwork serviceCount: Int) -> String {
     let title = "  ambit"
-    let rest = " · \(Fit.safe(radio)) · \(count) nearby"
+    let services = serviceCount == 0 ? "" : ", \(serviceCount) on the network"
+    let rest = " · \(Fit.safe(radio)) · \(count) nearby\(services)"
     return style.bold(title) + style.dim(Fit.truncated(rest, max(0, size.columns - title.count)))
   }
 
   private var footer: String {
-    style.dim(Fit.truncated("  q quit · ambit inspect ID · ambit --help", size.columns))
+    style.dim(
+      Fit.truncated(
+        "  q quit · ambit inspect ID · ambit resolve NAME SERVICE · ambit --help", size.columns))
   }
 
   private func row(_ device: NearbyTable.Device, _ columns: Columns, now: Instant) -> String {
@@ -104,6 +120,15 @@ struct NearbyScreen {
       device.strength.map(strength) ?? cells[1], cells[2], style.dim(cells[3]),
       style.dim(cells[4]),
     ].joined(separator: Columns.gap)
+  }
+
+  /// In the column of the strength stands where it was found.
+  private func row(_ service: NetworkTable.Row, _ columns: Columns) -> String {
+    let cells = columns.cells(
+      Fit.safe(service.name), Fit.safe(service.interfaces.joined(separator: ", ")),
+      Fit.safe(service.types.joined(separator: ", ")), "", "")
+    return [style.bold(cells[0]), style.dim(cells[1]), cells[2], cells[3], cells[4]]
+      .joined(separator: Columns.gap)
   }
 
   /// The bar, the number and where it is going, in `Columns.strengthWidth` columns.

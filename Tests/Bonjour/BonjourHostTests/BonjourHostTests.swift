@@ -1,6 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 import Essentials
+import Glibc
 import Testing
 
 @testable import BonjourHost
@@ -102,6 +103,18 @@ struct BonjourHostTests {
     #expect(await services.next() == .serviceRemoved(other))
     withExtendedLifetime((one, two, browse)) {}
     await first.close()
+  }
+
+  @Test("E3: a host is called what its system is called, without domain, numbers or addresses")
+  func defaultName() throws {
+    let file = try #require(fopen("/proc/sys/kernel/hostname", "r"))
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 256)
+    _ = fgets(&buffer, 256, file)
+    let line = String(
+      decoding: buffer.prefix { $0 > 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let label = line.prefix { $0 != "." && $0 != "\n" }
+    #expect(BonjourConfiguration().hostName == (label.isEmpty ? "localhost" : String(label)))
   }
 
   @Test("interfaces are told by their names")

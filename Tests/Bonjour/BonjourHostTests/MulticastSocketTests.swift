@@ -81,6 +81,25 @@ struct MulticastSocketTests {
     }
   }
 
+  @Test("a socket that ends because the system refuses a datagram tells that it did")
+  func refused() async throws {
+    let (link, source) = try #require(try await Self.links().first)
+    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let socket = try await eventLoop.flatSubmit {
+      MulticastSocket.open(link, from: source, port: Self.port, on: eventLoop) { _ in }
+        .map { NIOLoopBound($0, eventLoop: eventLoop) }
+    }.get()
+    await withCheckedContinuation { continuation in
+      eventLoop.execute {
+        socket.value.whenClosed { continuation.resume() }
+        // There is no port 0.
+        let nobody = Endpoint(source, port: 0)
+        socket.value.send(OutgoingPacket([1], on: link, to: .unicast(nobody)))
+        socket.value.flush()
+      }
+    }
+  }
+
   @Test("an interface that does not exist cannot be listened to")
   func missing() async throws {
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()

@@ -27,7 +27,9 @@ private enum Kernel {
     return padded(writer.bytes)
   }
 
-  static func link(_ type: UInt16 = 16, index: UInt32, flags: UInt32, name: String) -> [UInt8] {
+  static func link(
+    _ type: UInt16 = 16, index: UInt32, flags: UInt32, name: String, carrierUpCount: UInt8 = 1
+  ) -> [UInt8] {
     var writer = ByteWriter()
     writer.append([0, 0, 1, 0])
     writer.uint32(index)
@@ -37,12 +39,13 @@ private enum Kernel {
     writer.append(attribute(4, [0xDC, 0x05, 0, 0]))
     writer.append(attribute(1, [2, 0, 0, 0, 0, 9]))
     writer.append(attribute(0x8000 | 18, attribute(1, [1, 2, 3])))
+    writer.append(attribute(47, [carrierUpCount, 0, 0, 0]))
     return message(type, writer.bytes)
   }
 
   static func address(
     _ type: UInt16 = 20, index: UInt32, _ bytes: [UInt8], prefix: UInt8, flags: UInt32 = 0x80,
-    peer: [UInt8]? = nil
+    peer: [UInt8]? = nil, origin: UInt8? = nil
   ) -> [UInt8] {
     var writer = ByteWriter()
     writer.append([bytes.count == 4 ? 2 : 10, prefix, UInt8(truncatingIfNeeded: flags), 0])
@@ -50,6 +53,7 @@ private enum Kernel {
     writer.append(attribute(1, peer ?? bytes))
     if bytes.count == 4 { writer.append(attribute(2, bytes)) }
     writer.append(attribute(8, [UInt8(truncatingIfNeeded: flags), 0, 0, 0]))
+    if let origin { writer.append(attribute(11, [origin])) }
     return message(type, writer.bytes)
   }
 
@@ -70,6 +74,7 @@ struct RouteMessageTests {
     var expected = SystemInterface(
       index: third, name: "wlan0", flags: .init(rawValue: 0x1043))
     expected.hardwareAddress = [2, 0, 0, 0, 0, 9]
+    expected.carrierUpCount = 1
     #expect(messages == [.link(expected)])
     #expect(expected.isSuitable)
   }
@@ -87,6 +92,36 @@ struct RouteMessageTests {
       try RouteMessage.decode(bytes[...]) == [
         .address(own, index: third), .address(six, index: third), .addressGone(own, index: third),
       ])
+  }
+
+  @Test("an address tells who set it, where that is known")
+  func origin() throws {
+    let bytes = Kernel.address(index: 3, [169, 254, 7, 7], prefix: 16, origin: 169)
+    let own = SystemInterface.Address(
+      .v4(IPv4Address(169, 254, 7, 7)), prefixBitCount: 16, origin: 169)
+    #expect(try RouteMessage.decode(bytes[...]) == [.address(own, index: third)])
+  }
+
+  @Test(
+    "D19 B18 F13: a carrier that came back is noticed, also if both were told at once",
+    arguments: [
+      ([(0x1043, 2), (0x1003, 2), (0x1043, 3)], [false, false, true]),
+      ([(0x1043, 2), (0x1043, 3)], [false, true]),
+      ([(0x1043, 2), (0x1002, 2), (0x1043, 2)], [false, false, true]),
+      ([(0x1043, 2), (0x1003, 3)], [false, false]),
+      ([(0x1043, 2), (0x11043, 2)], [false, false]),
+    ] as [([(UInt32, UInt8)], [Bool])])
+  func carrier(_ links: [(UInt32, UInt8)], _ expected: [Bool]) throws {
+    var table = InterfaceTable()
+    var earlier: SystemInterface?
+    let restarts = try links.map { flags, count in
+      let bytes = Kernel.link(index: 3, flags: flags, name: "eth0", carrierUpCount: count)
+      for message in try RouteMessage.decode(bytes[...]) { table.apply(message) }
+      let interface = try #require(table.interfaces.first)
+      defer { earlier = interface }
+      return earlier.map(interface.hasRestarted) ?? false
+    }
+    #expect(restarts == expected)
   }
 
   @Test("the end of an answer tells whether it hangs together")

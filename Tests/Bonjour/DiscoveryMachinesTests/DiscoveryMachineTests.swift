@@ -123,4 +123,137 @@ struct DiscoveryMachineTests {
     let second = try ServiceName(instance: "Lamp (2)", type: type)
     #expect(Set(names) == [service.name.name, second.name])
   }
+
+  /// What a host's query was told.
+  private func events(_ pair: Pair, _ number: Int, _ query: QueryID) -> [QueryEvent] {
+    pair.told[number].compactMap { action in
+      if case .deliver(query, let event, _, _) = action { event } else { nil }
+    }
+  }
+
+  @Test("a name beyond the link is asked for on it only by who insists")
+  func beyondTheLink() throws {
+    var pair = try Pair()
+    let name: DNSName = "printer.example.com."
+    let record = DNSRecord(
+      name: name, flushesCache: true, ttlSeconds: 120, data: .a(IPv4Address(10, 0, 0, 9)))
+    let (refused, insisting) = (QueryID(rawValue: 1), QueryID(rawValue: 2))
+    pair.handle(0, .publishRecord(RegistrationID(rawValue: 1), .init(record, .unique)))
+    pair.handle(1, .ask(refused, .records(name, .a), on: nil))
+    let options = QueryOptions(reachesBeyondLink: true)
+    pair.handle(1, .ask(insisting, .records(name, .a), on: nil, options: options))
+    pair.pass(.seconds(5))
+    #expect(events(pair, 1, refused) == [.failed(.notOnThisLink(name))])
+    #expect(events(pair, 1, insisting) == [.recordAdded(record)])
+  }
+
+  @Test("a published record takes other data")
+  func updatedRecord() throws {
+    var pair = try Pair()
+    let id = RegistrationID(rawValue: 1)
+    let (name, query): (DNSName, _) = ("lamp-note.local.", QueryID(rawValue: 1))
+    let old = DNSRecord(
+      name: name, flushesCache: true, ttlSeconds: 120, data: .opaque(DNSType(rawValue: 10), [1]))
+    var new = old
+    new.data = .opaque(DNSType(rawValue: 10), [2, 3])
+    pair.handle(0, .publishRecord(id, .init(old, .unique)))
+    pair.handle(1, .ask(query, .records(name, old.type), on: nil))
+    pair.pass(.seconds(5))
+    pair.handle(0, .updateRecord(id, new.data, ttlSeconds: 120))
+    pair.pass(.seconds(5))
+    #expect(events(pair, 1, query) == [.recordAdded(old), .recordAdded(new), .recordRemoved(old)])
+  }
+
+  @Test("a query with a timeout ends then, whatever it found, and is told nothing afterwards")
+  func timeout() throws {
+    var pair = try Pair()
+    let query = QueryID(rawValue: 1)
+    let options = QueryOptions(timeout: .seconds(30))
+    pair.handle(1, .ask(query, .browse(type), on: nil, options: options))
+    pair.pass(.seconds(29))
+    #expect(events(pair, 1, query) == [])
+    pair.pass(.seconds(2))
+    #expect(events(pair, 1, query) == [.failed(.timedOut)])
+    pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
+    pair.pass(.seconds(5))
+    #expect(events(pair, 1, query) == [.failed(.timedOut)])
+  }
+
+  @Test("a record that a client doubts is gone when nobody says it again")
+  func doubt() throws {
+    var pair = try Pair()
+    let query = QueryID(rawValue: 1)
+    pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
+    pair.handle(1, .ask(query, .browse(type), on: nil))
+    pair.pass(.seconds(5))
+    let record = DNSRecord(
+      name: try type.name(in: .local), ttlSeconds: 4_500, data: .ptr(service.name.name))
+    pair.handle(1, .doubt(record, on: nil))
+    pair.pass(.seconds(20))
+    #expect(events(pair, 1, query) == [.serviceAdded(service.name)])
+    pair.handle(0, .interfaceGone(Pair.link.interface))
+    pair.handle(1, .doubt(record, on: nil))
+    pair.pass(.seconds(11))
+    let told: [QueryEvent] = [.serviceAdded(service.name), .serviceRemoved(service.name)]
+    #expect(events(pair, 1, query) == told)
+  }
+
+  @Test("a service that has to take another name takes its further records along")
+  func furtherRecordOfRenamedService() throws {
+    var pair = try Pair(hearsUnicast: false)
+    let (id, query) = (RegistrationID(rawValue: 1), QueryID(rawValue: 1))
+    let data = DNSRecordData.opaque(DNSType(rawValue: 10), [7])
+    pair.handle(0, .publish(id, service))
+    pair.pass(.seconds(5))
+    pair.handle(1, .publish(id, service))
+    pair.handle(1, .setFurtherRecord(id, 1, data, ttlSeconds: 120))
+    pair.pass(.seconds(5))
+    let name = try ServiceName(instance: "Lamp (2)", type: type).name
+    #expect(pair.told[1].contains(.published(id, name)))
+    pair.handle(0, .ask(query, .records(name, data.type), on: nil))
+    pair.pass(.seconds(5))
+    let record = DNSRecord(name: name, flushesCache: true, ttlSeconds: 120, data: data)
+    #expect(events(pair, 0, query) == [.recordAdded(record)])
+  }
+
+  @Test("what is published on this machine only is found there, and nothing of it is sent")
+  func localOnly() throws {
+    var pair = try Pair()
+    var local = service
+    local.interface = .localOnly
+    let ids = (1...5).map { QueryID(rawValue: $0) }
+    pair.handle(0, .publish(RegistrationID(rawValue: 1), local))
+    pair.handle(0, .ask(ids[0], .browse(type), on: .localOnly))
+    pair.handle(0, .ask(ids[1], .browse(type), on: nil))
+    pair.handle(0, .ask(ids[2], .addresses("lamp.local.", versions: [.v4]), on: .localOnly))
+    pair.handle(0, .ask(ids[3], .addresses("lamp.local.", versions: [.v4]), on: nil))
+    pair.handle(0, .ask(ids[4], .browse(type), on: Pair.link.interface))
+    pair.handle(1, .ask(ids[0], .browse(type), on: nil))
+    pair.pass(.seconds(5))
+    #expect(pair.told[0].contains(.published(RegistrationID(rawValue: 1), service.name.name)))
+    for query in ids.prefix(2) {
+      let found = DiscoveryMachine.Action.deliver(
+        query, .serviceAdded(service.name), on: .localOnly, moreComing: false)
+      #expect(pair.told[0].contains(found))
+    }
+    let here = IPAddress.v4(IPv4Address(127, 0, 0, 1))
+    #expect(events(pair, 0, ids[2]) == [.addressAdded(here, ttlSeconds: 120)])
+    let there = IPAddress.v4(IPv4Address(10, 0, 0, 1))
+    #expect(events(pair, 0, ids[3]) == [.addressAdded(there, ttlSeconds: 120)])
+    #expect(events(pair, 0, ids[4]) == [] && events(pair, 1, ids[0]) == [])
+    pair.handle(0, .unpublish(RegistrationID(rawValue: 1)))
+    pair.pass(.seconds(5))
+    #expect(events(pair, 0, ids[1]).last == .serviceRemoved(service.name))
+  }
+
+  @Test("what is published for all is not found on this machine only")
+  func notLocalOnly() throws {
+    var pair = try Pair()
+    let query = QueryID(rawValue: 1)
+    pair.handle(0, .ask(query, .browse(type), on: .localOnly))
+    pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
+    pair.pass(.seconds(5))
+    #expect(events(pair, 0, query) == [])
+    #expect(pair.told[0].contains(.published(RegistrationID(rawValue: 1), service.name.name)))
+  }
 }

@@ -62,6 +62,44 @@ struct SendableTests {
         == Set((2...uses.count + 1).map { "\($0)" }))
   }
 
+  @Test("what an action is applied to is asked to be Sendable: its producer may go anywhere")
+  func appliedInputs() throws {
+    let source = { (value: String) in
+      """
+      func use(_ action: Action<\(value), Int, Never>, _ input: \(value)) {
+        action.apply(input).start()
+        action <~ SignalProducer(value: input)
+      }
+      import Reactive
+      final class Mutable { var count = 0 }
+      """
+    }
+    #expect(try Compiler.diagnostics(of: source("Int"), in: .swift6) == [])
+    #expect(try Compiler.diagnostics(of: source("Mutable"), in: .swift5) == [])
+    let diagnostics = try Compiler.diagnostics(of: source("Mutable"), in: .swift6)
+    #expect(diagnostics.count == 1)
+    #expect(diagnostics.allSatisfy { $0.hasPrefix("2:") && $0.contains("warning: ") })
+  }
+
+  @Test("what a binding target does goes elsewhere with the target, if its values may, not alone")
+  func targetActions() throws {
+    let source = { (sent: String, value: String) in
+      """
+      import Reactive
+      final class Mutable { var count = 0 }
+      actor Other<Handle> { func take(_ handle: Handle) {} }
+      @MainActor func send(_ target: BindingTarget<\(value)>) async {
+        await Other().take(\(sent))
+      }
+      """
+    }
+    #expect(try Compiler.diagnostics(of: source("target", "Int"), in: .swift6) == [])
+    for sent in ["target", "target.action"] {
+      let diagnostics = try Compiler.diagnostics(of: source(sent, "Mutable"), in: .swift6)
+      #expect(diagnostics.count == 1 && diagnostics[0].contains("risks causing data races"))
+    }
+  }
+
   @Test("a closure that events are delivered to on the main actor is isolated to it by its type")
   func mainActor() throws {
     let source = { (scheduler: String) in

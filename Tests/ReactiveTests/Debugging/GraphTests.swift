@@ -58,6 +58,35 @@ struct GraphTests {
     withExtendedLifetime((input, otherInput)) {}
   }
 
+  @Test("begins at every source, from behind joined, fed and started streams, too")
+  func sources() {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let (other, otherInput) = Signal<Int, Never>.pipe()
+    let first = signal.named("first", file: "", line: 1)
+    let second = other.named("second", file: "", line: 2)
+    let joined = first.combineLatest(with: second).map { $0 + $1 }
+    let producers = first.producer.combineLatest(with: second.producer).map { $0 + $1 }
+    func check(_ end: Signal<Int, Never>, _ names: Set<String> = ["first", "second"]) {
+      let named = end.named("end", file: "", line: 3)
+      named.observeValues { _ in }
+      let text = drawing(of: named)
+      for name in names {
+        #expect(text.split(separator: "\n").count { $0.contains(name) } == 1, "\(text)")
+      }
+      #expect(text.contains("  \"end\" (:3) ◀\n"), "\(text)")
+    }
+    check(joined)
+    check(first.merge(with: second).take(first: 5))
+    check(first.delay(1, on: TestScheduler()).skip(first: 1), ["first"])
+    check(first.flatMap(.latest) { _ in other.producer }, ["first"])
+    check(Property(initial: 0, then: joined).signal)
+    producers.startWithSignal { signal, _ in check(signal, []) }
+    var started: Signal<Int, Never>?
+    producers.startWithSignal { signal, _ in started = signal }
+    started.map { check($0) }
+    withExtendedLifetime((input, otherInput)) {}
+  }
+
   @Test("what is reached twice is drawn once")
   func diamond() {
     let (signal, input) = Signal<Int, Never>.pipe()

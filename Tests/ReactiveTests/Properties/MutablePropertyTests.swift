@@ -1,3 +1,5 @@
+import Dispatch
+import Glibc
 import Reactive
 import Testing
 
@@ -49,6 +51,56 @@ struct MutablePropertyTests {
     #expect(count == 2)
     #expect(property.withValue { $0.count } == 2)
     #expect(log.entries == [[2], [2, 3]])
+  }
+
+  @Test("nobody else sets the value while it is read", .timeLimit(.minutes(1)))
+  func exclusiveReading() {
+    let property = MutableProperty(1)
+    let (begins, isSet) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    DispatchQueue.global().async {
+      begins.wait()
+      property.value = 2
+      isSet.signal()
+    }
+    property.withValue { value in
+      begins.signal()
+      for _ in 0..<200 {
+        sched_yield()
+        #expect(property.value == value)
+      }
+    }
+    isSet.wait()
+    #expect(property.value == 2)
+  }
+
+  @Test("whoever reads the value may read, set and observe the property meanwhile")
+  func reentrantReading() {
+    let property = MutableProperty(1)
+    let log = Log<String>()
+    property.signal.observeValues { log.append("told \($0), is \(property.value)") }
+    let outer = property.withValue { value in
+      property.value = 2
+      property.modify { $0 += 1 }
+      property.producer.startWithValues { log.append("newcomer \($0)") }
+      log.append("reads \(value), is \(property.withValue { $0 })")
+      property.swap(4)
+      return value
+    }
+    #expect(outer == 1)
+    #expect(property.value == 4)
+    #expect(log.entries.filter { $0.hasPrefix("newcomer") } == ["newcomer 3", "newcomer 4"])
+    #expect(log.entries.filter { $0.hasPrefix("reads") } == ["reads 1, is 3"])
+    #expect(
+      log.entries.filter { $0.hasPrefix("told") }.map { $0.prefix(6) }
+        == ["told 2", "told 3", "told 4"])
+  }
+
+  @Test("an observer that fails to read leaves the property unlocked")
+  func throwingReader() {
+    let property = MutableProperty(1)
+    #expect(throws: Refusal.self) { try property.withValue { _ in throw Refusal() } }
+    race({ property.value = 2 }, { _ = property.value })
+    #expect(property.value == 2)
   }
 
   @Test("a modification that throws is kept as far as it got, and told")

@@ -51,6 +51,45 @@ struct ValidatingPropertyTests {
     #expect(text(property.result.value) == "valid 7")
   }
 
+  /// What is set, and where, while the inner property tells of a change: it is told afterwards.
+  enum Setting: Sendable { case inner(Int), outer(Int) }
+
+  @Test(
+    "the result is of what was set last, wherever and whenever it is told",
+    arguments: [
+      ([Setting.inner(7), .outer(500)], "coerced 500 to 99", 99),
+      ([.inner(7), .outer(8)], "valid 8", 8),
+      ([.inner(7), .outer(-1)], "invalid -1", 7),
+      ([.outer(500), .inner(7)], "valid 7", 7),
+      ([.outer(-1), .inner(-2)], "invalid -2", -2),
+      ([.inner(7), .outer(500), .inner(-3), .outer(-4), .inner(600)], "coerced 600 to 99", 600),
+    ])
+  func order(_ settings: [Setting], _ result: String, _ value: Int) {
+    let inner = MutableProperty(1)
+    let property = Validated(inner, Self.judge)
+    inner.signal.take(first: 1).observeValues { _ in
+      for setting in settings {
+        switch setting {
+        case .inner(let value): inner.value = value
+        case .outer(let value): property.value = value
+        }
+      }
+    }
+    inner.value = 2
+    #expect(text(property.result.value) == result)
+    #expect(property.value == value)
+  }
+
+  @Test("the result is of the value that is there when several threads have set it")
+  func setting() {
+    for round in 0..<500 {
+      let inner = MutableProperty(1)
+      let property = Validated(inner, Self.judge)
+      race({ property.value = 500 }, { inner.value = round }, { property.value = 3 })
+      #expect(property.result.value.value ?? -1 == min(inner.value, 99))
+    }
+  }
+
   @Test("tells each result once")
   func results() {
     let property = Validated(1, Self.judge)

@@ -51,7 +51,8 @@ struct ProducerSemanticsTests {
     let source = Source { observer, _ in observer.send(value: 1) }
     let chains = [
       source, source.map { $0 }, source.map { $0 }.observe(on: ImmediateScheduler()),
-      source.flatMap(.concat) { Source(value: $0) },
+      source.flatMap(.concat) { Source(value: $0) }, source.lift { $0.map { $0 } },
+      source.lift { $0.map { $0 } }.map { $0 }, source.observe(on: ImmediateScheduler()).map { $0 },
     ]
     for chain in chains {
       let (run, signal) = (Log<String>(), Log<String>())

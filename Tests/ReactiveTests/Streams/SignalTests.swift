@@ -195,4 +195,24 @@ struct SignalTests {
     #expect(witness == nil)
     _ = input
   }
+
+  @Test("and so is what one held that was removed while the end was told")
+  func retentionAtTheEnd() {
+    final class Witness: Sendable {}
+    let (signal, input) = Signal<Int, Never>.pipe()
+    weak var witness: Witness?
+    let second = SerialDisposable()
+    signal.observeCompleted { [weak second] in second?.inner?.dispose() }
+    let disposable: (any Disposable)?
+    do {
+      let held = Witness()
+      witness = held
+      disposable = signal.observe { _ in _ = held }
+    }
+    second.inner = disposable
+    #expect(witness != nil)
+    input.sendCompleted()
+    #expect(disposable?.isDisposed == true)
+    #expect(witness == nil)
+  }
 }

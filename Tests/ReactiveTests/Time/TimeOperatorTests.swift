@@ -127,6 +127,55 @@ struct ThrottleTests {
     ).toBe("-1---3-4--|")
   }
 
+  @Test("by a property: a value takes the place of one that is not delivered yet, the end drops it")
+  func whileUndelivered() {
+    let scheduler = TestScheduler()
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let gate = MutableProperty(true)
+    let log = Log<String>()
+    signal.throttle(while: gate, on: scheduler).record(in: log)
+    input.send(value: 1)
+    gate.value = false
+    input.send(value: 2)
+    #expect(log.entries.isEmpty)
+    scheduler.advance()
+    input.send(value: 3)
+    input.sendCompleted()
+    scheduler.advance()
+    #expect(log.entries == ["VALUE 2", "COMPLETED"])
+  }
+
+  @Test("by a property: the value that was held back never takes the place of a later one")
+  func whileOvertaken() {
+    for _ in 0..<500 {
+      let scheduler = TestScheduler()
+      let (signal, input) = Signal<Int, Never>.pipe()
+      let gate = MutableProperty(true)
+      let log = Log<Int>()
+      signal.throttle(while: gate, on: scheduler).observeValues { log.append($0) }
+      input.send(value: 1)
+      race({ gate.value = false }, { input.send(value: 2) })
+      scheduler.advance()
+      #expect(log.entries == [2])
+    }
+  }
+
+  @Test("by a property: the producer doesn't keep it")
+  func whileKept() {
+    var gate: MutableProperty<Bool>? = MutableProperty(true)
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let producer = gate.map { signal.producer.throttle(while: $0, on: ImmediateScheduler()) }
+    let log = Log<String>()
+    producer?.record(in: log)
+    input.send(value: 1)
+    weak let released = gate
+    gate = nil
+    #expect(released == nil)
+    // Its last value counts.
+    input.send(value: 2)
+    #expect(log.entries.isEmpty)
+  }
+
   @Test("by a property: goes on with its last value when the property is gone")
   func whileGone() {
     let marbles = Marbles()

@@ -27,6 +27,9 @@ final class RealTimeAir {
   /// Where the world lives.
   var eventLoop: any EventLoop { clock.eventLoop }
 
+  /// Keeps the loop awake while packets follow one another closely.
+  var poller: BusyPoller { clock.poller }
+
   deinit { stop() }
 
   /// Stops the world's clock.

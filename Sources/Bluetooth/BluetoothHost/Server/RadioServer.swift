@@ -74,6 +74,7 @@ public final class RadioServer: Sendable {
   ) async throws(RadioServerError) -> RadioChoice {
     let bootstrap = ServerBootstrap(group: eventLoop)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { $0.prepareToAccept() }
       .childChannelOption(
         .writeBufferWaterMark,
         value: .init(low: Limits.slowReaderByteCount / 2, high: Limits.slowReaderByteCount)
@@ -81,6 +82,7 @@ public final class RadioServer: Sendable {
       .childChannelOption(.recvAllocator, value: ChannelOptions.largeReads)
       .childChannelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
+          channel.closeOnExec()
           let handler = RadioServerConnection(core: core.value)
           try channel.pipeline.syncOperations.addHandler(handler)
         }

@@ -1,4 +1,5 @@
 import BluetoothWire
+import HostEssentials
 import NIOCore
 import Simulation
 
@@ -32,6 +33,7 @@ final class RadioServerCore {
   }
 
   var air: Air { realTime.air }
+  var poller: BusyPoller { realTime.poller }
 
   /// Gives a new connection a controller; nil where there are too many.
   func admit(_ channel: any Channel) -> ControllerPort? {
@@ -98,6 +100,7 @@ final class RadioServerConnection: ChannelInboundHandler {
       return
     }
     self.port = port
+    core.poller.watch(context.channel)
     let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
     port.onPackets = { packets in
       let (connection, context) = bound.value
@@ -121,6 +124,8 @@ final class RadioServerConnection: ChannelInboundHandler {
       end(context, "the host sent bytes that are no HCI packet")
     }
   }
+
+  func channelReadComplete(context: ChannelHandlerContext) { core.poller.packetsCame() }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
     // Who does not read what was answered is not asked for more.

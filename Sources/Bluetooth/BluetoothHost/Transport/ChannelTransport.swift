@@ -1,5 +1,6 @@
 import BluetoothMachines
 import BluetoothWire
+import HostEssentials
 import NIOCore
 
 /// H4 over a NIO channel: a socket, a serial line, a file descriptor.
@@ -30,6 +31,7 @@ final class ChannelTransport: HCITransport {
 
   private let eventLoop: any EventLoop
   private let way: Way
+  private let poller: BusyPoller?
   private var receiver: (any TransportReceiver)?
   private var channel: (any Channel)?
   private var decoder = H4Decoder()
@@ -39,9 +41,11 @@ final class ChannelTransport: HCITransport {
   private var datagrams = CircularBuffer<ByteBuffer>()
   private var isWriting = false
 
-  init(eventLoop: any EventLoop, way: Way) {
+  /// - Parameter poller: Keeps the loop awake while packets follow one another closely.
+  init(eventLoop: any EventLoop, way: Way, poller: BusyPoller? = nil) {
     self.eventLoop = eventLoop
     self.way = way
+    self.poller = poller
   }
 
   // MARK: HCITransport
@@ -51,6 +55,7 @@ final class ChannelTransport: HCITransport {
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
     way.connect(eventLoop) { channel in
       channel.eventLoop.makeCompletedFuture {
+        channel.closeOnExec()
         try channel.pipeline.syncOperations.addHandler(Handler(bound.value))
       }
     }.assumeIsolated().whenComplete { result in
@@ -101,6 +106,7 @@ final class ChannelTransport: HCITransport {
         return
       }
       channel = opened
+      poller?.watch(opened)
       receiver.transportOpened(self)
     case .failure(let error):
       end(way.explain(error))
@@ -150,6 +156,10 @@ final class ChannelTransport: HCITransport {
       var buffer = unwrapInboundIn(data)
       // The one copy and the one allocation of a read, however many packets it holds.
       if let chunk = buffer.readBytes(length: buffer.readableBytes) { transport.received(chunk) }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+      transport.poller?.packetsCame()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

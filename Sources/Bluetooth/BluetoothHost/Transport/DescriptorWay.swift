@@ -22,7 +22,7 @@ extension ChannelTransport.Way {
         return NIOPipeBootstrap(group: eventLoop)
           .channelInitializer(initialize)
           .channelOption(.recvAllocator, value: ChannelOptions.largeReads)
-          .takingOwnershipOfDescriptor(inputOutput: descriptor)
+          .owning(descriptor, on: eventLoop)
       },
       explain: { error in
         switch error {

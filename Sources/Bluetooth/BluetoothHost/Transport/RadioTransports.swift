@@ -5,17 +5,17 @@ import Simulation
 extension RadioChoice {
   /// What makes attempts at the way to this radio's controller, one after the other. Called on the
   /// event loop.
-  func transportMaker(on eventLoop: any EventLoop) -> @Sendable () -> any HCITransport {
+  func transportMaker(on loop: EventLoopClock) -> @Sendable () -> any HCITransport {
     let way: ChannelTransport.Way
     switch self {
     case .simulated(let choice):
-      return simulatedTransportMaker(choice, on: eventLoop)
+      return simulatedTransportMaker(choice, on: loop.eventLoop)
     case .tcp(let host, let port): way = .tcp(host: host, port: port)
     case .unix(let path): way = .unix(path: path)
     case .uart(let line): way = .uart(line)
     case .hci(let index): way = .userChannel(index)
     }
-    return { ChannelTransport(eventLoop: eventLoop, way: way) }
+    return { ChannelTransport(eventLoop: loop.eventLoop, way: way, poller: loop.poller) }
   }
 
   /// All attempts lead to the same controller in the same world, made at the first.

@@ -1,4 +1,5 @@
 internal import BluetoothMachines
+internal import FaceEssentials
 
 /// A connection-oriented channel: two streams.
 ///
@@ -9,15 +10,13 @@ open class CBL2CAPChannel: NSObject, @unchecked Sendable {
 
   private let peerStorage: CBPeer
   private let pipe: ChannelPipe
-  private let input: ChannelInputStream
-  private let output: ChannelOutputStream
+  private let input: InputStream
+  private let output: OutputStream
 
   init(peer: CBPeer, pipe: ChannelPipe) {
     peerStorage = peer
     self.pipe = pipe
-    let ends = ChannelEnds(pipe: pipe)
-    input = ChannelInputStream(pipe: pipe, ends: ends)
-    output = ChannelOutputStream(pipe: pipe, ends: ends)
+    (input, output) = PipeStreams.pair(pipe)
     super.init()
   }
 
@@ -31,4 +30,10 @@ open class CBL2CAPChannel: NSObject, @unchecked Sendable {
   open var outputStream: OutputStream! { output }
   /// The number on which the channel was opened.
   open var psm: CBL2CAPPSM { pipe.info.psm }
+}
+
+extension Stream.PropertyKey {
+  /// How many bytes of a channel's output stream wait to be sent, as an `NSNumber`: closing the
+  /// channel earlier loses them. Not part of Apple's interface.
+  public static let unsentByteCountKey = unsentPipeByteCountKey
 }

@@ -1,12 +1,13 @@
 internal import BluetoothMachines
 internal import BluetoothWire
+internal import FaceEssentials
 internal import Synchronization
 
 /// The bytes of a channel between the host and the two streams.
 ///
 /// Inbound, the host is told what the app has read, so that the peer may send no more than the app
 /// takes. Outbound, the app may write as long as there is room.
-final class ChannelPipe: @unchecked Sendable {
+final class ChannelPipe: BytePipe, @unchecked Sendable {
   // Unchecked: everything that changes is guarded by `condition`.
 
   let info: ChannelInfo
@@ -15,17 +16,9 @@ final class ChannelPipe: @unchecked Sendable {
   private var received: [UInt8] = []
   private var readCount = 0
   private var outstandingByteCount = 0
-  private var ending: Ending?
+  private var end: PipeEnding?
   private var onInput: (@Sendable () -> Void)?
   private var onOutput: (@Sendable () -> Void)?
-
-  /// How a channel ended.
-  enum Ending: Sendable {
-    /// In good order: the peer or this side closed it.
-    case closed
-    /// Not in good order.
-    case failed(HostError)
-  }
 
   /// Remote User Terminated Connection (Core 5.4, Vol 1, Part F, §2.19).
   private static let closedByPeer = HostError.disconnected(HCIStatus(rawValue: 0x13))
@@ -57,8 +50,10 @@ final class ChannelPipe: @unchecked Sendable {
     let calls = condition.withLock {
       // A peer that closes the channel, or ends the link itself, ends the stream; the link's loss
       // is an error.
-      if ending == nil {
-        ending = error.flatMap { $0 == Self.closedByPeer ? nil : .failed($0) } ?? .closed
+      if end == nil {
+        end =
+          error.flatMap { $0 == Self.closedByPeer ? nil : .failed($0.coreBluetoothError) }
+          ?? .closed
       }
       condition.broadcast()
       return [onInput, onOutput]
@@ -76,28 +71,33 @@ final class ChannelPipe: @unchecked Sendable {
     condition.withLock { onOutput = call }
   }
 
-  var availableByteCount: Int { condition.withLock { received.count - readCount } }
+  /// A channel is there as soon as it is known.
+  var isConnected: Bool { true }
+
+  func open() {}
+
+  var hasBytes: Bool { condition.withLock { received.count > readCount } }
 
   /// Bytes that the app wrote and the host has not sent yet.
   var unsentByteCount: Int {
-    condition.withLock { ending == nil ? outstandingByteCount : 0 }
+    condition.withLock { end == nil ? outstandingByteCount : 0 }
   }
 
-  var space: Int {
+  var hasSpace: Bool {
     condition.withLock {
-      ending == nil ? Limits.channelOutputByteCountMax - outstandingByteCount : 0
+      end == nil && outstandingByteCount < Limits.channelOutputByteCountMax
     }
   }
 
-  var end: Ending? { condition.withLock { ending } }
+  var ending: PipeEnding? { condition.withLock { end } }
+  var inputEnding: PipeEnding? { ending }
 
   /// Takes up to `count` bytes; waits for the first. Empty at the end of the channel.
   func read(_ count: Int) -> [UInt8] {
     let bytes = condition.withLock { () -> [UInt8] in
-      while received.count == readCount, ending == nil { condition.wait() }
-      let end = readCount + min(received.count - readCount, max(0, count))
-      let bytes = Array(received[readCount..<end])
-      readCount = end
+      while received.count == readCount, end == nil { condition.wait() }
+      let bytes = Array(received[readCount...].prefix(max(0, count)))
+      readCount += bytes.count
       if readCount == received.count {
         received.removeAll(keepingCapacity: true)
         readCount = 0
@@ -117,10 +117,10 @@ final class ChannelPipe: @unchecked Sendable {
   /// channel.
   func write(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
     let accepted = condition.withLock { () -> [UInt8] in
-      while outstandingByteCount >= Limits.channelOutputByteCountMax, ending == nil {
+      while outstandingByteCount >= Limits.channelOutputByteCountMax, end == nil {
         condition.wait()
       }
-      guard ending == nil else { return [] }
+      guard end == nil else { return [] }
       let space = Limits.channelOutputByteCountMax - outstandingByteCount
       let accepted = Array(bytes.prefix(space))
       outstandingByteCount += accepted.count
@@ -133,7 +133,7 @@ final class ChannelPipe: @unchecked Sendable {
   /// Closes the channel for both streams.
   func close() {
     condition.withLock {
-      if ending == nil { ending = .closed }
+      if end == nil { end = .closed }
       condition.broadcast()
     }
     connection.closeChannel(self)

@@ -1,5 +1,4 @@
 import Essentials
-import Glibc
 import HostEssentials
 import NIOCore
 import NIOPosix
@@ -17,6 +16,11 @@ final class InterfaceMonitor {
   /// What the kernel was asked for and has not answered to the end.
   private var pending: RouteMessage.Request?
   private var sequence: UInt32 = 0
+
+  // RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
+  private static let groups: UInt32 = 0x1 | 0x10 | 0x100
+  /// How long to wait before another socket is tried.
+  private static let reopenDelay = TimeAmount.seconds(1)
 
   /// - Parameters:
   ///   - eventLoop: Where everything happens.
@@ -42,17 +46,20 @@ final class InterfaceMonitor {
     guard !isStopped else { return }
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
     let descriptor: Int32
-    do { descriptor = try RouteSocket.open() } catch { return reopenLater() }
+    do { descriptor = try NetlinkSocket.open(.route, groups: Self.groups) } catch {
+      return reopenLater()
+    }
     NIOPipeBootstrap(group: eventLoop)
       .channelOption(
-        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: RouteSocket.readByteCount)
+        .recvAllocator,
+        value: FixedSizeRecvByteBufferAllocator(capacity: NetlinkSocket.readByteCount)
       )
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
           try channel.pipeline.syncOperations.addHandler(Handler(bound.value))
         }
       }
-      .takingOwnershipOfDescriptor(inputOutput: descriptor)
+      .owning(descriptor, on: eventLoop)
       .assumeIsolated()
       .whenComplete { result in bound.value.opened(result) }
   }
@@ -69,7 +76,7 @@ final class InterfaceMonitor {
     channel = nil
     guard !isStopped else { return }
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    eventLoop.scheduleTask(in: RouteSocket.reopenDelay) { bound.value.open() }
+    eventLoop.scheduleTask(in: Self.reopenDelay) { bound.value.open() }
   }
 
   // MARK: Questions and answers
@@ -126,39 +133,5 @@ final class InterfaceMonitor {
     }
 
     func channelInactive(context: ChannelHandlerContext) { monitor.reopenLater() }
-  }
-}
-
-/// The kernel's socket for news about the network.
-enum RouteSocket {
-  // From the kernel's headers, which Glibc does not have.
-  private static let addressFamily: Int32 = 16  // AF_NETLINK
-  private static let routeProtocol: Int32 = 0  // NETLINK_ROUTE
-  // RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
-  private static let groups: UInt32 = 0x1 | 0x10 | 0x100
-
-  /// No message the kernel sends is longer (netlink(7)).
-  static let readByteCount = 32_768
-  /// How long to wait before another socket is tried.
-  static let reopenDelay = TimeAmount.seconds(1)
-
-  /// Opens the socket, which needs no privilege.
-  static func open() throws(SystemError) -> Int32 {
-    let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let descriptor = socket(addressFamily, type, routeProtocol)
-    guard descriptor >= 0 else { throw .current }
-    // struct sockaddr_nl: family and padding, the kernel's choice of a number, the groups.
-    let address = [UInt32(addressFamily), 0, groups]
-    let status = unsafe address.withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return Int32(-1) }
-      return unsafe bind(
-        descriptor, start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-    }
-    guard status == 0 else {
-      let error = SystemError.current
-      close(descriptor)
-      throw error
-    }
-    return descriptor
   }
 }

@@ -13,6 +13,8 @@ struct SystemInterface: Hashable, Sendable {
   var hardwareAddress: [UInt8] = []
   /// The longest packet it carries, in bytes.
   var maxPacketByteCount = 1_500
+  /// How often its carrier came: the cable was plugged in, the network joined.
+  var carrierUpCount: UInt32 = 0
   /// Its addresses, in the order in which the kernel told them.
   var addresses: [Address] = []
 
@@ -51,13 +53,25 @@ struct SystemInterface: Hashable, Sendable {
     /// Whether packets may have it for their source: IPv6 addresses are looked for first, and may
     /// be found to be another host's (RFC 4862, §5.4).
     var isUsable: Bool
+    /// Who set it (IFA_PROTO): a number that programs choose, or 0 for not saying it, as always
+    /// before Linux 5.18.
+    var origin: UInt8
 
     /// An address that is usable unless said otherwise.
-    init(_ address: IPAddress, prefixBitCount: Int, isUsable: Bool = true) {
+    init(_ address: IPAddress, prefixBitCount: Int, isUsable: Bool = true, origin: UInt8 = 0) {
       self.address = address
       self.prefixBitCount = prefixBitCount
       self.isUsable = isUsable
+      self.origin = origin
     }
+  }
+
+  /// Whether it is on and its link carries packets.
+  var isWorking: Bool { flags.isSuperset(of: [.up, .running]) }
+
+  /// Whether its link came up since it was like `earlier`, so that another network may be behind it.
+  func hasRestarted(since earlier: SystemInterface) -> Bool {
+    isWorking && (!earlier.isWorking || carrierUpCount != earlier.carrierUpCount)
   }
 
   /// Whether multicast DNS is spoken there: it is on, works, carries multicast, and has neighbours.

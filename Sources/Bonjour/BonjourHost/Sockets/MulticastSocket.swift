@@ -22,12 +22,13 @@ final class MulticastSocket {
 
   let link: Link
   private let channel: any Channel
+  private let handler: Handler
   private let group: SocketAddress
-  private var isFlushNeeded = false
 
-  private init(_ link: Link, channel: any Channel, port: UInt16) {
+  private init(_ link: Link, channel: any Channel, _ handler: Handler, port: UInt16) {
     self.link = link
     self.channel = channel
+    self.handler = handler
     group = SocketAddress(Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
   }
 
@@ -57,6 +58,7 @@ final class MulticastSocket {
       )
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
+          channel.closeOnExec()
           try channel.pipeline.syncOperations.addHandler(handler.value)
         }.flatMap { channel.apply(SocketSetting.beforeBinding(link)) }
       }
@@ -69,7 +71,7 @@ final class MulticastSocket {
           }
       }
       .assumeIsolated()
-      .map { MulticastSocket(link, channel: $0, port: port) }
+      .map { MulticastSocket(link, channel: $0, handler.value, port: port) }
       .nonisolated()
   }
 
@@ -98,7 +100,7 @@ final class MulticastSocket {
   private static let readMessageCount = 16
 
   /// Sends a datagram with the next ``flush()``; one that the system does not take is lost, as on the
-  /// network.
+  /// network, and may be the end of the socket (see ``whenClosed(_:)``).
   func send(_ packet: OutgoingPacket) {
     var destination = group
     if case .unicast(let endpoint) = packet.destination {
@@ -107,14 +109,20 @@ final class MulticastSocket {
     let envelope = AddressedEnvelope(
       remoteAddress: destination, data: ByteBuffer(bytes: packet.bytes))
     channel.write(envelope, promise: nil)
-    isFlushNeeded = true
+    handler.isFlushNeeded = true
   }
 
-  /// Sends what was given to `send`, all at once.
+  /// Sends what was given to `send`, all at once; what answers a burst of datagrams, after the last
+  /// of them.
   func flush() {
-    guard isFlushNeeded else { return }
-    isFlushNeeded = false
-    channel.flush()
+    if !handler.isReading { handler.flush(channel) }
+  }
+
+  /// Calls back when it is closed, which is not only when it was asked for: swift-nio closes a socket
+  /// with the first datagram that the system refuses, as it does without a route, or behind a
+  /// firewall.
+  func whenClosed(_ call: @escaping () -> Void) {
+    channel.closeFuture.assumeIsolated().whenComplete { _ in call() }
   }
 
   /// Leaves the group and the port.
@@ -126,6 +134,9 @@ final class MulticastSocket {
 
     private let version: IPVersion
     private let onDatagram: (Datagram) -> Void
+    /// Whether more may come before `channelReadComplete`.
+    private(set) var isReading = false
+    var isFlushNeeded = false
 
     init(_ version: IPVersion, _ onDatagram: @escaping (Datagram) -> Void) {
       self.version = version
@@ -133,6 +144,7 @@ final class MulticastSocket {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      isReading = true
       let envelope = unwrapInboundIn(data)
       guard let source = Endpoint(envelope.remoteAddress),
         let arrival = envelope.metadata?.packetInfo,
@@ -143,6 +155,17 @@ final class MulticastSocket {
         Datagram(
           bytes: envelope.data, link: Link(InterfaceIndex(rawValue: index), version),
           source: source, isMulticast: destination.address == .multicastDNS(version)))
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+      isReading = false
+      flush(context.channel)
+    }
+
+    func flush(_ channel: any Channel) {
+      guard isFlushNeeded else { return }
+      isFlushNeeded = false
+      channel.flush()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

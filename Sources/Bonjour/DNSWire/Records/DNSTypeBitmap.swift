@@ -24,7 +24,7 @@ public struct DNSTypeBitmap: Hashable, Sendable, Sequence, ExpressibleByArrayLit
     var bytes: [UInt8] = []
     var window = -1
     var lengthIndex = 0
-    for type in Set(types).sorted() {
+    for type in types.sorted() {
       let (high, low) = (Int(type.rawValue >> 8), Int(type.rawValue & 0xFF))
       if high != window {
         window = high

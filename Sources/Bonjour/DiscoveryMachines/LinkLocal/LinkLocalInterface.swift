@@ -28,6 +28,10 @@ extension LinkLocalMachine {
     case claim(IPv4Address)
     /// Store the address, and hand it to the next machine of this interface: it tries it first.
     case remember(IPv4Address)
+    /// Tell people: another host has the address that is being probed for, or wants it too.
+    case conflicted(IPv4Address, with: MACAddress)
+    /// Tell people: another host used the address, which was then defended.
+    case defended(IPv4Address, against: MACAddress)
     /// Reset the TCP connections of the address, which is about to be given up for a conflict.
     case resetConnections(IPv4Address)
     /// The address is no longer the host's: take it away, with its route.

@@ -219,7 +219,9 @@ public struct LinkLocalMachine: Sendable {
     case .probing(let probing):
       let isUsed = packet.senderAddress == probing.candidate
       let isProbedFor = packet.isProbe && packet.targetAddress == probing.candidate
-      if isUsed || isProbedFor { tryAnother(now: now) }
+      guard isUsed || isProbedFor else { return }
+      actions.append(.conflicted(probing.candidate, with: packet.senderHardware))
+      tryAnother(now: now)
     case .claimed(var claimed):
       if packet.senderAddress == claimed.address {
         disputed(claimed, by: packet.senderHardware, now: now, into: &actions)
@@ -243,6 +245,7 @@ public struct LinkLocalMachine: Sendable {
       claimed.forgetsConflictsAt = now + Constants.rateLimitInterval
       state = .claimed(claimed)
       actions.append(.broadcast(.announcement(of: claimed.address, from: hardware)))
+      actions.append(.defended(claimed.address, against: other))
     } else {
       actions.append(.resetConnections(claimed.address))
       release(.conflict(with: other), into: &actions)

@@ -19,8 +19,8 @@ struct InterfaceQuerier: Sendable {
   /// One question that is asked again and again.
   struct Ask: Sendable {
     var clientCount = 1
-    /// When the series began.
-    var startedAt: Instant
+    /// When the series may begin, along with others.
+    var earliestAt: Instant
     /// When to ask next; never while its answer is known to be complete.
     var dueAt: Instant
     /// The pause that ends at `dueAt`.
@@ -54,6 +54,8 @@ struct InterfaceQuerier: Sendable {
   private var doubts: [Doubt] = []
   /// Questions whose records asked to be refreshed since the last packet.
   private var refreshes: [QuestionKey] = []
+  /// When everybody on the link was last told something new.
+  private var newsAt: Instant?
   private var chance: SeededGenerator
   private var cacheEvents: [RecordCache.Event] = []
 
@@ -66,16 +68,19 @@ struct InterfaceQuerier: Sendable {
   // MARK: Questions
 
   /// One more client asks. The records that are known already are not given out.
-  mutating func start(_ key: QuestionKey, now: Instant) {
+  ///
+  /// - Parameter isProvoked: whether the network gave rise to the question, at others as well.
+  mutating func start(_ key: QuestionKey, isProvoked: Bool, now: Instant) {
     cache.want(key, now: now)
     if asks[key] != nil {
       asks[key]?.clientCount += 1
       return
     }
-    asks[key] = Ask(startedAt: now, dueAt: .distantFuture)
+    asks[key] = Ask(earliestAt: now, dueAt: .distantFuture)
     askedTypes[key.name, default: []].append(key.type)
     if !cache.isSettled(key, now: now) {
-      begin(key, now: now)
+      let isNews = newsAt.map { now - $0 < QuerierLimits.newsSpan } ?? false
+      begin(key, isProvoked: isProvoked || isNews, now: now)
     } else if cache.denies(key) {
       sleepWhileDenied(key, now: now)
     }
@@ -100,7 +105,7 @@ struct InterfaceQuerier: Sendable {
   /// The link may be another one: everything is asked anew, and what isn't answered is forgotten.
   mutating func restart(now: Instant) {
     cache.doubtAll(now: now)
-    for key in asks.keys.sorted(by: Self.isBefore) { begin(key, now: now) }
+    for key in asks.keys.sorted(by: Self.isBefore) { begin(key, isProvoked: true, now: now) }
   }
 
   /// Doubts a record on behalf of a client that could not use it (RFC 6762, §10.4).
@@ -108,15 +113,15 @@ struct InterfaceQuerier: Sendable {
     guard doubts.count < QuerierLimits.doubtsMax, cache.doubt(record, now: now),
       !doubts.contains(where: { $0.record.saysTheSame(as: record) })
     else { return }
-    let firstAt = now + delay()
+    let firstAt = now + delay(isProvoked: true)
     doubts.append(Doubt(record: record, nextAt: firstAt, firstAt: firstAt))
   }
 
   /// Begins the question's series.
-  private mutating func begin(_ key: QuestionKey, now: Instant) {
+  private mutating func begin(_ key: QuestionKey, isProvoked: Bool, now: Instant) {
     guard var ask = asks[key] else { return }
-    ask.startedAt = now
-    ask.dueAt = now + delay()
+    ask.earliestAt = isProvoked ? now + QuerierLimits.firstDelay.shortest : now
+    ask.dueAt = now + delay(isProvoked: isProvoked)
     ask.interval = .zero
     ask.sentCount = 0
     ask.heardAt = [:]
@@ -124,8 +129,9 @@ struct InterfaceQuerier: Sendable {
     enqueue(key)
   }
 
-  private mutating func delay() -> TimeSpan {
-    chance.span(QuerierLimits.firstDelay.shortest, QuerierLimits.firstDelay.longest)
+  private mutating func delay(isProvoked: Bool) -> TimeSpan {
+    let range = isProvoked ? QuerierLimits.firstDelay : QuerierLimits.clientDelay
+    return chance.span(range.shortest, range.longest)
   }
 
   private mutating func enqueue(_ key: QuestionKey) {
@@ -150,7 +156,9 @@ struct InterfaceQuerier: Sendable {
   mutating func receive(_ received: ReceivedMessage, now: Instant, into outputs: inout [Output]) {
     if received.message.header.isResponse {
       guard accepts(received, now: now) else { return }
+      let count = outputs.count
       take(received.message, now: now, into: &outputs)
+      if received.isMulticast, outputs.count > count { newsAt = now }
     } else {
       overhear(received, now: now)
     }
@@ -238,8 +246,7 @@ struct InterfaceQuerier: Sendable {
 
   /// When `wake` should be called next.
   var nextWake: Instant? {
-    let instants = [cache.nextWake, queue.next] + doubts.map(\.nextAt)
-    return instants.compactMap { $0 }.min()
+    .earliest(.earliest(cache.nextWake, queue.next), doubts.earliest(\.nextAt))
   }
 
   /// Does what is due at `now`.
@@ -286,7 +293,7 @@ struct InterfaceQuerier: Sendable {
         for type in askedTypes[record.name] ?? [] {
           let key = QuestionKey(record.name, type)
           if asks[key]?.dueAt == .distantFuture, !cache.isSettled(key, now: now) {
-            begin(key, now: now)
+            begin(key, isProvoked: true, now: now)
           }
         }
       }
@@ -298,7 +305,7 @@ struct InterfaceQuerier: Sendable {
     guard let ask = asks[key], !ask.isRefreshDue, ask.dueAt - now <= QuerierLimits.joinMax else {
       return false
     }
-    if ask.sentCount == 0 { return now - ask.startedAt >= QuerierLimits.firstDelay.shortest }
+    if ask.sentCount == 0 { return now >= ask.earliestAt }
     guard ask.sentCount > 1 else { return false }
     return (ask.dueAt - now) * QuerierLimits.joinDivisor <= ask.interval
   }

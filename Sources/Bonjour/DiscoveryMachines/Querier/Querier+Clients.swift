@@ -8,25 +8,45 @@ extension Querier {
     let request: QueryRequest
     /// The only interface that counts; nil if all do.
     let interface: InterfaceIndex?
+    let options: QueryOptions
+    /// When it ends by itself.
+    let endsAt: Instant?
     /// What it asks for, those behind aliases included.
     var keys: [QuestionKey] = []
     /// The aliases it follows: from which name to which.
     var aliases: [DNSName: DNSName] = [:]
     /// What it was told about a service, by interface.
     var resolutions: [InterfaceIndex: Resolution] = [:]
+
+    /// Whether what is heard on an interface counts. Services of this machine only are found
+    /// everywhere; its name means other addresses there, which are not for all.
+    func isInterested(in index: InterfaceIndex) -> Bool {
+      if let interface { return interface == index }
+      guard index == .localOnly else { return true }
+      switch request {
+      case .browse, .resolve, .serviceTypes: return true
+      case .records, .addresses, .domains: return false
+      }
+    }
   }
 
   // MARK: Coming and going
 
   mutating func open(
-    _ id: QueryID, _ request: QueryRequest, on index: InterfaceIndex?, now: Instant,
-    into actions: inout [Action]
+    _ id: QueryID, _ request: QueryRequest, on index: InterfaceIndex?, _ options: QueryOptions,
+    now: Instant, into actions: inout [Action]
   ) {
     do throws(QueryError) {
       guard clients[id] == nil else { throw .identifierInUse }
       guard clients.count < QuerierLimits.clientsMax else { throw .tooManyClients }
       let keys = try request.keys()
-      clients[id] = Client(id: id, request: request, interface: index)
+      for key in keys where !options.reachesBeyondLink && !key.name.isOnThisLink {
+        throw .notOnThisLink(key.name)
+      }
+      let endsAt = options.timeout.map { now + $0 }
+      if let endsAt { remember(endsAt, of: id) }
+      clients[id] = Client(
+        id: id, request: request, interface: index, options: options, endsAt: endsAt)
       if case .domains = request {
         // The domain that is always there (RFC 6763, §11).
         actions.append(.deliver(id, .domainAdded(.local), on: nil, moreComing: false))
@@ -35,6 +55,15 @@ extension Querier {
     } catch {
       actions.append(.deliver(id, .failed(error), on: nil, moreComing: false))
     }
+  }
+
+  /// Remembers when a client ends. Those that ended earlier are forgotten now and then: there may be
+  /// any number of them.
+  private mutating func remember(_ end: Instant, of id: QueryID) {
+    if clientEnds.count > 2 * clients.count + 64 {
+      clientEnds.prune { clients[$1]?.endsAt == $0 }
+    }
+    clientEnds.insert(id, at: end)
   }
 
   mutating func close(_ id: QueryID) {
@@ -51,7 +80,7 @@ extension Querier {
     subscriptions[key.name, default: []].append(Subscription(query: id, type: key.type))
     for place in interfaces.indices where isInScope(client, interfaces[place]) {
       let index = interfaces[place].interface.index
-      interfaces[place].start(key, now: now)
+      interfaces[place].start(key, isProvoked: false, now: now)
       for entry in interfaces[place].cache.answers(to: key) {
         tell(id, entry.record, isAdded: true, on: index, into: &actions)
       }
@@ -72,7 +101,7 @@ extension Querier {
   }
 
   private func isInScope(_ client: Client, _ interface: InterfaceQuerier) -> Bool {
-    client.interface == nil || client.interface == interface.interface.index
+    client.isInterested(in: interface.interface.index)
   }
 
   // MARK: Aliases
@@ -90,7 +119,8 @@ extension Querier {
     guard case .cname(let target) = record.data, let client = clients[id],
       client.request.followsAliases, client.aliases[record.name] == nil,
       client.aliases.count < QuerierLimits.aliasesMax,
-      target != record.name, client.aliases[target] == nil, target.isOnThisLink
+      target != record.name, client.aliases[target] == nil,
+      client.options.reachesBeyondLink || target.isOnThisLink
     else { return }
     clients[id]?.aliases[record.name] = target
     for key in client.keys where key.name == record.name && key.type != .cname {
@@ -142,9 +172,9 @@ extension Querier {
   ) {
     for subscription in subscriptions[record.name] ?? []
     where subscription.type == record.type || subscription.type == .any {
-      guard let client = clients[subscription.query],
-        client.interface == nil || client.interface == index
-      else { continue }
+      guard let client = clients[subscription.query], client.isInterested(in: index) else {
+        continue
+      }
       tell(client.id, record, isAdded: isAdded, on: index, into: &actions)
     }
   }
@@ -165,9 +195,9 @@ extension Querier {
     _ key: QuestionKey, on index: InterfaceIndex, into actions: inout [Action]
   ) {
     for subscription in subscriptions[key.name] ?? [] where subscription.type == key.type {
-      guard let client = clients[subscription.query],
-        client.interface == nil || client.interface == index
-      else { continue }
+      guard let client = clients[subscription.query], client.isInterested(in: index) else {
+        continue
+      }
       tellAbsent(client.id, key, on: index, into: &actions)
     }
   }
@@ -199,30 +229,27 @@ extension QueryRequest {
 
   /// What has to be asked.
   func keys() throws(QueryError) -> [QuestionKey] {
-    let keys: [QuestionKey]
     do {
       switch self {
-      case .records(let name, let type): keys = [QuestionKey(name, type)]
+      case .records(let name, let type): return [QuestionKey(name, type)]
       case .browse(let type, let subtype, let domain):
         let name =
           try subtype.map { try type.name(ofSubtype: $0, in: domain) } ?? type.name(in: domain)
-        keys = [QuestionKey(name, .ptr)]
+        return [QuestionKey(name, .ptr)]
       case .resolve(let service):
-        keys = [QuestionKey(service.name, .srv), QuestionKey(service.name, .txt)]
+        return [QuestionKey(service.name, .srv), QuestionKey(service.name, .txt)]
       case .addresses(let host, let versions):
-        keys = IPVersion.allCases.filter(versions.contains).map { version in
+        return IPVersion.allCases.filter(versions.contains).map { version in
           QuestionKey(host, version == .v4 ? .a : .aaaa)
         }
       case .serviceTypes(let domain):
         let types: DNSName = "_services._dns-sd._udp."
-        keys = [QuestionKey(try types.appending(domain), .ptr)]
-      case .domains(let use): keys = [QuestionKey(use.name, .ptr)]
+        return [QuestionKey(try types.appending(domain), .ptr)]
+      case .domains(let use): return [QuestionKey(use.name, .ptr)]
       }
     } catch {
       throw .nameTooLong
     }
-    for key in keys where !key.name.isOnThisLink { throw .notOnThisLink(key.name) }
-    return keys
   }
 
   /// What a client with this request is told of a record; nil if it says nothing to it.

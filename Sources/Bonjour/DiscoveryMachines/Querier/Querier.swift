@@ -20,7 +20,8 @@ public struct Querier: Sendable {
     /// A message came in, also one of our own that came back.
     case received(ReceivedMessage)
     /// A client wants to know something, on one interface or on all.
-    case start(QueryID, QueryRequest, on: InterfaceIndex? = nil)
+    case start(
+      QueryID, QueryRequest, on: InterfaceIndex? = nil, options: QueryOptions = QueryOptions())
     /// The client has no more use for it.
     case stop(QueryID)
     /// A client could not use a record: it is asked for, and forgotten if it isn't heard in ten
@@ -52,6 +53,8 @@ public struct Querier: Sendable {
   var unsettled: [Resolving] = []
   /// Resolving clients that wait for a text.
   var textWaits = DeadlineQueue<Resolving>()
+  /// Clients that don't want to know for ever.
+  var clientEnds = DeadlineQueue<QueryID>()
   private var outputs: [InterfaceQuerier.Output] = []
 
   /// Makes a querier; `chance` decides the delays.
@@ -68,8 +71,8 @@ public struct Querier: Sendable {
     case .interfaceRestarted(let index):
       if let place = place(of: index) { interfaces[place].restart(now: now) }
     case .received(let message): receive(message, now: now, into: &actions)
-    case .start(let id, let request, let index):
-      open(id, request, on: index, now: now, into: &actions)
+    case .start(let id, let request, let index, let options):
+      open(id, request, on: index, options, now: now, into: &actions)
     case .stop(let id): close(id)
     case .doubt(let record, let index):
       for place in interfaces.indices
@@ -90,12 +93,18 @@ public struct Querier: Sendable {
       perform(at: place, now: now, into: &actions)
     }
     while let (_, waiting) = textWaits.popDue(now) { unsettled.append(waiting) }
+    while let (instant, id) = clientEnds.popDue(now) {
+      guard clients[id]?.endsAt == instant else { continue }
+      close(id)
+      actions.append(.deliver(id, .failed(.timedOut), on: nil, moreComing: false))
+    }
     finish(now: now, from: start, &actions)
   }
 
   /// When `wake` should be called next; nil if nothing waits for time to pass.
   public var nextWake: Instant? {
-    (interfaces.map(\.nextWake) + [textWaits.next]).compactMap { $0 }.min()
+    .earliest(
+      interfaces.earliest(\.nextWake), .earliest(textWaits.next, clientEnds.next))
   }
 
   /// How many records are remembered, on all interfaces.
@@ -116,8 +125,8 @@ public struct Querier: Sendable {
     }
     var added = InterfaceQuerier(interface, chance: chance.fork())
     for client in clients.values.sorted(by: { $0.id < $1.id })
-    where client.interface == nil || client.interface == interface.index {
-      for key in client.keys { added.start(key, now: now) }
+    where client.isInterested(in: interface.index) {
+      for key in client.keys { added.start(key, isProvoked: true, now: now) }
     }
     let place =
       interfaces.firstIndex { $0.interface.index > interface.index } ?? interfaces.count

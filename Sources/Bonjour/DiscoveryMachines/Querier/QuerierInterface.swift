@@ -31,6 +31,21 @@ public enum QueryRequest: Hashable, Sendable {
   case domains(DomainUse)
 }
 
+/// How a client wants to know.
+public struct QueryOptions: Hashable, Sendable {
+  /// Whether names that are not of this link are asked for on it all the same; else they are
+  /// refused.
+  public var reachesBeyondLink: Bool
+  /// After how long the query ends with ``QueryError/timedOut``, whatever was found; nil for never.
+  public var timeout: TimeSpan?
+
+  /// On the link only, and for ever, unless said otherwise.
+  public init(reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil) {
+    self.reachesBeyondLink = reachesBeyondLink
+    self.timeout = timeout
+  }
+}
+
 /// What a domain is recommended for (RFC 6763, §11).
 public enum DomainUse: String, Hashable, CaseIterable, Sendable {
   /// To browse in.
@@ -96,11 +111,11 @@ public enum QueryEvent: Hashable, Sendable {
   case domainAdded(DNSName)
   /// It no longer is.
   case domainRemoved(DNSName)
-  /// The query ended before it began.
+  /// The query ended, in most cases before it began.
   case failed(QueryError)
 }
 
-/// Why a query was refused.
+/// Why a query ended.
 public enum QueryError: Error, Hashable, Sendable {
   /// The name is not one of this link: only those in `local.` and of link-local addresses are asked
   /// for by multicast (RFC 6762, §3, §4 and §22.1).
@@ -111,6 +126,8 @@ public enum QueryError: Error, Hashable, Sendable {
   case tooManyClients
   /// There is a query with that number.
   case identifierInUse
+  /// Its time was over.
+  case timedOut
 }
 
 extension DNSName {

@@ -2,9 +2,13 @@ import Essentials
 
 /// The times of RFC 6762 that have to do with asking.
 enum QuerierLimits {
-  /// The first question of a series waits for so long, by chance, so that hosts which something
-  /// wakes at the same moment don't all speak at once (RFC 6762, §5.2).
+  /// The first question of a series waits for so long, by chance, where the network gave rise to it:
+  /// hosts which something wakes at the same moment don't all speak at once (RFC 6762, §5.2).
   static let firstDelay = (shortest: TimeSpan.milliseconds(20), longest: TimeSpan.milliseconds(120))
+  /// The same where only a client did: time for what else it asks to go along.
+  static let clientDelay = (shortest: TimeSpan.milliseconds(1), longest: TimeSpan.milliseconds(5))
+  /// What a client asks so soon after something new was heard, others may ask at the same moment.
+  static let newsSpan = TimeSpan.milliseconds(100)
   /// The pause between the first two questions of a series (RFC 6762, §5.2).
   static let firstInterval = TimeSpan.seconds(1)
   /// How many times longer each pause is than the one before; the standard asks for at least two.

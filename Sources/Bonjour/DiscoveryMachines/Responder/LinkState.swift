@@ -59,10 +59,11 @@ struct LinkState: Sendable {
   var goodbyesDue: Instant?
 
   var nextWake: Instant? {
-    [
-      probeRounds.lazy.map(\.at).min(), announcementRounds.lazy.map(\.at).min(),
-      batches.lazy.map(\.due).min(), truncatedQueries.values.lazy.map(\.due).min(), goodbyesDue,
-    ].compactMap { $0 }.min()
+    let starting = Instant.earliest(
+      probeRounds.earliest(\.at), announcementRounds.earliest(\.at))
+    let answering = Instant.earliest(
+      batches.earliest(\.due), truncatedQueries.values.earliest(\.due))
+    return .earliest(.earliest(starting, answering), goodbyesDue)
   }
 
   /// Puts an answer with others that go out at about the same time.

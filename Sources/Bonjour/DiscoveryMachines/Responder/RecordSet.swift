@@ -24,10 +24,10 @@ struct RecordSet: Sendable {
   /// The interface on which the records are valid; nil for all.
   let interface: InterfaceIndex?
   /// The registrations that want it; more than one only where a type's services share its listing.
-  var owners: [RegistrationID]
+  var owners: ShortList<RegistrationID>
   var records: [DNSRecord]
   /// When the set was last multicast, for each link.
-  private var sentTimes: [(link: Link, at: Instant)] = []
+  private var sentTimes = ShortList<(link: Link, at: Instant)>()
   /// When the latest changes were announced, or will be.
   private(set) var updateTimes: [Instant] = []
 
@@ -39,7 +39,7 @@ struct RecordSet: Sendable {
     self.type = type
     self.kind = kind
     self.interface = interface
-    owners = [owner]
+    owners = ShortList(owner)
     self.records = records
   }
 
@@ -66,11 +66,8 @@ struct RecordSet: Sendable {
   }
 
   mutating func noteMulticast(on link: Link, now: Instant) {
-    if let index = sentTimes.firstIndex(where: { $0.link == link }) {
-      sentTimes[index].at = now
-    } else {
-      sentTimes.append((link, now))
-    }
+    sentTimes.removeAll { $0.link == link }
+    sentTimes.append((link, now))
   }
 
   mutating func forgetMulticasts(on link: Link) {

@@ -3,7 +3,7 @@ internal import DNSWire
 /// All record sets of a responder, by number and by name.
 struct RecordStore: Sendable {
   private var sets: [RecordSetID: RecordSet] = [:]
-  private var byName: [DNSName: [RecordSetID]] = [:]
+  private var byName: [DNSName: Named] = [:]
   private var sharedByContent: [SharedContent: RecordSetID] = [:]
   private var lastID = 0
 
@@ -13,12 +13,26 @@ struct RecordStore: Sendable {
     var data: DNSRecordData
     var interface: InterfaceIndex?
 
+    init(name: DNSName, data: DNSRecordData, interface: InterfaceIndex?) {
+      self.name = name
+      self.data = data
+      self.interface = interface
+    }
+
     init?(_ set: RecordSet) {
       guard set.isShared, let record = set.records.first else { return nil }
       name = set.name
       data = record.data
       interface = set.interface
     }
+  }
+
+  /// The sets of one name. There are thousands that a type's services share, but few of their own.
+  private struct Named {
+    var shared: [RecordSetID] = []
+    var own: [RecordSetID] = []
+
+    var isEmpty: Bool { shared.isEmpty && own.isEmpty }
   }
 
   subscript(id: RecordSetID) -> RecordSet? {
@@ -31,7 +45,27 @@ struct RecordStore: Sendable {
   }
 
   /// The sets of a name, whoever owns them.
-  func ids(named name: DNSName) -> [RecordSetID] { byName[name] ?? [] }
+  func ids(named name: DNSName) -> [RecordSetID] {
+    guard let named = byName[name] else { return [] }
+    if named.own.isEmpty { return named.shared }
+    return named.shared.isEmpty ? named.own : named.shared + named.own
+  }
+
+  /// Whether there are sets of the name that nobody else may have.
+  func hasOwn(named name: DNSName) -> Bool { byName[name]?.own.isEmpty == false }
+
+  /// The sets in which this record is, of those that are valid on an interface.
+  func ids(saying record: DNSRecord, on interface: InterfaceIndex) -> [RecordSetID] {
+    guard let named = byName[record.name] else { return [] }
+    let own = named.own.filter { id in
+      sets[id]?.records.contains { $0.data == record.data } ?? false
+    }
+    guard !named.shared.isEmpty else { return own }
+    let shared = [nil, interface].compactMap { interface in
+      sharedByContent[SharedContent(name: record.name, data: record.data, interface: interface)]
+    }
+    return shared + own
+  }
 
   /// The sets of a name, whoever owns them.
   func sets(named name: DNSName) -> [RecordSet] { ids(named: name).compactMap { sets[$0] } }
@@ -40,7 +74,11 @@ struct RecordStore: Sendable {
     lastID += 1
     let id = RecordSetID(rawValue: lastID)
     sets[id] = set
-    byName[set.name, default: []].append(id)
+    if set.isShared {
+      byName[set.name, default: Named()].shared.append(id)
+    } else {
+      byName[set.name, default: Named()].own.append(id)
+    }
     if let content = SharedContent(set) { sharedByContent[content] = id }
     return id
   }
@@ -68,11 +106,12 @@ struct RecordStore: Sendable {
   mutating func remove(_ id: RecordSetID) -> RecordSet? {
     guard let set = sets.removeValue(forKey: id) else { return nil }
     forgetContent(of: set, id)
-    if byName[set.name]?.count == 1 {
-      byName[set.name] = nil
+    if set.isShared {
+      byName[set.name]?.shared.removeAll { $0 == id }
     } else {
-      byName[set.name]?.removeAll { $0 == id }
+      byName[set.name]?.own.removeAll { $0 == id }
     }
+    if byName[set.name]?.isEmpty == true { byName[set.name] = nil }
     return set
   }
 

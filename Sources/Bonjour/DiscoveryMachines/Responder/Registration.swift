@@ -22,6 +22,13 @@ public enum ConflictPolicy: Hashable, Sendable {
 
 /// A service to be published (RFC 6763, §4.1).
 public struct ServiceRegistration: Hashable, Sendable {
+  /// What is bounded.
+  public enum Limits {
+    /// The longest text, in bytes, that fits into the longest message of Multicast DNS beside the
+    /// service's name, host and port, each of them as long as can be (RFC 6762, §17).
+    public static let textByteCountMax = 8_192
+  }
+
   /// Instance, type and domain.
   public var name: ServiceName
   /// The names under which some browse for this kind of the type only (RFC 6763, §7.1).
@@ -37,12 +44,15 @@ public struct ServiceRegistration: Hashable, Sendable {
   /// What happens if another host has the name.
   public var conflictPolicy: ConflictPolicy
 
-  /// A service. Throws where a subtype makes no name.
+  /// A service. Throws where a subtype makes no name, and for a text that no message could take.
   public init(
     _ name: ServiceName, subtypes: [String] = [], host: DNSName? = nil, port: UInt16,
     text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
     conflictPolicy: ConflictPolicy = .rename
   ) throws(DNSWireError) {
+    guard text.wireBytes.count <= Limits.textByteCountMax else {
+      throw .messageTooLong(byteCountMax: Limits.textByteCountMax)
+    }
     self.name = name
     var names: [DNSName] = []
     for subtype in subtypes {

@@ -64,12 +64,12 @@ extension Responder {
     let message = received.message
     for record in message.answers + message.authorities + message.additionals
     where record.recordClass == .in {
-      for id in store.ids(named: record.name) {
+      for id in store.ids(saying: record, on: received.link.interface) {
         guard let set = store[id] else { continue }
-        if set.records.contains(where: { $0.data == record.data }) {
-          confirm(id, set, record, on: received.link, now: now)
-        }
+        confirm(id, set, record, on: received.link, now: now)
       }
+      // Nobody takes from us what is everybody's.
+      guard store.hasOwn(named: record.name) else { continue }
       let isOurs = record.type == .nsec || store.owns(record)
       if !isOurs { dispute(record, on: received.link, now: now, into: &actions) }
     }

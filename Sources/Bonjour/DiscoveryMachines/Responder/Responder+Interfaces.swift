@@ -87,7 +87,7 @@ extension Responder {
     }
     for set in wanted {
       let isThere = store.sets(named: set.name).contains {
-        $0.type == set.type && $0.interface == interface.index && $0.owners == [.host]
+        $0.type == set.type && $0.interface == interface.index && $0.owners.elementsEqual([.host])
           && $0.isNegative == set.isNegative
       }
       guard !isThere else { continue }

@@ -31,9 +31,13 @@ extension Responder {
   mutating func begin(
     _ id: RegistrationID, notBefore: Instant? = nil, now: Instant, into actions: inout [Action]
   ) {
+    let further = furtherRecords(of: id)
     dropSets(of: id)
     guard let entry = entries[id] else { return }
     for set in sets(of: entry, id) { adopt(set, by: id) }
+    for (number, record) in further {
+      insertFurther(record.data, ttlSeconds: record.ttlSeconds, number, of: id)
+    }
     entries[id]?.phases = [:]
     for link in links(of: entry) { start(id, on: link, notBefore: notBefore, now: now) }
     report(id, into: &actions)
@@ -66,7 +70,8 @@ extension Responder {
   mutating func remove(_ id: RegistrationID, saysGoodbye: Bool, now: Instant) {
     guard let entry = entries[id] else { return }
     if saysGoodbye {
-      for set in entry.sets where store[set]?.owners == [id] { sayGoodbye(to: set, now: now) }
+      // What others of ours want, too, goes on.
+      for set in entry.sets where store[set]?.owners.count == 1 { sayGoodbye(to: set, now: now) }
     }
     dropSets(of: id)
     entries[id] = nil
@@ -95,7 +100,7 @@ extension Responder {
   }
 
   /// The listing of a service below its type and subtypes and of its type, its place and its text
-  /// (RFC 6763, §4, §6, §7.1 and §9).
+  /// (RFC 6763, §4, §6, §7.1 and §9). What has no port only holds its name (§7), and is not listed.
   private func serviceSets(_ service: ServiceRegistration, _ id: RegistrationID) -> [RecordSet] {
     let name = service.name.name
     let typeName = name.parent ?? .root
@@ -104,6 +109,7 @@ extension Responder {
     if let metaName = try? DNSName.serviceTypes.replacingDomain(with: service.name.domain) {
       listing.append((metaName, .ptr(typeName)))
     }
+    if service.port == 0 { listing = [] }
     var sets = listing.map { owner, data in
       RecordSet(
         name: owner, type: .ptr, kind: .shared, interface: service.interface, owner: id,
@@ -158,23 +164,45 @@ extension Responder {
     _ id: RegistrationID, _ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32,
     now: Instant
   ) {
-    guard let entry = entries[id], case .service(let service) = entry.content else { return }
+    guard let entry = entries[id], case .service = entry.content else { return }
     let old = entry.furtherSets[number]
     guard let data else {
-      guard let old else { return }
-      sayGoodbye(to: old, now: now)
-      entries[id]?.furtherSets[number] = nil
-      entries[id]?.sets.removeAll { $0 == old }
-      store.remove(old)
+      if let old { removeFurther(old, number, of: id, now: now) }
       return
     }
     if let old, store[old]?.type == data.type {
       return change(old, to: data, ttlSeconds: ttlSeconds, now: now)
     }
-    let set = store.insert(unique(entry.name, data, ttlSeconds, service.interface, id))
+    if let old { removeFurther(old, number, of: id, now: now) }
+    guard let set = insertFurther(data, ttlSeconds: ttlSeconds, number, of: id) else { return }
+    announceChange(of: set, now: now)
+  }
+
+  private mutating func removeFurther(
+    _ set: RecordSetID, _ number: UInt32, of id: RegistrationID, now: Instant
+  ) {
+    sayGoodbye(to: set, now: now)
+    entries[id]?.furtherSets[number] = nil
+    entries[id]?.sets.removeAll { $0 == set }
+    store.remove(set)
+  }
+
+  /// Makes the set of a further record under the service's present name.
+  @discardableResult
+  private mutating func insertFurther(
+    _ data: DNSRecordData, ttlSeconds: UInt32, _ number: UInt32, of id: RegistrationID
+  ) -> RecordSetID? {
+    guard let entry = entries[id] else { return nil }
+    let set = store.insert(unique(entry.name, data, ttlSeconds, entry.interface, id))
     entries[id]?.furtherSets[number] = set
     entries[id]?.sets.append(set)
-    announceChange(of: set, now: now)
+    return set
+  }
+
+  /// A service's further records with their numbers; they go along when it gets another name.
+  private func furtherRecords(of id: RegistrationID) -> [(UInt32, DNSRecord)] {
+    let sets = (entries[id]?.furtherSets ?? [:]).sorted { $0.key < $1.key }
+    return sets.compactMap { number, set in (store[set]?.records.first).map { (number, $0) } }
   }
 
   /// Gives a set of one record other data (RFC 6762, §8.4).

@@ -138,14 +138,14 @@ extension Responder {
     to destination: OutgoingPacket.Destination?, now: Instant
   ) -> [RecordSetID] {
     var found: [RecordSetID] = []
-    var seen = Set(answers)
-    var next = 0
-    let sources = Array(answers)
-    while next < sources.count + found.count {
-      let id = next < sources.count ? sources[next] : found[next - sources.count]
+    var next = answers.startIndex
+    // A packet has room for so few that looking through them costs less than a set of them.
+    while next - answers.startIndex < answers.count + found.count {
+      let id = next < answers.endIndex ? answers[next] : found[next - answers.endIndex]
       next += 1
       guard let set = store[id] else { continue }
-      for follower in followers(of: set, on: link) where seen.insert(follower).inserted {
+      for follower in followers(of: set, on: link)
+      where !answers.contains(follower) && !found.contains(follower) {
         let wasHeard =
           destination == .multicast
           && store[follower]?.mayBeMulticast(
@@ -173,14 +173,14 @@ extension Responder {
     named name: DNSName, types: [DNSType], on link: Link, elseNegative: Bool
   ) -> [RecordSetID] {
     var found: [RecordSetID] = []
-    var foundTypes: Set<DNSType> = []
+    var foundTypes: [DNSType] = []
     var negative: RecordSetID?
     for id in store.ids(named: name) {
       guard let set = store[id], !set.isShared, isVisible(set, on: link) else { continue }
       if set.isNegative { negative = id }
       if types.contains(set.type) {
         found.append(id)
-        foundTypes.insert(set.type)
+        if !foundTypes.contains(set.type) { foundTypes.append(set.type) }
       }
     }
     if elseNegative, !found.isEmpty, foundTypes.count < types.count, let negative {

@@ -84,7 +84,7 @@ public struct Responder: Sendable {
   public func name(of id: RegistrationID) -> DNSName? { entries[id]?.name }
 
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
-  public var nextWake: Instant? { links.values.compactMap(\.nextWake).min() }
+  public var nextWake: Instant? { links.values.earliest(\.nextWake) }
 
   /// Takes what happened and appends what is to be done.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
@@ -104,6 +104,7 @@ public struct Responder: Sendable {
       setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
     case .unregister(let id):
       if id != .host { remove(id, saysGoodbye: true, now: now) }
+    case .handOver(let id): remove(id, saysGoodbye: false, now: now)
     case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
     case .received(let message): received(message, now: now, into: &actions)
     case .shutDown:
@@ -154,8 +155,13 @@ public struct Responder: Sendable {
   /// The registrations in order.
   var idOrder: [RegistrationID] { entries.keys.sorted { $0.rawValue < $1.rawValue } }
 
-  /// The links on which a registration is published.
+  /// The links on which a registration is published. What goes everywhere goes to other hosts; of
+  /// this machine only its name is known to itself, too.
   func links(of entry: Entry) -> [Link] {
-    linkOrder.filter { link in entry.interface.map { $0 == link.interface } ?? true }
+    linkOrder.filter { link in
+      if let interface = entry.interface { return interface == link.interface }
+      if case .host = entry.content { return true }
+      return link.interface != .localOnly
+    }
   }
 }

@@ -23,6 +23,9 @@ extension Responder {
     case setFurtherRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
     /// Withdraw a service or record, with a goodbye.
     case unregister(RegistrationID)
+    /// Forget a service, a record or the host's own name without a goodbye: somebody else on this host
+    /// goes on with it.
+    case handOver(RegistrationID)
     /// Give the host another name: this label in `local.`.
     case setHostLabel([UInt8])
     /// A message arrived, query or response, from whomever, the host's own included.

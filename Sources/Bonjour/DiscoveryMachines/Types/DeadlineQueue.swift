@@ -63,3 +63,18 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
     }
   }
 }
+
+extension Instant {
+  /// The earlier of the two that are there.
+  static func earliest(_ a: Instant?, _ b: Instant?) -> Instant? {
+    guard let a, let b else { return a ?? b }
+    return min(a, b)
+  }
+}
+
+extension Sequence {
+  /// The earliest of what the elements have to say.
+  func earliest(_ instant: (Element) -> Instant?) -> Instant? {
+    reduce(nil) { .earliest($0, instant($1)) }
+  }
+}

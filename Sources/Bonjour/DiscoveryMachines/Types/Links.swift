@@ -10,6 +10,9 @@ public struct InterfaceIndex: RawRepresentable, Hashable, Comparable, Sendable {
   @inlinable
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
+  /// No interface of the system: what is published or asked for here stays on this machine.
+  public static let localOnly = InterfaceIndex(rawValue: .max)
+
   /// Whether `a` has the smaller number.
   @inlinable
   public static func < (a: InterfaceIndex, b: InterfaceIndex) -> Bool { a.rawValue < b.rawValue }
@@ -78,8 +81,24 @@ public struct NetworkInterface: Hashable, Sendable {
   /// Whether a packet from this address was sent on this interface's own link: one from elsewhere
   /// is none of Multicast DNS's business (RFC 6762, §11).
   public func isOnLink(_ source: IPAddress) -> Bool {
-    source.isLinkLocal
-      || addresses.contains { source.hasPrefix(of: $0.address, bitCount: $0.prefixBitCount) }
+    source.isLinkLocal && source.isHost(ofSubnetOf: Self.linkLocalBitCount)
+      || addresses.contains {
+        source.hasPrefix(of: $0.address, bitCount: $0.prefixBitCount)
+          && source.isHost(ofSubnetOf: $0.prefixBitCount)
+      }
+  }
+
+  /// Of 169.254.0.0/16; fe80::/10 has no addresses that are nobody's.
+  private static let linkLocalBitCount = 16
+}
+
+extension IPAddress {
+  /// Whether an address may be a host's in a subnet with a prefix of so many bits: over IPv4 the first
+  /// and the last one stand for all (RFC 1122, §3.2.1.3), unless there are only two (RFC 3021).
+  fileprivate func isHost(ofSubnetOf prefixBitCount: Int) -> Bool {
+    guard case .v4(let address) = self, prefixBitCount < 31 else { return true }
+    let mask = UInt32.max >> UInt32(max(prefixBitCount, 0))
+    return address.rawValue & mask != 0 && address.rawValue & mask != mask
   }
 }
 

@@ -192,6 +192,8 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     return inner.connection
   }
 
+  override var graphInputs: [(any Disposable)?] { super.graphInputs + [outer.inner] }
+
   override func stageDidEnd() {
     outer.dispose()
     if waitingCount > 0 { waiting = WaitingLine() }
@@ -288,8 +290,7 @@ final class FlatMapCore<Input, Value, Error: Swift.Error>: ProducerCore<Value, E
     _ sink: StreamObserver<Value, Error>, _ connection: Connection
   ) -> AnyObject? {
     let flattener = Flattener<Value, Error>(strategy)
-    flattener.connect(to: sink, connection: connection)
-    connection.setRoot(flattener)
+    flattener.begin(sink, connection)
     let upstream = Connection()
     flattener.setOuter(upstream)
     guard !upstream.isDisposed else { return nil }

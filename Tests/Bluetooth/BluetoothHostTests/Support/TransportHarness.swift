@@ -19,7 +19,7 @@ final class TransportHarness: Sendable {
   private let stream: AsyncStream<TransportEvent>
 
   init(_ radio: RadioChoice) async throws {
-    let maker = radio.transportMaker(on: eventLoop)
+    let maker = radio.transportMaker(on: EventLoopClock(eventLoop: eventLoop))
     (bound, stream) = try await Self.open(on: eventLoop, maker)
   }
 

@@ -29,7 +29,9 @@ struct LinkLocalConflictTests {
     rig.pass(.seconds(15))
     #expect(rig.isClaimed)
     #expect(rig.address == next)
-    #expect(!rig.actions.map(\.action).contains(.claim(candidate)))
+    let actions = rig.actions.map(\.action)
+    #expect(!actions.contains(.claim(candidate)))
+    #expect(actions.filter { $0 == .conflicted(candidate, with: .other) }.count == 1)
   }
 
   @Test("F7: another host's probe for the candidate ends it, our own that comes back does not")
@@ -78,11 +80,12 @@ struct LinkLocalConflictTests {
     let defence = LinkLocalMachine.Action.broadcast(
       .announcement(of: address, from: rig.machine.hardware))
     rig.receive(reply(address, to: rig.machine.hardware))
-    #expect(rig.actions.map(\.action) == [defence])
+    let told = LinkLocalMachine.Action.defended(address, against: .other)
+    #expect(rig.actions.map(\.action) == [defence, told])
     rig.pass(.seconds(5))
     rig.receive(reply(address, to: rig.machine.hardware))
     #expect(
-      rig.actions.dropFirst().prefix(2).map(\.action) == [
+      rig.actions.dropFirst(2).prefix(2).map(\.action) == [
         .resetConnections(address), .release(address, .conflict(with: .other)),
       ])
     rig.pass(.seconds(20))

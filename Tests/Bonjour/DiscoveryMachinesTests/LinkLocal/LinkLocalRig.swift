@@ -149,7 +149,7 @@ struct SimulatedLink {
       case .release(let address, _):
         precondition(held[index] == address, "released what was not held")
         held[index] = nil
-      case .remember, .resetConnections: break
+      case .remember, .resetConnections, .conflicted, .defended: break
       }
     }
   }

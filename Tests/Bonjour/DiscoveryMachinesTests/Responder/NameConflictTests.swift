@@ -219,6 +219,10 @@ struct NameConflictTests {
     #expect(rig.responder.name(of: second) == "Printer._printer._tcp.local.")
     let place = rig.answer("Printer._printer._tcp.local.", .srv).flatMap(\.message.answers)
     #expect(place.map(\.data) == [.srv(DNSService(port: 0, target: .ambit))])
+    // It only holds the name: nobody who browses finds it.
+    #expect(rig.answer("_printer._tcp.local.", .ptr).isEmpty)
+    let types = rig.answer(.serviceTypes, .ptr).flatMap(\.message.answers)
+    #expect(types.map(\.data) == [.ptr("_ipp._tcp.local.")])
   }
 }
 

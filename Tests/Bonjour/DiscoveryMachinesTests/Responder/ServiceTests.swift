@@ -33,6 +33,29 @@ struct ServiceTests {
     #expect(rig.responses.first?.message.additionals.isEmpty == true)
   }
 
+  @Test("E7 A27: the longest text is announced in one message, and a longer one is refused")
+  func longText() throws {
+    let longest = ServiceRegistration.Limits.textByteCountMax
+    let name = try ServiceName(
+      instance: String(repeating: "x", count: 63),
+      type: ServiceType(text: "_a23456789012345._tcp"))
+    func registration(byteCount: Int) throws -> ServiceRegistration {
+      let strings = (0..<byteCount / 256).map { _ in [UInt8](repeating: 7, count: 255) }
+      let rest = byteCount % 256
+      let last = rest == 0 ? [] : [[UInt8](repeating: 7, count: rest - 1)]
+      return try ServiceRegistration(name, port: 80, text: TXTRecord(strings: strings + last))
+    }
+    #expect(throws: DNSWireError.messageTooLong(byteCountMax: longest)) {
+      try registration(byteCount: longest + 1)
+    }
+    var rig = try ResponderRig.ready()
+    rig.handle(.registerService(RegistrationID(rawValue: 77), try registration(byteCount: longest)))
+    rig.pass(.seconds(5))
+    let texts = rig.answers.filter { $0.type == .txt }
+    #expect(!texts.isEmpty)
+    #expect(texts.allSatisfy { $0.name == name.name })
+  }
+
   @Test("E11: a subtype lists the services that have it, and the type lists them too")
   func subtypes() throws {
     var rig = try ResponderRig.ready()

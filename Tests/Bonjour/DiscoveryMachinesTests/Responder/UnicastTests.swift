@@ -108,6 +108,31 @@ struct UnicastTests {
     }
   }
 
+  @Test(
+    "G6: what would be an answer to everybody is none to one",
+    arguments: ["10.0.0.255", "10.0.0.0", "169.254.255.255"])
+  func nobodysAddress(text: String) throws {
+    var rig = try ResponderRig.published()
+    rig.ask(.lamp, .srv, from: Endpoint(try #require(IPAddress(text: text)), port: 40_000))
+    rig.pass(.seconds(3))
+    #expect(rig.responses.isEmpty)
+  }
+
+  @Test("a subnet of two hosts, or of one, has no address that is nobody's")
+  func smallSubnets() throws {
+    for (own, bitCount, other, isOnLink) in [
+      ("10.0.0.0", 31, "10.0.0.1", true), ("10.0.0.1", 31, "10.0.0.0", true),
+      ("10.0.0.7", 32, "10.0.0.7", true), ("10.0.0.1", 30, "10.0.0.3", false),
+      ("10.0.0.1", 30, "10.0.0.2", true), ("10.0.0.1", 0, "198.51.100.7", true),
+      ("10.0.0.1", 0, "255.255.255.255", false), ("fe80::1", 64, "fe80::", true),
+    ] {
+      let interface = NetworkInterface(
+        InterfaceIndex(rawValue: 1), versions: [.v4, .v6],
+        addresses: [.init(try #require(IPAddress(text: own)), prefixBitCount: bitCount)])
+      #expect(interface.isOnLink(try #require(IPAddress(text: other))) == isOnLink, "\(other)")
+    }
+  }
+
   @Test("G4: nobody can be answered at port 0")
   func portZero() throws {
     var rig = try ResponderRig.published()

@@ -1,0 +1,49 @@
+import BenchmarkSupport
+import Foundation
+
+/// Measures Bonjour on hosts that it makes itself; `Benchmarks/run` explains.
+@main
+struct Entry {
+  static func main() {
+    var arguments = Array(CommandLine.arguments.dropFirst())
+    let isSmoke = arguments.contains("--smoke")
+    arguments.removeAll { $0 == "--smoke" }
+    guard geteuid() == 0 else { fail("Network namespaces need root.") }
+    let parts = arguments.isEmpty ? Part.allCases : arguments.compactMap(Part.init)
+    guard arguments.count <= parts.count else {
+      fail("The parts are \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
+    }
+    var table = Table()
+    do {
+      for part in parts { try part.run(isSmoke: isSmoke, into: &table) }
+    } catch { fail("\(error)") }
+    say("* As measured for mDNSResponder elsewhere, not here.")
+    say("")
+    if table.missedGoals.isEmpty {
+      say("Every goal is met.")
+    } else {
+      say("Goals missed: \(table.missedGoals.joined(separator: "; ")).")
+    }
+  }
+
+  private static func fail(_ reason: String) -> Never {
+    FileHandle.standardError.write(Data("\(reason)\n".utf8))
+    exit(1)
+  }
+}
+
+/// What is measured.
+enum Part: String, CaseIterable {
+  case publish, browse, wire, many, queries, flood
+
+  func run(isSmoke: Bool, into table: inout Table) throws {
+    switch self {
+    case .publish: try measurePublishing(isSmoke: isSmoke, into: &table)
+    case .browse: try measureBrowsing(isSmoke: isSmoke, into: &table)
+    case .wire: try measureWire(isSmoke: isSmoke, into: &table)
+    case .many: try measureMany(isSmoke: isSmoke, into: &table)
+    case .queries: try measureQueries(isSmoke: isSmoke, into: &table)
+    case .flood: try measureFloods(isSmoke: isSmoke, into: &table)
+    }
+  }
+}

@@ -1,0 +1,72 @@
+import BenchmarkSupport
+import Foundation
+
+extension Part {
+  /// What queries cost the one who is asked.
+  func measureQueries(isSmoke: Bool, into table: inout Table) throws {
+    table.heading("Queries to one host that has ten services")
+    var rates: [Stack: Double] = [:]
+    var costs: [Stack: Double] = [:]
+    var misses: [Stack: Double] = [:]
+    for stack in Stack.compared(isSmoke: isSmoke) {
+      let network = try Network(hostCount: 2)
+      let publisher = try Publisher(stack, on: network.hosts[0], count: 10)
+      _ = try publisher.publish()
+      settle(2, isSmoke: isSmoke)
+      let (rate, cost) = try ask(publisher, network, milliseconds: isSmoke ? 300 : 4_000)
+      (rates[stack], costs[stack]) = (rate, cost)
+      misses[stack] = try miss(publisher, network, count: isSmoke ? 4_000 : 60_000)
+    }
+    table.compare("legacy queries answered in a second", rates, atLeast: 40_000)
+    table.compare("processor time of each, µs", costs, atMost: 15)
+    table.compare("of a query for names nobody has, µs", misses, atMost: 8)
+  }
+
+  /// Asks from an ordinary port for the place of a service, as fast as answers come.
+  private func ask(
+    _ publisher: Publisher, _ network: Network, milliseconds: Int
+  ) throws -> (rate: Double, microseconds: Double) {
+    let asker = try network.hosts[1].start(
+      Paths.ownHost(), "ask", network.hosts[1].address, network.hosts[0].address,
+      "Bench\\0323.\(serviceType).local.", "33", "\(milliseconds)")
+    defer { asker.end() }
+    _ = try asker.report("ready")
+    let cpuBefore = publisher.child.cpuSeconds
+    try asker.tell("go")
+    let numbers = try asker.report("answered").numbers
+    let cpuSeconds = publisher.child.cpuSeconds - cpuBefore
+    guard numbers.count == 3 else { throw ChildError("Nothing was answered.") }
+    let answered = Double(numbers[0])
+    return (answered / Double(numbers[2]) * 1e9, cpuSeconds / answered * 1e6)
+  }
+
+  /// Asks everybody for names that nobody has.
+  private func miss(_ publisher: Publisher, _ network: Network, count: Int) throws -> Double {
+    let cpuBefore = publisher.child.cpuSeconds
+    let droppedBefore = network.hosts[0].droppedCount(of: publisher.child)
+    let flood = try Flood("unknown", rate: 20_000, count: count, from: network.hosts[1])
+    try flood.wait()
+    let dropped = network.hosts[0].droppedCount(of: publisher.child) - droppedBefore
+    return (publisher.child.cpuSeconds - cpuBefore) / Double(count - dropped) * 1e6
+  }
+}
+
+/// Packets to everybody, on and on.
+final class Flood {
+  private let child: Child
+
+  init(_ kind: String, rate: Int, count: Int, name: String? = nil, from host: NetworkHost) throws {
+    let command = [kind, "\(rate)", "\(count)"] + (name.map { [$0] } ?? [])
+    child = try host.start([try Paths.ownHost(), "flood", host.address] + command)
+    _ = try child.report("ready")
+    try child.tell("go")
+  }
+
+  deinit { child.end() }
+
+  /// Until the last was sent and what was sent was read.
+  func wait() throws {
+    _ = try child.report("sent", within: 300)
+    Thread.sleep(forTimeInterval: 0.3)
+  }
+}

@@ -1,0 +1,240 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import SharingMachines
+
+extension FuzzTarget {
+  /// What arrives over the socket between the owner of port 5353 and its clients.
+  static let sharing: [FuzzTarget] = [
+    FuzzTarget(name: "ClientMessage") { check($0, ClientMessage.self) },
+    FuzzTarget(name: "OwnerMessage") { check($0, OwnerMessage.self) },
+    FuzzTarget(name: "SharedOwner") { bytes in
+      var victim = OwnerVictim()
+      var reader = ByteReader(bytes)
+      while let choice = try? reader.uint8() { victim.act(choice, &reader) }
+    },
+    FuzzTarget(name: "SharingClient") { bytes in
+      var victim = ClientVictim()
+      var reader = ByteReader(bytes)
+      while let choice = try? reader.uint8() { victim.act(choice, &reader) }
+    },
+  ]
+
+  /// What is read can be written and read again as the same, in one piece and byte by byte.
+  private static func check<Message: SharingMessage>(_ bytes: [UInt8], _ type: Message.Type) {
+    guard let message = try? Message(decoding: bytes[...]), let frame = message.frame else {
+      return
+    }
+    var whole = FrameReader()
+    whole.append(frame)
+    guard let again = try? whole.next(Message.self), let second = again.frame else {
+      preconditionFailure("\(message) cannot be read again")
+    }
+    precondition(whole.byteCount == 0)
+    var dripped = FrameReader()
+    var read: [Message] = []
+    for byte in second {
+      dripped.append([byte])
+      while let message = try? dripped.next(Message.self) { read.append(message) }
+    }
+    precondition(read == [again], "\(again) came back as \(read)")
+  }
+}
+
+/// An owner whose clients, of several users, say what the input says.
+private struct OwnerVictim {
+  private var owner: OwnerMachine
+  private var machine: DiscoveryMachine
+  private var now = Instant.zero
+  private var clients: Set<OwnerMachine.ClientID> = []
+  private var published: Set<RegistrationID> = []
+  private static let configuration = SharedConfiguration(hostName: "h")
+
+  init() {
+    var limits = OwnerMachine.Limits()
+    (limits.clientsMax, limits.clientsPerUserMax) = (3, 2)
+    (limits.wishesPerClientMax, limits.wishesPerUserMax, limits.wishesMax) = (20, 30, 40)
+    owner = OwnerMachine(
+      configuration: Self.configuration, trust: .init(userID: 0), limits: limits)
+    guard let machine = try? DiscoveryMachine(hostLabel: [104], chance: .init(seed: 1)) else {
+      preconditionFailure("a label of one letter is none")
+    }
+    self.machine = machine
+    let link = NetworkInterface(
+      InterfaceIndex(rawValue: 1), versions: [.v4],
+      addresses: [.init(.v4(IPv4Address(10, 0, 0, 1)), prefixBitCount: 24)])
+    tell(.interfaceChanged(link))
+    handle(.report(.interfaces([link.index: "eth0"])))
+  }
+
+  mutating func act(_ choice: UInt8, _ reader: inout ByteReader) {
+    let client = OwnerMachine.ClientID(rawValue: UInt64(choice >> 3 & 3))
+    switch choice & 7 {
+    case 0:
+      guard clients.insert(client).inserted else { return }
+      handle(.arrived(client, userID: UInt32(choice >> 5)))
+    case 1:
+      handle(.received(.hello(versions: 1...2, Self.configuration), from: client))
+    case 2: pass(.milliseconds(Int64(choice) * 50))
+    case 3:
+      if clients.remove(client) != nil { handle(.left(client)) }
+    default:
+      guard let byteCount = try? reader.uint8(), let body = try? reader.slice(Int(byteCount))
+      else { return }
+      if let message = try? ClientMessage(decoding: body) {
+        handle(.received(message, from: client))
+      } else if choice & 7 == 7 {
+        handle(.misunderstood(client))
+      }
+    }
+    precondition(owner.clientCount <= 3 && owner.clientRegistrations.count <= 40)
+    precondition(Set(owner.clientRegistrations) == published, "somebody's service is forgotten")
+  }
+
+  private mutating func handle(_ event: OwnerMachine.Event) {
+    var actions: [OwnerMachine.Action] = []
+    owner.handle(event, into: &actions)
+    for action in actions {
+      switch action {
+      case .forward(let request): perform(request)
+      case .close(let client): clients.remove(client)
+      case .send(let message, _): precondition(message.frame != nil, "an answer is too long")
+      case .tell: break
+      }
+    }
+  }
+
+  private mutating func perform(_ request: HostRequest) {
+    switch request {
+    case .ask(let id, let what, let index, let options):
+      tell(.ask(id, what, on: index, options: options))
+    case .stopAsking(let id): tell(.stopAsking(id))
+    case .doubt(let record, let index): tell(.doubt(record, on: index))
+    case .publish(let id, let service):
+      published.insert(id)
+      tell(.publish(id, service))
+    case .publishRecord(let id, let record):
+      published.insert(id)
+      tell(.publishRecord(id, record))
+    case .updateText(let id, let text): tell(.updateText(id, text))
+    case .updateRecord(let id, let data, let ttlSeconds):
+      tell(.updateRecord(id, data, ttlSeconds: ttlSeconds))
+    case .setFurtherRecord(let id, let number, let data, let ttlSeconds):
+      tell(.setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds))
+    case .withdraw(let id):
+      published.remove(id)
+      tell(.unpublish(id))
+    }
+  }
+
+  private mutating func tell(_ event: DiscoveryMachine.Event) {
+    var actions: [DiscoveryMachine.Action] = []
+    machine.handle(event, now: now, into: &actions)
+    report(actions)
+  }
+
+  private mutating func pass(_ span: TimeSpan) {
+    let end = now + span
+    var turns = 0
+    while let next = machine.nextWake, next <= end {
+      now = max(now, next)
+      var actions: [DiscoveryMachine.Action] = []
+      machine.wake(now: now, into: &actions)
+      report(actions)
+      turns += 1
+      precondition(turns < 10_000, "the machine never rests")
+    }
+    now = end
+  }
+
+  private mutating func report(_ actions: [DiscoveryMachine.Action]) {
+    for action in actions {
+      switch action {
+      case .send: break
+      case .published(let id, let name): handle(.report(.published(id, name)))
+      case .refused(let id, let name):
+        published.remove(id)
+        handle(.report(.refused(id, name)))
+      case .deliver(let id, let event, let index, let moreComing):
+        handle(.report(.found(id, event, on: index, moreComing: moreComing)))
+      }
+    }
+  }
+}
+
+/// A client whose owners, one after the other, say what the input says.
+private struct ClientVictim {
+  private var client = SharingClient(factsMax: 100)
+  private var now = Instant.zero
+  private var owner: SharingClient.Owner?
+  private var asked: Set<QueryID> = []
+  /// The services that the host was told of.
+  private var services: [QueryID: Set<Service>] = [:]
+
+  private struct Service: Hashable {
+    var name: ServiceName
+    var interface: InterfaceIndex?
+  }
+
+  mutating func act(_ choice: UInt8, _ reader: inout ByteReader) {
+    switch choice & 7 {
+    case 0:
+      guard owner != .thisProcess else { return }
+      if owner != nil { end() }
+      let owner = choice & 0xF8 == 0xF8 ? SharingClient.Owner.thisProcess : .another
+      self.owner = owner
+      handle(.began(owner))
+    case 1: if owner == .another { end() }
+    case 2:
+      now = now + .seconds(Int64(choice >> 3))
+      guard let due = client.nextWake, due <= now else { return }
+      var actions: [SharingClient.Action] = []
+      client.wake(now: now, into: &actions)
+      take(actions)
+    default:
+      guard let byteCount = try? reader.uint8(), let body = try? reader.slice(Int(byteCount))
+      else { return }
+      if owner != nil, case .report(let report)? = try? OwnerMessage(decoding: body) {
+        handle(.report(report))
+      } else if case .request(let request)? = try? ClientMessage(decoding: body) {
+        want(request)
+      }
+    }
+  }
+
+  /// A host uses each number once.
+  private mutating func want(_ request: HostRequest) {
+    switch request {
+    case .ask(let id, _, _, _): guard asked.insert(id).inserted else { return }
+    case .stopAsking(let id): services[id] = nil
+    default: break
+    }
+    handle(.request(request))
+  }
+
+  private mutating func end() {
+    owner = nil
+    handle(.ended)
+    precondition(client.nextWake == nil, "without an owner nothing settles")
+  }
+
+  private mutating func handle(_ event: SharingClient.Event) {
+    var actions: [SharingClient.Action] = []
+    client.handle(event, now: now, into: &actions)
+    take(actions)
+  }
+
+  private mutating func take(_ actions: [SharingClient.Action]) {
+    for action in actions {
+      switch action {
+      case .tell(.found(let id, .serviceAdded(let name), let index, _)):
+        services[id, default: []].insert(Service(name: name, interface: index))
+      case .tell(.found(let id, .serviceRemoved(let name), let index, _)):
+        let wasTold = services[id]?.remove(Service(name: name, interface: index)) != nil
+        precondition(wasTold || owner == .thisProcess, "\(name) was never told")
+      case .tell, .forward: break
+      case .leave: if owner == .another { end() }
+      }
+    }
+  }
+}

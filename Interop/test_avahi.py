@@ -1,0 +1,188 @@
+"""Services of the network: `ambit` beside Avahi, and before dig(1), each on a host of its own."""
+
+import asyncio
+import contextlib
+import shutil
+import socket
+
+import pytest
+import pytest_asyncio
+
+from ambit_cli import Failed
+from avahi_host import avahi
+from network import network
+
+NAME = socket.gethostname().split(".")[0]
+
+
+@pytest_asyncio.fixture
+async def hosts():
+    async with network(2) as hosts:
+        yield hosts
+
+
+async def next_named(next_object, name, event):
+    while True:
+        found = await next_object()
+        if found["name"] == name and found["event"] == event:
+            return found
+
+
+async def resolved(host, name, type_, key, value):
+    """What `ambit resolve` tells once that is this, which may take a moment."""
+    for _ in range(40):
+        with contextlib.suppress(Failed):
+            [place] = await host.ambit("resolve", name, type_, timeout=2)
+            if place[key] == value:
+                return place
+        await asyncio.sleep(0.25)
+    raise AssertionError(f"{name} never has {key} {value}")
+
+
+@contextlib.asynccontextmanager
+async def captured(host, source, tmp_path):
+    """Checks at the end that tshark(1) can read all that `source` sent to port 5353."""
+    if shutil.which("tshark") is None:
+        pytest.skip("There is no tshark.")
+    capture = tmp_path / "capture.pcap"
+    tshark = await host._start(
+        "tshark", "-i", "eth0", "-w", capture, "-f",
+        f"udp port 5353 and ether src {source.ip('link', 'show', 'eth0')[0]['address']}")
+    while b"Capturing" not in await tshark.stderr.readline():
+        pass
+    yield
+    await asyncio.sleep(0.5)
+    tshark.terminate()
+    await tshark.wait()
+    read = await asyncio.create_subprocess_exec(
+        "tshark", "-r", capture, "-T", "fields", "-e", "frame.number", "-e", "_ws.malformed",
+        "-e", "dns.id", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
+    output, _ = await read.communicate()
+    lines = [line.split("\t") for line in output.decode().splitlines()]
+    assert len(lines) > 8
+    assert all(malformed == "" and identifier for _, malformed, identifier in lines)
+
+
+async def test_ambit_finds_resolves_and_misses_what_avahi_publishes(hosts, tmp_path):
+    ours, theirs = hosts
+    async with captured(theirs, ours, tmp_path), avahi(theirs, "avahi-host") as daemon, \
+            ours.ambit_running("browse", "_light._tcp") as next_event:
+        daemon.publish("Wohnzimmer & Küche.", "_light._tcp", 90, "room=hall", "dim")
+        await next_named(next_event, "Wohnzimmer & Küche.", "found")
+        place = await resolved(ours, "Wohnzimmer & Küche.", "light", "port", 90)
+        assert place["host"] == "avahi-host.local."
+        assert theirs.address in place["addresses"]
+        assert any(address.startswith("fe80:") for address in place["addresses"])
+        assert place["text"] == {"room": "hall", "dim": True}
+        types = await ours.ambit("browse", "--types", timeout=2)
+        assert [event["type"] for event in types] == ["_light._tcp"]
+
+        daemon.publish("Wohnzimmer & Küche.", "_light._tcp", 90, "room=kitchen")
+        await resolved(ours, "Wohnzimmer & Küche.", "light", "text", {"room": "kitchen"})
+        daemon.withdraw("Wohnzimmer & Küche.")
+        await next_named(next_event, "Wohnzimmer & Küche.", "gone")
+
+
+async def test_avahi_finds_resolves_and_misses_what_ambit_publishes(hosts, tmp_path):
+    ours, theirs = hosts
+    async with captured(theirs, ours, tmp_path), avahi(theirs, "avahi-host") as daemon, \
+            daemon.browsing("_light._tcp") as next_lines:
+        async with ours.ambit_running(
+                "publish", "Désk lamp", "_light._tcp", "8080", "room=study", "dim") as published:
+            await published()
+            for found in (await next_lines("=", "IPv4", "IPv6")).values():
+                _, interface, _, name, type_, domain, host, address, port, text = found
+                assert (interface, type_, domain, port) == ("eth0", "_light._tcp", "local", "8080")
+                assert name == r"D\195\169sk\032lamp"
+                assert host == f"{NAME}.local"
+                assert address == ours.address or address.startswith("fe80:")
+                assert sorted(text.split()) == ['"dim"', '"room=study"']
+        await next_lines("-", "IPv4", "IPv6")
+
+
+async def test_each_takes_another_name_where_the_other_has_it(hosts):
+    ours, theirs = hosts
+    async with avahi(theirs, "avahi-host") as daemon:
+        daemon.publish("Lamp", "_light._tcp", 90)
+        await daemon.log('Service "Lamp" .* established')
+        async with ours.ambit_running("publish", "Lamp", "_light._tcp", "80") as published:
+            assert (await published())["name"] == "Lamp (2)"
+        with pytest.raises(Failed, match="another host has the name"):
+            await ours.ambit("publish", "Lamp", "_light._tcp", "80", "--no-rename")
+
+        async with ours.ambit_running("publish", "Desk", "_light._tcp", "80") as published:
+            assert (await published())["name"] == "Desk"
+            daemon.publish("Desk", "_light._tcp", 90)
+            assert (await daemon.log('Service "(Desk.+)" .* established'))[1] == "Desk #2"
+            assert (await resolved(ours, "Desk #2", "light", "port", 90))["host"] \
+                == "avahi-host.local."
+            assert (await resolved(ours, "Desk", "light", "port", 80))["host"] == f"{NAME}.local."
+
+
+async def test_a_host_whose_name_avahi_has_goes_by_another(hosts):
+    ours, theirs = hosts
+    async with avahi(theirs, NAME) as daemon, daemon.browsing("_light._tcp") as next_lines:
+        async with ours.ambit_running("publish", "Lamp", "_light._tcp", "80") as published:
+            await published()
+            found = (await next_lines("=", "IPv4"))["IPv4"]
+            assert found[6] == f"{NAME}-2.local"
+            assert found[7] == ours.address or found[7].startswith("fe80:")
+
+
+async def test_avahi_goes_by_another_name_where_ambit_has_it(hosts):
+    ours, theirs = hosts
+    async with ours.ambit_running("publish", "Lamp", "_light._tcp", "80") as published:
+        await published()
+        async with avahi(theirs, NAME) as daemon:
+            daemon.publish("Ceiling", "_light._tcp", 90)
+            place = await resolved(ours, "Ceiling", "light", "port", 90)
+            assert place["host"] == f"{NAME}-2.local."
+            assert (await resolved(ours, "Lamp", "light", "port", 80))["host"] == f"{NAME}.local."
+
+
+async def test_both_find_each_other_over_ipv6_alone():
+    async with network(2, has_ipv4=False) as (ours, theirs):
+        async with avahi(theirs, "avahi-host") as daemon, \
+                daemon.browsing("_light._tcp") as next_lines, \
+                ours.ambit_running("browse", "_light._tcp") as next_event:
+            daemon.publish("Ceiling", "_light._tcp", 90)
+            await next_named(next_event, "Ceiling", "found")
+            place = await resolved(ours, "Ceiling", "light", "port", 90)
+            assert all(address.startswith("fe80:") for address in place["addresses"])
+            async with ours.ambit_running("publish", "Lamp", "_light._tcp", "80") as published:
+                await published()
+                while (found := (await next_lines("=", "IPv6"))["IPv6"])[3] != "Lamp":
+                    pass
+                assert found[7].startswith("fe80:") and found[8] == "80"
+
+
+@pytest.mark.skipif(shutil.which("dig") is None, reason="There is no dig.")
+@pytest.mark.parametrize("version", ["IPv4", "IPv6"])
+async def test_dig_is_answered_as_by_a_name_server(hosts, version):
+    ours, theirs = hosts
+    # Not by way of the group: dig takes answers from the address only that it asked.
+    [interface] = ours.ip("address", "show", "eth0")
+    link_local = next(
+        entry["local"] for entry in interface["addr_info"] if entry["family"] == "inet6")
+    server = ours.address if version == "IPv4" else f"{link_local}%eth0"
+
+    def dig(*question):
+        return theirs.run(
+            "dig", "-p", "5353", f"@{server}", "+time=2", "+tries=2", "+noall", "+answer",
+            "+comments", *question)
+
+    async with ours.ambit_running(
+            "publish", "Desk lamp", "_light._tcp", "8080", "room=study") as published:
+        await published()
+        listing = await asyncio.to_thread(dig, "_light._tcp.local", "PTR")
+        assert "status: NOERROR" in listing and "ANSWER: 1" in listing
+        assert r"PTR	Desk\032lamp._light._tcp.local." in listing
+        place = await asyncio.to_thread(dig, r"Desk\032lamp._light._tcp.local", "SRV")
+        assert f"0 0 8080 {NAME}.local." in place
+        text = await asyncio.to_thread(dig, r"Desk\032lamp._light._tcp.local", "TXT")
+        assert '"room=study"' in text
+        address = await asyncio.to_thread(dig, f"{NAME}.local", "A")
+        assert ours.address in address
+        # Nobody keeps it for longer than who can't hear that it has changed should (RFC 6762, §6.7).
+        assert {line.split()[1] for line in (listing + place + text + address).splitlines()
+                if line and not line.startswith(";")} <= {str(n) for n in range(11)}

@@ -1,0 +1,266 @@
+"""Programs of one host that share one owner of port 5353: they come, end and are killed, while
+Python's zeroconf on another host watches."""
+
+import asyncio
+import contextlib
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+import pytest_asyncio
+
+from network import network
+from radios import AMBIT, end
+from test_bonjour import PEER, next_named
+
+CROWD = AMBIT.parent / "bonjour-crowd"
+TYPE = "_light._tcp"
+
+
+def full(name):
+    return f"{name}.{TYPE}.local."
+
+
+class Program:
+    """A program that writes objects, which a test may stop and kill."""
+
+    def __init__(self, process):
+        self.process = process
+
+    async def next(self, timeout=20):
+        while True:
+            line = await asyncio.wait_for(self.process.stdout.readline(), timeout)
+            assert line, (await self.process.stderr.read()).decode()
+            if not line.startswith(b"#"):
+                return json.loads(line)
+
+    async def found(self, count):
+        """The next so many that are found; other events are passed over."""
+        names = set()
+        while len(names) < count:
+            event = await self.next()
+            if event["event"] == "found":
+                names.add(event["name"])
+        return names
+
+    async def nothing(self, seconds, *events):
+        """Fails if one of these events is written in this time."""
+        with contextlib.suppress(asyncio.TimeoutError):
+            async with asyncio.timeout(seconds):
+                while True:
+                    found = await self.next(seconds + 1)
+                    assert found["event"] not in events, found
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    async def kill(self):
+        self.process.kill()
+        await self.process.wait()
+
+    def cpu_and_memory(self):
+        """Seconds of CPU so far, and the most memory it had, in MiB."""
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")")[1].split()
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        peak = int(re.search(r"VmHWM:\s+(\d+)", status).group(1)) / 1024
+        return (int(fields[11]) + int(fields[12])) / 100, peak
+
+
+@pytest_asyncio.fixture
+async def lab():
+    """Two hosts, and what starts programs on them that end with the test."""
+    async with network(2) as hosts, contextlib.AsyncExitStack() as stack:
+        async def start(host, *command):
+            process = await host._start(*command)
+            stack.push_async_callback(end, process)
+            return Program(process)
+
+        yield *hosts, start
+
+
+def inside(host, *command):
+    return subprocess.run(
+        ["ip", "netns", "exec", host.namespace, *command], check=True, capture_output=True,
+        text=True).stdout
+
+
+def socket_count(host):
+    """How many sockets have port 5353 of IPv4 there."""
+    addresses = [line.split()[1] for line in inside(host, "cat", "/proc/net/udp").splitlines()]
+    return sum(address.endswith(":14E9") for address in addresses)
+
+
+def place(host):
+    """The names that programs there have taken for sharing."""
+    return {line.split()[-1] for line in inside(host, "cat", "/proc/net/unix").splitlines()
+            if "@ambit/bonjour" in line and line.split()[3] == "00010000"}
+
+
+async def publish(start, host, name, port="80", *arguments):
+    program = await start(host, AMBIT, "publish", name, TYPE, port, *arguments, "--json")
+    assert (await program.next())["name"] == name
+    return program
+
+
+async def test_programs_of_a_host_share_one_socket_and_see_each_other(lab):
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    browse = await start(ours, AMBIT, "browse", TYPE, "--json")
+    lamp = await publish(start, ours, "Lamp")
+    chair = await publish(start, ours, "Chair", "81", "room=study")
+    assert await watch.found(2) == {full("Lamp"), full("Chair")}
+    assert await browse.found(2) == {"Lamp", "Chair"}
+    assert socket_count(ours) == 1 and place(ours) == {"@ambit/bonjour/0"}
+    [found] = await ours.ambit("resolve", "Chair", "light")
+    assert found["port"] == 81 and found["text"] == {"room": "study"}
+    assert found["interface"] == "eth0" and ours.address in found["addresses"]
+    assert lamp.process.returncode is None and chair.process.returncode is None
+
+
+def inherited_sockets(program):
+    """The sockets that programs would have, too, that this one starts."""
+    folder = pathlib.Path(f"/proc/{program.process.pid}")
+    names = [each.name for each in (folder / "fd").iterdir()
+             if each.readlink().name.startswith("socket:")]
+    flags = {name: re.search(r"flags:\s+(\d+)", (folder / "fdinfo" / name).read_text())[1]
+             for name in names}
+    assert names
+    return [name for name in names if not int(flags[name], 8) & os.O_CLOEXEC]
+
+
+async def test_programs_that_an_owner_or_a_client_starts_do_not_keep_its_sockets(lab):
+    # They would keep the port, and the owner's end from its clients.
+    ours, _, start = lab
+    owner = await publish(start, ours, "Lamp")
+    client = await publish(start, ours, "Chair")
+    assert socket_count(ours) == 1
+    assert inherited_sockets(owner) == [] and inherited_sockets(client) == []
+
+
+async def test_a_program_that_is_killed_takes_its_services_with_it(lab):
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    browse = await start(ours, AMBIT, "browse", TYPE, "--json")
+    lamp = await publish(start, ours, "Lamp")
+    await next_named(watch.next, full("Lamp"), "found")
+    # zeroconf overlooks a goodbye right after an announcement; two more services take longer to
+    # publish than announcing takes.
+    for name in ["Chair", "Desk"]:
+        await publish(start, ours, name)
+    killed = time.monotonic()
+    await lamp.kill()
+    await next_named(watch.next, full("Lamp"), "gone")
+    await next_named(browse.next, "Lamp", "gone")
+    assert time.monotonic() - killed < 5, "a goodbye was sent, or it would last more than an hour"
+
+
+async def test_when_the_owner_is_killed_the_others_go_on(lab):
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    owner = await publish(start, ours, "Lamp")
+    chair = await publish(start, ours, "Chair")
+    browse = await start(ours, AMBIT, "browse", TYPE, "--json")
+    assert await watch.found(2) == {full("Lamp"), full("Chair")}
+    assert await browse.found(2) == {"Lamp", "Chair"}
+    await owner.kill()
+    killed = time.monotonic()
+    desk = await publish(start, ours, "Desk")
+    await next_named(watch.next, full("Desk"), "found")
+    event = await browse.next()
+    assert (event["event"], event["name"]) == ("found", "Desk")
+    # What has really gone with its program is told, and nothing else.
+    event = await browse.next()
+    assert (event["event"], event["name"]) == ("gone", "Lamp")
+    assert time.monotonic() - killed < 15
+    [found] = await theirs.ambit("resolve", "Chair", "light")
+    assert ours.address in found["addresses"]
+    assert socket_count(ours) == 1 and len(place(ours)) == 1
+    await watch.nothing(2, "gone")
+    assert all(p.process.returncode is None for p in (chair, desk, browse))
+
+
+async def test_when_the_owner_ends_only_its_own_service_goes(lab):
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    owner = await publish(start, ours, "Lamp")
+    await publish(start, ours, "Chair")
+    browse = await start(ours, AMBIT, "browse", TYPE, "--json")
+    assert await watch.found(2) == {full("Lamp"), full("Chair")}
+    assert await browse.found(2) == {"Lamp", "Chair"}
+    owner.signal(signal.SIGINT)
+    await owner.process.wait()
+    await next_named(watch.next, full("Lamp"), "gone")
+    event = await browse.next()
+    assert (event["event"], event["name"]) == ("gone", "Lamp")
+    await asyncio.gather(watch.nothing(12, "gone"), browse.nothing(12, "gone", "found"))
+    [found] = await theirs.ambit("resolve", "Chair", "light")
+    assert ours.address in found["addresses"]
+
+
+async def test_an_owner_that_stands_still_stops_nobody(lab):
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    owner = await publish(start, ours, "Lamp")
+    await next_named(watch.next, full("Lamp"), "found")
+    owner.signal(signal.SIGSTOP)
+    try:
+        chair = await publish(start, ours, "Chair")
+        await next_named(watch.next, full("Chair"), "found")
+        assert socket_count(ours) == 2
+        chair.signal(signal.SIGINT)
+        await chair.process.wait()
+        assert b"does not answer" in await chair.process.stderr.read()
+    finally:
+        owner.signal(signal.SIGCONT)
+
+
+async def test_roots_owner_serves_all_users_and_is_no_users_client(lab):
+    ours, theirs, start = lab
+
+    async def of_user(*arguments):
+        return await start(
+            ours, "setpriv", "--reuid=1234", "--regid=1234", "--clear-groups", *arguments)
+
+    program = await of_user("test", "-x", AMBIT)
+    if await program.process.wait() != 0:
+        pytest.skip(f"Another user may not run {AMBIT}.")
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    lamp = await of_user(AMBIT, "publish", "Lamp", TYPE, "80", "--json")
+    assert (await lamp.next())["name"] == "Lamp"
+    assert place(ours) == {"@ambit/bonjour/1234"}
+    owner = await publish(start, ours, "Chair")
+    assert place(ours) == {"@ambit/bonjour/1234", "@ambit/bonjour/0"}
+    assert socket_count(ours) == 2, "root does not ask the user's"
+    desk = await of_user(AMBIT, "publish", "Desk", TYPE, "80", "--json")
+    assert (await desk.next())["name"] == "Desk"
+    assert socket_count(ours) == 2, "the user asks root's"
+    assert await watch.found(3) == {full("Lamp"), full("Chair"), full("Desk")}
+    await desk.kill()
+    await next_named(watch.next, full("Desk"), "gone")
+    assert owner.process.returncode is None
+
+
+async def test_hundreds_of_clients_with_a_service_each(lab):
+    ours, theirs, start = lab
+    owner = await start(ours, "prlimit", "--nofile=128:20000", CROWD, "own")
+    assert (await owner.next())["role"] == "owner"
+    crowd = await start(ours, CROWD, "publish", "300", "1")
+    joined = await crowd.next(100)
+    assert joined["clients"] == 300, joined
+    published = await crowd.next(100)
+    assert published["count"] == 300
+    name = f"Service {crowd.process.pid} 299 0"
+    [found] = await theirs.ambit("resolve", name, "crowd")
+    assert found["port"] == 300
+    print(joined, published, "CPU seconds and MiB of the owner:", owner.cpu_and_memory())
+    await crowd.kill()
+    # Everything is taken back, and the owner goes on.
+    lamp = await start(ours, AMBIT, "publish", "Lamp", TYPE, "80", "--json")
+    assert (await lamp.next(60))["name"] == "Lamp"
+    assert await ours.ambit("browse", "_crowd._tcp", timeout=3) == []
+    assert owner.process.returncode is None and socket_count(ours) == 1

@@ -1,0 +1,201 @@
+internal import BonjourHost
+internal import ConnectionHost
+internal import DNSWire
+internal import DiscoveryMachines
+internal import Synchronization
+
+/// Why a service was not found, resolved or published.
+public struct NetServiceError: Error, Hashable, Sendable {
+  /// What went wrong.
+  public let code: NetService.ErrorCode
+
+  init(_ code: NetService.ErrorCode) { self.code = code }
+
+  init(_ error: QueryError) {
+    if case .service(let code) = NetServiceFailure(error) {
+      self.code = code
+    } else {
+      code = .unknownError
+    }
+  }
+}
+
+extension NetService {
+  /// Where a service is and what it says about itself.
+  public struct Place: Hashable, Sendable {
+    /// The host's name, such as `lamp.local.`
+    public let hostName: String
+    /// The port.
+    public let port: Int
+    /// The addresses, each a `sockaddr_in` or `sockaddr_in6` with the port; at least one.
+    public let addresses: [Data]
+    /// What the service says about itself.
+    public let txtRecord: Data
+
+    init(_ place: ServiceResolver.Place) {
+      hostName = place.service.host.description
+      port = Int(place.service.port)
+      addresses = place.endpoints.map { Data($0.systemBytes) }
+      txtRecord = Data(place.service.text.wireBytes)
+    }
+  }
+
+  /// Where the service is, whenever that changes.
+  package var placeFeed: Feed<Place, NetServiceError> {
+    Feed { [serviceName, discovery] tell in
+      guard let serviceName else { return Feed.failed(.init(.badArgumentError), tell) }
+      return ServiceResolver(serviceName, on: nil, discovery) { result in
+        switch result {
+        case .success(let place) where place.addresses.isEmpty: break
+        case .success(let place): tell(.success(Place(place)))
+        case .failure(let error): tell(.failure(NetServiceError(error)))
+        }
+      }
+    }
+  }
+
+  /// What the service says about itself, whenever that changes.
+  package var textFeed: Feed<Data, NetServiceError> {
+    Feed { [serviceName, discovery] tell in
+      guard let serviceName else { return Feed.failed(.init(.badArgumentError), tell) }
+      let last = Latest<TXTRecord>()
+      return discovery.find(.records(serviceName.name, .txt), on: nil) { event in
+        switch event.event {
+        case .failed(let error): tell(.failure(NetServiceError(error)))
+        case .recordAdded(let record):
+          guard case .txt(let text) = record.data, last.replace(with: text) else { return }
+          tell(.success(Data(text.wireBytes)))
+        default: break
+        }
+      }
+    }
+  }
+
+  /// The names under which the service is published.
+  package func nameFeed(_ options: Options) -> Feed<String, NetServiceError> {
+    let made = Swift.Result(catching: { () throws(NetServiceFailure) in
+      try registration(options)
+    })
+    return Feed { [discovery] tell in
+      guard case .success(let registration) = made else {
+        return Feed.failed(.init(.badArgumentError), tell)
+      }
+      return discovery.announce(registration) { event in
+        switch event {
+        case .published(let name):
+          if let name = ServiceName(name) { tell(.success(name.instanceText)) }
+        case .refused: tell(.failure(.init(.collisionError)))
+        }
+      }
+    }
+  }
+}
+
+extension NetServiceBrowser {
+  /// The services of a type that there are, whenever that changes.
+  package static func serviceFeed(
+    ofType type: String, in domain: String
+  ) -> Feed<Set<NetService>, NetServiceError> {
+    let discovery = DiscoveryContext.discovery
+    return Feed { tell in
+      guard let request = try? QueryRequest.services(ofType: type, inDomain: domain) else {
+        return Feed.failed(.init(.badArgumentError), tell)
+      }
+      let catalogue = FoundServices(discovery)
+      let batches = EventBatches { events in
+        do throws(QueryError) {
+          if let services = try catalogue.take(events) { tell(.success(services)) }
+        } catch {
+          tell(.failure(NetServiceError(error)))
+        }
+      }
+      return discovery.find(request, on: nil) { batches.take($0) }
+    }
+  }
+
+  /// What was found, with the interfaces where it is.
+  private final class FoundServices: Sendable {
+    private let discovery: any Discovery
+    private let found = Mutex<[ServiceName: (NetService, Set<InterfaceIndex?>)]>([:])
+
+    init(_ discovery: any Discovery) { self.discovery = discovery }
+
+    /// The services that there are now; nil if they are the same as before.
+    func take(_ events: [FoundEvent]) throws(QueryError) -> Set<NetService>? {
+      for event in events {
+        if case .failed(let error) = event.event { throw error }
+      }
+      return found.withLock { found in
+        let before = Set(found.keys)
+        for event in events {
+          switch event.event {
+          case .serviceAdded(let name):
+            found[name, default: (NetService.found(name, discovery), [])].1
+              .insert(event.interface)
+          case .serviceRemoved(let name):
+            found[name]?.1.remove(event.interface)
+            if found[name]?.1.isEmpty == true { found[name] = nil }
+          default: break
+          }
+        }
+        return before == Set(found.keys) ? nil : Set(found.values.map(\.0))
+      }
+    }
+  }
+}
+
+extension NWBrowser {
+  /// What there is, whenever that changes.
+  package static func resultFeed(
+    for descriptor: Descriptor, using parameters: NWParameters
+  ) -> Feed<Set<Result>, NWError> {
+    let browser = NWBrowser(for: descriptor, using: parameters)
+    return Feed { tell in
+      do throws(NWError) {
+        return browser.catalogue(try browser.request()) { tell($0.map(\.results)) }
+      } catch {
+        return Feed.failed(error, tell)
+      }
+    }
+  }
+}
+
+extension NWEndpoint {
+  /// The addresses and ports of a service, whenever they change.
+  package var addressFeed: Feed<[NWEndpoint], NWError> {
+    let discovery = DiscoveryContext.discovery
+    return Feed { [self] tell in
+      guard let serviceName else { return Feed.failed(.badParameter, tell) }
+      return ServiceResolver(serviceName, on: InterfaceIndex(interface), discovery) { result in
+        switch result {
+        case .success(let place) where place.addresses.isEmpty: break
+        case .success(let place): tell(.success(place.endpoints.map { NWEndpoint($0) }))
+        case .failure(let error): tell(.failure(NWError(error)))
+        }
+      }
+    }
+  }
+}
+
+extension Feed {
+  /// A feed that fails at once.
+  static func failed(
+    _ error: Failure, _ tell: @Sendable (Result<Value, Failure>) -> Void
+  ) -> any Sendable & AnyObject {
+    tell(.failure(error))
+    return Latest<Bool>()
+  }
+}
+
+/// The latest of several values.
+final class Latest<Value: Hashable & Sendable>: Sendable {
+  private let value = Mutex<Value?>(nil)
+
+  /// False if it is the same as before.
+  func replace(with new: Value) -> Bool {
+    value.withLock { value in
+      defer { value = new }
+      return value != new
+    }
+  }
+}

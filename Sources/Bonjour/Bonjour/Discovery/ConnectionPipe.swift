@@ -1,0 +1,55 @@
+internal import ConnectionHost
+internal import FaceEssentials
+internal import HostEssentials
+internal import Synchronization
+
+/// A TCP connection behind a pair of streams.
+final class ConnectionPipe: BytePipe {
+  typealias Opening = @Sendable (TCPConnection) -> (any Sendable & AnyObject)?
+
+  private let connection: TCPConnection
+  /// What has to be done when a stream is opened; once.
+  private let opening: Mutex<Opening?>
+  /// What is under way to a connection.
+  private let held = Mutex<(any Sendable & AnyObject)?>(nil)
+
+  /// - Parameter onOpen: Makes the connection when one of the streams is opened, unless it is there.
+  init(_ connection: TCPConnection, onOpen: Opening? = nil) {
+    self.connection = connection
+    opening = Mutex(onOpen)
+  }
+
+  func open() {
+    let onOpen = opening.withLock { opening in
+      defer { opening = nil }
+      return opening
+    }
+    guard let onOpen else { return }
+    let token = onOpen(connection)
+    held.withLock { $0 = token }
+  }
+
+  var isConnected: Bool { connection.isConnected }
+  var hasBytes: Bool { connection.hasBytes }
+  var hasSpace: Bool { connection.hasSpace }
+  /// What was written is the system's.
+  var unsentByteCount: Int { 0 }
+  var inputEnding: PipeEnding? { connection.isInputEnded ? ending ?? .closed : nil }
+  var ending: PipeEnding? {
+    guard connection.isEnded else { return nil }
+    return connection.error.map { .failed($0.posixError) } ?? .closed
+  }
+
+  func read(_ count: Int) -> [UInt8] { connection.waitAndReceive(count) }
+  func write(_ bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    connection.waitAndSend(UnsafeRawBufferPointer(bytes))
+  }
+  func close() { connection.close() }
+  func observeInput(_ call: @escaping @Sendable () -> Void) { connection.observeInput(call) }
+  func observeOutput(_ call: @escaping @Sendable () -> Void) { connection.observeOutput(call) }
+}
+
+extension SystemError {
+  /// The error as Foundation has it.
+  var posixError: POSIXError { POSIXError(POSIXErrorCode(rawValue: number) ?? .EIO) }
+}

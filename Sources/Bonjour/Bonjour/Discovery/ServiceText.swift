@@ -1,0 +1,40 @@
+internal import DNSWire
+internal import DiscoveryMachines
+internal import Essentials
+
+/// A type as Apple's interfaces take it: `_http._tcp`, with or without a dot at the end, and after
+/// commas the names of subtypes.
+struct TypeText {
+  let type: ServiceType
+  let subtypes: [String]
+
+  init(_ text: String) throws(DNSWireError) {
+    let parts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    type = try ServiceType(text: parts.first ?? "")
+    subtypes = parts.dropFirst().map { $0.hasSuffix(".") ? String($0.dropLast()) : $0 }
+  }
+
+  /// `_http._tcp.`
+  var description: String { type.description + "." }
+}
+
+extension DNSName {
+  /// A domain as Apple's interfaces take it: none stands for the link's own.
+  static func domain(_ text: String?) throws(DNSWireError) -> DNSName {
+    guard let text, !text.isEmpty else { return .local }
+    return try DNSName(text: text)
+  }
+}
+
+extension ServiceName {
+  /// The name of a service as Apple's interfaces give it.
+  init(name: String, type: String, domain: String?) throws(DNSWireError) {
+    try self.init(instance: name, type: TypeText(type).type, domain: .domain(domain))
+  }
+
+  /// `_http._tcp.`
+  var typeText: String { type.description + "." }
+
+  /// `local.`
+  var domainText: String { domain.description }
+}

@@ -1,0 +1,3 @@
+// Apple's modules let their importers see these.
+@_exported public import Dispatch
+@_exported public import Foundation

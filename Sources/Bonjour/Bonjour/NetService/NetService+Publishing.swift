@@ -1,0 +1,78 @@
+internal import BonjourHost
+internal import ConnectionHost
+internal import DNSWire
+internal import DiscoveryMachines
+internal import FaceEssentials
+internal import HostEssentials
+
+extension NetService {
+  /// Publishes, or says why not.
+  func beginPublishing(_ options: Options) {
+    do throws(NetServiceFailure) {
+      guard let number = beginActivity() else { throw .busy }
+      do throws(NetServiceFailure) {
+        try startPublishing(options, number)
+      } catch {
+        endActivity(number)
+        throw error
+      }
+    } catch {
+      inbox.post(Notice(.notPublished(error)))
+    }
+  }
+
+  private func startPublishing(_ options: Options, _ number: Int) throws(NetServiceFailure) {
+    var registration = try registration(options)
+    if options.contains(.listenForConnections) {
+      let listener = try listen(registration.port, number)
+      registration.port = listener.port
+      withState { $0.port = Int(listener.port) }
+      updateActivity(number) { $0.held.append(listener) }
+    }
+    inbox.post(Notice(of: number, .willPublish))
+    let announcement = discovery.announce(registration) { [inbox] event in
+      switch event {
+      case .published(let name):
+        guard let name = ServiceName(name) else { return }
+        inbox.post(Notice(of: number, .published(name)))
+      case .refused: inbox.post(Notice(of: number, .notPublished(.collision)))
+      }
+    }
+    updateActivity(number) { $0.announcement = announcement }
+  }
+
+  func registration(_ options: Options) throws(NetServiceFailure) -> ServiceRegistration {
+    let state = withState { (name: $0.name, type: $0.type, domain: $0.domain, $0.port, $0.text) }
+    guard let port = UInt16(exactly: state.3) else { throw .badArgument }
+    do throws(DNSWireError) {
+      let type = try TypeText(state.type)
+      let name = state.name.isEmpty ? BonjourConfiguration().hostName : state.name
+      return try ServiceRegistration(
+        ServiceName(instance: name, type: type.type, domain: .domain(state.domain)),
+        subtypes: type.subtypes, port: port, text: state.4 ?? TXTRecord(),
+        conflictPolicy: options.contains(.noAutoRename) ? .refuse : .rename)
+    } catch {
+      throw .badArgument
+    }
+  }
+
+  private func listen(_ port: UInt16, _ number: Int) throws(NetServiceFailure) -> TCPListener {
+    do throws(SystemError) {
+      return try TCPListener(port: port) { [inbox] connection in
+        inbox.post(Notice(of: number, .accepted(connection)))
+      }
+    } catch {
+      throw .system(error)
+    }
+  }
+
+  /// The service has a name of its own, on a run loop.
+  func published(_ name: ServiceName) {
+    withState { state in
+      state.name = name.instanceText
+      state.type = name.typeText
+      state.domain = name.domainText
+    }
+    delegate?.netServiceDidPublish(self)
+  }
+}

@@ -1,0 +1,81 @@
+internal import BonjourHost
+internal import ConnectionHost
+internal import DNSWire
+internal import DiscoveryMachines
+internal import FaceEssentials
+
+extension NetService {
+  /// Looks for the service, or says why not.
+  func beginResolving(timeout: TimeInterval) {
+    do throws(NetServiceFailure) {
+      guard let number = beginActivity() else { throw .busy }
+      guard let name = serviceName else {
+        endActivity(number)
+        throw .badArgument
+      }
+      startResolving(name, timeout: timeout, number)
+    } catch {
+      inbox.post(Notice(.notResolved(error)))
+    }
+  }
+
+  private func startResolving(_ name: ServiceName, timeout: TimeInterval, _ number: Int) {
+    withState { $0.endpoints = nil }
+    inbox.post(Notice(of: number, .willResolve))
+    let resolver = ServiceResolver(name, on: nil, discovery) { [inbox] result in
+      switch result {
+      case .success(let place): inbox.post(Notice(of: number, .placed(place)))
+      case .failure(let error): inbox.post(Notice(of: number, .notResolved(.init(error))))
+      }
+    }
+    updateActivity(number) { $0.held.append(resolver) }
+    guard timeout > 0 else { return }
+    let timer = discovery.after(seconds: timeout) { [inbox] in
+      inbox.post(Notice(of: number, .timedOut))
+    }
+    updateActivity(number) { $0.held.append(timer) }
+  }
+
+  /// More is known of the service, on a run loop.
+  func placed(_ place: ServiceResolver.Place) {
+    // A place without an address is of no use yet.
+    guard !place.addresses.isEmpty else { return }
+    let isNews = withState { state in
+      let known = Set(state.endpoints ?? [])
+      state.hostName = place.service.host.description
+      state.port = Int(place.service.port)
+      state.text = place.service.text
+      state.endpoints = place.endpoints.reduce(into: []) { endpoints, endpoint in
+        if !endpoints.contains(endpoint) { endpoints.append(endpoint) }
+      }
+      state.activity?.isResolved = true
+      return !known.isSuperset(of: place.endpoints)
+    }
+    if isNews { delegate?.netServiceDidResolveAddress(self) }
+  }
+
+  /// There is no more time, on a run loop.
+  func timedOut() {
+    let isResolved = withState { $0.activity?.isResolved ?? false }
+    endActivity()
+    if isResolved {
+      delegate?.netServiceDidStop(self)
+    } else {
+      delegate?.netService(self, didNotResolve: NetServiceFailure.timeout.dictionary)
+    }
+  }
+
+  /// Streams that connect when they are opened, to where the service is then.
+  func streams() -> (input: InputStream, output: OutputStream)? {
+    guard let name = serviceName else { return nil }
+    let (discovery, endpoints) = (discovery, withState { $0.endpoints ?? [] })
+    let pipe = ConnectionPipe(TCPConnection()) { connection in
+      guard endpoints.isEmpty else {
+        connection.connect(to: endpoints)
+        return nil
+      }
+      return ConnectionSearch(name, on: nil, for: connection, discovery)
+    }
+    return PipeStreams.pair(pipe)
+  }
+}

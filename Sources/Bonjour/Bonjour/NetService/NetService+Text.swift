@@ -1,0 +1,89 @@
+internal import BonjourHost
+internal import DNSWire
+internal import DiscoveryMachines
+internal import FaceEssentials
+
+extension NetService {
+  /// Takes another text, and publishes it if the service is published.
+  func changeText(_ data: Data?) -> Bool {
+    var text: TXTRecord?
+    if let data {
+      do throws(DNSWireError) { text = try TXTRecord(decoding: data) } catch { return false }
+    }
+    let announcement = withState { state in
+      state.text = text
+      return state.activity?.announcement
+    }
+    announcement?.update(text ?? TXTRecord())
+    return true
+  }
+
+  /// Begins to tell of changes of the text.
+  func beginMonitoring() {
+    guard let name = serviceName else { return }
+    let number = withState { state -> Int? in
+      guard state.monitor == nil else { return nil }
+      state.lastNumber += 1
+      state.monitor = Monitor(number: state.lastNumber)
+      return state.lastNumber
+    }
+    guard let number else { return }
+    let query = discovery.find(.records(name.name, .txt), on: nil) { [inbox] event in
+      guard case .recordAdded(let record) = event.event, case .txt(let text) = record.data else {
+        return
+      }
+      inbox.post(Notice(of: number, .text(text)))
+    }
+    withState { if $0.monitor?.number == number { $0.monitor?.query = query } }
+  }
+
+  /// Tells of changes of the text no more.
+  func endMonitoring() {
+    let ended = withState { state in
+      defer { state.monitor = nil }
+      return state.monitor
+    }
+    // Its query is let go of here, outside the lock.
+    withExtendedLifetime(ended?.query) {}
+  }
+
+  /// A text was heard, on a run loop; the same one on every interface.
+  func heard(_ text: TXTRecord) {
+    let isNews = withState { state in
+      defer {
+        state.text = text
+        state.monitor?.toldText = text
+      }
+      return state.monitor?.toldText != text
+    }
+    if isNews { delegate?.netService(self, didUpdateTXTRecord: Data(text.wireBytes)) }
+  }
+}
+
+extension NetService {
+  /// The keys and values of a text record; of a key without a value the value is empty. Nothing where
+  /// the data is no text record.
+  static func entries(of data: Data) -> [String: Data] {
+    guard let record = try? TXTRecord(decoding: data) else { return [:] }
+    let pairs = record.entries.map { ($0.key, Data($0.value ?? [])) }
+    return Dictionary(pairs) { first, _ in first }
+  }
+
+  /// A text record of these keys and values, in the order of the keys but with the version first
+  /// (RFC 6763, §6.7). Left out is what can't be in a record: keys that are empty, have a `=` or are
+  /// not ASCII, and strings above 255 bytes.
+  static func record(of entries: [String: Data]) -> Data {
+    let order = entries.keys.sorted { a, b in
+      (a == "txtvers" ? 0 : 1, a) < (b == "txtvers" ? 0 : 1, b)
+    }
+    var record = TXTRecord()
+    for key in order {
+      do throws(DNSWireError) {
+        try record.set(key, to: entries[key].map(Array.init))
+      } catch {
+        continue
+      }
+    }
+    return Data(record.wireBytes)
+  }
+}

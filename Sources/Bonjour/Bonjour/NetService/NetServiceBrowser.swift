@@ -1,0 +1,250 @@
+internal import BonjourHost
+internal import DNSWire
+internal import DiscoveryMachines
+internal import FaceEssentials
+
+/// Finds services and domains.
+///
+/// One search at a time. The delegate is called on the run loops on which the browser is scheduled,
+/// at first that of the thread which made it. A browser that is let go of stops.
+open class NetServiceBrowser: NSObject, @unchecked Sendable {
+  // Unchecked: what changes is guarded by `lock`.
+
+  private let discovery: any Discovery
+  private let inbox = RunLoopInbox<Notice>()
+  private let lock = NSLock()
+  private var search: Search?
+  private var lastNumber = 0
+  private var isPeerToPeer = false
+  private weak var observer: (any NetServiceBrowserDelegate)?
+
+  fileprivate struct Search {
+    let number: Int
+    var query: (any Sendable & AnyObject)?
+    /// What was told, with the interfaces where it is; nil for everywhere.
+    var services: [DNSName: (object: NetService, interfaces: Set<InterfaceIndex?>)] = [:]
+    var domains: [DNSName: Set<InterfaceIndex?>] = [:]
+  }
+
+  private struct Notice: Sendable {
+    /// Of which search it is news; nil for what is told in any case.
+    var number: Int?
+    var news: News
+  }
+
+  private enum News: Sendable {
+    case willSearch
+    case found([FoundEvent])
+    case notSearched(NetServiceFailure)
+    case stopped
+  }
+
+  /// A browser on the run loop of this thread, in its default mode.
+  public override init() {
+    discovery = DiscoveryContext.discovery
+    super.init()
+    inbox.onItem { [weak self] notice in self?.handle(notice) }
+    schedule(in: .current, forMode: .default)
+  }
+
+  /// Told what is found; held weakly.
+  open weak var delegate: (any NetServiceBrowserDelegate)? {
+    get { lock.withLock { observer } }
+    set { lock.withLock { observer = newValue } }
+  }
+
+  /// Whether peer-to-peer radio is used as well; there is none here.
+  open var includesPeerToPeer: Bool {
+    get { lock.withLock { isPeerToPeer } }
+    set { lock.withLock { isPeerToPeer = newValue } }
+  }
+
+  /// Has the delegate called on a run loop while it runs in that mode.
+  open func schedule(in aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
+    inbox.schedule(in: aRunLoop, forMode: mode)
+  }
+
+  /// Has the delegate called no more on a run loop in that mode. What is found while the browser is
+  /// on no run loop is told when it is on one again.
+  open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
+    inbox.remove(from: aRunLoop, forMode: mode)
+  }
+
+  // MARK: Searching
+
+  /// Finds the domains in which services may be browsed for; `local.` always.
+  open func searchForBrowsableDomains() { begin { .domains(.browsing) } }
+
+  /// Finds the domains in which services may be published; `local.` always.
+  open func searchForRegistrationDomains() { begin { .domains(.registration) } }
+
+  /// Finds services, or the types that there are.
+  ///
+  /// - Parameters:
+  ///   - type: Such as `_http._tcp.`, with the name of one subtype after a comma. For
+  ///     `_services._dns-sd._udp.` types are found, as on Apple's systems: as services such as
+  ///     `_http` of the type `_tcp.local.` in the domain `.`
+  ///   - domainString: Where; empty for the default, `local.`.
+  open func searchForServices(ofType type: String, inDomain domainString: String) {
+    begin { () throws(DNSWireError) in
+      if let name = try? DNSName(text: type), name == "_services._dns-sd._udp." {
+        return .serviceTypes(domain: try .domain(domainString))
+      }
+      return try .services(ofType: type, inDomain: domainString)
+    }
+  }
+
+  /// Ends the search; the delegate is told. Does nothing if there is none.
+  open func stop() {
+    if end() { inbox.post(Notice(news: .stopped)) }
+  }
+
+  private func begin(_ makeRequest: () throws(DNSWireError) -> QueryRequest) {
+    do throws(NetServiceFailure) {
+      try start(makeRequest)
+    } catch {
+      inbox.post(Notice(news: .notSearched(error)))
+    }
+  }
+
+  private func start(
+    _ makeRequest: () throws(DNSWireError) -> QueryRequest
+  ) throws(NetServiceFailure) {
+    let number = lock.withLock { () -> Int? in
+      guard search == nil else { return nil }
+      lastNumber += 1
+      search = Search(number: lastNumber)
+      return lastNumber
+    }
+    guard let number else { throw .busy }
+    let request: QueryRequest
+    do throws(DNSWireError) {
+      request = try makeRequest()
+    } catch {
+      end(number)
+      throw .badArgument
+    }
+    inbox.post(Notice(number: number, news: .willSearch))
+    let batches = EventBatches { [inbox] in inbox.post(Notice(number: number, news: .found($0))) }
+    let query = discovery.find(request, on: nil) { batches.take($0) }
+    lock.withLock { if search?.number == number { search?.query = query } }
+  }
+
+  @discardableResult
+  private func end(_ number: Int? = nil) -> Bool {
+    let ended = lock.withLock { () -> Search? in
+      guard let search, number ?? search.number == search.number else { return nil }
+      self.search = nil
+      return search
+    }
+    // Its query is let go of here, outside the lock.
+    return ended != nil
+  }
+
+  // MARK: Telling
+
+  private func handle(_ notice: Notice) {
+    guard lock.withLock({ notice.number == nil || notice.number == search?.number }) else { return }
+    switch notice.news {
+    case .willSearch: delegate?.netServiceBrowserWillSearch(self)
+    case .found(let events): handle(events, of: notice.number)
+    case .notSearched(let failure):
+      delegate?.netServiceBrowser(self, didNotSearch: failure.dictionary)
+    case .stopped: delegate?.netServiceBrowserDidStopSearch(self)
+    }
+  }
+
+  private func handle(_ events: [FoundEvent], of number: Int?) {
+    for event in events {
+      guard case .failed(let error) = event.event else { continue }
+      end(number)
+      delegate?.netServiceBrowser(self, didNotSearch: NetServiceFailure(error).dictionary)
+      return
+    }
+    let changes = lock.withLock { events.compactMap { search?.take($0, discovery) } }
+    for (index, change) in changes.enumerated() {
+      // The delegate may have stopped the search.
+      guard lock.withLock({ search?.number == number }) else { return }
+      tell(change, moreComing: index < changes.count - 1)
+    }
+  }
+
+  private func tell(_ change: Change, moreComing: Bool) {
+    switch change {
+    case .serviceFound(let service):
+      service.schedule(in: .current, forMode: .default)
+      delegate?.netServiceBrowser(self, didFind: service, moreComing: moreComing)
+    case .serviceGone(let service):
+      delegate?.netServiceBrowser(self, didRemove: service, moreComing: moreComing)
+    case .domainFound(let name):
+      delegate?.netServiceBrowser(self, didFindDomain: name, moreComing: moreComing)
+    case .domainGone(let name):
+      delegate?.netServiceBrowser(self, didRemoveDomain: name, moreComing: moreComing)
+    }
+  }
+
+  fileprivate enum Change {
+    case serviceFound(NetService)
+    case serviceGone(NetService)
+    case domainFound(String)
+    case domainGone(String)
+  }
+}
+
+extension NetServiceBrowser.Search {
+  /// What is new by an event: something is there with the first interface on which it is found, and
+  /// gone with the last.
+  fileprivate mutating func take(
+    _ event: FoundEvent, _ discovery: any Discovery
+  ) -> NetServiceBrowser.Change? {
+    switch event.event {
+    case .serviceAdded(let name):
+      return add(name.name, event.interface) { NetService.found(name, discovery) }
+    case .serviceRemoved(let name): return remove(name.name, event.interface)
+    case .typeAdded(let type):
+      return add(type.relativeName, event.interface) { NetService.found(type, discovery) }
+    case .typeRemoved(let type): return remove(type.relativeName, event.interface)
+    case .domainAdded(let name):
+      let isNew = domains[name] == nil
+      domains[name, default: []].insert(event.interface)
+      return isNew ? .domainFound(name.description) : nil
+    case .domainRemoved(let name):
+      domains[name]?.remove(event.interface)
+      guard domains[name]?.isEmpty == true else { return nil }
+      domains[name] = nil
+      return .domainGone(name.description)
+    default: return nil
+    }
+  }
+
+  private mutating func add(
+    _ name: DNSName, _ interface: InterfaceIndex?, _ make: () -> NetService
+  ) -> NetServiceBrowser.Change? {
+    guard services[name] == nil else {
+      services[name]?.interfaces.insert(interface)
+      return nil
+    }
+    let service = make()
+    services[name] = (service, [interface])
+    return .serviceFound(service)
+  }
+
+  private mutating func remove(
+    _ name: DNSName, _ interface: InterfaceIndex?
+  ) -> NetServiceBrowser.Change? {
+    services[name]?.interfaces.remove(interface)
+    guard let known = services[name], known.interfaces.isEmpty else { return nil }
+    services[name] = nil
+    return .serviceGone(known.object)
+  }
+}
+
+extension QueryRequest {
+  /// What is asked for services of a type as Apple's interfaces give it.
+  static func services(
+    ofType text: String, inDomain domain: String?
+  ) throws(DNSWireError) -> QueryRequest {
+    let type = try TypeText(text)
+    return .browse(type.type, subtype: type.subtypes.first, domain: try .domain(domain))
+  }
+}

@@ -1,0 +1,50 @@
+/// Told what becomes of a ``NetService``: on the run loops on which that is scheduled.
+///
+/// Apple's protocol has optional methods; here all have an implementation that does nothing.
+public protocol NetServiceDelegate: NSObjectProtocol {
+  /// Publishing begins; it may still fail.
+  func netServiceWillPublish(_ sender: NetService)
+  /// The service is published, under the name that it has now.
+  func netServiceDidPublish(_ sender: NetService)
+  /// The service is not published.
+  func netService(_ sender: NetService, didNotPublish errorDict: [String: NSNumber])
+  /// Resolving begins; it may still fail.
+  func netServiceWillResolve(_ sender: NetService)
+  /// Addresses of the service are known, or more than before.
+  func netServiceDidResolveAddress(_ sender: NetService)
+  /// Where the service is was not found out.
+  func netService(_ sender: NetService, didNotResolve errorDict: [String: NSNumber])
+  /// Publishing or resolving ended.
+  func netServiceDidStop(_ sender: NetService)
+  /// What the service says about itself is known, or has changed.
+  func netService(_ sender: NetService, didUpdateTXTRecord data: Data)
+  /// Somebody connected to a service that listens for connections. Who lets go of the streams
+  /// closes the connection.
+  func netService(
+    _ sender: NetService, didAcceptConnectionWith inputStream: InputStream,
+    outputStream: OutputStream)
+}
+
+extension NetServiceDelegate {
+  /// Does nothing.
+  public func netServiceWillPublish(_ sender: NetService) {}
+  /// Does nothing.
+  public func netServiceDidPublish(_ sender: NetService) {}
+  /// Does nothing.
+  public func netService(_ sender: NetService, didNotPublish errorDict: [String: NSNumber]) {}
+  /// Does nothing.
+  public func netServiceWillResolve(_ sender: NetService) {}
+  /// Does nothing.
+  public func netServiceDidResolveAddress(_ sender: NetService) {}
+  /// Does nothing.
+  public func netService(_ sender: NetService, didNotResolve errorDict: [String: NSNumber]) {}
+  /// Does nothing.
+  public func netServiceDidStop(_ sender: NetService) {}
+  /// Does nothing.
+  public func netService(_ sender: NetService, didUpdateTXTRecord data: Data) {}
+  /// Does nothing.
+  public func netService(
+    _ sender: NetService, didAcceptConnectionWith inputStream: InputStream,
+    outputStream: OutputStream
+  ) {}
+}

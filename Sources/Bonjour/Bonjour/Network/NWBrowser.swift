@@ -1,0 +1,154 @@
+internal import DNSWire
+internal import DiscoveryMachines
+internal import Synchronization
+
+/// Finds services, and follows them as they come, change and go.
+///
+/// The handlers are called on the queue with which the browser was started. It looks until it is
+/// cancelled or let go of; a browser that was cancelled is not started again.
+public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible {
+  // Unchecked: what changes is guarded by `lock`.
+
+  /// What it looks for.
+  public let descriptor: Descriptor
+  /// Where it looks.
+  public let parameters: NWParameters
+
+  private let discovery: any Discovery
+  private let lock = NSLock()
+  private var guarded = Guarded()
+
+  private struct Guarded {
+    var state = State.setup
+    var queue: DispatchQueue?
+    var results: Set<Result> = []
+    var catalogue: ServiceCatalogue?
+    var onState: (@Sendable (State) -> Void)?
+    var onResults: (@Sendable (Set<Result>, Set<Result.Change>) -> Void)?
+  }
+
+  /// A browser that does not look yet.
+  public init(for descriptor: Descriptor, using parameters: NWParameters) {
+    self.descriptor = descriptor
+    self.parameters = parameters
+    discovery = DiscoveryContext.discovery
+  }
+
+  /// Called when the state changes.
+  @preconcurrency public var stateUpdateHandler: (@Sendable (State) -> Void)? {
+    get { lock.withLock { guarded.onState } }
+    set { lock.withLock { guarded.onState = newValue } }
+  }
+
+  /// Called when results come, change or go: with all that there are, and what is other than before.
+  @preconcurrency public var browseResultsChangedHandler:
+    (@Sendable (Set<Result>, Set<Result.Change>) -> Void)?
+  {
+    get { lock.withLock { guarded.onResults } }
+    set { lock.withLock { guarded.onResults = newValue } }
+  }
+
+  /// How it is.
+  public var state: State { lock.withLock { guarded.state } }
+  /// What is there now.
+  public var browseResults: Set<Result> { lock.withLock { guarded.results } }
+  /// Where its handlers are called; nil before it is started.
+  public var queue: DispatchQueue? { lock.withLock { guarded.queue } }
+
+  /// Begins to look; only once.
+  public func start(queue: DispatchQueue) {
+    let isFirst = lock.withLock {
+      guard guarded.state == .setup, guarded.queue == nil else { return false }
+      guarded.queue = queue
+      return true
+    }
+    guard isFirst else { return }
+    do throws(NWError) {
+      let request = try request()
+      change(to: .ready, on: queue)
+      let catalogue = catalogue(request) { [weak self] result in
+        queue.async { self?.take(result) }
+      }
+      lock.withLock { if guarded.state != .cancelled { guarded.catalogue = catalogue } }
+    } catch {
+      change(to: .failed(error), on: queue)
+    }
+  }
+
+  /// Looks no more.
+  public func cancel() {
+    let (queue, catalogue) = lock.withLock {
+      defer { guarded.catalogue = nil }
+      return (guarded.queue, guarded.catalogue)
+    }
+    change(to: .cancelled, on: queue)
+    withExtendedLifetime(catalogue) {}
+  }
+
+  /// Begins to look.
+  func catalogue(
+    _ request: (query: QueryRequest, wantsText: Bool),
+    onChange: @escaping @Sendable (Swift.Result<ServiceCatalogue.Snapshot, NWError>) -> Void
+  ) -> ServiceCatalogue {
+    ServiceCatalogue(
+      request.query, wantsText: request.wantsText, parameters, discovery, onChange: onChange)
+  }
+
+  func request() throws(NWError) -> (query: QueryRequest, wantsText: Bool) {
+    do throws(DNSWireError) {
+      switch descriptor {
+      case .bonjour(let type, let domain):
+        return (try .services(ofType: type, inDomain: domain), false)
+      case .bonjourWithTXTRecord(let type, let domain):
+        return (try .services(ofType: type, inDomain: domain), true)
+      case .applicationService: throw DNSWireError.invalidServiceType
+      }
+    } catch {
+      if case .applicationService = descriptor {
+        throw .dns(DNSServiceErrorType(kDNSServiceErr_Unsupported))
+      }
+      throw .badParameter
+    }
+  }
+
+  /// Takes another state, unless it was cancelled or failed before, and has that told.
+  private func change(to new: State, on queue: DispatchQueue?) {
+    let isNew = lock.withLock {
+      switch guarded.state {
+      case .cancelled: return false
+      case .failed where new != .cancelled: return false
+      case .failed, .setup, .ready, .waiting:
+        guarded.state = new
+        return true
+      }
+    }
+    guard isNew else { return }
+    queue?.async { [self] in
+      stateUpdateHandler?(new)
+      guard new == .cancelled else { return }
+      // What the handlers hold is free again.
+      let old = lock.withLock {
+        defer { (guarded.onState, guarded.onResults) = (nil, nil) }
+        return (guarded.onState, guarded.onResults)
+      }
+      withExtendedLifetime(old) {}
+    }
+  }
+
+  /// On the queue.
+  private func take(_ result: Swift.Result<ServiceCatalogue.Snapshot, NWError>) {
+    switch result {
+    case .failure(let error): change(to: .failed(error), on: queue)
+    case .success(let snapshot):
+      let handler = lock.withLock { () -> (@Sendable (Set<Result>, Set<Result.Change>) -> Void)? in
+        guard guarded.state == .ready else { return nil }
+        guarded.results = snapshot.results
+        return guarded.onResults
+      }
+      handler?(snapshot.results, snapshot.changes)
+    }
+  }
+
+  /// What it looks for.
+  public var debugDescription: String { "\(descriptor)" }
+}

@@ -1,0 +1,92 @@
+extension NWBrowser {
+  /// What a browser looks for.
+  public enum Descriptor: Hashable, Sendable {
+    /// Services of a type, in a domain or, without one, in `local.`
+    case bonjour(type: String, domain: String?)
+    /// The same, with what they say about themselves.
+    case bonjourWithTXTRecord(type: String, domain: String?)
+    /// Apple's devices that run an app; there are none here, and such a browser fails.
+    case applicationService(name: String)
+  }
+
+  /// How a browser is.
+  public enum State: Hashable, Sendable {
+    /// Not started yet.
+    case setup
+    /// It looks.
+    case ready
+    /// It does not look, and never will.
+    case failed(NWError)
+    /// It was cancelled.
+    case cancelled
+    /// It can't look for now.
+    case waiting(NWError)
+  }
+
+  /// Something that was found.
+  public struct Result: Hashable, Sendable {
+    /// What comes with a result.
+    public enum Metadata: Hashable, Sendable {
+      /// Nothing.
+      case none
+      /// What the service says about itself.
+      case bonjour(NWTXTRecord)
+    }
+
+    /// What to connect to.
+    public let endpoint: NWEndpoint
+    /// Where it was found.
+    public let interfaces: [NWInterface]
+    /// What comes with it.
+    public let metadata: Metadata
+
+    /// What became of a result.
+    public enum Change: Hashable, Sendable {
+      /// Nothing.
+      case identical
+      /// It is new.
+      case added(Result)
+      /// It is gone.
+      case removed(Result)
+      /// It is another than before.
+      case changed(old: Result, new: Result, flags: Flags)
+
+      /// In what a result is another than before.
+      public struct Flags: OptionSet, Hashable, Sendable {
+        /// The bits.
+        public let rawValue: Int
+        /// Flags with these bits.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// It is the same.
+        public static let identical = Flags(rawValue: 1)
+        /// It was found on one more interface.
+        public static let interfaceAdded = Flags(rawValue: 2)
+        /// It is gone from an interface.
+        public static let interfaceRemoved = Flags(rawValue: 4)
+        /// It says something else about itself.
+        public static let metadataChanged = Flags(rawValue: 8)
+      }
+
+      /// What makes the one the other; without the one it was added, without both it is identical.
+      public init(between old: Result?, _ new: Result?) {
+        switch (old, new) {
+        case (nil, nil): self = .identical
+        case (nil, let new?): self = .added(new)
+        case (let old?, nil): self = .removed(old)
+        case (let old?, let new?):
+          self = old == new ? .identical : .changed(old: old, new: new, flags: Flags(old, new))
+        }
+      }
+    }
+  }
+}
+
+extension NWBrowser.Result.Change.Flags {
+  fileprivate init(_ old: NWBrowser.Result, _ new: NWBrowser.Result) {
+    self = []
+    if !Set(new.interfaces).isSubset(of: old.interfaces) { insert(.interfaceAdded) }
+    if !Set(old.interfaces).isSubset(of: new.interfaces) { insert(.interfaceRemoved) }
+    if old.metadata != new.metadata { insert(.metadataChanged) }
+  }
+}

@@ -1,0 +1,62 @@
+internal import BonjourHost
+internal import DNSWire
+internal import DiscoveryMachines
+
+extension NWListener {
+  /// A service that a listener publishes.
+  public struct Service: Hashable, Sendable, CustomDebugStringConvertible {
+    /// Its name; nil for the host's.
+    public var name: String?
+    /// Its type, such as `_http._tcp`, with names of subtypes after commas.
+    public let type: String
+    /// Where it is published; nil for `local.`
+    public var domain: String?
+    /// What it says about itself, as on the wire; nil for nothing.
+    public var txtRecord: Data?
+    /// Whether the listener fails where another service has the name, instead of taking another name.
+    public var noAutoRename = false
+
+    /// A service with a text as on the wire.
+    public init(
+      name: String? = nil, type: String, domain: String? = nil, txtRecord: Data? = nil
+    ) {
+      self.name = name
+      self.type = type
+      self.domain = domain
+      self.txtRecord = txtRecord
+    }
+
+    /// A service with keys and values.
+    public init(
+      name: String? = nil, type: String, domain: String? = nil, txtRecord: NWTXTRecord
+    ) {
+      self.init(name: name, type: type, domain: domain, txtRecord: txtRecord.data)
+    }
+
+    /// What it says about itself, as keys and values; nil for nothing.
+    public var txtRecordObject: NWTXTRecord? {
+      get { txtRecord.map { NWTXTRecord($0) } }
+      set { txtRecord = newValue?.data }
+    }
+
+    /// Name, type and domain, for people.
+    public var debugDescription: String { "\(name ?? "").\(type).\(domain ?? "")" }
+
+    var text: TXTRecord { txtRecordObject?.wire ?? TXTRecord() }
+
+    /// Whether only the texts differ, if anything.
+    func isSame(as other: Service) -> Bool {
+      name == other.name && type == other.type && domain == other.domain
+        && noAutoRename == other.noAutoRename
+    }
+
+    func registration(port: UInt16) throws(DNSWireError) -> ServiceRegistration {
+      let type = try TypeText(type)
+      let name = name.flatMap { $0.isEmpty ? nil : $0 } ?? BonjourConfiguration().hostName
+      return try ServiceRegistration(
+        ServiceName(instance: name, type: type.type, domain: .domain(domain)),
+        subtypes: type.subtypes, port: port, text: text,
+        conflictPolicy: noAutoRename ? .refuse : .rename)
+    }
+  }
+}

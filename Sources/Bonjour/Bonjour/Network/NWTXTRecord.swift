@@ -1,0 +1,191 @@
+internal import DNSWire
+
+/// What a service says about itself: keys and values (RFC 6763, §6).
+///
+/// Keys are printable ASCII without `=` and compared without regard to case; a key with its value
+/// takes at most 254 bytes. What can't be in a record is left out.
+public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
+  private var record: TXTRecord
+
+  init(_ record: TXTRecord) { self.record = record }
+
+  /// A record of text.
+  public init(_ dictionary: [String: String] = [:]) {
+    self.init(dictionary.mapValues { Entry($0) })
+  }
+
+  /// A record of bytes.
+  public init(_ dictionary: [String: Data]) {
+    self.init(dictionary.mapValues { Entry($0) })
+  }
+
+  /// A record of entries, in the order of their keys but with the version first (RFC 6763, §6.7).
+  public init(_ dictionary: [String: Entry]) {
+    record = TXTRecord()
+    let order = dictionary.keys.sorted { a, b in
+      (a == "txtvers" ? 0 : 1, a) < (b == "txtvers" ? 0 : 1, b)
+    }
+    for key in order { setEntry(dictionary[key] ?? .none, for: key) }
+  }
+
+  /// The record that the bytes are; an empty one where they are none.
+  public init(_ data: Data) {
+    do throws(DNSWireError) {
+      record = try TXTRecord(decoding: data)
+    } catch {
+      record = TXTRecord()
+    }
+  }
+
+  /// What a key has.
+  public enum Entry: Hashable, Sendable, CustomDebugStringConvertible {
+    /// No value: the key alone.
+    case none
+    /// An empty value: `key=`.
+    case empty
+    /// Text.
+    case string(String)
+    /// Bytes that are not text.
+    case data(Data)
+
+    /// The entry of that text.
+    public init(_ string: String) { self = string.isEmpty ? .empty : .string(string) }
+
+    /// The entry of those bytes: text, if they are UTF-8.
+    public init(_ data: Data?) {
+      guard let data else {
+        self = .none
+        return
+      }
+      if data.isEmpty {
+        self = .empty
+      } else if let string = String(validating: data, as: UTF8.self) {
+        self = .string(string)
+      } else {
+        self = .data(data)
+      }
+    }
+
+    /// The value's bytes; nil without a value.
+    public var data: Data? {
+      switch self {
+      case .none: nil
+      case .empty: Data()
+      case .string(let string): Data(string.utf8)
+      case .data(let data): data
+      }
+    }
+
+    /// The value for people.
+    public var debugDescription: String {
+      switch self {
+      case .none: "none"
+      case .empty: "empty"
+      case .string(let string): string
+      case .data(let data): data.map { String(format: "%02x", $0) }.joined()
+      }
+    }
+  }
+
+  /// Keys and values that are text, empty for those without a value.
+  public var dictionary: [String: String] {
+    let pairs = record.entries.compactMap { entry -> (String, String)? in
+      String(validating: entry.value ?? [], as: UTF8.self).map { (entry.key, $0) }
+    }
+    return Dictionary(pairs) { first, _ in first }
+  }
+
+  /// Keys and values as bytes, empty for those without a value.
+  public var dataDictionary: [String: Data] {
+    Dictionary(record.entries.map { ($0.key, Data($0.value ?? [])) }) { first, _ in first }
+  }
+
+  /// Keys with what they have.
+  public var entries: [String: Entry] {
+    Dictionary(map { ($0.key, $0.value) }) { first, _ in first }
+  }
+
+  /// The bytes on the wire.
+  public var data: Data { Data(record.wireBytes) }
+
+  /// The value of a key as text, empty if it has none; nil if there is no such key, or its value is
+  /// not text. Setting nil removes the key.
+  public subscript(key: String) -> String? {
+    get {
+      record.entry(for: key).flatMap { String(validating: $0.value ?? [], as: UTF8.self) }
+    }
+    set {
+      if let newValue {
+        setEntry(Entry(newValue), for: key)
+      } else {
+        removeEntry(key: key)
+      }
+    }
+  }
+
+  /// What a key has; nil if there is no such key.
+  public func getEntry(for key: String) -> Entry? {
+    record.entry(for: key).map { Entry($0.value.map { Data($0) }) }
+  }
+
+  /// Sets what a key has; false where key and value can't be in a record.
+  @discardableResult
+  public mutating func setEntry(_ entry: Entry, for key: String) -> Bool {
+    do throws(DNSWireError) {
+      try record.set(key, to: entry.data.map { Array($0) })
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Removes a key; false if there was none.
+  @discardableResult
+  public mutating func removeEntry(key: String) -> Bool { record.remove(key) }
+
+  /// The keys and values.
+  public var debugDescription: String {
+    "[" + map { "\($0.key)=\($0.value)" }.joined(separator: ", ") + "]"
+  }
+}
+
+extension NWTXTRecord: BidirectionalCollection {
+  /// The place of a key.
+  public struct Index: Comparable, Hashable, Sendable {
+    fileprivate let offset: Int
+
+    /// Whether `a` comes earlier.
+    public static func < (a: Index, b: Index) -> Bool { a.offset < b.offset }
+  }
+
+  /// A key and what it has.
+  public typealias Element = (key: String, value: Entry)
+
+  /// The place of the first key.
+  public var startIndex: Index { Index(offset: 0) }
+  /// The place after the last key.
+  public var endIndex: Index { Index(offset: record.entries.count) }
+  /// The place after that one.
+  public func index(after index: Index) -> Index { Index(offset: index.offset + 1) }
+  /// The place before that one.
+  public func index(before index: Index) -> Index { Index(offset: index.offset - 1) }
+
+  /// The key there and what it has.
+  public subscript(position: Index) -> Element {
+    let entry = record.entries[position.offset]
+    return (entry.key, Entry(entry.value.map { Data($0) }))
+  }
+
+  /// Goes over the keys once, which is quicker than by their places.
+  public func makeIterator() -> AnyIterator<Element> {
+    var entries = record.entries.makeIterator()
+    return AnyIterator {
+      entries.next().map { entry in (entry.key, Entry(entry.value.map { Data($0) })) }
+    }
+  }
+}
+
+extension NWTXTRecord {
+  /// As the wire has it.
+  var wire: TXTRecord { record }
+}

@@ -1,0 +1,139 @@
+internal import BonjourHost
+internal import DNSWire
+internal import DiscoveryMachines
+internal import Synchronization
+
+/// The services of one type: where they are, and what they say about themselves.
+///
+/// It looks until it is let go of.
+final class ServiceCatalogue: Sendable {
+  /// What was found, and what of it is other than before.
+  struct Snapshot: Sendable {
+    var results: Set<NWBrowser.Result>
+    var changes: Set<NWBrowser.Result.Change>
+  }
+
+  private struct Entry {
+    var interfaces: Set<InterfaceIndex> = []
+    var text: TXTRecord?
+    var textQuery: (any Sendable & AnyObject)?
+    var textTimer: (any Sendable & AnyObject)?
+    /// Whether it is told of although its text is not known.
+    var isDue = false
+    /// What was told of it.
+    var told: NWBrowser.Result?
+  }
+
+  private struct State {
+    var entries: [ServiceName: Entry] = [:]
+    var results: Set<NWBrowser.Result> = []
+    var query: (any Sendable & AnyObject)?
+  }
+
+  private let discovery: any Discovery
+  private let wantsText: Bool
+  private let required: InterfaceIndex?
+  private let prohibited: Set<InterfaceIndex>
+  private let onChange: @Sendable (Result<Snapshot, NWError>) -> Void
+  private let state = Mutex(State())
+
+  /// For how long a new service's text is waited for.
+  private static let textPatienceSeconds = 1.0
+
+  /// - Parameter onChange: Told what is there whenever that changes, in order, with a lock held: it
+  ///   must only hand it on.
+  init(
+    _ request: QueryRequest, wantsText: Bool, _ parameters: NWParameters,
+    _ discovery: any Discovery, onChange: @escaping @Sendable (Result<Snapshot, NWError>) -> Void
+  ) {
+    self.discovery = discovery
+    self.wantsText = wantsText
+    self.onChange = onChange
+    required = InterfaceIndex(parameters.requiredInterface)
+    prohibited = Set((parameters.prohibitedInterfaces ?? []).compactMap { InterfaceIndex($0) })
+    let batches = EventBatches { [weak self] in self?.take($0) }
+    let query = discovery.find(request, on: required) { batches.take($0) }
+    state.withLock { $0.query = query }
+  }
+
+  private func take(_ events: [FoundEvent]) {
+    var new: [ServiceName] = []
+    var old: [Entry?] = []
+    state.withLock { state in
+      var touched: [ServiceName] = []
+      for event in events {
+        switch event.event {
+        case .failed(let error): onChange(.failure(NWError(error)))
+        case .serviceAdded(let name):
+          guard let index = event.interface, !prohibited.contains(index) else { continue }
+          if wantsText, state.entries[name] == nil { new.append(name) }
+          state.entries[name, default: Entry()].interfaces.insert(index)
+          touched.append(name)
+        case .serviceRemoved(let name):
+          guard let index = event.interface else { continue }
+          state.entries[name]?.interfaces.remove(index)
+          touched.append(name)
+        default: continue
+        }
+      }
+      tell(of: touched, &state)
+      for name in touched where state.entries[name]?.interfaces.isEmpty == true {
+        // Let go of outside the lock.
+        old.append(state.entries.removeValue(forKey: name))
+      }
+    }
+    for name in new { follow(name) }
+  }
+
+  /// Asks what a service says about itself.
+  private func follow(_ name: ServiceName) {
+    let query = discovery.find(.records(name.name, .txt), on: required) { [weak self] event in
+      guard case .recordAdded(let record) = event.event, case .txt(let text) = record.data else {
+        return
+      }
+      self?.change(name) { $0.text = text }
+    }
+    let timer = discovery.after(seconds: Self.textPatienceSeconds) { [weak self] in
+      self?.change(name) { $0.isDue = true }
+    }
+    state.withLock { state in
+      state.entries[name]?.textQuery = query
+      state.entries[name]?.textTimer = timer
+    }
+  }
+
+  private func change(_ name: ServiceName, _ change: (inout Entry) -> Void) {
+    state.withLock { state in
+      guard var entry = state.entries[name] else { return }
+      change(&entry)
+      state.entries[name] = entry
+      tell(of: [name], &state)
+    }
+  }
+
+  /// Tells what is other than before.
+  private func tell(of names: [ServiceName], _ state: inout State) {
+    var changes: Set<NWBrowser.Result.Change> = []
+    for name in names {
+      let old = state.entries[name]?.told
+      let new = state.entries[name].flatMap { result(name, $0) }
+      guard old != new else { continue }
+      if let old { state.results.remove(old) }
+      if let new { state.results.insert(new) }
+      state.entries[name]?.told = new
+      changes.insert(NWBrowser.Result.Change(between: old, new))
+    }
+    guard !changes.isEmpty else { return }
+    onChange(.success(Snapshot(results: state.results, changes: changes)))
+  }
+
+  private func result(_ name: ServiceName, _ entry: Entry) -> NWBrowser.Result? {
+    guard !entry.interfaces.isEmpty, !wantsText || entry.text != nil || entry.isDue else {
+      return nil
+    }
+    return NWBrowser.Result(
+      endpoint: NWEndpoint(name, on: nil),
+      interfaces: entry.interfaces.sorted().compactMap { NWInterface($0) },
+      metadata: entry.text.map { .bonjour(NWTXTRecord($0)) } ?? .none)
+  }
+}

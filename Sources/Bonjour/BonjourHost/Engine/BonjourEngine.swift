@@ -1,0 +1,394 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Glibc
+import HostEssentials
+import NIOCore
+import NIOPosix
+import SharingMachines
+
+/// What is inside of a host: machines of its own, which may serve other processes too, or those of
+/// another process. On one event loop.
+final class BonjourEngine: @unchecked Sendable {
+  // Sendable because everything that changes is touched on `eventLoop` only.
+
+  typealias Found = @Sendable (FoundEvent) -> Void
+  typealias Published = @Sendable (PublicationEvent) -> Void
+  private typealias Connection = MessageConnection<OwnerMessage>
+
+  /// How a host takes part.
+  enum Role: Hashable, Sendable {
+    /// Its machines run here, and serve others.
+    case owner
+    /// Its machines run here.
+    case alone
+    /// Another process's machines work for it.
+    case client
+  }
+
+  private let configuration: BonjourConfiguration
+  private let eventLoop: any EventLoop
+  private let log: (@Sendable (String) -> Void)?
+  private let places: [SharingPlace]
+  private let trust: OwnerMachine.Trust
+
+  private var queries: [QueryID: Found] = [:]
+  private var publications: [RegistrationID: Published] = [:]
+  private(set) var interfaceNames: [InterfaceIndex: String] = [:]
+  private var isStopped = false
+  private var awaitingRole: [(Role) -> Void] = []
+
+  private var search: OwnerSearch
+  private var client = SharingClient()
+  private var searchTimer: EventLoopTimer?
+  private var clientTimer: EventLoopTimer?
+
+  /// The way to the owner, where that is another process.
+  private var connection: Connection?
+  private var isFollowing = false
+  private var ownerProcess: Int32 = 0
+  /// A socket that is connected, or listens, and has no channel yet.
+  private var descriptor: Int32?
+  /// The machines, where they run here.
+  private var driver: BonjourDriver?
+  private var owner: OwnerMachine
+  private var server: OwnerServer?
+
+  init(
+    configuration: BonjourConfiguration, on eventLoop: any EventLoop,
+    log: (@Sendable (String) -> Void)?
+  ) {
+    self.configuration = configuration
+    self.eventLoop = eventLoop
+    self.log = log
+    let userID = geteuid()
+    trust = OwnerMachine.Trust(userID: userID)
+    places = configuration.sharingName.map { SharingPlace.places(named: $0, userID: userID) } ?? []
+    search = OwnerSearch(placeCount: places.count, chance: .random())
+    owner = OwnerMachine(configuration: configuration.shared, trust: trust)
+  }
+
+  /// Runs work on the event loop, soon, after what was handed over before. From any thread.
+  func onLoop(_ work: @escaping @Sendable (BonjourEngine) -> Void) {
+    eventLoop.execute { [self] in work(self) }
+  }
+
+  // MARK: On the loop
+
+  /// Looks for an owner, or becomes one.
+  func start() {
+    searchTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeSearch() }
+    clientTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeClient() }
+    handle(OwnerSearch.Event.begin)
+  }
+
+  /// Says goodbye and ends; then, when all was sent, calls `completion`. Where other processes were
+  /// served one of them goes on, and nothing of what they published is taken back.
+  func stop(_ completion: @escaping @Sendable () -> Void) {
+    guard !isStopped else { return completion() }
+    isStopped = true
+    queries = [:]
+    publications = [:]
+    searchTimer?.cancel()
+    clientTimer?.cancel()
+    connection?.close()
+    connection = nil
+    if let descriptor { close(descriptor) }
+    descriptor = nil
+    guard let driver else { return completion() }
+    driver.stop(
+      handingOver: server == nil || owner.clientCount == 0 ? nil : owner.clientRegistrations,
+      completion)
+    server?.stop()
+  }
+
+  /// Calls back, now or later, once it is clear how the host takes part.
+  func whenSettled(_ onRole: @escaping @Sendable (Role) -> Void) {
+    if driver != nil {
+      onRole(server == nil ? .alone : .owner)
+    } else if isFollowing {
+      onRole(.client)
+    } else {
+      awaitingRole.append(onRole)
+    }
+  }
+
+  private func settled(_ role: Role) {
+    let waiting = awaitingRole
+    awaitingRole = []
+    for onRole in waiting { onRole(role) }
+  }
+
+  // MARK: What the host wants
+
+  func start(
+    _ id: QueryID, _ request: QueryRequest, on interface: InterfaceIndex?,
+    _ options: QueryOptions, _ onEvent: @escaping Found
+  ) {
+    guard !isStopped else { return }
+    queries[id] = onEvent
+    handle(.request(.ask(id, request, on: interface, options: options)))
+  }
+
+  func stop(_ id: QueryID) {
+    guard queries.removeValue(forKey: id) != nil else { return }
+    handle(.request(.stopAsking(id)))
+  }
+
+  func reconfirm(_ record: DNSRecord, on interface: InterfaceIndex?) {
+    handle(.request(.doubt(record, on: interface)))
+  }
+
+  func publish(_ id: RegistrationID, _ service: ServiceRegistration, _ onEvent: @escaping Published)
+  {
+    publish(id, .publish(id, service), onEvent)
+  }
+
+  func publish(_ id: RegistrationID, _ record: RecordRegistration, _ onEvent: @escaping Published) {
+    publish(id, .publishRecord(id, record), onEvent)
+  }
+
+  private func publish(
+    _ id: RegistrationID, _ request: HostRequest, _ onEvent: @escaping Published
+  ) {
+    guard !isStopped else { return }
+    publications[id] = onEvent
+    handle(.request(request))
+  }
+
+  func update(_ id: RegistrationID, _ text: TXTRecord) {
+    change(id, .updateText(id, text))
+  }
+
+  func update(_ id: RegistrationID, _ data: DNSRecordData, ttlSeconds: UInt32) {
+    change(id, .updateRecord(id, data, ttlSeconds: ttlSeconds))
+  }
+
+  func setFurtherRecord(
+    _ id: RegistrationID, _ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32
+  ) {
+    change(id, .setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds))
+  }
+
+  private func change(_ id: RegistrationID, _ request: HostRequest) {
+    guard publications[id] != nil else { return }
+    handle(.request(request))
+  }
+
+  func withdraw(_ id: RegistrationID) {
+    guard publications.removeValue(forKey: id) != nil else { return }
+    handle(.request(.withdraw(id)))
+  }
+
+  private func tell(_ report: HostReport) {
+    switch report {
+    case .found(let id, let event, let interface, let moreComing):
+      queries[id]?(FoundEvent(event: event, interface: interface, moreComing: moreComing))
+    case .published(let id, let name): publications[id]?(.published(name))
+    case .refused(let id, let name): publications.removeValue(forKey: id)?(.refused(name))
+    case .interfaces(let names): interfaceNames = names
+    }
+  }
+
+  // MARK: The client's machine
+
+  private func handle(_ event: SharingClient.Event) {
+    guard !isStopped else { return }
+    var actions: [SharingClient.Action] = []
+    client.handle(event, now: .now, into: &actions)
+    finish(actions)
+  }
+
+  private func wakeClient() {
+    guard !isStopped else { return }
+    var actions: [SharingClient.Action] = []
+    client.wake(now: .now, into: &actions)
+    finish(actions)
+  }
+
+  private func finish(_ actions: [SharingClient.Action]) {
+    var requests: [HostRequest] = []
+    for action in actions {
+      switch action {
+      case .forward(let request): requests.append(request)
+      case .tell(let report): tell(report)
+      case .leave: handle(OwnerSearch.Event.distrusted)
+      }
+    }
+    if !requests.isEmpty { forward(requests) }
+    if let wake = client.nextWake { clientTimer?.set(wake) } else { clientTimer?.cancel() }
+  }
+
+  private func forward(_ requests: [HostRequest]) {
+    if driver != nil {
+      return handle(requests.map { OwnerMachine.Event.request($0) })
+    }
+    guard let connection else { return }
+    for request in requests where !connection.send(ClientMessage.request(request)) {
+      // Longer than a message may be: the machines here can have it.
+      return handle(OwnerSearch.Event.turnedAway(.tooMuchWanted))
+    }
+    connection.flush()
+  }
+
+  // MARK: The search for an owner
+
+  private func handle(_ event: OwnerSearch.Event) {
+    guard !isStopped else { return }
+    var actions: [OwnerSearch.Action] = []
+    search.handle(event, now: .now, into: &actions)
+    finish(actions)
+  }
+
+  private func wakeSearch() {
+    guard !isStopped else { return }
+    var actions: [OwnerSearch.Action] = []
+    search.wake(now: .now, into: &actions)
+    finish(actions)
+  }
+
+  private func finish(_ actions: [OwnerSearch.Action]) {
+    for action in actions {
+      switch action {
+      case .connect(let place):
+        let result = places[place].connect(trust: trust)
+        descriptor = result.descriptor
+        ownerProcess = result.processID
+        handle(.connected(result.outcome))
+      case .take:
+        let result = places.last?.take()
+        descriptor = result?.descriptor
+        handle(.took(result?.outcome ?? .impossible))
+      case .greet: greet()
+      case .ping:
+        _ = connection?.send(ClientMessage.ping)
+        connection?.flush()
+      case .inspect: if ProcessState.isStopped(ownerProcess) { handle(.stopped) }
+      case .disconnect: disconnect()
+      case .follow:
+        isFollowing = true
+        handle(SharingClient.Event.began(.another))
+        settled(.client)
+      case .workHere(let solitude): workHere(solitude)
+      }
+    }
+    if let wake = search.nextWake { searchTimer?.set(wake) } else { searchTimer?.cancel() }
+  }
+
+  // MARK: Another process
+
+  private func greet() {
+    guard let descriptor else { return handle(.lost) }
+    self.descriptor = nil
+    let bound = NIOLoopBound(self, eventLoop: eventLoop)
+    ClientBootstrap(group: eventLoop)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            Connection.handler { [weak engine = bound.value] connection, event in
+              engine?.handle(event, connection)
+            })
+        }
+      }
+      .withConnectedSocket(descriptor)
+      .assumeIsolated()
+      .whenFailure { _ in bound.value.handle(.lost) }
+  }
+
+  private func handle(_ event: Connection.Event, _ connection: Connection) {
+    if case .opened = event {
+      guard !isStopped else { return connection.close() }
+      self.connection = connection
+      _ = connection.send(
+        ClientMessage.hello(versions: SharingProtocol.versions, configuration.shared))
+      return connection.flush()
+    }
+    guard connection === self.connection else { return }
+    switch event {
+    case .opened: break
+    case .message(let message):
+      handle(OwnerSearch.Event.heard)
+      take(message)
+    case .misunderstood: handle(OwnerSearch.Event.distrusted)
+    case .closed:
+      disconnect()
+      handle(OwnerSearch.Event.lost)
+    }
+  }
+
+  private func take(_ message: OwnerMessage) {
+    switch message {
+    case .welcome(let version):
+      handle(SharingProtocol.versions.contains(version) ? .welcomed : .distrusted)
+    case .turnedAway(let refusal): handle(OwnerSearch.Event.turnedAway(refusal))
+    case .report(let report): if isFollowing { handle(.report(report)) }
+    case .pong: break
+    }
+  }
+
+  private func disconnect() {
+    connection?.close()
+    connection = nil
+    guard isFollowing else { return }
+    isFollowing = false
+    handle(SharingClient.Event.ended)
+  }
+
+  // MARK: This process
+
+  private func workHere(_ solitude: OwnerSearch.Solitude?) {
+    if let solitude, !places.isEmpty { log?(solitude.text) }
+    let driver = BonjourDriver(configuration: configuration, on: eventLoop, log: log) {
+      [weak self] in self?.handle($0.map { .report($0) })
+    }
+    self.driver = driver
+    if let descriptor {
+      self.descriptor = nil
+      let server = OwnerServer(on: eventLoop, log: log) { [weak self] in self?.handle([$0]) }
+      self.server = server
+      server.start(descriptor)
+    }
+    driver.start()
+    handle(SharingClient.Event.began(.thisProcess))
+    settled(server == nil ? .alone : .owner)
+  }
+
+  private func handle(_ events: [OwnerMachine.Event]) {
+    guard !isStopped else { return }
+    var actions: [OwnerMachine.Action] = []
+    for event in events { owner.handle(event, into: &actions) }
+    var requests: [HostRequest] = []
+    for action in actions {
+      switch action {
+      case .forward(let request): requests.append(request)
+      case .tell(let report): handle(SharingClient.Event.report(report))
+      case .send(let message, let id): server?.send(message, to: id)
+      case .close(let id): server?.close(id)
+      }
+    }
+    if !requests.isEmpty { driver?.handle(requests) }
+    server?.flush()
+  }
+}
+
+extension OwnerSearch.Solitude {
+  /// A sentence for people.
+  fileprivate var text: String {
+    let reason =
+      switch self {
+      case .stranger(let userID):
+        "the place where programs of this machine share it is another user's (\(userID))"
+      case .turnedAway(.otherVersion): "the program that shares it speaks another version"
+      case .turnedAway(.otherConfiguration):
+        "the program that shares it goes by another host name or uses other interfaces"
+      case .turnedAway(.tooManyClients): "the program that shares it has too many others to serve"
+      case .turnedAway(.tooMuchWanted): "it is more than a program that shares it may ask for"
+      case .turnedAway(.misunderstood), .nonsense:
+        "the program that shares it does not make itself understood"
+      case .turnedAway(.otherUser): "the program that shares it does not serve this user"
+      case .silence: "the program that shares it does not answer"
+      case .impossible: "the program that shares it could not be reached"
+      }
+    return "This program speaks Multicast DNS by itself: \(reason)."
+  }
+}

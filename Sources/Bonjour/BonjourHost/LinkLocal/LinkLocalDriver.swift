@@ -1,0 +1,341 @@
+import ARPWire
+import DiscoveryMachines
+import Essentials
+import Glibc
+import HostEssentials
+import NIOCore
+
+/// Feeds a `LinkLocalMachine` with ARP packets, what becomes of its interface, and time, and does
+/// what it says. On one event loop.
+final class LinkLocalDriver: @unchecked Sendable {
+  // Sendable because everything that changes is touched on `eventLoop` only.
+
+  private let interfaceName: String
+  private let configuration: LinkLocalConfiguration
+  private let eventLoop: any EventLoop
+  private let onEvent: @Sendable (LinkLocalEvent) -> Void
+  private let store: LinkLocalStore?
+
+  private var monitor: InterfaceMonitor?
+  private var wakeMonitor: WakeMonitor?
+  private var lock: InterfaceLock?
+  private var timer: EventLoopTimer?
+  /// Called once when it has started, or cannot.
+  private var onStart: ((LinkLocalError?) -> Void)?
+  private var isStopped = false
+
+  /// The interface as it is now, with what belongs to it; nil while there is none.
+  private var interface: SystemInterface?
+  private var machine: LinkLocalMachine?
+  private var rule: BroadcastRule?
+  private var socket = Socket.none
+  /// Which socket is meant: what an earlier one tells no longer counts.
+  private var socketNumber = 0
+  private var isLinkUp = false
+  /// The address that was set, and whether the kernel has told that it is there.
+  private var held: (address: IPv4Address, isSeen: Bool)?
+  private var actions: [LinkLocalMachine.Action] = []
+  private var toldStatus: LinkLocalMachine.Status?
+
+  private enum Socket {
+    case none
+    case opening
+    case open(ARPSocket)
+  }
+
+  /// How long to wait before a socket that could not be opened, or ended, is tried again.
+  private static let reopenDelay = TimeAmount.seconds(1)
+
+  init(
+    _ interfaceName: String, configuration: LinkLocalConfiguration, on eventLoop: any EventLoop,
+    onEvent: @escaping @Sendable (LinkLocalEvent) -> Void
+  ) {
+    self.interfaceName = interfaceName
+    self.configuration = configuration
+    self.eventLoop = eventLoop
+    self.onEvent = onEvent
+    store = configuration.folder.map(LinkLocalStore.init)
+  }
+
+  /// Runs work on the event loop, soon, after what was handed over before. From any thread.
+  func onLoop(_ work: @escaping @Sendable (LinkLocalDriver) -> Void) {
+    eventLoop.execute { [self] in work(self) }
+  }
+
+  // MARK: Start and end
+
+  /// Starts; then calls `completion`, with an error if it cannot.
+  func start(_ completion: @escaping (LinkLocalError?) -> Void) {
+    do throws(LinkLocalError) { try checkRights() } catch { return completion(error) }
+    onStart = { [weak self] error in
+      if error != nil { self?.stop {} }
+      completion(error)
+    }
+    let monitor = InterfaceMonitor(on: eventLoop) { [weak self] in self?.interfacesChanged($0) }
+    self.monitor = monitor
+    monitor.start()
+    let wakeMonitor = WakeMonitor(on: eventLoop) { [weak self] in self?.machineWoke() }
+    self.wakeMonitor = wakeMonitor
+    wakeMonitor.start()
+  }
+
+  /// Removes the address and ends; then calls `completion`.
+  func stop(_ completion: @escaping @Sendable () -> Void) {
+    guard !isStopped else { return completion() }
+    endInterface()
+    isStopped = true
+    monitor?.stop()
+    wakeMonitor?.stop()
+    timer?.cancel()
+    lock = nil
+    completion()
+  }
+
+  /// What was possible until now is no more.
+  private func fail(_ error: LinkLocalError) {
+    stop {}
+    onEvent(.failed(error))
+  }
+
+  /// Finds out at once what would otherwise fail when there is an address to be set.
+  private func checkRights() throws(LinkLocalError) {
+    let index = InterfaceIndex(rawValue: if_nametoindex(interfaceName))
+    guard index.rawValue != 0 else { throw .noInterface(interfaceName) }
+    try mapping(.rawSockets) { () throws(SystemError) in try ARPSocket.checkPermission() }
+    try mapping(.administration) { () throws(SystemError) in
+      // Nobody has this address: 169.254.0.0 is reserved.
+      let nobodys = IPv4Address(169, 254, 0, 0)
+      do throws(SystemError) {
+        try NetlinkSocket(.route).perform(LinkLocalAddressRequest.remove(nobodys, from: index))
+      } catch {
+        guard [EADDRNOTAVAIL, ENODEV].contains(error.number) else { throw error }
+      }
+    }
+    do throws(SystemError) { lock = try InterfaceLock(interfaceName) } catch {
+      throw error.number == EADDRINUSE
+        ? .alreadyManaged(interfaceName) : .refused(error.number)
+    }
+  }
+
+  private func mapping(
+    _ capability: LinkLocalError.Capability, _ body: () throws(SystemError) -> Void
+  ) throws(LinkLocalError) {
+    do throws(SystemError) { try body() } catch {
+      let isRight = [EPERM, EACCES].contains(error.number)
+      throw isRight ? .notPermitted(capability) : .refused(error.number)
+    }
+  }
+
+  // MARK: The interface
+
+  private func interfacesChanged(_ all: [SystemInterface]) {
+    guard !isStopped else { return }
+    let new = all.first { $0.name == interfaceName }
+    let hardware = new.flatMap { MACAddress($0.hardwareAddress) }
+    let isSuitable = hardware != nil && new?.flags.contains(.loopback) == false
+    if let onStart {
+      self.onStart = nil
+      guard new != nil else { return onStart(.noInterface(interfaceName)) }
+      guard isSuitable else { return onStart(.noHardwareAddress(interfaceName)) }
+      onStart(nil)
+    }
+    guard let new, let hardware, isSuitable else {
+      guard interface != nil else { return }
+      handle(.linkDown)
+      endInterface()
+      return onEvent(.waiting(.linkDown))
+    }
+    if interface?.index != new.index || machine?.hardware != hardware {
+      endInterface()
+      begin(new, hardware)
+    }
+    let earlier = interface
+    interface = new
+    checkAddresses(new)
+    if new.isWorking, case .none = socket { openSocket(new.index) }
+    if !new.isWorking { closeSocket() }
+    updateLink(hasRestarted: earlier.map(new.hasRestarted) ?? false)
+    if !new.isWorking, earlier?.isWorking != false { onEvent(.waiting(.linkDown)) }
+  }
+
+  private func begin(_ interface: SystemInterface, _ hardware: MACAddress) {
+    let first = configuration.firstAddress ?? store?.address(of: hardware)
+    var machine = LinkLocalMachine(hardware: hardware, remembered: first, chance: .random())
+    for leftover in interface.addresses where leftover.origin == LinkLocalAddressRequest.origin {
+      guard case .v4(let address) = leftover.address else { continue }
+      // A program that was killed could not remove it, and nobody defends it.
+      remove(address, from: interface.index)
+    }
+    do throws(SystemError) {
+      rule = try BroadcastRule(on: interfaceName)
+      machine.answersRequests = false
+    } catch {
+      // Who asks is answered by the kernel, to him alone, and by the machine, to everybody.
+      machine.answersRequests = true
+    }
+    self.machine = machine
+    toldStatus = machine.status
+  }
+
+  /// There is nothing left to give an address to, or it is to be left alone.
+  private func endInterface() {
+    guard interface != nil else { return }
+    handle(.shutDown)
+    closeSocket()
+    machine = nil
+    rule = nil
+    interface = nil
+    isLinkUp = false
+  }
+
+  /// Makes way for addresses that others set, and notices when ours was taken away.
+  private func checkAddresses(_ interface: SystemInterface) {
+    let isThere = interface.addresses.contains { $0.address == held.map { .v4($0.address) } }
+    let wasTaken = held?.isSeen == true && !isThere
+    if isThere { held?.isSeen = true }
+    handle(.routableAddress(otherAddress != nil))
+    if wasTaken, held != nil { handle(.linkUp) }
+  }
+
+  /// An IPv4 address of the interface that somebody else set.
+  private var otherAddress: IPv4Address? {
+    for found in interface?.addresses ?? [] {
+      guard case .v4(let address) = found.address, address != held?.address,
+        found.origin != LinkLocalAddressRequest.origin
+      else { continue }
+      return address
+    }
+    return nil
+  }
+
+  private func machineWoke() {
+    if isLinkUp { handle(.linkUp) }
+  }
+
+  /// Tells the machine whether it can hear and speak.
+  private func updateLink(hasRestarted: Bool = false) {
+    var isOpen = false
+    if case .open = socket { isOpen = true }
+    let wasUp = isLinkUp
+    isLinkUp = isOpen && interface?.isWorking == true
+    if isLinkUp, !wasUp || hasRestarted {
+      handle(.linkUp)
+    } else if !isLinkUp, wasUp {
+      handle(.linkDown)
+    }
+  }
+
+  // MARK: The socket
+
+  private func openSocket(_ index: InterfaceIndex) {
+    socketNumber += 1
+    let number = socketNumber
+    socket = .opening
+    ARPSocket.open(
+      index, on: eventLoop,
+      onPacket: { [weak self] in self?.handle(.received($0)) },
+      onEnd: { [weak self] in self?.socketEnded(number) }
+    ).assumeIsolated().whenComplete { [weak self] in self?.opened($0, number) }
+  }
+
+  private func opened(_ result: Result<ARPSocket, any Error>, _ number: Int) {
+    switch result {
+    case .success(let socket) where number == socketNumber:
+      self.socket = .open(socket)
+      updateLink()
+    case .success(let socket): socket.close()
+    case .failure: socketEnded(number)
+    }
+  }
+
+  private func closeSocket() {
+    if case .open(let socket) = socket { socket.close() }
+    socket = .none
+    socketNumber += 1
+  }
+
+  /// The interface went down or is gone, of which the monitor tells too, or something else happened.
+  private func socketEnded(_ number: Int) {
+    guard number == socketNumber else { return }
+    socket = .none
+    updateLink()
+    eventLoop.scheduleTask(in: Self.reopenDelay) { [weak self] in
+      guard let self, number == socketNumber, let interface, interface.isWorking else { return }
+      openSocket(interface.index)
+    }
+  }
+
+  // MARK: The machine
+
+  private func handle(_ event: LinkLocalMachine.Event) {
+    guard !isStopped else { return }
+    machine?.handle(event, now: .now, into: &actions)
+    finish()
+  }
+
+  private func wake() {
+    guard !isStopped else { return }
+    machine?.wake(now: .now, into: &actions)
+    finish()
+  }
+
+  /// Does what the machine said, tells about it, and sets the timer for its next wish.
+  private func finish() {
+    let todo = actions
+    actions.removeAll(keepingCapacity: true)
+    for action in todo { perform(action) }
+    guard let machine else { return }
+    if machine.status != toldStatus {
+      toldStatus = machine.status
+      tell(machine.status)
+    }
+    guard let due = machine.nextWake else { return }
+    if timer == nil {
+      timer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wake() }
+    }
+    // Not for now or earlier: time has to go on even if a machine never has enough.
+    timer?.set(max(due, .now + .microseconds(1)))
+  }
+
+  private func perform(_ action: LinkLocalMachine.Action) {
+    guard let index = interface?.index else { return }
+    switch action {
+    case .broadcast(let packet):
+      if case .open(let socket) = socket { socket.broadcast(packet) }
+    case .claim(let address):
+      held = (address, isSeen: false)
+      do throws(SystemError) {
+        try NetlinkSocket(.route).perform(LinkLocalAddressRequest.set(address, on: index))
+        onEvent(.claimed(address))
+      } catch {
+        // If the interface is gone, the monitor is about to tell.
+        if error.number != ENODEV { fail(.refused(error.number)) }
+      }
+    case .remember(let address):
+      if let machine { store?.store(address, of: machine.hardware) }
+    case .conflicted(let address, let other): onEvent(.conflict(address, with: other))
+    case .defended(let address, let other): onEvent(.defended(address, against: other))
+    case .resetConnections(let address):
+      // A kernel that cannot leaves them to time out.
+      try? TCPConnections.reset(from: address)
+    case .release(let address, let reason):
+      held = nil
+      remove(address, from: index)
+      onEvent(.released(address, reason))
+    }
+  }
+
+  /// Removes an address, unless it or its interface is gone already.
+  private func remove(_ address: IPv4Address, from index: InterfaceIndex) {
+    try? NetlinkSocket(.route).perform(LinkLocalAddressRequest.remove(address, from: index))
+  }
+
+  private func tell(_ status: LinkLocalMachine.Status) {
+    switch status {
+    case .routableAddress: otherAddress.map { onEvent(.waiting(.otherAddress($0))) }
+    case .probing(let address): onEvent(.probing(address))
+    case .pausing(let until): onEvent(.pausing(until - .now))
+    case .linkDown, .claimed, .shutDown: break  // These are told where they begin.
+    }
+  }
+}

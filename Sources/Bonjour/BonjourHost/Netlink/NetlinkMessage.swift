@@ -1,0 +1,131 @@
+import Essentials
+
+/// A message of netlink(7) that the kernel sent: its header and what follows it.
+///
+/// All numbers are in the host's byte order, which is little-endian wherever Swift runs on Linux.
+struct NetlinkMessage {
+  private static let headerByteCount = 16
+
+  var type: UInt16
+  var flags: UInt16
+  var sequence: UInt32
+  var body: ByteReader
+
+  /// The next message of one read.
+  static func read(_ reader: inout ByteReader) throws(Truncated) -> NetlinkMessage {
+    let length = Int(try reader.uint32())
+    let (type, flags) = (try reader.uint16(), try reader.uint16())
+    let sequence = try reader.uint32()
+    _ = try reader.slice(4)  // whose
+    guard length >= headerByteCount else {
+      throw Truncated(needed: headerByteCount, available: length)
+    }
+    let body = try reader.slice(length - headerByteCount)
+    reader.skipNetlinkPadding(after: length)
+    return NetlinkMessage(type: type, flags: flags, sequence: sequence, body: ByteReader(body))
+  }
+
+  /// Of an acknowledgement or a refusal (NLMSG_ERROR), the error's number, 0 for none; nil for any
+  /// other message.
+  var errorNumber: Int32? {
+    guard type == 2 else { return nil }
+    var body = body
+    return (try? body.uint32()).map { 0 &- Int32(truncatingIfNeeded: $0) }
+  }
+
+  /// Whether it ends an answer of several messages (NLMSG_DONE).
+  var isDone: Bool { type == 3 }
+}
+
+extension ByteReader {
+  /// The next attribute, struct rtattr and its value; nil at the end.
+  mutating func netlinkAttribute() throws(Truncated) -> (type: UInt16, value: ArraySlice<UInt8>)? {
+    guard !isAtEnd else { return nil }
+    let length = Int(try uint16())
+    let type = try uint16()
+    guard length >= 4 else { throw Truncated(needed: 4, available: length) }
+    let value = try slice(length - 4)
+    skipNetlinkPadding(after: length)
+    return (type & 0x3FFF, value)  // without the two flags of the type
+  }
+
+  /// Messages and attributes begin at multiples of four bytes; the last may end before.
+  fileprivate mutating func skipNetlinkPadding(after byteCount: Int) {
+    _ = try? slice(min(-byteCount & 3, count))
+  }
+}
+
+/// What the kernel is asked to do, by netlink(7).
+struct NetlinkRequest {
+  /// What a request is like: NLM_F_REQUEST is in all.
+  struct Flags: OptionSet {
+    let rawValue: UInt16
+
+    /// Tell whether it was done (NLM_F_ACK).
+    static let acknowledge = Flags(rawValue: 0x4)
+    /// Tell all there are (NLM_F_DUMP).
+    static let dump = Flags(rawValue: 0x300)
+    /// In place of one that is there (NLM_F_REPLACE).
+    static let replace = Flags(rawValue: 0x100)
+    /// Where there is none (NLM_F_CREATE).
+    static let create = Flags(rawValue: 0x400)
+    /// After those that are there (NLM_F_APPEND).
+    static let append = Flags(rawValue: 0x800)
+  }
+
+  var type: UInt16
+  var flags: Flags
+  /// The structure that every request of its type begins with.
+  var head: [UInt8]
+  var attributes: [NetlinkAttribute] = []
+
+  /// The request as bytes; its answer carries the sequence number.
+  func bytes(sequence: UInt32 = 1) -> [UInt8] {
+    let body = head + attributes.flatMap(\.bytes)
+    var writer = ByteWriter(capacity: 16 + body.count)
+    writer.uint32(UInt32(16 + body.count))
+    writer.uint16(type)
+    writer.uint16(flags.rawValue | 1)  // NLM_F_REQUEST
+    writer.uint32(sequence)
+    writer.uint32(0)  // from: the kernel fills it in
+    writer.append(body)
+    return writer.bytes
+  }
+}
+
+/// A part of a request: struct rtattr, its value, and padding.
+struct NetlinkAttribute {
+  let bytes: [UInt8]
+
+  /// A value of bytes.
+  init(_ type: UInt16, _ value: [UInt8]) {
+    var writer = ByteWriter(capacity: 8 + value.count)
+    writer.uint16(UInt16(4 + value.count))
+    writer.uint16(type)
+    writer.append(value)
+    writer.append([UInt8](repeating: 0, count: -value.count & 3))
+    bytes = writer.bytes
+  }
+
+  /// A number in the host's byte order.
+  init(_ type: UInt16, _ number: UInt32) {
+    var value = ByteWriter()
+    value.uint32(number)
+    self.init(type, value.bytes)
+  }
+
+  /// A number in the network's byte order.
+  init(_ type: UInt16, bigEndian number: UInt32) {
+    var value = ByteWriter()
+    value.bigEndian(UInt64(number), count: 4)
+    self.init(type, value.bytes)
+  }
+
+  /// Text.
+  init(_ type: UInt16, _ text: String) { self.init(type, Array(text.utf8) + [0]) }
+
+  /// Parts in a part (NLA_F_NESTED).
+  init(_ type: UInt16, _ parts: [NetlinkAttribute]) {
+    self.init(type | 0x8000, parts.flatMap(\.bytes))
+  }
+}

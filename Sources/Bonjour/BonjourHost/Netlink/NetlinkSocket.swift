@@ -1,0 +1,103 @@
+import Essentials
+import Glibc
+import HostEssentials
+
+/// A socket of netlink(7) on which the kernel does what it is asked before the request is sent, so
+/// that nothing is waited for.
+struct NetlinkSocket: ~Copyable {
+  /// What part of the kernel is spoken to: the numbers of its headers, which Glibc does not have.
+  enum Part: Int32 {
+    /// Interfaces, addresses, routes (NETLINK_ROUTE).
+    case route = 0
+    /// Sockets (NETLINK_SOCK_DIAG).
+    case sockets = 4
+    /// The packet filter (NETLINK_NETFILTER).
+    case filter = 12
+  }
+
+  /// No message the kernel sends is longer (netlink(7)).
+  static let readByteCount = 32_768
+  private static let addressFamily: Int32 = 16  // AF_NETLINK
+
+  private let descriptor: Int32
+
+  /// Opens a socket, which needs no privilege; what is asked for may.
+  init(_ part: Part) throws(SystemError) { descriptor = try Self.open(part) }
+
+  deinit { close(descriptor) }
+
+  /// Opens a socket that does not block and hears what the kernel tells these groups.
+  static func open(_ part: Part, groups: UInt32 = 0) throws(SystemError) -> Int32 {
+    let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(addressFamily, type, part.rawValue)
+    guard descriptor >= 0 else { throw .current }
+    // struct sockaddr_nl: family and padding, the kernel's choice of a number, the groups.
+    var address = ByteWriter()
+    for number in [UInt32(addressFamily), 0, groups] { address.uint32(number) }
+    do throws(SystemError) { try bindSocket(descriptor, to: address.bytes) } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  /// Sends requests, one or several.
+  func send(_ bytes: [UInt8]) throws(SystemError) {
+    let count = unsafe bytes.withUnsafeBytes {
+      unsafe Glibc.send(descriptor, $0.baseAddress, $0.count, 0)
+    }
+    guard count == bytes.count else { throw .current }
+  }
+
+  /// The kernel's next messages; none if it has no more to say.
+  func receive() throws(SystemError) -> [NetlinkMessage] {
+    var buffer = [UInt8](repeating: 0, count: Self.readByteCount)
+    let count = unsafe buffer.withUnsafeMutableBytes {
+      unsafe recv(descriptor, $0.baseAddress, $0.count, 0)
+    }
+    guard count >= 0 else {
+      if errno == EAGAIN { return [] }
+      throw .current
+    }
+    var reader = ByteReader(buffer[..<count])
+    var messages: [NetlinkMessage] = []
+    do throws(Truncated) {
+      while !reader.isAtEnd { messages.append(try NetlinkMessage.read(&reader)) }
+    } catch { throw SystemError(number: EBADMSG) }
+    return messages
+  }
+
+  /// Has one thing done.
+  func perform(_ request: NetlinkRequest) throws(SystemError) {
+    try send(request.bytes())
+    for message in try receive() {
+      guard let number = message.errorNumber, number != 0 else { continue }
+      throw SystemError(number: number)
+    }
+  }
+
+  /// All that the kernel knows of something.
+  func dump(_ request: NetlinkRequest) throws(SystemError) -> [NetlinkMessage] {
+    try send(request.bytes())
+    var all: [NetlinkMessage] = []
+    while true {
+      let messages = try receive()
+      if let number = messages.lazy.compactMap(\.errorNumber).first(where: { $0 != 0 }) {
+        throw SystemError(number: number)
+      }
+      all += messages.filter { !$0.isDone }
+      if messages.isEmpty || messages.contains(where: \.isDone) { return all }
+    }
+  }
+}
+
+/// Binds a socket to an address that is given as the bytes of a structure of C.
+func bindSocket(_ descriptor: Int32, to address: [UInt8]) throws(SystemError) {
+  let status = unsafe address.withUnsafeBytes { bytes in
+    guard let start = bytes.baseAddress else { return Int32(-1) }
+    // An array's storage is aligned for any address.
+    return unsafe bind(
+      descriptor, start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+  }
+  guard status == 0 else { throw .current }
+}

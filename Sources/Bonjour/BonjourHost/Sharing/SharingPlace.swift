@@ -1,0 +1,120 @@
+import Essentials
+import Glibc
+import HostEssentials
+import SharingMachines
+
+/// Where the owner of port 5353 is found: a UNIX socket with an abstract name (unix(7)).
+///
+/// Such a name belongs to a network namespace, as the port does, is nowhere in the file system, and
+/// is free again when the process that has it ends, however it ends.
+struct SharingPlace: Hashable, Sendable {
+  /// The name, without the zero in front.
+  let name: String
+
+  /// The places where an owner may serve a user: root's, and the user's own, which is the last.
+  static func places(named base: String, userID: UInt32) -> [SharingPlace] {
+    guard userID != OwnerMachine.Trust.overflowUserID else { return [] }
+    let own = SharingPlace(name: "\(base)/\(userID)")
+    return userID == 0 ? [own] : [SharingPlace(name: "\(base)/0"), own]
+  }
+
+  /// As many connections may wait to be accepted; the system may set a lower bound
+  /// (net.core.somaxconn).
+  static let backlog: Int32 = 4_096
+
+  // MARK: Sockets
+
+  /// Connects to whoever has the place, if this user believes that user.
+  func connect(
+    trust: OwnerMachine.Trust
+  ) -> (outcome: OwnerSearch.Outcome, descriptor: Int32?, processID: Int32) {
+    guard let descriptor = Self.open() else { return (.impossible, nil, 0) }
+    let status = withAddress { address, length in
+      unsafe Glibc.connect(descriptor, address, length)
+    }
+    guard status == 0 else {
+      let number = errno
+      Glibc.close(descriptor)
+      switch number {
+      case ECONNREFUSED: return (.nobody, nil, 0)
+      case EAGAIN: return (.busy, nil, 0)
+      default: return (.impossible, nil, 0)
+      }
+    }
+    let peer = Self.credentials(of: descriptor)
+    guard let peer, trust.believes(peer.userID) else {
+      Glibc.close(descriptor)
+      return (.stranger(userID: peer?.userID ?? OwnerMachine.Trust.overflowUserID), nil, 0)
+    }
+    return (.isThere, descriptor, peer.processID)
+  }
+
+  /// Takes the place: from now on others can connect, though nobody accepts yet.
+  func take() -> (outcome: OwnerSearch.TakingOutcome, descriptor: Int32?) {
+    guard let descriptor = Self.open() else { return (.impossible, nil) }
+    let status = withAddress { address, length in
+      unsafe bind(descriptor, address, length)
+    }
+    if status == 0, listen(descriptor, Self.backlog) == 0 { return (.isOurs, descriptor) }
+    let number = errno
+    Glibc.close(descriptor)
+    return (number == EADDRINUSE ? .isTaken : .impossible, nil)
+  }
+
+  private static func open() -> Int32? {
+    let type = Int32(
+      SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(AF_UNIX, type, 0)
+    return descriptor >= 0 ? descriptor : nil
+  }
+
+  /// struct sockaddr_un: the family, a zero, the name. Its length counts: there is no zero behind.
+  private func withAddress(
+    _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32
+  ) -> Int32 {
+    var address = ByteWriter()
+    address.uint16(UInt16(AF_UNIX))
+    address.uint8(0)
+    address.append(name.utf8)
+    precondition(address.count <= MemoryLayout<sockaddr_un>.size, "\(name) is too long")
+    return unsafe address.bytes.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return -1 }
+      return unsafe body(
+        start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+    }
+  }
+
+  /// struct ucred, which Glibc's module does not have: process, user and group of the other end when
+  /// it connected or began to listen.
+  typealias Credentials = (processID: Int32, userID: UInt32, groupID: UInt32)
+
+  private static func credentials(of descriptor: Int32) -> Credentials? {
+    var credentials: Credentials = (0, 0, 0)
+    var length = socklen_t(MemoryLayout<Credentials>.size)
+    let status = unsafe getsockopt(
+      descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length)
+    return status == 0 ? credentials : nil
+  }
+}
+
+/// What the kernel says of another process (proc(5)).
+enum ProcessState {
+  /// Whether somebody stopped it, by a signal or a debugger; false where that is not known.
+  static func isStopped(_ processID: Int32) -> Bool {
+    guard processID > 0 else { return false }
+    let descriptor = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return false }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 512)
+    let count = unsafe read(descriptor, &bytes, bytes.count)
+    guard count > 0 else { return false }
+    return isStopped(stat: bytes.prefix(count))
+  }
+
+  /// The state follows the program's name, which is in parentheses and may have some itself.
+  static func isStopped(stat bytes: ArraySlice<UInt8>) -> Bool {
+    guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return false }
+    let state = bytes[(end + 1)...].first { $0 != UInt8(ascii: " ") }
+    return state == UInt8(ascii: "T") || state == UInt8(ascii: "t")
+  }
+}

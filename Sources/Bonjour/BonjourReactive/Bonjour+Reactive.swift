@@ -1,0 +1,72 @@
+public import Bonjour
+public import Reactive
+
+extension Reactive where Base: NetServiceBrowser {
+  /// The services of a type that there are, whenever that changes; the search goes on until the
+  /// producer's run is interrupted.
+  ///
+  /// Values are sent on a thread of the host: observe them on a scheduler.
+  ///
+  /// - Parameters:
+  ///   - type: Such as `_http._tcp.`, with the name of one subtype after a comma.
+  ///   - domain: Where; empty for the default, `local.`.
+  public static func services(
+    ofType type: String, in domain: String = ""
+  ) -> SignalProducer<Set<NetService>, NetServiceError> {
+    SignalProducer(NetServiceBrowser.serviceFeed(ofType: type, in: domain))
+  }
+}
+
+extension NetService: ReactiveExtensionsProvider {}
+extension NetServiceBrowser: ReactiveExtensionsProvider {}
+extension NWBrowser: ReactiveExtensionsProvider {}
+extension NWEndpoint: ReactiveExtensionsProvider {}
+
+extension Reactive where Base: NetService {
+  /// Where the service is, whenever that changes.
+  public var places: SignalProducer<NetService.Place, NetServiceError> {
+    SignalProducer(base.placeFeed)
+  }
+
+  /// What the service says about itself, whenever that changes.
+  public var txtRecords: SignalProducer<Data, NetServiceError> { SignalProducer(base.textFeed) }
+
+  /// Publishes the service during the producer's run, and sends the name under which it is.
+  public func publishedNames(
+    options: NetService.Options = []
+  ) -> SignalProducer<String, NetServiceError> {
+    SignalProducer(base.nameFeed(options))
+  }
+}
+
+extension Reactive where Base == NWBrowser {
+  /// What there is, whenever that changes; the search goes on until the producer's run is
+  /// interrupted. Values are sent on a thread of the host: observe them on a scheduler.
+  public static func results(
+    for descriptor: NWBrowser.Descriptor, using parameters: NWParameters = NWParameters()
+  ) -> SignalProducer<Set<NWBrowser.Result>, NWError> {
+    SignalProducer(NWBrowser.resultFeed(for: descriptor, using: parameters))
+  }
+}
+
+extension Reactive where Base == NWEndpoint {
+  /// The addresses and ports of a service, whenever they change.
+  public var addresses: SignalProducer<[NWEndpoint], NWError> {
+    SignalProducer(base.addressFeed)
+  }
+}
+
+extension SignalProducer where Value: Sendable {
+  /// A producer of what a feed tells; interrupting a run ends it.
+  init(_ feed: Feed<Value, Error>) {
+    self.init { observer, lifetime in
+      let held = feed.start { result in
+        switch result {
+        case .success(let value): observer.send(value: value)
+        case .failure(let error): observer.send(error: error)
+        }
+      }
+      lifetime.observeEnded { withExtendedLifetime(held) {} }
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import DNSWire
+import DiscoveryMachines
+
+/// Something that a host publishes, with what has been changed about it since.
+struct TrackedPublication: Sendable {
+  enum Content: Sendable {
+    case service(ServiceRegistration)
+    case record(RecordRegistration)
+  }
+
+  private(set) var content: Content
+  /// A service's further records, by their numbers.
+  var further: [UInt32: (data: DNSRecordData, ttlSeconds: UInt32)] = [:]
+  /// The name it was told to have.
+  var name: DNSName?
+
+  init(content: Content) { self.content = content }
+
+  mutating func update(_ text: TXTRecord) {
+    guard case .service(var service) = content else { return }
+    service.text = text
+    content = .service(service)
+  }
+
+  mutating func update(_ data: DNSRecordData, ttlSeconds: UInt32) {
+    guard case .record(var registration) = content, registration.record.type == data.type else {
+      return
+    }
+    registration.record.data = data
+    registration.record.ttlSeconds = ttlSeconds
+    content = .record(registration)
+  }
+
+  /// What publishes it with another owner: under the name that it has by now.
+  func requests(_ id: RegistrationID) -> [HostRequest] {
+    switch content {
+    case .service(var service):
+      if let name, let present = ServiceName(name) { service.name = present }
+      return [.publish(id, service)]
+        + further.sorted { $0.key < $1.key }.map { number, record in
+          .setFurtherRecord(id, number, record.data, ttlSeconds: record.ttlSeconds)
+        }
+    case .record(let record): return [.publishRecord(id, record)]
+    }
+  }
+}

@@ -1,0 +1,67 @@
+public import Essentials
+
+/// A message between an owner and a client: a kind and what belongs to it.
+public protocol SharingMessage: Hashable, Sendable {
+  /// Reads a whole message. Takes any bytes.
+  init(decoding bytes: ArraySlice<UInt8>) throws(SharingError)
+  /// Appends the message as ``init(decoding:)`` reads it.
+  func write(into writer: inout ByteWriter)
+}
+
+extension SharingMessage {
+  /// The message after its length, as it is sent; nil if it is longer than any may be.
+  public var frame: [UInt8]? {
+    var writer = ByteWriter(capacity: 128)
+    writer.uint32(0)
+    write(into: &writer)
+    let byteCount = writer.count - FrameReader.headByteCount
+    guard byteCount <= SharingProtocol.messageByteCountMax else { return nil }
+    for index in 0..<FrameReader.headByteCount {
+      writer.bytes[index] = UInt8(truncatingIfNeeded: byteCount >> (8 * index))
+    }
+    return writer.bytes
+  }
+}
+
+/// Cuts a stream of bytes into messages: four bytes of length, least significant first, before each.
+///
+/// It holds no more than one message that is not complete and what was appended last, as long as
+/// whoever appends takes what is complete.
+public struct FrameReader: Sendable {
+  static let headByteCount = 4
+  /// From here on, what was read is let go of.
+  private static let compactionByteCount = 1 << 14
+
+  private var bytes: [UInt8] = []
+  /// Where what was not read begins.
+  private var start = 0
+
+  /// A reader at the beginning of a stream.
+  public init() {}
+
+  /// How many bytes wait for the rest of their message.
+  public var byteCount: Int { bytes.count - start }
+
+  /// Takes in what arrived.
+  public mutating func append(_ more: some Collection<UInt8>) {
+    if start == bytes.count || start >= Self.compactionByteCount {
+      bytes.removeSubrange(..<start)
+      start = 0
+    }
+    bytes.append(contentsOf: more)
+  }
+
+  /// The next message; nil if it is not complete. After an error the stream makes no sense.
+  public mutating func next<Message: SharingMessage>(
+    _ type: Message.Type = Message.self
+  ) throws(SharingError) -> Message? {
+    var reader = ByteReader(bytes[start...])
+    guard let length = try? reader.uint32() else { return nil }
+    guard length <= UInt32(SharingProtocol.messageByteCountMax) else {
+      throw .messageTooLong(byteCount: Int(length))
+    }
+    guard let body = try? reader.slice(Int(length)) else { return nil }
+    start = body.endIndex
+    return try Message(decoding: body)
+  }
+}

@@ -1,0 +1,32 @@
+import Synchronization
+
+/// What C callers hold are numbers that look like pointers. Nothing is behind them: whatever a caller
+/// makes up, frees twice or goes on to use is only a number that nobody has.
+final class HandleTable<Object: Sendable>: Sendable {
+  private let objects = Mutex<[UInt: Object]>([:])
+  private let lastNumber = Atomic<UInt>(0)
+
+  /// A number that never came before; multiples of 16, as what malloc gives.
+  func makeHandle() -> OpaquePointer {
+    var handle: OpaquePointer?
+    repeat {
+      handle = OpaquePointer(bitPattern: lastNumber.wrappingAdd(16, ordering: .relaxed).newValue)
+    } while handle == nil
+    return handle.unsafelyUnwrapped
+  }
+
+  /// What is behind a number; nil for nothing.
+  subscript(handle: OpaquePointer?) -> Object? {
+    get { objects.withLock { $0[UInt(bitPattern: handle)] } }
+    set { objects.withLock { $0[UInt(bitPattern: handle)] = newValue } }
+  }
+
+  /// Takes away what is behind a number.
+  @discardableResult
+  func remove(_ handle: OpaquePointer?) -> Object? {
+    objects.withLock { $0.removeValue(forKey: UInt(bitPattern: handle)) }
+  }
+
+  /// How many objects there are.
+  var count: Int { objects.withLock { $0.count } }
+}

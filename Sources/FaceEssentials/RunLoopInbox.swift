@@ -1,0 +1,81 @@
+package import Foundation
+
+/// Hands items over on the run loops on which its owner is scheduled, one after the other. What
+/// comes while it is on none waits.
+package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
+  // Unchecked: what changes is guarded by `lock`.
+
+  private let lock = NSLock()
+  private var items: ArraySlice<Item> = []
+  private var sources: [RunLoopSource] = []
+  private var onItem: (@Sendable (Item) -> Void)?
+
+  package init() {}
+
+  deinit { for source in sources { source.invalidate() } }
+
+  /// Says what to do with an item, on the run loop.
+  package func onItem(_ call: @escaping @Sendable (Item) -> Void) {
+    lock.withLock { onItem = call }
+  }
+
+  /// Puts items at the end, from any thread.
+  package func post(_ new: Item...) { post(new) }
+
+  /// Puts items at the end, from any thread.
+  package func post(_ new: [Item]) {
+    let sources = lock.withLock {
+      items.append(contentsOf: new)
+      return self.sources
+    }
+    for source in sources { source.signal() }
+  }
+
+  /// Hands over on this run loop, too, while it runs in that mode.
+  package func schedule(in runLoop: RunLoop, forMode mode: RunLoop.Mode) {
+    let isKnown = lock.withLock { sources.contains { $0.isIn(runLoop, mode) } }
+    guard !isKnown else { return }
+    let reference = SourceReference()
+    let source = RunLoopSource(runLoop: runLoop, mode: mode) { [weak self] in
+      self?.deliver(on: reference)
+    }
+    lock.withLock {
+      reference.source = source
+      sources.append(source)
+    }
+    source.signal()
+  }
+
+  /// Whether it hands over anywhere.
+  package var isScheduled: Bool { lock.withLock { !sources.isEmpty } }
+
+  /// Hands over no more on this run loop in that mode.
+  package func remove(from runLoop: RunLoop, forMode mode: RunLoop.Mode) {
+    let removed = lock.withLock {
+      let removed = sources.filter { $0.isIn(runLoop, mode) }
+      sources.removeAll { $0.isIn(runLoop, mode) }
+      return removed
+    }
+    for source in removed { source.invalidate() }
+  }
+
+  private func deliver(on reference: SourceReference) {
+    while let (item, onItem) = next(on: reference) { onItem(item) }
+  }
+
+  /// The next item, unless the owner was taken off the run loop meanwhile.
+  private func next(on reference: SourceReference) -> (Item, @Sendable (Item) -> Void)? {
+    lock.withLock {
+      guard let source = reference.source, sources.contains(where: { $0 === source }),
+        let onItem, let item = items.takeFirst()
+      else { return nil }
+      return (item, onItem)
+    }
+  }
+
+  /// What a source's own call knows it by.
+  private final class SourceReference: @unchecked Sendable {
+    // Unchecked: used under the inbox's lock.
+    weak var source: RunLoopSource?
+  }
+}

@@ -1,0 +1,95 @@
+internal import CoreFoundation
+package import Foundation
+
+/// Has something called on a run loop, from any thread, and keeps the loop alive.
+///
+/// Foundation on Linux hides a `RunLoop`'s `CFRunLoop`, so the source is added from within the loop;
+/// for the loop of the calling thread and the main loop that is at once, any other is brought to it
+/// by a timer, which unlike `perform` wakes a sleeping loop.
+package final class RunLoopSource: @unchecked Sendable {
+  // Unchecked: what changes is guarded by `lock`; Core Foundation's sources are thread-safe.
+
+  private let lock = NSLock()
+  private let call: @Sendable () -> Void
+  private let runLoop: RunLoop
+  private let mode: RunLoop.Mode
+  private var source: CFRunLoopSource?
+  private var loop: CFRunLoop?
+  private var isValid = true
+
+  package init(runLoop: RunLoop, mode: RunLoop.Mode, call: @escaping @Sendable () -> Void) {
+    self.runLoop = runLoop
+    self.mode = mode
+    self.call = call
+    if runLoop === RunLoop.current {
+      add(to: CFRunLoopGetCurrent())
+    } else if runLoop === RunLoop.main {
+      add(to: CFRunLoopGetMain())
+    } else {
+      let timer = Timer(fire: .distantPast, interval: 0, repeats: false) { [weak self] _ in
+        self?.add(to: CFRunLoopGetCurrent())
+        self?.signal()
+      }
+      runLoop.add(timer, forMode: mode)
+    }
+  }
+
+  package func isIn(_ runLoop: RunLoop, _ mode: RunLoop.Mode) -> Bool {
+    self.runLoop === runLoop && self.mode == mode
+  }
+
+  /// Has it called once more.
+  package func signal() {
+    let (source, loop) = lock.withLock { (self.source, self.loop) }
+    guard let source, let loop else { return }
+    CFRunLoopSourceSignal(source)
+    CFRunLoopWakeUp(loop)
+  }
+
+  /// Takes it out of the run loop.
+  package func invalidate() {
+    let source = lock.withLock {
+      isValid = false
+      defer { self.source = nil }
+      return self.source
+    }
+    if let source { CFRunLoopSourceInvalidate(source) }
+  }
+
+  private func add(to loop: CFRunLoop?) {
+    guard let loop, lock.withLock({ isValid }) else { return }
+    var context = CFRunLoopSourceContext()
+    // The run loop's source owns a reference to the closure until it is invalidated.
+    context.info = Unmanaged.passRetained(CallBox(call: call)).toOpaque()
+    context.release = { info in
+      if let info { Unmanaged<CallBox>.fromOpaque(info).release() }
+    }
+    context.perform = { info in
+      if let info { Unmanaged<CallBox>.fromOpaque(info).takeUnretainedValue().call() }
+    }
+    guard let source = CFRunLoopSourceCreate(nil, 0, &context) else { return }
+    let cfMode =
+      mode == .common
+      ? kCFRunLoopCommonModes : CFRunLoopSource.mode(named: mode.rawValue)
+    CFRunLoopAddSource(loop, source, cfMode)
+    let isStillValid = lock.withLock {
+      if isValid { self.source = source }
+      self.loop = loop
+      return isValid
+    }
+    // Taken out by another thread meanwhile.
+    if !isStillValid { CFRunLoopSourceInvalidate(source) }
+  }
+
+  private final class CallBox: Sendable {
+    let call: @Sendable () -> Void
+    init(call: @escaping @Sendable () -> Void) { self.call = call }
+  }
+}
+
+extension CFRunLoopSource {
+  /// A mode's name as Core Foundation wants it.
+  fileprivate static func mode(named name: String) -> CFString? {
+    CFStringCreateWithCString(nil, name, CFStringBuiltInEncodings.UTF8.rawValue)
+  }
+}

@@ -1,0 +1,179 @@
+import ARPWire
+import ArgumentParser
+import BonjourHost
+import DiscoveryMachines
+import Essentials
+import Foundation
+
+/// Gives an interface an address without anybody's help.
+struct LinkLocal: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "linklocal",
+    abstract: "Give an interface an IPv4 address without anybody's help, until Ctrl-C.",
+    discussion: """
+      The address is one of 169.254.0.0/16 that nobody on the link has, as the link is asked by ARP \
+      (RFC 3927). It is defended, changed for another where it must be, and removed at the end, or \
+      as soon as the interface gets an address from elsewhere. That takes root, or the capabilities \
+      CAP_NET_RAW and CAP_NET_ADMIN.
+
+      EXAMPLES:
+        ambit linklocal eth0
+        ambit linklocal eth0 --start 169.254.7.7 --json
+      """)
+
+  @Argument(help: "The interface, as in eth0.")
+  var interface: String
+
+  @Option(
+    help: ArgumentHelp(
+      "The address to try first. Default: what the interface had last, else one that belongs to its "
+        + "hardware address.", valueName: "address"),
+    transform: { text in
+      guard let address = IPv4Address(text: text), LinkLocalAddresses.range.contains(address) else {
+        throw ValidationError("\"\(text)\" is not an address of 169.254.1.0 to 169.254.254.255.")
+      }
+      return address
+    })
+  var start: IPv4Address?
+
+  @Option(
+    help: ArgumentHelp(
+      "The folder where to remember, by hardware addresses, what interfaces had.",
+      valueName: "folder"))
+  var state = "/var/lib/ambit"
+
+  @Option(
+    help: ArgumentHelp(
+      "How long at most: 10, 2.5, 500ms, 30s, 2m. Then the address is removed.",
+      valueName: "time"),
+    transform: { text in
+      guard let seconds = Seconds(text) else {
+        throw ValidationError("\"\(text)\" is not a time like 10, 2.5, 500ms, 30s or 2m.")
+      }
+      return seconds
+    })
+  var timeout: Seconds?
+
+  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
+  var json = false
+
+  func run() async throws {
+    let report = LinkLocalReport(interface: interface, output: Output(isJSON: json))
+    let (ends, continuation) = AsyncThrowingStream.makeStream(of: Never.self)
+    let host: LinkLocalHost
+    do throws(LinkLocalError) {
+      host = try await LinkLocalHost.start(
+        on: interface,
+        configuration: LinkLocalConfiguration(firstAddress: start, folder: state)
+      ) { event in
+        if case .failed(let error) = event {
+          continuation.finish(throwing: LinkLocalReport.failure(error))
+        } else {
+          report.tell(event)
+        }
+      }
+    } catch { throw LinkLocalReport.failure(error) }
+    let result: Result<Void, any Error>
+    do {
+      try await untilTime { for try await _ in ends {} }
+      result = .success(())
+    } catch {
+      result = .failure(error)
+    }
+    await host.close()
+    try result.get()
+  }
+
+  /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
+  private func untilTime(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    guard let timeout else { return try await body() }
+    _ = try await race(timeout.duration, body)
+  }
+}
+
+/// Says what becomes of an interface's address.
+struct LinkLocalReport: Sendable {
+  let interface: String
+  let output: Output
+
+  static func failure(_ error: LinkLocalError) -> CommandFailure {
+    let status: ExitStatus =
+      switch error {
+      case .noInterface, .noHardwareAddress: .usage
+      case .notPermitted: .notPermitted
+      case .alreadyManaged, .refused: .failure
+      }
+    return CommandFailure(status, "\(error)")
+  }
+
+  func tell(_ event: LinkLocalEvent) {
+    let words = Words(event, interface)
+    guard output.isJSON else {
+      let clock = output.style.dim(ValueReport.clock(Date()))
+      return output.line("\(clock)  \(words.sentence)")
+    }
+    output.object(
+      .object([
+        "event": .string(words.event), "interface": .string(interface),
+        "address": words.address.map { .string("\($0)") },
+        "other": words.other.map { .string("\($0)") },
+        "reason": words.reason.map { .string($0) },
+        "seconds": words.pause.map { .number($0.seconds) }, "time": .time(Date()),
+      ]))
+  }
+
+  /// An event, for people and for programs.
+  struct Words: Hashable {
+    var event: String
+    var sentence: String
+    var address: IPv4Address?
+    var other: MACAddress?
+    var reason: String?
+    var pause: TimeSpan?
+
+    init(_ event: LinkLocalEvent, _ interface: String) {
+      switch event {
+      case .waiting(.linkDown):
+        (self.event, reason) = ("waiting", "linkDown")
+        sentence = "\(interface) has no link: waiting for one"
+      case .waiting(.otherAddress(let other)):
+        (self.event, reason, address) = ("waiting", "otherAddress", other)
+        sentence = "\(interface) has the address \(other): waiting until it has none"
+      case .probing(let address):
+        (self.event, self.address) = ("probing", address)
+        sentence = "asking whether anybody has \(address)"
+      case .conflict(let address, let other):
+        (self.event, self.address, self.other) = ("conflict", address, other)
+        sentence = "\(other) has \(address) or wants it: trying another"
+      case .pausing(let span):
+        (self.event, pause) = ("pausing", span)
+        sentence = "too many conflicts: pausing for \(Int(span.seconds.rounded(.up))) s"
+      case .claimed(let address):
+        (self.event, self.address) = ("claimed", address)
+        sentence = "\(interface) has the address \(address)"
+      case .defended(let address, let other):
+        (self.event, self.address, self.other) = ("defended", address, other)
+        sentence = "\(other) used \(address), and was told that it is taken"
+      case .released(let address, let why):
+        (self.event, self.address) = ("released", address)
+        switch why {
+        case .conflict(let other):
+          (reason, self.other) = ("conflict", other)
+          sentence = "gave up \(address): \(other) uses it"
+        case .linkChanged:
+          reason = "linkChanged"
+          sentence = "gave up \(address): the link went down, or may be another"
+        case .routableAddress:
+          reason = "otherAddress"
+          sentence = "gave up \(address): \(interface) has another address"
+        case .shutDown:
+          reason = "ended"
+          sentence = "removed \(address)"
+        }
+      case .failed(let error):
+        (self.event, reason) = ("failed", "\(error)")
+        sentence = "\(error)"
+      }
+    }
+  }
+}

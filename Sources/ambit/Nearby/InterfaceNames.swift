@@ -1,0 +1,23 @@
+import BonjourHost
+import DiscoveryMachines
+
+/// What the system calls interfaces, also those that are gone: what ends with an interface is told
+/// when that has no name any more.
+struct InterfaceNames {
+  private let lookUp: @Sendable (InterfaceIndex) async -> String?
+  private var known: [InterfaceIndex: String] = [:]
+
+  init(_ lookUp: @escaping @Sendable (InterfaceIndex) async -> String?) { self.lookUp = lookUp }
+
+  /// The names of the interfaces of a host.
+  init(of host: BonjourHost) {
+    self.init { await host.interfaces[$0] }
+  }
+
+  /// The name that it has, or had last.
+  mutating func name(of index: InterfaceIndex?) async -> String? {
+    guard let index else { return nil }
+    if let name = await lookUp(index) { known[index] = name }
+    return known[index]
+  }
+}

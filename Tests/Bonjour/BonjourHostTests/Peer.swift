@@ -1,0 +1,51 @@
+import Essentials
+import Glibc
+import HostEssentials
+import NIOCore
+import NIOPosix
+
+/// The other end of a socket, which does as a test says. Waiting for it blocks no event loop.
+struct Peer: Sendable {
+  private final class Descriptor: Sendable {
+    let number: Int32
+    init(_ number: Int32) { self.number = number }
+    deinit { close(number) }
+  }
+
+  private let descriptor: Descriptor
+
+  /// Takes the socket over.
+  init(_ number: Int32) {
+    descriptor = Descriptor(number)
+    let flags = fcntl(number, F_GETFL)
+    _ = fcntl(number, F_SETFL, flags & ~O_NONBLOCK)
+  }
+
+  /// Whoever connects first.
+  static func accept(_ listener: Int32) async throws -> Peer {
+    try await NIOThreadPool.singleton.runIfActive {
+      var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+      guard unsafe poll(&waiting, 1, 20_000) == 1 else { throw SystemError(number: ETIMEDOUT) }
+      let number = Glibc.accept(listener, nil, nil)
+      guard number >= 0 else { throw SystemError.current }
+      return Peer(number)
+    }
+  }
+
+  /// What arrives next; nothing at the end.
+  func read() async throws -> [UInt8] {
+    try await NIOThreadPool.singleton.runIfActive {
+      var bytes = [UInt8](repeating: 0, count: 65_536)
+      let count = unsafe Glibc.read(descriptor.number, &bytes, bytes.count)
+      guard count >= 0 else { throw SystemError.current }
+      return Array(bytes.prefix(count))
+    }
+  }
+
+  /// Sends a few bytes.
+  func write(_ bytes: [UInt8]) throws {
+    // A signal would end the process if the other end is closed.
+    let count = unsafe send(descriptor.number, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+    guard count == bytes.count else { throw SystemError.current }
+  }
+}

@@ -1,0 +1,166 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Glibc
+import SharingMachines
+import Testing
+
+@testable import BonjourHost
+
+/// Hosts of one process that meet at a place of their own, on the interface that every machine has.
+@Suite("Hosts that share one owner", .timeLimit(.minutes(5)))
+struct SharingTests {
+  private let run = String(UInt32.random(in: 0 ... .max), radix: 36)
+  private let type: ServiceType
+
+  init() throws { type = try ServiceType(text: "_b-\(run)._tcp") }
+
+  private var place: SharingPlace {
+    SharingPlace(name: "ambit-test-\(run)/\(geteuid())")
+  }
+
+  private func host(
+    _ name: String = "shared", log: (@Sendable (String) -> Void)? = nil
+  ) async -> (host: BonjourHost, role: BonjourEngine.Role) {
+    var configuration = BonjourConfiguration(
+      hostName: "\(name)-\(run)", interfaceNames: ["lo"])
+    configuration.sharingPlace = "ambit-test-\(run)"
+    let host = BonjourHost(configuration: configuration, log: log)
+    return (host, await host.settledRole)
+  }
+
+  private func service(_ name: String) throws -> ServiceRegistration {
+    try ServiceRegistration(ServiceName(instance: name, type: type), port: 80)
+  }
+
+  /// Publishes, and gives what becomes of it once it has a name.
+  private func publish(
+    _ name: String, with host: BonjourHost
+  ) async throws -> (Publication, AsyncStream<PublicationEvent>.Iterator) {
+    let (events, continuation) = AsyncStream.makeStream(of: PublicationEvent.self)
+    let publication = try host.publish(service(name)) { continuation.yield($0) }
+    var iterator = events.makeAsyncIterator()
+    let name = try ServiceName(instance: name, type: type).name
+    #expect(await iterator.next() == .published(name))
+    return (publication, iterator)
+  }
+
+  private func browse(
+    _ host: BonjourHost
+  ) -> (Query, AsyncStream<QueryEvent>.Iterator) {
+    let (events, continuation) = AsyncStream.makeStream(of: QueryEvent.self)
+    let query = host.query(.browse(type)) { continuation.yield($0.event) }
+    return (query, events.makeAsyncIterator())
+  }
+
+  private func added(_ name: String) throws -> QueryEvent {
+    .serviceAdded(try ServiceName(instance: name, type: type))
+  }
+
+  private func removed(_ name: String) throws -> QueryEvent {
+    .serviceRemoved(try ServiceName(instance: name, type: type))
+  }
+
+  @Test("one owns the port, the others find and publish through it, and say goodbye when they end")
+  func sharing() async throws {
+    let (first, role) = await host()
+    let (second, secondRole) = await host()
+    let (third, thirdRole) = await host()
+    #expect([role, secondRole, thirdRole] == [.owner, .client, .client])
+    let (lamp, _) = try await publish("Lamp", with: second)
+    var (query, events) = browse(third)
+    #expect(await events.next() == (try added("Lamp")))
+    #expect(await third.interfaces.values.sorted() == ["lo"])
+    let (other, _) = try await publish("Other", with: first)
+    #expect(await events.next() == (try added("Other")))
+    await second.close()
+    #expect(await events.next() == (try removed("Lamp")))
+    withExtendedLifetime((lamp, other, query)) {}
+    await third.close()
+    await first.close()
+  }
+
+  @Test(
+    "when the owner ends another takes over: what the others publish stays, what it published goes")
+  func handover() async throws {
+    let (first, _) = await host()
+    let (second, _) = await host()
+    let (third, _) = await host()
+    let (own, _) = try await publish("Owner's", with: first)
+    let (lamp, _) = try await publish("Lamp", with: second)
+    var (query, events) = browse(third)
+    let both = [await events.next(), await events.next()]
+    #expect(Set(both) == [try added("Owner's"), try added("Lamp")])
+    await first.close()
+    #expect(await events.next() == (try removed("Owner's")))
+    // One of the two has taken over by the time that something new is found.
+    let (chair, _) = try await publish("Chair", with: second)
+    #expect(await events.next() == (try added("Chair")))
+    let roles = [await second.settledRole, await third.settledRole]
+    #expect(Set(roles) == [.owner, .client])
+    await second.close()
+    let gone = [await events.next(), await events.next()]
+    #expect(Set(gone) == [try removed("Lamp"), try removed("Chair")])
+    withExtendedLifetime((own, lamp, chair, query)) {}
+    await third.close()
+  }
+
+  @Test("a host that wants another name works by itself, and says why")
+  func otherName() async throws {
+    let (log, continuation) = AsyncStream.makeStream(of: String.self)
+    let (first, _) = await host()
+    let (second, role) = await host("different") { continuation.yield($0) }
+    #expect(role == .alone)
+    let reason = try #require(await log.first { _ in true })
+    #expect(reason.contains("another host name"))
+    await second.close()
+    await first.close()
+  }
+
+  @Test("an owner that talks nonsense is left, and nothing is lost")
+  func falseOwner() async throws {
+    let listener = try #require(place.take().descriptor)
+    async let joining = host()
+    let connection = try await Peer.accept(listener)
+    #expect(try await connection.read().isEmpty == false, "it greets")
+    try connection.write(try #require(OwnerMessage.welcome(version: 1).frame) + [9, 0, 0, 0])
+    try connection.write([UInt8](repeating: 7, count: 9))
+    let (host, _) = await joining
+    let (lamp, _) = try await publish("Lamp", with: host)
+    #expect(await host.settledRole == .alone)
+    close(listener)
+    withExtendedLifetime(lamp) {}
+    await host.close()
+  }
+
+  @Test("G12: a client that talks nonsense is turned away, and the others are served")
+  func falseClient() async throws {
+    let (first, _) = await host()
+    let (second, _) = await host()
+    for noise in [[UInt8](repeating: 0xFF, count: 64), [1, 0, 0, 0, 200]] {
+      let descriptor = try #require(
+        place.connect(trust: OwnerMachine.Trust(userID: geteuid())).descriptor)
+      let connection = Peer(descriptor)
+      try connection.write(noise)
+      var answer = FrameReader()
+      answer.append(try await connection.read())
+      #expect(try answer.next(OwnerMessage.self) == .turnedAway(.misunderstood))
+      #expect(try await connection.read().isEmpty, "the end")
+    }
+    let (lamp, _) = try await publish("Lamp", with: second)
+    withExtendedLifetime(lamp) {}
+    await second.close()
+    await first.close()
+  }
+
+  @Test(
+    "a process that was stopped is told from one that works, whatever it is called",
+    arguments: [
+      ("12 (sh) T 1 12", true), ("12 (a) S (b) t 1", true), ("12 (T) S 1", false),
+      ("12 (x) R", false), ("12 (x", false), ("12 (x)", false), ("", false),
+    ])
+  func stopped(stat: String, isStopped: Bool) {
+    #expect(ProcessState.isStopped(stat: Array(stat.utf8)[...]) == isStopped)
+    #expect(!ProcessState.isStopped(getpid()) && !ProcessState.isStopped(0))
+  }
+}

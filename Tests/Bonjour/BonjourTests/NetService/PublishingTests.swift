@@ -1,0 +1,188 @@
+import BonjourHost
+import DNSWire
+import DiscoveryMachines
+import Foundation
+import Testing
+
+@testable import Bonjour
+
+@Suite("Publishing with NetService", .timeLimit(.minutes(1)))
+struct PublishingTests {
+  private let discovery = ScriptedDiscovery()
+  private let thread = RunLoopThread()
+  private let recorder = ServiceRecorder()
+
+  /// A service on the run loop of `thread`.
+  private func service(
+    name: String = "Desk lamp", type: String = "_lamp._tcp.", port: Int32 = 8_080
+  ) async -> NetService {
+    await thread.run { [discovery, recorder] in
+      DiscoveryContext.$override.withValue(discovery) {
+        let service = NetService(domain: "", type: type, name: name, port: port)
+        service.delegate = recorder
+        return service
+      }
+    }
+  }
+
+  @Test("the delegate hears that it begins, then the name under which it is done")
+  func publishes() async throws {
+    let service = await service()
+    service.publish()
+    #expect(await recorder.events.next() == "will publish Desk lamp")
+    let published = try #require(discovery.published.first)
+    #expect(published.service.name == (try .lamp()))
+    #expect(published.service.port == 8_080)
+    #expect(published.service.conflictPolicy == .rename)
+    discovery.tell(.published(try ServiceName.lamp().name))
+    #expect(await recorder.events.next() == "published Desk lamp in local.")
+    #expect(service.type == "_lamp._tcp.")
+    await thread.end()
+  }
+
+  @Test("a service that had to be renamed has its new name before it is told, also a second time")
+  func renamed() async throws {
+    let service = await service()
+    service.publish()
+    discovery.tell(.published(try ServiceName.lamp("Desk lamp (2)").name))
+    let events = await recorder.events.next(2)
+    #expect(events.last == "published Desk lamp (2) in local.")
+    discovery.tell(.published(try ServiceName.lamp("Desk lamp (3)").name))
+    #expect(await recorder.events.next() == "published Desk lamp (3) in local.")
+    #expect(service.name == "Desk lamp (3)")
+    await thread.end()
+  }
+
+  @Test("a service that wants no other name is not published where its own is taken")
+  func refused() async throws {
+    let service = await service()
+    service.publish(options: .noAutoRename)
+    #expect(discovery.published.first?.service.conflictPolicy == .refuse)
+    discovery.tell(.refused(try ServiceName.lamp().name))
+    #expect(await recorder.events.next(2).last == "not published -72001 of 10")
+    // It is free to try again.
+    service.publish()
+    #expect(await recorder.events.next() == "will publish Desk lamp")
+    await thread.end()
+  }
+
+  @Test("who publishes or resolves a second time meanwhile hears that it is under way")
+  func busy() async throws {
+    let service = await service()
+    service.publish()
+    service.publish()
+    service.resolve(withTimeout: 1)
+    #expect(
+      await recorder.events.next(3) == [
+        "will publish Desk lamp", "not published -72003 of 10", "not resolved -72003 of 10",
+      ])
+    #expect(discovery.published.count == 1)
+    await thread.end()
+  }
+
+  @Test(
+    "names, types and ports that can't be are bad arguments",
+    arguments: [
+      (String(repeating: "n", count: 64), "_lamp._tcp.", 80), ("Lamp", "lamp", 80),
+      ("Lamp", "_lamp._sctp.", 80), ("Lamp", "_a-name-far-too-long._tcp.", 80),
+      ("Lamp", "_lamp._tcp.", -1), ("Lamp", "_lamp._tcp.", 65_536),
+      ("La\u{7}mp", "_lamp._tcp.", 80),
+    ] as [(String, String, Int32)])
+  func badArguments(_ name: String, _ type: String, _ port: Int32) async {
+    let service = await service(name: name, type: type, port: port)
+    service.publish()
+    #expect(await recorder.events.next() == "not published -72004 of 10")
+    #expect(discovery.published.isEmpty)
+    await thread.end()
+  }
+
+  @Test("a service without a name takes the host's, and subtypes come after commas")
+  func hostNameAndSubtypes() async throws {
+    let service = await service(name: "", type: "_lamp._tcp,_led,_dim")
+    service.publish()
+    let registration = try #require(discovery.published.first?.service)
+    #expect(registration.name.instanceText == BonjourConfiguration().hostName)
+    #expect(
+      registration.subtypeNames.map(\.description) == [
+        "_led._sub._lamp._tcp.local.", "_dim._sub._lamp._tcp.local.",
+      ])
+    await thread.end()
+  }
+
+  @Test(
+    "stopping withdraws the service and is told once; a service that does nothing tells nothing")
+  func stops() async throws {
+    let service = await service()
+    await thread.run {
+      service.publish()
+      service.stop()
+      service.stop()
+    }
+    #expect(await recorder.events.next() == "stopped")
+    #expect(discovery.published.first?.isLive == false)
+    // What was still to be told of the first time is not.
+    service.publish()
+    #expect(await recorder.events.next() == "will publish Desk lamp")
+    await thread.end()
+  }
+
+  @Test("a service may be let go of as soon as it was stopped: its delegate is told")
+  func stopsAndGoes() async throws {
+    final class App: @unchecked Sendable {
+      // Unchecked: used on one run loop only.
+      var service: NetService?
+      weak var old: NetService?
+    }
+    let app = App()
+    await thread.run { [discovery, recorder] in
+      DiscoveryContext.$override.withValue(discovery) {
+        app.service = NetService(domain: "", type: "_lamp._tcp.", name: "Desk lamp", port: 80)
+      }
+      app.old = app.service
+      app.service?.delegate = recorder
+      app.service?.publish()
+      app.service?.stop()
+      app.service = nil
+    }
+    #expect(await recorder.events.next() == "stopped")
+    await thread.run {}
+    #expect(app.old == nil)
+    await thread.end()
+  }
+
+  @Test("a service that is let go of withdraws, and holds neither itself nor its delegate")
+  func letGo() async throws {
+    weak var service: NetService?
+    weak var delegate: ServiceRecorder?
+    do {
+      let held = await self.service()
+      let recorder = ServiceRecorder()
+      held.delegate = recorder
+      held.publish(options: .listenForConnections)
+      held.startMonitoring()
+      #expect(await recorder.events.next() == "will publish Desk lamp")
+      (service, delegate) = (held, recorder)
+    }
+    // What is being told just now may hold it for that long.
+    await thread.run {}
+    #expect(service == nil && delegate == nil)
+    #expect(discovery.published.first?.isLive == false)
+    #expect(discovery.requests.isEmpty)
+    await thread.end()
+  }
+
+  @Test("a text that is set is published, and one that is no text record is not")
+  func text() async throws {
+    let service = await service()
+    #expect(service.txtRecordData() == nil)
+    #expect(service.setTXTRecord(Data([3, 0x61, 0x3D, 0x62])))
+    service.publish()
+    #expect(discovery.published.first?.service.text["a"] == "b")
+    #expect(service.setTXTRecord(Data([3, 0x61, 0x3D, 0x63])))
+    #expect(service.setTXTRecord(nil))
+    #expect(!service.setTXTRecord(Data([9, 0x61])))
+    let texts = try #require(discovery.published.first?.texts)
+    #expect(texts.map { $0["a"] } == ["c", nil])
+    await thread.end()
+  }
+}

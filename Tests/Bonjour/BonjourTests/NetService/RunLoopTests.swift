@@ -1,0 +1,89 @@
+import BonjourHost
+import DNSWire
+import DiscoveryMachines
+import Foundation
+import Testing
+
+@testable import Bonjour
+
+@Suite("Run loops", .timeLimit(.minutes(1)))
+struct RunLoopTests {
+  private let discovery = ScriptedDiscovery()
+  private let thread = RunLoopThread()
+  private let recorder = ServiceRecorder()
+
+  private func service() -> NetService {
+    DiscoveryContext.$override.withValue(discovery) {
+      let service = NetService(domain: "", type: "_lamp._tcp.", name: "Desk lamp", port: 80)
+      service.remove(from: .current, forMode: .default)
+      service.delegate = recorder
+      return service
+    }
+  }
+
+  @Test("delegates are called on the run loop on which the service is scheduled")
+  func onTheLoop() async {
+    final class Delegate: NSObject, NetServiceDelegate {
+      let loops = Events<ObjectIdentifier>()
+      func netServiceWillPublish(_ sender: NetService) {
+        loops.add(ObjectIdentifier(RunLoop.current))
+      }
+    }
+    let delegate = Delegate()
+    let service = service()
+    service.delegate = delegate
+    service.schedule(in: thread.loop, forMode: .default)
+    service.publish()
+    #expect(await delegate.loops.next() == ObjectIdentifier(thread.loop))
+    await thread.end()
+  }
+
+  @Test("who is taken off the run loop hears nothing until it is on one again, and then all of it")
+  func silence() async throws {
+    let service = service()
+    service.schedule(in: thread.loop, forMode: .default)
+    service.publish()
+    #expect(await recorder.events.next() == "will publish Desk lamp")
+    service.remove(from: thread.loop, forMode: .default)
+    discovery.tell(.published(try ServiceName.lamp("Lamp (2)").name))
+    await thread.run {}
+    // Nothing was told, so the name is the old one.
+    #expect(service.name == "Desk lamp")
+    service.schedule(in: thread.loop, forMode: .default)
+    #expect(await recorder.events.next() == "published Lamp (2) in local.")
+    await thread.end()
+  }
+
+  @Test("a mode in which the loop does not run is not served")
+  func modes() async throws {
+    let mode = RunLoop.Mode("test")
+    let service = service()
+    service.schedule(in: thread.loop, forMode: mode)
+    service.publish()
+    await thread.run {}
+    // Not told yet: stopping discards it.
+    service.stop()
+    // The block runs on the loop's thread, which then runs the loop in the other mode.
+    await thread.run { _ = RunLoop.current.run(mode: mode, before: .distantFuture) }
+    #expect(await recorder.events.next() == "stopped")
+    await thread.end()
+  }
+
+  @Test("a loop that waits for one event returns when the delegate was called")
+  func wakes() async {
+    let service = service()
+    let isRunning = Events<Bool>()
+    let done = Task { [thread] in
+      await thread.run {
+        service.schedule(in: .current, forMode: .default)
+        isRunning.add(true)
+        return RunLoop.current.run(mode: .default, before: .distantFuture)
+      }
+    }
+    _ = await isRunning.next()
+    service.publish()
+    #expect(await done.value)
+    #expect(await recorder.events.next() == "will publish Desk lamp")
+    await thread.end()
+  }
+}

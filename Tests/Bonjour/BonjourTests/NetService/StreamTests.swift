@@ -1,0 +1,179 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Foundation
+import Testing
+
+@testable import Bonjour
+
+@Suite("Streams to and from services", .timeLimit(.minutes(1)))
+struct StreamTests {
+  private let discovery = ScriptedDiscovery()
+  private let thread = RunLoopThread()
+  private let recorder = ServiceRecorder()
+
+  /// Reads to the end and writes back what was read, on the run loop on which it is scheduled.
+  private final class Echo: NSObject, StreamDelegate, @unchecked Sendable {
+    // Unchecked: used on one run loop only.
+    let input: InputStream
+    let output: OutputStream
+    let events = Events<String>()
+
+    init(_ input: InputStream, _ output: OutputStream) {
+      self.input = input
+      self.output = output
+      super.init()
+      for stream in [input, output] {
+        stream.delegate = self
+        stream.schedule(in: .current, forMode: .default)
+        stream.open()
+      }
+    }
+
+    func stream(_ aStream: Stream, handle eventCode: Stream.Event) {
+      let name = aStream === input ? "input" : "output"
+      switch eventCode {
+      case .openCompleted: events.add("\(name) open")
+      case .hasBytesAvailable:
+        var bytes = [UInt8](repeating: 0, count: 1_024)
+        let count = input.read(&bytes, maxLength: bytes.count)
+        if count > 0 { _ = output.write(bytes, maxLength: count) }
+      case .endEncountered:
+        events.add("\(name) end")
+        if aStream === input { output.close() }
+        aStream.close()
+      case .errorOccurred: events.add("\(name) \(aStream.streamError.map { "\($0)" } ?? "")")
+      default: break
+      }
+    }
+  }
+
+  /// A service that listens, and its port.
+  private func listening() async -> (NetService, UInt16) {
+    let service = await thread.run { [discovery, recorder] in
+      DiscoveryContext.$override.withValue(discovery) {
+        let service = NetService(domain: "", type: "_lamp._tcp.", name: "Desk lamp", port: 0)
+        service.delegate = recorder
+        service.publish(options: .listenForConnections)
+        return service
+      }
+    }
+    _ = await recorder.events.next()
+    return (service, discovery.published.first?.service.port ?? 0)
+  }
+
+  /// A service to connect to.
+  private func found() -> NetService {
+    DiscoveryContext.$override.withValue(discovery) {
+      NetService(domain: "local.", type: "_lamp._tcp.", name: "Desk lamp")
+    }
+  }
+
+  /// Says that it is at that port of this host.
+  private func tellPlace(port: UInt16, _ address: String) throws {
+    let name = try ServiceName.lamp()
+    let place = ResolvedService(name: name, host: .lampHost, port: port, text: TXTRecord())
+    discovery.tell(.resolve(name), .resolved(place))
+    if let address = IPAddress(text: address) {
+      discovery.tell(
+        .addresses(.lampHost, versions: [.v4, .v6]), .addressAdded(address, ttlSeconds: 120))
+    }
+  }
+
+  private static func streams(_ service: NetService) throws -> (InputStream, OutputStream) {
+    var input: InputStream?
+    var output: OutputStream?
+    #expect(service.getInputStream(&input, outputStream: &output))
+    return (try #require(input), try #require(output))
+  }
+
+  @Test("who connects is told with streams, on IPv4 and IPv6", arguments: ["127.0.0.1", "::1"])
+  func echo(_ address: String) async throws {
+    let echoes = Events<Echo>()
+    recorder.onAccept = { echoes.add(Echo($0, $1)) }
+    let (service, port) = await listening()
+    #expect(service.port == Int(port) && port != 0)
+
+    let client = try Self.streams(found())
+    #expect(client.0.streamStatus == .notOpen)
+    client.0.open()
+    client.1.open()
+    #expect(client.1.streamStatus == .opening)
+    try tellPlace(port: port, address)
+    #expect(await recorder.events.next() == "accepted")
+    let echo = try #require(await echoes.next())
+
+    let sent = (0..<100_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    let received = await Self.exchange(sent, client.0, client.1)
+    #expect(received == sent)
+    client.0.close()
+    client.1.close()
+    #expect(client.0.streamStatus == .closed)
+    let events = await echo.events.next(3)
+    #expect(Set(events) == ["input open", "output open", "input end"])
+    withExtendedLifetime(service) {}
+    await thread.end()
+  }
+
+  /// Writes in one thread and reads in another: both block.
+  private static func exchange(
+    _ bytes: [UInt8], _ input: InputStream, _ output: OutputStream
+  ) async -> [UInt8] {
+    nonisolated(unsafe) let (input, output) = (input, output)
+    let writer = Thread {
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = rest.withUnsafeBufferPointer { buffer in
+          buffer.baseAddress.map { output.write($0, maxLength: buffer.count) } ?? 0
+        }
+        guard count > 0 else { break }
+        rest = rest.dropFirst(count)
+      }
+    }
+    writer.start()
+    return await withCheckedContinuation { continuation in
+      let reader = Thread {
+        var received: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        while received.count < bytes.count {
+          let count = input.read(&buffer, maxLength: buffer.count)
+          guard count > 0 else { break }
+          received += buffer.prefix(count)
+        }
+        continuation.resume(returning: received)
+      }
+      reader.start()
+    }
+  }
+
+  @Test("where nobody listens the streams fail with the system's error")
+  func refused() async throws {
+    // A port that was free a moment ago.
+    let (service, port) = await listening()
+    service.stop()
+    #expect(await recorder.events.next() == "stopped")
+    nonisolated(unsafe) let (input, output) = try Self.streams(found())
+    let echo = await thread.run { Echo(input, output) }
+    try tellPlace(port: port, "127.0.0.1")
+    let events = Set(await echo.events.next(2))
+    #expect(events.count == 2)
+    #expect((input.streamError as? POSIXError)?.code == .ECONNREFUSED)
+    #expect(input.streamStatus == .error)
+    await thread.end()
+  }
+
+  @Test("a port that somebody has can't be listened on")
+  func taken() async throws {
+    let (service, port) = await listening()
+    let other = DiscoveryContext.$override.withValue(discovery) {
+      NetService(domain: "", type: "_lamp._tcp.", name: "Other", port: Int32(port))
+    }
+    let second = ServiceRecorder()
+    other.delegate = second
+    other.schedule(in: thread.loop, forMode: .default)
+    other.publish(options: .listenForConnections)
+    #expect(await second.events.next() == "not published \(EADDRINUSE) of 1")
+    withExtendedLifetime(service) {}
+    await thread.end()
+  }
+}

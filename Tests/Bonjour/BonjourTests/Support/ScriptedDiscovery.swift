@@ -1,0 +1,164 @@
+import BonjourHost
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Synchronization
+
+@testable import Bonjour
+
+/// A network that says what a test says, at the time that it says.
+final class ScriptedDiscovery: Discovery {
+  /// Something that goes on until it is let go of.
+  final class Token: Announcement {
+    let isLive: Liveness
+    private let onUpdate: @Sendable (TXTRecord) -> Void
+
+    init(_ isLive: Liveness, onUpdate: @escaping @Sendable (TXTRecord) -> Void = { _ in }) {
+      self.isLive = isLive
+      self.onUpdate = onUpdate
+    }
+
+    deinit { isLive.end() }
+
+    func update(_ text: TXTRecord) { onUpdate(text) }
+  }
+
+  /// Whether a token is still held.
+  final class Liveness: Sendable {
+    private let value = Mutex(true)
+    var isLive: Bool { value.withLock { $0 } }
+    func end() { value.withLock { $0 = false } }
+  }
+
+  private struct Search {
+    var request: QueryRequest
+    var interface: InterfaceIndex?
+    var onEvent: @Sendable (FoundEvent) -> Void
+    var liveness: Liveness
+  }
+
+  struct Published: Sendable {
+    var service: ServiceRegistration
+    var onEvent: @Sendable (PublicationEvent) -> Void
+    fileprivate var liveness: Liveness
+    var texts: [TXTRecord] = []
+    var isLive: Bool { liveness.isLive }
+  }
+
+  private struct Timer {
+    var due: Double
+    var call: @Sendable () -> Void
+    var liveness: Liveness
+  }
+
+  private struct State {
+    var searches: [Search] = []
+    var published: [Published] = []
+    var timers: [Timer] = []
+    var now = 0.0
+  }
+
+  private let state = Mutex(State())
+
+  // MARK: For the faces
+
+  func find(
+    _ request: QueryRequest, on interface: InterfaceIndex?,
+    onEvent: @escaping @Sendable (FoundEvent) -> Void
+  ) -> any Sendable & AnyObject {
+    let liveness = Liveness()
+    state.withLock {
+      $0.searches.append(
+        Search(request: request, interface: interface, onEvent: onEvent, liveness: liveness))
+    }
+    return Token(liveness)
+  }
+
+  func announce(
+    _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
+  ) -> any Announcement {
+    let liveness = Liveness()
+    let index = state.withLock { state in
+      state.published.append(Published(service: service, onEvent: onEvent, liveness: liveness))
+      return state.published.count - 1
+    }
+    return Token(liveness) { [weak self] text in
+      self?.state.withLock { $0.published[index].texts.append(text) }
+    }
+  }
+
+  func after(seconds: Double, _ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject {
+    let liveness = Liveness()
+    state.withLock {
+      $0.timers.append(Timer(due: $0.now + seconds, call: call, liveness: liveness))
+    }
+    return Token(liveness)
+  }
+
+  // MARK: For the tests
+
+  /// What is looked for now.
+  var requests: [QueryRequest] {
+    state.withLock { $0.searches.filter(\.liveness.isLive).map(\.request) }
+  }
+
+  /// Where that is looked for.
+  var searchedInterfaces: [InterfaceIndex?] {
+    state.withLock { $0.searches.filter(\.liveness.isLive).map(\.interface) }
+  }
+
+  /// What was published, also if it no longer is.
+  var published: [Published] { state.withLock { $0.published } }
+
+  /// How many timers run.
+  var timerCount: Int { state.withLock { $0.timers.filter(\.liveness.isLive).count } }
+
+  /// Tells everybody who looks for that.
+  func tell(
+    _ request: QueryRequest, _ events: QueryEvent..., on interface: InterfaceIndex? = .first
+  ) {
+    let searches = state.withLock { state in
+      state.searches.filter { $0.liveness.isLive && $0.request == request }
+    }
+    for search in searches {
+      for (index, event) in events.enumerated() {
+        search.onEvent(
+          FoundEvent(event: event, interface: interface, moreComing: index < events.count - 1))
+      }
+    }
+  }
+
+  /// Tells who published the last service what became of it.
+  func tell(_ event: PublicationEvent) {
+    let last = state.withLock { $0.published.last(where: \.isLive) }
+    last?.onEvent(event)
+  }
+
+  /// Lets time pass.
+  func pass(seconds: Double) {
+    let due = state.withLock { state in
+      state.now += seconds
+      let due = state.timers.filter { $0.due <= state.now && $0.liveness.isLive }
+      state.timers.removeAll { $0.due <= state.now }
+      return due
+    }
+    for timer in due { timer.call() }
+  }
+}
+
+extension InterfaceIndex {
+  /// The loopback interface, as every machine has it.
+  static let first = InterfaceIndex(rawValue: 1)
+  static let second = InterfaceIndex(rawValue: 2)
+}
+
+extension DNSName {
+  static let lampHost: DNSName = "lamp.local."
+}
+
+extension ServiceName {
+  /// A service in `local.`
+  static func lamp(_ name: String = "Desk lamp") throws -> ServiceName {
+    try ServiceName(instance: name, type: ServiceType(text: "_lamp._tcp"))
+  }
+}

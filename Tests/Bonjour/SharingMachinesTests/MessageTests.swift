@@ -1,0 +1,111 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@testable import SharingMachines
+
+@Suite("Messages between an owner and its clients")
+struct MessageTests {
+  /// What a reader makes of bytes that arrive in these pieces.
+  private static func read<Message: SharingMessage>(
+    _ pieces: some Sequence<some Collection<UInt8>>, as type: Message.Type
+  ) throws -> [Message] {
+    var reader = FrameReader()
+    var messages: [Message] = []
+    for piece in pieces {
+      reader.append(piece)
+      while let message = try reader.next(Message.self) { messages.append(message) }
+    }
+    return messages
+  }
+
+  private static func check<Message: SharingMessage>(_ messages: [Message]) throws {
+    let frames = try messages.map { try #require($0.frame) }
+    let glued = frames.flatMap { $0 }
+    #expect(try read(frames, as: Message.self) == messages)
+    #expect(try read([glued], as: Message.self) == messages)
+    #expect(try read(glued.map { [$0] }, as: Message.self) == messages)
+  }
+
+  @Test("every message comes back as it was, whole, glued and byte by byte")
+  func roundTrip() throws {
+    try Self.check(Sample.clientMessages())
+    try Self.check(Sample.ownerMessages())
+  }
+
+  @Test("a message that is cut short, or has something behind it, is none")
+  func cut() throws {
+    for message in try Sample.clientMessages() {
+      let body = try #require(message.frame).dropFirst(4)
+      for count in 0..<body.count {
+        #expect(throws: SharingError.self) { try ClientMessage(decoding: body.prefix(count)) }
+      }
+      #expect(throws: SharingError.bytesLeft(1)) { try ClientMessage(decoding: body + [0]) }
+    }
+    for message in try Sample.ownerMessages() {
+      let body = try #require(message.frame).dropFirst(4)
+      for count in 0..<body.count {
+        #expect(throws: SharingError.self) { try OwnerMessage(decoding: body.prefix(count)) }
+      }
+    }
+  }
+
+  @Test("changed bytes make another message or none, and what is read can be written")
+  func mutated() throws {
+    var chance = SeededGenerator(seed: 5)
+    func mutate<Message: SharingMessage>(_ messages: [Message]) throws {
+      for _ in 0..<5_000 {
+        let index = Int(chance.next(upperBound: UInt64(messages.count)))
+        var body = Array(try #require(messages[index].frame).dropFirst(4))
+        for _ in 0..<3 {
+          let place = Int(chance.next(upperBound: UInt64(body.count)))
+          body[place] = UInt8(truncatingIfNeeded: chance.next())
+        }
+        guard let message = try? Message(decoding: body[...]) else { continue }
+        #expect(message.frame != nil)
+      }
+    }
+    try mutate(Sample.clientMessages())
+    try mutate(Sample.ownerMessages())
+  }
+
+  @Test("G12: a length that no message has is refused before anything is kept for it")
+  func tooLong() throws {
+    var reader = FrameReader()
+    reader.append([0xFF, 0xFF, 0xFF, 0x7F])
+    #expect(throws: SharingError.messageTooLong(byteCount: 0x7FFF_FFFF)) {
+      try reader.next(ClientMessage.self)
+    }
+    reader = FrameReader()
+    reader.append([1, 0, 2, 0])
+    #expect(throws: SharingError.messageTooLong(byteCount: 0x2_0001)) {
+      try reader.next(OwnerMessage.self)
+    }
+  }
+
+  @Test("the longest TXT record fits, and a message that is longer has no frame")
+  func longest() throws {
+    let strings = Array(repeating: [UInt8](repeating: 65, count: 255), count: 255)
+    let text = try TXTRecord(strings: strings)
+    let id = RegistrationID(rawValue: 1)
+    #expect(ClientMessage.request(.updateText(id, text)).frame != nil)
+    let subtypes = (0..<10_000).map { "_subtype-\($0)" }
+    let service = try ServiceRegistration(Sample.name("Lamp"), subtypes: subtypes, port: 1)
+    #expect(ClientMessage.request(.publish(id, service)).frame == nil)
+  }
+
+  @Test("a long stream is read without keeping what was read")
+  func stream() throws {
+    var reader = FrameReader()
+    let frame = try #require(ClientMessage.ping.frame)
+    for _ in 0..<10_000 {
+      reader.append(frame + frame.prefix(2))
+      #expect(try reader.next(ClientMessage.self) == .ping)
+      reader.append(frame.dropFirst(2))
+      #expect(try reader.next(ClientMessage.self) == .ping)
+    }
+    #expect(reader.byteCount == 0)
+    #expect(try reader.next(ClientMessage.self) == nil)
+  }
+}

@@ -1,0 +1,216 @@
+import Essentials
+import Testing
+
+@testable import SharingMachines
+
+@Suite("The search for an owner")
+struct OwnerSearchTests {
+  private var now = Instant.zero
+
+  private mutating func act(
+    _ search: inout OwnerSearch, _ event: OwnerSearch.Event
+  ) -> [OwnerSearch.Action] {
+    var actions: [OwnerSearch.Action] = []
+    search.handle(event, now: now, into: &actions)
+    return actions
+  }
+
+  private mutating func wake(_ search: inout OwnerSearch) -> [OwnerSearch.Action] {
+    guard let due = search.nextWake else { return [] }
+    now = due
+    var actions: [OwnerSearch.Action] = []
+    search.wake(now: now, into: &actions)
+    return actions
+  }
+
+  private func search(_ placeCount: Int) -> OwnerSearch {
+    OwnerSearch(placeCount: placeCount, chance: SeededGenerator(seed: 1))
+  }
+
+  /// A search that follows an owner.
+  private mutating func following() -> OwnerSearch {
+    var search = search(1)
+    _ = act(&search, .begin)
+    #expect(act(&search, .connected(.isThere)) == [.greet])
+    #expect(act(&search, .welcomed) == [.follow])
+    return search
+  }
+
+  @Test("the first one takes the last place, after it looked at the others")
+  mutating func first() {
+    var search = search(2)
+    #expect(act(&search, .begin) == [.connect(0)])
+    #expect(act(&search, .connected(.nobody)) == [.connect(1)])
+    #expect(act(&search, .connected(.nobody)) == [.take])
+    #expect(act(&search, .took(.isOurs)) == [.workHere(nil)])
+    #expect(search.nextWake == nil)
+  }
+
+  @Test("who was slower in taking the place tries again a moment later")
+  mutating func slower() {
+    var search = search(1)
+    _ = act(&search, .begin)
+    _ = act(&search, .connected(.nobody))
+    #expect(act(&search, .took(.isTaken)) == [])
+    #expect(wake(&search) == [.connect(0)])
+    #expect(now <= Instant.zero + OwnerSearch.Limits.electionPauseMax)
+    #expect(act(&search, .connected(.isThere)) == [.greet])
+  }
+
+  @Test("a host without a place, or whom the system allows none, works by itself")
+  mutating func impossible() {
+    var without = search(0)
+    #expect(act(&without, .begin) == [.workHere(.impossible)])
+    var forbidden = search(2)
+    _ = act(&forbidden, .begin)
+    #expect(act(&forbidden, .connected(.impossible)) == [.connect(1)])
+    #expect(act(&forbidden, .connected(.impossible)) == [.workHere(.impossible)])
+  }
+
+  @Test("a stranger at root's place is passed by, at one's own place shut out")
+  mutating func strangers() {
+    var search = search(2)
+    _ = act(&search, .begin)
+    #expect(act(&search, .connected(.stranger(userID: 5))) == [.connect(1)])
+    #expect(
+      act(&search, .connected(.stranger(userID: 5))) == [.workHere(.stranger(userID: 5))])
+  }
+
+  @Test("an owner that does not answer because it was stopped is left")
+  mutating func stopped() {
+    var search = search(1)
+    _ = act(&search, .begin)
+    _ = act(&search, .connected(.isThere))
+    #expect(act(&search, .stopped) == [.disconnect, .workHere(.silence)])
+    search = following()
+    #expect(act(&search, .stopped) == [], "nobody asked it anything")
+    #expect(wake(&search) == [.ping])
+    #expect(wake(&search) == [.inspect])
+    #expect(act(&search, .stopped) == [.disconnect, .workHere(.silence)])
+  }
+
+  @Test("an owner that works is given its time, but not for ever")
+  mutating func silentFromTheBeginning() {
+    var search = search(1)
+    _ = act(&search, .begin)
+    _ = act(&search, .connected(.isThere))
+    for _ in 1..<OwnerSearch.Limits.inspectionsMax { #expect(wake(&search) == [.inspect]) }
+    var slow = search
+    #expect(act(&slow, .welcomed) == [.follow])
+    #expect(wake(&search) == [.disconnect, .workHere(.silence)])
+    #expect(
+      now == Instant.zero + OwnerSearch.Limits.patience * Int64(OwnerSearch.Limits.inspectionsMax))
+    #expect(act(&search, .welcomed) == [], "too late")
+  }
+
+  @Test("an owner that falls silent is asked, and left if it does not answer")
+  mutating func silentLater() {
+    var search = following()
+    now = now + .seconds(20)
+    #expect(act(&search, .heard) == [])
+    #expect(wake(&search) == [.ping])
+    #expect(now == Instant.zero + .seconds(20) + OwnerSearch.Limits.silence)
+    #expect(wake(&search) == [.inspect])
+    #expect(act(&search, .heard) == [])
+    #expect(wake(&search) == [.ping])
+    for _ in 1..<OwnerSearch.Limits.inspectionsMax { #expect(wake(&search) == [.inspect]) }
+    #expect(wake(&search) == [.disconnect, .workHere(.silence)])
+  }
+
+  @Test("a host that is turned away, or told nonsense, works by itself for good")
+  mutating func turnedAway() {
+    for refusal in OwnerMessage.Refusal.allCases {
+      var search = following()
+      #expect(
+        act(&search, .turnedAway(refusal)) == [.disconnect, .workHere(.turnedAway(refusal))])
+      #expect(act(&search, .lost) == [] && search.nextWake == nil)
+    }
+    var search = following()
+    #expect(act(&search, .distrusted) == [.disconnect, .workHere(.nonsense)])
+  }
+
+  @Test("who cannot get through tries less and less often, and then no more")
+  mutating func busy() {
+    var search = search(1)
+    _ = act(&search, .begin)
+    var attempts = 1
+    while act(&search, .connected(.busy)) == [] {
+      attempts += 1
+      #expect(wake(&search) == [.connect(0)])
+    }
+    #expect(attempts == OwnerSearch.Limits.attemptsMax)
+    #expect(now > Instant.zero + .seconds(3) && now < Instant.zero + .seconds(15))
+  }
+
+  @Test("another user's place where nobody gets through is passed by before long")
+  mutating func shut() {
+    var search = search(2)
+    _ = act(&search, .begin)
+    while act(&search, .connected(.busy)) == [] { #expect(wake(&search) == [.connect(0)]) }
+    #expect(now < Instant.zero + .seconds(1))
+    #expect(act(&search, .connected(.nobody)) == [.take])
+    #expect(act(&search, .took(.isTaken)) == [])
+    #expect(wake(&search) == [.connect(0)])
+    #expect(act(&search, .connected(.busy)) == [.connect(1)], "not again")
+    #expect(act(&search, .connected(.isThere)) == [.greet])
+  }
+
+  @Test("who loses owner after owner in no time works by itself")
+  mutating func unsteady() {
+    var search = following()
+    var losses = 1
+    while act(&search, .lost) == [] {
+      losses += 1
+      #expect(wake(&search) == [.connect(0)])
+      _ = act(&search, .connected(.isThere))
+      _ = act(&search, .welcomed)
+    }
+    #expect(losses == OwnerSearch.Limits.lossesMax)
+    search = following()
+    for _ in 0..<100 {
+      #expect(act(&search, .lost) == [])
+      #expect(wake(&search) == [.connect(0)])
+      _ = act(&search, .connected(.isThere))
+      _ = act(&search, .welcomed)
+      now = now + .seconds(10)
+    }
+  }
+
+  @Test("when the owner ends, exactly one of its clients takes its place", arguments: 1...20)
+  mutating func election(seed: UInt64) {
+    var chance = SeededGenerator(seed: seed)
+    var searches: [OwnerSearch] = []
+    for _ in 0..<50 {
+      var search = OwnerSearch(placeCount: 1, chance: chance.fork())
+      _ = act(&search, .begin)
+      _ = act(&search, .connected(.isThere))
+      _ = act(&search, .welcomed)
+      _ = act(&search, .lost)
+      searches.append(search)
+    }
+    var owner: Int?
+    var followers: Set<Int> = []
+    while let next = searches.indices.filter({
+      searches[$0].nextWake != nil && !followers.contains($0)
+    })
+    .min(by: { (searches[$0].nextWake ?? .zero) < (searches[$1].nextWake ?? .zero) }) {
+      #expect(wake(&searches[next]) == [.connect(0)])
+      // Now and then somebody else is between looking and taking.
+      let sees = owner != nil && chance.unit() < 0.7
+      let actions = act(&searches[next], .connected(sees ? .isThere : .nobody))
+      if actions == [.take] {
+        let isFirst = owner == nil
+        if isFirst { owner = next }
+        #expect(
+          act(&searches[next], .took(isFirst ? .isOurs : .isTaken))
+            == (isFirst ? [.workHere(nil)] : []))
+      } else {
+        #expect(actions == [.greet])
+        #expect(act(&searches[next], .welcomed) == [.follow])
+        followers.insert(next)
+      }
+    }
+    #expect(owner != nil && followers.count == 49)
+    #expect(now < Instant.zero + .seconds(2))
+  }
+}
