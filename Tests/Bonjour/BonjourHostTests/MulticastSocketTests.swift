@@ -1,15 +1,17 @@
 import DiscoveryMachines
 import Essentials
+import Glibc
 import NIOCore
 import NIOPosix
 import Testing
 
 @testable import BonjourHost
 
-@Suite("Sockets of Multicast DNS", .timeLimit(.minutes(1)))
+/// One after the other: what is sent to one socket of a port may come in at another.
+@Suite("Sockets of Multicast DNS", .serialized, .timeLimit(.minutes(1)))
 struct MulticastSocketTests {
-  /// Not 5353, where others may be heard.
-  private static let port: UInt16 = 25_353
+  /// Not 5353, where others may be heard, nor the one of another run.
+  private static let port = 20_000 + UInt16(truncatingIfNeeded: getpid() % 10_000)
 
   /// Links that carry the group here: IPv4 on the interface that every machine has, and whatever
   /// else there is.

@@ -95,6 +95,22 @@ struct MessageTests {
     #expect(ClientMessage.request(.publish(id, service)).frame == nil)
   }
 
+  @Test("G12: between messages there is nothing left of the memory that a long one took")
+  func memory() throws {
+    let text = try TXTRecord(
+      strings: Array(repeating: [UInt8](repeating: 65, count: 255), count: 30))
+    let long = ClientMessage.request(.updateText(RegistrationID(rawValue: 1), text))
+    let frame = try #require(long.frame)
+    var reader = FrameReader()
+    for next in [[], try #require(ClientMessage.ping.frame).prefix(3)] as [ArraySlice<UInt8>] {
+      for piece in [frame[...], next] {
+        reader.append(piece)
+        while try reader.next(ClientMessage.self) != nil {}
+      }
+      #expect(reader.byteCount == next.count && reader.capacity < 4_096)
+    }
+  }
+
   @Test("a long stream is read without keeping what was read")
   func stream() throws {
     var reader = FrameReader()

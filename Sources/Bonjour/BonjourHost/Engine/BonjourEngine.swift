@@ -24,6 +24,8 @@ final class BonjourEngine: @unchecked Sendable {
     case alone
     /// Another process's machines work for it.
     case client
+    /// It was closed, and takes part no more.
+    case closed
   }
 
   private let configuration: BonjourConfiguration
@@ -42,6 +44,8 @@ final class BonjourEngine: @unchecked Sendable {
   private var client = SharingClient()
   private var searchTimer: EventLoopTimer?
   private var clientTimer: EventLoopTimer?
+  private var ownerTimer: EventLoopTimer?
+  private var ownerTimerSetFor: Instant?
 
   /// The way to the owner, where that is another process.
   private var connection: Connection?
@@ -65,7 +69,9 @@ final class BonjourEngine: @unchecked Sendable {
     trust = OwnerMachine.Trust(userID: userID)
     places = configuration.sharingName.map { SharingPlace.places(named: $0, userID: userID) } ?? []
     search = OwnerSearch(placeCount: places.count, chance: .random())
-    owner = OwnerMachine(configuration: configuration.shared, trust: trust)
+    owner = OwnerMachine(
+      configuration: configuration.shared, trust: trust,
+      limits: OwnerMachine.Limits(connectionsMax: DescriptorLimit.connectionsMax))
   }
 
   /// Runs work on the event loop, soon, after what was handed over before. From any thread.
@@ -79,6 +85,7 @@ final class BonjourEngine: @unchecked Sendable {
   func start() {
     searchTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeSearch() }
     clientTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeClient() }
+    ownerTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeOwner() }
     handle(OwnerSearch.Event.begin)
   }
 
@@ -87,10 +94,12 @@ final class BonjourEngine: @unchecked Sendable {
   func stop(_ completion: @escaping @Sendable () -> Void) {
     guard !isStopped else { return completion() }
     isStopped = true
+    settled(.closed)
     queries = [:]
     publications = [:]
     searchTimer?.cancel()
     clientTimer?.cancel()
+    ownerTimer?.cancel()
     connection?.close()
     connection = nil
     if let descriptor { close(descriptor) }
@@ -104,7 +113,9 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Calls back, now or later, once it is clear how the host takes part.
   func whenSettled(_ onRole: @escaping @Sendable (Role) -> Void) {
-    if driver != nil {
+    if isStopped {
+      onRole(.closed)
+    } else if driver != nil {
       onRole(server == nil ? .alone : .owner)
     } else if isFollowing {
       onRole(.client)
@@ -263,7 +274,7 @@ final class BonjourEngine: @unchecked Sendable {
       case .ping:
         _ = connection?.send(ClientMessage.ping)
         connection?.flush()
-      case .inspect: if ProcessState.isStopped(ownerProcess) { handle(.stopped) }
+      case .inspect: if ProcessState.isSilenced(ownerProcess) { handle(.stopped) }
       case .disconnect: disconnect()
       case .follow:
         isFollowing = true
@@ -305,7 +316,7 @@ final class BonjourEngine: @unchecked Sendable {
     }
     guard connection === self.connection else { return }
     switch event {
-    case .opened: break
+    case .opened, .began: break
     case .message(let message):
       handle(OwnerSearch.Event.heard)
       take(message)
@@ -356,7 +367,19 @@ final class BonjourEngine: @unchecked Sendable {
   private func handle(_ events: [OwnerMachine.Event]) {
     guard !isStopped else { return }
     var actions: [OwnerMachine.Action] = []
-    for event in events { owner.handle(event, into: &actions) }
+    for event in events { owner.handle(event, now: .now, into: &actions) }
+    finish(actions)
+  }
+
+  private func wakeOwner() {
+    ownerTimerSetFor = nil
+    guard !isStopped else { return }
+    var actions: [OwnerMachine.Action] = []
+    owner.wake(now: .now, into: &actions)
+    finish(actions)
+  }
+
+  private func finish(_ actions: [OwnerMachine.Action]) {
     var requests: [HostRequest] = []
     for action in actions {
       switch action {
@@ -368,6 +391,9 @@ final class BonjourEngine: @unchecked Sendable {
     }
     if !requests.isEmpty { driver?.handle(requests) }
     server?.flush()
+    guard let wake = owner.nextWake, wake != ownerTimerSetFor else { return }
+    ownerTimerSetFor = wake
+    ownerTimer?.set(wake)
   }
 }
 

@@ -12,6 +12,8 @@ final class MessageConnection<Incoming: SharingMessage> {
     case opened
     /// A message arrived.
     case message(Incoming)
+    /// So many bytes wait for the rest of theirs; told when that changes.
+    case began(byteCount: Int)
     /// What arrived is none; nothing more is read.
     case misunderstood(SharingError)
     /// It has ended. Nothing follows.
@@ -72,6 +74,7 @@ final class MessageConnection<Incoming: SharingMessage> {
     private let onEvent: (MessageConnection, Event) -> Void
     private var connection: MessageConnection?
     private var frames = FrameReader()
+    private var toldByteCount = 0
 
     init(_ onEvent: @escaping (MessageConnection, Event) -> Void) { self.onEvent = onEvent }
 
@@ -91,6 +94,9 @@ final class MessageConnection<Incoming: SharingMessage> {
           onEvent(connection, .message(message))
           if connection.isClosing { return }
         }
+        guard frames.byteCount != toldByteCount else { return }
+        toldByteCount = frames.byteCount
+        onEvent(connection, .began(byteCount: toldByteCount))
       } catch {
         onEvent(connection, .misunderstood(error))
       }

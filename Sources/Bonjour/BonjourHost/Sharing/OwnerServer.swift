@@ -17,6 +17,8 @@ final class OwnerServer {
     static let backlogByteCountMax = 16 << 20
     /// Bytes for all of them; then the one with the most is dropped.
     static let totalBacklogByteCountMax = 64 << 20
+    /// What is read at once; swift-nio keeps as much for each client, and would let it grow.
+    static let readByteCount = 2_048
   }
 
   private let eventLoop: any EventLoop
@@ -48,6 +50,9 @@ final class OwnerServer {
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
     ServerBootstrap(group: eventLoop)
       .serverChannelInitializer { $0.prepareToAccept() }
+      .childChannelOption(
+        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Limits.readByteCount)
+      )
       .childChannelInitializer { channel in bound.value.adopt(channel) }
       .withBoundSocket(descriptor)
       .assumeIsolated()
@@ -106,6 +111,7 @@ final class OwnerServer {
     switch event {
     case .opened: opened(id, connection, userID: userID)
     case .message(let message): onEvent(.received(message, from: id))
+    case .began(let byteCount): onEvent(.began(id, byteCount: byteCount))
     case .misunderstood: onEvent(.misunderstood(id))
     case .closed:
       if connections.removeValue(forKey: id) != nil { onEvent(.left(id)) }

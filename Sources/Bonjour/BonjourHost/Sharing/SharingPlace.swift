@@ -99,22 +99,34 @@ struct SharingPlace: Hashable, Sendable {
 
 /// What the kernel says of another process (proc(5)).
 enum ProcessState {
-  /// Whether somebody stopped it, by a signal or a debugger; false where that is not known.
-  static func isStopped(_ processID: Int32) -> Bool {
+  /// Whether it cannot answer: somebody stopped it, by a signal or a debugger, or it has ended, and
+  /// one that it forked has its sockets; false where that is not known.
+  static func isSilenced(_ processID: Int32) -> Bool {
     guard processID > 0 else { return false }
+    // Who may not see others in /proc learns from kill(2) that there is none.
+    if kill(processID, 0) != 0, errno == ESRCH { return true }
     let descriptor = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 512)
+    var bytes = [UInt8](repeating: 0, count: 1_024)
     let count = unsafe read(descriptor, &bytes, bytes.count)
     guard count > 0 else { return false }
-    return isStopped(stat: bytes.prefix(count))
+    return isSilenced(stat: bytes.prefix(count))
   }
 
   /// The state follows the program's name, which is in parentheses and may have some itself.
-  static func isStopped(stat bytes: ArraySlice<UInt8>) -> Bool {
+  static func isSilenced(stat bytes: ArraySlice<UInt8>) -> Bool {
     guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return false }
-    let state = bytes[(end + 1)...].first { $0 != UInt8(ascii: " ") }
-    return state == UInt8(ascii: "T") || state == UInt8(ascii: "t")
+    let fields = bytes[(end + 1)...].split(separator: UInt8(ascii: " "))
+      .map { String(decoding: $0, as: UTF8.self) }
+    switch fields.first {
+    case "T", "t", "X", "x": return true
+    // Of a program whose first thread has ended the others may go on.
+    case "Z": return fields.count <= threadCountPlace || Int(fields[threadCountPlace]) ?? 0 <= 1
+    default: return false
+    }
   }
+
+  /// Where the number of threads is, after the state (the 20th of all fields).
+  private static let threadCountPlace = 17
 }

@@ -25,7 +25,8 @@ public struct OwnerSearch: Sendable {
     case lost
     /// The owner, or what it says, is not to be trusted.
     case distrusted
-    /// The owner's process was stopped by somebody, and cannot answer.
+    /// The owner's process was stopped by somebody, or has ended though its sockets have not, and
+    /// cannot answer.
     case stopped
   }
 
@@ -63,7 +64,7 @@ public struct OwnerSearch: Sendable {
     case greet
     /// Ask the owner whether it still works.
     case ping
-    /// Look whether the owner's process was stopped; it has not answered in time.
+    /// Look whether the owner's process is stopped or dead; it has not answered in time.
     case inspect
     /// Close the connection.
     case disconnect
