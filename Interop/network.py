@@ -44,7 +44,8 @@ class Host:
     async def _start(self, *command):
         return await asyncio.create_subprocess_exec(
             "ip", "netns", "exec", self.namespace, "setpriv", "--pdeathsig", "KILL", *command,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE)
 
     async def ambit(self, *arguments, timeout=20):
         """Runs `ambit` to its end and gives the objects it wrote."""

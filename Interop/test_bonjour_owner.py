@@ -202,6 +202,25 @@ async def test_when_the_owner_ends_only_its_own_service_goes(lab):
     assert ours.address in found["addresses"]
 
 
+async def test_goodbyes_that_the_system_cannot_take_at_once_are_sent(lab):
+    ours, theirs, start = lab
+    count = 4_000
+    browse = await start(theirs, AMBIT, "browse", "_crowd._tcp", "--json")
+    crowd = await start(ours, CROWD, "leave", str(count))
+    assert (await crowd.next(60))["count"] == count
+    assert len(await browse.found(count)) == count
+    # So slow a network is not done with what fits into the sockets.
+    inside(ours, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "8mbit",
+           "burst", "9000", "limit", "10000000")
+    crowd.process.stdin.write(b"\n")
+    gone = set()
+    while len(gone) < count:
+        event = await browse.next()
+        if event["event"] == "gone":
+            gone.add(event["name"])
+    assert await asyncio.wait_for(crowd.process.wait(), 5) == 0
+
+
 async def test_an_owner_that_stands_still_stops_nobody(lab):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)

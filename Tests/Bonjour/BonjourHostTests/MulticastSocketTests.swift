@@ -67,7 +67,7 @@ struct MulticastSocketTests {
       socket.value.flush()
     }.get()
     let (alone, _) = try #require(await iterator.next())
-    try await eventLoop.flatSubmit { socket.value.close() }.get()
+    try await eventLoop.flatSubmit { socket.value.closeWhenSent(within: .seconds(30)) }.get()
     return (group, alone)
   }
 

@@ -35,6 +35,8 @@ final class BonjourDriver: @unchecked Sendable {
   private static let retryDelay = TimeAmount.seconds(5)
   /// How long to wait before a socket that ended by itself is opened again.
   private static let reopenDelay = TimeAmount.seconds(1)
+  /// How long goodbyes may wait for a system that cannot send them just now.
+  private static let goodbyeTime = TimeAmount.seconds(1)
 
   /// A link's socket, or the way to it.
   private enum LinkSocket {
@@ -73,7 +75,7 @@ final class BonjourDriver: @unchecked Sendable {
     wakeMonitor.start()
   }
 
-  /// Ends; then, when all was sent, calls `completion`.
+  /// Ends; then, when all was sent or could not be, calls `completion`.
   ///
   /// - Parameter continued: What another process goes on with, under the same host name; nil if none
   ///   does. Everything else is said goodbye to.
@@ -93,7 +95,9 @@ final class BonjourDriver: @unchecked Sendable {
     finish()
     isStopped = true
     timer?.cancel()
-    let closed = sockets.values.compactMap { $0.socket?.close() }
+    let closed = sockets.values.compactMap {
+      $0.socket?.closeWhenSent(within: Self.goodbyeTime)
+    }
     sockets = [:]
     EventLoopFuture.andAllComplete(closed, on: eventLoop).whenComplete { _ in completion() }
   }

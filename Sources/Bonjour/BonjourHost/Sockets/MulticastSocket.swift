@@ -24,6 +24,8 @@ final class MulticastSocket {
   private let channel: any Channel
   private let handler: Handler
   private let group: SocketAddress
+  /// Ends when the system has taken what was sent last, and so all of it.
+  private var lastSent: EventLoopFuture<Void>?
 
   private init(_ link: Link, channel: any Channel, _ handler: Handler, port: UInt16) {
     self.link = link
@@ -108,7 +110,9 @@ final class MulticastSocket {
     }
     let envelope = AddressedEnvelope(
       remoteAddress: destination, data: ByteBuffer(bytes: packet.bytes))
-    channel.write(envelope, promise: nil)
+    let isSent = channel.eventLoop.makePromise(of: Void.self)
+    channel.write(envelope, promise: isSent)
+    lastSent = isSent.futureResult
     handler.isFlushNeeded = true
   }
 
@@ -125,9 +129,23 @@ final class MulticastSocket {
     channel.closeFuture.assumeIsolated().whenComplete { _ in call() }
   }
 
-  /// Leaves the group and the port.
-  @discardableResult
-  func close() -> EventLoopFuture<Void> { channel.close() }
+  /// Leaves the group and the port, at once.
+  func close() { channel.close(promise: nil) }
+
+  /// Leaves the group and the port once the system has taken what was sent, which it may not have at
+  /// once, or when that has taken too long.
+  func closeWhenSent(within limit: TimeAmount) -> EventLoopFuture<Void> {
+    guard let lastSent else {
+      close()
+      return channel.closeFuture
+    }
+    let tooLate = channel.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.close() }
+    lastSent.assumeIsolated().whenComplete { _ in
+      tooLate.cancel()
+      self.close()
+    }
+    return channel.closeFuture
+  }
 
   private final class Handler: ChannelInboundHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
