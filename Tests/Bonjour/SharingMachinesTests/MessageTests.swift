@@ -84,12 +84,17 @@ struct MessageTests {
     }
   }
 
-  @Test("the longest TXT record fits, and a message that is longer has no frame")
+  @Test("the longest TXT record fits, that of a service is bounded, and longer ones have no frame")
   func longest() throws {
     let strings = Array(repeating: [UInt8](repeating: 65, count: 255), count: 255)
     let text = try TXTRecord(strings: strings)
     let id = RegistrationID(rawValue: 1)
-    #expect(ClientMessage.request(.updateText(id, text)).frame != nil)
+    let single = ClientMessage.request(.updateRecord(id, .txt(text), ttlSeconds: 1))
+    try Self.check([single])
+    let update = try #require(ClientMessage.request(.updateText(id, text)).frame)
+    #expect(throws: SharingError.invalid(.messageTooLong(byteCountMax: 8_192))) {
+      try ClientMessage(decoding: update.dropFirst(4))
+    }
     let subtypes = (0..<10_000).map { "_subtype-\($0)" }
     let service = try ServiceRegistration(Sample.name("Lamp"), subtypes: subtypes, port: 1)
     #expect(ClientMessage.request(.publish(id, service)).frame == nil)
