@@ -1,4 +1,6 @@
 import Essentials
+import Glibc
+import HostEssentials
 import NIOCore
 import NIOPosix
 import Testing
@@ -7,6 +9,29 @@ import Testing
 
 @Suite("Interfaces of this machine", .timeLimit(.minutes(1)))
 struct InterfaceMonitorTests {
+  @Test("a monitor that gets no socket says why once, and tells all as soon as there is one")
+  func shortage() async throws {
+    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let (events, continuation) = AsyncStream.makeStream(of: String.self)
+    let monitor = try await eventLoop.submit {
+      var attempts = 0
+      let monitor = InterfaceMonitor(
+        on: eventLoop, pauses: RetryPauses(from: .milliseconds(1), to: .milliseconds(2)),
+        openSocket: { () throws(SystemError) in
+          attempts += 1
+          guard attempts > 3 else { throw SystemError(number: ENFILE) }
+          return try InterfaceMonitor.openSystemSocket()
+        }, onTrouble: { continuation.yield("error \($0.number)") },
+        onChange: { continuation.yield("\($0.contains { $0.name == "lo" })") })
+      monitor.start()
+      return NIOLoopBound(monitor, eventLoop: eventLoop)
+    }.get()
+    var iterator = events.makeAsyncIterator()
+    #expect(await iterator.next() == "error \(ENFILE)")
+    #expect(await iterator.next() == "true")
+    try await eventLoop.submit { monitor.value.stop() }.get()
+  }
+
   @Test("the monitor tells all interfaces, with the addresses that every machine has")
   func loopback() async throws {
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()

@@ -67,10 +67,18 @@ final class BonjourDriver: @unchecked Sendable {
   /// Starts to take part.
   func start() {
     isPortShared = MulticastSocket.isPortTaken()
-    let monitor = InterfaceMonitor(on: eventLoop) { [weak self] in self?.interfacesChanged($0) }
+    let monitor = InterfaceMonitor(
+      on: eventLoop,
+      onTrouble: { [log] error in
+        log?("Multicast DNS cannot follow the interfaces, and tries again: \(error.text).")
+      }, onChange: { [weak self] in self?.interfacesChanged($0) })
     self.monitor = monitor
     monitor.start()
-    let wakeMonitor = WakeMonitor(on: eventLoop) { [weak self] in self?.machineWoke() }
+    let wakeMonitor = WakeMonitor(
+      on: eventLoop,
+      onTrouble: { [log] error in
+        log?("Multicast DNS does not notice when this machine was asleep: \(error.text).")
+      }, onWake: { [weak self] in self?.machineWoke() })
     self.wakeMonitor = wakeMonitor
     wakeMonitor.start()
   }

@@ -1,4 +1,5 @@
 import Essentials
+import Glibc
 import HostEssentials
 import NIOCore
 import NIOPosix
@@ -6,7 +7,10 @@ import NIOPosix
 /// Follows the interfaces and addresses of this host through rtnetlink(7). On one event loop.
 final class InterfaceMonitor {
   private let eventLoop: any EventLoop
+  private let openSocket: () throws(SystemError) -> Int32
+  private let onTrouble: (SystemError) -> Void
   private let onChange: ([SystemInterface]) -> Void
+  private var pauses: RetryPauses
   private var channel: (any Channel)?
   private var table = InterfaceTable()
   /// What was told last; nil before the first time.
@@ -19,14 +23,23 @@ final class InterfaceMonitor {
 
   // RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
   private static let groups: UInt32 = 0x1 | 0x10 | 0x100
-  /// How long to wait before another socket is tried.
-  private static let reopenDelay = TimeAmount.seconds(1)
 
   /// - Parameters:
   ///   - eventLoop: Where everything happens.
+  ///   - pauses: How long to wait before another socket is tried.
+  ///   - openSocket: Gives the descriptor of a socket.
+  ///   - onTrouble: Told once when there is none to be had; it is tried again.
   ///   - onChange: Told all interfaces once they are known and whenever something about them changed.
-  init(on eventLoop: any EventLoop, onChange: @escaping ([SystemInterface]) -> Void) {
+  init(
+    on eventLoop: any EventLoop, pauses: RetryPauses = RetryPauses(),
+    openSocket: @escaping () throws(SystemError) -> Int32 = InterfaceMonitor.openSystemSocket,
+    onTrouble: @escaping (SystemError) -> Void = { _ in },
+    onChange: @escaping ([SystemInterface]) -> Void
+  ) {
     self.eventLoop = eventLoop
+    self.pauses = pauses
+    self.openSocket = openSocket
+    self.onTrouble = onTrouble
     self.onChange = onChange
   }
 
@@ -46,9 +59,7 @@ final class InterfaceMonitor {
     guard !isStopped else { return }
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
     let descriptor: Int32
-    do { descriptor = try NetlinkSocket.open(.route, groups: Self.groups) } catch {
-      return reopenLater()
-    }
+    do throws(SystemError) { descriptor = try openSocket() } catch { return reopenLater(error) }
     NIOPipeBootstrap(group: eventLoop)
       .channelOption(
         .recvAllocator,
@@ -65,18 +76,33 @@ final class InterfaceMonitor {
   }
 
   private func opened(_ result: Result<any Channel, any Error>) {
-    guard case .success(let channel) = result else { return reopenLater() }
-    guard !isStopped else { return channel.close(promise: nil) }
-    self.channel = channel
-    askForEverything()
+    switch result {
+    case .success(let channel) where isStopped: channel.close(promise: nil)
+    case .success(let channel):
+      self.channel = channel
+      askForEverything()
+    case .failure(let error):
+      reopenLater(SystemError(number: (error as? IOError)?.errnoCode ?? ENOMEM))
+    }
   }
 
-  /// The kernel had more to say than the socket could hold, or had nothing to give just now.
-  private func reopenLater() {
+  /// The kernel had more to say than the socket could hold, or nothing to give just now, and why.
+  private func reopenLater(_ error: SystemError? = nil) {
     channel = nil
     guard !isStopped else { return }
+    var pause = pauses.shortest
+    if let error {
+      let failure = pauses.failed()
+      pause = failure.pause
+      if failure.isFirst { onTrouble(error) }
+    }
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    eventLoop.scheduleTask(in: Self.reopenDelay) { bound.value.open() }
+    eventLoop.scheduleTask(in: .nanoseconds(pause.nanoseconds)) { bound.value.open() }
+  }
+
+  /// A socket that hears of interfaces and addresses.
+  static func openSystemSocket() throws(SystemError) -> Int32 {
+    try NetlinkSocket.open(.route, groups: groups)
   }
 
   // MARK: Questions and answers
@@ -112,6 +138,7 @@ final class InterfaceMonitor {
       default: break
       }
     }
+    if pending == nil { pauses.succeeded() }
     guard pending == nil, told != table.interfaces else { return }
     told = table.interfaces
     onChange(table.interfaces)

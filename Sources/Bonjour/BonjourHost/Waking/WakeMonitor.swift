@@ -13,19 +13,32 @@ import NIOPosix
 /// only set is told by ``SleepWatch``.
 final class WakeMonitor {
   private let eventLoop: any EventLoop
+  private let openTimer: () throws(SystemError) -> Int32
+  private let onTrouble: (SystemError) -> Void
   private let onWake: () -> Void
+  private var pauses: RetryPauses
   private var watch = SleepWatch(.current)
   private var channel: (any Channel)?
   private var isStopped = false
 
   /// How long to wait before another timer is set; what happens meanwhile is noticed then.
-  private static let restartDelay = TimeAmount.milliseconds(100)
+  private static let restartDelay = TimeSpan.milliseconds(100)
 
   /// - Parameters:
   ///   - eventLoop: Where everything happens.
+  ///   - pauses: How long to wait where there is no timer to be had just now.
+  ///   - openTimer: Gives the descriptor of a timer.
+  ///   - onTrouble: Told once why there is none; where there is a shortage, it is tried again.
   ///   - onWake: Told that the machine is awake again.
-  init(on eventLoop: any EventLoop, onWake: @escaping () -> Void) {
+  init(
+    on eventLoop: any EventLoop, pauses: RetryPauses = RetryPauses(),
+    openTimer: @escaping () throws(SystemError) -> Int32 = WakeMonitor.openSystemTimer,
+    onTrouble: @escaping (SystemError) -> Void = { _ in }, onWake: @escaping () -> Void
+  ) {
     self.eventLoop = eventLoop
+    self.pauses = pauses
+    self.openTimer = openTimer
+    self.onTrouble = onTrouble
     self.onWake = onWake
   }
 
@@ -34,7 +47,9 @@ final class WakeMonitor {
 
   /// Starts to watch. Where there are no such timers, nothing is ever told.
   func start() {
-    guard !isStopped, let descriptor = Self.openTimer() else { return }
+    guard !isStopped else { return }
+    let descriptor: Int32
+    do throws(SystemError) { descriptor = try openTimer() } catch { return failed(error) }
     let bound = NIOLoopBound(self, eventLoop: eventLoop)
     NIOPipeBootstrap(group: eventLoop)
       .channelInitializer { channel in
@@ -44,7 +59,25 @@ final class WakeMonitor {
       }
       .takingOwnershipOfDescriptor(input: descriptor)
       .assumeIsolated()
-      .whenSuccess { bound.value.opened($0) }
+      .whenComplete { result in
+        switch result {
+        case .success(let channel): bound.value.opened(channel)
+        case .failure(let error):
+          close(descriptor)
+          bound.value.failed(SystemError(number: (error as? IOError)?.errnoCode ?? ENOMEM))
+        }
+      }
+  }
+
+  private func failed(_ error: SystemError) {
+    let (pause, isFirst) = pauses.failed()
+    if isFirst { onTrouble(error) }
+    if error.isShortage { start(in: pause) }
+  }
+
+  private func start(in pause: TimeSpan) {
+    let bound = NIOLoopBound(self, eventLoop: eventLoop)
+    eventLoop.scheduleTask(in: .nanoseconds(pause.nanoseconds)) { bound.value.start() }
   }
 
   /// Tells nothing any more.
@@ -57,6 +90,7 @@ final class WakeMonitor {
   private func opened(_ channel: any Channel) {
     guard !isStopped else { return channel.close(promise: nil) }
     self.channel = channel
+    pauses.succeeded()
     // What happened before the timer was set, it does not tell.
     look()
   }
@@ -68,20 +102,22 @@ final class WakeMonitor {
   /// The timer was cancelled, which used it up.
   fileprivate func timerEnded() {
     guard !isStopped else { return }
+    channel = nil
     look()
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    eventLoop.scheduleTask(in: Self.restartDelay) { bound.value.start() }
+    start(in: Self.restartDelay)
   }
 
-  private static func openTimer() -> Int32? {
+  /// A timer as described above.
+  static func openSystemTimer() throws(SystemError) -> Int32 {
     let descriptor = timerfd_create(CLOCK_REALTIME, Int32(O_NONBLOCK | O_CLOEXEC))
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else { throw .current }
     var never = itimerspec()
     never.it_value.tv_sec = 7_000_000_000  // In the year 2191.
     let flags = Int32(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
     guard unsafe timerfd_settime(descriptor, flags, &never, nil) == 0 else {
+      let error = SystemError.current
       close(descriptor)
-      return nil
+      throw error
     }
     return descriptor
   }
