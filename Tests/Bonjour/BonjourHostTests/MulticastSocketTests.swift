@@ -102,6 +102,22 @@ struct MulticastSocketTests {
     }
   }
 
+  @Test("the sockets of a port are counted, of both versions of IP")
+  func table() throws {
+    let table = """
+         sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout
+         71: 00000000:14E9 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0
+        200: 0100007F:0035 00000000:14E9 07 00000000:00000000 00:00000000 00000000     0        0
+      1000: 00000000000000000000000000000000:14E9 00000000000000000000000000000000:0000 07
+
+      """
+    #expect(PortTable.socketCount(5_353, inTable: Array(table.utf8)) == 2)
+    #expect(PortTable.socketCount(53, inTable: Array(table.utf8)) == 1)
+    #expect(PortTable.socketCount(9, inTable: Array(table.utf8)) == 0)
+    #expect(PortTable.socketCount(9, inTable: []) == 0)
+    #expect(PortTable.socketCount(Self.port) == 0)
+  }
+
   @Test("an interface that does not exist cannot be listened to")
   func missing() async throws {
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()

@@ -28,11 +28,15 @@ final class BonjourDriver: @unchecked Sendable {
   private var timer: EventLoopTimer?
   private var timerSetFor: Instant?
   private var isStopped = false
-  /// Whether somebody else had the port before; who comes later must take care of that themselves.
+  /// Whether somebody else has the port, and gets some of what is sent to this host alone
+  /// (RFC 6762, §15.1).
   private var isPortShared = false
+  private var portCheckedAt: Instant?
 
   /// How long to wait before a socket that could not be opened is tried again.
   private static let retryDelay = TimeAmount.seconds(5)
+  /// How often is looked who has the port, at most.
+  private static let portCheckSpacing = TimeSpan.seconds(1)
   /// How long to wait before a socket that ended by itself is opened again.
   private static let reopenDelay = TimeAmount.seconds(1)
   /// How long goodbyes may wait for a system that cannot send them just now.
@@ -66,7 +70,7 @@ final class BonjourDriver: @unchecked Sendable {
 
   /// Starts to take part.
   func start() {
-    isPortShared = MulticastSocket.isPortTaken()
+    checkPort()
     let monitor = InterfaceMonitor(
       on: eventLoop,
       onTrouble: { [log] error in
@@ -115,6 +119,7 @@ final class BonjourDriver: @unchecked Sendable {
   /// Hands the machine what is wanted, once there is something to do it on.
   func handle(_ requests: [HostRequest]) {
     guard !isStopped else { return }
+    if requests.contains(where: \.beginsSomething) { checkPort() }
     for request in requests {
       note(request)
       if early == nil { tellMachine(request.event) } else { early?.append(request.event) }
@@ -206,6 +211,7 @@ final class BonjourDriver: @unchecked Sendable {
   // MARK: Interfaces
 
   private func interfacesChanged(_ all: [SystemInterface]) {
+    checkPort()
     let chosen = configuration.chosen(from: all)
     for gone in interfaces.keys where !chosen.contains(where: { $0.index == gone }) {
       remove(gone)
@@ -305,6 +311,20 @@ final class BonjourDriver: @unchecked Sendable {
     }
   }
 
+  /// Looks whether others share the port, since nobody tells: when something is asked for or
+  /// published, which begins with questions that may be answered to this host alone.
+  private func checkPort() {
+    let isOpening = sockets.values.contains { $0.socket == nil }
+    let isTooSoon = portCheckedAt.map { .now - $0 < Self.portCheckSpacing } ?? false
+    guard !isOpening, !isTooSoon, let count = PortTable.socketCount(multicastDNSPort)
+    else { return }
+    portCheckedAt = .now
+    let wasShared = isPortShared
+    isPortShared = count > sockets.count
+    guard isPortShared != wasShared else { return }
+    for index in interfaces.keys.sorted() { interfaces[index].map { tell($0) } }
+  }
+
   /// Tells the machine what the interface is like, with the links that can be spoken on.
   private func tell(_ interface: SystemInterface) {
     var known = interface.forDiscovery
@@ -329,6 +349,14 @@ extension DiscoveryMachine {
 }
 
 extension HostRequest {
+  /// Whether it makes the machine ask others something.
+  fileprivate var beginsSomething: Bool {
+    switch self {
+    case .ask, .publish, .publishRecord: true
+    case .stopAsking, .doubt, .updateText, .updateRecord, .setFurtherRecord, .withdraw: false
+    }
+  }
+
   /// What the machine has to be told.
   fileprivate var event: DiscoveryMachine.Event {
     switch self {

@@ -77,26 +77,6 @@ final class MulticastSocket {
       .nonisolated()
   }
 
-  /// Whether another program, or another host of this one, has the port: whoever shares it gets some
-  /// of what is sent to this host alone (RFC 6762, §15.1).
-  static func isPortTaken(_ port: UInt16 = multicastDNSPort) -> Bool {
-    let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(AF_INET, type, 0)
-    guard descriptor >= 0 else { return false }
-    defer { Glibc.close(descriptor) }
-    // struct sockaddr_in: family, port, no address in particular, padding.
-    var address = ByteWriter()
-    address.uint16(UInt16(AF_INET))
-    address.bigEndian(UInt64(port), count: 2)
-    address.append([UInt8](repeating: 0, count: 12))
-    return unsafe address.bytes.withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return false }
-      return unsafe bind(
-        descriptor, start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count)) != 0
-        && errno == EADDRINUSE
-    }
-  }
-
   /// The longest message there may be (RFC 6762, §17), with the headers of IP and UDP.
   private static let readByteCount = 9_000
   private static let readMessageCount = 16
