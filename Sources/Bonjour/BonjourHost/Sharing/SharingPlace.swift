@@ -28,7 +28,10 @@ struct SharingPlace: Hashable, Sendable {
   func connect(
     trust: OwnerMachine.Trust
   ) -> (outcome: OwnerSearch.Outcome, descriptor: Int32?, processID: Int32) {
-    guard let descriptor = Self.open() else { return (.impossible, nil, 0) }
+    let descriptor: Int32
+    do throws(SystemError) { descriptor = try Self.open() } catch {
+      return (error.isShortage ? .busy : .impossible, nil, 0)
+    }
     let status = withAddress { address, length in
       unsafe Glibc.connect(descriptor, address, length)
     }
@@ -51,7 +54,10 @@ struct SharingPlace: Hashable, Sendable {
 
   /// Takes the place: from now on others can connect, though nobody accepts yet.
   func take() -> (outcome: OwnerSearch.TakingOutcome, descriptor: Int32?) {
-    guard let descriptor = Self.open() else { return (.impossible, nil) }
+    let descriptor: Int32
+    do throws(SystemError) { descriptor = try Self.open() } catch {
+      return (error.isShortage ? .notNow : .impossible, nil)
+    }
     let status = withAddress { address, length in
       unsafe bind(descriptor, address, length)
     }
@@ -61,11 +67,12 @@ struct SharingPlace: Hashable, Sendable {
     return (number == EADDRINUSE ? .isTaken : .impossible, nil)
   }
 
-  private static func open() -> Int32? {
+  private static func open() throws(SystemError) -> Int32 {
     let type = Int32(
       SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(AF_UNIX, type, 0)
-    return descriptor >= 0 ? descriptor : nil
+    guard descriptor >= 0 else { throw .current }
+    return descriptor
   }
 
   /// struct sockaddr_un: the family, a zero, the name. Its length counts: there is no zero behind.
