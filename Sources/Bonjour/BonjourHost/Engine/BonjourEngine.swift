@@ -38,7 +38,9 @@ final class BonjourEngine: @unchecked Sendable {
   private var publications: [RegistrationID: Published] = [:]
   private(set) var interfaceNames: [InterfaceIndex: String] = [:]
   private var isStopped = false
+  private var isEnded = false
   private var awaitingRole: [(Role) -> Void] = []
+  private var awaitingEnd: [@Sendable () -> Void] = []
 
   private var search: OwnerSearch
   private var client = SharingClient()
@@ -92,7 +94,9 @@ final class BonjourEngine: @unchecked Sendable {
   /// Says goodbye and ends; then, when all was sent, calls `completion`. Where other processes were
   /// served one of them goes on, and nothing of what they published is taken back.
   func stop(_ completion: @escaping @Sendable () -> Void) {
-    guard !isStopped else { return completion() }
+    guard !isEnded else { return completion() }
+    awaitingEnd.append(completion)
+    guard !isStopped else { return }
     isStopped = true
     settled(.closed)
     queries = [:]
@@ -104,11 +108,18 @@ final class BonjourEngine: @unchecked Sendable {
     connection = nil
     if let descriptor { close(descriptor) }
     descriptor = nil
-    guard let driver else { return completion() }
+    guard let driver else { return ended() }
     driver.stop(
-      handingOver: server == nil || owner.clientCount == 0 ? nil : owner.clientRegistrations,
-      completion)
+      handingOver: server == nil || owner.clientCount == 0 ? nil : owner.clientRegistrations
+    ) { self.ended() }
     server?.stop()
+  }
+
+  private func ended() {
+    isEnded = true
+    let waiting = awaitingEnd
+    awaitingEnd = []
+    for completion in waiting { completion() }
   }
 
   /// Calls back, now or later, once it is clear how the host takes part.
