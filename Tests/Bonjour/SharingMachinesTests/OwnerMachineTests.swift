@@ -326,7 +326,7 @@ struct OwnerMachineTests {
     #expect(begin(anna, 100) == [], "who is gone has nothing")
   }
 
-  @Test("G12: of those who do not read, the user with the most loses first, and no more than needed")
+  @Test("G12: of those who do not read the user with the most loses, and no more than needed")
   func congested() throws {
     var machine = machine(userID: 0)
     let (carl, dora) = (OwnerMachine.ClientID(rawValue: 3), OwnerMachine.ClientID(rawValue: 4))
