@@ -10,12 +10,31 @@ extension NetService {
     if let data {
       do throws(DNSWireError) { text = try TXTRecord(decoding: data) } catch { return false }
     }
-    let announcement = withState { state in
+    withState { state in
       state.text = text
-      return state.activity?.announcement
+      state.activity?.newText = text ?? TXTRecord()
     }
-    announcement?.update(text ?? TXTRecord())
+    announceNewText()
     return true
+  }
+
+  /// Announces the text that was set last, however many threads set one; nothing before the service
+  /// is announced.
+  func announceNewText() {
+    var told: TXTRecord?
+    while let (announcement, text) = newText(otherThan: told) {
+      announcement.update(text)
+      told = text
+    }
+  }
+
+  private func newText(otherThan told: TXTRecord?) -> ((any Announcement), TXTRecord)? {
+    withState { state in
+      guard let announcement = state.activity?.announcement, let text = state.activity?.newText,
+        text != told
+      else { return nil }
+      return (announcement, text)
+    }
   }
 
   /// Begins to tell of changes of the text.

@@ -35,6 +35,8 @@ open class NetService: NSObject, @unchecked Sendable {
   struct Activity {
     let number: Int
     var announcement: (any Announcement)?
+    /// The text to announce where another one was set since the activity began; nil if none was.
+    var newText: TXTRecord?
     /// What ends when the activity does.
     var held: [any Sendable & AnyObject] = []
     /// Whether the delegate was told of an address.

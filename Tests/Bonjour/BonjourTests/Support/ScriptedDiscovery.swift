@@ -56,6 +56,7 @@ final class ScriptedDiscovery: Discovery {
     var published: [Published] = []
     var timers: [Timer] = []
     var now = 0.0
+    var onAnnounce: (@Sendable () -> Void)?
   }
 
   private let state = Mutex(State())
@@ -82,6 +83,7 @@ final class ScriptedDiscovery: Discovery {
       state.published.append(Published(service: service, onEvent: onEvent, liveness: liveness))
       return state.published.count - 1
     }
+    state.withLock { $0.onAnnounce }?()
     return Token(liveness) { [weak self] text in
       self?.state.withLock { $0.published[index].texts.append(text) }
     }
@@ -109,6 +111,11 @@ final class ScriptedDiscovery: Discovery {
 
   /// What was published, also if it no longer is.
   var published: [Published] { state.withLock { $0.published } }
+
+  /// Has this called whenever something begins to be published.
+  func onAnnounce(_ call: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onAnnounce = call }
+  }
 
   /// How many timers run.
   var timerCount: Int { state.withLock { $0.timers.filter(\.liveness.isLive).count } }
