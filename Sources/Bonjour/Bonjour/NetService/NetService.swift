@@ -12,7 +12,7 @@ open class NetService: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
   let discovery: any Discovery
-  let inbox = RunLoopInbox<Notice>()
+  let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
   private let lock = NSLock()
   private var guarded: State
 
@@ -156,7 +156,8 @@ open class NetService: NSObject, @unchecked Sendable {
   }
 
   /// Has the delegate called no more on a run loop in that mode. What happens while the service is on
-  /// no run loop is told when it is on one again.
+  /// no run loop is told when it is on one again. When 128 notices wait, only the latest of names,
+  /// places and texts is kept, and who connects is turned away.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
   }
