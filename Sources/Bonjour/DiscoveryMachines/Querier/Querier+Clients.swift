@@ -28,6 +28,11 @@ extension Querier {
       case .records, .addresses, .domains: return false
       }
     }
+
+    /// Whether who asked for one type is told a record of another: an alias on the way, perhaps.
+    func isTold(_ type: DNSType, askedFor asked: DNSType) -> Bool {
+      type == asked || asked == .any || (type == .cname && options.tellsAliases)
+    }
   }
 
   // MARK: Coming and going
@@ -87,6 +92,9 @@ extension Querier {
       if interfaces[place].cache.denies(key) { tellAbsent(id, key, on: index, into: &actions) }
       let aliases = interfaces[place].cache.answers(to: QuestionKey(key.name, .cname))
       for entry in aliases where key.type != .cname {
+        if key.type != .any, client.isTold(.cname, askedFor: key.type) {
+          tell(id, entry.record, isAdded: true, on: index, into: &actions)
+        }
         follow(entry.record, for: id, now: now, into: &actions)
       }
     }
@@ -155,7 +163,8 @@ extension Querier {
         unsubscribe(client, from: key)
         for interface in interfaces where isInScope(client, interface) {
           let index = interface.interface.index
-          for entry in interface.cache.answers(to: key) {
+          for entry in interface.cache.answers(to: QuestionKey(key.name, .any))
+          where client.isTold(entry.record.type, askedFor: key.type) {
             tell(id, entry.record, isAdded: false, on: index, into: &actions)
           }
         }
@@ -170,11 +179,10 @@ extension Querier {
   mutating func tell(
     _ record: DNSRecord, isAdded: Bool, on index: InterfaceIndex, into actions: inout [Action]
   ) {
-    for subscription in subscriptions[record.name] ?? []
-    where subscription.type == record.type || subscription.type == .any {
-      guard let client = clients[subscription.query], client.isInterested(in: index) else {
-        continue
-      }
+    for subscription in subscriptions[record.name] ?? [] {
+      guard let client = clients[subscription.query], client.isInterested(in: index),
+        client.isTold(record.type, askedFor: subscription.type)
+      else { continue }
       tell(client.id, record, isAdded: isAdded, on: index, into: &actions)
     }
   }
