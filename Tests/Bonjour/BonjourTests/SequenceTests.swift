@@ -163,7 +163,9 @@ struct SequenceTests {
       NWBrowser.reactive.results(for: .bonjour(type: "_lamp._tcp", domain: nil))
     }
     let new = producer.startWithResult { [discovery] result in
-      guard case .success(let results) = result, let next = try? ServiceName.lamp("B") else { return }
+      guard case .success(let results) = result, let next = try? ServiceName.lamp("B") else {
+        return
+      }
       counts.withLock { $0.append(results.count) }
       if results.count == 1 { discovery.tell(request, .serviceAdded(next)) }
       if results.count == 2 { run.withLock { $0 }?.dispose() }
