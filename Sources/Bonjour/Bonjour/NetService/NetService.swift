@@ -230,7 +230,7 @@ open class NetService: NSObject, @unchecked Sendable {
   /// - Parameter timeout: In seconds; 0 for no end.
   open func resolve(withTimeout timeout: TimeInterval) { beginResolving(timeout: timeout) }
 
-  /// Streams to the service, which is resolved, unless it is already, when they are opened.
+  /// Streams to the service, which is looked for when they are opened.
   ///
   /// - Returns: Whether the service's name makes sense.
   open func getInputStream(

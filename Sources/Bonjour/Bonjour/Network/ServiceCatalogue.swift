@@ -49,7 +49,7 @@ final class ServiceCatalogue: Sendable {
     self.wantsText = wantsText
     outbox = Outbox(onValue: onChange)
     required = InterfaceIndex(parameters.requiredInterface)
-    prohibited = Set((parameters.prohibitedInterfaces ?? []).compactMap { InterfaceIndex($0) })
+    prohibited = parameters.prohibitedIndices
     let batches = EventBatches { [weak self] in self?.take($0) }
     let query = discovery.find(request, on: required) { batches.take($0) }
     state.withLock { $0.query = query }

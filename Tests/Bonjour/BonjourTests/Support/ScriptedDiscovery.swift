@@ -1,4 +1,5 @@
 import BonjourHost
+import ConnectionHost
 import DNSWire
 import DiscoveryMachines
 import Essentials
@@ -57,6 +58,8 @@ final class ScriptedDiscovery: Discovery {
     var timers: [Timer] = []
     var now = 0.0
     var onAnnounce: (@Sendable () -> Void)?
+    var networkObservers: [(call: @Sendable () -> Void, liveness: Liveness)] = []
+    var path: NetworkPath?
   }
 
   private let state = Mutex(State())
@@ -97,7 +100,37 @@ final class ScriptedDiscovery: Discovery {
     return Token(liveness)
   }
 
+  func observeNetwork(_ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject {
+    let liveness = Liveness()
+    state.withLock { $0.networkObservers.append((call, liveness)) }
+    return Token(liveness)
+  }
+
+  func path(to endpoint: SocketEndpoint, on interfaceName: String?) -> NetworkPath {
+    state.withLock { $0.path } ?? NetworkPath(to: endpoint, on: interfaceName)
+  }
+
   // MARK: For the tests
+
+  /// The network becomes another one; unless it is named, what the system says counts.
+  func changeNetwork(_ path: NetworkPath? = nil) {
+    let observers = state.withLock { state in
+      state.path = path
+      return state.networkObservers.filter(\.liveness.isLive)
+    }
+    for observer in observers { observer.call() }
+  }
+
+  /// How many follow the network.
+  var networkObserverCount: Int {
+    state.withLock { $0.networkObservers.filter(\.liveness.isLive).count }
+  }
+
+  /// Lets time pass once somebody waits for it.
+  func passOnceAwaited(seconds: Double) async {
+    while timerCount == 0 { await Task.yield() }
+    pass(seconds: seconds)
+  }
 
   /// What is looked for now.
   var requests: [QueryRequest] {
