@@ -207,8 +207,8 @@ let package = Package(
     .testTarget(
       name: "BonjourTests",
       dependencies: [
-        "Bonjour", "BonjourReactive", "BonjourHost", "DiscoveryMachines", "DNSWire", "Essentials",
-        "Reactive", "BonjourAppCode", "ServiceExamples",
+        "Bonjour", "BonjourReactive", "BonjourHost", "ConnectionHost", "DiscoveryMachines",
+        "DNSWire", "Essentials", "Reactive", "BonjourAppCode", "ServiceExamples",
       ],
       path: "Tests/Bonjour/BonjourTests"),
     .testTarget(

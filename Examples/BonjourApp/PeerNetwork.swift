@@ -103,11 +103,28 @@ class PeerBrowser {
       return false
     }
     guard let endpoint = result?.endpoint else { return }
-    let connection = NWConnection(to: endpoint, using: .tcp)
+    let tcpOptions = NWProtocolTCP.Options()
+    tcpOptions.enableKeepalive = true
+    tcpOptions.keepaliveIdle = 2
+    tcpOptions.noDelay = true
+    let parameters = NWParameters(tls: nil, tcp: tcpOptions)
+    parameters.includePeerToPeer = true
+    let connection = NWConnection(to: endpoint, using: parameters)
     connection.stateUpdateHandler = { [weak self] state in
-      if state == .ready {
+      switch state {
+      case .ready:
         self?.onConnected?(connection.currentPath?.remoteEndpoint)
+      case .waiting(let error):
+        print("no connection yet: \(error)")
+      default:
+        break
       }
+    }
+    connection.viabilityUpdateHandler = { isViable in
+      if !isViable { print("the other player is out of reach") }
+    }
+    connection.pathUpdateHandler = { path in
+      print("playing over \(path.availableInterfaces), wifi: \(path.usesInterfaceType(.wifi))")
     }
     connection.start(queue: queue)
     self.connection = connection

@@ -1,7 +1,7 @@
 package import Foundation
 
 /// Hands items over on the run loops on which its owner is scheduled, one after the other. What
-/// comes while it is on none waits.
+/// comes while none of them runs waits.
 package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
@@ -9,8 +9,13 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   private var items: ArraySlice<Item> = []
   private var sources: [RunLoopSource] = []
   private var onItem: (@Sendable (Item) -> Void)?
+  private let add: @Sendable (Item, inout ArraySlice<Item>) -> Void
 
-  package init() {}
+  /// - Parameter add: Puts a new item to those that wait, at best so that they never become too many.
+  ///   Called with a lock held.
+  package init(
+    adding add: @escaping @Sendable (_ new: Item, _ waiting: inout ArraySlice<Item>) -> Void
+  ) { self.add = add }
 
   deinit { for source in sources { source.invalidate() } }
 
@@ -19,13 +24,10 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     lock.withLock { onItem = call }
   }
 
-  /// Puts items at the end, from any thread.
-  package func post(_ new: Item...) { post(new) }
-
-  /// Puts items at the end, from any thread.
-  package func post(_ new: [Item]) {
+  /// Puts an item to those that wait, from any thread.
+  package func post(_ new: Item) {
     let sources = lock.withLock {
-      items.append(contentsOf: new)
+      add(new, &items)
       return self.sources
     }
     for source in sources { source.signal() }

@@ -7,20 +7,51 @@ internal import Synchronization
 /// A TCP connection: accepted, or to be made. All of it may be used from any thread. Letting go of
 /// it closes it.
 package final class TCPConnection: Sendable {
+  /// How far connecting has come.
+  package enum Progress: Sendable {
+    /// It is connected.
+    case connected
+    /// None of the addresses that are known answered, the last one for this reason. There may be
+    /// others.
+    case stuck(SystemError)
+    /// It has ended.
+    case ended
+  }
+
   private let state: Mutex<State>
+  private let settings: TCPSettings
   /// Entered until it is known whether there is a connection.
   private let connecting = DispatchGroup()
 
   private struct State: Sendable {
     var phase = Phase.idle
+    var candidates = Candidates()
     /// Whether the peer will send no more.
     var isInputEnded = false
+    var onProgress: (@Sendable (Progress) -> Void)?
     var onInput: (@Sendable () -> Void)?
     var onOutput: (@Sendable () -> Void)?
   }
 
+  /// The addresses that are known, and which of them did not answer.
+  private struct Candidates: Sendable {
+    var endpoints: [SocketEndpoint] = []
+    var tried: Set<SocketEndpoint> = []
+    /// Why the last one did not.
+    var error = SystemError(number: EADDRNOTAVAIL)
+
+    mutating func next() -> SocketEndpoint? {
+      guard let next = endpoints.first(where: { !tried.contains($0) }) else { return nil }
+      tried.insert(next)
+      return next
+    }
+  }
+
   private enum Phase: Sendable {
+    /// No address is being tried.
     case idle
+    /// The next one is about to be.
+    case beginning
     case connecting(Attempt)
     case open(Open)
     case ended(SystemError?)
@@ -39,17 +70,19 @@ package final class TCPConnection: Sendable {
     var writing: ReadinessWatch
   }
 
-  /// For how long one address is tried before the next.
-  private static let attemptSeconds = 5.0
+  /// For how long one address is tried before the next, unless the settings say otherwise.
+  private static let attemptSeconds = 5
 
   /// One that is yet to be made.
-  package init() {
+  package init(_ settings: TCPSettings = TCPSettings()) {
     state = Mutex(State())
+    self.settings = settings
     connecting.enter()
   }
 
   init(accepted socket: Descriptor) {
     state = Mutex(State())
+    settings = TCPSettings()
     connecting.enter()
     do throws(SystemError) { try opened(socket) } catch { end(error) }
   }
@@ -58,29 +91,57 @@ package final class TCPConnection: Sendable {
 
   // MARK: Connecting
 
-  /// Tries these one after the other; at most once. Without any, it has failed.
-  package func connect(to endpoints: [SocketEndpoint]) {
-    tryNext(of: endpoints[...], after: SystemError(number: EADDRNOTAVAIL))
+  /// Has this called, on any thread, when connecting gets on or doesn't.
+  package func observeProgress(_ call: @escaping @Sendable (Progress) -> Void) {
+    state.withLock { $0.onProgress = call }
   }
+
+  /// Says which addresses there are now. Those that were not tried yet are, one after the other, until
+  /// one answers.
+  package func offer(_ endpoints: [SocketEndpoint]) {
+    state.withLock { state in
+      state.candidates.endpoints = endpoints.filter(settings.allows)
+      state.candidates.tried.formIntersection(endpoints)
+    }
+    tryNext()
+  }
+
+  /// Has addresses tried again that did not answer, when they are offered again.
+  package func forgetAttempts() { state.withLock { $0.candidates = Candidates() } }
 
   /// Gives up, for this reason, what is not connected yet.
   package func fail(_ error: SystemError) { end(error) }
 
-  private func tryNext(of endpoints: ArraySlice<SocketEndpoint>, after error: SystemError) {
-    guard !isEnded else { return }
-    guard let endpoint = endpoints.first else { return end(error) }
-    let rest = endpoints.dropFirst()
-    do throws(SystemError) {
-      try attempt(endpoint, then: rest)
-    } catch {
-      tryNext(of: rest, after: error)
+  private func tryNext() {
+    while let endpoint = nextEndpoint() {
+      do throws(SystemError) {
+        return try attempt(endpoint)
+      } catch {
+        giveUp(nil, error)
+      }
+    }
+    let error = state.withLock { state -> SystemError? in
+      if case .idle = state.phase { state.candidates.error } else { nil }
+    }
+    if let error { tell(.stuck(error)) }
+  }
+
+  private func nextEndpoint() -> SocketEndpoint? {
+    state.withLock { state in
+      guard case .idle = state.phase, let endpoint = state.candidates.next() else { return nil }
+      state.phase = .beginning
+      return endpoint
     }
   }
 
-  private func attempt(
-    _ endpoint: SocketEndpoint, then rest: ArraySlice<SocketEndpoint>
-  ) throws(SystemError) {
-    let socket = try Descriptor.tcp(endpoint.address.version == .v4 ? AF_INET : AF_INET6)
+  private func attempt(_ endpoint: SocketEndpoint) throws(SystemError) {
+    let version = endpoint.address.version
+    let socket = try Descriptor.tcp(version == .v4 ? AF_INET : AF_INET6)
+    try settings.apply(to: socket, version)
+    if let local = try settings.localEndpoint(version) {
+      socket.set(SOL_SOCKET, SO_REUSEADDR, to: 1)
+      guard local.with({ bind(socket.number, $0, $1) }) == 0 else { throw .current }
+    }
     if endpoint.with({ Glibc.connect(socket.number, $0, $1) }) == 0 { return try opened(socket) }
     guard errno == EINPROGRESS else { throw .current }
     let watch = try ReadinessWatch(.writing, socket) { [weak self] in
@@ -89,23 +150,43 @@ package final class TCPConnection: Sendable {
         guard error == 0 else { throw SystemError(number: error) }
         try self?.opened(socket)
       } catch {
-        self?.tryNext(of: rest, after: error)
+        self?.tryNext(after: socket, error)
       }
     }
-    let timer = OneShotTimer(afterSeconds: Self.attemptSeconds) { [weak self] in
-      guard let self, case .connecting(let attempt) = currentPhase, attempt.socket === socket
-      else { return }
-      tryNext(of: rest, after: SystemError(number: ETIMEDOUT))
+    let seconds = settings.connectingSecondsMax
+    let limit = Double(seconds > 0 ? seconds : Self.attemptSeconds)
+    let timer = OneShotTimer(afterSeconds: limit) { [weak self] in
+      self?.tryNext(after: socket, SystemError(number: ETIMEDOUT))
     }
     let attempt = Attempt(socket: socket, watch: watch, timer: timer)
-    let old = replacePhase { phase in
-      switch phase {
-      case .idle, .connecting: .connecting(attempt)
-      case .open, .ended: nil
-      }
+    replacePhase { phase in
+      if case .beginning = phase { .connecting(attempt) } else { nil }
     }
-    if case .connecting(let old) = old { old.watch.cancel() }
     watch.arm()
+  }
+
+  /// The address that was being tried on a socket did not answer.
+  private func tryNext(after socket: Descriptor, _ error: SystemError) {
+    if giveUp(socket, error) { tryNext() }
+  }
+
+  /// Ends an attempt: that on a socket, or one that did not come so far. False if it is over already.
+  @discardableResult
+  private func giveUp(_ socket: Descriptor?, _ error: SystemError) -> Bool {
+    let (isOver, old) = state.withLock { state -> (Bool, Phase) in
+      let old = state.phase
+      switch (old, socket) {
+      case (.beginning, nil): break
+      case (.connecting(let attempt), let socket?) where attempt.socket === socket: break
+      case (.idle, _), (.beginning, _), (.connecting, _), (.open, _), (.ended, _):
+        return (true, old)
+      }
+      state.phase = .idle
+      state.candidates.error = error
+      return (false, old)
+    }
+    if !isOver, case .connecting(let attempt) = old { attempt.watch.cancel() }
+    return !isOver
   }
 
   private func opened(_ socket: Descriptor) throws(SystemError) {
@@ -116,7 +197,7 @@ package final class TCPConnection: Sendable {
     var isNew = false
     replacePhase { phase in
       switch phase {
-      case .idle, .connecting:
+      case .idle, .beginning, .connecting:
         isNew = true
         return .open(open)
       case .open, .ended: return nil
@@ -124,6 +205,7 @@ package final class TCPConnection: Sendable {
     }
     guard isNew else { return }
     connecting.leave()
+    tell(.connected)
     open.reading.arm()
     open.writing.arm()
   }
@@ -142,6 +224,7 @@ package final class TCPConnection: Sendable {
     }
   }
 
+  private func tell(_ progress: Progress) { state.withLock { $0.onProgress }?(progress) }
   private func tellInput() { state.withLock { $0.onInput }?() }
   private func tellOutput() { state.withLock { $0.onOutput }?() }
 
@@ -151,7 +234,7 @@ package final class TCPConnection: Sendable {
     }
     switch old {
     case .ended: return
-    case .idle: connecting.leave()
+    case .idle, .beginning: connecting.leave()
     case .connecting(let attempt):
       attempt.watch.cancel()
       connecting.leave()
@@ -161,6 +244,7 @@ package final class TCPConnection: Sendable {
       // Wakes who waits in another thread; the descriptor is closed when the last has left.
       shutdown(open.socket.number, Int32(SHUT_RDWR))
     }
+    tell(.ended)
     tellInput()
     tellOutput()
   }
@@ -169,7 +253,7 @@ package final class TCPConnection: Sendable {
   package var isConnected: Bool {
     switch currentPhase {
     case .open: true
-    case .idle, .connecting: false
+    case .idle, .beginning, .connecting: false
     case .ended(let error): error == nil
     }
   }

@@ -20,11 +20,13 @@ package final class TCPListener: Sendable {
   ///
   /// - Parameters:
   ///   - port: the port, or 0 for one that the system chooses.
+  ///   - settings: Of the listener and of the connections.
   ///   - onConnection: Told on a thread of the system who connected.
   package init(
-    port: UInt16, onConnection: @escaping @Sendable (TCPConnection) -> Void
+    port: UInt16, _ settings: TCPSettings = TCPSettings(),
+    onConnection: @escaping @Sendable (TCPConnection) -> Void
   ) throws(SystemError) {
-    (sockets, self.port) = try Self.open(port)
+    (sockets, self.port) = try Self.open(port, settings)
     var watches: [ReadinessWatch] = []
     for socket in sockets { watches.append(try Self.watch(socket, onConnection)) }
     self.watches = watches
@@ -35,41 +37,57 @@ package final class TCPListener: Sendable {
     for socket in sockets { shutdown(socket.number, Int32(SHUT_RDWR)) }
   }
 
-  private static func open(_ port: UInt16) throws(SystemError) -> ([Descriptor], UInt16) {
+  private static func open(
+    _ port: UInt16, _ settings: TCPSettings
+  ) throws(SystemError) -> ([Descriptor], UInt16) {
     var attempts = port == 0 ? attemptsMax : 1
     while true {
       attempts -= 1
       do throws(SystemError) {
-        return try openOnce(port)
+        return try openOnce(port, settings)
       } catch {
         guard error.number == EADDRINUSE, attempts > 0 else { throw error }
       }
     }
   }
 
-  /// Both versions on one port; IPv4 alone on a system without IPv6.
-  private static func openOnce(_ port: UInt16) throws(SystemError) -> ([Descriptor], UInt16) {
+  /// All on one port, that of IPv4 alone on a system without IPv6.
+  private static func openOnce(
+    _ port: UInt16, _ settings: TCPSettings
+  ) throws(SystemError) -> ([Descriptor], UInt16) {
+    let endpoints = endpoints(settings)
     var sockets: [Descriptor] = []
     var port = port
-    do throws(SystemError) {
-      let socket = try listen(.v6(.any), port: port)
-      sockets.append(socket)
-      port = SocketEndpoint(of: socket.number, getsockname)?.port ?? port
-    } catch {
-      guard [EAFNOSUPPORT, EADDRNOTAVAIL].contains(error.number) else { throw error }
+    for endpoint in endpoints {
+      do throws(SystemError) {
+        let socket = try listen(
+          SocketEndpoint(endpoint.address, port: port, scope: endpoint.scope), settings)
+        sockets.append(socket)
+        port = SocketEndpoint(of: socket.number, getsockname)?.port ?? port
+      } catch {
+        let isWithoutIPv6 = [EAFNOSUPPORT, EADDRNOTAVAIL].contains(error.number)
+        guard isWithoutIPv6, endpoint != endpoints.last else { throw error }
+      }
     }
-    let socket = try listen(.v4(.any), port: port)
-    port = SocketEndpoint(of: socket.number, getsockname)?.port ?? port
-    return (sockets + [socket], port)
+    guard !sockets.isEmpty else { throw SystemError(number: EAFNOSUPPORT) }
+    return (sockets, port)
+  }
+
+  /// Where to listen: on the settings' address, or on any of each version.
+  private static func endpoints(_ settings: TCPSettings) -> [SocketEndpoint] {
+    let named = settings.localEndpoint.flatMap { $0.address.isUnspecified ? nil : [$0] }
+    let any = [SocketEndpoint(.v6(.any), port: 0), SocketEndpoint(.v4(.any), port: 0)]
+    return (named ?? any).filter(settings.allows)
   }
 
   private static func listen(
-    _ address: IPAddress, port: UInt16
+    _ endpoint: SocketEndpoint, _ settings: TCPSettings
   ) throws(SystemError) -> Descriptor {
+    let address = endpoint.address
     let socket = try Descriptor.tcp(address.version == .v4 ? AF_INET : AF_INET6)
+    try settings.apply(to: socket, address.version)
     socket.set(SOL_SOCKET, SO_REUSEADDR, to: 1)
     if address.version == .v6 { socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, to: 1) }
-    let endpoint = SocketEndpoint(address, port: port)
     guard endpoint.with({ bind(socket.number, $0, $1) }) == 0,
       Glibc.listen(socket.number, backlog) == 0
     else { throw .current }

@@ -153,4 +153,26 @@ struct SequenceTests {
     #expect(errors.withLock { $0 } == [NetServiceError(.collisionError)])
     #expect(discovery.published.first?.isLive == false)
   }
+
+  @Test("who is told of results may have more found, look at others and end the search")
+  func resultsAreToldFreely() throws {
+    let counts = Mutex<[Int]>([])
+    let run = Mutex<(any Disposable)?>(nil)
+    let request = try request()
+    let producer = DiscoveryContext.$override.withValue(discovery) {
+      NWBrowser.reactive.results(for: .bonjour(type: "_lamp._tcp", domain: nil))
+    }
+    let new = producer.startWithResult { [discovery] result in
+      guard case .success(let results) = result, let next = try? ServiceName.lamp("B") else {
+        return
+      }
+      counts.withLock { $0.append(results.count) }
+      if results.count == 1 { discovery.tell(request, .serviceAdded(next)) }
+      if results.count == 2 { run.withLock { $0 }?.dispose() }
+    }
+    run.withLock { $0 = new }
+    discovery.tell(request, .serviceAdded(try .lamp("A")))
+    #expect(counts.withLock { $0 } == [1, 2])
+    #expect(discovery.requests.isEmpty)
+  }
 }

@@ -41,7 +41,8 @@ enum Sample {
       .ask(query, .domains(.automaticBrowsing), on: nil),
       .ask(
         query, .records("x.org.", .a), on: nil,
-        options: QueryOptions(reachesBeyondLink: true, timeout: .seconds(3))),
+        options: QueryOptions(
+          reachesBeyondLink: true, timeout: .seconds(3), tellsAliases: true)),
       .stopAsking(query),
       .doubt(record, on: nil), .doubt(record, on: InterfaceIndex(rawValue: 4)),
       .publish(registration, service("Desk lamp")), .publish(registration, full),

@@ -6,90 +6,127 @@ internal import Essentials
 internal import HostEssentials
 internal import Synchronization
 
-/// Looks for where to connect to, and has a connection made there as soon as an address is known.
-/// Then, or when nothing was found for a while, it looks no more; nor if it is let go of.
+/// Looks for where to connect to, and has a connection tried there, and at each address that becomes
+/// known later, until it is made or has ended. It looks no more if it is let go of.
 final class ConnectionSearch: Sendable {
-  typealias Conclude = @Sendable (Result<[SocketEndpoint], SystemError>) -> Void
+  /// What is looked for.
+  enum Goal: Sendable {
+    /// It may be at addresses that were found out before.
+    case service(ServiceName, known: [SocketEndpoint] = [])
+    /// One in `local.` is looked up by Multicast DNS, any other as the system does.
+    case host(String, port: UInt16)
+    case address(SocketEndpoint)
+  }
 
   private struct State {
-    /// What looks, and the timer that ends it.
-    var held: [any Sendable & AnyObject] = []
-    var isDone = false
+    var lookUp: (any Sendable & AnyObject)?
+    /// Ends waiting: for an address, or for another one after those that are known didn't answer.
+    var timer: (any Sendable & AnyObject)?
+    var isOver = false
   }
 
+  private let goal: Goal
   private let connection: TCPConnection
+  private let discovery: any Discovery
+  private let isAllowed: @Sendable (SocketEndpoint) -> Bool
+  private let onStuck: @Sendable (SystemError) -> Void
   private let state = Mutex(State())
 
-  /// For how long a service or a host is looked for.
+  /// For how long a service or a host is looked for before that is told.
   private static let patienceSeconds = 30.0
+  /// For how long other addresses of a service are waited for: answers over IPv4 and IPv6, and on
+  /// several interfaces, don't come at once.
+  private static let otherAddressSeconds = 1.0
 
-  /// - Parameter begin: Begins to look, and returns what does so until it is let go of.
-  private init(
-    for connection: TCPConnection, _ discovery: any Discovery,
-    _ begin: (@escaping Conclude) -> (any Sendable & AnyObject)?
+  /// - Parameters:
+  ///   - interface: Where to look; nil for everywhere.
+  ///   - isAllowed: Whether an address may be connected to.
+  ///   - onStuck: Told when there is no address, or none that answers. Those that become known later
+  ///     are tried all the same.
+  init(
+    _ goal: Goal, on interface: InterfaceIndex? = nil, for connection: TCPConnection,
+    _ discovery: any Discovery,
+    where isAllowed: @escaping @Sendable (SocketEndpoint) -> Bool = { _ in true },
+    onStuck: @escaping @Sendable (SystemError) -> Void
   ) {
-    self.connection = connection
-    let search = begin { [weak self] in self?.conclude($0) }
-    let timer = discovery.after(seconds: Self.patienceSeconds) { [weak self] in
-      self?.conclude(.failure(SystemError(number: ETIMEDOUT)))
-    }
-    state.withLock { state in
-      if !state.isDone { state.held = [search, timer].compactMap { $0 } }
-    }
+    (self.goal, self.connection, self.discovery) = (goal, connection, discovery)
+    (self.isAllowed, self.onStuck) = (isAllowed, onStuck)
+    connection.observeProgress { [weak self] in self?.take($0) }
+    wait(seconds: Self.patienceSeconds, thenTell: SystemError(number: ETIMEDOUT))
+    let lookUp = lookUp(on: interface)
+    hold(lookUp, as: \.lookUp)
   }
 
-  private func conclude(_ result: Result<[SocketEndpoint], SystemError>) {
-    let (isFirst, held) = state.withLock { state in
-      defer { state = State(isDone: true) }
-      return (!state.isDone, state.held)
-    }
-    guard isFirst else { return }
-    switch result {
-    case .success(let endpoints): connection.connect(to: endpoints)
-    case .failure(let error): connection.fail(error)
-    }
-    // Let go of outside the lock.
-    withExtendedLifetime(held) {}
-  }
-}
-
-extension ConnectionSearch {
-  /// Looks for a service.
-  convenience init(
-    _ service: ServiceName, on interface: InterfaceIndex?, for connection: TCPConnection,
-    _ discovery: any Discovery
-  ) {
-    self.init(for: connection, discovery) { conclude in
-      ServiceResolver(service, on: interface, discovery) { result in
+  private func lookUp(on interface: InterfaceIndex?) -> (any Sendable & AnyObject)? {
+    switch goal {
+    case .address(let endpoint):
+      offer([endpoint])
+      return nil
+    case .service(let name, let known):
+      if !known.isEmpty { offer(known) }
+      return ServiceResolver(name, on: interface, discovery) { [weak self] result in
         switch result {
         case .success(let place) where place.addresses.isEmpty: break
-        case .success(let place): conclude(.success(place.endpoints))
-        case .failure: conclude(.failure(SystemError(number: EADDRNOTAVAIL)))
+        case .success(let place): self?.offer(place.endpoints)
+        case .failure: self?.onStuck(SystemError(number: EADDRNOTAVAIL))
         }
+      }
+    case .host(let text, let port):
+      guard let name = try? DNSName(text: text), name.isOnThisLink else {
+        SystemLookup.endpoints(of: text, port: port) { [weak self] in self?.offer($0) }
+        return nil
+      }
+      return HostResolver(name, on: interface, discovery) { [weak self] addresses in
+        self?.offer(
+          addresses.map {
+            SocketEndpoint($0.address, port: port, scope: $0.interface?.rawValue ?? 0)
+          })
       }
     }
   }
 
-  /// Looks for a host: one in `local.` by Multicast DNS, any other as the system does.
-  convenience init(
-    host: String, port: UInt16, on interface: InterfaceIndex?, for connection: TCPConnection,
-    _ discovery: any Discovery
-  ) {
-    self.init(for: connection, discovery) { conclude in
-      guard let name = try? DNSName(text: host), name.isOnThisLink else {
-        SystemLookup.endpoints(of: host, port: port) { conclude(.success($0)) }
-        return nil
+  private func offer(_ endpoints: [SocketEndpoint]) {
+    guard !state.withLock({ $0.isOver }) else { return }
+    hold(nil, as: \.timer)
+    connection.offer(endpoints.filter(isAllowed))
+  }
+
+  private func take(_ progress: TCPConnection.Progress) {
+    switch progress {
+    case .connected, .ended:
+      let old = state.withLock { state in
+        defer { state = State(isOver: true) }
+        return state
       }
-      let batches = EventBatches { events in
-        let endpoints = events.compactMap { event -> SocketEndpoint? in
-          guard case .addressAdded(let address, _) = event.event else { return nil }
-          return SocketEndpoint(address, port: port, scope: event.interface?.rawValue ?? 0)
-        }
-        if !endpoints.isEmpty { conclude(.success(endpoints)) }
-      }
-      return discovery.find(.addresses(name, versions: [.v4, .v6]), on: interface) {
-        batches.take($0)
+      // Let go of outside the lock.
+      withExtendedLifetime(old) {}
+    case .stuck(let error):
+      switch goal {
+      case .address: onStuck(error)
+      case .host(let text, _) where (try? DNSName(text: text))?.isOnThisLink != true: onStuck(error)
+      case .host, .service: wait(seconds: Self.otherAddressSeconds, thenTell: error)
       }
     }
+  }
+
+  private func wait(seconds: Double, thenTell error: SystemError) {
+    let timer = discovery.after(seconds: seconds) { [weak self] in
+      guard let self, !state.withLock({ $0.isOver }) else { return }
+      onStuck(error)
+    }
+    hold(timer, as: \.timer)
+  }
+
+  /// Keeps something until it is over; what was kept before is let go of outside the lock.
+  private func hold(
+    _ value: (any Sendable & AnyObject)?,
+    as member: WritableKeyPath<State, (any Sendable & AnyObject)?>
+  ) {
+    let old = state.withLock { state -> (any Sendable & AnyObject)? in
+      guard !state.isOver else { return nil }
+      defer { state[keyPath: member] = value }
+      return state[keyPath: member]
+    }
+    withExtendedLifetime(old) {}
   }
 }

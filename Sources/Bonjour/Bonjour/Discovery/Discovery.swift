@@ -1,5 +1,5 @@
 package import BonjourHost
-internal import ConnectionHost
+package import ConnectionHost
 package import DNSWire
 package import DiscoveryMachines
 
@@ -18,6 +18,12 @@ package protocol Discovery: Sendable {
 
   /// Calls once after a while, unless what is returned is let go of before.
   func after(seconds: Double, _ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject
+
+  /// Calls whenever the host's network changed, until what is returned is let go of.
+  func observeNetwork(_ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject
+
+  /// The way to an address, over one interface or any.
+  func path(to endpoint: SocketEndpoint, on interfaceName: String?) -> NetworkPath
 }
 
 /// A service that is published.
@@ -33,6 +39,16 @@ extension Discovery {
     seconds: Double, _ call: @escaping @Sendable () -> Void
   ) -> any Sendable & AnyObject {
     OneShotTimer(afterSeconds: seconds, call)
+  }
+
+  package func observeNetwork(
+    _ call: @escaping @Sendable () -> Void
+  ) -> any Sendable & AnyObject {
+    NetworkWatch(onChange: call)
+  }
+
+  package func path(to endpoint: SocketEndpoint, on interfaceName: String?) -> NetworkPath {
+    NetworkPath(to: endpoint, on: interfaceName)
   }
 }
 

@@ -1,4 +1,5 @@
 internal import BonjourHost
+internal import DiscoveryMachines
 internal import Synchronization
 
 /// Hands on what a query is told in batches: all that came together at once.
@@ -21,4 +22,39 @@ final class EventBatches: Sendable {
   }
 
   private static let batchCountMax = 10_000
+}
+
+extension [FoundEvent] {
+  /// What it comes to: without what came and went, or went and came back.
+  var withoutDetours: [FoundEvent] {
+    var kept: [FoundEvent?] = []
+    var places: [FoundEvent: Int] = [:]
+    for event in self {
+      let subject = FoundEvent(
+        event: event.event.addition, interface: event.interface, moreComing: false)
+      if let place = places[subject], let earlier = kept[place] {
+        guard earlier.event != event.event else { continue }
+        kept[place] = nil
+        places[subject] = nil
+      } else {
+        places[subject] = kept.count
+        kept.append(event)
+      }
+    }
+    return kept.compactMap { $0 }
+  }
+}
+
+extension QueryEvent {
+  /// The event by which what is gone was there; any other event itself.
+  fileprivate var addition: QueryEvent {
+    switch self {
+    case .serviceRemoved(let name): .serviceAdded(name)
+    case .typeRemoved(let type): .typeAdded(type)
+    case .domainRemoved(let name): .domainAdded(name)
+    case .recordAdded, .recordRemoved, .recordAbsent, .serviceAdded, .resolved, .addressAdded,
+      .addressRemoved, .addressAbsent, .typeAdded, .domainAdded, .failed:
+      self
+    }
+  }
 }

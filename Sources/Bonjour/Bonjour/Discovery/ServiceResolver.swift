@@ -2,7 +2,6 @@ internal import BonjourHost
 internal import ConnectionHost
 internal import DNSWire
 internal import DiscoveryMachines
-internal import Essentials
 internal import Synchronization
 
 /// Finds out where a service is, down to its addresses, and follows what changes.
@@ -13,7 +12,7 @@ final class ServiceResolver: Sendable {
   struct Place: Hashable, Sendable {
     var service: ResolvedService
     /// The host's addresses, in the order in which they became known.
-    var addresses: [Address] = []
+    var addresses: [HostResolver.Address] = []
 
     /// Where to connect to.
     var endpoints: [SocketEndpoint] {
@@ -24,16 +23,10 @@ final class ServiceResolver: Sendable {
     }
   }
 
-  struct Address: Hashable, Sendable {
-    var address: Essentials.IPAddress
-    /// Where it was heard.
-    var interface: InterfaceIndex?
-  }
-
   private struct State {
     var place: Place?
     var resolution: (any Sendable & AnyObject)?
-    var lookUp: (any Sendable & AnyObject)?
+    var lookUp: HostResolver?
   }
 
   private let discovery: any Discovery
@@ -77,33 +70,22 @@ final class ServiceResolver: Sendable {
   }
 
   private func lookUp(_ host: DNSName) {
-    let batches = EventBatches { [weak self] in self?.take(addresses: $0, of: host) }
-    let query = discovery.find(.addresses(host, versions: [.v4, .v6]), on: interface) {
-      batches.take($0)
+    let new = HostResolver(host, on: interface, discovery) { [weak self] in
+      self?.take($0, of: host)
     }
     // The one before is let go of outside the lock.
     let old = state.withLock { state in
-      defer { state.lookUp = query }
+      defer { state.lookUp = new }
       return state.lookUp
     }
     withExtendedLifetime(old) {}
   }
 
-  private func take(addresses events: [FoundEvent], of host: DNSName) {
+  private func take(_ addresses: [HostResolver.Address], of host: DNSName) {
     let place = state.withLock { state -> Place? in
-      guard var place = state.place, place.service.host == host else { return nil }
-      for event in events {
-        switch event.event {
-        case .addressAdded(let address, _):
-          let new = Address(address: address, interface: event.interface)
-          if !place.addresses.contains(new) { place.addresses.append(new) }
-        case .addressRemoved(let address):
-          place.addresses.removeAll { $0 == Address(address: address, interface: event.interface) }
-        default: break
-        }
-      }
-      defer { state.place = place }
-      return place == state.place ? nil : place
+      guard state.place?.service.host == host else { return nil }
+      state.place?.addresses = addresses
+      return state.place
     }
     if let place { onChange(.success(place)) }
   }

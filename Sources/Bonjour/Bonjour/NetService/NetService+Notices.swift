@@ -58,3 +58,31 @@ extension NetService {
     }
   }
 }
+
+extension NetService.Notice {
+  /// Puts the notice to those that wait. Other hosts must not make them many: then one that says all
+  /// that earlier ones did takes their place, and who connects is turned away.
+  func add(to waiting: inout ArraySlice<Self>) {
+    if waiting.count >= Self.waitingCountMax {
+      switch news {
+      case .published, .placed, .text:
+        waiting.removeAll { $0.number == number && $0.news.isOlder(than: news) }
+      case .accepted: return
+      case .willPublish, .notPublished, .willResolve, .notResolved, .timedOut, .stopped: break
+      }
+    }
+    waiting.append(self)
+  }
+
+  private static let waitingCountMax = 128
+}
+
+extension NetService.News {
+  /// Whether the other says the same of a later time.
+  fileprivate func isOlder(than other: Self) -> Bool {
+    switch (self, other) {
+    case (.published, .published), (.placed, .placed), (.text, .text): true
+    default: false
+    }
+  }
+}

@@ -39,6 +39,8 @@ extension NetService {
       }
     }
     updateActivity(number) { $0.announcement = announcement }
+    // One that was set meanwhile.
+    announceNewText()
   }
 
   func registration(_ options: Options) throws(NetServiceFailure) -> ServiceRegistration {

@@ -68,13 +68,11 @@ extension NetService {
   /// Streams that connect when they are opened, to where the service is then.
   func streams() -> (input: InputStream, output: OutputStream)? {
     guard let name = serviceName else { return nil }
-    let (discovery, endpoints) = (discovery, withState { $0.endpoints ?? [] })
-    let pipe = ConnectionPipe(TCPConnection()) { connection in
-      guard endpoints.isEmpty else {
-        connection.connect(to: endpoints)
-        return nil
+    let goal = ConnectionSearch.Goal.service(name, known: withState { $0.endpoints ?? [] })
+    let pipe = ConnectionPipe(TCPConnection()) { [discovery] connection in
+      ConnectionSearch(goal, for: connection, discovery) { [weak connection] in
+        connection?.fail($0)
       }
-      return ConnectionSearch(name, on: nil, for: connection, discovery)
     }
     return PipeStreams.pair(pipe)
   }

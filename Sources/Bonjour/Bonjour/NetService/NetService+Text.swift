@@ -6,17 +6,38 @@ internal import FaceEssentials
 extension NetService {
   /// Takes another text, and publishes it if the service is published.
   func changeText(_ data: Data?) -> Bool {
+    var text: TXTRecord?
     do throws(DNSWireError) {
-      let text = try data.map { data throws(DNSWireError) in try TXTRecord(decoding: data) }
+      text = try data.map { data throws(DNSWireError) in try TXTRecord(decoding: data) }
       try ServiceRegistration.check(text ?? TXTRecord())
-      let announcement = withState { state in
-        state.text = text
-        return state.activity?.announcement
-      }
-      try announcement?.update(text ?? TXTRecord())
-      return true
     } catch {
       return false
+    }
+    withState { state in
+      state.text = text
+      state.activity?.newText = text ?? TXTRecord()
+    }
+    announceNewText()
+    return true
+  }
+
+  /// Announces the text that was set last, however many threads set one; nothing before the service
+  /// is announced.
+  func announceNewText() {
+    var told: TXTRecord?
+    while let (announcement, text) = newText(otherThan: told) {
+      // It is not too long for a message: that was seen to when it was set.
+      try? announcement.update(text)
+      told = text
+    }
+  }
+
+  private func newText(otherThan told: TXTRecord?) -> ((any Announcement), TXTRecord)? {
+    withState { state in
+      guard let announcement = state.activity?.announcement, let text = state.activity?.newText,
+        text != told
+      else { return nil }
+      return (announcement, text)
     }
   }
 

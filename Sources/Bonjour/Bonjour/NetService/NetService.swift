@@ -12,7 +12,7 @@ open class NetService: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
   let discovery: any Discovery
-  let inbox = RunLoopInbox<Notice>()
+  let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
   private let lock = NSLock()
   private var guarded: State
 
@@ -35,6 +35,8 @@ open class NetService: NSObject, @unchecked Sendable {
   struct Activity {
     let number: Int
     var announcement: (any Announcement)?
+    /// The text to announce where another one was set since the activity began; nil if none was.
+    var newText: TXTRecord?
     /// What ends when the activity does.
     var held: [any Sendable & AnyObject] = []
     /// Whether the delegate was told of an address.
@@ -154,7 +156,8 @@ open class NetService: NSObject, @unchecked Sendable {
   }
 
   /// Has the delegate called no more on a run loop in that mode. What happens while the service is on
-  /// no run loop is told when it is on one again.
+  /// no run loop is told when it is on one again. When 128 notices wait, only the latest of names,
+  /// places and texts is kept, and who connects is turned away.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
   }
@@ -227,7 +230,7 @@ open class NetService: NSObject, @unchecked Sendable {
   /// - Parameter timeout: In seconds; 0 for no end.
   open func resolve(withTimeout timeout: TimeInterval) { beginResolving(timeout: timeout) }
 
-  /// Streams to the service, which is resolved, unless it is already, when they are opened.
+  /// Streams to the service, which is looked for when they are opened.
   ///
   /// - Returns: Whether the service's name makes sense.
   open func getInputStream(

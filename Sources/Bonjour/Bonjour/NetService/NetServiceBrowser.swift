@@ -11,7 +11,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
   private let discovery: any Discovery
-  private let inbox = RunLoopInbox<Notice>()
+  private let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
   private let lock = NSLock()
   private var search: Search?
   private var lastNumber = 0
@@ -30,6 +30,22 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     /// Of which search it is news; nil for what is told in any case.
     var number: Int?
     var news: News
+
+    /// Puts the notice to those that wait. Other hosts must not make them many: what came and went
+    /// meanwhile is left out then, so that no more waits than was told and is there.
+    func add(to waiting: inout ArraySlice<Notice>) {
+      waiting.append(self)
+      guard waiting.count > Self.waitingCountMax else { return }
+      var found: [FoundEvent] = []
+      waiting.removeAll { notice in
+        guard notice.number == number, case .found(let events) = notice.news else { return false }
+        found += events
+        return true
+      }
+      waiting.append(Notice(number: number, news: .found(found.withoutDetours)))
+    }
+
+    private static let waitingCountMax = 64
   }
 
   private enum News: Sendable {
@@ -65,7 +81,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   }
 
   /// Has the delegate called no more on a run loop in that mode. What is found while the browser is
-  /// on no run loop is told when it is on one again.
+  /// on no run loop is told when it is on one again; if much happened, without what came and went.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
   }

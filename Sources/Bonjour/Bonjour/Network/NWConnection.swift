@@ -8,7 +8,9 @@ internal import HostEssentials
 ///
 /// A service is resolved when the connection is started; where it turned out to be is in
 /// ``currentPath``. The handlers are called on the queue with which the connection was started.
-/// UDP and TLS are not supported: such a connection fails.
+///
+/// A connection that can't be made waits, and is tried again whenever the network changed or an
+/// address of the service becomes known. UDP is not supported: such a connection fails.
 public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertible {
   // Unchecked: what changes is guarded by `lock`.
 
@@ -16,13 +18,14 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   public enum State: Hashable, Sendable {
     /// Not started yet.
     case setup
-    /// It can't be made for now.
+    /// It can't be made for now. It is tried again when the network changed, and by
+    /// ``NWConnection/restart()``.
     case waiting(NWError)
     /// It is being made.
     case preparing
     /// Bytes can flow.
     case ready
-    /// It is broken, or was not made.
+    /// It is broken, or is one that can't be made here.
     case failed(NWError)
     /// It was cancelled.
     case cancelled
@@ -42,7 +45,6 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   public let parameters: NWParameters
 
   private let discovery: any Discovery
-  private let connection: TCPConnection
   /// Everything that is sent and received, one after the other.
   private let work = DispatchQueue(label: "ambit.connection.work")
   private let lock = NSLock()
@@ -51,13 +53,25 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   private struct Guarded {
     var state = State.setup
     var queue: DispatchQueue?
+    /// Nil before it is started, unless it was accepted.
+    var connection: TCPConnection?
     /// What is under way to a connection, or to its end.
     var underWay: (any Sendable & AnyObject)?
-    var onState: (@Sendable (State) -> Void)?
+    /// What follows the network.
+    var networkWatch: (any Sendable & AnyObject)?
+    var way: ConnectionWay?
+    var handlers = Handlers()
     /// Itself, when it is cancelled and still has something to send.
     var cancelling: NWConnection?
     var sends: ArraySlice<Send> = []
     var receives: ArraySlice<Receive> = []
+  }
+
+  private struct Handlers {
+    var onState: (@Sendable (State) -> Void)?
+    var onPath: (@Sendable (NWPath) -> Void)?
+    var onViability: (@Sendable (Bool) -> Void)?
+    var onBetterPath: (@Sendable (Bool) -> Void)?
   }
 
   /// Bytes that are being sent.
@@ -82,11 +96,21 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
     var bytes: [UInt8] = []
     let minimum: Int
     let maximum: Int
+    /// Whether all up to the end is wanted, and nothing if that is too much.
+    let isMessage: Bool
     let onDone: Completion
 
     init(minimum: Int, maximum: Int, onDone: @escaping Completion) {
       self.maximum = max(1, maximum)
       self.minimum = min(max(1, minimum), self.maximum)
+      isMessage = false
+      self.onDone = onDone
+    }
+
+    init(messageByteCountMax: Int, onDone: @escaping Completion) {
+      // One more, by which it is known that it is too long.
+      (minimum, maximum) = (messageByteCountMax + 1, messageByteCountMax + 1)
+      isMessage = true
       self.onDone = onDone
     }
   }
@@ -95,7 +119,6 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   public init(to endpoint: NWEndpoint, using parameters: NWParameters) {
     self.endpoint = endpoint
     self.parameters = parameters
-    connection = TCPConnection()
     discovery = DiscoveryContext.discovery
   }
 
@@ -109,18 +132,37 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   init(accepted connection: TCPConnection, using parameters: NWParameters) {
     endpoint = connection.remoteEndpoint.map { NWEndpoint($0) } ?? .opaque("closed")
     self.parameters = parameters
-    self.connection = connection
     discovery = DiscoveryContext.discovery
+    guarded.connection = connection
   }
 
-  deinit { connection.close() }
+  deinit { guarded.connection?.close() }
 
   // MARK: Properties
 
   /// Called when the state changes.
   @preconcurrency public var stateUpdateHandler: (@Sendable (State) -> Void)? {
-    get { lock.withLock { guarded.onState } }
-    set { lock.withLock { guarded.onState = newValue } }
+    get { lock.withLock { guarded.handlers.onState } }
+    set { lock.withLock { guarded.handlers.onState = newValue } }
+  }
+
+  /// Called with the way that the connection takes: when it is made, and when that changed.
+  @preconcurrency public var pathUpdateHandler: (@Sendable (NWPath) -> Void)? {
+    get { lock.withLock { guarded.handlers.onPath } }
+    set { lock.withLock { guarded.handlers.onPath = newValue } }
+  }
+
+  /// Called with whether bytes can get through: when it is made, and when that changed. They can't
+  /// while this side's address is on no interface that works, or no route leads to the other side.
+  @preconcurrency public var viabilityUpdateHandler: (@Sendable (Bool) -> Void)? {
+    get { lock.withLock { guarded.handlers.onViability } }
+    set { lock.withLock { guarded.handlers.onViability = newValue } }
+  }
+
+  /// Called when that changed: whether a connection that is made now would take another interface.
+  @preconcurrency public var betterPathUpdateHandler: (@Sendable (Bool) -> Void)? {
+    get { lock.withLock { guarded.handlers.onBetterPath } }
+    set { lock.withLock { guarded.handlers.onBetterPath = newValue } }
   }
 
   /// How it is.
@@ -128,13 +170,8 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   /// Where its handlers are called; nil before it is started.
   public var queue: DispatchQueue? { lock.withLock { guarded.queue } }
 
-  /// The ends of the connection, by address and port; nil while there is none.
-  public var currentPath: NWPath? {
-    guard let remote = connection.remoteEndpoint else { return nil }
-    return NWPath(
-      status: .satisfied, localEndpoint: connection.localEndpoint.map { NWEndpoint($0) },
-      remoteEndpoint: NWEndpoint(remote))
-  }
+  /// The way that the connection takes; nil while there is no connection.
+  public var currentPath: NWPath? { lock.withLock { guarded.way?.path } }
 
   /// Endpoint and state, for people.
   public var debugDescription: String { "\(endpoint) \(state)" }
@@ -150,31 +187,110 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
     }
     guard isFirst else { return }
     change(to: .preparing)
-    connection.observeInput { [weak self] in self?.proceed() }
-    connection.observeOutput { [weak self] in self?.proceed() }
-    guard parameters.transport == .tcp else { return finish(.posix(.EPROTONOSUPPORT)) }
-    if connection.isConnected {
-      proceed()
-    } else {
-      connect()
+    do throws(NWError) {
+      let connection = try makeConnection()
+      connection.observeInput { [weak self] in self?.proceed() }
+      connection.observeOutput { [weak self] in self?.proceed() }
+      let watch = discovery.observeNetwork { [weak self] in self?.networkChanged() }
+      lock.withLock { if !guarded.state.isOver { guarded.networkWatch = watch } }
+      if connection.isConnected { proceed() } else { try search(for: connection) }
+    } catch {
+      finish(error)
     }
   }
 
-  private func connect() {
+  /// The one that was accepted, or one that is yet to be made.
+  private func makeConnection() throws(NWError) -> TCPConnection {
+    if let connection { return connection }
+    let connection = TCPConnection(try parameters.sockets())
+    lock.withLock { guarded.connection = connection }
+    return connection
+  }
+
+  private var connection: TCPConnection? { lock.withLock { guarded.connection } }
+
+  /// Looks for where to connect to, and connects there.
+  private func search(for connection: TCPConnection) throws(NWError) {
+    let goal = try goal()
+    let interface = endpoint.interface ?? parameters.requiredInterface
+    let prohibited = Set(parameters.prohibitedIndices.map(\.rawValue))
+    let search = ConnectionSearch(
+      goal, on: InterfaceIndex(interface), for: connection, discovery,
+      where: { [discovery] endpoint in
+        guard !prohibited.isEmpty else { return true }
+        let path = discovery.path(to: endpoint, on: nil)
+        let index = path.source.flatMap { path.interface(of: $0)?.index }
+        return index.map { !prohibited.contains($0) } ?? true
+      },
+      onStuck: { [weak self] in self?.wait(NWError($0)) })
+    let old = lock.withLock { () -> (any Sendable & AnyObject)? in
+      guard !guarded.state.isOver, !connection.isConnected else { return nil }
+      defer { guarded.underWay = search }
+      return guarded.underWay
+    }
+    // Let go of outside the lock.
+    withExtendedLifetime(old) {}
+  }
+
+  private func goal() throws(NWError) -> ConnectionSearch.Goal {
     switch endpoint {
-    case .hostPort(.name(let name, let interface), let port):
-      let search = ConnectionSearch(
-        host: name, port: port.rawValue, on: InterfaceIndex(interface), for: connection, discovery)
-      lock.withLock { guarded.underWay = search }
+    case .hostPort(.name(let name, _), let port): return .host(name, port: port.rawValue)
     case .hostPort:
-      connection.connect(to: [SocketEndpoint(endpoint)].compactMap { $0 })
-    case .service(_, _, _, let interface):
-      guard let name = endpoint.serviceName else { return finish(.badParameter) }
-      let search = ConnectionSearch(
-        name, on: InterfaceIndex(interface ?? parameters.requiredInterface), for: connection,
-        discovery)
-      lock.withLock { guarded.underWay = search }
-    case .unix, .url, .opaque: finish(.posix(.EAFNOSUPPORT))
+      guard let endpoint = SocketEndpoint(endpoint) else { throw .badParameter }
+      return .address(endpoint)
+    case .service:
+      guard let name = endpoint.serviceName else { throw .badParameter }
+      return .service(name)
+    case .unix, .url, .opaque: throw .posix(.EAFNOSUPPORT)
+    }
+  }
+
+  /// It can't be made for now.
+  private func wait(_ error: NWError) {
+    work.async { [weak self] in
+      guard let self, state.isBeginning, connection?.isConnected == false else { return }
+      change(to: .waiting(error))
+    }
+  }
+
+  /// Tries again to make a connection that waits; does nothing for any other.
+  public func restart() {
+    work.async { [weak self] in
+      guard let self, case .waiting = state, let connection else { return }
+      change(to: .preparing)
+      connection.forgetAttempts()
+      do throws(NWError) { try search(for: connection) } catch { finish(error) }
+    }
+  }
+
+  private func networkChanged() {
+    guard state == .ready else { return restart() }
+    work.async { [weak self] in
+      guard let self, state == .ready else { return }
+      let old = updateWay()
+      tellWay(otherThan: old)
+    }
+  }
+
+  /// Finds out which way the connection takes, and returns what was known before.
+  private func updateWay() -> ConnectionWay? {
+    let (connection, old) = lock.withLock { (guarded.connection, guarded.way) }
+    guard let local = connection?.localEndpoint, let remote = connection?.remoteEndpoint else {
+      return old
+    }
+    let network = discovery.path(to: remote, on: parameters.requiredInterface?.name)
+    let new = ConnectionWay(network, from: local, to: remote)
+    lock.withLock { guarded.way = new }
+    return old
+  }
+
+  private func tellWay(otherThan old: ConnectionWay?) {
+    let (way, handlers, queue) = lock.withLock { (guarded.way, guarded.handlers, guarded.queue) }
+    guard let new = way else { return }
+    queue?.async {
+      if new.path != old?.path { handlers.onPath?(new.path) }
+      if new.isViable != old?.isViable { handlers.onViability?(new.isViable) }
+      if new.hasBetter != old?.hasBetter ?? false { handlers.onBetterPath?(new.hasBetter) }
     }
   }
 
@@ -184,7 +300,9 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
     lock.withLock { if !guarded.state.isOver { guarded.cancelling = self } }
     work.async { [self] in
       proceedNow()
-      guard queue != nil, connection.isConnected, !connection.isEnded else { return finish(nil) }
+      guard queue != nil, let connection, connection.isConnected, !connection.isEnded else {
+        return finish(nil)
+      }
       let limit = discovery.after(seconds: Self.cancellingSecondsMax) { [weak self] in
         self?.forceCancel()
       }
@@ -205,20 +323,20 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   private func finish(_ error: NWError?) {
     let isCancelled = error == nil || lock.withLock { guarded.cancelling != nil }
     change(to: isCancelled ? .cancelled : .failed(error ?? .posix(.ECANCELED)))
-    connection.close()
-    let (sends, receives, underWay) = lock.withLock {
+    connection?.close()
+    let (sends, receives, held) = lock.withLock {
       defer {
         (guarded.sends, guarded.receives, guarded.underWay) = ([], [], nil)
-        guarded.cancelling = nil
+        (guarded.networkWatch, guarded.way, guarded.cancelling) = (nil, nil, nil)
       }
-      return (guarded.sends, guarded.receives, guarded.underWay)
+      return (guarded.sends, guarded.receives, (guarded.underWay, guarded.networkWatch))
     }
     let reason = error ?? .posix(.ECANCELED)
     queue?.async {
       for send in sends { send.onDone?(reason) }
       for receive in receives { receive.onDone(nil, nil, true, reason) }
     }
-    withExtendedLifetime(underWay) {}
+    withExtendedLifetime(held) {}
   }
 
   /// Takes another state, unless it ended before, and has that told.
@@ -236,10 +354,10 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
     queue?.async { [self] in
       stateUpdateHandler?(new)
       guard new == .cancelled else { return }
-      // What the handler holds is free again.
+      // What the handlers hold is free again.
       let old = lock.withLock {
-        defer { guarded.onState = nil }
-        return guarded.onState
+        defer { guarded.handlers = Handlers() }
+        return guarded.handlers
       }
       withExtendedLifetime(old) {}
     }
@@ -290,15 +408,35 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
         _ content: Data?, _ contentContext: ContentContext?, _ isComplete: Bool, _ error: NWError?
       ) -> Void
   ) {
-    let receive = Receive(
-      minimum: minimumIncompleteLength, maximum: maximumLength, onDone: completion)
+    enqueue(
+      Receive(minimum: minimumIncompleteLength, maximum: maximumLength, onDone: completion))
+  }
+
+  /// Receives a message, which over TCP is everything up to the end: it comes when the other side
+  /// sends no more. One of more than 16 MiB is an error, `EMSGSIZE`.
+  ///
+  /// - Parameter completion: Called with the bytes.
+  @preconcurrency
+  public func receiveMessage(
+    completion:
+      @escaping @Sendable (
+        _ completeContent: Data?, _ contentContext: ContentContext?, _ isComplete: Bool,
+        _ error: NWError?
+      ) -> Void
+  ) {
+    enqueue(Receive(messageByteCountMax: Self.messageByteCountMax, onDone: completion))
+  }
+
+  private static let messageByteCountMax = 16 << 20
+
+  private func enqueue(_ receive: Receive) {
     let isOver = lock.withLock {
       guard !guarded.state.isOver else { return true }
       guarded.receives.append(receive)
       return false
     }
     if isOver {
-      queue?.async { completion(nil, nil, true, .posix(.ENOTCONN)) }
+      queue?.async { receive.onDone(nil, nil, true, .posix(.ENOTCONN)) }
     } else {
       proceed()
     }
@@ -310,15 +448,20 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   }
 
   private func proceedNow() {
-    guard !state.isOver else { return }
+    guard !state.isOver, let connection else { return }
     if connection.isEnded { return finish(connection.error.map { NWError($0) }) }
     guard connection.isConnected, queue != nil else { return }
-    change(to: .ready)
+    if state != .ready {
+      // Known to who is told that it is ready.
+      let old = updateWay()
+      change(to: .ready)
+      tellWay(otherThan: old)
+    }
     while let send = lock.withLock({ guarded.sends.takeFirst() }) {
-      guard proceed(with: send) else { break }
+      guard proceed(with: send, connection) else { break }
     }
     while let receive = nextReceive() {
-      guard proceed(with: receive) else { break }
+      guard proceed(with: receive, connection) else { break }
     }
     let isDone = lock.withLock { guarded.cancelling != nil && guarded.sends.isEmpty }
     if connection.isEnded || isDone { finish(connection.error.map { NWError($0) }) }
@@ -330,7 +473,7 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   }
 
   /// True if the bytes are sent.
-  private func proceed(with send: Send) -> Bool {
+  private func proceed(with send: Send, _ connection: TCPConnection) -> Bool {
     while !send.rest.isEmpty {
       let count = send.rest.withUnsafeBytes { connection.send($0) }
       guard count > 0 else {
@@ -345,7 +488,7 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   }
 
   /// True if enough bytes were received, or all that there are.
-  private func proceed(with receive: Receive) -> Bool {
+  private func proceed(with receive: Receive, _ connection: TCPConnection) -> Bool {
     // What is enough and not little is handed over, however much more comes.
     while receive.bytes.count < min(receive.maximum, max(receive.minimum, Self.readByteCount)) {
       let bytes = connection.receive(min(receive.maximum - receive.bytes.count, Self.readByteCount))
@@ -357,8 +500,9 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
       lock.withLock { guarded.receives = [receive] + guarded.receives }
       return false
     }
-    let content = receive.bytes.isEmpty ? nil : Data(receive.bytes)
-    let error = connection.error.map { NWError($0) }
+    let isTooLong = receive.isMessage && receive.bytes.count == receive.maximum
+    let content = receive.bytes.isEmpty || isTooLong ? nil : Data(receive.bytes)
+    let error = isTooLong ? .posix(.EMSGSIZE) : connection.error.map { NWError($0) }
     queue?.async { [onDone = receive.onDone] in
       onDone(content, .defaultMessage, isEnd, error)
     }
@@ -376,26 +520,12 @@ extension NWConnection.State {
     case .setup, .waiting, .preparing, .ready: false
     }
   }
-}
 
-extension NWConnection {
-  /// What is known of bytes beside them: whether they are the last.
-  public final class ContentContext: Sendable {
-    /// For people.
-    public let identifier: String
-    /// Whether nothing more will be sent.
-    public let isFinal: Bool
-
-    private init(identifier: String, isFinal: Bool) {
-      self.identifier = identifier
-      self.isFinal = isFinal
+  /// Whether it is on its way to be ready.
+  fileprivate var isBeginning: Bool {
+    switch self {
+    case .preparing, .waiting: true
+    case .setup, .ready, .failed, .cancelled: false
     }
-
-    /// Bytes among others.
-    public static let defaultMessage = ContentContext(identifier: "Default", isFinal: false)
-    /// The last bytes: the other end reads to the end.
-    public static let finalMessage = ContentContext(identifier: "Final", isFinal: true)
-    /// Bytes of a stream.
-    public static let defaultStream = ContentContext(identifier: "Stream", isFinal: true)
   }
 }

@@ -164,9 +164,12 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
       (guarded.onConnection != nil, guarded.requestedPort.rawValue)
     }
     guard hasHandler else { throw .posix(.EINVAL) }
-    guard parameters.transport == .tcp else { throw .posix(.EPROTONOSUPPORT) }
+    let settings = try parameters.sockets()
+    let localPort = settings.localEndpoint?.port ?? 0
     do throws(SystemError) {
-      return try TCPListener(port: port) { [weak self] in self?.accepted($0) }
+      return try TCPListener(port: port == 0 ? localPort : port, settings) { [weak self] in
+        self?.accepted($0)
+      }
     } catch {
       throw NWError(error)
     }
@@ -281,8 +284,9 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
     }
     guard let (service, port, number) = work else { return }
     do throws(DNSWireError) {
-      let announcement = discovery.announce(try service.registration(port: port)) {
-        [weak self] event in self?.take(event, of: number)
+      let registration = try service.registration(port: port, on: parameters.requiredInterface)
+      let announcement = discovery.announce(registration) { [weak self] event in
+        self?.take(event, of: number)
       }
       lock.withLock {
         if guarded.publication?.number == number {

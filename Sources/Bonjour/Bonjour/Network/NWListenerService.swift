@@ -50,12 +50,15 @@ extension NWListener {
         && noAutoRename == other.noAutoRename
     }
 
-    func registration(port: UInt16) throws(DNSWireError) -> ServiceRegistration {
+    func registration(
+      port: UInt16, on interface: NWInterface?
+    ) throws(DNSWireError) -> ServiceRegistration {
       let type = try TypeText(type)
       let name = name.flatMap { $0.isEmpty ? nil : $0 } ?? BonjourConfiguration().hostName
       return try ServiceRegistration(
         ServiceName(instance: name, type: type.type, domain: .domain(domain)),
         subtypes: type.subtypes, port: port, text: text,
+        interface: InterfaceIndex(interface),
         conflictPolicy: noAutoRename ? .refuse : .rename)
     }
   }

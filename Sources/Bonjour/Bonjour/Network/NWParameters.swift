@@ -1,36 +1,87 @@
+internal import ConnectionHost
+internal import DiscoveryMachines
 internal import Synchronization
 
 /// How to connect, listen and browse: what of Apple's parameters has a meaning for Bonjour and for
 /// TCP without TLS.
 public final class NWParameters: Sendable, CustomDebugStringConvertible {
-  /// What is spoken above IP.
-  enum Transport: Sendable { case none, tcp, udp }
+  /// The protocols that are spoken.
+  public final class ProtocolStack: Sendable {
+    private let transport: Mutex<NWProtocolOptions?>
+    private let internet: NWProtocolIP.Options
+
+    init(_ transport: NWProtocolOptions?, _ internet: NWProtocolIP.Options) {
+      self.transport = Mutex(transport)
+      self.internet = internet
+    }
+
+    /// How TCP is spoken, as ``NWProtocolTCP/Options``; nil in parameters without a transport.
+    public var transportProtocol: NWProtocolOptions? {
+      get { transport.withLock { $0 } }
+      set { transport.withLock { $0 = newValue } }
+    }
+
+    /// How IP is spoken, as ``NWProtocolIP/Options``.
+    public var internetProtocol: NWProtocolOptions? { internet }
+
+    fileprivate func copy() -> ProtocolStack {
+      let internet = internet.copy() as? NWProtocolIP.Options
+      return ProtocolStack(transportProtocol?.copy(), internet ?? self.internet)
+    }
+
+    fileprivate func apply(to settings: inout TCPSettings) { internet.apply(to: &settings) }
+  }
 
   private struct Settings: Sendable {
     var requiredInterface: NWInterface?
+    var requiredLocalEndpoint: NWEndpoint?
     var prohibitedInterfaces: [NWInterface]?
     var includesPeerToPeer = false
     var allowsLocalEndpointReuse = false
   }
 
-  let transport: Transport
   private let settings: Mutex<Settings>
 
-  /// Parameters without a transport, as for browsing.
-  public convenience init() { self.init(.none, Settings()) }
+  /// The protocols that are spoken.
+  public let defaultProtocolStack: ProtocolStack
 
-  private init(_ transport: Transport, _ settings: Settings) {
-    self.transport = transport
+  /// Parameters without a transport, as for browsing.
+  public convenience init() {
+    self.init(ProtocolStack(nil, NWProtocolIP.Options()), Settings())
+  }
+
+  /// Parameters for TCP.
+  ///
+  /// - Parameters:
+  ///   - tls: Nil; there is no TLS here, and no other value.
+  ///   - tcp: How TCP is spoken.
+  public convenience init(
+    tls: NWProtocolTLS.Options?, tcp: NWProtocolTCP.Options = NWProtocolTCP.Options()
+  ) {
+    self.init(ProtocolStack(tcp, NWProtocolIP.Options()), Settings())
+  }
+
+  private init(_ stack: ProtocolStack, _ settings: Settings) {
+    defaultProtocolStack = stack
     self.settings = Mutex(settings)
   }
 
   /// Parameters for TCP.
-  public static var tcp: NWParameters { NWParameters(.tcp, Settings()) }
-  /// Parameters for UDP.
-  public static var udp: NWParameters { NWParameters(.udp, Settings()) }
+  public static var tcp: NWParameters { NWParameters(tls: nil) }
+
+  /// Parameters for UDP, with which nothing can be started here.
+  public static var udp: NWParameters {
+    NWParameters(ProtocolStack(NWProtocolUDP.Options(), NWProtocolIP.Options()), Settings())
+  }
+
+  /// Not available.
+  @available(*, unavailable, message: "there is no TLS here; use tcp to speak without")
+  public static var tls: NWParameters { NWParameters() }
 
   /// Parameters that say the same.
-  public func copy() -> NWParameters { NWParameters(transport, settings.withLock { $0 }) }
+  public func copy() -> NWParameters {
+    NWParameters(defaultProtocolStack.copy(), settings.withLock { $0 })
+  }
 
   /// The only interface that is used; nil for all.
   public var requiredInterface: NWInterface? {
@@ -38,7 +89,14 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     set { settings.withLock { $0.requiredInterface = newValue } }
   }
 
-  /// Interfaces that are not used.
+  /// The address and port that a connection has on this side, or where a listener listens; nil for
+  /// any. The address `0.0.0.0` or `::` stands for any.
+  public var requiredLocalEndpoint: NWEndpoint? {
+    get { settings.withLock { $0.requiredLocalEndpoint } }
+    set { settings.withLock { $0.requiredLocalEndpoint = newValue } }
+  }
+
+  /// Interfaces that are not used to browse and to connect; nil for none.
   public var prohibitedInterfaces: [NWInterface]? {
     get { settings.withLock { $0.prohibitedInterfaces } }
     set { settings.withLock { $0.prohibitedInterfaces = newValue } }
@@ -58,5 +116,33 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
   }
 
   /// The transport, for people.
-  public var debugDescription: String { "\(transport)" }
+  public var debugDescription: String {
+    switch defaultProtocolStack.transportProtocol {
+    case nil: "none"
+    case is NWProtocolTCP.Options: "tcp"
+    case is NWProtocolUDP.Options: "udp"
+    case .some: "other"
+    }
+  }
+
+  /// How to make sockets by these parameters. Throws where they are for something else than TCP, or
+  /// want this side to be what is no address.
+  func sockets() throws(NWError) -> TCPSettings {
+    guard let tcp = defaultProtocolStack.transportProtocol as? NWProtocolTCP.Options else {
+      throw .posix(.EPROTONOSUPPORT)
+    }
+    var sockets = tcp.all
+    defaultProtocolStack.apply(to: &sockets)
+    sockets.interfaceName = requiredInterface?.name
+    if let local = requiredLocalEndpoint {
+      guard let endpoint = SocketEndpoint(local) else { throw .posix(.EINVAL) }
+      sockets.localEndpoint = endpoint
+    }
+    return sockets
+  }
+
+  /// The interfaces that are not used.
+  var prohibitedIndices: Set<InterfaceIndex> {
+    Set((prohibitedInterfaces ?? []).compactMap { InterfaceIndex($0) })
+  }
 }

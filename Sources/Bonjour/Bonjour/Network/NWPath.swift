@@ -2,7 +2,7 @@ internal import ConnectionHost
 internal import DiscoveryMachines
 internal import Essentials
 
-/// The way that a connection takes, as far as it is known here: its two ends.
+/// The way that a connection takes, as the system tells it.
 public struct NWPath: Hashable, Sendable, CustomDebugStringConvertible {
   /// Whether there is a way.
   public enum Status: Hashable, Sendable {
@@ -10,21 +10,60 @@ public struct NWPath: Hashable, Sendable, CustomDebugStringConvertible {
     case satisfied
     /// There is none.
     case unsatisfied
-    /// There may be one if it is asked for.
+    /// There may be one if it is asked for; no path here says so.
     case requiresConnection
   }
 
   /// Whether there is a way.
   public let status: Status
+  /// The interface of this end's address; none while that is gone or doesn't work.
+  public let availableInterfaces: [NWInterface]
+  /// Whether that interface has an IPv4 address.
+  public let supportsIPv4: Bool
+  /// Whether that interface has an IPv6 address.
+  public let supportsIPv6: Bool
   /// This end; nil where it is not known.
   public let localEndpoint: NWEndpoint?
   /// The other end, by address and port; nil where it is not known.
   public let remoteEndpoint: NWEndpoint?
 
+  /// Whether bytes go over an interface of that type.
+  public func usesInterfaceType(_ type: NWInterface.InterfaceType) -> Bool {
+    availableInterfaces.contains { $0.type == type }
+  }
+
+  /// Whether bytes go over a mobile network; that another one costs is not known here.
+  public var isExpensive: Bool { usesInterfaceType(.cellular) }
+
+  /// Whether somebody asked to save data: never, as there is no such setting.
+  public var isConstrained: Bool { false }
+
   /// Both ends, for people.
   public var debugDescription: String {
     "\(status), \(localEndpoint?.debugDescription ?? "?")"
       + " to \(remoteEndpoint?.debugDescription ?? "?")"
+  }
+}
+
+/// The way of a connection that is made, as far as the network says.
+struct ConnectionWay: Sendable {
+  var path: NWPath
+  /// Whether a connection that is made now would take another interface.
+  var hasBetter: Bool
+  /// Whether bytes can get through.
+  var isViable: Bool { path.status == .satisfied }
+
+  init(_ network: NetworkPath, from local: SocketEndpoint, to remote: SocketEndpoint) {
+    let interface = network.interface(of: local.address)
+    let preferred = network.source.flatMap { network.interface(of: $0) }
+    let versions = Set((interface?.addresses ?? []).map(\.version))
+    hasBetter = preferred != nil && preferred?.index != interface?.index
+    path = NWPath(
+      status: interface != nil && network.source != nil ? .satisfied : .unsatisfied,
+      availableInterfaces: interface.map { [NWInterface(name: $0.name, index: Int($0.index))] }
+        ?? [],
+      supportsIPv4: versions.contains(.v4), supportsIPv6: versions.contains(.v6),
+      localEndpoint: NWEndpoint(local), remoteEndpoint: NWEndpoint(remote))
   }
 }
 

@@ -34,23 +34,22 @@ final class ServiceCatalogue: Sendable {
   private let wantsText: Bool
   private let required: InterfaceIndex?
   private let prohibited: Set<InterfaceIndex>
-  private let onChange: @Sendable (Result<Snapshot, NWError>) -> Void
+  private let outbox: Outbox<Result<Snapshot, NWError>>
   private let state = Mutex(State())
 
   /// For how long a new service's text is waited for.
   private static let textPatienceSeconds = 1.0
 
-  /// - Parameter onChange: Told what is there whenever that changes, in order, with a lock held: it
-  ///   must only hand it on.
+  /// - Parameter onChange: Told what is there whenever that changes, in order.
   init(
     _ request: QueryRequest, wantsText: Bool, _ parameters: NWParameters,
     _ discovery: any Discovery, onChange: @escaping @Sendable (Result<Snapshot, NWError>) -> Void
   ) {
     self.discovery = discovery
     self.wantsText = wantsText
-    self.onChange = onChange
+    outbox = Outbox(onValue: onChange)
     required = InterfaceIndex(parameters.requiredInterface)
-    prohibited = Set((parameters.prohibitedInterfaces ?? []).compactMap { InterfaceIndex($0) })
+    prohibited = parameters.prohibitedIndices
     let batches = EventBatches { [weak self] in self?.take($0) }
     let query = discovery.find(request, on: required) { batches.take($0) }
     state.withLock { $0.query = query }
@@ -63,7 +62,7 @@ final class ServiceCatalogue: Sendable {
       var touched: [ServiceName] = []
       for event in events {
         switch event.event {
-        case .failed(let error): onChange(.failure(NWError(error)))
+        case .failed(let error): outbox.put(.failure(NWError(error)))
         case .serviceAdded(let name):
           guard let index = event.interface, !prohibited.contains(index) else { continue }
           if wantsText, state.entries[name] == nil { new.append(name) }
@@ -82,6 +81,7 @@ final class ServiceCatalogue: Sendable {
         old.append(state.entries.removeValue(forKey: name))
       }
     }
+    outbox.send()
     for name in new { follow(name) }
   }
 
@@ -109,9 +109,10 @@ final class ServiceCatalogue: Sendable {
       state.entries[name] = entry
       tell(of: [name], &state)
     }
+    outbox.send()
   }
 
-  /// Tells what is other than before.
+  /// Puts into the outbox what is other than before.
   private func tell(of names: [ServiceName], _ state: inout State) {
     var changes: Set<NWBrowser.Result.Change> = []
     for name in names {
@@ -124,7 +125,7 @@ final class ServiceCatalogue: Sendable {
       changes.insert(NWBrowser.Result.Change(between: old, new))
     }
     guard !changes.isEmpty else { return }
-    onChange(.success(Snapshot(results: state.results, changes: changes)))
+    outbox.put(.success(Snapshot(results: state.results, changes: changes)))
   }
 
   private func result(_ name: ServiceName, _ entry: Entry) -> NWBrowser.Result? {

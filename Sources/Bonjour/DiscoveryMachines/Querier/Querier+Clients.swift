@@ -33,6 +33,11 @@ extension Querier {
       case .records, .addresses, .domains: return false
       }
     }
+
+    /// Whether who asked for one type is told a record of another: an alias on the way, perhaps.
+    func isTold(_ type: DNSType, askedFor asked: DNSType) -> Bool {
+      type == asked || asked == .any || (type == .cname && options.tellsAliases)
+    }
   }
 
   // MARK: Coming and going
@@ -94,6 +99,9 @@ extension Querier {
       if interfaces[place].cache.denies(key) { tellAbsent(id, key, on: index, into: &actions) }
       let aliases = interfaces[place].cache.answers(to: QuestionKey(key.name, .cname))
       for entry in aliases where key.type != .cname && entry.goodbyeAt == nil {
+        if key.type != .any, client.isTold(.cname, askedFor: key.type) {
+          tell(id, entry.record, isAdded: true, on: index, into: &actions)
+        }
         follow(entry.record, for: id, now: now, into: &actions)
       }
     }
@@ -164,8 +172,10 @@ extension Querier {
         unsubscribe(client, from: key)
         for interface in interfaces where isInScope(client, interface) {
           let index = interface.interface.index
-          for entry in interface.cache.answers(to: key)
-          where subscription?.isTold(ofOneThatLeftAt: entry.goodbyeAt) ?? true {
+          for entry in interface.cache.answers(to: QuestionKey(key.name, .any))
+          where client.isTold(entry.record.type, askedFor: key.type)
+            && subscription?.isTold(ofOneThatLeftAt: entry.goodbyeAt) ?? true
+          {
             tell(id, entry.record, isAdded: false, on: index, into: &actions)
           }
         }
@@ -182,9 +192,9 @@ extension Querier {
     _ record: DNSRecord, isAdded: Bool, _ goodbyeAt: Instant?, on index: InterfaceIndex,
     into actions: inout [Action]
   ) {
-    for subscription in subscriptions[record.name] ?? []
-    where subscription.type == record.type || subscription.type == .any {
+    for subscription in subscriptions[record.name] ?? [] {
       guard let client = clients[subscription.query], client.isInterested(in: index),
+        client.isTold(record.type, askedFor: subscription.type),
         goodbyeAt == nil || client.isResolving
           || subscription.isTold(ofOneThatLeftAt: goodbyeAt) != isAdded
       else { continue }

@@ -38,11 +38,16 @@ public struct QueryOptions: Hashable, Sendable {
   public var reachesBeyondLink: Bool
   /// After how long the query ends with ``QueryError/timedOut``, whatever was found; nil for never.
   public var timeout: TimeSpan?
+  /// Whether who asks for records is told the aliases on the way to them, too.
+  public var tellsAliases: Bool
 
-  /// On the link only, and for ever, unless said otherwise.
-  public init(reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil) {
+  /// On the link only, for ever, and following aliases silently, unless said otherwise.
+  public init(
+    reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil, tellsAliases: Bool = false
+  ) {
     self.reachesBeyondLink = reachesBeyondLink
     self.timeout = timeout
+    self.tellsAliases = tellsAliases
   }
 }
 

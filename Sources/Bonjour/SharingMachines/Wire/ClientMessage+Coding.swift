@@ -169,7 +169,8 @@ extension MessageReader {
     let timeout = try optional { reader throws(SharingError) in
       TimeSpan(nanoseconds: Int64(clamping: try reader.uint64()))
     }
-    return QueryOptions(reachesBeyondLink: reachesBeyondLink, timeout: timeout)
+    return QueryOptions(
+      reachesBeyondLink: reachesBeyondLink, timeout: timeout, tellsAliases: try bool())
   }
 
   fileprivate mutating func service() throws(SharingError) -> ServiceRegistration {
@@ -237,6 +238,7 @@ extension ByteWriter {
   fileprivate mutating func options(_ options: QueryOptions) {
     bool(options.reachesBeyondLink)
     optional(options.timeout) { $0.uint64(UInt64(clamping: $1.nanoseconds)) }
+    bool(options.tellsAliases)
   }
 
   fileprivate mutating func service(_ service: ServiceRegistration) {

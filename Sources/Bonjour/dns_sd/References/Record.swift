@@ -21,12 +21,19 @@ final class Record: Sendable {
   nonisolated(unsafe) let handle: DNSRecordRef
   let type: DNSType
   private let state: Mutex<State>
+  private let fails: Mutex<(@Sendable (ServiceError) -> Reply)?> = Mutex(nil)
 
   /// A record that ``start(_:)`` starts.
   init(_ type: DNSType) {
     handle = Self.handles.makeHandle()
     self.type = type
     state = Mutex(.queued)
+  }
+
+  /// How the client is told that it will hear nothing more of the record; nil where it never does.
+  var failing: (@Sendable (ServiceError) -> Reply)? {
+    get { fails.withLock { $0 } }
+    set { fails.withLock { $0 = newValue } }
   }
 
   /// A further record of a service.
@@ -65,6 +72,7 @@ final class Record: Sendable {
       state = .ended
       return old
     }
+    failing = nil
     switch old {
     case .further(let publication, let number):
       publication.setFurtherRecord(number, nil, ttlSeconds: 0)

@@ -18,6 +18,8 @@ final class Reference: Sendable {
   private struct State {
     var isEnded = false
     var queries: [Query] = []
+    /// How the client is told that there is nothing more to come.
+    var failing: (@Sendable (ServiceError) -> Reply)?
     var publication: Publication?
     /// Those that share this one's descriptor.
     var subordinates: [DNSServiceRef: Reference] = [:]
@@ -43,6 +45,7 @@ final class Reference: Sendable {
     self.kind = kind
     replies = if let primary { primary.replies } else { try ReplyQueue() }
     isSubordinate = primary != nil
+    replies.join(self)
   }
 
   // MARK: Coming and going
@@ -132,6 +135,28 @@ final class Reference: Sendable {
 
   // MARK: What it does
 
+  /// Has the client told by this reply that there is nothing more to come. Throws where nothing can
+  /// be told already.
+  func fail(by failing: @escaping @Sendable (ServiceError) -> Reply) throws(ServiceError) {
+    guard !replies.isOverrun else { throw .notRunning }
+    state.withLock { $0.failing = failing }
+  }
+
+  /// A failure is told once, however many queries fail.
+  private func takeFailing() -> (@Sendable (ServiceError) -> Reply)? {
+    state.withLock { state in
+      defer { state.failing = nil }
+      return state.failing
+    }
+  }
+
+  /// What the client is told where there is nothing more to come, of its records, too.
+  func failures(_ error: ServiceError) -> [Reply] {
+    state.withLock { state in
+      ([state.failing] + state.records.values.map(\.failing)).compactMap { $0?(error) }
+    }
+  }
+
   /// Looks for something, and tells the client what `translate` makes of what is found.
   func ask(
     _ request: QueryRequest, on interface: InterfaceIndex?, _ flags: DNSServiceFlags,
@@ -141,7 +166,13 @@ final class Reference: Sendable {
     let query = try SharedHost.host().query(
       request, on: interface, options: Arguments.options(flags)
     ) { [weak self] event in
-      if let reply = translate(event) { batch.replies.append(reply) }
+      let reply =
+        if case .failed(let error) = event.event {
+          self?.takeFailing()?(ServiceError(error))
+        } else {
+          translate(event)
+        }
+      if let reply { batch.replies.append(reply) }
       guard !event.moreComing else { return }
       self?.replies.append(batch.replies)
       batch.replies = []

@@ -27,10 +27,14 @@ final class ReplyQueue: Sendable {
     var next = 0
     /// How many replies each reference has.
     var counts: [DNSServiceRef: Int] = [:]
+    /// Who is told something here.
+    var members: [DNSServiceRef: Reference] = [:]
     /// The client has no more use for it.
     var isClosed = false
     /// The client did not listen.
     var isOverrun = false
+    /// The dispatch queue was told that.
+    var isOverrunTold = false
     var isReadable = false
     var dispatchQueue: ClientDispatchQueue?
     /// Whether the dispatch queue has been told that there are replies.
@@ -53,6 +57,16 @@ final class ReplyQueue: Sendable {
 
   // MARK: Filling
 
+  /// One more reference is told something here.
+  func join(_ reference: Reference) {
+    state.withLock { state in
+      if !state.isClosed { state.members[reference.handle] = reference }
+    }
+  }
+
+  /// Whether the client did not listen, and is told nothing more.
+  var isOverrun: Bool { state.withLock { $0.isOverrun } }
+
   /// Adds replies that come together.
   func append(_ replies: [Reply]) {
     let queue: ClientDispatchQueue? = state.withLock { state in
@@ -62,11 +76,9 @@ final class ReplyQueue: Sendable {
         state.next = 0
         state.counts = [:]
         state.isOverrun = true
+        Self.tellOverrun(&state)
       } else {
-        for reply in replies where !reply.reference.isEnded {
-          state.replies.append(reply)
-          state.counts[reply.reference.handle, default: 0] += 1
-        }
+        Self.add(replies, &state)
       }
       update(&state)
       return Self.queueToTell(&state)
@@ -74,9 +86,24 @@ final class ReplyQueue: Sendable {
     if let queue { schedule(on: queue) }
   }
 
+  private static func add(_ replies: [Reply], _ state: inout State) {
+    for reply in replies where !reply.reference.isEnded {
+      state.replies.append(reply)
+      state.counts[reply.reference.handle, default: 0] += 1
+    }
+  }
+
+  /// On a dispatch queue nobody asks whether there is more: so everybody is told.
+  private static func tellOverrun(_ state: inout State) {
+    guard state.isOverrun, state.dispatchQueue != nil, !state.isOverrunTold else { return }
+    state.isOverrunTold = true
+    add(state.members.values.flatMap { $0.failures(.notRunning) }, &state)
+  }
+
   /// Forgets what a reference was to be told.
   func removeReplies(of reference: Reference) {
     state.withLock { state in
+      state.members[reference.handle] = nil
       guard state.counts.removeValue(forKey: reference.handle) != nil else { return }
       state.replies = state.replies[state.next...].filter { $0?.reference !== reference }
       state.next = 0
@@ -86,14 +113,18 @@ final class ReplyQueue: Sendable {
 
   /// Forgets everything, and lets whoever waits go.
   func end() {
-    state.withLock { state in
+    let members = state.withLock { state in
+      defer { state.members = [:] }
       state.isClosed = true
       state.replies = []
       state.next = 0
       state.counts = [:]
       state.dispatchQueue = nil
       update(&state)
+      return state.members
     }
+    // Let go of outside the lock.
+    withExtendedLifetime(members) {}
   }
 
   /// Brings the descriptor in line with the state.
@@ -176,6 +207,7 @@ final class ReplyQueue: Sendable {
     let (isNew, told): (Bool, ClientDispatchQueue?) = state.withLock { state in
       guard state.dispatchQueue == nil, !state.isClosed else { return (false, nil) }
       state.dispatchQueue = queue
+      Self.tellOverrun(&state)
       return (true, Self.queueToTell(&state))
     }
     if let told { schedule(on: told) }

@@ -11,7 +11,14 @@ public func DNSServiceBrowse(
   _ callBack: DNSServiceBrowseReply?, _ context: UnsafeMutableRawPointer?
 ) -> DNSServiceErrorType {
   Reference.start(sdRef, flags, .query) { (reference) throws(ServiceError) in
-    let told = BrowseReplies(reference: reference, callback: try Callback(callBack, context))
+    let callback = try Callback(callBack, context)
+    try reference.fail { error in
+      Reply(reference: reference, flags: 0) { flags in
+        callback.function(
+          reference.handle, flags, 0, error.code, nil, nil, nil, callback.context)
+      }
+    }
+    let told = BrowseReplies(reference: reference, callback: callback)
     let interface = try Arguments.interface(interfaceIndex)
     let domain = try Arguments.domain(domain, flags)
     // A type with a long subtype behind it is no name.
@@ -39,12 +46,6 @@ private struct BrowseReplies: Sendable {
     case .serviceRemoved(let name): return reply(name.name, 0, interface)
     case .typeAdded(let type): return reply(type, .add, interface)
     case .typeRemoved(let type): return reply(type, 0, interface)
-    case .failed(let error):
-      return Reply(reference: reference, flags: 0) { [self] flags in
-        callback.function(
-          reference.handle, flags, interface, ServiceError(error).code, nil, nil, nil,
-          callback.context)
-      }
     default: return nil
     }
   }
@@ -87,29 +88,25 @@ public func DNSServiceResolve(
 ) -> DNSServiceErrorType {
   Reference.start(sdRef, flags, .query) { (reference) throws(ServiceError) in
     let callback = try Callback(callBack, context)
+    try reference.fail { error in
+      Reply(reference: reference, flags: 0) { flags in
+        callback.function(
+          reference.handle, flags, 0, error.code, nil, nil, 0, 0, nil, callback.context)
+      }
+    }
     guard domain != nil else { throw .badParameter }
     let (type, subtypes) = try Arguments.type(regtype)
     guard subtypes.isEmpty else { throw .badParameter }
     let service = try Arguments.service(name, type, try Arguments.domain(domain, flags))
     let interface = try Arguments.interface(interfaceIndex)
     try reference.ask(.resolve(service), on: interface, flags) { found in
-      let interface = found.interfaceIndex
-      switch found.event {
-      case .resolved(let place):
-        let (name, host) = (place.name.description, place.host.description)
-        let text = place.text.wireBytes
-        return Reply(reference: reference, flags: 0) { flags in
-          callback.function(
-            reference.handle, flags, interface, noError, name, host, place.port.bigEndian,
-            UInt16(truncatingIfNeeded: text.count), text, callback.context)
-        }
-      case .failed(let error):
-        return Reply(reference: reference, flags: 0) { flags in
-          callback.function(
-            reference.handle, flags, interface, ServiceError(error).code, nil, nil, 0, 0, nil,
-            callback.context)
-        }
-      default: return nil
+      guard case .resolved(let place) = found.event else { return nil }
+      let (name, host) = (place.name.description, place.host.description)
+      let text = place.text.wireBytes
+      return Reply(reference: reference, flags: 0) { flags in
+        callback.function(
+          reference.handle, flags, found.interfaceIndex, noError, name, host,
+          place.port.bigEndian, UInt16(truncatingIfNeeded: text.count), text, callback.context)
       }
     }
   }
@@ -124,6 +121,11 @@ public func DNSServiceEnumerateDomains(
 ) -> DNSServiceErrorType {
   Reference.start(sdRef, flags, .query) { (reference) throws(ServiceError) in
     let callback = try Callback(callBack, context)
+    try reference.fail { error in
+      Reply(reference: reference, flags: 0) { flags in
+        callback.function(reference.handle, flags, 0, error.code, nil, callback.context)
+      }
+    }
     guard flags.has(.browseDomains) != flags.has(.registrationDomains) else { throw .badParameter }
     let (all, usual): (DomainUse, DomainUse) =
       flags.has(.browseDomains)

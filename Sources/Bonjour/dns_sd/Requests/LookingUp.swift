@@ -17,6 +17,7 @@ public func DNSServiceQueryRecord(
       reference: reference, callback: try Callback(callBack, context),
       name: try Arguments.name(fullname), type: DNSType(rawValue: rrtype),
       tellsAbsence: flags.has(.returnIntermediates))
+    try reference.fail { told.reply($0, 0, 0, told.type) }
     let recordClass = DNSClass(rawValue: rrclass)
     guard rrtype != 0, recordClass == .in || recordClass == .any else { throw .badParameter }
     try Arguments.checkIsReachable(told.name, flags)
@@ -48,7 +49,6 @@ private struct RecordReplies: Sendable {
     case .recordRemoved(let record): return reply(record, 0, interface, 0)
     case .recordAbsent(let type):
       return tellsAbsence ? reply(.noSuchRecord, .add, interface, type) : nil
-    case .failed(let error): return reply(ServiceError(error), 0, interface, type)
     default: return nil
     }
   }
@@ -65,7 +65,7 @@ private struct RecordReplies: Sendable {
     }
   }
 
-  private func reply(
+  func reply(
     _ error: ServiceError, _ flags: DNSServiceFlags, _ interface: UInt32, _ type: DNSType
   ) -> Reply {
     let name = name.description
@@ -88,6 +88,7 @@ public func DNSServiceGetAddrInfo(
     let told = AddressReplies(
       reference: reference, callback: try Callback(callBack, context),
       host: try Arguments.name(hostname), tellsAbsence: flags.has(.returnIntermediates))
+    try reference.fail(by: told.failure)
     let known = DNSServiceProtocol(kDNSServiceProtocol_IPv4 | kDNSServiceProtocol_IPv6)
     guard `protocol` & ~known == 0 else { throw .badParameter }
     var versions = Set(IPVersion.allCases)
@@ -118,13 +119,14 @@ private struct AddressReplies: Sendable {
         version == .v4 ? .v4(IPv4Address(0, 0, 0, 0)) : .v6(IPv6Address(high: 0, low: 0))
       return tellsAbsence
         ? reply(none, .add, interface, ServiceError.noSuchRecord.code, 0) : nil
-    case .failed(let error):
-      return Reply(reference: reference, flags: 0) { [self, name = host.description] flags in
-        callback.function(
-          reference.handle, flags, interface, ServiceError(error).code, name, nil, 0,
-          callback.context)
-      }
     default: return nil
+    }
+  }
+
+  func failure(_ error: ServiceError) -> Reply {
+    Reply(reference: reference, flags: 0) { [self, name = host.description] flags in
+      callback.function(
+        reference.handle, flags, 0, error.code, name, nil, 0, callback.context)
     }
   }
 

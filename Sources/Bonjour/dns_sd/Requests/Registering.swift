@@ -35,8 +35,14 @@ public func DNSServiceRegister(
       reference.publication = try SharedHost.host().publish(service) { _ in }
       return
     }
-    let told = RegisterReplies(
-      reference: reference, callback: try Callback(function, context), type: type)
+    let callback = try Callback(function, context)
+    try reference.fail { error in
+      Reply(reference: reference, flags: 0) { flags in
+        callback.function(
+          reference.handle, flags, error.code, nil, nil, nil, callback.context)
+      }
+    }
+    let told = RegisterReplies(reference: reference, callback: callback, type: type)
     reference.publication = try SharedHost.host().publish(service) { event in
       reference.replies.append([told.reply(event)].compactMap { $0 })
     }
@@ -107,18 +113,20 @@ public func DNSServiceRegisterRecord(
       try Arguments.ownership(flags), interface: try Arguments.interface(interfaceIndex))
     let host = try SharedHost.host()
     let record = Record(data.type)
+    let reply: @Sendable (DNSServiceErrorType) -> Reply = { code in
+      Reply(reference: connection, flags: 0) { flags in
+        guard !record.isEnded else { return }
+        callback.function(connection.handle, record.handle, flags, code, callback.context)
+      }
+    }
+    record.failing = { reply($0.code) }
     try connection.keep(record)
     recordRef.store(record.handle)
     let publish: @Sendable () -> Void = {
       record.start {
         host.publish(registration) { event in
           let isRefused = if case .refused = event { true } else { false }
-          let code = isRefused ? ServiceError.nameConflict.code : noError
-          let reply = Reply(reference: connection, flags: 0) { flags in
-            guard !record.isEnded else { return }
-            callback.function(connection.handle, record.handle, flags, code, callback.context)
-          }
-          connection.replies.append([reply])
+          connection.replies.append([reply(isRefused ? ServiceError.nameConflict.code : noError)])
         }
       }
     }

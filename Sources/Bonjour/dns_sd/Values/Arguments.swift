@@ -88,7 +88,8 @@ enum Arguments {
   static func options(_ flags: DNSServiceFlags) -> QueryOptions {
     QueryOptions(
       reachesBeyondLink: flags.has(.forceMulticast),
-      timeout: flags.has(.timeout) ? Self.timeout : nil)
+      timeout: flags.has(.timeout) ? Self.timeout : nil,
+      tellsAliases: flags.has(.returnIntermediates))
   }
 
   /// After how long a query with a timeout ends; Apple leaves the number open.

@@ -186,4 +186,31 @@ struct PublishingTests {
     #expect(texts.map { $0["a"] } == ["c", nil])
     await thread.end()
   }
+
+  @Test("a text that is set while publishing begins is published")
+  func textMeanwhile() async throws {
+    let service = await service()
+    discovery.onAnnounce { [weak service] in
+      _ = service?.setTXTRecord(Data([3, 0x61, 0x3D, 0x62]))
+    }
+    service.publish()
+    let published = try #require(discovery.published.first)
+    #expect(published.service.text["a"] == nil)
+    #expect(published.texts.map { $0["a"] } == ["b"])
+    await thread.end()
+  }
+
+  @Test("of many texts that threads set at once, the one that the service has is published last")
+  func textsAtOnce() async throws {
+    let service = await service()
+    service.publish()
+    await withTaskGroup(of: Void.self) { group in
+      for value in UInt8(0x61)...0x7A {
+        group.addTask { _ = service.setTXTRecord(Data([3, 0x61, 0x3D, value])) }
+      }
+    }
+    let last = try #require(discovery.published.first?.texts.last)
+    #expect(service.txtRecordData() == Data(last.wireBytes))
+    await thread.end()
+  }
 }

@@ -86,4 +86,47 @@ struct RunLoopTests {
     #expect(await recorder.events.next() == "will publish Desk lamp")
     await thread.end()
   }
+
+  @Test("however much happens while nobody listens, what waits stays little and comes to the same")
+  func bounded() async throws {
+    let service = service()
+    service.publish()
+    for number in 1...1_000 {
+      discovery.tell(.published(try ServiceName.lamp("Lamp \(number)").name))
+    }
+    service.schedule(in: thread.loop, forMode: .default)
+    var count = 0
+    while let event = await recorder.events.next(), event != "published Lamp 1000 in local." {
+      count += 1
+    }
+    #expect(count <= 129)
+    await thread.end()
+  }
+
+  @Test("a browser that nobody listens to forgets what came and went, and nothing else")
+  func browserIsBounded() async throws {
+    let recorder = BrowserRecorder()
+    let browser = DiscoveryContext.$override.withValue(discovery) {
+      let browser = NetServiceBrowser()
+      browser.remove(from: .current, forMode: .default)
+      return browser
+    }
+    browser.delegate = recorder
+    browser.searchForServices(ofType: "_lamp._tcp.", inDomain: "")
+    let request = QueryRequest.browse(try ServiceType(text: "_lamp._tcp"))
+    discovery.tell(request, .serviceAdded(try .lamp("First")))
+    for number in 1...1_000 {
+      let name = try ServiceName.lamp("Lamp \(number)")
+      discovery.tell(request, .serviceAdded(name))
+      discovery.tell(request, .serviceRemoved(name))
+    }
+    discovery.tell(request, .serviceAdded(try .lamp("Last")))
+    browser.schedule(in: thread.loop, forMode: .default)
+    var events: [String] = []
+    while let event = await recorder.events.next(), event != "found Last" { events.append(event) }
+    #expect(events.prefix(2).map { $0.prefix(11) } == ["will search", "found First"])
+    #expect(events.count <= 66)
+    #expect(recorder.services.map(\.name) == ["First", "Last"])
+    await thread.end()
+  }
 }

@@ -1,4 +1,5 @@
 import BonjourHost
+import ConnectionHost
 import DNSWire
 import DiscoveryMachines
 import Essentials
@@ -56,6 +57,9 @@ final class ScriptedDiscovery: Discovery {
     var published: [Published] = []
     var timers: [Timer] = []
     var now = 0.0
+    var onAnnounce: (@Sendable () -> Void)?
+    var networkObservers: [(call: @Sendable () -> Void, liveness: Liveness)] = []
+    var path: NetworkPath?
   }
 
   private let state = Mutex(State())
@@ -82,6 +86,7 @@ final class ScriptedDiscovery: Discovery {
       state.published.append(Published(service: service, onEvent: onEvent, liveness: liveness))
       return state.published.count - 1
     }
+    state.withLock { $0.onAnnounce }?()
     return Token(liveness) { [weak self] text in
       self?.state.withLock { $0.published[index].texts.append(text) }
     }
@@ -95,7 +100,37 @@ final class ScriptedDiscovery: Discovery {
     return Token(liveness)
   }
 
+  func observeNetwork(_ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject {
+    let liveness = Liveness()
+    state.withLock { $0.networkObservers.append((call, liveness)) }
+    return Token(liveness)
+  }
+
+  func path(to endpoint: SocketEndpoint, on interfaceName: String?) -> NetworkPath {
+    state.withLock { $0.path } ?? NetworkPath(to: endpoint, on: interfaceName)
+  }
+
   // MARK: For the tests
+
+  /// The network becomes another one; unless it is named, what the system says counts.
+  func changeNetwork(_ path: NetworkPath? = nil) {
+    let observers = state.withLock { state in
+      state.path = path
+      return state.networkObservers.filter(\.liveness.isLive)
+    }
+    for observer in observers { observer.call() }
+  }
+
+  /// How many follow the network.
+  var networkObserverCount: Int {
+    state.withLock { $0.networkObservers.filter(\.liveness.isLive).count }
+  }
+
+  /// Lets time pass once somebody waits for it.
+  func passOnceAwaited(seconds: Double) async {
+    while timerCount == 0 { await Task.yield() }
+    pass(seconds: seconds)
+  }
 
   /// What is looked for now.
   var requests: [QueryRequest] {
@@ -109,6 +144,11 @@ final class ScriptedDiscovery: Discovery {
 
   /// What was published, also if it no longer is.
   var published: [Published] { state.withLock { $0.published } }
+
+  /// Has this called whenever something begins to be published.
+  func onAnnounce(_ call: @escaping @Sendable () -> Void) {
+    state.withLock { $0.onAnnounce = call }
+  }
 
   /// How many timers run.
   var timerCount: Int { state.withLock { $0.timers.filter(\.liveness.isLive).count } }

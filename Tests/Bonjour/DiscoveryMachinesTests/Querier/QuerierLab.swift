@@ -96,10 +96,13 @@ struct QuerierLab {
   }
 
   @discardableResult
-  mutating func start(_ request: QueryRequest, on interface: InterfaceIndex? = nil) -> QueryID {
+  mutating func start(
+    _ request: QueryRequest, on interface: InterfaceIndex? = nil,
+    options: QueryOptions = QueryOptions()
+  ) -> QueryID {
     lastID += 1
     let id = QueryID(rawValue: lastID)
-    handle(.start(id, request, on: interface))
+    handle(.start(id, request, on: interface, options: options))
     return id
   }
 

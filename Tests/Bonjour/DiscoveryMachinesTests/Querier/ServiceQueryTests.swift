@@ -270,6 +270,43 @@ struct ServiceQueryTests {
       lab.events(query) == [.addressAdded(address, ttlSeconds: 120), .addressRemoved(address)])
   }
 
+  @Test("who wants to know hears of the aliases on the way, once each, and of their end")
+  func aliasesAreTold() {
+    func alias(_ from: DNSName, _ to: DNSName) -> DNSRecord {
+      DNSRecord(name: from, flushesCache: true, ttlSeconds: 120, data: .cname(to))
+    }
+    func texts(_ lab: QuerierLab, _ query: QueryID) -> [String] {
+      lab.events(query).map { event in
+        switch event {
+        case .recordAdded(let record): "+\(record.name) \(record.type)"
+        case .recordRemoved(let record): "-\(record.name) \(record.type)"
+        default: "\(event)"
+        }
+      }
+    }
+    var lab = QuerierLab()
+    let silent = lab.start(.records("a.local.", .a))
+    let query = lab.start(.records("a.local.", .a), options: QueryOptions(tellsAliases: true))
+    lab.hear([alias("a.local.", "b.local."), alias("b.local.", Web.host), Web.address(5)])
+    let all = ["+a.local. CNAME", "+b.local. CNAME", "+host.local. A"]
+    #expect(texts(lab, query) == all)
+    #expect(texts(lab, silent) == ["+host.local. A"])
+    // From the cache, and for who asks for everything, no more often.
+    let later = lab.start(.records("a.local.", .a), options: QueryOptions(tellsAliases: true))
+    #expect(texts(lab, later) == all)
+    let any = lab.start(.records("b.local.", .any), options: QueryOptions(tellsAliases: true))
+    #expect(texts(lab, any) == ["+b.local. CNAME", "+host.local. A"])
+    // Another host takes the first name over: all that was behind it ends.
+    lab.run(.seconds(5))
+    lab.hear([alias("a.local.", "c.local.")])
+    lab.run(.seconds(2))
+    #expect(
+      Set(texts(lab, query).dropFirst(3)) == [
+        "+a.local. CNAME", "-a.local. CNAME", "-b.local. CNAME", "-host.local. A",
+      ])
+    #expect(texts(lab, silent).dropFirst() == ["-host.local. A"])
+  }
+
   @Test("G8: aliases in a circle, of a second's life, or two of one name do no harm")
   func hostileAliases() {
     var lab = QuerierLab()

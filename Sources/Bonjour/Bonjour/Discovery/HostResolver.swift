@@ -1,0 +1,52 @@
+internal import BonjourHost
+internal import DNSWire
+internal import DiscoveryMachines
+internal import Essentials
+internal import Synchronization
+
+/// Finds out the addresses of a host by Multicast DNS, and follows what changes, until it is let go of.
+final class HostResolver: Sendable {
+  struct Address: Hashable, Sendable {
+    var address: Essentials.IPAddress
+    /// Where it was heard.
+    var interface: InterfaceIndex?
+  }
+
+  private let onChange: @Sendable ([Address]) -> Void
+  private let addresses = Mutex<[Address]>([])
+  private let query = Mutex<(any Sendable & AnyObject)?>(nil)
+
+  /// - Parameters:
+  ///   - interface: Where to look; nil for everywhere.
+  ///   - onChange: Told on the host's event loop all addresses that there are, in the order in which
+  ///     they became known.
+  init(
+    _ name: DNSName, on interface: InterfaceIndex?, _ discovery: any Discovery,
+    onChange: @escaping @Sendable ([Address]) -> Void
+  ) {
+    self.onChange = onChange
+    let batches = EventBatches { [weak self] in self?.take($0) }
+    let query = discovery.find(.addresses(name, versions: [.v4, .v6]), on: interface) {
+      batches.take($0)
+    }
+    self.query.withLock { $0 = query }
+  }
+
+  private func take(_ events: [FoundEvent]) {
+    let changed = addresses.withLock { addresses -> [Address]? in
+      let old = addresses
+      for event in events {
+        switch event.event {
+        case .addressAdded(let address, _):
+          let new = Address(address: address, interface: event.interface)
+          if !addresses.contains(new) { addresses.append(new) }
+        case .addressRemoved(let address):
+          addresses.removeAll { $0 == Address(address: address, interface: event.interface) }
+        default: break
+        }
+      }
+      return addresses == old ? nil : addresses
+    }
+    if let changed { onChange(changed) }
+  }
+}

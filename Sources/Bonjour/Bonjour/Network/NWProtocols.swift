@@ -1,0 +1,160 @@
+internal import ConnectionHost
+internal import Essentials
+internal import Synchronization
+
+/// How a protocol is spoken: one of the classes named `Options`.
+public class NWProtocolOptions: @unchecked Sendable {
+  // Unchecked, since others inherit from it: what changes in those is guarded.
+
+  init() {}
+
+  func copy() -> NWProtocolOptions { self }
+}
+
+/// The Transmission Control Protocol.
+public enum NWProtocolTCP {
+  /// How TCP is spoken. What is set after a connection or a listener was started has no effect on it.
+  ///
+  /// Times are in seconds. 0 leaves a number to the system. One that the system refuses keeps the
+  /// connection waiting, and the listener from listening.
+  public final class Options: NWProtocolOptions, @unchecked Sendable {
+    // Unchecked, as its superclass; there is nothing that is not guarded.
+    private let settings = Mutex(TCPSettings())
+
+    /// Options by the system's choice.
+    public override init() { super.init() }
+
+    override func copy() -> NWProtocolOptions {
+      let copy = Options()
+      copy.settings.withLock { $0 = all }
+      return copy
+    }
+
+    var all: TCPSettings { settings.withLock { $0 } }
+
+    /// Whether small packets are sent at once, instead of waiting for others.
+    public var noDelay: Bool {
+      get { all.sendsAtOnce }
+      set { settings.withLock { $0.sendsAtOnce = newValue } }
+    }
+
+    /// Whether only full packets are sent; here what is left after 0.2 seconds all the same.
+    public var noPush: Bool {
+      get { all.sendsFullPackets }
+      set { settings.withLock { $0.sendsFullPackets = newValue } }
+    }
+
+    /// Whether a peer that says nothing is asked now and then whether it is still there.
+    public var enableKeepalive: Bool {
+      get { all.keepsAlive }
+      set { settings.withLock { $0.keepsAlive = newValue } }
+    }
+
+    /// After how many seconds of silence a peer is asked first.
+    public var keepaliveIdle: Int {
+      get { all.keepaliveIdleSeconds }
+      set { settings.withLock { $0.keepaliveIdleSeconds = newValue } }
+    }
+
+    /// After how many seconds without an answer it is asked again.
+    public var keepaliveInterval: Int {
+      get { all.keepaliveIntervalSeconds }
+      set { settings.withLock { $0.keepaliveIntervalSeconds = newValue } }
+    }
+
+    /// After how many questions without an answer the connection has failed.
+    public var keepaliveCount: Int {
+      get { all.keepaliveCount }
+      set { settings.withLock { $0.keepaliveCount = newValue } }
+    }
+
+    /// The longest segment, in bytes.
+    public var maximumSegmentSize: Int {
+      get { all.segmentByteCountMax }
+      set { settings.withLock { $0.segmentByteCountMax = newValue } }
+    }
+
+    /// For how many seconds one address is tried; 5 where it is 0.
+    public var connectionTimeout: Int {
+      get { all.connectingSecondsMax }
+      set { settings.withLock { $0.connectingSecondsMax = newValue } }
+    }
+
+    /// After how many seconds in which the peer acknowledged nothing of what was sent the connection
+    /// has failed.
+    public var connectionDropTime: Int {
+      get { all.unacknowledgedSecondsMax }
+      set { settings.withLock { $0.unacknowledgedSecondsMax = newValue } }
+    }
+  }
+}
+
+/// The User Datagram Protocol, which is not spoken here.
+public enum NWProtocolUDP {
+  /// What stands for UDP in parameters: whatever has them fails.
+  public final class Options: NWProtocolOptions, @unchecked Sendable {
+    /// Options.
+    public override init() { super.init() }
+  }
+}
+
+/// The Internet Protocol.
+public enum NWProtocolIP {
+  /// How IP is spoken. What is set after a connection or a listener was started has no effect on it.
+  public final class Options: NWProtocolOptions, @unchecked Sendable {
+    /// Versions of IP.
+    public enum Version: Hashable, Sendable {
+      /// Both.
+      case any
+      /// IPv4 only.
+      case v4
+      /// IPv6 only.
+      case v6
+    }
+
+    private struct Settings: Sendable {
+      var version = Version.any
+      var hopLimit: UInt8 = 0
+    }
+
+    // Unchecked, as its superclass; there is nothing that is not guarded.
+    private let settings = Mutex(Settings())
+
+    override func copy() -> NWProtocolOptions {
+      let copy = Options()
+      copy.settings.withLock { $0 = settings.withLock { $0 } }
+      return copy
+    }
+
+    /// Which version is used.
+    public var version: Version {
+      get { settings.withLock { $0.version } }
+      set { settings.withLock { $0.version = newValue } }
+    }
+
+    /// How many routers a packet may pass; 0 for as many as the system says.
+    public var hopLimit: UInt8 {
+      get { settings.withLock { $0.hopLimit } }
+      set { settings.withLock { $0.hopLimit = newValue } }
+    }
+
+    func apply(to tcp: inout TCPSettings) {
+      tcp.hopCountMax = Int(hopLimit)
+      switch version {
+      case .any: tcp.version = nil
+      case .v4: tcp.version = .v4
+      case .v6: tcp.version = .v6
+      }
+    }
+  }
+}
+
+/// Transport Layer Security, which there is none of here.
+public enum NWProtocolTLS {
+  /// What can't be made: the only value of `NWProtocolTLS.Options?` is nil.
+  public final class Options: NWProtocolOptions, @unchecked Sendable {
+    /// Not available.
+    @available(*, unavailable, message: "there is no TLS here; pass nil to speak without")
+    public override init() { super.init() }
+  }
+}

@@ -1,0 +1,100 @@
+package import Essentials
+internal import Glibc
+
+/// What the system says of the way to an address now.
+package struct NetworkPath: Hashable, Sendable {
+  /// An interface that is on and carries packets.
+  package struct Interface: Hashable, Sendable {
+    /// What the system calls it.
+    package var name: String
+    /// The system's number of it.
+    package var index: UInt32
+    /// Its addresses.
+    package var addresses: Set<IPAddress>
+
+    /// An interface.
+    package init(name: String, index: UInt32, addresses: Set<IPAddress>) {
+      self.name = name
+      self.index = index
+      self.addresses = addresses
+    }
+  }
+
+  /// The interfaces that work.
+  package var interfaces: [Interface]
+  /// The address from which packets would be sent there; nil where there is no way.
+  package var source: IPAddress?
+
+  /// A way from an address, or none.
+  package init(interfaces: [Interface], source: IPAddress?) {
+    self.interfaces = interfaces
+    self.source = source
+  }
+
+  /// Asks the system, without sending anything.
+  ///
+  /// - Parameters:
+  ///   - endpoint: To where.
+  ///   - interfaceName: The only interface that may be used; nil for any.
+  package init(to endpoint: SocketEndpoint, on interfaceName: String? = nil) {
+    self.init(
+      interfaces: Self.workingInterfaces(), source: Self.source(to: endpoint, on: interfaceName))
+  }
+
+  /// The interface that has an address; nil where none that works does.
+  package func interface(of address: IPAddress) -> Interface? {
+    interfaces.first { $0.addresses.contains(address) }
+  }
+
+  /// A datagram socket that is connected sends nothing, and has the address that it would send from.
+  private static func source(
+    to endpoint: SocketEndpoint, on interfaceName: String?
+  ) -> IPAddress? {
+    let family = endpoint.address.version == .v4 ? AF_INET : AF_INET6
+    let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
+    let number = socket(family, type, 0)
+    guard number >= 0 else { return nil }
+    let descriptor = Descriptor(number)
+    if let interfaceName, (try? descriptor.bind(toInterface: interfaceName)) == nil { return nil }
+    // A port that is none can't be connected to.
+    var endpoint = endpoint
+    endpoint.port = max(1, endpoint.port)
+    guard endpoint.with({ connect(number, $0, $1) }) == 0 else { return nil }
+    return SocketEndpoint(of: number, getsockname)?.address
+  }
+
+  private static func workingInterfaces() -> [Interface] {
+    var first: UnsafeMutablePointer<ifaddrs>?
+    guard getifaddrs(&first) == 0 else { return [] }
+    defer { freeifaddrs(first) }
+    var interfaces: [Interface] = []
+    var entry = first
+    while let item = entry?.pointee {
+      entry = item.ifa_next
+      let needed = UInt32(IFF_UP | IFF_RUNNING)
+      guard item.ifa_flags & needed == needed else { continue }
+      let name = String(cString: item.ifa_name)
+      if !interfaces.contains(where: { $0.name == name }) {
+        interfaces.append(Interface(name: name, index: if_nametoindex(name), addresses: []))
+      }
+      guard let address = item.ifa_addr.flatMap({ SocketEndpoint($0) })?.address,
+        let place = interfaces.firstIndex(where: { $0.name == name })
+      else { continue }
+      interfaces[place].addresses.insert(address)
+    }
+    return interfaces
+  }
+}
+
+extension SocketEndpoint {
+  /// The address that the system gave; nil of other families.
+  fileprivate init?(_ address: UnsafeMutablePointer<sockaddr>) {
+    let byteCount: Int
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET: byteCount = MemoryLayout<sockaddr_in>.size
+    case AF_INET6: byteCount = MemoryLayout<sockaddr_in6>.size
+    default: return nil
+    }
+    self.init(systemBytes: Array(UnsafeRawBufferPointer(start: address, count: byteCount)))
+  }
+}

@@ -1,0 +1,70 @@
+import CDNSServiceDiscovery
+import Glibc
+import Synchronization
+import Testing
+
+@testable import dns_sd
+
+@Suite("A C client that doesn't listen", .timeLimit(.minutes(1)))
+struct OverrunTests {
+  /// A reference whose client is told by these texts.
+  private func reference(
+    _ name: String, on connection: DNSServiceRef? = nil, _ told: AsyncStream<String>.Continuation
+  ) throws -> (DNSServiceRef, Reference) {
+    var ref = connection
+    let flags = connection == nil ? 0 : DNSServiceFlags(kDNSServiceFlagsShareConnection)
+    let code = Reference.start(&ref, flags, .query) { (reference) throws(ServiceError) in
+      try reference.fail { error in
+        Reply(reference: reference, flags: 0) { _ in told.yield("\(name) \(error.code)") }
+      }
+    }
+    #expect(code == noError)
+    return (try #require(ref), try Reference.find(ref))
+  }
+
+  private func replies(_ count: Int, of reference: Reference) -> [Reply] {
+    (0..<count).map { _ in Reply(reference: reference, flags: 0) { _ in } }
+  }
+
+  /// A queue of the process's libdispatch, which is never let go of.
+  private func queue() throws -> OpaquePointer {
+    typealias Create = @convention(c) (UnsafePointer<CChar>, OpaquePointer?) -> OpaquePointer?
+    let create = try #require(dlsym(nil, "dispatch_queue_create"))
+    return try #require(unsafeBitCast(create, to: Create.self)("test", nil))
+  }
+
+  @Test("is told once on its dispatch queue, by each of its callbacks, that there is no more")
+  func onAQueue() async throws {
+    let (stream, told) = AsyncStream.makeStream(of: String.self)
+    let (connection, one) = try reference("one", told)
+    let (_, other) = try reference("other", on: connection, told)
+    one.replies.append(replies(ReplyQueue.Limits.repliesMax, of: other))
+    one.replies.append(replies(1, of: one))
+    #expect(one.replies.isOverrun)
+    let queue = try queue()
+    #expect(DNSServiceSetDispatchQueue(connection, queue) == noError)
+    var iterator = stream.makeAsyncIterator()
+    let code = ServiceError.notRunning.code
+    let texts = [await iterator.next(), await iterator.next()]
+    #expect(Set(texts) == ["one \(code)", "other \(code)"])
+    // Whatever would be told twice would be told before this.
+    one.replies.append(replies(1, of: one))
+    DNSServiceRefDeallocate(connection)
+    told.yield("end")
+    #expect(await iterator.next() == "end")
+  }
+
+  @Test("gets it from the next call, and nothing more can be asked over that connection")
+  func byProcessing() throws {
+    let (_, told) = AsyncStream.makeStream(of: String.self)
+    let (connection, reference) = try reference("one", told)
+    defer { DNSServiceRefDeallocate(connection) }
+    reference.replies.append(replies(ReplyQueue.Limits.repliesMax + 1, of: reference))
+    #expect(DNSServiceProcessResult(connection) == ServiceError.notRunning.code)
+    var ref: DNSServiceRef? = connection
+    let flags = DNSServiceFlags(kDNSServiceFlagsShareConnection)
+    let code = DNSServiceBrowse(
+      &ref, flags, 0, "_lamp._tcp", nil, { _, _, _, _, _, _, _, _ in }, nil)
+    #expect(code == ServiceError.notRunning.code && ref == nil)
+  }
+}
