@@ -1,6 +1,5 @@
 import Essentials
-import NIOCore
-import NIOPosix
+import HostEssentials
 import Testing
 
 @testable import BonjourHost
@@ -9,15 +8,15 @@ import Testing
 struct InterfaceMonitorTests {
   @Test("the monitor tells all interfaces, with the addresses that every machine has")
   func loopback() async throws {
-    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let loop = EpollLoop.shared
     let (interfaces, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
-    let monitor = try await eventLoop.submit {
-      let monitor = InterfaceMonitor(on: eventLoop) { continuation.yield($0) }
+    let monitor = try await loop.make {
+      let monitor = InterfaceMonitor(on: loop) { continuation.yield($0) }
       monitor.start()
-      return NIOLoopBound(monitor, eventLoop: eventLoop)
-    }.get()
+      return monitor
+    }
     let first = await interfaces.first { _ in true }
-    try await eventLoop.submit { monitor.value.stop() }.get()
+    try await loop.run { monitor.value.stop() }
     let loopback = try #require(first?.first { $0.flags.contains(.loopback) })
     #expect(loopback.name == "lo")
     #expect(!loopback.isSuitable)

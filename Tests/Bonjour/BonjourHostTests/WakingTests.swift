@@ -1,6 +1,5 @@
 import Essentials
-import NIOCore
-import NIOPosix
+import HostEssentials
 import Testing
 
 @testable import BonjourHost
@@ -48,14 +47,14 @@ struct WakingTests {
 
   @Test("a monitor that watches a machine that is awake tells nothing, and can be stopped")
   func monitor() async throws {
-    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    let monitor = try await eventLoop.submit {
-      let monitor = WakeMonitor(on: eventLoop) { Issue.record("It did not sleep.") }
+    let loop = EpollLoop.shared
+    let monitor = try await loop.make {
+      let monitor = WakeMonitor(on: loop) { Issue.record("It did not sleep.") }
       monitor.start()
-      return NIOLoopBound(monitor, eventLoop: eventLoop)
-    }.get()
-    try await eventLoop.submit { #expect(monitor.value.isWatching) }.get()
-    try await eventLoop.submit { monitor.value.stop() }.get()
-    try await eventLoop.submit { #expect(!monitor.value.isWatching) }.get()
+      return monitor
+    }
+    try await loop.run { #expect(monitor.value.isWatching) }
+    try await loop.run { monitor.value.stop() }
+    try await loop.run { #expect(!monitor.value.isWatching) }
   }
 }

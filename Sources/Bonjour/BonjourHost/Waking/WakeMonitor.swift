@@ -2,8 +2,6 @@ import CLinux
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 
 /// Notices that the machine slept and is awake again. On one event loop.
 ///
@@ -12,53 +10,41 @@ import NIOPosix
 /// asked from time to time, and a machine that could rest is not kept from it. Whether the clock was
 /// only set is told by ``SleepWatch``.
 final class WakeMonitor {
-  private let eventLoop: any EventLoop
+  private let loop: EpollLoop
   private let onWake: () -> Void
   private var watch = SleepWatch(.current)
-  private var channel: (any Channel)?
+  private var timer: WatchedDescriptor?
   private var isStopped = false
 
   /// How long to wait before another timer is set; what happens meanwhile is noticed then.
-  private static let restartDelay = TimeAmount.milliseconds(100)
+  private static let restartDelay = TimeSpan.milliseconds(100)
 
   /// - Parameters:
-  ///   - eventLoop: Where everything happens.
+  ///   - loop: Where everything happens.
   ///   - onWake: Told that the machine is awake again.
-  init(on eventLoop: any EventLoop, onWake: @escaping () -> Void) {
-    self.eventLoop = eventLoop
+  init(on loop: EpollLoop, onWake: @escaping () -> Void) {
+    self.loop = loop
     self.onWake = onWake
   }
 
   /// Whether there is a timer to notice by.
-  var isWatching: Bool { channel != nil }
+  var isWatching: Bool { timer != nil }
 
   /// Starts to watch. Where there are no such timers, nothing is ever told.
   func start() {
     guard !isStopped, let descriptor = Self.openTimer() else { return }
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    NIOPipeBootstrap(group: eventLoop)
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(Handler(bound.value))
-        }
-      }
-      .takingOwnershipOfDescriptor(input: descriptor)
-      .assumeIsolated()
-      .whenSuccess { bound.value.opened($0) }
+    timer = try? WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
+      self?.timerEnded()
+    }
+    // What happened before the timer was set, it does not tell.
+    if isWatching { look() }
   }
 
   /// Tells nothing any more.
   func stop() {
     isStopped = true
-    channel?.close(promise: nil)
-    channel = nil
-  }
-
-  private func opened(_ channel: any Channel) {
-    guard !isStopped else { return channel.close(promise: nil) }
-    self.channel = channel
-    // What happened before the timer was set, it does not tell.
-    look()
+    timer?.close()
+    timer = nil
   }
 
   private func look() {
@@ -66,11 +52,12 @@ final class WakeMonitor {
   }
 
   /// The timer was cancelled, which used it up.
-  fileprivate func timerEnded() {
-    guard !isStopped else { return }
+  private func timerEnded() {
+    timer?.close()
+    timer = nil
     look()
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    eventLoop.scheduleTask(in: Self.restartDelay) { bound.value.start() }
+    guard !isStopped else { return }
+    loop.schedule(in: Self.restartDelay) { [weak self] in self?.start() }
   }
 
   private static func openTimer() -> Int32? {
@@ -84,21 +71,6 @@ final class WakeMonitor {
       return nil
     }
     return descriptor
-  }
-
-  private final class Handler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let monitor: WakeMonitor
-
-    init(_ monitor: WakeMonitor) { self.monitor = monitor }
-
-    /// A timer that is cancelled cannot be read from.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) { monitor.timerEnded() }
   }
 }
 
