@@ -21,19 +21,21 @@ def tell(**members):
     print(json.dumps(members), flush=True)
 
 
+def text(info):
+    return {key.decode(): value and value.decode() for key, value in info.properties.items()}
+
+
 class Listener(zeroconf.ServiceListener):
     def add_service(self, zc, type_, name):
         info = zc.get_service_info(type_, name, timeout=5000)
         tell(event="found", name=name, host=info and info.server, port=info and info.port,
              addresses=sorted(info.parsed_addresses()) if info else [],
-             text={key.decode(): value and value.decode() for key, value in
-                   (info.properties if info else {}).items()})
+             text=text(info) if info else {})
 
     def update_service(self, zc, type_, name):
-        info = zc.get_service_info(type_, name)
-        tell(event="changed", name=name,
-             text={key.decode(): value and value.decode() for key, value in
-                   info.properties.items()})
+        # None where it is gone by now, which is told next.
+        if info := zc.get_service_info(type_, name, timeout=1000):
+            tell(event="changed", name=name, text=text(info))
 
     def remove_service(self, zc, type_, name):
         tell(event="gone", name=name)
@@ -45,11 +47,11 @@ def browse(type_):
         threading.Event().wait()
 
 
-def publish(name, type_, port, address, *text):
+def publish(name, type_, port, address, *pairs):
     info = zeroconf.ServiceInfo(
         f"{type_}.local.", f"{name}.{type_}.local.", port=int(port), server="zeroconf.local.",
         addresses=[socket.inet_aton(address)],
-        properties=dict(pair.split("=", 1) for pair in text))
+        properties=dict(pair.split("=", 1) for pair in pairs))
     with zeroconf.Zeroconf(ip_version=zeroconf.IPVersion.All) as zc:
         zc.register_service(info, allow_name_change=True)
         tell(event="published", name=info.name)

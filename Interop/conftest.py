@@ -5,6 +5,7 @@ import pytest_asyncio
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
+from network import network  # noqa: E402
 from radios import RADIOS  # noqa: E402
 
 
@@ -17,3 +18,10 @@ async def radio(request, monkeypatch):
         monkeypatch.setenv("AMBIT_ADDRESS", "C4:A3:B1:70:00:01")
     async with RADIOS[request.param]() as address:
         yield address
+
+
+@pytest_asyncio.fixture
+async def hosts():
+    """Two hosts on one Ethernet: ours and theirs."""
+    async with network(2) as hosts:
+        yield hosts

@@ -77,6 +77,14 @@ class Host:
         return self.running(AMBIT, *arguments, "--json")
 
 
+async def next_named(next_object, name, event=None, **members):
+    """The next object of this name, of this event if one is given, that has these members."""
+    wanted = {"name": name, **({"event": event} if event else {}), **members}.items()
+    while not wanted <= (found := await next_object()).items():
+        pass
+    return found
+
+
 @contextlib.asynccontextmanager
 async def network(count, has_ipv4=True):
     """So many hosts on one Ethernet, with IPv6 addresses and, unless told otherwise, IPv4 ones."""

@@ -1,75 +1,31 @@
 """Services of the network: `ambit` beside Avahi, and before dig(1), each on a host of its own."""
 
 import asyncio
-import contextlib
 import shutil
 import socket
 
 import pytest
-import pytest_asyncio
 
 from ambit_cli import Failed
 from avahi_host import avahi
-from network import network
+from capture import all_well_formed
+from network import network, next_named
 
 NAME = socket.gethostname().split(".")[0]
 
 
-@pytest_asyncio.fixture
-async def hosts():
-    async with network(2) as hosts:
-        yield hosts
-
-
-async def next_named(next_object, name, event):
-    while True:
-        found = await next_object()
-        if found["name"] == name and found["event"] == event:
-            return found
-
-
-async def resolved(host, name, type_, key, value):
-    """What `ambit resolve` tells once that is this, which may take a moment."""
-    for _ in range(40):
-        with contextlib.suppress(Failed):
-            [place] = await host.ambit("resolve", name, type_, timeout=2)
-            if place[key] == value:
-                return place
-        await asyncio.sleep(0.25)
-    raise AssertionError(f"{name} never has {key} {value}")
-
-
-@contextlib.asynccontextmanager
-async def captured(host, source, tmp_path):
-    """Checks at the end that tshark(1) can read all that `source` sent to port 5353."""
-    if shutil.which("tshark") is None:
-        pytest.skip("There is no tshark.")
-    capture = tmp_path / "capture.pcap"
-    tshark = await host._start(
-        "tshark", "-i", "eth0", "-w", capture, "-f",
-        f"udp port 5353 and ether src {source.ip('link', 'show', 'eth0')[0]['address']}")
-    while b"Capturing" not in await tshark.stderr.readline():
-        pass
-    yield
-    await asyncio.sleep(0.5)
-    tshark.terminate()
-    await tshark.wait()
-    read = await asyncio.create_subprocess_exec(
-        "tshark", "-r", capture, "-T", "fields", "-e", "frame.number", "-e", "_ws.malformed",
-        "-e", "dns.id", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
-    output, _ = await read.communicate()
-    lines = [line.split("\t") for line in output.decode().splitlines()]
-    assert len(lines) > 8
-    assert all(malformed == "" and identifier for _, malformed, identifier in lines)
+async def resolved(host, name, type_):
+    [place] = await host.ambit("resolve", name, type_)
+    return place
 
 
 async def test_ambit_finds_resolves_and_misses_what_avahi_publishes(hosts, tmp_path):
     ours, theirs = hosts
-    async with captured(theirs, ours, tmp_path), avahi(theirs, "avahi-host") as daemon, \
-            ours.ambit_running("browse", "_light._tcp") as next_event:
+    async with all_well_formed(ours, theirs, tmp_path / "pcap"), \
+            avahi(theirs, "avahi-host") as daemon, ours.ambit_running("browse", "_light._tcp") as next_event:
         daemon.publish("Wohnzimmer & Küche.", "_light._tcp", 90, "room=hall", "dim")
         await next_named(next_event, "Wohnzimmer & Küche.", "found")
-        place = await resolved(ours, "Wohnzimmer & Küche.", "light", "port", 90)
+        place = await resolved(ours, "Wohnzimmer & Küche.", "light")
         assert place["host"] == "avahi-host.local."
         assert theirs.address in place["addresses"]
         assert any(address.startswith("fe80:") for address in place["addresses"])
@@ -77,16 +33,20 @@ async def test_ambit_finds_resolves_and_misses_what_avahi_publishes(hosts, tmp_p
         types = await ours.ambit("browse", "--types", timeout=2)
         assert [event["type"] for event in types] == ["_light._tcp"]
 
-        daemon.publish("Wohnzimmer & Küche.", "_light._tcp", 90, "room=kitchen")
-        await resolved(ours, "Wohnzimmer & Küche.", "light", "text", {"room": "kitchen"})
+        async with ours.ambit_running(
+                "query", r"Wohnzimmer & Küche\.._light._tcp.local", "TXT") as next_record:
+            assert (await next_record())["data"] == '"room=hall" "dim"'
+            daemon.publish("Wohnzimmer & Küche.", "_light._tcp", 90, "room=kitchen")
+            while (await next_record())["data"] != '"room=kitchen"':
+                pass
         daemon.withdraw("Wohnzimmer & Küche.")
         await next_named(next_event, "Wohnzimmer & Küche.", "gone")
 
 
 async def test_avahi_finds_resolves_and_misses_what_ambit_publishes(hosts, tmp_path):
     ours, theirs = hosts
-    async with captured(theirs, ours, tmp_path), avahi(theirs, "avahi-host") as daemon, \
-            daemon.browsing("_light._tcp") as next_lines:
+    async with all_well_formed(ours, theirs, tmp_path / "pcap"), \
+            avahi(theirs, "avahi-host") as daemon, daemon.browsing("_light._tcp") as next_lines:
         async with ours.ambit_running(
                 "publish", "Désk lamp", "_light._tcp", "8080", "room=study", "dim") as published:
             await published()
@@ -114,9 +74,8 @@ async def test_each_takes_another_name_where_the_other_has_it(hosts):
             assert (await published())["name"] == "Desk"
             daemon.publish("Desk", "_light._tcp", 90)
             assert (await daemon.log('Service "(Desk.+)" .* established'))[1] == "Desk #2"
-            assert (await resolved(ours, "Desk #2", "light", "port", 90))["host"] \
-                == "avahi-host.local."
-            assert (await resolved(ours, "Desk", "light", "port", 80))["host"] == f"{NAME}.local."
+            assert (await resolved(ours, "Desk #2", "light"))["host"] == "avahi-host.local."
+            assert (await resolved(ours, "Desk", "light"))["host"] == f"{NAME}.local."
 
 
 async def test_a_host_whose_name_avahi_has_goes_by_another(hosts):
@@ -135,9 +94,9 @@ async def test_avahi_goes_by_another_name_where_ambit_has_it(hosts):
         await published()
         async with avahi(theirs, NAME) as daemon:
             daemon.publish("Ceiling", "_light._tcp", 90)
-            place = await resolved(ours, "Ceiling", "light", "port", 90)
+            place = await resolved(ours, "Ceiling", "light")
             assert place["host"] == f"{NAME}-2.local."
-            assert (await resolved(ours, "Lamp", "light", "port", 80))["host"] == f"{NAME}.local."
+            assert (await resolved(ours, "Lamp", "light"))["host"] == f"{NAME}.local."
 
 
 async def test_both_find_each_other_over_ipv6_alone():
@@ -147,7 +106,7 @@ async def test_both_find_each_other_over_ipv6_alone():
                 ours.ambit_running("browse", "_light._tcp") as next_event:
             daemon.publish("Ceiling", "_light._tcp", 90)
             await next_named(next_event, "Ceiling", "found")
-            place = await resolved(ours, "Ceiling", "light", "port", 90)
+            place = await resolved(ours, "Ceiling", "light")
             assert all(address.startswith("fe80:") for address in place["addresses"])
             async with ours.ambit_running("publish", "Lamp", "_light._tcp", "80") as published:
                 await published()

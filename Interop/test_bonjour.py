@@ -1,30 +1,15 @@
 """Services of the network: `ambit` beside Python's zeroconf, each on a host of its own."""
 
-import asyncio
 import pathlib
-import shutil
 import sys
 
 import pytest
-import pytest_asyncio
 
 from ambit_cli import Failed
-from network import network
+from capture import all_well_formed
+from network import next_named
 
 PEER = (sys.executable, pathlib.Path(__file__).parent / "bonjour_peer.py")
-
-
-@pytest_asyncio.fixture
-async def hosts():
-    async with network(2) as hosts:
-        yield hosts
-
-
-async def next_named(next_object, name, event):
-    while True:
-        found = await next_object()
-        if found["name"] == name and found["event"] == event:
-            return found
 
 
 async def test_zeroconf_finds_resolves_and_misses_what_ambit_publishes(hosts):
@@ -112,36 +97,14 @@ async def test_whoever_asks_from_any_port_is_answered(hosts):
         assert answer["ttl"] <= 10
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="There is no tshark.")
 async def test_tshark_finds_nothing_malformed_in_what_ambit_sends(hosts, tmp_path):
     ours, theirs = hosts
-    capture = tmp_path / "capture.pcap"
-    tshark = await theirs._start(
-        "tshark", "-i", "eth0", "-w", capture, "-f", f"udp port 5353 and src {ours.address}",
-        "-P", "-l", "-T", "fields", "-e", "dns.resp.ttl")
-    while b"Capturing" not in await tshark.stderr.readline():
-        pass
-    async with ours.ambit_running(
-            "publish", "Désk lämp", "_light._tcp", "8080", "room=study") as published:
-        await published()
-        await ours.ambit("browse", "light", timeout=3)
-        [place] = await theirs.ambit("resolve", "Désk lämp", "light")
-        assert place["port"] == 8080 and ours.address in place["addresses"]
-        with pytest.raises(Failed, match="answered within 1 s"):
-            await theirs.ambit("resolve", "Nobody", "light", timeout=1)
-
-    async def goodbye():
-        while b"0" not in (await tshark.stdout.readline()).strip().split(b","):
-            pass
-
-    # The last that it sends.
-    await asyncio.wait_for(goodbye(), 20)
-    tshark.terminate()
-    await tshark.wait()
-    read = await asyncio.create_subprocess_exec(
-        "tshark", "-r", capture, "-T", "fields", "-e", "frame.number", "-e", "_ws.malformed",
-        "-e", "dns.id", stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL)
-    output, _ = await read.communicate()
-    lines = [line.split("\t") for line in output.decode().splitlines()]
-    assert len(lines) > 8
-    assert all(malformed == "" and identifier for _, malformed, identifier in lines)
+    async with all_well_formed(ours, theirs, tmp_path / "pcap"):
+        async with ours.ambit_running(
+                "publish", "Désk lämp", "_light._tcp", "8080", "room=study") as published:
+            await published()
+            await ours.ambit("browse", "light", timeout=3)
+            [place] = await theirs.ambit("resolve", "Désk lämp", "light")
+            assert place["port"] == 8080 and ours.address in place["addresses"]
+            with pytest.raises(Failed, match="answered within 1 s"):
+                await theirs.ambit("resolve", "Nobody", "light", timeout=1)

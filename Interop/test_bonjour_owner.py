@@ -14,9 +14,9 @@ import time
 import pytest
 import pytest_asyncio
 
-from network import network
+from network import network, next_named
 from radios import AMBIT, end
-from test_bonjour import PEER, next_named
+from test_bonjour import PEER
 
 CROWD = AMBIT.parent / "bonjour-crowd"
 TYPE = "_light._tcp"
@@ -258,8 +258,14 @@ async def test_hundreds_of_clients_with_a_service_each(lab):
     [found] = await theirs.ambit("resolve", name, "crowd")
     assert found["port"] == 300
     print(joined, published, "CPU seconds and MiB of the owner:", owner.cpu_and_memory())
+    browse = await start(ours, AMBIT, "browse", "_crowd._tcp", "--json")
+    there = await browse.found(300)
     await crowd.kill()
     # Everything is taken back, and the owner goes on.
+    while there:
+        event = await browse.next()
+        assert event["event"] == "gone"
+        there.remove(event["name"])
     lamp = await start(ours, AMBIT, "publish", "Lamp", TYPE, "80", "--json")
     assert (await lamp.next(60))["name"] == "Lamp"
     assert await ours.ambit("browse", "_crowd._tcp", timeout=3) == []

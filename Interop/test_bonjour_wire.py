@@ -9,7 +9,6 @@ import struct
 import dns.message
 import dns.rdatatype
 import pytest
-import pytest_asyncio
 
 from ambit_cli import Failed
 from ethernet import IPV4, IPV6, Datagram, Wire, inside
@@ -18,12 +17,6 @@ from radios import AMBIT
 
 GROUP = "224.0.0.251"
 TYPE = "_light._tcp.local."
-
-
-@pytest_asyncio.fixture
-async def hosts():
-    async with network(2) as hosts:
-        yield hosts
 
 
 @contextlib.contextmanager

@@ -12,11 +12,10 @@ import subprocess
 import sys
 
 import pytest
-import pytest_asyncio
 
 from ambit_cli import Failed
 from debian_programs import Programs
-from network import network
+from network import next_named
 from radios import ROOT, end
 
 HERE = pathlib.Path(__file__).parent
@@ -43,12 +42,6 @@ def programs(tmp_path_factory):
     return folder
 
 
-@pytest_asyncio.fixture
-async def hosts():
-    async with network(2) as hosts:
-        yield hosts
-
-
 @contextlib.asynccontextmanager
 async def talking(host, *command):
     """A program that writes objects, the function that gives the next one, and its input."""
@@ -63,13 +56,6 @@ async def talking(host, *command):
         yield next_object, process.stdin
     finally:
         await end(process)
-
-
-async def next_named(next_object, name, **members):
-    while True:
-        found = await next_object()
-        if found["name"] == name and all(found.get(k) == v for k, v in members.items()):
-            return found
 
 
 # ---- The interface
@@ -155,7 +141,7 @@ async def test_zeroconf_finds_what_a_c_program_registers(hosts, programs):
             assert answer == {
                 "name": "Désk lämp", "type": "_light._tcp.", "domain": "local.", "added": True,
                 "more": False, "interface": 0, "error": 0}
-            found = await next_named(next_object, name, event="found")
+            found = await next_named(next_object, name, "found")
             assert found["port"] == 8080 and ours.address in found["addresses"]
             assert found["text"] == {"room": "study", "dim": None}
 
@@ -314,7 +300,9 @@ PIKE_PROGRAM = """
 int main() {
   object service = Protocols.DNS_SD.Service(
     "Pike's service", "_pike._tcp", "", 4711, ({"room=hall"}));
-  Thread.Thread(lambda() { sleep(3); service->update_txt(({"room=attic"})); });
+  Thread.Thread(lambda() {
+    while (string room = Stdio.stdin->gets()) service->update_txt(({"room=" + room}));
+  });
   return -1;
 }
 """
@@ -326,15 +314,13 @@ async def test_pike_registers_a_service_and_changes_its_text(hosts, debian, tmp_
     pike = debian.root / "usr/lib/pike8.0"
     command = debian.command(
         "pike8.0", "-m", pike / "master.pike", program, PIKE_MODULE_PATH=pike / "modules")
-    async with hosts[1].running(*PEER, "browse", "_pike._tcp") as next_object:
-        process = await hosts[0]._start(*command)
-        try:
-            found = await next_object()
-            assert found["name"] == "Pike's service._pike._tcp.local."
-            assert (found["port"], found["text"]) == (4711, {"room": "hall"})
-            await next_named(next_object, found["name"], event="changed", text={"room": "attic"})
-        finally:
-            await end(process)
+    async with hosts[1].running(*PEER, "browse", "_pike._tcp") as next_object, \
+            talking(hosts[0], *command) as (_, typed):
+        found = await next_object()
+        assert found["name"] == "Pike's service._pike._tcp.local."
+        assert (found["port"], found["text"]) == (4711, {"room": "hall"})
+        typed.write(b"attic\n")
+        await next_named(next_object, found["name"], "changed", text={"room": "attic"})
 
 
 async def test_a_switch_of_aseba_announces_itself(hosts, debian):

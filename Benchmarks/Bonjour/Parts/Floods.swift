@@ -52,6 +52,7 @@ extension Part {
     let cpuBefore = browser.child.cpuSeconds
     let flood = try Flood("records", rate: 2_000, count: count / 20, from: network.hosts[2])
     try flood.wait()
+    try network.hosts[0].waitUntilRead(by: browser.child)
     let dropped = network.hosts[0].droppedCount(of: browser.child) * 20
     let cpuSeconds = browser.child.cpuSeconds - cpuBefore
     let grown = Double(browser.child.residentBytes - before) / 1e6

@@ -46,6 +46,7 @@ extension Part {
     let droppedBefore = network.hosts[0].droppedCount(of: publisher.child)
     let flood = try Flood("unknown", rate: 20_000, count: count, from: network.hosts[1])
     try flood.wait()
+    try network.hosts[0].waitUntilRead(by: publisher.child)
     let dropped = network.hosts[0].droppedCount(of: publisher.child) - droppedBefore
     return (publisher.child.cpuSeconds - cpuBefore) / Double(count - dropped) * 1e6
   }
@@ -64,9 +65,6 @@ final class Flood {
 
   deinit { child.end() }
 
-  /// Until the last was sent and what was sent was read.
-  func wait() throws {
-    _ = try child.report("sent", within: 300)
-    Thread.sleep(forTimeInterval: 0.3)
-  }
+  /// Until the last was sent.
+  func wait() throws { _ = try child.report("sent", within: 300) }
 }

@@ -88,12 +88,28 @@ struct NetworkHost {
         + [folder.appending(path: "run").path] + command, readsErrors: readsErrors)
   }
 
-  /// How many datagrams the kernel has dropped that a process of the host did not read in time
-  /// (proc(5)).
+  /// How many datagrams the kernel has dropped that a process of the host did not read in time.
   func droppedCount(of child: Child) -> Int {
+    sockets(of: child).compactMap { $0.last.flatMap { Int($0) } }.reduce(0, +)
+  }
+
+  /// Waits until a process of the host has read all that came for it. The kernel tells nobody when
+  /// that is, so it is asked again and again.
+  func waitUntilRead(by child: Child) throws {
+    for _ in 0..<5_000 {
+      // What waits to be sent and to be read, in bytes: 00000000:000001A0.
+      let queues = sockets(of: child).compactMap { $0.dropFirst(4).first }
+      if queues.allSatisfy({ $0.hasSuffix(":00000000") }) { return }
+      usleep(2_000)
+    }
+    throw ChildError("What was sent is not read.")
+  }
+
+  /// The fields of the kernel's table of sockets for those with port 5353 (proc(5)).
+  private func sockets(of child: Child) -> [[Substring]] {
     let path = "/proc/\(child.identifier)/net/udp"
     let table = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
     return table.split(separator: "\n").filter { $0.contains(":14E9 ") }
-      .compactMap { $0.split(separator: " ").last.flatMap { Int($0) } }.reduce(0, +)
+      .map { $0.split(separator: " ") }
   }
 }

@@ -20,21 +20,10 @@ struct GlobalOptions: ParsableArguments {
       valueName: "address"))
   var address: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "How long at most: 10, 2.5, 500ms, 30s, 2m. What would go on for ever ends then; what is "
-        + "not done by then fails with status 75.",
-      valueName: "time"),
-    transform: { text in
-      guard let seconds = Seconds(text) else {
-        throw ValidationError("\"\(text)\" is not a time like 10, 2.5, 500ms, 30s or 2m.")
-      }
-      return seconds
-    })
-  var timeout: Seconds?
+  @OptionGroup var run: RunOptions
 
-  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
-  var json = false
+  var timeout: Seconds? { run.timeout }
+  var json: Bool { run.json }
 
   /// The radio that is meant.
   func radioChoice() throws -> RadioChoice {

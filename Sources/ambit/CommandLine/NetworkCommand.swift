@@ -14,20 +14,10 @@ struct NetworkOptions: ParsableArguments {
       valueName: "interface"))
   var interface: [String] = []
 
-  @Option(
-    help: ArgumentHelp(
-      "How long at most: 10, 2.5, 500ms, 30s, 2m. What would go on for ever ends then.",
-      valueName: "time"),
-    transform: { text in
-      guard let seconds = Seconds(text) else {
-        throw ValidationError("\"\(text)\" is not a time like 10, 2.5, 500ms, 30s or 2m.")
-      }
-      return seconds
-    })
-  var timeout: Seconds?
+  @OptionGroup var run: RunOptions
 
-  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
-  var json = false
+  var timeout: Seconds? { run.timeout }
+  var json: Bool { run.json }
 }
 
 /// A command that uses the network.
@@ -47,14 +37,14 @@ extension NetworkCommand {
     let host = BonjourHost(
       configuration: BonjourConfiguration(interfaceNames: names),
       log: { output.note($0) })
-    let session = NetworkSession(host: host, timeout: options.timeout, output: output)
+    let session = NetworkSession(host: host, options: options.run, output: output)
     let result: Result<Void, any Error>
     do {
       try await session.checkInterfaces(named: names)
       if endsByItself {
         try await run(session)
       } else {
-        try await session.untilTime { try await run(session) }
+        try await options.run.untilTime { try await run(session) }
       }
       result = .success(())
     } catch {
@@ -69,7 +59,7 @@ extension NetworkCommand {
 /// A command of the network at work.
 struct NetworkSession: Sendable {
   let host: BonjourHost
-  let timeout: Seconds?
+  let options: RunOptions
   let output: Output
 
   /// How long an answer may take, unless the user says otherwise.
@@ -77,13 +67,7 @@ struct NetworkSession: Sendable {
   /// How long addresses may take after the answer that named the host.
   private static let addressTime = Duration.milliseconds(500)
 
-  var limit: Seconds { timeout ?? Seconds(span: Self.answerTime) }
-
-  /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
-  func untilTime(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    guard let timeout else { return try await body() }
-    _ = try await race(timeout.duration, body)
-  }
+  var limit: Seconds { options.timeout ?? Seconds(span: Self.answerTime) }
 
   /// Fails for an interface that is not there.
   func checkInterfaces(named names: Set<String>?) async throws {

@@ -42,23 +42,10 @@ struct LinkLocal: AsyncParsableCommand {
       valueName: "folder"))
   var state = "/var/lib/ambit"
 
-  @Option(
-    help: ArgumentHelp(
-      "How long at most: 10, 2.5, 500ms, 30s, 2m. Then the address is removed.",
-      valueName: "time"),
-    transform: { text in
-      guard let seconds = Seconds(text) else {
-        throw ValidationError("\"\(text)\" is not a time like 10, 2.5, 500ms, 30s or 2m.")
-      }
-      return seconds
-    })
-  var timeout: Seconds?
-
-  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
-  var json = false
+  @OptionGroup var options: RunOptions
 
   func run() async throws {
-    let report = LinkLocalReport(interface: interface, output: Output(isJSON: json))
+    let report = LinkLocalReport(interface: interface, output: Output(isJSON: options.json))
     let (ends, continuation) = AsyncThrowingStream.makeStream(of: Never.self)
     let host: LinkLocalHost
     do throws(LinkLocalError) {
@@ -75,19 +62,13 @@ struct LinkLocal: AsyncParsableCommand {
     } catch { throw LinkLocalReport.failure(error) }
     let result: Result<Void, any Error>
     do {
-      try await untilTime { for try await _ in ends {} }
+      try await options.untilTime { for try await _ in ends {} }
       result = .success(())
     } catch {
       result = .failure(error)
     }
     await host.close()
     try result.get()
-  }
-
-  /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
-  private func untilTime(_ body: @escaping @Sendable () async throws -> Void) async throws {
-    guard let timeout else { return try await body() }
-    _ = try await race(timeout.duration, body)
   }
 }
 

@@ -209,7 +209,7 @@ struct NameConflictTests {
     #expect(rig.answer(.http, .ptr).flatMap(\.message.answers).count == 2)
   }
 
-  @Test("E17: one instance name may be used with several types")
+  @Test("E17: one instance name may be used with several types; one with port 0 is only held")
   func flagship() throws {
     var rig = try ResponderRig.ready()
     let first = try rig.publish("Printer", type: "_ipp._tcp")

@@ -1,0 +1,26 @@
+import ArgumentParser
+
+/// What every command takes that goes on, or that waits for something.
+struct RunOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "How long at most: 10, 2.5, 500ms, 30s, 2m. What would go on for ever ends then; what is "
+        + "not done by then fails with status 75.",
+      valueName: "time"),
+    transform: { text in
+      guard let seconds = Seconds(text) else {
+        throw ValidationError("\"\(text)\" is not a time like 10, 2.5, 500ms, 30s or 2m.")
+      }
+      return seconds
+    })
+  var timeout: Seconds?
+
+  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
+  var json = false
+
+  /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
+  func untilTime(_ body: @escaping @Sendable () async throws -> Void) async throws {
+    guard let timeout else { return try await body() }
+    _ = try await race(timeout.duration, body)
+  }
+}
