@@ -41,10 +41,10 @@ class Host:
         switch, name = self.port
         _run("ip", "-n", switch, "link", "set", name, "up" if is_in else "down")
 
-    async def _start(self, *command):
+    async def _start(self, *command, stdin=None):
         return await asyncio.create_subprocess_exec(
             "ip", "netns", "exec", self.namespace, "setpriv", "--pdeathsig", "KILL", *command,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
+            stdin=stdin, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE)
 
     async def ambit(self, *arguments, timeout=20):
         """Runs `ambit` to its end and gives the objects it wrote."""

@@ -8,12 +8,15 @@ import os
 import pathlib
 import re
 import signal
+import socket
 import subprocess
+import sys
 import time
 
 import pytest
 import pytest_asyncio
 
+from ethernet import inside as namespace
 from network import network, next_named
 from radios import AMBIT, end
 from test_bonjour import PEER
@@ -75,9 +78,11 @@ class Program:
 async def lab():
     """Two hosts, and what starts programs on them that end with the test."""
     async with network(2) as hosts, contextlib.AsyncExitStack() as stack:
-        async def start(host, *command):
-            process = await host._start(*command)
+        async def start(host, *command, stdin=None):
+            process = await host._start(*command, stdin=stdin)
             stack.push_async_callback(end, process)
+            if stdin:
+                stack.callback(process.stdin.close)
             return Program(process)
 
         yield *hosts, start
@@ -202,6 +207,25 @@ async def test_when_the_owner_ends_only_its_own_service_goes(lab):
     assert ours.address in found["addresses"]
 
 
+async def test_goodbyes_that_the_system_cannot_take_at_once_are_sent(lab):
+    ours, theirs, start = lab
+    count = 4_000
+    browse = await start(theirs, AMBIT, "browse", "_crowd._tcp", "--json")
+    crowd = await start(ours, CROWD, "leave", str(count), stdin=subprocess.PIPE)
+    assert (await crowd.next(60))["count"] == count
+    assert len(await browse.found(count)) == count
+    # So slow a network is not done with what fits into the sockets.
+    inside(ours, "tc", "qdisc", "add", "dev", "eth0", "root", "tbf", "rate", "8mbit",
+           "burst", "9000", "limit", "10000000")
+    crowd.process.stdin.write(b"\n")
+    gone = set()
+    while len(gone) < count:
+        event = await browse.next()
+        if event["event"] == "gone":
+            gone.add(event["name"])
+    assert await asyncio.wait_for(crowd.process.wait(), 5) == 0
+
+
 async def test_an_owner_that_stands_still_stops_nobody(lab):
     ours, theirs, start = lab
     watch = await start(theirs, *PEER, "browse", TYPE)
@@ -217,6 +241,71 @@ async def test_an_owner_that_stands_still_stops_nobody(lab):
         assert b"does not answer" in await chair.process.stderr.read()
     finally:
         owner.signal(signal.SIGCONT)
+
+
+# What has the place and is killed, while its child goes on with its sockets; and one that has it and
+# never answers.
+ORPHAN = """
+import os, signal, socket, sys
+place = socket.socket(socket.AF_UNIX)
+place.bind("\\0ambit/bonjour/0")
+if sys.argv[1] == "listen":
+    place.listen()
+if os.fork() == 0:
+    os.setsid()
+    print('{"event": "ready"}', flush=True)
+    sys.stdin.read()
+else:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("mode, reason", [
+    ("listen", b"does not answer"), ("bind", b"could not be reached")])
+async def test_an_owner_that_was_killed_and_whose_child_has_the_place_stops_nobody(
+        lab, mode, reason):
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", TYPE)
+    orphan = await start(ours, sys.executable, "-c", ORPHAN, mode, stdin=subprocess.PIPE)
+    assert (await orphan.next())["event"] == "ready"
+    lamp = await publish(start, ours, "Lamp")
+    await next_named(watch.next, full("Lamp"), "found")
+    lamp.signal(signal.SIGINT)
+    await lamp.process.wait()
+    assert reason in await lamp.process.stderr.read()
+
+
+async def test_clients_that_say_half_of_something_or_nothing_cost_an_owner_little(lab):
+    ours, _, start = lab
+    owner = await publish(start, ours, "Lamp")
+    _, before = owner.cpu_and_memory()
+    with contextlib.ExitStack() as stack:
+        clients = []
+        for _ in range(400):
+            with namespace(ours.namespace):
+                client = stack.enter_context(socket.socket(socket.AF_UNIX))
+            client.setblocking(False)
+            client.connect("\0ambit/bonjour/0")
+            clients.append(client)
+        # The length of the longest message, and all of it but a little.
+        half = (1 << 17).to_bytes(4, "little") + bytes(130_000)
+
+        async def talk(client):
+            with contextlib.suppress(ConnectionError):
+                await asyncio.get_running_loop().sock_sendall(client, half)
+
+        async def is_closed(client):
+            with contextlib.suppress(ConnectionError):
+                while await asyncio.get_running_loop().sock_recv(client, 4_096):
+                    pass
+
+        await asyncio.wait_for(asyncio.gather(*map(talk, clients[1:])), 20)
+        chair = await publish(start, ours, "Chair")
+        _, after = owner.cpu_and_memory()
+        assert after - before < 40, "400 times 128 KiB are 50 MiB"
+        # Who does not greet is closed, whatever it has said.
+        await asyncio.wait_for(asyncio.gather(*map(is_closed, clients)), 20)
+    assert chair.process.returncode is None and owner.process.returncode is None
 
 
 async def test_roots_owner_serves_all_users_and_is_no_users_client(lab):

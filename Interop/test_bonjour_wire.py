@@ -117,6 +117,27 @@ async def test_the_port_is_shared_with_programs_that_came_before_and_that_come_l
                     await heard(shared, lambda data, _: data == answer.payload)
 
 
+async def test_answers_to_this_host_alone_are_wanted_as_long_as_nobody_else_has_the_port(hosts):
+    ours, theirs = hosts
+
+    async def wants_unicast(name):
+        """Whether the first question about a name asks for it."""
+        with Wire(theirs, IPV4, Datagram.read) as wire:
+            # More than a second: it looks for others no more often than that.
+            await ours.ambit("query", name, timeout=1.5)
+            first = await wire.next(lambda sent: not sent.is_response and any(
+                str(asked.name) == name for asked in dns.message.from_wire(sent.payload).question))
+        [asked] = dns.message.from_wire(first.payload).question
+        return bool(asked.rdclass & 0x8000)
+
+    async with ours.ambit_running("publish", "Desk lamp", "_light._tcp", "8080") as published:
+        await published()
+        assert await wants_unicast("a.local.")
+        with listener(ours):
+            assert not await wants_unicast("b.local.")
+        assert await wants_unicast("c.local.")
+
+
 async def test_a_packet_that_the_system_does_not_send_is_lost_and_nothing_else(hosts):
     ours, theirs = hosts
     for name in ("all", "eth0"):

@@ -11,9 +11,11 @@ import Synchronization
 ///     bonjour-crowd own                  one host; it takes the place if that is free
 ///     bonjour-crowd publish HOSTS EACH   so many hosts publish so many services each, and one of
 ///                                        them browses until it has found them all
+///     bonjour-crowd leave COUNT          one host publishes so many services, and closes when it
+///                                        gets a line
 ///     bonjour-crowd latency COUNT        how long it takes to be told what is known already
 ///
-/// Each writes an object a line, and goes on until it is ended, but for the last.
+/// Each writes an object a line; the first two go on until they are ended.
 @main
 enum Crowd {
   static let type: ServiceType = {
@@ -28,9 +30,10 @@ enum Crowd {
     case "own": try await own()
     case "publish" where arguments.count == 4:
       try await publish(hosts: Int(arguments[2]) ?? 0, each: Int(arguments[3]) ?? 0)
+    case "leave" where arguments.count == 3: try await leave(Int(arguments[2]) ?? 0)
     case "latency" where arguments.count == 3: await latency(Int(arguments[2]) ?? 0)
     default:
-      print("bonjour-crowd own | publish HOSTS EACH | latency COUNT")
+      print("bonjour-crowd own | publish HOSTS EACH | leave COUNT | latency COUNT")
       exit(64)
     }
   }
@@ -101,6 +104,26 @@ enum Crowd {
       "\"count\": \(services.count), \"seconds\": \((Instant.now - browseStart).seconds)")
     withExtendedLifetime((hosts, publications, query)) {}
     try await rest()
+  }
+
+  private static func leave(_ count: Int) async throws {
+    let host = BonjourHost { print("# \($0)") }
+    let (events, continuation) = AsyncStream.makeStream(of: PublicationEvent.self)
+    var publications: [Publication] = []
+    for index in 0..<count {
+      let name = try ServiceName(instance: "Service \(getpid()) 0 \(index)", type: type)
+      publications.append(
+        host.publish(try ServiceRegistration(name, port: 1)) { continuation.yield($0) })
+    }
+    var isPublished = 0
+    for await event in events {
+      if case .published = event { isPublished += 1 }
+      if isPublished == count { break }
+    }
+    tell("published", "\"count\": \(isPublished)")
+    _ = readLine()
+    await host.close()
+    withExtendedLifetime(publications) {}
   }
 
   /// From the request to the event, where the cache has the answer: what the way to the machines and

@@ -53,7 +53,10 @@ private struct OwnerVictim {
   init() {
     var limits = OwnerMachine.Limits()
     (limits.clientsMax, limits.clientsPerUserMax) = (3, 2)
-    (limits.wishesPerClientMax, limits.wishesPerUserMax, limits.wishesMax) = (20, 30, 40)
+    limits.perClient = OwnerMachine.Load(wishCount: 20, byteCount: 400)
+    limits.perUser = OwnerMachine.Load(wishCount: 30, byteCount: 600)
+    limits.inAll = OwnerMachine.Load(wishCount: 40, byteCount: 800)
+    (limits.begunByteCountPerUserMax, limits.begunByteCountMax) = (300, 500)
     owner = OwnerMachine(
       configuration: Self.configuration, trust: .init(userID: 0), limits: limits)
     guard let machine = try? DiscoveryMachine(hostLabel: [104], chance: .init(seed: 1)) else {
@@ -81,6 +84,7 @@ private struct OwnerVictim {
     default:
       guard let byteCount = try? reader.uint8(), let body = try? reader.slice(Int(byteCount))
       else { return }
+      handle(.began(client, byteCount: body.count))
       if let message = try? ClientMessage(decoding: body) {
         handle(.received(message, from: client))
       } else if choice & 7 == 7 {
@@ -93,7 +97,8 @@ private struct OwnerVictim {
 
   private mutating func handle(_ event: OwnerMachine.Event) {
     var actions: [OwnerMachine.Action] = []
-    owner.handle(event, into: &actions)
+    owner.handle(event, now: now, into: &actions)
+    owner.wake(now: now, into: &actions)
     for action in actions {
       switch action {
       case .forward(let request): perform(request)

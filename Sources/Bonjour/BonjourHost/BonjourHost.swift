@@ -208,8 +208,10 @@ public final class Publication: Sendable {
     engine.onLoop { [id] in $0.withdraw(id) }
   }
 
-  /// Changes the service's keys and values.
-  public func update(_ text: TXTRecord) {
+  /// Changes the service's keys and values. Throws for a text that no message could take, as
+  /// `ServiceRegistration` does.
+  public func update(_ text: TXTRecord) throws(DNSWireError) {
+    try ServiceRegistration.check(text)
     engine.onLoop { [id] in $0.update(id, text) }
   }
 

@@ -63,7 +63,7 @@ struct BonjourHostTests {
     }
     #expect(address.description == "127.0.0.1")
 
-    publication.update(try TXTRecord([.init(key: "room", value: Array("attic".utf8))]))
+    try publication.update(TXTRecord([.init(key: "room", value: Array("attic".utf8))]))
     guard case .resolved(let moved)? = await place.next() else {
       Issue.record("The service's text did not change.")
       return
@@ -115,6 +115,18 @@ struct BonjourHostTests {
       decoding: buffer.prefix { $0 > 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     let label = line.prefix { $0 != "." && $0 != "\n" }
     #expect(BonjourConfiguration().hostName == (label.isEmpty ? "localhost" : String(label)))
+  }
+
+  @Test("a text that no message could take is refused at once, and the earlier one stays")
+  func longText() async throws {
+    let host = host("four")
+    let publication = host.publish(service) { _ in }
+    let long = Array(repeating: [UInt8](repeating: 65, count: 255), count: 33)
+    #expect(throws: DNSWireError.messageTooLong(byteCountMax: 8_192)) {
+      try publication.update(TXTRecord(strings: long))
+    }
+    try publication.update(TXTRecord(strings: long.dropLast()))
+    await host.close()
   }
 
   @Test("interfaces are told by their names")

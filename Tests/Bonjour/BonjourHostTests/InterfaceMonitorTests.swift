@@ -1,4 +1,5 @@
 import Essentials
+import Glibc
 import HostEssentials
 import Testing
 
@@ -6,6 +7,29 @@ import Testing
 
 @Suite("Interfaces of this machine", .timeLimit(.minutes(1)))
 struct InterfaceMonitorTests {
+  @Test("a monitor that gets no socket says why once, and tells all as soon as there is one")
+  func shortage() async throws {
+    let loop = EpollLoop.shared
+    let (events, continuation) = AsyncStream.makeStream(of: String.self)
+    let monitor = try await loop.make {
+      var attempts = 0
+      let monitor = InterfaceMonitor(
+        on: loop, pauses: RetryPauses(from: .milliseconds(1), to: .milliseconds(2)),
+        openSocket: { () throws(SystemError) in
+          attempts += 1
+          guard attempts > 3 else { throw SystemError(number: ENFILE) }
+          return try InterfaceMonitor.openSystemSocket()
+        }, onTrouble: { continuation.yield("error \($0.number)") },
+        onChange: { continuation.yield("\($0.contains { $0.name == "lo" })") })
+      monitor.start()
+      return monitor
+    }
+    var iterator = events.makeAsyncIterator()
+    #expect(await iterator.next() == "error \(ENFILE)")
+    #expect(await iterator.next() == "true")
+    try await loop.run { monitor.value.stop() }
+  }
+
   @Test("the monitor tells all interfaces, with the addresses that every machine has")
   func loopback() async throws {
     let loop = EpollLoop.shared

@@ -6,10 +6,11 @@ import Testing
 
 @testable import BonjourHost
 
-@Suite("Sockets of Multicast DNS", .timeLimit(.minutes(1)))
+/// One after the other: what is sent to one socket of a port may come in at another.
+@Suite("Sockets of Multicast DNS", .serialized, .timeLimit(.minutes(1)))
 struct MulticastSocketTests {
-  /// Not 5353, where others may be heard.
-  private static let port: UInt16 = 25_353
+  /// Not 5353, where others may be heard, nor the one of another run.
+  private static let port = 20_000 + UInt16(truncatingIfNeeded: getpid() % 10_000)
 
   /// Links that carry the group here: IPv4 on the interface that every machine has, and whatever
   /// else there is.
@@ -61,7 +62,11 @@ struct MulticastSocketTests {
       socket.value.send(OutgoingPacket(Array("you".utf8), on: link, to: .unicast(source)))
     }
     let (alone, _) = try #require(await iterator.next())
-    try await loop.run { socket.value.close() }
+    await withCheckedContinuation { continuation in
+      loop.execute {
+        socket.value.closeWhenSent(within: .seconds(30)) { continuation.resume() }
+      }
+    }
     return (group, alone)
   }
 
@@ -95,6 +100,22 @@ struct MulticastSocketTests {
     }
     #expect(await texts.first { _ in true } == "next")
     try await loop.run { socket.value.close() }
+  }
+
+  @Test("the sockets of a port are counted, of both versions of IP")
+  func table() throws {
+    let table = """
+         sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout
+         71: 00000000:14E9 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0
+        200: 0100007F:0035 00000000:14E9 07 00000000:00000000 00:00000000 00000000     0        0
+      1000: 00000000000000000000000000000000:14E9 00000000000000000000000000000000:0000 07
+
+      """
+    #expect(PortTable.socketCount(5_353, inTable: Array(table.utf8)) == 2)
+    #expect(PortTable.socketCount(53, inTable: Array(table.utf8)) == 1)
+    #expect(PortTable.socketCount(9, inTable: Array(table.utf8)) == 0)
+    #expect(PortTable.socketCount(9, inTable: []) == 0)
+    #expect(PortTable.socketCount(Self.port) == 0)
   }
 
   @Test("an interface that does not exist cannot be listened to")

@@ -154,13 +154,42 @@ struct SharingTests {
   }
 
   @Test(
-    "a process that was stopped is told from one that works, whatever it is called",
+    "a process that was stopped or has ended is told from one that works, whatever it is called",
     arguments: [
       ("12 (sh) T 1 12", true), ("12 (a) S (b) t 1", true), ("12 (T) S 1", false),
-      ("12 (x) R", false), ("12 (x", false), ("12 (x)", false), ("", false),
+      ("12 (x) R", false), ("12 (x", false), ("12 (x)", false), ("", false), ("12 (x) Z", true),
+      ("12 (Z) X 1", true), ("1 (x) Z 1 1 1 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0", true),
+      ("1 (x) Z 1 1 1 0 -1 4 0 0 0 0 0 0 0 0 20 0 2 0", false),
     ])
-  func stopped(stat: String, isStopped: Bool) {
-    #expect(ProcessState.isStopped(stat: Array(stat.utf8)[...]) == isStopped)
-    #expect(!ProcessState.isStopped(getpid()) && !ProcessState.isStopped(0))
+  func silenced(stat: String, isSilenced: Bool) {
+    #expect(ProcessState.isSilenced(stat: Array(stat.utf8)[...]) == isSilenced)
+    #expect(!ProcessState.isSilenced(getpid()) && !ProcessState.isSilenced(0))
+  }
+
+  @Test("a process that was killed cannot answer, before and after its parent has noticed")
+  func dead() throws {
+    var child: pid_t = 0
+    let program = strdup("/bin/sleep")
+    let seconds = strdup("1000")
+    defer {
+      free(program)
+      free(seconds)
+    }
+    try #require(posix_spawn(&child, "/bin/sleep", nil, nil, [program, seconds, nil], nil) == 0)
+    #expect(!ProcessState.isSilenced(child))
+    kill(child, SIGKILL)
+    // Waits until it has ended, and leaves it where it is.
+    var information = siginfo_t()
+    #expect(waitid(P_PID, id_t(child), &information, WEXITED | WNOWAIT) == 0)
+    #expect(ProcessState.isSilenced(child))
+    #expect(waitpid(child, nil, 0) == child)
+    #expect(ProcessState.isSilenced(child))
+  }
+
+  @Test("how a host takes part can be asked for after it was closed")
+  func closed() async {
+    let (first, _) = await host()
+    await first.close()
+    #expect(await first.settledRole == .closed)
   }
 }

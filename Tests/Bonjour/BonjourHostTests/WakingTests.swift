@@ -1,4 +1,5 @@
 import Essentials
+import Glibc
 import HostEssentials
 import Testing
 
@@ -43,6 +44,57 @@ struct WakingTests {
     #expect(first.awake.nanoseconds > 0)
     var watch = SleepWatch(first)
     #expect(watch.slept(.current) == nil)
+  }
+
+  @Test("pauses grow up to the longest, and begin anew after success")
+  func pauses() {
+    var pauses = RetryPauses(from: .seconds(1), to: .seconds(10))
+    let spans = (0..<6).map { _ in pauses.failed() }
+    #expect(spans.map(\.pause) == [1, 2, 4, 8, 10, 10].map { .seconds($0) })
+    #expect(spans.map(\.isFirst) == [true, false, false, false, false, false])
+    pauses.succeeded()
+    #expect(pauses.failed() == (.seconds(1), true))
+    for _ in 0..<100 { #expect(pauses.failed().pause <= .seconds(10)) }
+  }
+
+  @Test("a monitor that gets no timer says why once, and watches as soon as there is one")
+  func shortage() async throws {
+    let loop = EpollLoop.shared
+    let (troubles, continuation) = AsyncStream.makeStream(of: SystemError.self)
+    let monitor = try await loop.make {
+      var attempts = 0
+      let monitor = WakeMonitor(
+        on: loop, pauses: RetryPauses(from: .milliseconds(1), to: .milliseconds(2)),
+        openTimer: { () throws(SystemError) in
+          attempts += 1
+          guard attempts > 3 else { throw SystemError(number: EMFILE) }
+          continuation.finish()
+          return try WakeMonitor.openSystemTimer()
+        }, onTrouble: { continuation.yield($0) },
+        onWake: { Issue.record("It did not sleep.") })
+      monitor.start()
+      return monitor
+    }
+    var told: [Int32] = []
+    for await trouble in troubles { told.append(trouble.number) }
+    #expect(told == [EMFILE])
+    while try await !loop.run({ monitor.value.isWatching }) {}
+    try await loop.run { monitor.value.stop() }
+  }
+
+  @Test("where there are no such timers it is not tried again")
+  func impossible() async throws {
+    let loop = EpollLoop.shared
+    let told = try await loop.run {
+      var told: [Int32] = []
+      let monitor = WakeMonitor(
+        on: loop, openTimer: { () throws(SystemError) in throw SystemError(number: EINVAL) },
+        onTrouble: { told.append($0.number) }, onWake: {})
+      monitor.start()
+      return told
+    }
+    #expect(told == [EINVAL])
+    #expect(SystemError(number: ENFILE).isShortage && !SystemError(number: EINVAL).isShortage)
   }
 
   @Test("a monitor that watches a machine that is awake tells nothing, and can be stopped")

@@ -84,15 +84,36 @@ struct MessageTests {
     }
   }
 
-  @Test("the longest TXT record fits, and a message that is longer has no frame")
+  @Test("the longest TXT record fits, that of a service is bounded, and longer ones have no frame")
   func longest() throws {
     let strings = Array(repeating: [UInt8](repeating: 65, count: 255), count: 255)
     let text = try TXTRecord(strings: strings)
     let id = RegistrationID(rawValue: 1)
-    #expect(ClientMessage.request(.updateText(id, text)).frame != nil)
+    let single = ClientMessage.request(.updateRecord(id, .txt(text), ttlSeconds: 1))
+    try Self.check([single])
+    let update = try #require(ClientMessage.request(.updateText(id, text)).frame)
+    #expect(throws: SharingError.invalid(.messageTooLong(byteCountMax: 8_192))) {
+      try ClientMessage(decoding: update.dropFirst(4))
+    }
     let subtypes = (0..<10_000).map { "_subtype-\($0)" }
     let service = try ServiceRegistration(Sample.name("Lamp"), subtypes: subtypes, port: 1)
     #expect(ClientMessage.request(.publish(id, service)).frame == nil)
+  }
+
+  @Test("G12: between messages there is nothing left of the memory that a long one took")
+  func memory() throws {
+    let text = try TXTRecord(
+      strings: Array(repeating: [UInt8](repeating: 65, count: 255), count: 30))
+    let long = ClientMessage.request(.updateText(RegistrationID(rawValue: 1), text))
+    let frame = try #require(long.frame)
+    var reader = FrameReader()
+    for next in [[], try #require(ClientMessage.ping.frame).prefix(3)] as [ArraySlice<UInt8>] {
+      for piece in [frame[...], next] {
+        reader.append(piece)
+        while try reader.next(ClientMessage.self) != nil {}
+      }
+      #expect(reader.byteCount == next.count && reader.capacity < 4_096)
+    }
   }
 
   @Test("a long stream is read without keeping what was read")

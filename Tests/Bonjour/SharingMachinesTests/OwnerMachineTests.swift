@@ -7,6 +7,7 @@ import Testing
 
 @Suite("An owner and its clients")
 struct OwnerMachineTests {
+  private var now = Instant.zero
   private let configuration = SharedConfiguration(hostName: "here")
   private let anna = OwnerMachine.ClientID(rawValue: 1)
   private let ben = OwnerMachine.ClientID(rawValue: 2)
@@ -23,7 +24,14 @@ struct OwnerMachineTests {
     _ machine: inout OwnerMachine, _ event: OwnerMachine.Event
   ) -> [OwnerMachine.Action] {
     var actions: [OwnerMachine.Action] = []
-    machine.handle(event, into: &actions)
+    machine.handle(event, now: now, into: &actions)
+    return actions
+  }
+
+  private mutating func wake(_ machine: inout OwnerMachine) -> [OwnerMachine.Action] {
+    now = machine.nextWake ?? now
+    var actions: [OwnerMachine.Action] = []
+    machine.wake(now: now, into: &actions)
     return actions
   }
 
@@ -176,7 +184,10 @@ struct OwnerMachineTests {
   func bounds() throws {
     var limits = OwnerMachine.Limits()
     (limits.clientsMax, limits.clientsPerUserMax) = (3, 2)
-    (limits.wishesPerClientMax, limits.wishesPerUserMax, limits.wishesMax) = (2, 3, 4)
+    let byteCount = limits.inAll.byteCount
+    limits.perClient = .init(wishCount: 2, byteCount: byteCount)
+    limits.perUser = .init(wishCount: 3, byteCount: byteCount)
+    limits.inAll = .init(wishCount: 4, byteCount: byteCount)
     var machine = machine(userID: 0, limits: limits)
     func client(_ number: UInt64) -> OwnerMachine.ClientID { .init(rawValue: number) }
     func isRefused(_ actions: [OwnerMachine.Action], _ refusal: OwnerMessage.Refusal) -> Bool {
@@ -207,7 +218,7 @@ struct OwnerMachineTests {
   @Test("further records of a service count, and are given back with it")
   func furtherRecords() throws {
     var limits = OwnerMachine.Limits()
-    limits.wishesPerClientMax = 4
+    limits.perClient.wishCount = 4
     var machine = machine(limits: limits)
     greeted(&machine, anna)
     let publish = HostRequest.publish(registration, try Sample.service("Lamp"))
@@ -229,6 +240,135 @@ struct OwnerMachineTests {
     for number: UInt32 in 1...3 { _ = set(number, data) }
     #expect(
       Array(set(4, data).prefix(2)) == [.send(.turnedAway(.tooMuchWanted), to: anna), .close(anna)])
+  }
+
+  @Test("G12: what is published counts in bytes, its subtypes one by one, and changes count too")
+  func bytes() throws {
+    var limits = OwnerMachine.Limits()
+    limits.perClient = .init(wishCount: 3, byteCount: 60)
+    let tooMuch: [OwnerMachine.Action] = [
+      .send(.turnedAway(.tooMuchWanted), to: anna), .close(anna),
+    ]
+    func text(_ count: Int) throws -> TXTRecord {
+      try TXTRecord(strings: [[UInt8](repeating: 97, count: count - 1)])
+    }
+    func service(_ subtypes: [String] = [], textByteCount: Int) throws -> HostRequest {
+      .publish(
+        registration,
+        try ServiceRegistration(
+          Sample.name("Lamp"), subtypes: subtypes, port: 80, text: text(textByteCount)))
+    }
+    let data = DNSRecordData.opaque(DNSType(rawValue: 99), [UInt8](repeating: 1, count: 11))
+    let record = DNSRecord(name: "x.local.", ttlSeconds: 9, data: data)
+    for excess: [HostRequest] in try [
+      [service(["a", "b", "c"], textByteCount: 9)], [service(textByteCount: 61)],
+      [service(textByteCount: 50), .updateText(registration, text(61))],
+      [
+        service(textByteCount: 50),
+        .setFurtherRecord(registration, 1, .opaque(DNSType(rawValue: 99), [1]), ttlSeconds: 9),
+        .setFurtherRecord(registration, 1, data, ttlSeconds: 9),
+      ],
+      [
+        service(textByteCount: 50),
+        .publishRecord(RegistrationID(rawValue: 2), RecordRegistration(record, .shared)),
+      ],
+      [
+        .publishRecord(registration, RecordRegistration(record, .shared)),
+        .updateRecord(
+          registration, .opaque(DNSType(rawValue: 99), [UInt8](repeating: 1, count: 61)),
+          ttlSeconds: 9),
+      ],
+    ] {
+      var machine = machine(limits: limits)
+      greeted(&machine, anna)
+      for request in excess.dropLast() {
+        #expect(forwarded(act(&machine, .received(.request(request), from: anna))) != nil)
+      }
+      let last = ClientMessage.request(try #require(excess.last))
+      #expect(Array(act(&machine, .received(last, from: anna)).prefix(2)) == tooMuch)
+    }
+    var machine = machine(limits: limits)
+    greeted(&machine, anna)
+    for _ in 0..<3 {
+      for request in try [
+        service(["a"], textByteCount: 40), .updateText(registration, text(49)),
+        .setFurtherRecord(registration, 1, data, ttlSeconds: 9),
+        .updateText(registration, text(20)), .withdraw(registration),
+      ] {
+        #expect(forwarded(act(&machine, .received(.request(request), from: anna))) != nil)
+      }
+    }
+  }
+
+  @Test("G12: who has begun most is closed where too many bytes wait for the end of their message")
+  func begun() {
+    var limits = OwnerMachine.Limits()
+    (limits.begunByteCountPerUserMax, limits.begunByteCountMax) = (100, 150)
+    var machine = machine(userID: 0, limits: limits)
+    let carl = OwnerMachine.ClientID(rawValue: 3)
+    func turnedAway(_ client: OwnerMachine.ClientID) -> [OwnerMachine.Action] {
+      [.send(.turnedAway(.tooMuchWanted), to: client), .close(client)]
+    }
+    func begin(_ client: OwnerMachine.ClientID, _ byteCount: Int) -> [OwnerMachine.Action] {
+      act(&machine, .began(client, byteCount: byteCount))
+    }
+    _ = act(&machine, .arrived(anna, userID: 1))
+    _ = act(&machine, .arrived(ben, userID: 1))
+    _ = act(&machine, .arrived(carl, userID: 2))
+    #expect(begin(anna, 60) == [] && begin(ben, 40) == [])
+    #expect(begin(anna, 0) == [] && begin(anna, 60) == [], "a message that ended no longer counts")
+    #expect(begin(ben, 41) == turnedAway(anna), "its user has 101 bytes")
+    #expect(begin(anna, 1_000) == [], "it is gone")
+    #expect(begin(carl, 100) == [])
+    #expect(begin(ben, 51) == turnedAway(carl), "all have 151 bytes")
+    _ = act(&machine, .left(ben))
+    _ = act(&machine, .arrived(anna, userID: 1))
+    #expect(begin(anna, 100) == [], "who is gone has nothing")
+  }
+
+  @Test("G12: who does not greet in time is closed without a word, and others are not")
+  mutating func silent() {
+    var machine = machine()
+    let limits = OwnerMachine.Limits()
+    greeted(&machine, anna)
+    _ = act(&machine, .arrived(ben, userID: 1_000))
+    now = now + .milliseconds(500)
+    let carl = OwnerMachine.ClientID(rawValue: 3)
+    _ = act(&machine, .arrived(carl, userID: 1_000))
+    _ = act(&machine, .received(.ping, from: carl))
+    #expect(wake(&machine) == [.close(ben)])
+    #expect(now == Instant.zero + limits.greetingTime)
+    #expect(wake(&machine) == [.close(carl)])
+    #expect(now == Instant.zero + limits.greetingTime + limits.greetingSpacing)
+    #expect(machine.clientCount == 1 && machine.nextWake == nil)
+    #expect(act(&machine, .received(.ping, from: carl)) == [], "it is gone")
+  }
+
+  @Test("G12: one client, and one user, may doubt so many records in a while")
+  mutating func doubts() {
+    var limits = OwnerMachine.Limits()
+    (limits.doubtsPerClientMax, limits.doubtsPerUserMax) = (2, 3)
+    var machine = machine(userID: 0, limits: limits)
+    let carl = OwnerMachine.ClientID(rawValue: 3)
+    greeted(&machine, anna)
+    greeted(&machine, ben)
+    greeted(&machine, carl, userID: 7)
+    let doubt = ClientMessage.request(.doubt(Sample.record, on: nil))
+    for _ in 0..<2 {
+      let passed = [anna, anna, anna, ben, ben, carl].map {
+        act(&machine, .received(doubt, from: $0)).count
+      }
+      #expect(passed == [1, 1, 0, 1, 0, 1])
+      now = now + limits.doubtSpan
+    }
+  }
+
+  @Test("where there are few descriptors one user leaves some connections for others")
+  func descriptors() {
+    let limits = OwnerMachine.Limits(connectionsMax: 100)
+    #expect(limits.clientsMax == 100 && limits.clientsPerUserMax == 60)
+    let many = OwnerMachine.Limits(connectionsMax: .max)
+    #expect(many.clientsMax == 10_000 && many.clientsPerUserMax == 6_000)
   }
 
   @Test("what is refused or fails no longer counts, and its number may be used again")

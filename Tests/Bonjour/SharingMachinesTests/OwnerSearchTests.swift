@@ -142,6 +142,32 @@ struct OwnerSearchTests {
     #expect(now > Instant.zero + .seconds(3) && now < Instant.zero + .seconds(15))
   }
 
+  @Test("who has no descriptor just now tries again, and then works by itself")
+  mutating func noDescriptors() {
+    var search = search(1)
+    _ = act(&search, .begin)
+    _ = act(&search, .connected(.nobody))
+    var attempts = 1
+    while act(&search, .took(.notNow)) == [] {
+      attempts += 1
+      #expect(wake(&search) == [.connect(0)])
+      #expect(act(&search, .connected(.nobody)) == [.take])
+    }
+    #expect(attempts == OwnerSearch.Limits.attemptsMax)
+  }
+
+  @Test("a place that somebody has taken without answering there is given up before long")
+  mutating func squatted() {
+    var search = search(1)
+    _ = act(&search, .begin)
+    _ = act(&search, .connected(.nobody))
+    while act(&search, .took(.isTaken)) == [] {
+      #expect(wake(&search) == [.connect(0)])
+      #expect(act(&search, .connected(.nobody)) == [.take])
+    }
+    #expect(now > Instant.zero + .milliseconds(200) && now < Instant.zero + .seconds(3))
+  }
+
   @Test("another user's place where nobody gets through is passed by before long")
   mutating func shut() {
     var search = search(2)

@@ -22,8 +22,8 @@ package protocol Discovery: Sendable {
 
 /// A service that is published.
 package protocol Announcement: AnyObject, Sendable {
-  /// Changes its keys and values.
-  func update(_ text: TXTRecord)
+  /// Changes its keys and values. Throws where there are too many of them.
+  func update(_ text: TXTRecord) throws(DNSWireError)
 }
 
 extension Publication: Announcement {}

@@ -6,16 +6,18 @@ internal import FaceEssentials
 extension NetService {
   /// Takes another text, and publishes it if the service is published.
   func changeText(_ data: Data?) -> Bool {
-    var text: TXTRecord?
-    if let data {
-      do throws(DNSWireError) { text = try TXTRecord(decoding: data) } catch { return false }
+    do throws(DNSWireError) {
+      let text = try data.map { data throws(DNSWireError) in try TXTRecord(decoding: data) }
+      try ServiceRegistration.check(text ?? TXTRecord())
+      let announcement = withState { state in
+        state.text = text
+        return state.activity?.announcement
+      }
+      try announcement?.update(text ?? TXTRecord())
+      return true
+    } catch {
+      return false
     }
-    let announcement = withState { state in
-      state.text = text
-      return state.activity?.announcement
-    }
-    announcement?.update(text ?? TXTRecord())
-    return true
   }
 
   /// Begins to tell of changes of the text.

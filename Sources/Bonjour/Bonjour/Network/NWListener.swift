@@ -259,7 +259,7 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
       return (guarded.service, guarded.publication)
     }
     if let new, let old, new.isSame(as: old), let announcement = publication?.announcement {
-      announcement.update(new.text)
+      do throws(DNSWireError) { try announcement.update(new.text) } catch { fail(.badParameter) }
       return
     }
     let withdrawn = lock.withLock {

@@ -31,11 +31,17 @@ final class BonjourDriver: @unchecked Sendable {
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
   private var isStopped = false
-  /// Whether somebody else had the port before; who comes later must take care of that themselves.
+  /// Whether somebody else has the port, and gets some of what is sent to this host alone
+  /// (RFC 6762, §15.1).
   private var isPortShared = false
+  private var portCheckedAt: Instant?
 
   /// How long to wait before a socket that could not be opened is tried again.
   private static let retryDelay = TimeSpan.seconds(5)
+  /// How often is looked who has the port, at most.
+  private static let portCheckSpacing = TimeSpan.seconds(1)
+  /// How long goodbyes may wait for a system that cannot send them just now.
+  private static let goodbyeTime = TimeSpan.seconds(1)
 
   /// - Parameters:
   ///   - configuration: How to take part.
@@ -55,21 +61,29 @@ final class BonjourDriver: @unchecked Sendable {
 
   /// Starts to take part.
   func start() {
-    isPortShared = MulticastSocket.isPortTaken()
-    let monitor = InterfaceMonitor(on: loop) { [weak self] in self?.interfacesChanged($0) }
+    checkPort()
+    let monitor = InterfaceMonitor(
+      on: loop,
+      onTrouble: { [log] error in
+        log?("Multicast DNS cannot follow the interfaces, and tries again: \(error.text).")
+      }, onChange: { [weak self] in self?.interfacesChanged($0) })
     self.monitor = monitor
     monitor.start()
-    let wakeMonitor = WakeMonitor(on: loop) { [weak self] in self?.machineWoke() }
+    let wakeMonitor = WakeMonitor(
+      on: loop,
+      onTrouble: { [log] error in
+        log?("Multicast DNS does not notice when this machine was asleep: \(error.text).")
+      }, onWake: { [weak self] in self?.machineWoke() })
     self.wakeMonitor = wakeMonitor
     wakeMonitor.start()
   }
 
-  /// Says goodbye and ends.
+  /// Ends; then, when all was sent or could not be, calls `completion`.
   ///
   /// - Parameter continued: What another process goes on with, under the same host name; nil if none
   ///   does. Everything else is said goodbye to.
-  func stop(handingOver continued: [RegistrationID]?) {
-    guard !isStopped else { return }
+  func stop(handingOver continued: [RegistrationID]?, _ completion: @escaping () -> Void) {
+    guard !isStopped else { return completion() }
     monitor?.stop()
     wakeMonitor?.stop()
     if let continued {
@@ -82,8 +96,16 @@ final class BonjourDriver: @unchecked Sendable {
     finish()
     isStopped = true
     timer?.cancel()
-    for open in sockets.values { open.socket.close() }
+    let closing = Array(sockets.values)
     sockets = [:]
+    var openCount = closing.count
+    guard openCount > 0 else { return completion() }
+    for open in closing {
+      open.socket.closeWhenSent(within: Self.goodbyeTime) {
+        openCount -= 1
+        if openCount == 0 { completion() }
+      }
+    }
   }
 
   // MARK: Requests
@@ -91,6 +113,7 @@ final class BonjourDriver: @unchecked Sendable {
   /// Hands the machine what is wanted, once there is something to do it on.
   func handle(_ requests: [HostRequest]) {
     guard !isStopped else { return }
+    if requests.contains(where: \.beginsSomething) { checkPort() }
     for request in requests {
       note(request)
       if early == nil { tellMachine(request.event) } else { early?.append(request.event) }
@@ -179,6 +202,7 @@ final class BonjourDriver: @unchecked Sendable {
   // MARK: Interfaces
 
   private func interfacesChanged(_ all: [SystemInterface]) {
+    checkPort()
     let chosen = configuration.chosen(from: all)
     for gone in interfaces.keys where !chosen.contains(where: { $0.index == gone }) {
       remove(gone)
@@ -249,6 +273,18 @@ final class BonjourDriver: @unchecked Sendable {
     }
   }
 
+  /// Looks whether others share the port, since nobody tells: when something is asked for or
+  /// published, which begins with questions that may be answered to this host alone.
+  private func checkPort() {
+    let isTooSoon = portCheckedAt.map { .now - $0 < Self.portCheckSpacing } ?? false
+    guard !isTooSoon, let count = PortTable.socketCount(multicastDNSPort) else { return }
+    portCheckedAt = .now
+    let wasShared = isPortShared
+    isPortShared = count > sockets.count
+    guard isPortShared != wasShared else { return }
+    for index in interfaces.keys.sorted() { interfaces[index].map { tell($0) } }
+  }
+
   /// Tells the machine what the interface is like, with the links that can be spoken on.
   private func tell(_ interface: SystemInterface) {
     var known = interface.forDiscovery
@@ -271,6 +307,14 @@ extension DiscoveryMachine {
 }
 
 extension HostRequest {
+  /// Whether it makes the machine ask others something.
+  fileprivate var beginsSomething: Bool {
+    switch self {
+    case .ask, .publish, .publishRecord: true
+    case .stopAsking, .doubt, .updateText, .updateRecord, .setFurtherRecord, .withdraw: false
+    }
+  }
+
   /// What the machine has to be told.
   fileprivate var event: DiscoveryMachine.Event {
     switch self {

@@ -22,6 +22,8 @@ final class BonjourEngine: @unchecked Sendable {
     case alone
     /// Another process's machines work for it.
     case client
+    /// It was closed, and takes part no more.
+    case closed
   }
 
   private let configuration: BonjourConfiguration
@@ -34,12 +36,16 @@ final class BonjourEngine: @unchecked Sendable {
   private var publications: [RegistrationID: Published] = [:]
   private(set) var interfaceNames: [InterfaceIndex: String] = [:]
   private var isStopped = false
+  private var isEnded = false
   private var awaitingRole: [(Role) -> Void] = []
+  private var awaitingEnd: [@Sendable () -> Void] = []
 
   private var search: OwnerSearch
   private var client = SharingClient()
   private var searchTimer: (any LoopTimer)?
   private var clientTimer: (any LoopTimer)?
+  private var ownerTimer: (any LoopTimer)?
+  private var ownerTimerSetFor: Instant?
 
   /// The way to the owner, where that is another process.
   private var connection: Connection?
@@ -63,7 +69,9 @@ final class BonjourEngine: @unchecked Sendable {
     trust = OwnerMachine.Trust(userID: userID)
     places = configuration.sharingName.map { SharingPlace.places(named: $0, userID: userID) } ?? []
     search = OwnerSearch(placeCount: places.count, chance: .random())
-    owner = OwnerMachine(configuration: configuration.shared, trust: trust)
+    owner = OwnerMachine(
+      configuration: configuration.shared, trust: trust,
+      limits: OwnerMachine.Limits(connectionsMax: DescriptorLimit.connectionsMax))
   }
 
   /// Runs work on the event loop, soon, after what was handed over before. From any thread.
@@ -77,31 +85,46 @@ final class BonjourEngine: @unchecked Sendable {
   func start() {
     searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
     clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
+    ownerTimer = loop.makeTimer { [weak self] in self?.wakeOwner() }
     handle(OwnerSearch.Event.begin)
   }
 
-  /// Says goodbye and ends, and then calls `completion`. Where other processes were
+  /// Says goodbye and ends; then, when all was sent, calls `completion`. Where other processes were
   /// served one of them goes on, and nothing of what they published is taken back.
   func stop(_ completion: @escaping @Sendable () -> Void) {
-    guard !isStopped else { return completion() }
+    guard !isEnded else { return completion() }
+    awaitingEnd.append(completion)
+    guard !isStopped else { return }
     isStopped = true
+    settled(.closed)
     queries = [:]
     publications = [:]
     searchTimer?.cancel()
     clientTimer?.cancel()
+    ownerTimer?.cancel()
     connection?.close()
     connection = nil
     if let descriptor { close(descriptor) }
     descriptor = nil
-    driver?.stop(
-      handingOver: server == nil || owner.clientCount == 0 ? nil : owner.clientRegistrations)
+    guard let driver else { return ended() }
+    driver.stop(
+      handingOver: server == nil || owner.clientCount == 0 ? nil : owner.clientRegistrations
+    ) { self.ended() }
     server?.stop()
-    completion()
+  }
+
+  private func ended() {
+    isEnded = true
+    let waiting = awaitingEnd
+    awaitingEnd = []
+    for completion in waiting { completion() }
   }
 
   /// Calls back, now or later, once it is clear how the host takes part.
   func whenSettled(_ onRole: @escaping @Sendable (Role) -> Void) {
-    if driver != nil {
+    if isStopped {
+      onRole(.closed)
+    } else if driver != nil {
       onRole(server == nil ? .alone : .owner)
     } else if isFollowing {
       onRole(.client)
@@ -260,7 +283,7 @@ final class BonjourEngine: @unchecked Sendable {
       case .ping:
         _ = connection?.send(ClientMessage.ping)
         connection?.flush()
-      case .inspect: if ProcessState.isStopped(ownerProcess) { handle(.stopped) }
+      case .inspect: if ProcessState.isSilenced(ownerProcess) { handle(.stopped) }
       case .disconnect: disconnect()
       case .follow:
         isFollowing = true
@@ -290,6 +313,7 @@ final class BonjourEngine: @unchecked Sendable {
   private func handle(_ event: Connection.Event, _ connection: Connection) {
     guard connection === self.connection else { return }
     switch event {
+    case .began: break
     case .message(let message):
       handle(OwnerSearch.Event.heard)
       take(message)
@@ -340,7 +364,19 @@ final class BonjourEngine: @unchecked Sendable {
   private func handle(_ events: [OwnerMachine.Event]) {
     guard !isStopped else { return }
     var actions: [OwnerMachine.Action] = []
-    for event in events { owner.handle(event, into: &actions) }
+    for event in events { owner.handle(event, now: .now, into: &actions) }
+    finish(actions)
+  }
+
+  private func wakeOwner() {
+    ownerTimerSetFor = nil
+    guard !isStopped else { return }
+    var actions: [OwnerMachine.Action] = []
+    owner.wake(now: .now, into: &actions)
+    finish(actions)
+  }
+
+  private func finish(_ actions: [OwnerMachine.Action]) {
     var requests: [HostRequest] = []
     for action in actions {
       switch action {
@@ -352,6 +388,9 @@ final class BonjourEngine: @unchecked Sendable {
     }
     if !requests.isEmpty { driver?.handle(requests) }
     server?.flush()
+    guard let wake = owner.nextWake, wake != ownerTimerSetFor else { return }
+    ownerTimerSetFor = wake
+    ownerTimer?.set(wake)
   }
 }
 

@@ -5,7 +5,10 @@ import HostEssentials
 /// Follows the interfaces and addresses of this host through rtnetlink(7). On one event loop.
 final class InterfaceMonitor {
   private let loop: EpollLoop
+  private let openSocket: () throws(SystemError) -> Int32
+  private let onTrouble: (SystemError) -> Void
   private let onChange: ([SystemInterface]) -> Void
+  private var pauses: RetryPauses
   private var socket: WatchedDescriptor?
   private var table = InterfaceTable()
   /// What was told last; nil before the first time.
@@ -18,14 +21,23 @@ final class InterfaceMonitor {
 
   // RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR
   private static let groups: UInt32 = 0x1 | 0x10 | 0x100
-  /// How long to wait before another socket is tried.
-  private static let reopenDelay = TimeSpan.seconds(1)
 
   /// - Parameters:
   ///   - loop: Where everything happens.
+  ///   - pauses: How long to wait before another socket is tried.
+  ///   - openSocket: Gives the descriptor of a socket.
+  ///   - onTrouble: Told once when there is none to be had; it is tried again.
   ///   - onChange: Told all interfaces once they are known and whenever something about them changed.
-  init(on loop: EpollLoop, onChange: @escaping ([SystemInterface]) -> Void) {
+  init(
+    on loop: EpollLoop, pauses: RetryPauses = RetryPauses(),
+    openSocket: @escaping () throws(SystemError) -> Int32 = InterfaceMonitor.openSystemSocket,
+    onTrouble: @escaping (SystemError) -> Void = { _ in },
+    onChange: @escaping ([SystemInterface]) -> Void
+  ) {
     self.loop = loop
+    self.pauses = pauses
+    self.openSocket = openSocket
+    self.onTrouble = onTrouble
     self.onChange = onChange
   }
 
@@ -44,20 +56,31 @@ final class InterfaceMonitor {
   private func open() {
     guard !isStopped else { return }
     do throws(SystemError) {
-      let descriptor = try NetlinkSocket.open(.route, groups: Self.groups)
+      let descriptor = try openSocket()
       socket = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
         self?.read()
       }
-    } catch { return reopenLater() }
+    } catch { return reopenLater(error) }
     askForEverything()
   }
 
-  /// The kernel had more to say than the socket could hold, or had nothing to give just now.
-  private func reopenLater() {
+  /// The kernel had more to say than the socket could hold, or nothing to give just now, and why.
+  private func reopenLater(_ error: SystemError? = nil) {
     socket?.close()
     socket = nil
     guard !isStopped else { return }
-    loop.schedule(in: Self.reopenDelay) { [weak self] in self?.open() }
+    var pause = pauses.shortest
+    if let error {
+      let failure = pauses.failed()
+      pause = failure.pause
+      if failure.isFirst { onTrouble(error) }
+    }
+    loop.schedule(in: pause) { [weak self] in self?.open() }
+  }
+
+  /// A socket that hears of interfaces and addresses.
+  static func openSystemSocket() throws(SystemError) -> Int32 {
+    try NetlinkSocket.open(.route, groups: groups)
   }
 
   // MARK: Questions and answers
@@ -102,6 +125,7 @@ final class InterfaceMonitor {
       default: break
       }
     }
+    if pending == nil { pauses.succeeded() }
     guard pending == nil, told != table.interfaces else { return }
     told = table.interfaces
     onChange(table.interfaces)

@@ -64,7 +64,9 @@ final class LinkLocalDriver: @unchecked Sendable {
       if error != nil { self?.stop {} }
       completion(error)
     }
-    let monitor = InterfaceMonitor(on: loop) { [weak self] in self?.interfacesChanged($0) }
+    let monitor = InterfaceMonitor(
+      on: loop, onTrouble: { [weak self] in self?.monitorFailed($0) },
+      onChange: { [weak self] in self?.interfacesChanged($0) })
     self.monitor = monitor
     monitor.start()
     let wakeMonitor = WakeMonitor(on: loop) { [weak self] in self?.machineWoke() }
@@ -120,6 +122,13 @@ final class LinkLocalDriver: @unchecked Sendable {
   }
 
   // MARK: The interface
+
+  /// Nothing is known of the interfaces for now. What has started goes on with what was.
+  private func monitorFailed(_ error: SystemError) {
+    guard let onStart else { return }
+    self.onStart = nil
+    onStart(.refused(error.number))
+  }
 
   private func interfacesChanged(_ all: [SystemInterface]) {
     guard !isStopped else { return }

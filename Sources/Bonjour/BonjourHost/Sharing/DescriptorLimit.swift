@@ -29,6 +29,9 @@ enum DescriptorLimit {
     return unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0
   }
 
+  /// How many connections there can be at most.
+  static var connectionsMax: Int { Int(clamping: hardLimit) - Int(reserve) }
+
   /// The most that this process may raise it to.
   static var hardLimit: UInt64 {
     var limits = rlimit()

@@ -10,6 +10,8 @@ final class MessageConnection<Incoming: SharingMessage> {
   enum Event {
     /// A message arrived.
     case message(Incoming)
+    /// So many bytes wait for the rest of theirs; told when that changes.
+    case began(byteCount: Int)
     /// What arrived is none; nothing more is read.
     case misunderstood(SharingError)
     /// The other end has closed it. Nothing follows.
@@ -20,6 +22,7 @@ final class MessageConnection<Incoming: SharingMessage> {
   private var watched: WatchedDescriptor?
   private var frames = FrameReader()
   private var isUnderstood = true
+  private var toldByteCount = 0
   /// What waits for the next ``flush()``, after what the system did not take yet.
   private var outgoing: [UInt8] = []
   /// How many bytes the other end has not taken yet.
@@ -118,6 +121,9 @@ final class MessageConnection<Incoming: SharingMessage> {
       while !isClosing, let message = try frames.next(Incoming.self) {
         onEvent(self, .message(message))
       }
+      guard !isClosing, frames.byteCount != toldByteCount else { return }
+      toldByteCount = frames.byteCount
+      onEvent(self, .began(byteCount: toldByteCount))
     } catch {
       isUnderstood = false
       onEvent(self, .misunderstood(error))

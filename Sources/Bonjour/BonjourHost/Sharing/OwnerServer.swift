@@ -95,6 +95,7 @@ final class OwnerServer {
   private func handle(_ event: Connection.Event, _ id: ClientID) {
     switch event {
     case .message(let message): onEvent(.received(message, from: id))
+    case .began(let byteCount): onEvent(.began(id, byteCount: byteCount))
     case .misunderstood: onEvent(.misunderstood(id))
     case .closed:
       if connections.removeValue(forKey: id) != nil { onEvent(.left(id)) }

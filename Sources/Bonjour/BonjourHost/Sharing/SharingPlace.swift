@@ -28,7 +28,10 @@ struct SharingPlace: Hashable, Sendable {
   func connect(
     trust: OwnerMachine.Trust
   ) -> (outcome: OwnerSearch.Outcome, descriptor: Int32?, processID: Int32) {
-    guard let descriptor = Self.open() else { return (.impossible, nil, 0) }
+    let descriptor: Int32
+    do throws(SystemError) { descriptor = try Self.open() } catch {
+      return (error.isShortage ? .busy : .impossible, nil, 0)
+    }
     let status = withAddress { address, length in
       unsafe Glibc.connect(descriptor, address, length)
     }
@@ -51,7 +54,10 @@ struct SharingPlace: Hashable, Sendable {
 
   /// Takes the place: from now on others can connect, though nobody accepts yet.
   func take() -> (outcome: OwnerSearch.TakingOutcome, descriptor: Int32?) {
-    guard let descriptor = Self.open() else { return (.impossible, nil) }
+    let descriptor: Int32
+    do throws(SystemError) { descriptor = try Self.open() } catch {
+      return (error.isShortage ? .notNow : .impossible, nil)
+    }
     let status = withAddress { address, length in
       unsafe bind(descriptor, address, length)
     }
@@ -78,11 +84,12 @@ struct SharingPlace: Hashable, Sendable {
     return .success((descriptor, peer.userID))
   }
 
-  private static func open() -> Int32? {
+  private static func open() throws(SystemError) -> Int32 {
     let type = Int32(
       SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(AF_UNIX, type, 0)
-    return descriptor >= 0 ? descriptor : nil
+    guard descriptor >= 0 else { throw .current }
+    return descriptor
   }
 
   /// struct sockaddr_un: the family, a zero, the name. Its length counts: there is no zero behind.
@@ -116,22 +123,34 @@ struct SharingPlace: Hashable, Sendable {
 
 /// What the kernel says of another process (proc(5)).
 enum ProcessState {
-  /// Whether somebody stopped it, by a signal or a debugger; false where that is not known.
-  static func isStopped(_ processID: Int32) -> Bool {
+  /// Whether it cannot answer: somebody stopped it, by a signal or a debugger, or it has ended, and
+  /// one that it forked has its sockets; false where that is not known.
+  static func isSilenced(_ processID: Int32) -> Bool {
     guard processID > 0 else { return false }
+    // Who may not see others in /proc learns from kill(2) that there is none.
+    if kill(processID, 0) != 0, errno == ESRCH { return true }
     let descriptor = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 512)
+    var bytes = [UInt8](repeating: 0, count: 1_024)
     let count = unsafe read(descriptor, &bytes, bytes.count)
     guard count > 0 else { return false }
-    return isStopped(stat: bytes.prefix(count))
+    return isSilenced(stat: bytes.prefix(count))
   }
 
   /// The state follows the program's name, which is in parentheses and may have some itself.
-  static func isStopped(stat bytes: ArraySlice<UInt8>) -> Bool {
+  static func isSilenced(stat bytes: ArraySlice<UInt8>) -> Bool {
     guard let end = bytes.lastIndex(of: UInt8(ascii: ")")) else { return false }
-    let state = bytes[(end + 1)...].first { $0 != UInt8(ascii: " ") }
-    return state == UInt8(ascii: "T") || state == UInt8(ascii: "t")
+    let fields = bytes[(end + 1)...].split(separator: UInt8(ascii: " "))
+      .map { String(decoding: $0, as: UTF8.self) }
+    switch fields.first {
+    case "T", "t", "X", "x": return true
+    // Of a program whose first thread has ended the others may go on.
+    case "Z": return fields.count <= threadCountPlace || Int(fields[threadCountPlace]) ?? 0 <= 1
+    default: return false
+    }
   }
+
+  /// Where the number of threads is, after the state (the 20th of all fields).
+  private static let threadCountPlace = 17
 }

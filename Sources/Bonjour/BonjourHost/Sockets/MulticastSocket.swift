@@ -12,11 +12,14 @@ import HostEssentials
 final class MulticastSocket {
   let link: Link
   private let group: SocketAddress
+  private let loop: EpollLoop
   private let reader: DatagramReader
   private let onDatagram: (Datagram) -> Void
   private var watched: WatchedDescriptor?
   /// What the system did not take yet.
   private var waiting: [OutgoingPacket] = []
+  private var onClose: (() -> Void)?
+  private var tooLate: (any LoopTimer)?
 
   /// What more is to be sent while so many wait is lost, as on the network.
   private static let waitingCountMax = 1_024
@@ -37,6 +40,7 @@ final class MulticastSocket {
     _ reader: DatagramReader, onDatagram: @escaping (Datagram) -> Void
   ) throws(SystemError) {
     self.link = link
+    self.loop = loop
     self.reader = reader
     self.onDatagram = onDatagram
     group = SocketAddress(Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
@@ -66,20 +70,23 @@ final class MulticastSocket {
     return descriptor
   }
 
-  /// Whether another program, or another host of this one, has the port: whoever shares it gets some
-  /// of what is sent to this host alone (RFC 6762, §15.1).
-  static func isPortTaken(_ port: UInt16 = multicastDNSPort) -> Bool {
-    let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
-    let descriptor = socket(AF_INET, type, 0)
-    guard descriptor >= 0 else { return false }
-    defer { Glibc.close(descriptor) }
-    let address = SocketAddress(
-      Endpoint(.v4(.any), port: port), on: InterfaceIndex(rawValue: 0))
-    return address.withPointer { unsafe bind(descriptor, $0, $1) } != 0 && errno == EADDRINUSE
+  /// Leaves the group and the port, at once.
+  func close() {
+    watched?.close()
+    tooLate?.cancel()
+    let closed = onClose
+    onClose = nil
+    closed?()
   }
 
-  /// Leaves the group and the port.
-  func close() { watched?.close() }
+  /// Leaves the group and the port once the system has taken what was sent, which it may not have at
+  /// once, or when that has taken too long; then calls `completion`.
+  func closeWhenSent(within limit: TimeSpan, _ completion: @escaping () -> Void) {
+    onClose = completion
+    if waiting.isEmpty { return close() }
+    tooLate = loop.makeTimer { self.close() }
+    tooLate?.set(.now + limit)
+  }
 
   private func ready(_ readiness: Readiness) {
     if readiness.contains(.writable) { sendWaiting() }
@@ -113,7 +120,9 @@ final class MulticastSocket {
     guard let watched else { return }
     let sentCount = waiting.firstIndex { !transmit($0, over: watched) } ?? waiting.count
     waiting.removeSubrange(..<sentCount)
-    if waiting.isEmpty { watched.interest = .readable }
+    guard waiting.isEmpty else { return }
+    watched.interest = .readable
+    if onClose != nil { close() }
   }
 
   /// False if the system has no room for it now.

@@ -11,7 +11,10 @@ import HostEssentials
 /// only set is told by ``SleepWatch``.
 final class WakeMonitor {
   private let loop: EpollLoop
+  private let openTimer: () throws(SystemError) -> Int32
+  private let onTrouble: (SystemError) -> Void
   private let onWake: () -> Void
+  private var pauses: RetryPauses
   private var watch = SleepWatch(.current)
   private var timer: WatchedDescriptor?
   private var isStopped = false
@@ -21,9 +24,19 @@ final class WakeMonitor {
 
   /// - Parameters:
   ///   - loop: Where everything happens.
+  ///   - pauses: How long to wait where there is no timer to be had just now.
+  ///   - openTimer: Gives the descriptor of a timer.
+  ///   - onTrouble: Told once why there is none; where there is a shortage, it is tried again.
   ///   - onWake: Told that the machine is awake again.
-  init(on loop: EpollLoop, onWake: @escaping () -> Void) {
+  init(
+    on loop: EpollLoop, pauses: RetryPauses = RetryPauses(),
+    openTimer: @escaping () throws(SystemError) -> Int32 = WakeMonitor.openSystemTimer,
+    onTrouble: @escaping (SystemError) -> Void = { _ in }, onWake: @escaping () -> Void
+  ) {
     self.loop = loop
+    self.pauses = pauses
+    self.openTimer = openTimer
+    self.onTrouble = onTrouble
     self.onWake = onWake
   }
 
@@ -32,12 +45,25 @@ final class WakeMonitor {
 
   /// Starts to watch. Where there are no such timers, nothing is ever told.
   func start() {
-    guard !isStopped, let descriptor = Self.openTimer() else { return }
-    timer = try? WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
-      self?.timerEnded()
-    }
+    guard !isStopped else { return }
+    do throws(SystemError) {
+      timer = try WatchedDescriptor(owning: try openTimer(), on: loop) { [weak self] _ in
+        self?.timerEnded()
+      }
+    } catch { return failed(error) }
+    pauses.succeeded()
     // What happened before the timer was set, it does not tell.
-    if isWatching { look() }
+    look()
+  }
+
+  private func failed(_ error: SystemError) {
+    let (pause, isFirst) = pauses.failed()
+    if isFirst { onTrouble(error) }
+    if error.isShortage { start(in: pause) }
+  }
+
+  private func start(in pause: TimeSpan) {
+    loop.schedule(in: pause) { [weak self] in self?.start() }
   }
 
   /// Tells nothing any more.
@@ -56,19 +82,20 @@ final class WakeMonitor {
     timer?.close()
     timer = nil
     look()
-    guard !isStopped else { return }
-    loop.schedule(in: Self.restartDelay) { [weak self] in self?.start() }
+    if !isStopped { start(in: Self.restartDelay) }
   }
 
-  private static func openTimer() -> Int32? {
+  /// A timer as described above.
+  static func openSystemTimer() throws(SystemError) -> Int32 {
     let descriptor = timerfd_create(CLOCK_REALTIME, Int32(O_NONBLOCK | O_CLOEXEC))
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else { throw .current }
     var never = itimerspec()
     never.it_value.tv_sec = 7_000_000_000  // In the year 2191.
     let flags = Int32(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
     guard unsafe timerfd_settime(descriptor, flags, &never, nil) == 0 else {
+      let error = SystemError.current
       close(descriptor)
-      return nil
+      throw error
     }
     return descriptor
   }

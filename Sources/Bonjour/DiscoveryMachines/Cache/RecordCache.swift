@@ -45,8 +45,8 @@ struct RecordCache: Sendable {
 
   /// What time did to a record.
   enum Event: Sendable, Equatable {
-    /// It is no longer valid.
-    case removed(DNSRecord)
+    /// It is no longer valid; with when it had said goodbye.
+    case removed(DNSRecord, goodbyeAt: Instant?)
     /// It is in use and should be asked for again.
     case refreshDue(QuestionKey)
   }
@@ -57,6 +57,8 @@ struct RecordCache: Sendable {
     case added
     /// It was known; its time starts anew.
     case renewed
+    /// The same, and it had said goodbye: whoever asked since then has not been told of it.
+    case rescued(goodbyeAt: Instant)
     /// It says that it is no longer valid; it was known, and will be removed.
     case goodbye
     /// It was not known and is not valid, or there is no room for it.
@@ -69,6 +71,8 @@ struct RecordCache: Sendable {
     var expiresAt: Instant
     /// Whether its end was brought forward: by a goodbye, a newer record or doubt.
     var isDoomed = false
+    /// When it said that it is no longer valid; nil if it did not, or was heard again.
+    var goodbyeAt: Instant?
     /// How many of the times to ask again have passed.
     var refreshStage = 0
     var refreshAt = Instant.distantFuture
@@ -146,12 +150,14 @@ struct RecordCache: Sendable {
   /// Takes a record of class IN that was heard.
   mutating func insert(_ record: DNSRecord, now: Instant) -> Outcome {
     if let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] {
+      let goodbyeAt = slots[slot]?.goodbyeAt
       if record.ttlSeconds == 0 {
         doom(slot, until: now + Limits.grace)
+        slots[slot]?.goodbyeAt = goodbyeAt ?? now
         return .goodbye
       }
       renew(slot, as: record, now: now)
-      return .renewed
+      return goodbyeAt.map { .rescued(goodbyeAt: $0) } ?? .renewed
     }
     guard record.ttlSeconds > 0 else { return .ignored }
     let isWanted =
@@ -338,7 +344,7 @@ struct RecordCache: Sendable {
       slots[ticket.slot]?.queuedAt = .distantFuture
       if entry.expiresAt <= now {
         remove(ticket.slot)
-        events.append(.removed(entry.record))
+        events.append(.removed(entry.record, goodbyeAt: entry.goodbyeAt))
       } else {
         if entry.refreshAt <= now {
           events.append(.refreshDue(entry.key))
@@ -365,7 +371,7 @@ struct RecordCache: Sendable {
   }
 
   /// Every record, in no order that means anything.
-  var records: [DNSRecord] { slots.compactMap { $0?.record } }
+  var entries: [Entry] { slots.compactMap { $0 } }
 }
 
 // MARK: - Slots
@@ -411,6 +417,7 @@ extension RecordCache {
     entry.receivedAt = now
     entry.expiresAt = now + Self.lifetime(record)
     entry.isDoomed = false
+    entry.goodbyeAt = nil
     entry.refreshStage = 0
     entry.refreshAt = .distantFuture
     entry.unansweredCount = 0

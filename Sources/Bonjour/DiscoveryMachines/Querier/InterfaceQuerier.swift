@@ -8,10 +8,11 @@ struct InterfaceQuerier: Sendable {
   enum Output: Sendable, Equatable {
     /// Send this to the group of that version.
     case send([UInt8], IPVersion)
-    /// A record that was not known.
-    case added(DNSRecord)
-    /// A record is no longer valid.
-    case removed(DNSRecord)
+    /// A record that was not known; or one that was, and is heard again after it had said goodbye,
+    /// of which whoever asks since then was not told.
+    case added(DNSRecord, goodbyeAt: Instant? = nil)
+    /// A record is no longer valid. Whoever asks since it said goodbye was not told of it.
+    case removed(DNSRecord, goodbyeAt: Instant?)
     /// The name's owner says that it has no such record.
     case absent(QuestionKey)
   }
@@ -194,6 +195,9 @@ struct InterfaceQuerier: Sendable {
         if asks[key] != nil, outcome != .ignored { asks[key]?.dueAt = .distantFuture }
       }
       if outcome == .added { outputs.append(.added(record)) }
+      if case .rescued(let goodbyeAt) = outcome {
+        outputs.append(.added(record, goodbyeAt: goodbyeAt))
+      }
       if outcome == .added, record.type == .nsec { denied(record, now: now, into: &outputs) }
     }
   }
@@ -287,8 +291,8 @@ struct InterfaceQuerier: Sendable {
           asks[key]?.isRefreshDue = true
           refreshes.append(key)
         }
-      case .removed(let record):
-        outputs.append(.removed(record))
+      case .removed(let record, let goodbyeAt):
+        outputs.append(.removed(record, goodbyeAt: goodbyeAt))
         // A question that slept because its answer was complete begins anew.
         for type in askedTypes[record.name] ?? [] {
           let key = QuestionKey(record.name, type)

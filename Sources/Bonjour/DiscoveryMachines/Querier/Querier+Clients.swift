@@ -18,6 +18,11 @@ extension Querier {
     /// What it was told about a service, by interface.
     var resolutions: [InterfaceIndex: Resolution] = [:]
 
+    /// Whether it is told places, which are put together of several records.
+    var isResolving: Bool {
+      if case .resolve = request { true } else { false }
+    }
+
     /// Whether what is heard on an interface counts. Services of this machine only are found
     /// everywhere; its name means other addresses there, which are not for all.
     func isInterested(in index: InterfaceIndex) -> Bool {
@@ -77,16 +82,18 @@ extension Querier {
   ) {
     guard let client = clients[id], !client.keys.contains(key) else { return }
     clients[id]?.keys.append(key)
-    subscriptions[key.name, default: []].append(Subscription(query: id, type: key.type))
+    let subscription = Subscription(query: id, type: key.type, startedAt: now)
+    subscriptions[key.name, default: []].append(subscription)
     for place in interfaces.indices where isInScope(client, interfaces[place]) {
       let index = interfaces[place].interface.index
       interfaces[place].start(key, isProvoked: false, now: now)
-      for entry in interfaces[place].cache.answers(to: key) {
+      for entry in interfaces[place].cache.answers(to: key)
+      where subscription.isTold(ofOneThatLeftAt: entry.goodbyeAt) {
         tell(id, entry.record, isAdded: true, on: index, into: &actions)
       }
       if interfaces[place].cache.denies(key) { tellAbsent(id, key, on: index, into: &actions) }
       let aliases = interfaces[place].cache.answers(to: QuestionKey(key.name, .cname))
-      for entry in aliases where key.type != .cname {
+      for entry in aliases where key.type != .cname && entry.goodbyeAt == nil {
         follow(entry.record, for: id, now: now, into: &actions)
       }
     }
@@ -137,7 +144,8 @@ extension Querier {
       else { continue }
       forget(aliasesFrom: record.name, for: id, into: &actions)
       for interface in interfaces where isInScope(client, interface) {
-        for entry in interface.cache.answers(to: QuestionKey(record.name, .cname)) {
+        for entry in interface.cache.answers(to: QuestionKey(record.name, .cname))
+        where entry.goodbyeAt == nil {
           follow(entry.record, for: id, now: now, into: &actions)
         }
       }
@@ -152,10 +160,12 @@ extension Querier {
     while let target = clients[id]?.aliases.removeValue(forKey: owner), let client = clients[id] {
       clients[id]?.keys.removeAll { $0.name == target }
       for key in client.keys where key.name == target {
+        let subscription = subscriptions[target]?.first { $0.query == id && $0.type == key.type }
         unsubscribe(client, from: key)
         for interface in interfaces where isInScope(client, interface) {
           let index = interface.interface.index
-          for entry in interface.cache.answers(to: key) {
+          for entry in interface.cache.answers(to: key)
+          where subscription?.isTold(ofOneThatLeftAt: entry.goodbyeAt) ?? true {
             tell(id, entry.record, isAdded: false, on: index, into: &actions)
           }
         }
@@ -166,15 +176,18 @@ extension Querier {
 
   // MARK: Telling
 
-  /// Tells everybody whose question a record answers.
+  /// Tells everybody whose question a record answers. If it had said goodbye, whoever was told of it
+  /// before that is told of its end, and everybody else that it is there again.
   mutating func tell(
-    _ record: DNSRecord, isAdded: Bool, on index: InterfaceIndex, into actions: inout [Action]
+    _ record: DNSRecord, isAdded: Bool, _ goodbyeAt: Instant?, on index: InterfaceIndex,
+    into actions: inout [Action]
   ) {
     for subscription in subscriptions[record.name] ?? []
     where subscription.type == record.type || subscription.type == .any {
-      guard let client = clients[subscription.query], client.isInterested(in: index) else {
-        continue
-      }
+      guard let client = clients[subscription.query], client.isInterested(in: index),
+        goodbyeAt == nil || client.isResolving
+          || subscription.isTold(ofOneThatLeftAt: goodbyeAt) != isAdded
+      else { continue }
       tell(client.id, record, isAdded: isAdded, on: index, into: &actions)
     }
   }

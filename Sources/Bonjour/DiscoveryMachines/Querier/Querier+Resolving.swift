@@ -38,8 +38,8 @@ extension Querier {
     var resolution = client.resolutions[resolving.interface] ?? Resolution()
     defer { clients[resolving.query]?.resolutions[resolving.interface] = resolution }
     let cache = interfaces[place].cache
-    guard let service = choose(among: cache.answers(to: QuestionKey(name.name, .srv)), &resolution)
-    else {
+    let places = cache.answers(to: QuestionKey(name.name, .srv)).filter { $0.goodbyeAt == nil }
+    guard let service = choose(among: places, &resolution) else {
       resolution.textDueAt = nil
       return
     }

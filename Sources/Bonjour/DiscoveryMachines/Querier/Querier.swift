@@ -41,6 +41,14 @@ public struct Querier: Sendable {
   struct Subscription: Sendable {
     var query: QueryID
     var type: DNSType
+    /// Since when.
+    var startedAt: Instant
+
+    /// Whether it is told of a record: not of one that had said goodbye before it began, which is
+    /// known for a second more (RFC 6762, §10.1).
+    func isTold(ofOneThatLeftAt goodbyeAt: Instant?) -> Bool {
+      goodbyeAt.map { startedAt <= $0 } ?? true
+    }
   }
 
   var chance: SeededGenerator
@@ -138,10 +146,12 @@ public struct Querier: Sendable {
   ) {
     guard let place = place(of: index) else { return }
     let gone = interfaces.remove(at: place)
-    let records = gone.cache.records
+    let entries = gone.cache.entries
     // All of them first: an alias that ends takes those behind it out of sight.
-    for record in records { tell(record, isAdded: false, on: index, into: &actions) }
-    for record in records { unfollow(record, now: now, into: &actions) }
+    for entry in entries {
+      tell(entry.record, isAdded: false, entry.goodbyeAt, on: index, into: &actions)
+    }
+    for entry in entries { unfollow(entry.record, now: now, into: &actions) }
     for id in clients.keys { clients[id]?.resolutions[index] = nil }
   }
 
@@ -162,16 +172,18 @@ public struct Querier: Sendable {
       switch output {
       case .send(let bytes, let version):
         actions.append(.send(OutgoingPacket(bytes, on: Link(index, version))))
-      case .added(let record): tell(record, isAdded: true, on: index, into: &actions)
-      case .removed(let record): tell(record, isAdded: false, on: index, into: &actions)
+      case .added(let record, let goodbyeAt):
+        tell(record, isAdded: true, goodbyeAt, on: index, into: &actions)
+      case .removed(let record, let goodbyeAt):
+        tell(record, isAdded: false, goodbyeAt, on: index, into: &actions)
       case .absent(let key): tellAbsent(key, on: index, into: &actions)
       }
     }
     // After all of them: who follows an alias is told at once what the cache has behind it.
     for output in given {
       switch output {
-      case .added(let record): follow(record, now: now, into: &actions)
-      case .removed(let record): unfollow(record, now: now, into: &actions)
+      case .added(let record, _): follow(record, now: now, into: &actions)
+      case .removed(let record, _): unfollow(record, now: now, into: &actions)
       case .send, .absent: break
       }
     }

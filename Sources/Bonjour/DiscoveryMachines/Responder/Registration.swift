@@ -50,9 +50,7 @@ public struct ServiceRegistration: Hashable, Sendable {
     text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
     conflictPolicy: ConflictPolicy = .rename
   ) throws(DNSWireError) {
-    guard text.wireBytes.count <= Limits.textByteCountMax else {
-      throw .messageTooLong(byteCountMax: Limits.textByteCountMax)
-    }
+    try Self.check(text)
     self.name = name
     var names: [DNSName] = []
     for subtype in subtypes {
@@ -64,6 +62,13 @@ public struct ServiceRegistration: Hashable, Sendable {
     self.text = text
     self.interface = interface
     self.conflictPolicy = conflictPolicy
+  }
+
+  /// Throws for a text that no message could take.
+  public static func check(_ text: TXTRecord) throws(DNSWireError) {
+    guard text.wireBytes.count <= Limits.textByteCountMax else {
+      throw .messageTooLong(byteCountMax: Limits.textByteCountMax)
+    }
   }
 }
 

@@ -25,7 +25,8 @@ public struct OwnerSearch: Sendable {
     case lost
     /// The owner, or what it says, is not to be trusted.
     case distrusted
-    /// The owner's process was stopped by somebody, and cannot answer.
+    /// The owner's process was stopped by somebody, or has ended though its sockets have not, and
+    /// cannot answer.
     case stopped
   }
 
@@ -35,7 +36,7 @@ public struct OwnerSearch: Sendable {
     case isThere
     /// There is none.
     case nobody
-    /// There is one that has too much to do just now.
+    /// There is one that has too much to do just now, or the system has no descriptor for it.
     case busy
     /// A user has the place whom the host has no reason to trust.
     case stranger(userID: UInt32)
@@ -49,6 +50,8 @@ public struct OwnerSearch: Sendable {
     case isOurs
     /// Somebody else was faster.
     case isTaken
+    /// The system has no descriptor for it just now.
+    case notNow
     /// The system does not allow it.
     case impossible
   }
@@ -63,7 +66,7 @@ public struct OwnerSearch: Sendable {
     case greet
     /// Ask the owner whether it still works.
     case ping
-    /// Look whether the owner's process was stopped; it has not answered in time.
+    /// Look whether the owner's process is stopped or dead; it has not answered in time.
     case inspect
     /// Close the connection.
     case disconnect
@@ -105,6 +108,9 @@ public struct OwnerSearch: Sendable {
     /// Attempts at another user's place, before the next is tried: that user may be anybody who lets
     /// nobody through.
     public static let othersAttemptsMax = 5
+    /// How often a place that nobody answers at may turn out to be taken: an owner answers as soon
+    /// as it has taken it, another user may have no mind to.
+    public static let takesMax = 10
     /// Owners lost within ``lossWindow``, before the host works by itself: it may be the one that
     /// owners let go of, because it does not take what it is told.
     public static let lossesMax = 20
@@ -127,6 +133,7 @@ public struct OwnerSearch: Sendable {
   private var state = State.idle
   private var attemptCount = 0
   private var inspectionCount = 0
+  private var takeCount = 0
   /// When owners were lost, the latest last.
   private var lossTimes: [Instant] = []
 
@@ -214,7 +221,7 @@ public struct OwnerSearch: Sendable {
     switch outcome {
     case .isThere:
       state = .greeting
-      inspectionCount = 0
+      (inspectionCount, takeCount) = (0, 0)
       nextWake = now + Limits.patience
       actions.append(.greet)
     case .nobody where isLast: actions.append(.take)
@@ -231,7 +238,11 @@ public struct OwnerSearch: Sendable {
   ) {
     switch outcome {
     case .isOurs: workHere(nil, into: &actions)
-    case .isTaken: pause(now: now, into: &actions)
+    case .isTaken:
+      takeCount += 1
+      guard takeCount < Limits.takesMax else { return workHere(.impossible, into: &actions) }
+      pause(now: now, into: &actions)
+    case .notNow: pause(now: now, into: &actions)
     case .impossible: workHere(.impossible, into: &actions)
     }
   }

@@ -1,12 +1,15 @@
 import DNSWire
 public import DiscoveryMachines
-import Essentials
+public import Essentials
 
 /// The owner of port 5353 among the hosts it works for: who wants what, under which numbers, and how
 /// much of it.
 ///
 /// The host of the owner's own process is one of them and has no bounds; its numbers are used as they
 /// are. Those of clients are replaced by ones that nobody else has.
+///
+/// Whoever owns it hands it what happens, performs its actions, and calls ``wake(now:into:)`` at
+/// ``nextWake``.
 public struct OwnerMachine: Sendable {
   /// The owner's number for a client.
   public struct ClientID: RawRepresentable, Hashable, Comparable, Sendable {
@@ -24,6 +27,8 @@ public struct OwnerMachine: Sendable {
     case arrived(ClientID, userID: UInt32)
     /// It said something.
     case received(ClientMessage, from: ClientID)
+    /// So many bytes wait for the rest of the message that it has begun.
+    case began(ClientID, byteCount: Int)
     /// What it said makes no sense.
     case misunderstood(ClientID)
     /// Its connection has ended.
@@ -45,23 +50,6 @@ public struct OwnerMachine: Sendable {
     /// Close a client's connection once everything was sent. Nothing more is said about it, but
     /// what it published is withdrawn.
     case close(ClientID)
-  }
-
-  /// How much each may want.
-  public struct Limits: Sendable {
-    /// Clients at once, of all users.
-    public var clientsMax = 10_000
-    /// Clients at once of one user.
-    public var clientsPerUserMax = 6_000
-    /// Publications and queries at once of one client.
-    public var wishesPerClientMax = 10_000
-    /// Publications and queries at once of one user's clients.
-    public var wishesPerUserMax = 20_000
-    /// Publications and queries at once of all clients; the machines take 50,000 queries.
-    public var wishesMax = 40_000
-
-    /// What 5,000 programs of one user with a few wishes each need, and one with 5,000.
-    public init() {}
   }
 
   /// Whom the owner may serve.
@@ -86,17 +74,28 @@ public struct OwnerMachine: Sendable {
 
   private struct Client: Sendable {
     let userID: UInt32
+    let arrivedAt: Instant
     var isGreeted = false
     var queries: [QueryID: QueryID] = [:]
-    var registrations: [RegistrationID: RegistrationID] = [:]
-    /// The numbers of services' further records.
-    var further: [RegistrationID: Set<UInt32>] = [:]
-    var wishCount = 0
+    var registrations: [RegistrationID: Published] = [:]
+    var load = Load()
+    var begunByteCount = 0
+    var doubts = Rate()
+  }
+
+  /// What a client published.
+  private struct Published: Sendable {
+    let number: RegistrationID
+    var load: Load
+    /// The service's further records, by their numbers.
+    var further: [UInt32: Load] = [:]
   }
 
   private struct User: Sendable {
     var clientCount = 0
-    var wishCount = 0
+    var load = Load()
+    var begunByteCount = 0
+    var doubts = Rate()
   }
 
   private let configuration: SharedConfiguration
@@ -104,10 +103,13 @@ public struct OwnerMachine: Sendable {
   private let limits: Limits
   private var clients: [ClientID: Client] = [:]
   private var users: [UInt32: User] = [:]
-  private var wishCount = 0
+  private var load = Load()
+  private var begunByteCount = 0
   private var queryOwners: [QueryID: (client: ClientID, id: QueryID)] = [:]
   private var registrationOwners: [RegistrationID: (client: ClientID, id: RegistrationID)] = [:]
   private var interfaces: [InterfaceIndex: String] = [:]
+  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  public private(set) var nextWake: Instant?
   /// Numbers from here on are those of clients' wishes.
   private static let firstNumber: UInt64 = 1 << 63
   private var lastNumber = firstNumber
@@ -128,10 +130,12 @@ public struct OwnerMachine: Sendable {
   }
 
   /// Takes what happened and appends what is to be done.
-  public mutating func handle(_ event: Event, into actions: inout [Action]) {
+  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch event {
-    case .arrived(let client, let userID): arrived(client, userID, into: &actions)
-    case .received(let message, let client): received(message, from: client, into: &actions)
+    case .arrived(let client, let userID): arrived(client, userID, now: now, into: &actions)
+    case .received(let message, let client):
+      received(message, from: client, now: now, into: &actions)
+    case .began(let client, let byteCount): began(client, byteCount, into: &actions)
     case .misunderstood(let client): turnAway(client, .misunderstood, into: &actions)
     case .left(let client): forget(client, into: &actions)
     case .request(let request): actions.append(.forward(request))
@@ -139,10 +143,27 @@ public struct OwnerMachine: Sendable {
     }
   }
 
+  /// Does what is due by now: whoever has not greeted in time goes. That is not told, since it may
+  /// have been kept from it, and may come back.
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    guard let due = nextWake, due <= now else { return }
+    nextWake = nil
+    for (id, client) in clients.sorted(by: { $0.key < $1.key }) where !client.isGreeted {
+      let end = client.arrivedAt + limits.greetingTime
+      guard end > now else {
+        actions.append(.close(id))
+        forget(id, into: &actions)
+        continue
+      }
+      // Not more often, however many there are.
+      nextWake = max(min(end, nextWake ?? end), now + limits.greetingSpacing)
+    }
+  }
+
   // MARK: Coming and going
 
   private mutating func arrived(
-    _ id: ClientID, _ userID: UInt32, into actions: inout [Action]
+    _ id: ClientID, _ userID: UInt32, now: Instant, into actions: inout [Action]
   ) {
     let user = users[userID] ?? User()
     let hasRoom =
@@ -151,8 +172,9 @@ public struct OwnerMachine: Sendable {
       actions.append(.send(.turnedAway(hasRoom ? .otherUser : .tooManyClients), to: id))
       return actions.append(.close(id))
     }
-    clients[id] = Client(userID: userID)
+    clients[id] = Client(userID: userID, arrivedAt: now)
     users[userID, default: User()].clientCount += 1
+    nextWake = nextWake ?? now + limits.greetingTime
   }
 
   private mutating func turnAway(
@@ -166,8 +188,11 @@ public struct OwnerMachine: Sendable {
 
   /// Withdraws what a client published and ends what it looked for.
   private mutating func forget(_ id: ClientID, into actions: inout [Action]) {
+    change(from: clients[id]?.load ?? Load(), to: Load(), of: id)
+    note(begunByteCount: 0, of: id)
     guard let client = clients.removeValue(forKey: id) else { return }
-    for number in client.registrations.values.sorted(by: { $0.rawValue < $1.rawValue }) {
+    let registrations = client.registrations.values.map(\.number)
+    for number in registrations.sorted(by: { $0.rawValue < $1.rawValue }) {
       registrationOwners[number] = nil
       actions.append(.forward(.withdraw(number)))
     }
@@ -175,23 +200,60 @@ public struct OwnerMachine: Sendable {
       queryOwners[number] = nil
       actions.append(.forward(.stopAsking(number)))
     }
-    wishCount -= client.wishCount
-    users[client.userID]?.wishCount -= client.wishCount
-    users[client.userID]?.clientCount -= 1
-    if users[client.userID]?.clientCount == 0 { users[client.userID] = nil }
+    guard var user = users[client.userID] else { return }
+    user.clientCount -= 1
+    users[client.userID] = user.clientCount == 0 ? nil : user
   }
 
-  private mutating func count(_ change: Int, for id: ClientID) {
-    guard let userID = clients[id]?.userID else { return }
-    clients[id]?.wishCount += change
-    users[userID]?.wishCount += change
-    wishCount += change
+  // MARK: How much there is
+
+  /// A client's message is not complete yet. Where too much waits for its end, whoever has the most
+  /// of it goes.
+  private mutating func began(_ id: ClientID, _ byteCount: Int, into actions: inout [Action]) {
+    note(begunByteCount: byteCount, of: id)
+    guard let userID = clients[id]?.userID, let user = users[userID] else { return }
+    let isTooMuch = begunByteCount > limits.begunByteCountMax
+    guard isTooMuch || user.begunByteCount > limits.begunByteCountPerUserMax else { return }
+    let most = clients.filter { isTooMuch || $0.value.userID == userID }
+      .max { ($0.value.begunByteCount, $0.key) < ($1.value.begunByteCount, $1.key) }
+    if let most { turnAway(most.key, .tooMuchWanted, into: &actions) }
+  }
+
+  private mutating func note(begunByteCount count: Int, of id: ClientID) {
+    guard let client = clients[id] else { return }
+    let more = count - client.begunByteCount
+    clients[id]?.begunByteCount = count
+    users[client.userID]?.begunByteCount += more
+    begunByteCount += more
+  }
+
+  private mutating func change(from old: Load, to new: Load, of id: ClientID) {
+    guard let client = clients[id], let user = users[client.userID] else { return }
+    clients[id]?.load = client.load - old + new
+    users[client.userID]?.load = user.load - old + new
+    load = load - old + new
+  }
+
+  /// Counts what a client wants, instead of something that it wanted; turns it away where that is
+  /// too much.
+  private mutating func allow(
+    _ new: Load, insteadOf old: Load = Load(), for id: ClientID, into actions: inout [Action]
+  ) -> Bool {
+    guard let client = clients[id], let user = users[client.userID] else { return false }
+    guard (client.load - old + new).fits(limits.perClient),
+      (user.load - old + new).fits(limits.perUser), (load - old + new).fits(limits.inAll)
+    else {
+      turnAway(id, .tooMuchWanted, into: &actions)
+      return false
+    }
+    change(from: old, to: new, of: id)
+    return true
   }
 
   // MARK: What clients say
 
   private mutating func received(
-    _ message: ClientMessage, from id: ClientID, into actions: inout [Action]
+    _ message: ClientMessage, from id: ClientID, now: Instant, into actions: inout [Action]
   ) {
     guard let isGreeted = clients[id]?.isGreeted else { return }
     switch message {
@@ -211,28 +273,29 @@ public struct OwnerMachine: Sendable {
       actions.append(.send(.pong, to: id))
     case .request(let request):
       guard isGreeted else { return turnAway(id, .misunderstood, into: &actions) }
-      take(request, from: id, into: &actions)
+      take(request, from: id, now: now, into: &actions)
     }
   }
 
   private mutating func take(
-    _ request: HostRequest, from id: ClientID, into actions: inout [Action]
+    _ request: HostRequest, from id: ClientID, now: Instant, into actions: inout [Action]
   ) {
     switch request {
     case .ask(let query, let what, let index, let options):
       guard clients[id]?.queries[query] == nil else {
         return turnAway(id, .misunderstood, into: &actions)
       }
-      guard mayWish(id) else { return turnAway(id, .tooMuchWanted, into: &actions) }
-      let number = QueryID(rawValue: nextNumber(for: id))
+      guard allow(.query, for: id, into: &actions) else { return }
+      let number = QueryID(rawValue: nextNumber())
       clients[id]?.queries[query] = number
       queryOwners[number] = (id, query)
       actions.append(.forward(.ask(number, what, on: index, options: options)))
     case .publish(let registration, let service):
-      guard let number = add(registration, of: id, into: &actions) else { return }
+      guard let number = add(registration, Load(service), of: id, into: &actions) else { return }
       actions.append(.forward(.publish(number, service)))
     case .publishRecord(let registration, let record):
-      guard let number = add(registration, of: id, into: &actions) else { return }
+      let load = Load(record.record.data)
+      guard let number = add(registration, load, of: id, into: &actions) else { return }
       actions.append(.forward(.publishRecord(number, record)))
     case .stopAsking(let query):
       guard let number = remove(query, of: id) else { return }
@@ -240,65 +303,69 @@ public struct OwnerMachine: Sendable {
     case .withdraw(let registration):
       guard let number = remove(registration, of: id) else { return }
       actions.append(.forward(.withdraw(number)))
-    case .updateText(let registration, let text):
-      // What is not there was refused, and the client had not heard of it.
-      guard let number = clients[id]?.registrations[registration] else { return }
-      actions.append(.forward(.updateText(number, text)))
-    case .updateRecord(let registration, let data, let ttlSeconds):
-      guard let number = clients[id]?.registrations[registration] else { return }
-      actions.append(.forward(.updateRecord(number, data, ttlSeconds: ttlSeconds)))
-    case .setFurtherRecord(let registration, let further, let data, let ttlSeconds):
-      guard let number = clients[id]?.registrations[registration] else { return }
-      guard note(further, of: registration, isThere: data != nil, id) else {
-        return turnAway(id, .tooMuchWanted, into: &actions)
-      }
-      actions.append(
-        .forward(.setFurtherRecord(number, further, data, ttlSeconds: ttlSeconds)))
-    case .doubt: actions.append(.forward(request))
+    case .updateText, .updateRecord, .setFurtherRecord:
+      update(request, of: id, into: &actions)
+    case .doubt:
+      // No more than a hint: what is too often is passed over.
+      if mayDoubt(id, now: now) { actions.append(.forward(request)) }
     }
   }
 
-  /// Counts a further record; false if it is one too many.
-  private mutating func note(
-    _ number: UInt32, of registration: RegistrationID, isThere: Bool, _ id: ClientID
-  ) -> Bool {
-    let wasThere = clients[id]?.further[registration]?.contains(number) ?? false
-    guard isThere != wasThere else { return true }
-    if isThere {
-      guard mayWish(id) else { return false }
-      clients[id]?.further[registration, default: []].insert(number)
-    } else {
-      clients[id]?.further[registration]?.remove(number)
+  /// Changes what is published. What is not there was refused, and the client had not heard of it.
+  private mutating func update(
+    _ request: HostRequest, of id: ClientID, into actions: inout [Action]
+  ) {
+    switch request {
+    case .updateText(let registration, let text):
+      guard let published = clients[id]?.registrations[registration] else { return }
+      var load = published.load
+      load.byteCount = text.wireBytes.count
+      guard allow(load, insteadOf: published.load, for: id, into: &actions) else { return }
+      clients[id]?.registrations[registration]?.load = load
+      actions.append(.forward(.updateText(published.number, text)))
+    case .updateRecord(let registration, let data, let ttlSeconds):
+      guard let published = clients[id]?.registrations[registration] else { return }
+      var load = published.load
+      load.byteCount = data.wireBytes.count
+      guard allow(load, insteadOf: published.load, for: id, into: &actions) else { return }
+      clients[id]?.registrations[registration]?.load = load
+      actions.append(.forward(.updateRecord(published.number, data, ttlSeconds: ttlSeconds)))
+    case .setFurtherRecord(let registration, let further, let data, let ttlSeconds):
+      guard let published = clients[id]?.registrations[registration] else { return }
+      let (old, new) = (published.further[further], data.map { Load($0) })
+      guard allow(new ?? Load(), insteadOf: old ?? Load(), for: id, into: &actions) else { return }
+      clients[id]?.registrations[registration]?.further[further] = new
+      actions.append(
+        .forward(.setFurtherRecord(published.number, further, data, ttlSeconds: ttlSeconds)))
+    case .ask, .stopAsking, .doubt, .publish, .publishRecord, .withdraw: break
     }
-    count(isThere ? 1 : -1, for: id)
+  }
+
+  private mutating func mayDoubt(_ id: ClientID, now: Instant) -> Bool {
+    guard var client = clients[id], var user = users[client.userID] else { return false }
+    guard client.doubts.admits(max: limits.doubtsPerClientMax, per: limits.doubtSpan, now: now),
+      user.doubts.admits(max: limits.doubtsPerUserMax, per: limits.doubtSpan, now: now)
+    else { return false }
+    clients[id]?.doubts = client.doubts
+    users[client.userID]?.doubts = user.doubts
     return true
   }
 
-  private func mayWish(_ id: ClientID) -> Bool {
-    guard let client = clients[id], let user = users[client.userID] else { return false }
-    return client.wishCount < limits.wishesPerClientMax && user.wishCount < limits.wishesPerUserMax
-      && wishCount < limits.wishesMax
-  }
-
-  private mutating func nextNumber(for id: ClientID) -> UInt64 {
+  private mutating func nextNumber() -> UInt64 {
     lastNumber += 1
-    count(1, for: id)
     return lastNumber
   }
 
   private mutating func add(
-    _ registration: RegistrationID, of id: ClientID, into actions: inout [Action]
+    _ registration: RegistrationID, _ load: Load, of id: ClientID, into actions: inout [Action]
   ) -> RegistrationID? {
     guard clients[id]?.registrations[registration] == nil else {
       turnAway(id, .misunderstood, into: &actions)
       return nil
     }
-    guard mayWish(id) else {
-      turnAway(id, .tooMuchWanted, into: &actions)
-      return nil
-    }
-    let number = RegistrationID(rawValue: nextNumber(for: id))
-    clients[id]?.registrations[registration] = number
+    guard allow(load, for: id, into: &actions) else { return nil }
+    let number = RegistrationID(rawValue: nextNumber())
+    clients[id]?.registrations[registration] = Published(number: number, load: load)
     registrationOwners[number] = (id, registration)
     return number
   }
@@ -306,18 +373,17 @@ public struct OwnerMachine: Sendable {
   private mutating func remove(_ query: QueryID, of id: ClientID) -> QueryID? {
     guard let number = clients[id]?.queries.removeValue(forKey: query) else { return nil }
     queryOwners[number] = nil
-    count(-1, for: id)
+    change(from: .query, to: Load(), of: id)
     return number
   }
 
   private mutating func remove(_ registration: RegistrationID, of id: ClientID) -> RegistrationID? {
-    guard let number = clients[id]?.registrations.removeValue(forKey: registration) else {
+    guard let published = clients[id]?.registrations.removeValue(forKey: registration) else {
       return nil
     }
-    let further = clients[id]?.further.removeValue(forKey: registration)?.count ?? 0
-    registrationOwners[number] = nil
-    count(-1 - further, for: id)
-    return number
+    registrationOwners[published.number] = nil
+    change(from: published.further.values.reduce(published.load, +), to: Load(), of: id)
+    return published.number
   }
 
   // MARK: What the machines say

@@ -41,7 +41,8 @@ extension ClientMessage: SharingMessage {
     case Kind.publish: return .publish(try reader.registrationID(), try reader.service())
     case Kind.publishRecord:
       return .publishRecord(try reader.registrationID(), try reader.recordRegistration())
-    case Kind.updateText: return .updateText(try reader.registrationID(), try reader.txtRecord())
+    case Kind.updateText:
+      return .updateText(try reader.registrationID(), try reader.serviceText())
     case Kind.updateRecord:
       return .updateRecord(
         try reader.registrationID(), try reader.recordData(), ttlSeconds: try reader.uint32())
@@ -182,6 +183,14 @@ extension MessageReader {
         name, subtypes: subtypes, host: host, port: port, text: text, interface: index,
         conflictPolicy: policy)
     } catch { throw .invalid(error) }
+  }
+
+  fileprivate mutating func serviceText() throws(SharingError) -> TXTRecord {
+    let text = try txtRecord()
+    do throws(DNSWireError) { try ServiceRegistration.check(text) } catch {
+      throw .invalid(error)
+    }
+    return text
   }
 
   fileprivate mutating func recordRegistration() throws(SharingError) -> RecordRegistration {

@@ -25,12 +25,12 @@ extension SharingMessage {
 
 /// Cuts a stream of bytes into messages: four bytes of length, least significant first, before each.
 ///
-/// It holds no more than one message that is not complete and what was appended last, as long as
-/// whoever appends takes what is complete.
+/// As long as whoever appends takes what is complete, it holds no more than one message that is not,
+/// and what was appended last; nothing to speak of between messages.
 public struct FrameReader: Sendable {
   static let headByteCount = 4
-  /// From here on, what was read is let go of.
-  private static let compactionByteCount = 1 << 14
+  /// From here on, memory that was read is given back.
+  private static let compactionByteCount = 1 << 10
 
   private var bytes: [UInt8] = []
   /// Where what was not read begins.
@@ -42,13 +42,23 @@ public struct FrameReader: Sendable {
   /// How many bytes wait for the rest of their message.
   public var byteCount: Int { bytes.count - start }
 
+  /// How much memory it keeps, in bytes.
+  var capacity: Int { bytes.capacity }
+
   /// Takes in what arrived.
   public mutating func append(_ more: some Collection<UInt8>) {
-    if start == bytes.count || start >= Self.compactionByteCount {
+    if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0
     }
     bytes.append(contentsOf: more)
+  }
+
+  /// Gives back the memory of what was read, where it is worth it.
+  private mutating func compact() {
+    guard start >= Self.compactionByteCount else { return }
+    bytes = Array(bytes[start...])
+    start = 0
   }
 
   /// The next message; nil if it is not complete. After an error the stream makes no sense.
@@ -56,11 +66,17 @@ public struct FrameReader: Sendable {
     _ type: Message.Type = Message.self
   ) throws(SharingError) -> Message? {
     var reader = ByteReader(bytes[start...])
-    guard let length = try? reader.uint32() else { return nil }
+    guard let length = try? reader.uint32() else {
+      compact()
+      return nil
+    }
     guard length <= UInt32(SharingProtocol.messageByteCountMax) else {
       throw .messageTooLong(byteCount: Int(length))
     }
-    guard let body = try? reader.slice(Int(length)) else { return nil }
+    guard let body = try? reader.slice(Int(length)) else {
+      compact()
+      return nil
+    }
     start = body.endIndex
     return try Message(decoding: body)
   }

@@ -171,7 +171,10 @@ public func DNSServiceUpdateRecord(
     let reference = try Reference.find(sdRef)
     guard let recordRef else {
       guard let publication = reference.publication else { throw .badReference }
-      return publication.update(try Arguments.text(rdata, rdlen))
+      let text = try Arguments.text(rdata, rdlen)
+      do throws(DNSWireError) { return try publication.update(text) } catch {
+        throw .badParameter
+      }
     }
     let record = try reference.record(recordRef)
     let data = try Arguments.record(record.type, rdata, rdlen)

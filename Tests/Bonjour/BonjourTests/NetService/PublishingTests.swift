@@ -181,6 +181,7 @@ struct PublishingTests {
     #expect(service.setTXTRecord(Data([3, 0x61, 0x3D, 0x63])))
     #expect(service.setTXTRecord(nil))
     #expect(!service.setTXTRecord(Data([9, 0x61])))
+    #expect(!service.setTXTRecord(Data(repeating: 0, count: 8_193)), "no message could take it")
     let texts = try #require(discovery.published.first?.texts)
     #expect(texts.map { $0["a"] } == ["c", nil])
     await thread.end()

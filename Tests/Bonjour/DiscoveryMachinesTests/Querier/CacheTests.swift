@@ -385,6 +385,88 @@ struct CacheTests {
     #expect(lab.events(query).last == .serviceAdded(try Web.service("Hall")))
   }
 
+  @Test("B15: who asks after a goodbye is told nothing, neither at once nor a second later")
+  func askedAfterGoodbye() throws {
+    var lab = QuerierLab()
+    let before = lab.start(try Web.browse)
+    lab.hear([try Web.pointer("Hall"), try Web.location("Hall"), try Web.text("Hall", "a=b")])
+    lab.run(.seconds(5))
+    lab.hear([Web.goodbye(try Web.pointer("Hall")), Web.goodbye(try Web.location("Hall"))])
+    lab.run(.milliseconds(500))
+    let after = [
+      lab.start(try Web.browse), lab.start(.resolve(try Web.service("Hall"))),
+      lab.start(.records(Web.type, .any)),
+    ]
+    // Said once more, it is no news.
+    lab.hear([Web.goodbye(try Web.pointer("Hall"))])
+    lab.run(.seconds(10))
+    #expect(after.flatMap { lab.events($0) } == [])
+    let service = try Web.service("Hall")
+    #expect(lab.events(before) == [.serviceAdded(service), .serviceRemoved(service)])
+  }
+
+  @Test(
+    "B15: who asks after a goodbye is told if the record is heard again in time, others are not")
+  func rescued() throws {
+    for pause in [TimeSpan.zero, .milliseconds(1), .milliseconds(900)] {
+      var lab = QuerierLab()
+      let records = try [Web.pointer("Hall"), Web.location("Hall"), Web.text("Hall", "a=b")]
+      let service = try Web.service("Hall")
+      let before = [lab.start(try Web.browse), lab.start(.resolve(service))]
+      lab.hear(records)
+      lab.run(.seconds(5))
+      let told = before.map { lab.events($0) }
+      #expect(told.map(\.count) == [1, 1])
+      lab.hear(records.map(Web.goodbye))
+      lab.run(pause)
+      let after = [lab.start(try Web.browse), lab.start(.resolve(service))]
+      lab.hear(records)
+      #expect(after.map { lab.events($0) } == told, "\(pause)")
+      lab.run(.seconds(10))
+      #expect((before + after).map { lab.events($0) } == told + told)
+      // From now on all are told the same.
+      lab.hear(records.map(Web.goodbye))
+      lab.run(.seconds(2))
+      for query in [before[0], after[0]] {
+        #expect(lab.events(query) == [.serviceAdded(service), .serviceRemoved(service)])
+      }
+    }
+  }
+
+  @Test(
+    "B15: an alias that said goodbye is followed again if it is heard in time, and its end is quiet"
+  )
+  func aliasAfterGoodbye() {
+    let alias = DNSRecord(
+      name: "a.local.", flushesCache: true, ttlSeconds: 120, data: .cname(Web.host))
+    for isRescued in [true, false] {
+      var lab = QuerierLab()
+      let before = lab.start(.records("a.local.", .a))
+      lab.hear([alias, Web.address(5)])
+      lab.run(.seconds(5))
+      lab.hear([Web.goodbye(alias), Web.goodbye(Web.address(5))])
+      lab.run(.milliseconds(500))
+      let after = lab.start(.records("a.local.", .a))
+      if isRescued { lab.hear([alias, Web.address(5)]) }
+      lab.run(.seconds(3))
+      let found = QueryEvent.recordAdded(Web.address(5))
+      #expect(lab.events(after) == (isRescued ? [found] : []))
+      #expect(lab.events(before).count == (isRescued ? 1 : 2))
+    }
+  }
+
+  @Test("B15: an interface that goes takes nothing from who asked after a goodbye")
+  func interfaceAfterGoodbye() throws {
+    var lab = QuerierLab()
+    lab.hear([try Web.pointer("Hall")])
+    lab.run(.seconds(5))
+    lab.hear([Web.goodbye(try Web.pointer("Hall"))])
+    lab.run(.milliseconds(500))
+    let query = lab.start(try Web.browse)
+    lab.handle(.interfaceGone(QuerierLab.first))
+    #expect(lab.events(query) == [])
+  }
+
   @Test("G11: a record that says goodbye and comes back for ever piles nothing up")
   func flapping() throws {
     var lab = QuerierLab()
