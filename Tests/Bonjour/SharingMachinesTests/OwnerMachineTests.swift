@@ -326,6 +326,25 @@ struct OwnerMachineTests {
     #expect(begin(anna, 100) == [], "who is gone has nothing")
   }
 
+  @Test("G12: of those who do not read, the user with the most loses first, and no more than needed")
+  func congested() throws {
+    var machine = machine(userID: 0)
+    let (carl, dora) = (OwnerMachine.ClientID(rawValue: 3), OwnerMachine.ClientID(rawValue: 4))
+    greeted(&machine, anna, userID: 1)
+    for client in [ben, carl, dora] { greeted(&machine, client, userID: 2) }
+    let publish = HostRequest.publish(registration, try Sample.service("Lamp"))
+    let number = act(&machine, .received(.request(publish), from: ben))
+    let backlogs = [anna: 50, ben: 40, carl: 30, dora: 0]
+    #expect(act(&machine, .congested(backlogs, excess: 0)) == [])
+    guard case .publish(let id, _)? = forwarded(number) else { throw Failure() }
+    #expect(
+      act(&machine, .congested(backlogs, excess: 41)) == [
+        .close(ben), .forward(.withdraw(id)), .close(anna),
+      ])
+    #expect(act(&machine, .congested(backlogs, excess: 1_000)) == [.close(carl)])
+    #expect(machine.clientCount == 1)
+  }
+
   @Test("G12: who does not greet in time is closed without a word, and others are not")
   mutating func silent() {
     var machine = machine()

@@ -13,7 +13,7 @@ final class OwnerServer {
     /// Bytes for one client: what all caches hold, several times over. A client that lets more wait
     /// is stuck or hostile, and is dropped; if it recovers it comes back and is told everything anew.
     static let backlogByteCountMax = 16 << 20
-    /// Bytes for all of them; then the one with the most is dropped.
+    /// Bytes for all of them; then somebody has to go.
     static let totalBacklogByteCountMax = 64 << 20
   }
 
@@ -135,10 +135,9 @@ final class OwnerServer {
     where connections[id].map({ $0.backlogByteCount }) ?? 0 > Limits.backlogByteCountMax {
       drop(id)
     }
-    while backlogByteCount > Limits.totalBacklogByteCountMax,
-      let (id, _) = connections.max(by: { $0.value.backlogByteCount < $1.value.backlogByteCount })
-    {
-      drop(id)
+    let excess = backlogByteCount - Limits.totalBacklogByteCountMax
+    if excess > 0 {
+      onEvent(.congested(connections.mapValues { $0.backlogByteCount }, excess: excess))
     }
   }
 

@@ -33,6 +33,8 @@ public struct OwnerMachine: Sendable {
     case misunderstood(ClientID)
     /// Its connection has ended.
     case left(ClientID)
+    /// So many bytes wait for each that does not read, and in all some more than may.
+    case congested([ClientID: Int], excess: Int)
     /// The host of the owner's own process wants something.
     case request(HostRequest)
     /// The machines say something.
@@ -138,6 +140,7 @@ public struct OwnerMachine: Sendable {
     case .began(let client, let byteCount): began(client, byteCount, into: &actions)
     case .misunderstood(let client): turnAway(client, .misunderstood, into: &actions)
     case .left(let client): forget(client, into: &actions)
+    case .congested(let backlogs, let excess): relieve(backlogs, of: excess, into: &actions)
     case .request(let request): actions.append(.forward(request))
     case .report(let report): pass(report, into: &actions)
     }
@@ -217,6 +220,26 @@ public struct OwnerMachine: Sendable {
     let most = clients.filter { isTooMuch || $0.value.userID == userID }
       .max { ($0.value.begunByteCount, $0.key) < ($1.value.begunByteCount, $1.key) }
     if let most { turnAway(most.key, .tooMuchWanted, into: &actions) }
+  }
+
+  /// Drops clients that do not read until the excess is gone: always the one with the most of the user
+  /// with the most, so that many with a little each don't cost others theirs. They may come back.
+  private mutating func relieve(
+    _ backlogs: [ClientID: Int], of excess: Int, into actions: inout [Action]
+  ) {
+    var (left, excess) = (backlogs.filter { $0.value > 0 && clients[$0.key] != nil }, excess)
+    var ofUsers: [UInt32: Int] = [:]
+    for (id, count) in left { ofUsers[clients[id]?.userID ?? 0, default: 0] += count }
+    while excess > 0, let user = ofUsers.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
+      let most = left.filter({ clients[$0.key]?.userID == user.key })
+        .max(by: { ($0.value, $0.key) < ($1.value, $1.key) })
+    {
+      excess -= most.value
+      ofUsers[user.key] = user.value - most.value
+      left[most.key] = nil
+      actions.append(.close(most.key))
+      forget(most.key, into: &actions)
+    }
   }
 
   private mutating func note(begunByteCount count: Int, of id: ClientID) {
