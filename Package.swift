@@ -33,12 +33,7 @@ let package = Package(
     // What every floor stands on.
     .target(name: "Essentials"),
 
-    .target(
-      name: "HostEssentials",
-      dependencies: [
-        "Essentials", .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ]),
+    .target(name: "HostEssentials", dependencies: ["Essentials", "CLinux"]),
 
     // What faces share: run loops and streams.
     .target(name: "FaceEssentials"),
@@ -89,8 +84,6 @@ let package = Package(
       dependencies: [
         "Essentials", "HostEssentials", "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
         "SharingMachines",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Sources/Bonjour/BonjourHost"),
     .target(
@@ -139,8 +132,7 @@ let package = Package(
     .executableTarget(
       name: "bonjour-crowd",
       dependencies: [
-        "BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials",
-        .product(name: "NIOCore", package: "swift-nio"),
+        "BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials", "HostEssentials",
       ],
       path: "Interop/bonjour-crowd"),
 
@@ -163,13 +155,7 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
-    .testTarget(
-      name: "HostEssentialsTests",
-      dependencies: [
-        "HostEssentials", "Essentials",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ]),
+    .testTarget(name: "HostEssentialsTests", dependencies: ["HostEssentials", "Essentials"]),
     .testTarget(
       name: "ReactiveTests",
       dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
@@ -200,8 +186,6 @@ let package = Package(
       dependencies: [
         "BonjourHost", "SharingMachines", "DiscoveryMachines", "ARPWire", "DNSWire",
         "Essentials", "HostEssentials",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Tests/Bonjour/BonjourHostTests"),
     .testTarget(

@@ -3,7 +3,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Glibc
-import NIOCore
+import HostEssentials
 import Synchronization
 
 /// Many hosts in one process, as many programs would be; for the tests and measurements of sharing:
@@ -149,12 +149,5 @@ enum Crowd {
       "\"role\": \"\(role)\", \"median\": \(times[count / 2]), "
         + "\"p99\": \(times[count * 99 / 100])")
     await host.close()
-  }
-}
-
-extension Instant {
-  /// The time by a clock that never goes back.
-  fileprivate static var now: Instant {
-    Instant(nanoseconds: Int64(NIODeadline.now().uptimeNanoseconds))
   }
 }

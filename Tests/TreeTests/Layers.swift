@@ -15,7 +15,7 @@ enum Layers {
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
     "HostEssentials": Rule(
-      imports: nio.union(["Essentials", "Glibc", "Synchronization"]), mayTouchTheWorld: true),
+      imports: ["Essentials", "CLinux", "Glibc", "Synchronization"], mayTouchTheWorld: true),
     "Reactive": Rule(
       imports: [
         "Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Observation", "Synchronization",
@@ -30,10 +30,10 @@ enum Layers {
     "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
     "SharingMachines": Rule(imports: ["Essentials", "DNSWire", "DiscoveryMachines"]),
     "BonjourHost": Rule(
-      imports: nio.union([
+      imports: [
         "Glibc", "CLinux", "Essentials", "HostEssentials", "ARPWire", "DNSWire",
         "DiscoveryMachines", "SharingMachines", "Synchronization",
-      ]),
+      ],
       mayTouchTheWorld: true),
     "dns_sd": Rule(
       imports: [

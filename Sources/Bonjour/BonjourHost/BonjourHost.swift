@@ -2,8 +2,7 @@ public import DNSWire
 public import DiscoveryMachines
 import Essentials
 import Glibc
-import NIOCore
-import NIOPosix
+import HostEssentials
 import SharingMachines
 import Synchronization
 
@@ -18,7 +17,7 @@ import Synchronization
 /// All methods may be called from any thread; events are delivered one after the other on the host's
 /// event loop. It works until it is closed or let go of.
 public final class BonjourHost: Sendable {
-  private let engine: BonjourEngine
+  let engine: BonjourEngine
   private let lastNumber = Atomic<UInt64>(0)
 
   /// The host that is shared by everything in this process that asks for no other, under the name
@@ -34,21 +33,15 @@ public final class BonjourHost: Sendable {
     configuration: BonjourConfiguration = BonjourConfiguration(),
     log: (@Sendable (String) -> Void)? = nil
   ) {
-    engine = BonjourEngine(
-      configuration: configuration, on: MultiThreadedEventLoopGroup.singleton.next(), log: log)
+    engine = BonjourEngine(configuration: configuration, on: .shared, log: log)
     engine.onLoop { $0.start() }
   }
 
   deinit { engine.onLoop { $0.stop {} } }
 
   /// Says goodbye for everything that is published, and ends; nobody is told anything afterwards.
-  public func close() async {
-    await withCheckedContinuation { continuation in
-      engine.onLoop { $0.stop { continuation.resume() } }
-    }
-  }
-
-  /// Says goodbye and ends likewise, without waiting; `completion` is called on the event loop.
+  ///
+  /// - Parameter completion: Called on the event loop when that is done.
   public func close(_ completion: @escaping @Sendable () -> Void) {
     engine.onLoop { $0.stop(completion) }
   }
@@ -99,29 +92,6 @@ public final class BonjourHost: Sendable {
     let id = RegistrationID(rawValue: nextNumber())
     engine.onLoop { $0.publish(id, record, onEvent) }
     return Publication(host: self, engine, id: id)
-  }
-
-  /// The system's names of the interfaces that take part, with their numbers.
-  public var interfaces: [InterfaceIndex: String] {
-    get async {
-      await withCheckedContinuation { continuation in
-        engine.onLoop { continuation.resume(returning: $0.interfaceNames) }
-      }
-    }
-  }
-
-  /// How the host takes part, once it does.
-  var settledRole: BonjourEngine.Role {
-    get async {
-      await withCheckedContinuation { continuation in
-        engine.onLoop { $0.whenSettled { continuation.resume(returning: $0) } }
-      }
-    }
-  }
-
-  /// The same as a word, for measurements: owner, alone or client.
-  package var roleName: String {
-    get async { "\(await settledRole)" }
   }
 
   /// From 1 on: 0 is the host's own registration.

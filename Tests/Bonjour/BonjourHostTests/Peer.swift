@@ -1,8 +1,7 @@
+import Dispatch
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 
 /// The other end of a socket, which does as a test says. Waiting for it blocks no event loop.
 struct Peer: Sendable {
@@ -21,9 +20,18 @@ struct Peer: Sendable {
     _ = fcntl(number, F_SETFL, flags & ~O_NONBLOCK)
   }
 
+  /// Does what waits, on a thread that may.
+  private static func waiting<Result: Sendable>(
+    _ body: @escaping @Sendable () throws -> Result
+  ) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(with: .init(catching: body)) }
+    }
+  }
+
   /// Whoever connects first.
   static func accept(_ listener: Int32) async throws -> Peer {
-    try await NIOThreadPool.singleton.runIfActive {
+    try await Self.waiting {
       var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
       guard unsafe poll(&waiting, 1, 20_000) == 1 else { throw SystemError(number: ETIMEDOUT) }
       let number = Glibc.accept(listener, nil, nil)
@@ -34,7 +42,7 @@ struct Peer: Sendable {
 
   /// What arrives next; nothing at the end.
   func read() async throws -> [UInt8] {
-    try await NIOThreadPool.singleton.runIfActive {
+    try await Self.waiting {
       var bytes = [UInt8](repeating: 0, count: 65_536)
       let count = unsafe Glibc.read(descriptor.number, &bytes, bytes.count)
       guard count >= 0 else { throw SystemError.current }

@@ -1,8 +1,6 @@
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 import Testing
 
 @testable import BonjourHost
@@ -61,12 +59,12 @@ struct WakingTests {
 
   @Test("a monitor that gets no timer says why once, and watches as soon as there is one")
   func shortage() async throws {
-    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    let loop = EpollLoop.shared
     let (troubles, continuation) = AsyncStream.makeStream(of: SystemError.self)
-    let monitor = try await eventLoop.submit {
+    let monitor = try await loop.make {
       var attempts = 0
       let monitor = WakeMonitor(
-        on: eventLoop, pauses: RetryPauses(from: .milliseconds(1), to: .milliseconds(2)),
+        on: loop, pauses: RetryPauses(from: .milliseconds(1), to: .milliseconds(2)),
         openTimer: { () throws(SystemError) in
           attempts += 1
           guard attempts > 3 else { throw SystemError(number: EMFILE) }
@@ -75,40 +73,40 @@ struct WakingTests {
         }, onTrouble: { continuation.yield($0) },
         onWake: { Issue.record("It did not sleep.") })
       monitor.start()
-      return NIOLoopBound(monitor, eventLoop: eventLoop)
-    }.get()
+      return monitor
+    }
     var told: [Int32] = []
     for await trouble in troubles { told.append(trouble.number) }
     #expect(told == [EMFILE])
-    while try await !eventLoop.submit({ monitor.value.isWatching }).get() {}
-    try await eventLoop.submit { monitor.value.stop() }.get()
+    while try await !loop.run({ monitor.value.isWatching }) {}
+    try await loop.run { monitor.value.stop() }
   }
 
   @Test("where there are no such timers it is not tried again")
   func impossible() async throws {
-    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    let told = try await eventLoop.submit {
+    let loop = EpollLoop.shared
+    let told = try await loop.run {
       var told: [Int32] = []
       let monitor = WakeMonitor(
-        on: eventLoop, openTimer: { () throws(SystemError) in throw SystemError(number: EINVAL) },
+        on: loop, openTimer: { () throws(SystemError) in throw SystemError(number: EINVAL) },
         onTrouble: { told.append($0.number) }, onWake: {})
       monitor.start()
       return told
-    }.get()
+    }
     #expect(told == [EINVAL])
     #expect(SystemError(number: ENFILE).isShortage && !SystemError(number: EINVAL).isShortage)
   }
 
   @Test("a monitor that watches a machine that is awake tells nothing, and can be stopped")
   func monitor() async throws {
-    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    let monitor = try await eventLoop.submit {
-      let monitor = WakeMonitor(on: eventLoop) { Issue.record("It did not sleep.") }
+    let loop = EpollLoop.shared
+    let monitor = try await loop.make {
+      let monitor = WakeMonitor(on: loop) { Issue.record("It did not sleep.") }
       monitor.start()
-      return NIOLoopBound(monitor, eventLoop: eventLoop)
-    }.get()
-    try await eventLoop.submit { #expect(monitor.value.isWatching) }.get()
-    try await eventLoop.submit { monitor.value.stop() }.get()
-    try await eventLoop.submit { #expect(!monitor.value.isWatching) }.get()
+      return monitor
+    }
+    try await loop.run { #expect(monitor.value.isWatching) }
+    try await loop.run { monitor.value.stop() }
+    try await loop.run { #expect(!monitor.value.isWatching) }
   }
 }

@@ -2,16 +2,15 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import HostEssentials
-import NIOCore
 import SharingMachines
 
 /// Feeds a `DiscoveryMachine` with packets, requests and time, and does what it says. On one event
 /// loop.
 final class BonjourDriver: @unchecked Sendable {
-  // Sendable because everything that changes is touched on `eventLoop` only.
+  // Sendable because everything that changes is touched on `loop` only.
 
   private let configuration: BonjourConfiguration
-  private let eventLoop: any EventLoop
+  private let loop: EpollLoop
   private let log: (@Sendable (String) -> Void)?
   private var machine: DiscoveryMachine
   private var actions: [DiscoveryMachine.Action] = []
@@ -24,8 +23,12 @@ final class BonjourDriver: @unchecked Sendable {
   private var monitor: InterfaceMonitor?
   private var wakeMonitor: WakeMonitor?
   private var interfaces: [InterfaceIndex: SystemInterface] = [:]
-  private var sockets: [Link: LinkSocket] = [:]
-  private var timer: EventLoopTimer?
+  /// What is open, with the address that it sends from.
+  private var sockets: [Link: (socket: MulticastSocket, source: IPAddress)] = [:]
+  /// What could not be opened and is about to be tried again.
+  private var failed: Set<Link> = []
+  private let reader = DatagramReader()
+  private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
   private var isStopped = false
   /// Whether somebody else has the port, and gets some of what is sent to this host alone
@@ -34,35 +37,23 @@ final class BonjourDriver: @unchecked Sendable {
   private var portCheckedAt: Instant?
 
   /// How long to wait before a socket that could not be opened is tried again.
-  private static let retryDelay = TimeAmount.seconds(5)
+  private static let retryDelay = TimeSpan.seconds(5)
   /// How often is looked who has the port, at most.
   private static let portCheckSpacing = TimeSpan.seconds(1)
-  /// How long to wait before a socket that ended by itself is opened again.
-  private static let reopenDelay = TimeAmount.seconds(1)
   /// How long goodbyes may wait for a system that cannot send them just now.
-  private static let goodbyeTime = TimeAmount.seconds(1)
-
-  /// A link's socket, or the way to it.
-  private enum LinkSocket {
-    case opening
-    case open(MulticastSocket, from: IPAddress)
-
-    var socket: MulticastSocket? {
-      if case .open(let socket, _) = self { socket } else { nil }
-    }
-  }
+  private static let goodbyeTime = TimeSpan.seconds(1)
 
   /// - Parameters:
   ///   - configuration: How to take part.
-  ///   - eventLoop: Where everything happens.
+  ///   - loop: Where everything happens.
   ///   - log: Told on which links it cannot take part, and why.
   ///   - onReports: Told what the machine says, all at once that came together.
   init(
-    configuration: BonjourConfiguration, on eventLoop: any EventLoop,
+    configuration: BonjourConfiguration, on loop: EpollLoop,
     log: (@Sendable (String) -> Void)?, onReports: @escaping ([HostReport]) -> Void
   ) {
     self.configuration = configuration
-    self.eventLoop = eventLoop
+    self.loop = loop
     self.log = log
     self.onReports = onReports
     machine = .init(hostName: configuration.hostName)
@@ -72,14 +63,14 @@ final class BonjourDriver: @unchecked Sendable {
   func start() {
     checkPort()
     let monitor = InterfaceMonitor(
-      on: eventLoop,
+      on: loop,
       onTrouble: { [log] error in
         log?("Multicast DNS cannot follow the interfaces, and tries again: \(error.text).")
       }, onChange: { [weak self] in self?.interfacesChanged($0) })
     self.monitor = monitor
     monitor.start()
     let wakeMonitor = WakeMonitor(
-      on: eventLoop,
+      on: loop,
       onTrouble: { [log] error in
         log?("Multicast DNS does not notice when this machine was asleep: \(error.text).")
       }, onWake: { [weak self] in self?.machineWoke() })
@@ -91,9 +82,7 @@ final class BonjourDriver: @unchecked Sendable {
   ///
   /// - Parameter continued: What another process goes on with, under the same host name; nil if none
   ///   does. Everything else is said goodbye to.
-  func stop(
-    handingOver continued: [RegistrationID]?, _ completion: @escaping @Sendable () -> Void
-  ) {
+  func stop(handingOver continued: [RegistrationID]?, _ completion: @escaping () -> Void) {
     guard !isStopped else { return completion() }
     monitor?.stop()
     wakeMonitor?.stop()
@@ -107,11 +96,16 @@ final class BonjourDriver: @unchecked Sendable {
     finish()
     isStopped = true
     timer?.cancel()
-    let closed = sockets.values.compactMap {
-      $0.socket?.closeWhenSent(within: Self.goodbyeTime)
-    }
+    let closing = Array(sockets.values)
     sockets = [:]
-    EventLoopFuture.andAllComplete(closed, on: eventLoop).whenComplete { _ in completion() }
+    var openCount = closing.count
+    guard openCount > 0 else { return completion() }
+    for open in closing {
+      open.socket.closeWhenSent(within: Self.goodbyeTime) {
+        openCount -= 1
+        if openCount == 0 { completion() }
+      }
+    }
   }
 
   // MARK: Requests
@@ -135,10 +129,9 @@ final class BonjourDriver: @unchecked Sendable {
     }
   }
 
-  /// Hands over what came early, once all interfaces that there are can be spoken on.
+  /// Hands over what came early, once the interfaces that there are can be spoken on.
   private func handOverEarly() {
-    let isOpening = sockets.values.contains { $0.socket == nil }
-    guard let events = early, !isOpening else { return }
+    guard let events = early else { return }
     early = nil
     for event in events { tellMachine(event) }
     finish()
@@ -172,7 +165,7 @@ final class BonjourDriver: @unchecked Sendable {
     // A timer that rings too early costs little; setting it anew for every packet would.
     if let timerSetFor, timerSetFor <= due { return }
     if timer == nil {
-      timer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wake() }
+      timer = loop.makeTimer { [weak self] in self?.wake() }
     }
     // Not for now or earlier: time has to go on even if a machine never has enough.
     let time = max(due, .now + .microseconds(1))
@@ -184,7 +177,7 @@ final class BonjourDriver: @unchecked Sendable {
     var reports: [HostReport] = []
     for action in actions {
       switch action {
-      case .send(let packet): sockets[packet.link]?.socket?.send(packet)
+      case .send(let packet): sockets[packet.link]?.socket.send(packet)
       case .published(let id, let name): reports.append(.published(id, name))
       case .refused(let id, let name):
         publications.remove(id)
@@ -194,15 +187,13 @@ final class BonjourDriver: @unchecked Sendable {
       }
     }
     actions.removeAll(keepingCapacity: true)
-    for socket in sockets.values { socket.socket?.flush() }
     if !reports.isEmpty { onReports(reports) }
   }
 
-  private func received(_ datagram: MulticastSocket.Datagram) {
-    let bytes = Array(buffer: datagram.bytes)
+  private func received(_ datagram: Datagram) {
     guard
       let message = ReceivedMessage(
-        decoding: bytes[...], on: datagram.link, from: datagram.source,
+        decoding: datagram.bytes[...], on: datagram.link, from: datagram.source,
         isMulticast: datagram.isMulticast)
     else { return }
     handle(.received(message))
@@ -240,7 +231,7 @@ final class BonjourDriver: @unchecked Sendable {
   }
 
   private func closeSocket(_ link: Link) {
-    sockets.removeValue(forKey: link)?.socket?.close()
+    sockets.removeValue(forKey: link)?.socket.close()
   }
 
   /// Opens what sockets the interface needs, closes those that it no longer needs, and tells the
@@ -249,75 +240,44 @@ final class BonjourDriver: @unchecked Sendable {
     for version in IPVersion.allCases {
       let link = Link(interface.index, version)
       let source = interface.usableAddress(version)
-      if case .open(_, let old)? = sockets[link], old != source { closeSocket(link) }
+      if let open = sockets[link], open.source != source { closeSocket(link) }
       if let source, sockets[link] == nil { openSocket(link, from: source) }
     }
     tell(interface)
   }
 
   private func openSocket(_ link: Link, from source: IPAddress) {
-    sockets[link] = .opening
-    MulticastSocket.open(link, from: source, on: eventLoop) {
-      [weak self] in self?.received($0)
-    }.assumeIsolated().whenComplete { [weak self] result in
-      self?.opened(result, link, from: source)
+    do throws(SystemError) {
+      let socket = try MulticastSocket(link, from: source, on: loop, reader) {
+        [weak self] in self?.received($0)
+      }
+      sockets[link] = (socket, source)
+    } catch {
+      let name = interfaces[link.interface]?.name ?? "interface \(link.interface.rawValue)"
+      log?("Multicast DNS cannot be spoken over \(link.version) on \(name): \(error.text).")
+      retryLater(link)
     }
-  }
-
-  private func opened(
-    _ result: Result<MulticastSocket, any Error>, _ link: Link, from source: IPAddress
-  ) {
-    let interface = isStopped ? nil : interfaces[link.interface]
-    defer { handOverEarly() }
-    switch result {
-    case .success(let socket) where interface?.usableAddress(link.version) == source:
-      sockets[link] = .open(socket, from: source)
-      socket.whenClosed { [weak self] in self?.ended(socket) }
-      if let interface { tell(interface) }
-    case .success(let socket):
-      // Too late: the interface has another address by now, or is gone.
-      socket.close()
-      sockets[link] = nil
-      if let interface { update(interface) }
-    case .failure(let error):
-      sockets[link] = nil
-      guard let interface else { return }
-      let reason = (error as? IOError).map { SystemError(number: $0.errnoCode).text } ?? "\(error)"
-      log?("Multicast DNS cannot be spoken over \(link.version) on \(interface.name): \(reason).")
-      openSocket(link, in: Self.retryDelay)
-    }
-  }
-
-  /// A socket ended by itself, because the system refused a datagram. The machine is not told: to it,
-  /// a few packets are lost.
-  private func ended(_ socket: MulticastSocket) {
-    let link = socket.link
-    guard sockets[link]?.socket === socket else { return }
-    sockets[link] = nil
-    guard let interface = interfaces[link.interface] else { return }
-    log?(
-      "Multicast DNS over \(link.version) on \(interface.name) was interrupted: "
-        + "the system refused a packet.")
-    openSocket(link, in: Self.reopenDelay)
   }
 
   /// Opens a link's socket after a while, if it is still wanted.
-  private func openSocket(_ link: Link, in delay: TimeAmount) {
-    eventLoop.scheduleTask(in: delay) { [weak self] in
-      guard let self, !isStopped, sockets[link] == nil,
-        let source = interfaces[link.interface]?.usableAddress(link.version)
+  private func retryLater(_ link: Link) {
+    guard failed.insert(link).inserted else { return }
+    loop.schedule(in: Self.retryDelay) { [weak self] in
+      guard let self, !isStopped else { return }
+      failed.remove(link)
+      guard sockets[link] == nil, let interface = interfaces[link.interface],
+        let source = interface.usableAddress(link.version)
       else { return }
       openSocket(link, from: source)
+      if sockets[link] != nil { tell(interface) }
     }
   }
 
   /// Looks whether others share the port, since nobody tells: when something is asked for or
   /// published, which begins with questions that may be answered to this host alone.
   private func checkPort() {
-    let isOpening = sockets.values.contains { $0.socket == nil }
     let isTooSoon = portCheckedAt.map { .now - $0 < Self.portCheckSpacing } ?? false
-    guard !isOpening, !isTooSoon, let count = PortTable.socketCount(multicastDNSPort)
-    else { return }
+    guard !isTooSoon, let count = PortTable.socketCount(multicastDNSPort) else { return }
     portCheckedAt = .now
     let wasShared = isPortShared
     isPortShared = count > sockets.count
@@ -328,9 +288,7 @@ final class BonjourDriver: @unchecked Sendable {
   /// Tells the machine what the interface is like, with the links that can be spoken on.
   private func tell(_ interface: SystemInterface) {
     var known = interface.forDiscovery
-    known.versions = known.versions.filter {
-      sockets[Link(interface.index, $0)]?.socket != nil
-    }
+    known.versions = known.versions.filter { sockets[Link(interface.index, $0)] != nil }
     known.hearsUnicast = !isPortShared
     handle(.interfaceChanged(known))
   }

@@ -3,14 +3,12 @@ import DiscoveryMachines
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 import SharingMachines
 
 /// What is inside of a host: machines of its own, which may serve other processes too, or those of
 /// another process. On one event loop.
 final class BonjourEngine: @unchecked Sendable {
-  // Sendable because everything that changes is touched on `eventLoop` only.
+  // Sendable because everything that changes is touched on `loop` only.
 
   typealias Found = @Sendable (FoundEvent) -> Void
   typealias Published = @Sendable (PublicationEvent) -> Void
@@ -29,7 +27,7 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   private let configuration: BonjourConfiguration
-  private let eventLoop: any EventLoop
+  private let loop: EpollLoop
   private let log: (@Sendable (String) -> Void)?
   private let places: [SharingPlace]
   private let trust: OwnerMachine.Trust
@@ -44,16 +42,16 @@ final class BonjourEngine: @unchecked Sendable {
 
   private var search: OwnerSearch
   private var client = SharingClient()
-  private var searchTimer: EventLoopTimer?
-  private var clientTimer: EventLoopTimer?
-  private var ownerTimer: EventLoopTimer?
+  private var searchTimer: (any LoopTimer)?
+  private var clientTimer: (any LoopTimer)?
+  private var ownerTimer: (any LoopTimer)?
   private var ownerTimerSetFor: Instant?
 
   /// The way to the owner, where that is another process.
   private var connection: Connection?
   private var isFollowing = false
   private var ownerProcess: Int32 = 0
-  /// A socket that is connected, or listens, and has no channel yet.
+  /// A socket that is connected, or listens, and is not used yet.
   private var descriptor: Int32?
   /// The machines, where they run here.
   private var driver: BonjourDriver?
@@ -61,11 +59,11 @@ final class BonjourEngine: @unchecked Sendable {
   private var server: OwnerServer?
 
   init(
-    configuration: BonjourConfiguration, on eventLoop: any EventLoop,
+    configuration: BonjourConfiguration, on loop: EpollLoop,
     log: (@Sendable (String) -> Void)?
   ) {
     self.configuration = configuration
-    self.eventLoop = eventLoop
+    self.loop = loop
     self.log = log
     let userID = geteuid()
     trust = OwnerMachine.Trust(userID: userID)
@@ -78,16 +76,16 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Runs work on the event loop, soon, after what was handed over before. From any thread.
   func onLoop(_ work: @escaping @Sendable (BonjourEngine) -> Void) {
-    eventLoop.execute { [self] in work(self) }
+    loop.execute { [self] in work(self) }
   }
 
   // MARK: On the loop
 
   /// Looks for an owner, or becomes one.
   func start() {
-    searchTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeSearch() }
-    clientTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeClient() }
-    ownerTimer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wakeOwner() }
+    searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
+    clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
+    ownerTimer = loop.makeTimer { [weak self] in self?.wakeOwner() }
     handle(OwnerSearch.Event.begin)
   }
 
@@ -302,32 +300,20 @@ final class BonjourEngine: @unchecked Sendable {
   private func greet() {
     guard let descriptor else { return handle(.lost) }
     self.descriptor = nil
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    ClientBootstrap(group: eventLoop)
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(
-            Connection.handler { [weak engine = bound.value] connection, event in
-              engine?.handle(event, connection)
-            })
-        }
-      }
-      .withConnectedSocket(descriptor)
-      .assumeIsolated()
-      .whenFailure { _ in bound.value.handle(.lost) }
+    let connection = Connection(descriptor, on: loop) { [weak self] connection, event in
+      self?.handle(event, connection)
+    }
+    guard let connection else { return handle(.lost) }
+    self.connection = connection
+    _ = connection.send(
+      ClientMessage.hello(versions: SharingProtocol.versions, configuration.shared))
+    connection.flush()
   }
 
   private func handle(_ event: Connection.Event, _ connection: Connection) {
-    if case .opened = event {
-      guard !isStopped else { return connection.close() }
-      self.connection = connection
-      _ = connection.send(
-        ClientMessage.hello(versions: SharingProtocol.versions, configuration.shared))
-      return connection.flush()
-    }
     guard connection === self.connection else { return }
     switch event {
-    case .opened, .began: break
+    case .began: break
     case .message(let message):
       handle(OwnerSearch.Event.heard)
       take(message)
@@ -360,13 +346,13 @@ final class BonjourEngine: @unchecked Sendable {
 
   private func workHere(_ solitude: OwnerSearch.Solitude?) {
     if let solitude, !places.isEmpty { log?(solitude.text) }
-    let driver = BonjourDriver(configuration: configuration, on: eventLoop, log: log) {
+    let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
       [weak self] in self?.handle($0.map { .report($0) })
     }
     self.driver = driver
     if let descriptor {
       self.descriptor = nil
-      let server = OwnerServer(on: eventLoop, log: log) { [weak self] in self?.handle([$0]) }
+      let server = OwnerServer(on: loop, log: log) { [weak self] in self?.handle([$0]) }
       self.server = server
       server.start(descriptor)
     }

@@ -3,42 +3,26 @@ import DiscoveryMachines
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 
 /// Hears and sends ARP on one interface, by packet(7). On one event loop.
 final class ARPSocket {
-  private let channel: any Channel
-
-  private init(_ channel: any Channel) { self.channel = channel }
+  private let onPacket: (ARPPacket) -> Void
+  private let onEnd: () -> Void
+  private var watched: WatchedDescriptor?
 
   /// Opens a socket on an interface that is up; it ends by itself when that goes down.
   ///
   /// - Parameters:
   ///   - onPacket: Told on the event loop what arrives from or for link-local addresses.
-  ///   - onEnd: Told when it hears no more, also if it was closed.
-  static func open(
-    _ interface: InterfaceIndex, on eventLoop: any EventLoop,
+  ///   - onEnd: Told when it hears no more, unless it was closed.
+  init(
+    _ interface: InterfaceIndex, on loop: EpollLoop,
     onPacket: @escaping (ARPPacket) -> Void, onEnd: @escaping () -> Void
-  ) -> EventLoopFuture<ARPSocket> {
-    let descriptor: Int32
-    do { descriptor = try openDescriptor(on: interface) } catch {
-      return eventLoop.makeFailedFuture(error)
-    }
-    let handler = NIOLoopBound(Handler(onPacket, onEnd), eventLoop: eventLoop)
-    return NIOPipeBootstrap(group: eventLoop)
-      .channelOption(
-        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readByteCount)
-      )
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(handler.value)
-        }
-      }
-      .owning(descriptor, on: eventLoop)
-      .assumeIsolated()
-      .map { ARPSocket($0) }
-      .nonisolated()
+  ) throws(SystemError) {
+    self.onPacket = onPacket
+    self.onEnd = onEnd
+    let descriptor = try Self.openDescriptor(on: interface)
+    watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in self?.read() }
   }
 
   /// Fails where this program may not have such a socket.
@@ -46,12 +30,29 @@ final class ARPSocket {
 
   /// Sends a packet to everybody; one that the system does not take is lost, as on the network.
   func broadcast(_ packet: ARPPacket) {
-    let frame = ByteBuffer(bytes: EthernetFrame(broadcasting: packet).bytes)
-    channel.writeAndFlush(frame, promise: nil)
+    guard let watched, watched.isOpen else { return }
+    let frame = EthernetFrame(broadcasting: packet).bytes
+    _ = unsafe Glibc.send(watched.descriptor, frame, frame.count, 0)
   }
 
   /// Hears nothing any more.
-  func close() { channel.close(promise: nil) }
+  func close() { watched?.close() }
+
+  private func read() {
+    guard let watched else { return }
+    var bytes = [UInt8](repeating: 0, count: Self.readByteCount)
+    let count = unsafe recv(watched.descriptor, &bytes, bytes.count, 0)
+    guard count >= 0 else {
+      if errno == EAGAIN || errno == EINTR { return }
+      // The interface went down, or is gone.
+      close()
+      return onEnd()
+    }
+    guard let frame = try? EthernetFrame(decoding: bytes[..<count]),
+      let packet = try? ARPPacket(decoding: frame.payload)
+    else { return }
+    onPacket(packet)
+  }
 
   // MARK: The descriptor
 
@@ -118,32 +119,5 @@ final class ARPSocket {
       }
     }
     guard status == 0 else { throw .current }
-  }
-
-  private final class Handler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let onPacket: (ARPPacket) -> Void
-    private let onEnd: () -> Void
-
-    init(_ onPacket: @escaping (ARPPacket) -> Void, _ onEnd: @escaping () -> Void) {
-      self.onPacket = onPacket
-      self.onEnd = onEnd
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      let bytes = Array(buffer: unwrapInboundIn(data))
-      guard let frame = try? EthernetFrame(decoding: bytes[...]),
-        let packet = try? ARPPacket(decoding: frame.payload)
-      else { return }
-      onPacket(packet)
-    }
-
-    /// The interface went down, or is gone.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) { onEnd() }
   }
 }

@@ -3,23 +3,22 @@ import DiscoveryMachines
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
 
 /// Feeds a `LinkLocalMachine` with ARP packets, what becomes of its interface, and time, and does
 /// what it says. On one event loop.
 final class LinkLocalDriver: @unchecked Sendable {
-  // Sendable because everything that changes is touched on `eventLoop` only.
+  // Sendable because everything that changes is touched on `loop` only.
 
   private let interfaceName: String
   private let configuration: LinkLocalConfiguration
-  private let eventLoop: any EventLoop
+  private let loop: EpollLoop
   private let onEvent: @Sendable (LinkLocalEvent) -> Void
   private let store: LinkLocalStore?
 
   private var monitor: InterfaceMonitor?
   private var wakeMonitor: WakeMonitor?
   private var lock: InterfaceLock?
-  private var timer: EventLoopTimer?
+  private var timer: (any LoopTimer)?
   /// Called once when it has started, or cannot.
   private var onStart: ((LinkLocalError?) -> Void)?
   private var isStopped = false
@@ -28,38 +27,32 @@ final class LinkLocalDriver: @unchecked Sendable {
   private var interface: SystemInterface?
   private var machine: LinkLocalMachine?
   private var rule: BroadcastRule?
-  private var socket = Socket.none
-  /// Which socket is meant: what an earlier one tells no longer counts.
-  private var socketNumber = 0
+  private var socket: ARPSocket?
+  /// Whether a socket that could not be opened, or ended, is about to be tried again.
+  private var isReopening = false
   private var isLinkUp = false
   /// The address that was set, and whether the kernel has told that it is there.
   private var held: (address: IPv4Address, isSeen: Bool)?
   private var actions: [LinkLocalMachine.Action] = []
   private var toldStatus: LinkLocalMachine.Status?
 
-  private enum Socket {
-    case none
-    case opening
-    case open(ARPSocket)
-  }
-
   /// How long to wait before a socket that could not be opened, or ended, is tried again.
-  private static let reopenDelay = TimeAmount.seconds(1)
+  private static let reopenDelay = TimeSpan.seconds(1)
 
   init(
-    _ interfaceName: String, configuration: LinkLocalConfiguration, on eventLoop: any EventLoop,
+    _ interfaceName: String, configuration: LinkLocalConfiguration, on loop: EpollLoop,
     onEvent: @escaping @Sendable (LinkLocalEvent) -> Void
   ) {
     self.interfaceName = interfaceName
     self.configuration = configuration
-    self.eventLoop = eventLoop
+    self.loop = loop
     self.onEvent = onEvent
     store = configuration.folder.map(LinkLocalStore.init)
   }
 
   /// Runs work on the event loop, soon, after what was handed over before. From any thread.
   func onLoop(_ work: @escaping @Sendable (LinkLocalDriver) -> Void) {
-    eventLoop.execute { [self] in work(self) }
+    loop.execute { [self] in work(self) }
   }
 
   // MARK: Start and end
@@ -72,11 +65,11 @@ final class LinkLocalDriver: @unchecked Sendable {
       completion(error)
     }
     let monitor = InterfaceMonitor(
-      on: eventLoop, onTrouble: { [weak self] in self?.monitorFailed($0) },
+      on: loop, onTrouble: { [weak self] in self?.monitorFailed($0) },
       onChange: { [weak self] in self?.interfacesChanged($0) })
     self.monitor = monitor
     monitor.start()
-    let wakeMonitor = WakeMonitor(on: eventLoop) { [weak self] in self?.machineWoke() }
+    let wakeMonitor = WakeMonitor(on: loop) { [weak self] in self?.machineWoke() }
     self.wakeMonitor = wakeMonitor
     wakeMonitor.start()
   }
@@ -161,7 +154,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     let earlier = interface
     interface = new
     checkAddresses(new)
-    if new.isWorking, case .none = socket { openSocket(new.index) }
+    if new.isWorking, socket == nil { openSocket(new.index) }
     if !new.isWorking { closeSocket() }
     updateLink(hasRestarted: earlier.map(new.hasRestarted) ?? false)
     if !new.isWorking, earlier?.isWorking != false { onEvent(.waiting(.linkDown)) }
@@ -223,10 +216,8 @@ final class LinkLocalDriver: @unchecked Sendable {
 
   /// Tells the machine whether it can hear and speak.
   private func updateLink(hasRestarted: Bool = false) {
-    var isOpen = false
-    if case .open = socket { isOpen = true }
     let wasUp = isLinkUp
-    isLinkUp = isOpen && interface?.isWorking == true
+    isLinkUp = socket != nil && interface?.isWorking == true
     if isLinkUp, !wasUp || hasRestarted {
       handle(.linkUp)
     } else if !isLinkUp, wasUp {
@@ -237,40 +228,35 @@ final class LinkLocalDriver: @unchecked Sendable {
   // MARK: The socket
 
   private func openSocket(_ index: InterfaceIndex) {
-    socketNumber += 1
-    let number = socketNumber
-    socket = .opening
-    ARPSocket.open(
-      index, on: eventLoop,
-      onPacket: { [weak self] in self?.handle(.received($0)) },
-      onEnd: { [weak self] in self?.socketEnded(number) }
-    ).assumeIsolated().whenComplete { [weak self] in self?.opened($0, number) }
-  }
-
-  private func opened(_ result: Result<ARPSocket, any Error>, _ number: Int) {
-    switch result {
-    case .success(let socket) where number == socketNumber:
-      self.socket = .open(socket)
-      updateLink()
-    case .success(let socket): socket.close()
-    case .failure: socketEnded(number)
-    }
+    do throws(SystemError) {
+      socket = try ARPSocket(
+        index, on: loop,
+        onPacket: { [weak self] in self?.handle(.received($0)) },
+        onEnd: { [weak self] in self?.socketEnded() })
+    } catch { reopenLater() }
   }
 
   private func closeSocket() {
-    if case .open(let socket) = socket { socket.close() }
-    socket = .none
-    socketNumber += 1
+    socket?.close()
+    socket = nil
   }
 
   /// The interface went down or is gone, of which the monitor tells too, or something else happened.
-  private func socketEnded(_ number: Int) {
-    guard number == socketNumber else { return }
-    socket = .none
+  private func socketEnded() {
+    socket = nil
     updateLink()
-    eventLoop.scheduleTask(in: Self.reopenDelay) { [weak self] in
-      guard let self, number == socketNumber, let interface, interface.isWorking else { return }
+    reopenLater()
+  }
+
+  private func reopenLater() {
+    guard !isReopening else { return }
+    isReopening = true
+    loop.schedule(in: Self.reopenDelay) { [weak self] in
+      guard let self else { return }
+      isReopening = false
+      guard !isStopped, socket == nil, let interface, interface.isWorking else { return }
       openSocket(interface.index)
+      updateLink()
     }
   }
 
@@ -300,7 +286,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     }
     guard let due = machine.nextWake else { return }
     if timer == nil {
-      timer = EventLoopTimer(eventLoop: eventLoop) { [weak self] in self?.wake() }
+      timer = loop.makeTimer { [weak self] in self?.wake() }
     }
     // Not for now or earlier: time has to go on even if a machine never has enough.
     timer?.set(max(due, .now + .microseconds(1)))
@@ -310,7 +296,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     guard let index = interface?.index else { return }
     switch action {
     case .broadcast(let packet):
-      if case .open(let socket) = socket { socket.broadcast(packet) }
+      socket?.broadcast(packet)
     case .claim(let address):
       held = (address, isSeen: false)
       do throws(SystemError) {

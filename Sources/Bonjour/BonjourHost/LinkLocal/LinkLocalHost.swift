@@ -2,8 +2,6 @@ public import ARPWire
 public import DiscoveryMachines
 public import Essentials
 import HostEssentials
-import NIOCore
-import NIOPosix
 
 /// Gives an interface an IPv4 address without anybody's help, and keeps it as long as it lives
 /// (RFC 3927).
@@ -12,39 +10,11 @@ import NIOPosix
 /// another where it must, and removes it as soon as the interface gets an address from elsewhere.
 /// That takes the capabilities `CAP_NET_RAW` and `CAP_NET_ADMIN`.
 public final class LinkLocalHost: Sendable {
-  private let driver: LinkLocalDriver
+  let driver: LinkLocalDriver
 
-  private init(_ driver: LinkLocalDriver) { self.driver = driver }
+  init(_ driver: LinkLocalDriver) { self.driver = driver }
 
   deinit { driver.onLoop { $0.stop {} } }
-
-  /// Starts on an interface.
-  ///
-  /// - Parameters:
-  ///   - interfaceName: The interface, as in `eth0`. It may be down, and go and come back later.
-  ///   - configuration: What to try first, and where to store what was had.
-  ///   - onEvent: Told on an event loop what happens, one after the other.
-  /// - Throws: ``LinkLocalError`` where it cannot start.
-  public static func start(
-    on interfaceName: String, configuration: LinkLocalConfiguration = LinkLocalConfiguration(),
-    onEvent: @escaping @Sendable (LinkLocalEvent) -> Void
-  ) async throws(LinkLocalError) -> LinkLocalHost {
-    let driver = LinkLocalDriver(
-      interfaceName, configuration: configuration,
-      on: MultiThreadedEventLoopGroup.singleton.next(), onEvent: onEvent)
-    let error = await withCheckedContinuation { continuation in
-      driver.onLoop { $0.start { continuation.resume(returning: $0) } }
-    }
-    if let error { throw error }
-    return LinkLocalHost(driver)
-  }
-
-  /// Removes the address, and ends; nobody is told anything afterwards.
-  public func close() async {
-    await withCheckedContinuation { continuation in
-      driver.onLoop { $0.stop { continuation.resume() } }
-    }
-  }
 }
 
 /// How an interface gets its address.

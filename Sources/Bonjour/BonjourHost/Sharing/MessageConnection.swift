@@ -1,114 +1,132 @@
 import Essentials
-import NIOCore
-import NIOPosix
+import Glibc
+import HostEssentials
 import SharingMachines
 
 /// One end of a connection between an owner and a client: messages in, messages out. On one event
-/// loop.
+/// loop, until it is closed.
 final class MessageConnection<Incoming: SharingMessage> {
   /// What happens on it.
   enum Event {
-    /// It is open: messages can be sent.
-    case opened
     /// A message arrived.
     case message(Incoming)
     /// So many bytes wait for the rest of theirs; told when that changes.
     case began(byteCount: Int)
     /// What arrived is none; nothing more is read.
     case misunderstood(SharingError)
-    /// It has ended. Nothing follows.
+    /// The other end has closed it. Nothing follows.
     case closed
   }
 
-  private let channel: any Channel
-  private var outgoing = ByteBuffer()
-  private(set) var isClosing = false
+  private let onEvent: (MessageConnection, Event) -> Void
+  private var watched: WatchedDescriptor?
+  private var frames = FrameReader()
+  private var isUnderstood = true
+  private var toldByteCount = 0
+  /// What waits for the next ``flush()``, after what the system did not take yet.
+  private var outgoing: [UInt8] = []
   /// How many bytes the other end has not taken yet.
   private(set) var backlogByteCount = 0
   /// Told when that changes, by how much.
   var onBacklogChange: ((Int) -> Void)?
 
-  fileprivate init(_ channel: any Channel) { self.channel = channel }
+  private static var readByteCount: Int { 65_536 }
+
+  /// Owns a connected socket that does not block; nil, and the socket is closed, if the loop cannot
+  /// look at it.
+  init?(
+    _ descriptor: Int32, on loop: EpollLoop,
+    onEvent: @escaping (MessageConnection, Event) -> Void
+  ) {
+    self.onEvent = onEvent
+    watched = try? WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in
+      self?.ready($0)
+    }
+    if watched == nil { return nil }
+  }
+
+  var isClosing: Bool { watched?.isOpen != true }
+
+  /// Closes it once everything was sent that the system takes at once. Nothing is told any more.
+  func close() {
+    flush()
+    watched?.close()
+    discardOutgoing()
+  }
+
+  // MARK: Sending
 
   /// Sends a message with the next ``flush()``; false if it is longer than any may be.
   func send(_ message: some SharingMessage) -> Bool {
     guard !isClosing else { return true }
     guard let frame = message.frame else { return false }
-    outgoing.writeBytes(frame)
+    outgoing += frame
     return true
   }
 
   /// Sends what was given to `send`, all at once.
   func flush() {
-    guard outgoing.readableBytes > 0 else { return }
-    let byteCount = outgoing.readableBytes
-    changeBacklog(by: byteCount)
-    channel.writeAndFlush(outgoing).assumeIsolated().whenComplete { [weak self] _ in
-      self?.changeBacklog(by: -byteCount)
+    guard let watched, watched.isOpen, !outgoing.isEmpty else { return }
+    let count = unsafe outgoing.withUnsafeBytes { bytes in
+      unsafe Glibc.send(
+        watched.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     }
-    outgoing = ByteBuffer()
+    if count >= 0 {
+      outgoing.removeSubrange(..<count)
+    } else if errno != EAGAIN && errno != EINTR {
+      // There is no other end; reading tells, after what it has said before.
+      outgoing = []
+    }
+    watched.interest = outgoing.isEmpty ? .readable : [.readable, .writable]
+    noteBacklog()
   }
 
-  private func changeBacklog(by byteCount: Int) {
-    backlogByteCount += byteCount
-    onBacklogChange?(byteCount)
+  private func discardOutgoing() {
+    outgoing = []
+    noteBacklog()
   }
 
-  /// Closes it once everything was sent that the system takes at once.
-  func close() {
-    flush()
-    isClosing = true
-    channel.close(promise: nil)
+  private func noteBacklog() {
+    let change = outgoing.count - backlogByteCount
+    backlogByteCount = outgoing.count
+    if change != 0 { onBacklogChange?(change) }
   }
 
-  // MARK: Making one
+  // MARK: Receiving
 
-  /// What makes a channel such a connection, which is handed out with its events.
-  static func handler(
-    _ onEvent: @escaping (MessageConnection, Event) -> Void
-  ) -> any ChannelHandler { Handler(onEvent) }
+  private func ready(_ readiness: Readiness) {
+    if readiness.contains(.writable) { flush() }
+    if readiness.contains(.readable) { read() }
+  }
 
-  private final class Handler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let onEvent: (MessageConnection, Event) -> Void
-    private var connection: MessageConnection?
-    private var frames = FrameReader()
-    private var toldByteCount = 0
-
-    init(_ onEvent: @escaping (MessageConnection, Event) -> Void) { self.onEvent = onEvent }
-
-    func handlerAdded(context: ChannelHandlerContext) {
-      connection = MessageConnection(context.channel)
+  private func read() {
+    guard let watched, watched.isOpen else { return }
+    let count = unsafe withUnsafeTemporaryAllocation(
+      byteCount: Self.readByteCount, alignment: 1
+    ) { buffer in
+      let count = unsafe recv(watched.descriptor, buffer.baseAddress, buffer.count, 0)
+      if count > 0, isUnderstood { unsafe frames.append(buffer.prefix(count)) }
+      return count
     }
+    if count > 0 { return takeMessages() }
+    if count < 0, errno == EAGAIN || errno == EINTR { return }
+    watched.close()
+    discardOutgoing()
+    onEvent(self, .closed)
+  }
 
-    func channelActive(context: ChannelHandlerContext) {
-      if let connection { onEvent(connection, .opened) }
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      guard let connection, !connection.isClosing else { return }
-      frames.append(unwrapInboundIn(data).readableBytesView)
-      do throws(SharingError) {
-        while let message = try frames.next(Incoming.self) {
-          onEvent(connection, .message(message))
-          if connection.isClosing { return }
-        }
-        guard frames.byteCount != toldByteCount else { return }
-        toldByteCount = frames.byteCount
-        onEvent(connection, .began(byteCount: toldByteCount))
-      } catch {
-        onEvent(connection, .misunderstood(error))
+  private func takeMessages() {
+    guard isUnderstood else { return }
+    do throws(SharingError) {
+      while !isClosing, let message = try frames.next(Incoming.self) {
+        onEvent(self, .message(message))
       }
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-      if let connection { onEvent(connection, .closed) }
-      connection = nil
+      guard !isClosing, frames.byteCount != toldByteCount else { return }
+      toldByteCount = frames.byteCount
+      onEvent(self, .began(byteCount: toldByteCount))
+    } catch {
+      isUnderstood = false
+      onEvent(self, .misunderstood(error))
     }
   }
 }

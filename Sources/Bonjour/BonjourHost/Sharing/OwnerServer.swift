@@ -1,8 +1,6 @@
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 import SharingMachines
 
 /// Serves the clients of a place: accepts them, and moves their messages. On one event loop.
@@ -17,63 +15,43 @@ final class OwnerServer {
     static let backlogByteCountMax = 16 << 20
     /// Bytes for all of them; then somebody has to go.
     static let totalBacklogByteCountMax = 64 << 20
-    /// What is read at once; swift-nio keeps as much for each client, and would let it grow.
-    static let readByteCount = 2_048
   }
 
-  private let eventLoop: any EventLoop
+  private let loop: EpollLoop
   private let onEvent: (OwnerMachine.Event) -> Void
   private let log: (@Sendable (String) -> Void)?
-  private var listener: (any Channel)?
+  private var listener: WatchedDescriptor?
   private var connections: [ClientID: Connection] = [:]
   private var unflushed: Set<ClientID> = []
   private var lastNumber: UInt64 = 0
   private var backlogByteCount = 0
   private var wasFullReported = false
-  private var isStopped = false
 
   /// - Parameters:
-  ///   - eventLoop: Where everything happens.
+  ///   - loop: Where everything happens.
   ///   - log: Told when there is no room for another client.
   ///   - onEvent: Told who comes, what they say and who leaves.
   init(
-    on eventLoop: any EventLoop, log: (@Sendable (String) -> Void)?,
+    on loop: EpollLoop, log: (@Sendable (String) -> Void)?,
     onEvent: @escaping (OwnerMachine.Event) -> Void
   ) {
-    self.eventLoop = eventLoop
+    self.loop = loop
     self.log = log
     self.onEvent = onEvent
   }
 
   /// Accepts whoever connects to a descriptor that listens, and owns it from now on.
   func start(_ descriptor: Int32) {
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    ServerBootstrap(group: eventLoop)
-      .serverChannelInitializer { $0.prepareToAccept() }
-      .childChannelOption(
-        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: Limits.readByteCount)
-      )
-      .childChannelInitializer { channel in bound.value.adopt(channel) }
-      .withBoundSocket(descriptor)
-      .assumeIsolated()
-      .whenComplete { [weak self] result in self?.started(result, descriptor) }
-  }
-
-  private func started(_ result: Result<any Channel, any Error>, _ descriptor: Int32) {
-    switch result {
-    case .success(let channel) where isStopped: channel.close(promise: nil)
-    case .success(let channel):
-      // NIO has lowered it.
-      _ = listen(descriptor, SharingPlace.backlog)
-      listener = channel
-    case .failure(let error): log?("Other programs cannot share this one's Bonjour: \(error).")
-    }
+    do throws(SystemError) {
+      listener = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
+        self?.accept()
+      }
+    } catch { log?("Other programs cannot share this one's Bonjour: \(error.text).") }
   }
 
   /// Lets go of everybody; each may look for another owner.
   func stop() {
-    isStopped = true
-    listener?.close(promise: nil)
+    listener?.close()
     listener = nil
     let all = connections
     connections = [:]
@@ -82,44 +60,28 @@ final class OwnerServer {
 
   // MARK: Coming
 
-  private func adopt(_ channel: any Channel) -> EventLoopFuture<Void> {
-    guard let options = channel as? any SocketOptionProvider else {
-      return channel.eventLoop.makeFailedFuture(SystemError(number: ENOTSOCK))
-    }
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    // Not memory-safe, says NIO, if the type is not the one that the kernel gives for the option.
-    let credentials: EventLoopFuture<SharingPlace.Credentials> = options.unsafeGetSocketOption(
-      level: .socket, name: .init(rawValue: SO_PEERCRED))
-    return credentials.flatMapThrowing { credentials in
-      channel.closeOnExec()
-      try channel.pipeline.syncOperations.addHandler(
-        bound.value.handler(userID: credentials.userID))
+  /// How long to wait where no descriptor is free.
+  private static let pause = TimeSpan.seconds(1)
+
+  private func accept() {
+    guard let listener else { return }
+    switch SharingPlace.accept(listener.descriptor) {
+    case .success(let (descriptor, userID)?): adopt(descriptor, userID: userID)
+    case .success(nil): break
+    case .failure:
+      // It would be told again and again.
+      listener.interest = []
+      loop.schedule(in: Self.pause) { listener.interest = .readable }
     }
   }
 
-  private func handler(userID: UInt32) -> any ChannelHandler {
+  private func adopt(_ descriptor: Int32, userID: UInt32) {
     lastNumber += 1
     let id = ClientID(rawValue: lastNumber)
-    return Connection.handler { [weak self] connection, event in
-      self?.handle(event, id, connection, userID: userID)
+    let connection = Connection(descriptor, on: loop) { [weak self] _, event in
+      self?.handle(event, id)
     }
-  }
-
-  private func handle(
-    _ event: Connection.Event, _ id: ClientID, _ connection: Connection, userID: UInt32
-  ) {
-    switch event {
-    case .opened: opened(id, connection, userID: userID)
-    case .message(let message): onEvent(.received(message, from: id))
-    case .began(let byteCount): onEvent(.began(id, byteCount: byteCount))
-    case .misunderstood: onEvent(.misunderstood(id))
-    case .closed:
-      if connections.removeValue(forKey: id) != nil { onEvent(.left(id)) }
-    }
-  }
-
-  private func opened(_ id: ClientID, _ connection: Connection, userID: UInt32) {
-    guard !isStopped else { return connection.close() }
+    guard let connection else { return }
     guard DescriptorLimit.hasRoom() else {
       reportFull()
       _ = connection.send(OwnerMessage.turnedAway(.tooManyClients))
@@ -128,6 +90,16 @@ final class OwnerServer {
     connections[id] = connection
     connection.onBacklogChange = { [weak self] in self?.backlogChanged(by: $0) }
     onEvent(.arrived(id, userID: userID))
+  }
+
+  private func handle(_ event: Connection.Event, _ id: ClientID) {
+    switch event {
+    case .message(let message): onEvent(.received(message, from: id))
+    case .began(let byteCount): onEvent(.began(id, byteCount: byteCount))
+    case .misunderstood: onEvent(.misunderstood(id))
+    case .closed:
+      if connections.removeValue(forKey: id) != nil { onEvent(.left(id)) }
+    }
   }
 
   private func reportFull() {

@@ -67,6 +67,23 @@ struct SharingPlace: Hashable, Sendable {
     return (number == EADDRINUSE ? .isTaken : .impossible, nil)
   }
 
+  /// Accepts whoever connected first; nil if nobody does any more, or it is not known who that is.
+  static func accept(
+    _ listener: Int32
+  ) -> Result<(descriptor: Int32, userID: UInt32)?, SystemError> {
+    let descriptor = Glibc.accept(listener, nil, nil)
+    guard descriptor >= 0 else {
+      return [EAGAIN, EINTR, ECONNABORTED].contains(errno) ? .success(nil) : .failure(.current)
+    }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    guard let peer = credentials(of: descriptor) else {
+      Glibc.close(descriptor)
+      return .success(nil)
+    }
+    return .success((descriptor, peer.userID))
+  }
+
   private static func open() throws(SystemError) -> Int32 {
     let type = Int32(
       SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

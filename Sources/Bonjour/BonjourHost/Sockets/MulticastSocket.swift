@@ -3,36 +3,28 @@ import DiscoveryMachines
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 
 /// Port 5353 on one link: hears the group there, and what is sent to the host alone. On one event
-/// loop.
+/// loop, until it is closed.
 ///
 /// The port is shared with whoever else shares it, so a datagram to the host alone may come in at
 /// any socket of it: `Datagram.link` tells where it really arrived.
 final class MulticastSocket {
-  /// What arrived.
-  struct Datagram {
-    var bytes: ByteBuffer
-    var link: Link
-    var source: Endpoint
-    var isMulticast: Bool
-  }
-
   let link: Link
-  private let channel: any Channel
-  private let handler: Handler
   private let group: SocketAddress
-  /// Ends when the system has taken what was sent last, and so all of it.
-  private var lastSent: EventLoopFuture<Void>?
+  private let loop: EpollLoop
+  private let reader: DatagramReader
+  private let onDatagram: (Datagram) -> Void
+  private var watched: WatchedDescriptor?
+  /// What the system did not take yet.
+  private var waiting: [OutgoingPacket] = []
+  private var onClose: (() -> Void)?
+  private var tooLate: (any LoopTimer)?
 
-  private init(_ link: Link, channel: any Channel, _ handler: Handler, port: UInt16) {
-    self.link = link
-    self.channel = channel
-    self.handler = handler
-    group = SocketAddress(Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
-  }
+  /// What more is to be sent while so many wait is lost, as on the network.
+  private static let waitingCountMax = 1_024
+  /// How many datagrams are read before something else is done.
+  private static let burstCountMax = 32
 
   /// Opens the port on a link and joins the group.
   ///
@@ -40,153 +32,149 @@ final class MulticastSocket {
   ///   - source: an address of the interface, which over IPv4 the system would take from any other
   ///     than this one.
   ///   - port: 5353 unless a test says otherwise.
+  ///   - reader: What reads; for all sockets of the loop.
   ///   - onDatagram: Told on the event loop what arrives; whose interface and sender are not known
   ///     is dropped.
-  static func open(
-    _ link: Link, from source: IPAddress, port: UInt16 = multicastDNSPort,
-    on eventLoop: any EventLoop,
-    onDatagram: @escaping (Datagram) -> Void
-  ) -> EventLoopFuture<MulticastSocket> {
-    let handler = NIOLoopBound(Handler(link.version, onDatagram), eventLoop: eventLoop)
-    let wildcard = link.version == .v4 ? "0.0.0.0" : "::"
-    return DatagramBootstrap(group: eventLoop)
-      .channelOption(.socketOption(.so_reuseaddr), value: 1)
-      .channelOption(.socketOption(NIOBSDSocket.Option(rawValue: SO_REUSEPORT)), value: 1)
-      .channelOption(.receivePacketInfo, value: true)
-      .channelOption(.datagramVectorReadMessageCount, value: readMessageCount)
-      .channelOption(
-        .recvAllocator,
-        value: FixedSizeRecvByteBufferAllocator(capacity: readMessageCount * readByteCount)
-      )
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          channel.closeOnExec()
-          try channel.pipeline.syncOperations.addHandler(handler.value)
-        }.flatMap { channel.apply(SocketSetting.beforeBinding(link)) }
-      }
-      .bind(host: wildcard, port: Int(port))
-      .flatMap { channel in
-        channel.apply(SocketSetting.afterBinding(link, from: source)).map { channel }
-          .flatMapError { error in
-            channel.close(promise: nil)
-            return channel.eventLoop.makeFailedFuture(error)
-          }
-      }
-      .assumeIsolated()
-      .map { MulticastSocket(link, channel: $0, handler.value, port: port) }
-      .nonisolated()
+  init(
+    _ link: Link, from source: IPAddress, port: UInt16 = multicastDNSPort, on loop: EpollLoop,
+    _ reader: DatagramReader, onDatagram: @escaping (Datagram) -> Void
+  ) throws(SystemError) {
+    self.link = link
+    self.loop = loop
+    self.reader = reader
+    self.onDatagram = onDatagram
+    group = SocketAddress(Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
+    let descriptor = try Self.openDescriptor(link, from: source, port: port)
+    watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in self?.ready($0) }
   }
 
-  /// The longest message there may be (RFC 6762, §17), with the headers of IP and UDP.
-  private static let readByteCount = 9_000
-  private static let readMessageCount = 16
+  private static func openDescriptor(
+    _ link: Link, from source: IPAddress, port: UInt16
+  ) throws(SystemError) -> Int32 {
+    let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(link.version == .v4 ? AF_INET : AF_INET6, type, 0)
+    guard descriptor >= 0 else { throw .current }
+    do throws(SystemError) {
+      for setting in SocketSetting.beforeBinding(link) { try setting.apply(to: descriptor) }
+      let wildcard: IPAddress = link.version == .v4 ? .v4(.any) : .v6(.any)
+      let address = SocketAddress(Endpoint(wildcard, port: port), on: link.interface)
+      let status = address.withPointer { unsafe bind(descriptor, $0, $1) }
+      guard status == 0 else { throw .current }
+      for setting in SocketSetting.afterBinding(link, from: source) {
+        try setting.apply(to: descriptor)
+      }
+    } catch {
+      Glibc.close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
 
-  /// Sends a datagram with the next ``flush()``; one that the system does not take is lost, as on the
-  /// network, and may be the end of the socket (see ``whenClosed(_:)``).
+  /// Leaves the group and the port, at once.
+  func close() {
+    watched?.close()
+    tooLate?.cancel()
+    let closed = onClose
+    onClose = nil
+    closed?()
+  }
+
+  /// Leaves the group and the port once the system has taken what was sent, which it may not have at
+  /// once, or when that has taken too long; then calls `completion`.
+  func closeWhenSent(within limit: TimeSpan, _ completion: @escaping () -> Void) {
+    onClose = completion
+    if waiting.isEmpty { return close() }
+    tooLate = loop.makeTimer { self.close() }
+    tooLate?.set(.now + limit)
+  }
+
+  private func ready(_ readiness: Readiness) {
+    if readiness.contains(.writable) { sendWaiting() }
+    if readiness.contains(.readable) { read() }
+  }
+
+  private func read() {
+    guard let watched else { return }
+    for _ in 0..<Self.burstCountMax where watched.isOpen {
+      switch reader.read(watched.descriptor, link.version) {
+      case .datagram(let datagram): onDatagram(datagram)
+      case .nothing: continue
+      case .empty: return
+      }
+    }
+  }
+
+  // MARK: Sending
+
+  /// Sends a datagram, now or as soon as the system takes it; one that it refuses, as it does without
+  /// a route, or behind a firewall, is lost, as on the network.
   func send(_ packet: OutgoingPacket) {
+    guard let watched, watched.isOpen else { return }
+    if waiting.isEmpty, transmit(packet, over: watched) { return }
+    guard waiting.count < Self.waitingCountMax else { return }
+    waiting.append(packet)
+    watched.interest = [.readable, .writable]
+  }
+
+  private func sendWaiting() {
+    guard let watched else { return }
+    let sentCount = waiting.firstIndex { !transmit($0, over: watched) } ?? waiting.count
+    waiting.removeSubrange(..<sentCount)
+    guard waiting.isEmpty else { return }
+    watched.interest = .readable
+    if onClose != nil { close() }
+  }
+
+  /// False if the system has no room for it now.
+  private func transmit(_ packet: OutgoingPacket, over watched: WatchedDescriptor) -> Bool {
     var destination = group
     if case .unicast(let endpoint) = packet.destination {
       destination = SocketAddress(endpoint, on: link.interface)
     }
-    let envelope = AddressedEnvelope(
-      remoteAddress: destination, data: ByteBuffer(bytes: packet.bytes))
-    let isSent = channel.eventLoop.makePromise(of: Void.self)
-    channel.write(envelope, promise: isSent)
-    lastSent = isSent.futureResult
-    handler.isFlushNeeded = true
-  }
-
-  /// Sends what was given to `send`, all at once; what answers a burst of datagrams, after the last
-  /// of them.
-  func flush() {
-    if !handler.isReading { handler.flush(channel) }
-  }
-
-  /// Calls back when it is closed, which is not only when it was asked for: swift-nio closes a socket
-  /// with the first datagram that the system refuses, as it does without a route, or behind a
-  /// firewall.
-  func whenClosed(_ call: @escaping () -> Void) {
-    channel.closeFuture.assumeIsolated().whenComplete { _ in call() }
-  }
-
-  /// Leaves the group and the port, at once.
-  func close() { channel.close(promise: nil) }
-
-  /// Leaves the group and the port once the system has taken what was sent, which it may not have at
-  /// once, or when that has taken too long.
-  func closeWhenSent(within limit: TimeAmount) -> EventLoopFuture<Void> {
-    guard let lastSent else {
-      close()
-      return channel.closeFuture
+    let count = unsafe destination.withPointer { address, byteCount in
+      unsafe sendto(
+        watched.descriptor, packet.bytes, packet.bytes.count, 0, address, byteCount)
     }
-    let tooLate = channel.eventLoop.assumeIsolated().scheduleTask(in: limit) { self.close() }
-    lastSent.assumeIsolated().whenComplete { _ in
-      tooLate.cancel()
-      self.close()
-    }
-    return channel.closeFuture
-  }
-
-  private final class Handler: ChannelInboundHandler {
-    typealias InboundIn = AddressedEnvelope<ByteBuffer>
-
-    private let version: IPVersion
-    private let onDatagram: (Datagram) -> Void
-    /// Whether more may come before `channelReadComplete`.
-    private(set) var isReading = false
-    var isFlushNeeded = false
-
-    init(_ version: IPVersion, _ onDatagram: @escaping (Datagram) -> Void) {
-      self.version = version
-      self.onDatagram = onDatagram
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      isReading = true
-      let envelope = unwrapInboundIn(data)
-      guard let source = Endpoint(envelope.remoteAddress),
-        let arrival = envelope.metadata?.packetInfo,
-        let index = UInt32(exactly: arrival.interfaceIndex),
-        let destination = Endpoint(arrival.destinationAddress)
-      else { return }
-      onDatagram(
-        Datagram(
-          bytes: envelope.data, link: Link(InterfaceIndex(rawValue: index), version),
-          source: source, isMulticast: destination.address == .multicastDNS(version)))
-    }
-
-    func channelReadComplete(context: ChannelHandlerContext) {
-      isReading = false
-      flush(context.channel)
-    }
-
-    func flush(_ channel: any Channel) {
-      guard isFlushNeeded else { return }
-      isFlushNeeded = false
-      channel.flush()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      // Such as that an earlier datagram of ours was refused: nothing that concerns the next.
-    }
+    return count >= 0 || errno != EAGAIN
   }
 }
 
-/// What is set on a socket of Multicast DNS, beyond what NIO has words for.
-///
-/// Neither NIO nor Glibc's module names most of these options (ip(7), ipv6(7)).
+/// What is set on a socket of Multicast DNS: most of these options (ip(7), ipv6(7)) have no names in
+/// Glibc's module.
 private enum SocketSetting {
-  case number(NIOBSDSocket.OptionLevel, Int32, Int32)
+  case number(Level, Int32, Int32)
   case membership(Int32, IPv4Membership)
   case membership6(Int32, IPv6Membership)
+
+  /// What an option belongs to.
+  enum Level {
+    case socket, ip, ipv6
+
+    var number: Int32 {
+      switch self {
+      case .socket: SOL_SOCKET
+      case .ip: Int32(IPPROTO_IP)
+      case .ipv6: Int32(IPPROTO_IPV6)
+      }
+    }
+  }
 
   /// struct ip_mreqn: the group, the host's own address or zero, the interface.
   typealias IPv4Membership = (group: UInt32, own: UInt32, interface: Int32)
   /// struct ipv6_mreq: the group in two halves, the interface.
   typealias IPv6Membership = (high: UInt64, low: UInt64, interface: UInt32)
 
+  /// Shares the port, and is told where datagrams arrive.
   static func beforeBinding(_ link: Link) -> [SocketSetting] {
-    link.version == .v6 ? [.number(.ipv6, 26, 1)] : []  // IPV6_V6ONLY
+    let shared: [SocketSetting] = [
+      .number(.socket, SO_REUSEADDR, 1), .number(.socket, SO_REUSEPORT, 1),
+    ]
+    switch link.version {
+    case .v4: return shared + [.number(.ip, 8, 1)]  // IP_PKTINFO
+    case .v6:
+      // IPV6_V6ONLY, IPV6_RECVPKTINFO
+      return shared + [.number(.ipv6, 26, 1), .number(.ipv6, 49, 1)]
+    }
   }
 
   /// Sends to and hears one link's group, with the highest TTL (RFC 6762, §11), and is heard by
@@ -222,27 +210,24 @@ private enum SocketSetting {
       ]
     }
   }
-}
 
-extension Channel {
-  fileprivate func apply(_ settings: [SocketSetting]) -> EventLoopFuture<Void> {
-    guard let socket = self as? any SocketOptionProvider else {
-      return eventLoop.makeFailedFuture(SystemError(number: ENOTSOCK))
+  func apply(to descriptor: Int32) throws(SystemError) {
+    switch self {
+    case .number(let level, let option, let value):
+      try Self.set(descriptor, level, option, value)
+    case .membership(let option, let value): try Self.set(descriptor, .ip, option, value)
+    case .membership6(let option, let value): try Self.set(descriptor, .ipv6, option, value)
     }
-    // Not memory-safe, says NIO, if the type is not the one that the kernel takes for the option.
-    let applied = settings.map { setting in
-      switch setting {
-      case .number(let level, let option, let value):
-        socket.unsafeSetSocketOption(
-          level: level, name: .init(rawValue: option), value: value)
-      case .membership(let option, let value):
-        socket.unsafeSetSocketOption(
-          level: .ip, name: .init(rawValue: option), value: value)
-      case .membership6(let option, let value):
-        socket.unsafeSetSocketOption(
-          level: .ipv6, name: .init(rawValue: option), value: value)
-      }
+  }
+
+  /// The value has to be of the type that the kernel takes for the option.
+  private static func set<Value: BitwiseCopyable>(
+    _ descriptor: Int32, _ level: Level, _ option: Int32, _ value: Value
+  ) throws(SystemError) {
+    let status = unsafe withUnsafeBytes(of: value) { bytes in
+      unsafe setsockopt(
+        descriptor, level.number, option, bytes.baseAddress, socklen_t(bytes.count))
     }
-    return EventLoopFuture.andAllSucceed(applied, on: eventLoop)
+    guard status == 0 else { throw .current }
   }
 }

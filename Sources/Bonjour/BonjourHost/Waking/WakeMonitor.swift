@@ -2,8 +2,6 @@ import CLinux
 import Essentials
 import Glibc
 import HostEssentials
-import NIOCore
-import NIOPosix
 
 /// Notices that the machine slept and is awake again. On one event loop.
 ///
@@ -12,30 +10,30 @@ import NIOPosix
 /// asked from time to time, and a machine that could rest is not kept from it. Whether the clock was
 /// only set is told by ``SleepWatch``.
 final class WakeMonitor {
-  private let eventLoop: any EventLoop
+  private let loop: EpollLoop
   private let openTimer: () throws(SystemError) -> Int32
   private let onTrouble: (SystemError) -> Void
   private let onWake: () -> Void
   private var pauses: RetryPauses
   private var watch = SleepWatch(.current)
-  private var channel: (any Channel)?
+  private var timer: WatchedDescriptor?
   private var isStopped = false
 
   /// How long to wait before another timer is set; what happens meanwhile is noticed then.
   private static let restartDelay = TimeSpan.milliseconds(100)
 
   /// - Parameters:
-  ///   - eventLoop: Where everything happens.
+  ///   - loop: Where everything happens.
   ///   - pauses: How long to wait where there is no timer to be had just now.
   ///   - openTimer: Gives the descriptor of a timer.
   ///   - onTrouble: Told once why there is none; where there is a shortage, it is tried again.
   ///   - onWake: Told that the machine is awake again.
   init(
-    on eventLoop: any EventLoop, pauses: RetryPauses = RetryPauses(),
+    on loop: EpollLoop, pauses: RetryPauses = RetryPauses(),
     openTimer: @escaping () throws(SystemError) -> Int32 = WakeMonitor.openSystemTimer,
     onTrouble: @escaping (SystemError) -> Void = { _ in }, onWake: @escaping () -> Void
   ) {
-    self.eventLoop = eventLoop
+    self.loop = loop
     self.pauses = pauses
     self.openTimer = openTimer
     self.onTrouble = onTrouble
@@ -43,30 +41,19 @@ final class WakeMonitor {
   }
 
   /// Whether there is a timer to notice by.
-  var isWatching: Bool { channel != nil }
+  var isWatching: Bool { timer != nil }
 
   /// Starts to watch. Where there are no such timers, nothing is ever told.
   func start() {
     guard !isStopped else { return }
-    let descriptor: Int32
-    do throws(SystemError) { descriptor = try openTimer() } catch { return failed(error) }
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    NIOPipeBootstrap(group: eventLoop)
-      .channelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(Handler(bound.value))
-        }
+    do throws(SystemError) {
+      timer = try WatchedDescriptor(owning: try openTimer(), on: loop) { [weak self] _ in
+        self?.timerEnded()
       }
-      .takingOwnershipOfDescriptor(input: descriptor)
-      .assumeIsolated()
-      .whenComplete { result in
-        switch result {
-        case .success(let channel): bound.value.opened(channel)
-        case .failure(let error):
-          close(descriptor)
-          bound.value.failed(SystemError(number: (error as? IOError)?.errnoCode ?? ENOMEM))
-        }
-      }
+    } catch { return failed(error) }
+    pauses.succeeded()
+    // What happened before the timer was set, it does not tell.
+    look()
   }
 
   private func failed(_ error: SystemError) {
@@ -76,23 +63,14 @@ final class WakeMonitor {
   }
 
   private func start(in pause: TimeSpan) {
-    let bound = NIOLoopBound(self, eventLoop: eventLoop)
-    eventLoop.scheduleTask(in: .nanoseconds(pause.nanoseconds)) { bound.value.start() }
+    loop.schedule(in: pause) { [weak self] in self?.start() }
   }
 
   /// Tells nothing any more.
   func stop() {
     isStopped = true
-    channel?.close(promise: nil)
-    channel = nil
-  }
-
-  private func opened(_ channel: any Channel) {
-    guard !isStopped else { return channel.close(promise: nil) }
-    self.channel = channel
-    pauses.succeeded()
-    // What happened before the timer was set, it does not tell.
-    look()
+    timer?.close()
+    timer = nil
   }
 
   private func look() {
@@ -100,11 +78,11 @@ final class WakeMonitor {
   }
 
   /// The timer was cancelled, which used it up.
-  fileprivate func timerEnded() {
-    guard !isStopped else { return }
-    channel = nil
+  private func timerEnded() {
+    timer?.close()
+    timer = nil
     look()
-    start(in: Self.restartDelay)
+    if !isStopped { start(in: Self.restartDelay) }
   }
 
   /// A timer as described above.
@@ -120,21 +98,6 @@ final class WakeMonitor {
       throw error
     }
     return descriptor
-  }
-
-  private final class Handler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let monitor: WakeMonitor
-
-    init(_ monitor: WakeMonitor) { self.monitor = monitor }
-
-    /// A timer that is cancelled cannot be read from.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-      context.close(promise: nil)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) { monitor.timerEnded() }
   }
 }
 

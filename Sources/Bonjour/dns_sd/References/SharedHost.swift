@@ -19,7 +19,7 @@ enum SharedHost {
   }
 
   private static func start() -> Started {
-    let host = BonjourHost.forLibrary()
+    let host = BonjourHost()
     atexit { SharedHost.sayGoodbye() }
     return Started(host: host, processID: getpid())
   }

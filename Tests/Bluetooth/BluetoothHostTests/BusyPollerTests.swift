@@ -5,6 +5,8 @@ import NIOCore
 import NIOPosix
 import Testing
 
+@testable import BluetoothHost
+
 @Suite("Looking for packets before going to sleep")
 struct PollingPatienceTests {
   @Test("while packets are found, every look is worth it")

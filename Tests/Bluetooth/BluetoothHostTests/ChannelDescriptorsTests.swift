@@ -4,6 +4,8 @@ import NIOCore
 import NIOPosix
 import Testing
 
+@testable import BluetoothHost
+
 @Suite("Descriptors of channels", .timeLimit(.minutes(1)))
 struct ChannelDescriptorsTests {
   private static func isClosedOnExec(_ descriptor: Int32) -> Bool {

@@ -1,12 +1,12 @@
 import Glibc
-package import NIOCore
-package import NIOPosix
+import NIOCore
+import NIOPosix
 
 extension Channel {
   /// Keeps the programs that this one starts from having the channel's descriptors too, as swift-nio
   /// lets them: a connection would not end, a port or a radio not be free, before they do. On the
   /// channel's event loop.
-  package func closeOnExec() {
+  func closeOnExec() {
     let operations = pipeline.syncOperations
     let socket = try? operations.withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) { $0 }
     if let socket { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
@@ -14,7 +14,7 @@ extension Channel {
 
   /// Prepares a channel that accepts connections: where no descriptor is free it waits for a second,
   /// since swift-nio would try again and again without a pause; and see ``closeOnExec()``.
-  package func prepareToAccept() -> EventLoopFuture<Void> {
+  func prepareToAccept() -> EventLoopFuture<Void> {
     eventLoop.makeCompletedFuture {
       closeOnExec()
       try pipeline.syncOperations.addHandler(
@@ -29,7 +29,7 @@ extension NIOPipeBootstrap {
   ///
   /// swift-nio has a method for that which ends the program where no descriptor is free, and lets the
   /// programs that this one starts have the one that it makes.
-  package func owning(_ descriptor: Int32, on eventLoop: any EventLoop) -> EventLoopFuture<
+  func owning(_ descriptor: Int32, on eventLoop: any EventLoop) -> EventLoopFuture<
     any Channel
   > {
     let second = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)

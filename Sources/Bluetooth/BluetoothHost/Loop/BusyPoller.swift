@@ -1,6 +1,7 @@
-package import Essentials
+import Essentials
 import Glibc
-package import NIOCore
+import HostEssentials
+import NIOCore
 import Synchronization
 
 /// Looks for the next packet for a moment before its event loop goes to sleep: waking a sleeping
@@ -8,11 +9,11 @@ import Synchronization
 ///
 /// It gives the processor away between two looks, and looks less and less often while nothing comes
 /// of it (`PollingPatience`). Used on its event loop, but for ``execute(_:)``.
-package final class BusyPoller: @unchecked Sendable {
+final class BusyPoller: @unchecked Sendable {
   // Sendable because everything that changes is touched on `eventLoop` only, or atomic.
 
   /// The loop that it keeps awake.
-  package let eventLoop: any EventLoop
+  let eventLoop: any EventLoop
   private var descriptors: [pollfd] = []
   private var patience = PollingPatience()
   private var isScheduled = false
@@ -27,13 +28,13 @@ package final class BusyPoller: @unchecked Sendable {
   ///
   /// - Parameter window: How long to look, at most; by default a few times as long as a peer on the
   ///   same machine takes to answer.
-  package init(eventLoop: any EventLoop, window: TimeSpan = .microseconds(200)) {
+  init(eventLoop: any EventLoop, window: TimeSpan = .microseconds(200)) {
     self.eventLoop = eventLoop
     self.window = window
   }
 
   /// Runs the work on the loop, soon, after what was handed over before. From any thread.
-  package func execute(_ work: @escaping @Sendable () -> Void) {
+  func execute(_ work: @escaping @Sendable () -> Void) {
     pendingCount.add(1, ordering: .relaxed)
     eventLoop.execute { [self] in
       pendingCount.subtract(1, ordering: .relaxed)
@@ -42,7 +43,7 @@ package final class BusyPoller: @unchecked Sendable {
   }
 
   /// Looks for what comes over the channel, too, until it is closed.
-  package func watch(_ channel: any Channel) {
+  func watch(_ channel: any Channel) {
     let descriptor = try? channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
       of: NIOBSDSocket.Handle.self
     ) { $0 }
@@ -56,7 +57,7 @@ package final class BusyPoller: @unchecked Sendable {
   }
 
   /// Packets came over a channel and were dealt with: the next ones may follow.
-  package func packetsCame() {
+  func packetsCame() {
     guard !isScheduled, !descriptors.isEmpty, descriptors.count <= Self.descriptorCountMax,
       patience.mayPoll()
     else { return }
@@ -85,25 +86,25 @@ package final class BusyPoller: @unchecked Sendable {
 ///
 /// While packets follow one another closely it always is. Every look in vain doubles the number of
 /// times that are let pass before the next.
-package struct PollingPatience: Sendable {
+struct PollingPatience: Sendable {
   private var pauseCount = 0
   private var nextPauseCount = 1
 
   /// The most times that are let pass.
-  package static let pauseCountMax = 1_024
+  static let pauseCountMax = 1_024
 
   /// One that begins by looking.
-  package init() {}
+  init() {}
 
   /// Whether to look this time.
-  package mutating func mayPoll() -> Bool {
+  mutating func mayPoll() -> Bool {
     guard pauseCount > 0 else { return true }
     pauseCount -= 1
     return false
   }
 
   /// Takes what came of looking; nil if it was broken off.
-  package mutating func polled(foundPackets: Bool?) {
+  mutating func polled(foundPackets: Bool?) {
     switch foundPackets {
     case true?: nextPauseCount = 1
     case false?:

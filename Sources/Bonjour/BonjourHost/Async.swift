@@ -1,0 +1,66 @@
+// Not in libdns_sd.so.1, which has no tasks: those would bring 0.7 MB of Swift and Dispatch along.
+#if !AMBIT_WITHOUT_TASKS
+  public import DiscoveryMachines
+  import HostEssentials
+
+  extension BonjourHost {
+    /// Says goodbye for everything that is published, and ends; nobody is told anything afterwards.
+    public func close() async {
+      await withCheckedContinuation { continuation in
+        engine.onLoop { $0.stop { continuation.resume() } }
+      }
+    }
+
+    /// The system's names of the interfaces that take part, with their numbers.
+    public var interfaces: [InterfaceIndex: String] {
+      get async {
+        await withCheckedContinuation { continuation in
+          engine.onLoop { continuation.resume(returning: $0.interfaceNames) }
+        }
+      }
+    }
+
+    /// How the host takes part, once it does.
+    var settledRole: BonjourEngine.Role {
+      get async {
+        await withCheckedContinuation { continuation in
+          engine.onLoop { $0.whenSettled { continuation.resume(returning: $0) } }
+        }
+      }
+    }
+
+    /// The same as a word, for measurements: owner, alone or client.
+    package var roleName: String {
+      get async { "\(await settledRole)" }
+    }
+  }
+
+  extension LinkLocalHost {
+    /// Starts on an interface.
+    ///
+    /// - Parameters:
+    ///   - interfaceName: The interface, as in `eth0`. It may be down, and go and come back later.
+    ///   - configuration: What to try first, and where to store what was had.
+    ///   - onEvent: Told on an event loop what happens, one after the other.
+    /// - Throws: ``LinkLocalError`` where it cannot start.
+    public static func start(
+      on interfaceName: String, configuration: LinkLocalConfiguration = LinkLocalConfiguration(),
+      onEvent: @escaping @Sendable (LinkLocalEvent) -> Void
+    ) async throws(LinkLocalError) -> LinkLocalHost {
+      let driver = LinkLocalDriver(
+        interfaceName, configuration: configuration, on: .shared, onEvent: onEvent)
+      let error = await withCheckedContinuation { continuation in
+        driver.onLoop { $0.start { continuation.resume(returning: $0) } }
+      }
+      if let error { throw error }
+      return LinkLocalHost(driver)
+    }
+
+    /// Removes the address, and ends; nobody is told anything afterwards.
+    public func close() async {
+      await withCheckedContinuation { continuation in
+        driver.onLoop { $0.stop { continuation.resume() } }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,98 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Glibc
+
+/// A datagram that arrived.
+struct Datagram {
+  var bytes: [UInt8]
+  var link: Link
+  var source: Endpoint
+  var isMulticast: Bool
+}
+
+/// Reads datagrams from sockets that tell where they arrived, into memory that is used again and
+/// again. On one event loop.
+final class DatagramReader {
+  /// The longest message there may be (RFC 6762, §17), with the headers of IP and UDP.
+  private static let byteCountMax = 9_000
+  /// Room for struct cmsghdr, in6_pktinfo and what else somebody has set.
+  private static let controlByteCountMax = 256
+
+  private var bytes = [UInt8](repeating: 0, count: byteCountMax)
+  private var control = [UInt8](repeating: 0, count: controlByteCountMax)
+
+  /// What came of reading.
+  enum Outcome {
+    case datagram(Datagram)
+    /// Something whose interface or sender is not known, or an error of something sent before.
+    case nothing
+    /// There is no more.
+    case empty
+  }
+
+  /// Reads one datagram.
+  func read(_ descriptor: Int32, _ version: IPVersion) -> Outcome {
+    var source = SocketAddress()
+    let (byteCount, controlByteCount) = receive(descriptor, from: &source)
+    guard byteCount >= 0 else { return errno == EAGAIN ? .empty : .nothing }
+    guard let source = source.endpoint,
+      let arrival = arrival(version, controlByteCount)
+    else { return .nothing }
+    return .datagram(
+      Datagram(
+        bytes: Array(bytes[..<byteCount]),
+        link: Link(arrival.interface, version), source: source,
+        isMulticast: arrival.destination == .multicastDNS(version)))
+  }
+
+  private func receive(_ descriptor: Int32, from source: inout SocketAddress) -> (Int, Int) {
+    var header = msghdr()
+    var byteCount = -1
+    unsafe bytes.withUnsafeMutableBytes { bytes in
+      unsafe control.withUnsafeMutableBytes { control in
+        var vector = unsafe iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+        unsafe withUnsafeMutablePointer(to: &vector) { vector in
+          unsafe header.msg_iov = vector
+          header.msg_iovlen = 1
+          unsafe header.msg_control = control.baseAddress
+          header.msg_controllen = control.count
+          source.write { name, nameByteCount in
+            unsafe header.msg_name = name
+            header.msg_namelen = nameByteCount
+            byteCount = unsafe recvmsg(descriptor, &header, 0)
+            return header.msg_namelen
+          }
+        }
+      }
+    }
+    return (byteCount, header.msg_controllen)
+  }
+
+  /// Where it arrived: struct in_pktinfo (ip(7)) or in6_pktinfo (ipv6(7)), in one of the messages that
+  /// come with it, each after a struct cmsghdr: how long it is, of whom, and what.
+  private func arrival(
+    _ version: IPVersion, _ byteCount: Int
+  ) -> (interface: InterfaceIndex, destination: IPAddress)? {
+    var reader = ByteReader(control.prefix(byteCount))
+    do throws(Truncated) {
+      while !reader.isAtEnd {
+        let length = Int(clamping: try reader.uint64())
+        let (level, type) = (try reader.uint32(), try reader.uint32())
+        guard length >= 16 else { return nil }
+        var body = ByteReader(try reader.slice(length - 16))
+        switch (Int32(bitPattern: level), Int32(bitPattern: type)) {
+        case (Int32(IPPROTO_IP), 8) where version == .v4:  // IP_PKTINFO
+          let index = InterfaceIndex(rawValue: try body.uint32())
+          _ = try body.uint32()  // The host's own address on the way back.
+          return (index, .v4(IPv4Address(rawValue: UInt32(try body.bigEndian(4)))))
+        case (Int32(IPPROTO_IPV6), 50) where version == .v6:  // IPV6_PKTINFO
+          let address = IPv6Address(high: try body.bigEndian(8), low: try body.bigEndian(8))
+          return (InterfaceIndex(rawValue: try body.uint32()), .v6(address))
+        default: _ = try reader.slice(min(reader.count, (8 - length % 8) % 8))
+        }
+      }
+    } catch {}
+    return nil
+  }
+}

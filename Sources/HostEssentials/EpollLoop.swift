@@ -1,0 +1,223 @@
+import CLinux
+package import Essentials
+import Glibc
+import Synchronization
+
+/// A thread that waits for descriptors and times (epoll(7)), and does one thing after the other.
+///
+/// It takes no signals, starts with the first work that is handed over, and never ends. Everything but
+/// ``execute(_:)`` is for what runs on it.
+package final class EpollLoop: @unchecked Sendable {
+  // Sendable because the inbox is locked, and everything else that changes is touched on the loop's
+  // thread only.
+
+  package typealias Work = @Sendable () -> Void
+
+  /// The one of this process.
+  package static let shared = EpollLoop()
+
+  private struct Inbox {
+    var work: [Work] = []
+    var hasThread = false
+    /// Whether the thread waits, or is about to, and nobody has called it yet.
+    var isWaiting = false
+    /// An eventfd(2) that ends the wait.
+    var bell: Int32 = -1
+  }
+
+  private let inbox = Mutex(Inbox())
+  private var descriptor: Int32 = -1
+  private var timers = TimerList<EpollTimer>()
+  /// By numbers that are never used again, other than those of descriptors: what was ready before a
+  /// descriptor was closed is not told to another.
+  private var watched: [UInt64: WatchedDescriptor] = [:]
+  private var lastNumber: UInt64 = 0
+
+  /// How many descriptors are told that they are ready before others are looked at.
+  private static let eventCountMax = 64
+  /// How long to wait before something that the system refused is tried again.
+  private static let retryMilliseconds: Int32 = 1_000
+
+  /// One that has no thread yet.
+  package init() {}
+
+  /// Does the work on the loop, soon, after what was handed over before. From any thread.
+  package func execute(_ work: @escaping Work) {
+    let bell = inbox.withLock { inbox -> Int32? in
+      inbox.work.append(work)
+      if !inbox.hasThread { inbox.hasThread = startThread() }
+      guard inbox.isWaiting else { return nil }
+      inbox.isWaiting = false
+      return inbox.bell
+    }
+    if let bell { eventfd_write(bell, 1) }
+  }
+
+  /// Does the work on the loop after a while.
+  package func schedule(in span: TimeSpan, _ work: @escaping () -> Void) {
+    makeTimer(work).set(.now + span)
+  }
+
+  /// A timer that rings on the loop; it lives while it is set.
+  package func makeTimer(_ onFire: @escaping () -> Void) -> any LoopTimer {
+    EpollTimer(self, onFire)
+  }
+
+  // MARK: Descriptors and timers
+
+  /// Begins to look at a descriptor, and gives its number here.
+  func add(_ watched: WatchedDescriptor) throws(SystemError) -> UInt64 {
+    lastNumber += 1
+    try control(EPOLL_CTL_ADD, watched.descriptor, lastNumber, watched.interest)
+    self.watched[lastNumber] = watched
+    return lastNumber
+  }
+
+  func change(_ watched: WatchedDescriptor, _ number: UInt64) {
+    // It has a place already, so that nothing has to be had for this.
+    try? control(EPOLL_CTL_MOD, watched.descriptor, number, watched.interest)
+  }
+
+  func remove(_ watched: WatchedDescriptor, _ number: UInt64) {
+    try? control(EPOLL_CTL_DEL, watched.descriptor, number, [])
+    self.watched[number] = nil
+  }
+
+  private func control(
+    _ operation: Int32, _ other: Int32, _ number: UInt64, _ interest: Readiness
+  ) throws(SystemError) {
+    var event = epoll_event()
+    event.events = interest.events
+    event.data.u64 = number
+    guard unsafe epoll_ctl(descriptor, operation, other, &event) == 0 else { throw .current }
+  }
+
+  func set(_ timer: EpollTimer, at time: Instant) { timers.insert(timer, at: time) }
+
+  func cancel(_ timer: EpollTimer, at time: Instant) { timers.remove(timer, at: time) }
+
+  // MARK: The thread
+
+  /// False where there can be none; the next work tries again.
+  private func startThread() -> Bool {
+    var all = sigset_t()
+    var before = sigset_t()
+    unsafe sigfillset(&all)
+    // Those that a thread brings upon itself are for whoever wants to know of its end.
+    for own in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { unsafe sigdelset(&all, own) }
+    // Threads begin with the mask of who makes them.
+    unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let loop = Unmanaged.passRetained(self)
+    var thread = pthread_t()
+    let status = unsafe pthread_create(
+      &thread, nil,
+      { loop in
+        if let loop { unsafe Unmanaged<EpollLoop>.fromOpaque(loop).takeUnretainedValue().run() }
+        return nil
+      }, loop.toOpaque())
+    guard status == 0 else {
+      loop.release()
+      return false
+    }
+    pthread_detach(thread)
+    return true
+  }
+
+  private func run() {
+    openDescriptors()
+    var events = [epoll_event](repeating: epoll_event(), count: Self.eventCountMax)
+    while true {
+      for work in takeWork() { work() }
+      ringTimers()
+      let count = wait(&events)
+      for event in events.prefix(count) { handle(event) }
+    }
+  }
+
+  /// Where the process has no descriptors left, waits until it has.
+  private func openDescriptors() {
+    while true {
+      descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+      let bell = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+      if descriptor >= 0, bell >= 0,
+        (try? control(EPOLL_CTL_ADD, bell, 0, .readable)) != nil
+      {
+        return inbox.withLock { $0.bell = bell }
+      }
+      for opened in [descriptor, bell] where opened >= 0 { close(opened) }
+      poll(nil, 0, Self.retryMilliseconds)
+    }
+  }
+
+  private func takeWork() -> [Work] {
+    inbox.withLock { inbox in
+      defer { inbox.work = [] }
+      return inbox.work
+    }
+  }
+
+  private func ringTimers() {
+    guard let next = timers.next, case let now = Instant.now, next <= now else { return }
+    // As many as there are: what is set for now by those that ring waits until other things were done.
+    for _ in 0..<timers.count { timers.popDue(now)?.ring() }
+  }
+
+  private func handle(_ event: epoll_event) {
+    guard event.data.u64 != 0 else {
+      var calls: UInt64 = 0
+      _ = unsafe eventfd_read(inbox.withLock { $0.bell }, &calls)
+      return
+    }
+    watched[event.data.u64]?.onReady(Readiness(events: event.events))
+  }
+
+  /// Waits until there is something to do, and gives how many descriptors are ready.
+  private func wait(_ events: inout [epoll_event]) -> Int {
+    let hasWork = inbox.withLock { inbox in
+      inbox.isWaiting = inbox.work.isEmpty
+      return !inbox.isWaiting
+    }
+    let count = unsafe epoll_wait(
+      descriptor, &events, Int32(events.count), hasWork ? 0 : millisecondsLeft)
+    inbox.withLock { $0.isWaiting = false }
+    return max(0, Int(count))
+  }
+
+  /// Until the next timer rings, not less; -1 if none is set.
+  private var millisecondsLeft: Int32 {
+    guard let next = timers.next else { return -1 }
+    let span = next - .now
+    return span <= .zero ? 0 : Int32(clamping: (span.nanoseconds - 1) / 1_000_000 + 1)
+  }
+}
+
+/// A timer of a loop.
+final class EpollTimer: LoopTimer {
+  private let loop: EpollLoop
+  private let onFire: () -> Void
+  private var time: Instant?
+
+  init(_ loop: EpollLoop, _ onFire: @escaping () -> Void) {
+    self.loop = loop
+    self.onFire = onFire
+  }
+
+  func set(_ time: Instant) {
+    cancel()
+    self.time = time
+    loop.set(self, at: time)
+  }
+
+  func cancel() {
+    if let time { loop.cancel(self, at: time) }
+    time = nil
+  }
+
+  /// The loop's list has it no more. One that was cancelled by another that rang before does not ring.
+  func ring() {
+    guard time != nil else { return }
+    time = nil
+    onFire()
+  }
+}

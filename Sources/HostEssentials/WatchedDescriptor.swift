@@ -1,0 +1,63 @@
+import CLinux
+import Glibc
+
+/// What can be done with a descriptor without waiting. After an error, and at the end, that is both:
+/// reading and writing tell.
+package struct Readiness: OptionSet, Sendable {
+  package let rawValue: UInt8
+  package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+  package static let readable = Readiness(rawValue: 1)
+  package static let writable = Readiness(rawValue: 2)
+
+  init(events: UInt32) {
+    let ended = EPOLLERR.rawValue | EPOLLHUP.rawValue
+    self = []
+    if events & (EPOLLIN.rawValue | ended) != 0 { insert(.readable) }
+    if events & (EPOLLOUT.rawValue | ended) != 0 { insert(.writable) }
+  }
+
+  var events: UInt32 {
+    (contains(.readable) ? EPOLLIN.rawValue : 0) | (contains(.writable) ? EPOLLOUT.rawValue : 0)
+  }
+}
+
+/// A descriptor that a loop looks at until it is closed. Used on that loop only.
+package final class WatchedDescriptor {
+  package let descriptor: Int32
+  private let loop: EpollLoop
+  private var number: UInt64?
+  private(set) var onReady: (Readiness) -> Void
+
+  /// What to look for: it is told again and again while it is so.
+  package var interest = Readiness.readable {
+    didSet { if let number, interest != oldValue { loop.change(self, number) } }
+  }
+
+  /// Owns a descriptor, which must not block, and looks at it from now on; closes it if that cannot be.
+  ///
+  /// - Parameter onReady: Told on the loop; lives until the descriptor is closed.
+  package init(
+    owning descriptor: Int32, on loop: EpollLoop, onReady: @escaping (Readiness) -> Void
+  ) throws(SystemError) {
+    self.descriptor = descriptor
+    self.loop = loop
+    self.onReady = onReady
+    do throws(SystemError) { number = try loop.add(self) } catch {
+      Glibc.close(descriptor)
+      throw error
+    }
+  }
+
+  /// Whether it is not closed yet.
+  package var isOpen: Bool { number != nil }
+
+  /// Closes it; nothing is told any more.
+  package func close() {
+    guard let number else { return }
+    self.number = nil
+    loop.remove(self, number)
+    onReady = { _ in }
+    Glibc.close(descriptor)
+  }
+}
