@@ -340,6 +340,37 @@ static void local_only(void) {
   DNSServiceRefDeallocate(resolve);
 }
 
+/* Who wants intermediate results hears of an alias, too; others of what is behind it only. */
+static void aliases(void) {
+  struct seen recorded = {0}, silent = {0}, all = {0};
+  DNSServiceRef connection, one, other;
+  DNSRecordRef record;
+  const DNSServiceFlags share = kDNSServiceFlagsShareConnection;
+  EXPECT(DNSServiceCreateConnection(&connection) == 0);
+  EXPECT(
+      DNSServiceRegisterRecord(
+          connection, &record, kDNSServiceFlagsUnique, 0, "check-behind.local",
+          kDNSServiceType_NULL, 1, 3, "abc", 0, on_recorded, &recorded) == 0);
+  EXPECT(
+      DNSServiceRegisterRecord(
+          connection, &record, kDNSServiceFlagsUnique, 0, "check-alias.local",
+          kDNSServiceType_CNAME, 1, 20, "\014check-behind\005local", 0, on_recorded,
+          &recorded) == 0);
+  one = other = connection;
+  EXPECT(
+      DNSServiceQueryRecord(
+          &one, share, 0, "check-alias.local.", kDNSServiceType_NULL, 1, on_told, &silent) == 0);
+  EXPECT(
+      DNSServiceQueryRecord(
+          &other, share | kDNSServiceFlagsReturnIntermediates, 0, "check-alias.local.",
+          kDNSServiceType_NULL, 1, on_told, &all) == 0);
+  while (!silent.count || strcmp(all.name, "check-behind.local."))
+    EXPECT(DNSServiceProcessResult(connection) == 0);
+  EXPECT(silent.count == 1 && !strcmp(silent.name, "check-behind.local."));
+  EXPECT(all.count == 2 && all.error == 0);
+  DNSServiceRefDeallocate(connection);
+}
+
 /* One descriptor for all that share a connection, and all of them end with it. */
 static void shared_connection(void) {
   struct seen published = {0}, found = {0}, resolved = {0}, recorded = {0}, told = {0};
@@ -535,6 +566,7 @@ int main(void) {
       {"long subtype", long_subtype},
       {"local only", local_only},
       {"shared connection", shared_connection},
+      {"aliases", aliases},
       {"ended elsewhere", ended_elsewhere},
       {"threads", threads},
       {"nothing is left", nothing_is_left},

@@ -96,9 +96,12 @@ extension Querier {
       where subscription.isTold(ofOneThatLeftAt: entry.goodbyeAt) {
         tell(id, entry.record, isAdded: true, on: index, into: &actions)
       }
-      if interfaces[place].cache.denies(key) { tellAbsent(id, key, on: index, into: &actions) }
       let aliases = interfaces[place].cache.answers(to: QuestionKey(key.name, .cname))
-      for entry in aliases where key.type != .cname && entry.goodbyeAt == nil {
+        .filter { $0.goodbyeAt == nil }
+      if interfaces[place].cache.denies(key), aliases.isEmpty {
+        tellAbsent(id, key, on: index, into: &actions)
+      }
+      for entry in aliases where key.type != .cname {
         if key.type != .any, client.isTold(.cname, askedFor: key.type) {
           tell(id, entry.record, isAdded: true, on: index, into: &actions)
         }
@@ -214,9 +217,13 @@ extension Querier {
     }
   }
 
+  /// An alias has no other records, and yet there may be some behind it.
   mutating func tellAbsent(
     _ key: QuestionKey, on index: InterfaceIndex, into actions: inout [Action]
   ) {
+    guard let place = place(of: index),
+      interfaces[place].cache.answers(to: QuestionKey(key.name, .cname)).isEmpty
+    else { return }
     for subscription in subscriptions[key.name] ?? [] where subscription.type == key.type {
       guard let client = clients[subscription.query], client.isInterested(in: index) else {
         continue

@@ -133,7 +133,8 @@ extension Responder {
   }
 
   /// The sets that answer a question on a link; the one that says what there is where the name is
-  /// ours but has nothing of the type (RFC 6762, §6.1).
+  /// ours but has nothing of the type (RFC 6762, §6.1). An alias answers every question for its name
+  /// (RFC 1034, §3.6.2).
   func setsAnswering(
     _ question: DNSQuestion, on link: Link, countMax: Int = .max
   ) -> [RecordSetID] {
@@ -144,7 +145,7 @@ extension Responder {
       guard let set = store[id], isVisible(set, on: link) else { continue }
       if set.isNegative {
         negative = id
-      } else if question.type == .any || question.type == set.type {
+      } else if [.any, set.type].contains(question.type) || set.type == .cname {
         answers.append(id)
         if answers.count >= countMax { break }
       }

@@ -15,6 +15,17 @@ struct AnsweringTests {
     #expect(rig.answer(.http, .ptr).flatMap(\.message.answers) == [.ptr(.http, .lamp)])
   }
 
+  @Test("an alias answers whatever is asked for its name")
+  func alias() throws {
+    var rig = try ResponderRig.ready()
+    let alias = DNSRecord(name: "www.local.", ttlSeconds: 120, data: .cname("host.local."))
+    rig.publish(alias, .unique)
+    rig.pass(.seconds(3))
+    for type in [DNSType.a, .txt, .cname, .any] {
+      #expect(rig.answer("www.local.", type).flatMap(\.message.answers).map(\.type) == [.cname])
+    }
+  }
+
   @Test("C3: an answer that only we can give comes at once")
   func unique() throws {
     var rig = try ResponderRig.published()
