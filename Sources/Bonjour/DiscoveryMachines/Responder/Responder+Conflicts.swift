@@ -70,7 +70,7 @@ extension Responder {
       }
       // Nobody takes from us what is everybody's.
       guard store.hasOwn(named: record.name) else { continue }
-      let isOurs = record.type == .nsec || store.owns(record)
+      let isOurs = record.type == .nsec || record.data.isMalformed || store.owns(record)
       if !isOurs { dispute(record, on: received.link, now: now, into: &actions) }
     }
   }
@@ -121,15 +121,18 @@ extension Responder {
   private mutating func lose(
     _ id: RegistrationID, now: Instant, into actions: inout [Action]
   ) {
-    let times = (entries[id]?.conflictTimes ?? []).suffix(Constants.conflictsMax - 1) + [now]
-    entries[id]?.conflictTimes = Array(times)
-    var notBefore: Instant?
-    if times.count == Constants.conflictsMax, let first = times.first,
-      now <= first + Constants.conflictWindow
-    {
-      notBefore = now + Constants.conflictPause
+    entries[id]?.conflicts.note(now)
+    let notBefore = entries[id]?.conflicts.isSlow == true ? now + Constants.conflictPause : nil
+    let lostName = entries[id]?.name
+    let isRevised = reviseName(of: id)
+    // What was listed under the name is taken back; what the other host says of it now is not
+    // (RFC 6762, §8.4).
+    for id in entries[id]?.sets ?? [] {
+      guard let set = store[id], set.isShared, set.owners.count == 1 else { continue }
+      if isRevised, set.records.first?.data != lostName.map(DNSRecordData.ptr) { continue }
+      sayGoodbye(to: id, now: now)
     }
-    guard reviseName(of: id) else { return refuse(id, now: now, into: &actions) }
+    guard isRevised else { return refuse(id, now: now, into: &actions) }
     begin(id, notBefore: notBefore, now: now, into: &actions)
     if id == .host { retargetServices(now: now) }
   }

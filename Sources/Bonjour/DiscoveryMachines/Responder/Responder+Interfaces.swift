@@ -74,7 +74,7 @@ extension Responder {
     let wanted = addressSets(of: interface)
     var changed: [RecordSetID] = []
     for id in entries[.host]?.sets ?? [] {
-      guard let old = store[id], old.interface == interface.index, !old.isNegative else { continue }
+      guard let old = store[id], old.interface == interface.index else { continue }
       if let new = wanted.first(where: { $0.name == old.name && $0.type == old.type }) {
         guard new.records != old.records else { continue }
         store.setRecords(of: id, to: new.records)
@@ -113,10 +113,11 @@ extension Responder {
     sets.append(hostSet(name, .nsec, .negative, [], interface: interface.index))
     // Two addresses that are the same have one way back.
     for address in Set(addresses).sorted(by: { $0.bytes.lexicographicallyPrecedes($1.bytes) }) {
+      let reverseName = address.reverseName
       sets.append(
         hostSet(
-          address.reverseName, .ptr, .unique(isProbed: false), [.ptr(name)],
-          interface: interface.index))
+          reverseName, .ptr, .unique(isProbed: false), [.ptr(name)], interface: interface.index))
+      sets.append(hostSet(reverseName, .nsec, .negative, [], interface: interface.index))
     }
     return sets
   }

@@ -32,8 +32,7 @@ public struct Responder: Sendable {
     var phases: [Link: Phase] = [:]
     /// The name that the owner was told of last.
     var reportedName: DNSName?
-    /// When others turned out to have the name, latest last.
-    var conflictTimes: [Instant] = []
+    var conflicts = ConflictHistory()
 
     var interface: InterfaceIndex? {
       switch content {

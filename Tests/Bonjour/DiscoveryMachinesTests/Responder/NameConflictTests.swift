@@ -37,6 +37,37 @@ struct NameConflictTests {
     #expect(listed.map(\.data) == [.ptr("Lamp\\ (4)._http._tcp.local.")])
   }
 
+  @Test(
+    "D21: what listed a service under the name that it lost is taken back",
+    arguments: [
+      ConflictPolicy.rename, .refuse,
+    ])
+  func lostListings(policy: ConflictPolicy) throws {
+    var rig = try ResponderRig.ready()
+    try rig.publish("Lamp", subtypes: ["_dim"], policy)
+    rig.pass(.seconds(5))
+    rig.say([.srv(.lamp)])
+    rig.pass(.milliseconds(600))
+    rig.sent = []
+    rig.say([.srv(.lamp)])
+    rig.pass(.milliseconds(100))
+    let goodbyes = rig.answers.filter { $0.ttlSeconds == 0 }
+    var names = [DNSName.http, "_dim._sub._http._tcp.local."]
+    if policy == .refuse { names.append(.serviceTypes) }
+    #expect(Set(goodbyes.map(\.name)) == Set(names))
+    #expect(goodbyes.allSatisfy { $0.type == .ptr }, "the rest is what the other host says now")
+  }
+
+  @Test("a record that nobody can read is no rival")
+  func malformedRival() throws {
+    var rig = try ResponderRig.published()
+    rig.say([
+      DNSRecord(name: .lamp, flushesCache: true, ttlSeconds: 120, data: .opaque(.srv, [0, 0, 0]))
+    ])
+    rig.pass(.seconds(5))
+    #expect(rig.probes.isEmpty && rig.events.isEmpty)
+  }
+
   @Test("D22: a host becomes \"host-2\", and its services say so without being probed for again")
   func hostRename() throws {
     var rig = try ResponderRig.published()

@@ -113,6 +113,7 @@ struct ServiceTests {
     let cases: [(DNSName, DNSType, DNSTypeBitmap)] = [
       (.ambit, .aaaa, [.a]), (.lamp, .a, [.txt, .srv]), (.lamp, .aaaa, [.txt, .srv]),
       (.ambit, .srv, [.a]),
+      (try #require(IPAddress(text: "10.0.0.1")).reverseName, .txt, [.ptr]),
     ]
     for (name, type, types) in cases {
       let packet = try #require(rig.answer(name, type).first)

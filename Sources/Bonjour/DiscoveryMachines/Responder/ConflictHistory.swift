@@ -1,0 +1,25 @@
+internal import Essentials
+
+/// When others turned out to have the names that a registration tried.
+struct ConflictHistory: Sendable {
+  private typealias Constants = ResponderConstants
+
+  /// The latest last.
+  private var times: [Instant] = []
+  /// Whether there is a pause before each attempt: from so many conflicts in a short time on, until
+  /// there was none for as long (RFC 6762, §8.1).
+  private(set) var isSlow = false
+
+  mutating func note(_ now: Instant) {
+    if let last = times.last, now > last + Constants.conflictWindow {
+      times = []
+      isSlow = false
+    }
+    times = times.suffix(Constants.conflictsMax - 1) + [now]
+    if times.count == Constants.conflictsMax, let first = times.first,
+      now <= first + Constants.conflictWindow
+    {
+      isSlow = true
+    }
+  }
+}
