@@ -18,19 +18,23 @@ final class MessageConnection<Incoming: SharingMessage> {
     case closed
   }
 
+  private let loop: EpollLoop
   private let onEvent: (MessageConnection, Event) -> Void
   private var watched: WatchedDescriptor?
   private var frames = FrameReader()
   private var isUnderstood = true
   private var toldByteCount = 0
   /// What waits for the next ``flush()``, after what the system did not take yet.
-  private var outgoing: [UInt8] = []
+  private var outgoing = OutgoingBytes()
+  private var isRetrying = false
   /// How many bytes the other end has not taken yet.
   private(set) var backlogByteCount = 0
   /// Told when that changes, by how much.
   var onBacklogChange: ((Int) -> Void)?
 
   private static var readByteCount: Int { 65_536 }
+  /// How long to wait where the system has no memory for what is sent.
+  private static var retryPause: TimeSpan { .milliseconds(100) }
 
   /// Owns a connected socket that does not block; nil, and the socket is closed, if the loop cannot
   /// look at it.
@@ -38,6 +42,7 @@ final class MessageConnection<Incoming: SharingMessage> {
     _ descriptor: Int32, on loop: EpollLoop,
     onEvent: @escaping (MessageConnection, Event) -> Void
   ) {
+    self.loop = loop
     self.onEvent = onEvent
     watched = try? WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in
       self?.ready($0)
@@ -60,7 +65,8 @@ final class MessageConnection<Incoming: SharingMessage> {
   func send(_ message: some SharingMessage) -> Bool {
     guard !isClosing else { return true }
     guard let frame = message.frame else { return false }
-    outgoing += frame
+    outgoing.append(frame)
+    noteBacklog()
     return true
   }
 
@@ -71,18 +77,33 @@ final class MessageConnection<Incoming: SharingMessage> {
       unsafe Glibc.send(
         watched.descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
     }
-    if count >= 0 {
-      outgoing.removeSubrange(..<count)
-    } else if errno != EAGAIN && errno != EINTR {
-      // There is no other end; reading tells, after what it has said before.
-      outgoing = []
+    let error = count < 0 ? errno : 0
+    switch error {
+    case 0: outgoing.removeFirst(count)
+    case EAGAIN, EINTR: break
+    case ENOBUFS, ENOMEM: retryLater()
+    default:
+      // What is lost leaves a gap, so nothing may follow; reading tells, after what the other end
+      // has said before.
+      outgoing = OutgoingBytes()
+      shutdown(watched.descriptor, Int32(SHUT_RDWR))
     }
-    watched.interest = outgoing.isEmpty ? .readable : [.readable, .writable]
+    watched.interest = outgoing.isEmpty || isRetrying ? .readable : [.readable, .writable]
     noteBacklog()
   }
 
+  /// The socket may well be writable meanwhile, which would be told again and again.
+  private func retryLater() {
+    guard !isRetrying else { return }
+    isRetrying = true
+    loop.schedule(in: Self.retryPause) { [weak self] in
+      self?.isRetrying = false
+      self?.flush()
+    }
+  }
+
   private func discardOutgoing() {
-    outgoing = []
+    outgoing = OutgoingBytes()
     noteBacklog()
   }
 

@@ -23,8 +23,11 @@ final class OwnerServer {
   private var listener: WatchedDescriptor?
   private var connections: [ClientID: Connection] = [:]
   private var unflushed: Set<ClientID> = []
+  /// Those that are told nothing more, and are dropped with the next ``flush()``.
+  private var overfull: Set<ClientID> = []
   private var lastNumber: UInt64 = 0
-  private var backlogByteCount = 0
+  /// How many bytes all clients have not taken yet.
+  private(set) var backlogByteCount = 0
   private var wasFullReported = false
 
   /// - Parameters:
@@ -68,6 +71,9 @@ final class OwnerServer {
     switch SharingPlace.accept(listener.descriptor) {
     case .success(let (descriptor, userID)?): adopt(descriptor, userID: userID)
     case .success(nil): break
+    case .failure(let error) where error.number == EMFILE && DescriptorLimit.hasRoom():
+      // There is now; it is told again.
+      break
     case .failure:
       // It would be told again and again.
       listener.interest = []
@@ -115,9 +121,23 @@ final class OwnerServer {
 
   /// Sends a message with the next ``flush()``.
   func send(_ message: OwnerMessage, to id: ClientID) {
-    guard let connection = connections[id] else { return }
+    guard let connection = connections[id], !overfull.contains(id) else { return }
     // What is too long to be told about is not told; nothing that was heard on the network is.
-    if connection.send(message) { unflushed.insert(id) }
+    guard connection.send(message) else { return }
+    unflushed.insert(id)
+    // Much may be sent before the next flush, so the bounds are looked at now.
+    guard hasTooMuch(connection) else { return }
+    connection.flush()
+    if hasTooMuch(connection) { overfull.insert(id) }
+  }
+
+  /// Whether more waits for a client than may; where too much waits for all of them, that is its
+  /// equal share.
+  private func hasTooMuch(_ connection: Connection) -> Bool {
+    let isFull = backlogByteCount > Limits.totalBacklogByteCountMax
+    return connection.backlogByteCount
+      > (isFull
+        ? Limits.totalBacklogByteCountMax / max(connections.count, 1) : Limits.backlogByteCountMax)
   }
 
   /// Closes a client's connection, about which nothing more is said.
@@ -131,10 +151,9 @@ final class OwnerServer {
     let ids = unflushed
     unflushed.removeAll(keepingCapacity: true)
     for id in ids { connections[id]?.flush() }
-    for id in ids
-    where connections[id].map({ $0.backlogByteCount }) ?? 0 > Limits.backlogByteCountMax {
-      drop(id)
-    }
+    let dropped = overfull
+    overfull = []
+    for id in dropped.sorted() { drop(id) }
     let excess = backlogByteCount - Limits.totalBacklogByteCountMax
     if excess > 0 {
       onEvent(.congested(connections.mapValues { $0.backlogByteCount }, excess: excess))

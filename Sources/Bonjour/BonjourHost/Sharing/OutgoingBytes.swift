@@ -1,0 +1,29 @@
+/// Bytes that wait to be sent. What was sent is given back to the system before it is more than what
+/// waits, and each byte is moved about once, however little is taken at a time.
+struct OutgoingBytes {
+  /// Its first ``sentCount`` were sent.
+  private var bytes: [UInt8] = []
+  private var sentCount = 0
+
+  /// How many wait.
+  var count: Int { bytes.count - sentCount }
+  var isEmpty: Bool { count == 0 }
+  /// How many there is memory for.
+  var capacity: Int { bytes.capacity }
+
+  mutating func append(_ more: [UInt8]) { bytes += more }
+
+  /// The first so many were sent.
+  mutating func removeFirst(_ count: Int) {
+    sentCount += count
+    guard sentCount >= bytes.count / 2 else { return }
+    // A new array is no larger than it has to be.
+    bytes = Array(bytes.dropFirst(sentCount))
+    sentCount = 0
+  }
+
+  /// Calls back with all that wait.
+  func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    unsafe bytes.withUnsafeBytes { unsafe body(UnsafeRawBufferPointer(rebasing: $0[sentCount...])) }
+  }
+}

@@ -1,0 +1,95 @@
+import DiscoveryMachines
+import Essentials
+import Glibc
+import HostEssentials
+import SharingMachines
+import Testing
+
+@testable import BonjourHost
+
+@Suite("Connections between an owner and its clients", .timeLimit(.minutes(1)))
+struct SharingConnectionTests {
+  @Test("what waits keeps its order, and what was sent its memory no longer")
+  func outgoing() {
+    var (waiting, all) = (OutgoingBytes(), [UInt8]())
+    var sent: [UInt8] = []
+    func take(_ count: Int) {
+      sent += unsafe waiting.withUnsafeBytes { unsafe Array($0.prefix(count)) }
+      waiting.removeFirst(count)
+    }
+    for round in 0..<100 {
+      let more = [UInt8](repeating: UInt8(round), count: 10_000)
+      waiting.append(more)
+      all += more
+      take(100)
+    }
+    #expect(waiting.count == 990_000)
+    while waiting.count > 100 {
+      take(min(7_001, waiting.count - 100))
+      #expect(waiting.capacity <= 4 * waiting.count + 1_000)
+    }
+    take(100)
+    #expect(waiting.isEmpty && waiting.capacity == 0)
+    #expect(sent == all)
+  }
+
+  @Test("a connection on which something was lost ends, so that nothing follows the gap")
+  func lost() async throws {
+    var pair: [Int32] = [-1, -1]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    try #require(unsafe socketpair(AF_UNIX, type, 0, &pair) == 0)
+    let peer = Peer(pair[1])
+    let loop = EpollLoop.shared
+    let (ends, continuation) = AsyncStream.makeStream(of: Void.self)
+    let descriptor = pair[0]
+    let connection = try await loop.make {
+      let connection = MessageConnection<ClientMessage>(descriptor, on: loop) { _, event in
+        if case .closed = event { continuation.finish() }
+      }
+      // Nothing can be sent any more, though the other end is there.
+      shutdown(descriptor, Int32(SHUT_WR))
+      _ = connection?.send(OwnerMessage.pong)
+      connection?.flush()
+      return connection
+    }
+    for await _ in ends {}
+    try await loop.run { #expect(connection.value?.isClosing == true) }
+    #expect(try await peer.read().isEmpty)
+  }
+
+  @Test("G12: a client that does not read is told no more than may wait, within one batch too")
+  func batch() async throws {
+    let place = SharingPlace(name: "ambit-test-\(UInt64.random(in: 0 ... .max))")
+    let listener = try #require(place.take().descriptor)
+    let loop = EpollLoop.shared
+    let (events, continuation) = AsyncStream.makeStream(of: OwnerMachine.Event.self)
+    let server = try await loop.make {
+      let server = OwnerServer(on: loop, log: nil) { continuation.yield($0) }
+      server.start(listener)
+      return server
+    }
+    let trust = OwnerMachine.Trust(userID: geteuid())
+    let peer = Peer(try #require(place.connect(trust: trust).descriptor))
+    var iterator = events.makeAsyncIterator()
+    guard case .arrived(let id, _)? = await iterator.next() else {
+      Issue.record("Nobody came.")
+      return
+    }
+    let names = Dictionary(
+      uniqueKeysWithValues: (0..<4_000).map { (InterfaceIndex(rawValue: $0), "interface") })
+    let message = OwnerMessage.report(.interfaces(names))
+    let byteCount = try #require(message.frame).count
+    try await loop.run {
+      let limit = OwnerServer.Limits.backlogByteCountMax
+      for _ in 0..<(limit / byteCount * 3) {
+        server.value.send(message, to: id)
+        #expect(server.value.backlogByteCount <= limit + byteCount)
+      }
+      server.value.flush()
+      #expect(server.value.backlogByteCount == 0)
+    }
+    #expect(await iterator.next() == .left(id))
+    try await loop.run { server.value.stop() }
+    withExtendedLifetime(peer) {}
+  }
+}
