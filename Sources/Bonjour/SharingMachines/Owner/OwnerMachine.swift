@@ -154,8 +154,7 @@ public struct OwnerMachine: Sendable {
     for (id, client) in clients.sorted(by: { $0.key < $1.key }) where !client.isGreeted {
       let end = client.arrivedAt + limits.greetingTime
       guard end > now else {
-        actions.append(.close(id))
-        forget(id, into: &actions)
+        dismiss(id, into: &actions)
         continue
       }
       // Not more often, however many there are.
@@ -189,6 +188,12 @@ public struct OwnerMachine: Sendable {
     forget(id, into: &actions)
   }
 
+  /// Closes a client without a word, after which it may come back.
+  private mutating func dismiss(_ id: ClientID, into actions: inout [Action]) {
+    actions.append(.close(id))
+    forget(id, into: &actions)
+  }
+
   /// Withdraws what a client published and ends what it looked for.
   private mutating func forget(_ id: ClientID, into actions: inout [Action]) {
     change(from: clients[id]?.load ?? Load(), to: Load(), of: id)
@@ -210,16 +215,22 @@ public struct OwnerMachine: Sendable {
 
   // MARK: How much there is
 
-  /// A client's message is not complete yet. Where too much waits for its end, whoever has the most
-  /// of it goes.
+  /// A client's message is not complete yet. Where too much waits for its end, the client with the
+  /// most of the user with the most goes. That is not told: it may have been kept from going on, and
+  /// may come back.
   private mutating func began(_ id: ClientID, _ byteCount: Int, into actions: inout [Action]) {
     note(begunByteCount: byteCount, of: id)
     guard let userID = clients[id]?.userID, let user = users[userID] else { return }
-    let isTooMuch = begunByteCount > limits.begunByteCountMax
-    guard isTooMuch || user.begunByteCount > limits.begunByteCountPerUserMax else { return }
-    let most = clients.filter { isTooMuch || $0.value.userID == userID }
+    var heaviest = userID
+    if begunByteCount > limits.begunByteCountMax {
+      let most = users.max { ($0.value.begunByteCount, $0.key) < ($1.value.begunByteCount, $1.key) }
+      heaviest = most?.key ?? userID
+    } else if user.begunByteCount <= limits.begunByteCountPerUserMax {
+      return
+    }
+    let most = clients.filter { $0.value.userID == heaviest }
       .max { ($0.value.begunByteCount, $0.key) < ($1.value.begunByteCount, $1.key) }
-    if let most { turnAway(most.key, .tooMuchWanted, into: &actions) }
+    if let most { dismiss(most.key, into: &actions) }
   }
 
   /// Drops clients that do not read until the excess is gone: always the one with the most of the user
@@ -227,18 +238,22 @@ public struct OwnerMachine: Sendable {
   private mutating func relieve(
     _ backlogs: [ClientID: Int], of excess: Int, into actions: inout [Action]
   ) {
-    var (left, excess) = (backlogs.filter { $0.value > 0 && clients[$0.key] != nil }, excess)
-    var ofUsers: [UInt32: Int] = [:]
-    for (id, count) in left { ofUsers[clients[id]?.userID ?? 0, default: 0] += count }
-    while excess > 0, let user = ofUsers.max(by: { ($0.value, $0.key) < ($1.value, $1.key) }),
-      let most = left.filter({ clients[$0.key]?.userID == user.key })
-        .max(by: { ($0.value, $0.key) < ($1.value, $1.key) })
+    var excess = excess
+    // Those of each user, the one with the most last.
+    var waiting: [UInt32: (total: Int, clients: [(ClientID, Int)])] = [:]
+    for (id, count) in backlogs.sorted(by: { ($0.value, $0.key) < ($1.value, $1.key) })
+    where count > 0 {
+      guard let userID = clients[id]?.userID else { continue }
+      waiting[userID, default: (0, [])].total += count
+      waiting[userID]?.clients.append((id, count))
+    }
+    while excess > 0,
+      let user = waiting.max(by: { ($0.value.total, $0.key) < ($1.value.total, $1.key) })?.key,
+      let (id, count) = waiting[user]?.clients.popLast()
     {
-      excess -= most.value
-      ofUsers[user.key] = user.value - most.value
-      left[most.key] = nil
-      actions.append(.close(most.key))
-      forget(most.key, into: &actions)
+      excess -= count
+      waiting[user]?.total -= count
+      dismiss(id, into: &actions)
     }
   }
 
