@@ -115,7 +115,24 @@ struct MulticastSocketTests {
     #expect(PortTable.socketCount(53, inTable: Array(table.utf8)) == 1)
     #expect(PortTable.socketCount(9, inTable: Array(table.utf8)) == 0)
     #expect(PortTable.socketCount(9, inTable: []) == 0)
-    #expect(PortTable.socketCount(Self.port) == 0)
+  }
+
+  @Test("a socket of this machine is seen by its port")
+  func seen() throws {
+    let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    try #require(descriptor >= 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = UInt16(AF_INET)
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let status = unsafe withUnsafeMutablePointer(to: &address) { pointer in
+      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        let status = unsafe bind(descriptor, address, length)
+        return unsafe status == 0 ? getsockname(descriptor, address, &length) : status
+      }
+    }
+    try #require(status == 0)
+    #expect(PortTable.hasMoreSockets(UInt16(bigEndian: address.sin_port), than: 0) == true)
   }
 
   @Test("an interface that does not exist cannot be listened to")

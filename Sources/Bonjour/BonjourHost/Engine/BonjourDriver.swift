@@ -20,6 +20,8 @@ final class BonjourDriver: @unchecked Sendable {
   /// from then on.
   private var early: [DiscoveryMachine.Event]? = []
 
+  private var onInterfaces: (() -> Void)?
+
   private var monitor: InterfaceMonitor?
   private var wakeMonitor: WakeMonitor?
   private var interfaces: [InterfaceIndex: SystemInterface] = [:]
@@ -27,6 +29,8 @@ final class BonjourDriver: @unchecked Sendable {
   private var sockets: [Link: (socket: MulticastSocket, source: IPAddress)] = [:]
   /// What could not be opened and is about to be tried again.
   private var failed: Set<Link> = []
+  /// Of what could not be opened since it last was, the log has been told.
+  private var troubled: Set<Link> = []
   private let reader = DatagramReader()
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
@@ -60,7 +64,10 @@ final class BonjourDriver: @unchecked Sendable {
   }
 
   /// Starts to take part.
-  func start() {
+  ///
+  /// - Parameter onInterfaces: Called once the interfaces are known, which they may never be.
+  func start(onInterfaces: @escaping () -> Void) {
+    self.onInterfaces = onInterfaces
     checkPort()
     let monitor = InterfaceMonitor(
       on: loop,
@@ -135,6 +142,8 @@ final class BonjourDriver: @unchecked Sendable {
     early = nil
     for event in events { tellMachine(event) }
     finish()
+    onInterfaces?()
+    onInterfaces = nil
   }
 
   // MARK: The machine
@@ -227,7 +236,10 @@ final class BonjourDriver: @unchecked Sendable {
   private func remove(_ index: InterfaceIndex) {
     interfaces[index] = nil
     handle(.interfaceGone(index))
-    for version in IPVersion.allCases { closeSocket(Link(index, version)) }
+    for version in IPVersion.allCases {
+      closeSocket(Link(index, version))
+      troubled.remove(Link(index, version))
+    }
   }
 
   private func closeSocket(_ link: Link) {
@@ -252,9 +264,12 @@ final class BonjourDriver: @unchecked Sendable {
         [weak self] in self?.received($0)
       }
       sockets[link] = (socket, source)
+      troubled.remove(link)
     } catch {
-      let name = interfaces[link.interface]?.name ?? "interface \(link.interface.rawValue)"
-      log?("Multicast DNS cannot be spoken over \(link.version) on \(name): \(error.text).")
+      if troubled.insert(link).inserted {
+        let name = interfaces[link.interface]?.name ?? "interface \(link.interface.rawValue)"
+        log?("Multicast DNS cannot be spoken over \(link.version) on \(name): \(error.text).")
+      }
       retryLater(link)
     }
   }
@@ -277,11 +292,12 @@ final class BonjourDriver: @unchecked Sendable {
   /// published, which begins with questions that may be answered to this host alone.
   private func checkPort() {
     let isTooSoon = portCheckedAt.map { .now - $0 < Self.portCheckSpacing } ?? false
-    guard !isTooSoon, let count = PortTable.socketCount(multicastDNSPort) else { return }
+    guard !isTooSoon,
+      let isShared = PortTable.hasMoreSockets(multicastDNSPort, than: sockets.count)
+    else { return }
     portCheckedAt = .now
-    let wasShared = isPortShared
-    isPortShared = count > sockets.count
-    guard isPortShared != wasShared else { return }
+    guard isShared != isPortShared else { return }
+    isPortShared = isShared
     for index in interfaces.keys.sorted() { interfaces[index].map { tell($0) } }
   }
 

@@ -350,15 +350,20 @@ final class BonjourEngine: @unchecked Sendable {
       [weak self] in self?.handle($0.map { .report($0) })
     }
     self.driver = driver
-    if let descriptor {
-      self.descriptor = nil
-      let server = OwnerServer(on: loop, log: log) { [weak self] in self?.handle([$0]) }
-      self.server = server
-      server.start(descriptor)
+    if descriptor != nil {
+      server = OwnerServer(on: loop, log: log) { [weak self] in self?.handle([$0]) }
     }
-    driver.start()
+    // What clients want before that would only pile up; where it never comes to that, they do
+    // without this process.
+    driver.start { [weak self] in self?.acceptClients() }
     handle(SharingClient.Event.began(.thisProcess))
     settled(server == nil ? .alone : .owner)
+  }
+
+  private func acceptClients() {
+    guard !isStopped, let server, let descriptor else { return }
+    self.descriptor = nil
+    server.start(descriptor)
   }
 
   private func handle(_ events: [OwnerMachine.Event]) {

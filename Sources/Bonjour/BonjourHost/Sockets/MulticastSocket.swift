@@ -73,7 +73,10 @@ final class MulticastSocket {
   /// Leaves the group and the port, at once.
   func close() {
     watched?.close()
+    // The timer holds this socket.
     tooLate?.cancel()
+    tooLate = nil
+    waiting = []
     let closed = onClose
     onClose = nil
     closed?()

@@ -3,17 +3,22 @@ import Glibc
 
 /// What sockets of UDP this machine has, of whatever program (proc(5)).
 enum PortTable {
-  /// How many sockets have a port, over both versions of IP; nil where that cannot be seen.
-  static func socketCount(_ port: UInt16) -> Int? {
-    let counts = ["/proc/net/udp", "/proc/net/udp6"].compactMap { path in
-      contents(path).map { socketCount(port, inTable: $0) }
+  /// Whether more than so many sockets have a port, over both versions of IP; nil where that cannot
+  /// be seen.
+  static func hasMoreSockets(_ port: UInt16, than limit: Int) -> Bool? {
+    var (count, isKnown) = (0, false)
+    for path in ["/proc/net/udp", "/proc/net/udp6"] {
+      guard let more = socketCount(port, inFile: path, enough: limit + 1 - count) else { continue }
+      isKnown = true
+      count += more
+      if count > limit { return true }
     }
-    return counts.isEmpty ? nil : counts.reduce(0, +)
+    return isKnown ? false : nil
   }
 
   /// The second word of a line ends with a colon and the port in four hexadecimal digits; that of the
   /// heading does not.
-  static func socketCount(_ port: UInt16, inTable bytes: [UInt8]) -> Int {
+  static func socketCount(_ port: UInt16, inTable bytes: some Collection<UInt8>) -> Int {
     let digits = String(port, radix: 16, uppercase: true)
     let end = Array((":" + String(repeating: "0", count: 4 - digits.utf8.count) + digits).utf8)
     return bytes.split(separator: UInt8(ascii: "\n")).count { line in
@@ -22,17 +27,24 @@ enum PortTable {
     }
   }
 
-  private static func contents(_ path: String) -> [UInt8]? {
+  /// Reads no further once there are enough: others may have opened many.
+  private static func socketCount(_ port: UInt16, inFile path: String, enough: Int) -> Int? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
-    var all: [UInt8] = []
+    var socketCount = 0
+    // The last line of what was read goes on with what is read next.
+    var begun: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 14)
-    while true {
+    while socketCount < enough {
       let count = unsafe read(descriptor, &chunk, chunk.count)
       guard count >= 0 else { return nil }
-      if count == 0 { return all }
-      all += chunk.prefix(count)
+      if count == 0 { break }
+      begun += chunk.prefix(count)
+      guard let end = begun.lastIndex(of: UInt8(ascii: "\n")) else { continue }
+      socketCount += Self.socketCount(port, inTable: begun[..<end])
+      begun.removeSubrange(...end)
     }
+    return socketCount
   }
 }
