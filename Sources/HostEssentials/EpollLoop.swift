@@ -159,7 +159,8 @@ package final class EpollLoop: @unchecked Sendable {
 
   private func ringTimers() {
     guard let next = timers.next, case let now = Instant.now, next <= now else { return }
-    // As many as there are: what is set for now by those that ring waits until other things were done.
+    // At most as many as there are: those that ring may set others for now, and other things have to
+    // be done too.
     for _ in 0..<timers.count { timers.popDue(now)?.ring() }
   }
 
@@ -180,7 +181,9 @@ package final class EpollLoop: @unchecked Sendable {
     }
     let count = unsafe epoll_wait(
       descriptor, &events, Int32(events.count), hasWork ? 0 : millisecondsLeft)
+    let isRefused = count < 0 && errno != EINTR
     inbox.withLock { $0.isWaiting = false }
+    if isRefused { poll(nil, 0, Self.retryMilliseconds) }
     return max(0, Int(count))
   }
 

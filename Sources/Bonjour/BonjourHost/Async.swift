@@ -41,7 +41,8 @@
     /// - Parameters:
     ///   - interfaceName: The interface, as in `eth0`. It may be down, and go and come back later.
     ///   - configuration: What to try first, and where to store what was had.
-    ///   - onEvent: Told on an event loop what happens, one after the other.
+    ///   - onEvent: Told on the one event loop of this process what happens, one after the other; must not
+    ///     wait.
     /// - Throws: ``LinkLocalError`` where it cannot start.
     public static func start(
       on interfaceName: String, configuration: LinkLocalConfiguration = LinkLocalConfiguration(),

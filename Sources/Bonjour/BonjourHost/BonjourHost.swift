@@ -14,8 +14,9 @@ import Synchronization
 /// news that is up to ten seconds late. Root's works for all users. A host whose configuration is not
 /// the default one works by itself.
 ///
-/// All methods may be called from any thread; events are delivered one after the other on the host's
-/// event loop. It works until it is closed or let go of.
+/// All methods may be called from any thread; events are delivered one after the other on the one
+/// event loop of this process, which a callback must not keep waiting. It works until it is closed or
+/// let go of.
 public final class BonjourHost: Sendable {
   let engine: BonjourEngine
   private let lastNumber = Atomic<UInt64>(0)
@@ -41,7 +42,7 @@ public final class BonjourHost: Sendable {
 
   /// Says goodbye for everything that is published, and ends; nobody is told anything afterwards.
   ///
-  /// - Parameter completion: Called on the event loop when that is done.
+  /// - Parameter completion: Called on the process's event loop when that is done; must not wait.
   public func close(_ completion: @escaping @Sendable () -> Void) {
     engine.onLoop { $0.stop(completion) }
   }
@@ -52,7 +53,8 @@ public final class BonjourHost: Sendable {
   ///   - request: What to look for.
   ///   - interface: Where; nil for everywhere.
   ///   - options: How far and how long.
-  ///   - onEvent: Told on the event loop what is found, beginning with what is known already.
+  ///   - onEvent: Told on the process's event loop what is found, beginning with what is known
+  ///     already; must not wait.
   public func query(
     _ request: QueryRequest, on interface: InterfaceIndex? = nil,
     options: QueryOptions = QueryOptions(), onEvent: @escaping @Sendable (FoundEvent) -> Void
@@ -72,7 +74,7 @@ public final class BonjourHost: Sendable {
   ///
   /// - Parameters:
   ///   - service: What to publish.
-  ///   - onEvent: Told on the event loop under which name.
+  ///   - onEvent: Told on the process's event loop under which name; must not wait.
   public func publish(
     _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
   ) -> Publication {
@@ -85,7 +87,8 @@ public final class BonjourHost: Sendable {
   ///
   /// - Parameters:
   ///   - record: What to publish.
-  ///   - onEvent: Told on the event loop that the name is this host's, or another's.
+  ///   - onEvent: Told on the process's event loop that the name is this host's, or another's; must
+  ///     not wait.
   public func publish(
     _ record: RecordRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
   ) -> Publication {

@@ -85,6 +85,9 @@ final class WakeMonitor {
     if !isStopped { start(in: Self.restartDelay) }
   }
 
+  /// How often a timer is set whose setting is cancelled.
+  private static let settingCountMax = 10
+
   /// A timer as described above.
   static func openSystemTimer() throws(SystemError) -> Int32 {
     let descriptor = timerfd_create(CLOCK_REALTIME, Int32(O_NONBLOCK | O_CLOEXEC))
@@ -92,12 +95,14 @@ final class WakeMonitor {
     var never = itimerspec()
     never.it_value.tv_sec = 7_000_000_000  // In the year 2191.
     let flags = Int32(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
-    guard unsafe timerfd_settime(descriptor, flags, &never, nil) == 0 else {
-      let error = SystemError.current
-      close(descriptor)
-      throw error
+    // While the clock is being set it may be cancelled at once.
+    for _ in 0..<settingCountMax {
+      if unsafe timerfd_settime(descriptor, flags, &never, nil) == 0 { return descriptor }
+      guard errno == ECANCELED else { break }
     }
-    return descriptor
+    let error = SystemError.current
+    close(descriptor)
+    throw error
   }
 }
 
