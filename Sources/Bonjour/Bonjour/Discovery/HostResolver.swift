@@ -18,7 +18,7 @@ final class HostResolver: Sendable {
 
   /// - Parameters:
   ///   - interface: Where to look; nil for everywhere.
-  ///   - onChange: Told on the host's event loop all addresses that there are, in the order in which
+  ///   - onChange: Told on the event loop all addresses that there are, in the order in which
   ///     they became known.
   init(
     _ name: DNSName, on interface: InterfaceIndex?, _ discovery: any Discovery,

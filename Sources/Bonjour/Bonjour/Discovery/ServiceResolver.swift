@@ -36,7 +36,7 @@ final class ServiceResolver: Sendable {
 
   /// - Parameters:
   ///   - interface: Where to look; nil for everywhere.
-  ///   - onChange: Told on the host's event loop what is known, first without addresses; or that
+  ///   - onChange: Told on the event loop what is known, first without addresses; or that
   ///     nothing can be found out.
   init(
     _ name: ServiceName, on interface: InterfaceIndex?, _ discovery: any Discovery,
