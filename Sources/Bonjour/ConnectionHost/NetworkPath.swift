@@ -22,11 +22,11 @@ package struct NetworkPath: Hashable, Sendable {
 
   /// The interfaces that work.
   package var interfaces: [Interface]
-  /// The address from which packets would be sent there; nil where there is no way.
-  package var source: IPAddress?
+  /// From where packets would be sent there; nil where there is no way.
+  package var source: SocketEndpoint?
 
   /// A way from an address, or none.
-  package init(interfaces: [Interface], source: IPAddress?) {
+  package init(interfaces: [Interface], source: SocketEndpoint?) {
     self.interfaces = interfaces
     self.source = source
   }
@@ -41,15 +41,21 @@ package struct NetworkPath: Hashable, Sendable {
       interfaces: Self.workingInterfaces(), source: Self.source(to: endpoint, on: interfaceName))
   }
 
-  /// The interface that has an address; nil where none that works does.
-  package func interface(of address: IPAddress) -> Interface? {
-    interfaces.first { $0.addresses.contains(address) }
+  /// The interface that has an end's address; nil where none that works does.
+  package func interface(of end: SocketEndpoint) -> Interface? {
+    interfaces.first { interface in
+      // Several interfaces may have the same link-local address.
+      guard end.scope == 0 || end.scope == interface.index else { return false }
+      if interface.addresses.contains(end.address) { return true }
+      // That of loopback stands for a whole network.
+      return end.address.isIPv4Loopback && interface.addresses.contains(where: \.isIPv4Loopback)
+    }
   }
 
   /// A datagram socket that is connected sends nothing, and has the address that it would send from.
   private static func source(
     to endpoint: SocketEndpoint, on interfaceName: String?
-  ) -> IPAddress? {
+  ) -> SocketEndpoint? {
     let family = endpoint.address.version == .v4 ? AF_INET : AF_INET6
     let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue)
     let number = socket(family, type, 0)
@@ -60,7 +66,7 @@ package struct NetworkPath: Hashable, Sendable {
     var endpoint = endpoint
     endpoint.port = max(1, endpoint.port)
     guard endpoint.with({ connect(number, $0, $1) }) == 0 else { return nil }
-    return SocketEndpoint(of: number, getsockname)?.address
+    return SocketEndpoint(of: number, getsockname)
   }
 
   private static func workingInterfaces() -> [Interface] {
@@ -83,6 +89,13 @@ package struct NetworkPath: Hashable, Sendable {
       interfaces[place].addresses.insert(address)
     }
     return interfaces
+  }
+}
+
+extension IPAddress {
+  /// Whether it is one of 127/8.
+  fileprivate var isIPv4Loopback: Bool {
+    if case .v4(let address) = self { address.bytes.first == 127 } else { false }
   }
 }
 

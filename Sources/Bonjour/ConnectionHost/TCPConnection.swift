@@ -35,15 +35,28 @@ package final class TCPConnection: Sendable {
 
   /// The addresses that are known, and which of them did not answer.
   private struct Candidates: Sendable {
-    var endpoints: [SocketEndpoint] = []
-    var tried: Set<SocketEndpoint> = []
+    private var endpoints: [SocketEndpoint] = []
+    /// Those before were tried.
+    private var index = 0
+    private var tried: Set<SocketEndpoint> = []
     /// Why the last one did not.
     var error = SystemError(number: EADDRNOTAVAIL)
 
+    /// Whether there is none to try.
+    var isExhausted: Bool { index >= endpoints.count }
+
+    mutating func replace(with new: [SocketEndpoint]) {
+      (endpoints, index) = (new, 0)
+      tried.formIntersection(new)
+    }
+
     mutating func next() -> SocketEndpoint? {
-      guard let next = endpoints.first(where: { !tried.contains($0) }) else { return nil }
-      tried.insert(next)
-      return next
+      while index < endpoints.count {
+        let next = endpoints[index]
+        index += 1
+        if tried.insert(next).inserted { return next }
+      }
+      return nil
     }
   }
 
@@ -99,10 +112,7 @@ package final class TCPConnection: Sendable {
   /// Says which addresses there are now. Those that were not tried yet are, one after the other, until
   /// one answers.
   package func offer(_ endpoints: [SocketEndpoint]) {
-    state.withLock { state in
-      state.candidates.endpoints = endpoints.filter(settings.allows)
-      state.candidates.tried.formIntersection(endpoints)
-    }
+    state.withLock { $0.candidates.replace(with: endpoints.filter(settings.allows)) }
     tryNext()
   }
 
@@ -255,6 +265,13 @@ package final class TCPConnection: Sendable {
     case .open: true
     case .idle, .beginning, .connecting: false
     case .ended(let error): error == nil
+    }
+  }
+
+  /// Whether no address is being tried, nor is there one that wasn't.
+  package var isStuck: Bool {
+    state.withLock { state in
+      if case .idle = state.phase { state.candidates.isExhausted } else { false }
     }
   }
 

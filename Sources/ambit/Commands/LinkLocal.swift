@@ -16,6 +16,8 @@ struct LinkLocal: AsyncParsableCommand {
       as soon as the interface gets an address from elsewhere. That takes root, or the capabilities \
       CAP_NET_RAW and CAP_NET_ADMIN.
 
+      After --timeout, too, the address is removed, and the command ends with success.
+
       EXAMPLES:
         ambit linklocal eth0
         ambit linklocal eth0 --start 169.254.7.7 --json

@@ -9,11 +9,12 @@ import Testing
 struct OverrunTests {
   /// A reference whose client is told by these texts.
   private func reference(
-    _ name: String, on connection: DNSServiceRef? = nil, _ told: AsyncStream<String>.Continuation
+    _ name: String, as kind: Reference.Kind = .query, on connection: DNSServiceRef? = nil,
+    _ told: AsyncStream<String>.Continuation
   ) throws -> (DNSServiceRef, Reference) {
     var ref = connection
     let flags = connection == nil ? 0 : DNSServiceFlags(kDNSServiceFlagsShareConnection)
-    let code = Reference.start(&ref, flags, .query) { (reference) throws(ServiceError) in
+    let code = Reference.start(&ref, flags, kind) { (reference) throws(ServiceError) in
       try reference.fail { error in
         Reply(reference: reference, flags: 0) { _ in told.yield("\(name) \(error.code)") }
       }
@@ -33,6 +34,14 @@ struct OverrunTests {
     return try #require(unsafeBitCast(create, to: Create.self)("test", nil))
   }
 
+  /// Has a queue do all that it was given until now.
+  private func finish(_ queue: OpaquePointer) throws {
+    typealias Work = @convention(c) (UnsafeMutableRawPointer?) -> Void
+    typealias Sync = @convention(c) (OpaquePointer, UnsafeMutableRawPointer?, Work) -> Void
+    let sync = try #require(dlsym(nil, "dispatch_sync_f"))
+    unsafeBitCast(sync, to: Sync.self)(queue, nil) { _ in }
+  }
+
   @Test("is told once on its dispatch queue, by each of its callbacks, that there is no more")
   func onAQueue() async throws {
     let (stream, told) = AsyncStream.makeStream(of: String.self)
@@ -49,6 +58,7 @@ struct OverrunTests {
     #expect(Set(texts) == ["one \(code)", "other \(code)"])
     // Whatever would be told twice would be told before this.
     one.replies.append(replies(1, of: one))
+    try finish(queue)
     DNSServiceRefDeallocate(connection)
     told.yield("end")
     #expect(await iterator.next() == "end")
@@ -66,5 +76,33 @@ struct OverrunTests {
     let code = DNSServiceBrowse(
       &ref, flags, 0, "_lamp._tcp", nil, { _, _, _, _, _, _, _, _ in }, nil)
     #expect(code == ServiceError.notRunning.code && ref == nil)
+  }
+
+  @Test("can register no more records over that connection")
+  func registersNoRecord() throws {
+    let (_, told) = AsyncStream.makeStream(of: String.self)
+    let (connection, reference) = try reference("one", as: .connection, told)
+    defer { DNSServiceRefDeallocate(connection) }
+    reference.replies.append(replies(ReplyQueue.Limits.repliesMax + 1, of: reference))
+    var record: DNSRecordRef?
+    let flags = DNSServiceFlags(kDNSServiceFlagsShared)
+    let code = DNSServiceRegisterRecord(
+      connection, &record, flags, 0, "lamp.local.", 1, 1, 4, [192, 0, 2, 1] as [UInt8], 0,
+      { _, _, _, _, _ in }, nil)
+    #expect(code == ServiceError.notRunning.code && record == nil)
+  }
+
+  @Test("what shares a connection and is deallocated is not kept by it")
+  func subordinateThatLeft() throws {
+    let (_, told) = AsyncStream.makeStream(of: String.self)
+    let (connection, _) = try reference("one", told)
+    defer { DNSServiceRefDeallocate(connection) }
+    weak var left: Reference?
+    do {
+      let (handle, reference) = try reference("other", on: connection, told)
+      left = reference
+      DNSServiceRefDeallocate(handle)
+    }
+    #expect(left == nil)
   }
 }

@@ -20,8 +20,13 @@ final class ConnectionSearch: Sendable {
 
   private struct State {
     var lookUp: (any Sendable & AnyObject)?
-    /// Ends waiting: for an address, or for another one after those that are known didn't answer.
-    var timer: (any Sendable & AnyObject)?
+    /// Ends waiting for an address that answers.
+    var patience: (any Sendable & AnyObject)?
+    /// Ends waiting for another address after those that are known didn't answer.
+    var others: (any Sendable & AnyObject)?
+    /// Whether nothing was told yet, and there is still time.
+    var isPatient = true
+    var offered: Set<SocketEndpoint> = []
     var isOver = false
   }
 
@@ -52,9 +57,16 @@ final class ConnectionSearch: Sendable {
     (self.goal, self.connection, self.discovery) = (goal, connection, discovery)
     (self.isAllowed, self.onStuck) = (isAllowed, onStuck)
     connection.observeProgress { [weak self] in self?.take($0) }
-    wait(seconds: Self.patienceSeconds, thenTell: SystemError(number: ETIMEDOUT))
+    let patience = discovery.after(seconds: Self.patienceSeconds) { [weak self] in
+      guard let self else { return }
+      state.withLock { $0.isPatient = false }
+      tellIfStuck(SystemError(number: ETIMEDOUT))
+    }
+    hold(patience, as: \.patience)
     let lookUp = lookUp(on: interface)
     hold(lookUp, as: \.lookUp)
+    // Another search may have been told that.
+    if connection.isConnected || connection.isEnded { end() }
   }
 
   private func lookUp(on interface: InterfaceIndex?) -> (any Sendable & AnyObject)? {
@@ -68,7 +80,7 @@ final class ConnectionSearch: Sendable {
         switch result {
         case .success(let place) where place.addresses.isEmpty: break
         case .success(let place): self?.offer(place.endpoints)
-        case .failure: self?.onStuck(SystemError(number: EADDRNOTAVAIL))
+        case .failure: self?.tell(SystemError(number: EADDRNOTAVAIL))
         }
       }
     case .host(let text, let port):
@@ -87,34 +99,58 @@ final class ConnectionSearch: Sendable {
 
   private func offer(_ endpoints: [SocketEndpoint]) {
     guard !state.withLock({ $0.isOver }) else { return }
-    hold(nil, as: \.timer)
-    connection.offer(endpoints.filter(isAllowed))
+    let allowed = Array(endpoints.filter(isAllowed).prefix(HostResolver.addressesMax))
+    let isNews = state.withLock { state in
+      defer { state.offered = Set(allowed) }
+      return !state.offered.isSuperset(of: allowed)
+    }
+    if isNews { hold(nil, as: \.others) }
+    connection.offer(allowed)
   }
 
   private func take(_ progress: TCPConnection.Progress) {
     switch progress {
-    case .connected, .ended:
-      let old = state.withLock { state in
-        defer { state = State(isOver: true) }
-        return state
-      }
-      // Let go of outside the lock.
-      withExtendedLifetime(old) {}
+    case .connected, .ended: end()
     case .stuck(let error):
       switch goal {
-      case .address: onStuck(error)
-      case .host(let text, _) where (try? DNSName(text: text))?.isOnThisLink != true: onStuck(error)
-      case .host, .service: wait(seconds: Self.otherAddressSeconds, thenTell: error)
+      case .address: tell(error)
+      case .host(let text, _) where (try? DNSName(text: text))?.isOnThisLink != true: tell(error)
+      case .host, .service: waitForOthers(thenTell: error)
       }
     }
   }
 
-  private func wait(seconds: Double, thenTell error: SystemError) {
-    let timer = discovery.after(seconds: seconds) { [weak self] in
-      guard let self, !state.withLock({ $0.isOver }) else { return }
-      onStuck(error)
+  private func end() {
+    let old = state.withLock { state in
+      defer { state = State(isOver: true) }
+      return state
     }
-    hold(timer, as: \.timer)
+    // Let go of outside the lock.
+    withExtendedLifetime(old) {}
+  }
+
+  private func waitForOthers(thenTell error: SystemError) {
+    let (isPatient, isWaiting) = state.withLock { ($0.isPatient, $0.others != nil) }
+    guard isPatient else { return tell(error) }
+    guard !isWaiting else { return }
+    let timer = discovery.after(seconds: Self.otherAddressSeconds) { [weak self] in
+      self?.hold(nil, as: \.others)
+      self?.tellIfStuck(error)
+    }
+    hold(timer, as: \.others)
+  }
+
+  /// Another address may be being tried by now; what comes of that will be told.
+  private func tellIfStuck(_ error: SystemError) { if connection.isStuck { tell(error) } }
+
+  private func tell(_ error: SystemError) {
+    let isOver = state.withLock { state in
+      state.isPatient = false
+      return state.isOver
+    }
+    guard !isOver else { return }
+    hold(nil, as: \.patience)
+    onStuck(error)
   }
 
   /// Keeps something until it is over; what was kept before is let go of outside the lock.

@@ -12,6 +12,9 @@ final class HostResolver: Sendable {
     var interface: InterfaceIndex?
   }
 
+  /// How many addresses of one host count; a host with more is none to trust.
+  static let addressesMax = 64
+
   private let onChange: @Sendable ([Address]) -> Void
   private let addresses = Mutex<[Address]>([])
   private let query = Mutex<(any Sendable & AnyObject)?>(nil)
@@ -39,7 +42,7 @@ final class HostResolver: Sendable {
         switch event.event {
         case .addressAdded(let address, _):
           let new = Address(address: address, interface: event.interface)
-          if !addresses.contains(new) { addresses.append(new) }
+          if addresses.count < Self.addressesMax, !addresses.contains(new) { addresses.append(new) }
         case .addressRemoved(let address):
           addresses.removeAll { $0 == Address(address: address, interface: event.interface) }
         default: break

@@ -260,7 +260,7 @@ open class NetService: NSObject, @unchecked Sendable {
   /// Sets what the service says about itself; nil for nothing. A service that is published says so at
   /// once.
   ///
-  /// - Returns: Whether the data is a text record.
+  /// - Returns: Whether the data is a text record, of 8,192 bytes at most.
   @discardableResult
   open func setTXTRecord(_ recordData: Data?) -> Bool { changeText(recordData) }
 

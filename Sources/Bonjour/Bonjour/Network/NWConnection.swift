@@ -60,6 +60,8 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
     /// What follows the network.
     var networkWatch: (any Sendable & AnyObject)?
     var way: ConnectionWay?
+    /// Whether the network changed while it was being made.
+    var isTriedOnOldNetwork = false
     var handlers = Handlers()
     /// Itself, when it is cancelled and still has something to send.
     var cancelling: NWConnection?
@@ -203,7 +205,12 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   private func makeConnection() throws(NWError) -> TCPConnection {
     if let connection { return connection }
     let connection = TCPConnection(try parameters.sockets())
-    lock.withLock { guarded.connection = connection }
+    let isOver = lock.withLock {
+      guarded.connection = connection
+      return guarded.state.isOver
+    }
+    // It was cancelled meanwhile, when there was nothing to close.
+    if isOver { connection.close() }
     return connection
   }
 
@@ -216,15 +223,16 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
     let prohibited = Set(parameters.prohibitedIndices.map(\.rawValue))
     let search = ConnectionSearch(
       goal, on: InterfaceIndex(interface), for: connection, discovery,
-      where: { [discovery] endpoint in
+      where: { [discovery, only = parameters.requiredInterface?.name] endpoint in
         guard !prohibited.isEmpty else { return true }
-        let path = discovery.path(to: endpoint, on: nil)
+        let path = discovery.path(to: endpoint, on: only)
         let index = path.source.flatMap { path.interface(of: $0)?.index }
         return index.map { !prohibited.contains($0) } ?? true
       },
       onStuck: { [weak self] in self?.wait(NWError($0)) })
     let old = lock.withLock { () -> (any Sendable & AnyObject)? in
-      guard !guarded.state.isOver, !connection.isConnected else { return nil }
+      // Who is cancelling it may have put the limit of that there.
+      guard !guarded.state.isOver, guarded.cancelling == nil else { return nil }
       defer { guarded.underWay = search }
       return guarded.underWay
     }
@@ -250,25 +258,34 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
     work.async { [weak self] in
       guard let self, state.isBeginning, connection?.isConnected == false else { return }
       change(to: .waiting(error))
+      if lock.withLock({ guarded.isTriedOnOldNetwork }) { tryAgain() }
     }
   }
 
   /// Tries again to make a connection that waits; does nothing for any other.
   public func restart() {
-    work.async { [weak self] in
-      guard let self, case .waiting = state, let connection else { return }
-      change(to: .preparing)
-      connection.forgetAttempts()
-      do throws(NWError) { try search(for: connection) } catch { finish(error) }
-    }
+    work.async { [weak self] in self?.tryAgain() }
+  }
+
+  private func tryAgain() {
+    guard case .waiting = state, let connection else { return }
+    lock.withLock { guarded.isTriedOnOldNetwork = false }
+    change(to: .preparing)
+    connection.forgetAttempts()
+    do throws(NWError) { try search(for: connection) } catch { finish(error) }
   }
 
   private func networkChanged() {
-    guard state == .ready else { return restart() }
     work.async { [weak self] in
-      guard let self, state == .ready else { return }
-      let old = updateWay()
-      tellWay(otherThan: old)
+      guard let self else { return }
+      switch state {
+      case .waiting: tryAgain()
+      case .preparing: lock.withLock { guarded.isTriedOnOldNetwork = true }
+      case .ready:
+        let old = updateWay()
+        tellWay(otherThan: old)
+      case .setup, .failed, .cancelled: break
+      }
     }
   }
 
@@ -322,8 +339,20 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
   /// Ends it: for a reason, or because it was cancelled.
   private func finish(_ error: NWError?) {
     let isCancelled = error == nil || lock.withLock { guarded.cancelling != nil }
-    change(to: isCancelled ? .cancelled : .failed(error ?? .posix(.ECANCELED)))
+    let reason = error ?? .posix(.ECANCELED)
+    let end = isCancelled ? State.cancelled : .failed(reason)
+    let isNew = enter(end)
     connection?.close()
+    let (sends, receives) = letGo()
+    if isNew { tell(end) }
+    queue?.async {
+      for send in sends { send.onDone?(reason) }
+      for receive in receives { receive.onDone(nil, nil, true, reason) }
+    }
+  }
+
+  /// Lets go of what it holds, and returns what ends with it.
+  private func letGo() -> (sends: ArraySlice<Send>, receives: ArraySlice<Receive>) {
     let (sends, receives, held) = lock.withLock {
       defer {
         (guarded.sends, guarded.receives, guarded.underWay) = ([], [], nil)
@@ -331,26 +360,29 @@ public final class NWConnection: @unchecked Sendable, CustomDebugStringConvertib
       }
       return (guarded.sends, guarded.receives, (guarded.underWay, guarded.networkWatch))
     }
-    let reason = error ?? .posix(.ECANCELED)
-    queue?.async {
-      for send in sends { send.onDone?(reason) }
-      for receive in receives { receive.onDone(nil, nil, true, reason) }
-    }
+    // Outside the lock.
     withExtendedLifetime(held) {}
+    return (sends, receives)
   }
 
   /// Takes another state, unless it ended before, and has that told.
-  private func change(to new: State) {
-    let queue = lock.withLock { () -> DispatchQueue? in
+  private func change(to new: State) { if enter(new) { tell(new) } }
+
+  /// Takes another state; false if it has it already, or ended before.
+  private func enter(_ new: State) -> Bool {
+    lock.withLock {
       switch guarded.state {
-      case .cancelled: return nil
-      case .failed where new != .cancelled: return nil
-      case let state where state == new: return nil
+      case .cancelled: return false
+      case .failed where new != .cancelled: return false
+      case let state where state == new: return false
       case .failed, .setup, .preparing, .ready, .waiting:
         guarded.state = new
-        return guarded.queue
+        return true
       }
     }
+  }
+
+  private func tell(_ new: State) {
     queue?.async { [self] in
       stateUpdateHandler?(new)
       guard new == .cancelled else { return }

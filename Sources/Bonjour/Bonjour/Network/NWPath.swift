@@ -54,7 +54,7 @@ struct ConnectionWay: Sendable {
   var isViable: Bool { path.status == .satisfied }
 
   init(_ network: NetworkPath, from local: SocketEndpoint, to remote: SocketEndpoint) {
-    let interface = network.interface(of: local.address)
+    let interface = network.interface(of: local)
     let preferred = network.source.flatMap { network.interface(of: $0) }
     let versions = Set((interface?.addresses ?? []).map(\.version))
     hasBetter = preferred != nil && preferred?.index != interface?.index

@@ -166,14 +166,15 @@ struct InterfaceQuerier: Sendable {
   }
 
   /// Whether a response may be believed: from port 5353, and to all, or to us alone after we asked
-  /// for that and from this link (RFC 6762, §6 and §11).
+  /// for that and from this link (RFC 6762, §6 and §11). That a name is an alias, or has no such
+  /// record, is an answer, too.
   private func accepts(_ received: ReceivedMessage, now: Instant) -> Bool {
     guard received.source.port == multicastDNSPort else { return false }
     if received.isMulticast { return true }
     return interface.isOnLink(received.source.address)
       && received.message.answers.contains { record in
         (askedTypes[record.name] ?? []).contains { type in
-          (type == record.type || type == .any)
+          (type == record.type || type == .any || record.type == .cname || record.type == .nsec)
             && asks[QuestionKey(record.name, type)].map { now <= $0.unicastUntil } ?? false
         }
       }
@@ -194,11 +195,12 @@ struct InterfaceQuerier: Sendable {
         // A complete answer: no reason to ask before it grows old.
         if asks[key] != nil, outcome != .ignored { asks[key]?.dueAt = .distantFuture }
       }
-      if outcome == .added { outputs.append(.added(record)) }
-      if case .rescued(let goodbyeAt) = outcome {
-        outputs.append(.added(record, goodbyeAt: goodbyeAt))
+      switch outcome {
+      case .added: outputs.append(.added(record))
+      case .rescued(let goodbyeAt): outputs.append(.added(record, goodbyeAt: goodbyeAt))
+      case .renewed, .goodbye, .ignored: continue
       }
-      if outcome == .added, record.type == .nsec { denied(record, now: now, into: &outputs) }
+      if record.type == .nsec { denied(record, now: now, into: &outputs) }
     }
   }
 

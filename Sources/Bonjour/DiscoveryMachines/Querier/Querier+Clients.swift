@@ -222,7 +222,8 @@ extension Querier {
     _ key: QuestionKey, on index: InterfaceIndex, into actions: inout [Action]
   ) {
     guard let place = place(of: index),
-      interfaces[place].cache.answers(to: QuestionKey(key.name, .cname)).isEmpty
+      interfaces[place].cache.answers(to: QuestionKey(key.name, .cname))
+        .allSatisfy({ $0.goodbyeAt != nil })
     else { return }
     for subscription in subscriptions[key.name] ?? [] where subscription.type == key.type {
       guard let client = clients[subscription.query], client.isInterested(in: index) else {

@@ -44,7 +44,7 @@ extension Querier {
       return
     }
     let textKey = QuestionKey(name.name, .txt)
-    var text = Self.newestText(cache.answers(to: textKey))
+    var text = Self.newestText(cache.answers(to: textKey).filter { $0.goodbyeAt == nil })
     if text == nil, !cache.denies(textKey) {
       // A service should have a text, and mostly it is on its way (RFC 6763, §6.1).
       let dueAt = resolution.textDueAt ?? now + QuerierLimits.textPatience

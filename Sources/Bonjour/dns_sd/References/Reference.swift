@@ -36,15 +36,15 @@ final class Reference: Sendable {
   nonisolated(unsafe) let handle: DNSServiceRef
   let kind: Kind
   let replies: ReplyQueue
-  /// Whether it shares another's descriptor.
-  let isSubordinate: Bool
+  /// Whose descriptor it shares; nil if it has its own.
+  private let primary: Reference?
   private let state = Mutex(State())
 
   private init(_ kind: Kind, sharing primary: Reference?) throws(ServiceError) {
     handle = Self.table.makeHandle()
     self.kind = kind
     replies = if let primary { primary.replies } else { try ReplyQueue() }
-    isSubordinate = primary != nil
+    self.primary = primary
     replies.join(self)
   }
 
@@ -77,7 +77,6 @@ final class Reference: Sendable {
       do throws(ServiceError) {
         try begin(reference)
       } catch {
-        primary?.forget(reference)
         reference.end()
         result.store(nil)
         throw error
@@ -101,6 +100,9 @@ final class Reference: Sendable {
   /// How many references there are.
   static var count: Int { table.count }
 
+  /// Whether it shares another's descriptor.
+  var isSubordinate: Bool { primary != nil }
+
   /// Whether nothing is to be told any more.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
@@ -117,7 +119,12 @@ final class Reference: Sendable {
     old.publication?.withdraw()
     for record in old.records.values { record.end() }
     for subordinate in old.subordinates.values { subordinate.end() }
-    if isSubordinate { replies.removeReplies(of: self) } else { replies.end() }
+    if let primary {
+      primary.forget(self)
+      replies.removeReplies(of: self)
+    } else {
+      replies.end()
+    }
   }
 
   /// False if this one has ended.

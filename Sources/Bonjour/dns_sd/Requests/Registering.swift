@@ -103,6 +103,7 @@ public func DNSServiceRegisterRecord(
     guard let recordRef else { throw .badParameter }
     guard case .connection = connection.kind else { throw .badReference }
     recordRef.store(nil)
+    guard !connection.replies.isOverrun else { throw .notRunning }
     let callback = try Callback(callBack, context)
     let data = try Arguments.record(DNSType(rawValue: rrtype), rdata, rdlen)
     guard DNSClass(rawValue: rrclass) == .in else { throw .badParameter }

@@ -156,7 +156,7 @@ struct StreamTests {
     let echo = await thread.run { Echo(input, output) }
     try tellPlace(port: port, "127.0.0.1")
     // For that long another address is waited for.
-    await discovery.passOnceAwaited(seconds: 1)
+    await discovery.passOnceSecondIsAwaited(seconds: 1)
     let events = Set(await echo.events.next(2))
     #expect(events.count == 2)
     #expect((input.streamError as? POSIXError)?.code == .ECONNREFUSED)

@@ -38,18 +38,19 @@ struct NWConnectionTests {
     return connection
   }
 
-  private func tell(port: NWEndpoint.Port) throws {
+  private func tell(port: NWEndpoint.Port, text: TXTRecord = TXTRecord()) throws {
     let name = try ServiceName.lamp()
     discovery.tell(
       .resolve(name),
-      .resolved(.init(name: name, host: .lampHost, port: port.rawValue, text: TXTRecord())))
+      .resolved(.init(name: name, host: .lampHost, port: port.rawValue, text: text)))
   }
 
-  private func tell(_ addresses: Essentials.IPv4Address...) {
-    for address in addresses {
-      discovery.tell(
-        .addresses(.lampHost, versions: [.v4, .v6]), .addressAdded(.v4(address), ttlSeconds: 120))
-    }
+  private func tell(_ addresses: Essentials.IPv4Address...) { tell(addresses) }
+
+  private func tell(_ addresses: [Essentials.IPv4Address]) {
+    discovery.tell(
+      .addresses(.lampHost, versions: [.v4, .v6]),
+      addresses.map { .addressAdded(.v4($0), ttlSeconds: 120) })
   }
 
   private static let lamp = NWEndpoint.service(
@@ -64,7 +65,7 @@ struct NWConnectionTests {
     try tell(port: port)
     // Nobody listens there.
     tell(.init(127, 0, 0, 2), .init(127, 0, 0, 3))
-    await discovery.passOnceAwaited(seconds: 0.9)
+    await discovery.passOnceSecondIsAwaited(seconds: 0.9)
     tell(.init(127, 0, 0, 1))
     #expect(await states.next() == .ready)
     #expect(client.currentPath?.remoteEndpoint == .hostPort(host: "127.0.0.1", port: port))
@@ -79,7 +80,7 @@ struct NWConnectionTests {
     client.start(queue: queue)
     try tell(port: port)
     tell(.init(127, 0, 0, 2))
-    await discovery.passOnceAwaited(seconds: 1)
+    await discovery.passOnceSecondIsAwaited(seconds: 1)
     #expect(await states.next(2) == [.preparing, .waiting(.posix(.ECONNREFUSED))])
     tell(.init(127, 0, 0, 1))
     #expect(await states.next() == .ready)
@@ -121,14 +122,72 @@ struct NWConnectionTests {
     withExtendedLifetime(listener) {}
   }
 
+  @Test("a connection that is being made while the network changes is tried again")
+  func networkChangesMeanwhile() async throws {
+    let client = connection(to: Self.lamp)
+    client.start(queue: queue)
+    discovery.changeNetwork()
+    discovery.pass(seconds: 30)
+    let late = NWConnection.State.waiting(.posix(.ETIMEDOUT))
+    #expect(await states.next(3) == [.preparing, late, .preparing])
+    // Only once for one change.
+    while discovery.timerCount == 0 { await Task.yield() }
+    discovery.pass(seconds: 30)
+    #expect(await states.next() == late)
+    client.cancel()
+    #expect(await states.next() == .cancelled)
+    #expect(discovery.requests.isEmpty && discovery.timerCount == 0)
+  }
+
+  @Test("a service of which only the text changes is waited for no longer for that")
+  func nothingNew() async throws {
+    let (gone, port) = try await listener()
+    gone.cancel()
+    let client = connection(to: Self.lamp)
+    client.start(queue: queue)
+    try tell(port: port)
+    tell(.init(127, 0, 0, 2))
+    await discovery.passOnceSecondIsAwaited(seconds: 0.6)
+    try tell(port: port, text: TXTRecord(strings: [Array("a=b".utf8)]))
+    discovery.pass(seconds: 0.6)
+    #expect(await states.next(2) == [.preparing, .waiting(.posix(.ECONNREFUSED))])
+    withExtendedLifetime(client) {}
+  }
+
+  @Test("of a host's addresses 64 are tried")
+  func addressLimit() async throws {
+    let (listener, port) = try await listener()
+    let client = connection(to: Self.lamp)
+    client.start(queue: queue)
+    try tell(port: port)
+    tell((1...64).map { .init(127, 0, 1, $0) } + [.init(127, 0, 0, 1)])
+    await discovery.passOnceSecondIsAwaited(seconds: 1)
+    #expect(await states.next(2) == [.preparing, .waiting(.posix(.ECONNREFUSED))])
+    withExtendedLifetime((listener, client)) {}
+  }
+
+  @Test("an end is on the interface of its scope, and all of 127/8 on that of loopback")
+  func interfaceOfEnd() throws {
+    let linkLocal = Essentials.IPAddress.v6(.init(high: 0xFE80 << 48, low: 1))
+    let lo = NetworkPath.Interface(name: "lo", index: 1, addresses: [.v4(.init(127, 0, 0, 1))])
+    let one = NetworkPath.Interface(name: "eth1", index: 2, addresses: [linkLocal])
+    let other = NetworkPath.Interface(name: "eth2", index: 3, addresses: [linkLocal])
+    let path = NetworkPath(interfaces: [lo, one, other], source: nil)
+    #expect(path.interface(of: SocketEndpoint(linkLocal, port: 9, scope: 2)) == one)
+    #expect(path.interface(of: SocketEndpoint(linkLocal, port: 9, scope: 3)) == other)
+    #expect(path.interface(of: SocketEndpoint(linkLocal, port: 9, scope: 1)) == nil)
+    #expect(path.interface(of: SocketEndpoint(.v4(.init(127, 9, 9, 9)), port: 9)) == lo)
+    #expect(path.interface(of: SocketEndpoint(.v4(.init(192, 0, 2, 1)), port: 9)) == nil)
+  }
+
   @Test("the way is told when the connection is made, and when the network becomes another")
   func ways() async throws {
     let (listener, port) = try await listener()
     let client = connection(to: .hostPort(host: "127.0.0.1", port: port))
-    let here: Essentials.IPAddress = .v4(.init(127, 0, 0, 1))
-    let there: Essentials.IPAddress = .v4(.init(192, 0, 2, 1))
-    let lo = NetworkPath.Interface(name: "lo", index: 1, addresses: [here])
-    let cable = NetworkPath.Interface(name: "eth9", index: 9, addresses: [there])
+    let here = SocketEndpoint(.v4(.init(127, 0, 0, 1)), port: 9)
+    let there = SocketEndpoint(.v4(.init(192, 0, 2, 1)), port: 9)
+    let lo = NetworkPath.Interface(name: "lo", index: 1, addresses: [here.address])
+    let cable = NetworkPath.Interface(name: "eth9", index: 9, addresses: [there.address])
     discovery.changeNetwork(NetworkPath(interfaces: [lo], source: here))
     let told = Events<String>()
     client.pathUpdateHandler = { told.add("\($0.status) \($0.availableInterfaces)") }

@@ -126,10 +126,16 @@ final class ScriptedDiscovery: Discovery {
     state.withLock { $0.networkObservers.filter(\.liveness.isLive).count }
   }
 
-  /// Lets time pass once somebody waits for it.
-  func passOnceAwaited(seconds: Double) async {
-    while timerCount == 0 { await Task.yield() }
+  /// Lets time pass once somebody waits for the end of a second.
+  func passOnceSecondIsAwaited(seconds: Double) async {
+    while !isSecondAwaited { await Task.yield() }
     pass(seconds: seconds)
+  }
+
+  private var isSecondAwaited: Bool {
+    state.withLock { state in
+      state.timers.contains { $0.liveness.isLive && $0.due <= state.now + 1 }
+    }
   }
 
   /// What is looked for now.
@@ -156,6 +162,13 @@ final class ScriptedDiscovery: Discovery {
   /// Tells everybody who looks for that.
   func tell(
     _ request: QueryRequest, _ events: QueryEvent..., on interface: InterfaceIndex? = .first
+  ) {
+    tell(request, events, on: interface)
+  }
+
+  /// Tells everybody who looks for that, all at once.
+  func tell(
+    _ request: QueryRequest, _ events: [QueryEvent], on interface: InterfaceIndex? = .first
   ) {
     let searches = state.withLock { state in
       state.searches.filter { $0.liveness.isLive && $0.request == request }

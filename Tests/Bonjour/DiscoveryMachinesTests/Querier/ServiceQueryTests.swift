@@ -307,6 +307,50 @@ struct ServiceQueryTests {
     #expect(texts(lab, silent).dropFirst() == ["-host.local. A"])
   }
 
+  @Test("an alias that said goodbye hides no longer that a name has no such record")
+  func aliasThatLeft() {
+    var lab = QuerierLab()
+    let alias = DNSRecord(
+      name: "www.local.", flushesCache: true, ttlSeconds: 60, data: .cname(Web.host))
+    lab.start(.records("www.local.", .any))
+    lab.hear([alias])
+    let query = lab.start(.records("www.local.", .a))
+    lab.hear([Web.goodbye(alias)])
+    lab.hear([Web.denial("www.local.", has: [.txt])])
+    #expect(lab.events(query) == [.recordAbsent(.a)])
+  }
+
+  @Test("who asks after a denial said goodbye is told when it is heard again")
+  func denialHeardAgain() {
+    var lab = QuerierLab()
+    let denial = Web.denial(Web.host, has: [.a])
+    lab.start(.records(Web.host, .aaaa))
+    lab.hear([denial])
+    lab.hear([Web.goodbye(denial)])
+    let query = lab.start(.records(Web.host, .aaaa))
+    #expect(lab.events(query).isEmpty)
+    lab.hear([denial])
+    #expect(lab.events(query) == [.recordAbsent(.aaaa)])
+  }
+
+  @Test("a text that said goodbye is told to nobody who resolves the service after that")
+  func textThatLeft() throws {
+    var lab = QuerierLab()
+    lab.start(.resolve(try Web.service("Hall")))
+    lab.hear([try Web.location("Hall"), try Web.text("Hall", "a=b")])
+    lab.hear([Web.goodbye(try Web.text("Hall", "a=b"))])
+    let query = lab.start(.resolve(try Web.service("Hall")))
+    #expect(lab.events(query).isEmpty)
+    lab.hear([try Web.text("Hall", "a=c")])
+    let text = try TXTRecord(strings: [Array("a=c".utf8)])
+    #expect(
+      lab.events(query) == [
+        .resolved(
+          ResolvedService(
+            name: try Web.service("Hall"), host: Web.host, port: 80, text: text))
+      ])
+  }
+
   @Test("G8: aliases in a circle, of a second's life, or two of one name do no harm")
   func hostileAliases() {
     var lab = QuerierLab()

@@ -64,6 +64,25 @@ struct TrustTests {
     }
   }
 
+  @Test("A11: a unicast answer that the name is an alias, or has no such record, counts, too")
+  func unicastWithoutRecord() throws {
+    for record in [
+      DNSRecord(name: "www.local.", flushesCache: true, ttlSeconds: 60, data: .cname(Web.host)),
+      Web.denial("www.local.", has: [.aaaa]),
+    ] {
+      var lab = QuerierLab()
+      lab.hear([record], isMulticast: false)
+      #expect(lab.querier.recordCount == 0)
+      lab.start(.records("www.local.", .a))
+      lab.run(.milliseconds(500))
+      lab.hear([record], isMulticast: false)
+      #expect(lab.querier.recordCount == 1)
+      lab.run(.seconds(3))
+      lab.hear([Web.denial("www.local.", has: [.txt])], isMulticast: false)
+      #expect(lab.querier.recordCount == 1)
+    }
+  }
+
   @Test("A11: a unicast answer that nobody asked for is ignored, with all that is beside it")
   func unsolicitedUnicast() throws {
     var lab = QuerierLab()
