@@ -193,7 +193,7 @@ final class Reference: Sendable {
 
   /// What is told at once.
   private final class Batch: @unchecked Sendable {
-    // Sendable because it is touched only on the host's event loop.
+    // Sendable because it is touched only on the event loop.
     var replies: [Reply] = []
   }
 
