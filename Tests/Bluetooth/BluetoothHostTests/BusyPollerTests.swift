@@ -98,6 +98,7 @@ struct BusyPollerTests {
     #expect(await wire.next() == 1)
     wire.closeOtherEnd()
     #expect(await wire.next() == nil)
+    await wire.endLoop()
   }
 
   @Test("a channel whose descriptor has the number of one just closed is looked for, too")
@@ -128,6 +129,7 @@ struct BusyPollerTests {
 /// A channel with a poller that looks after every byte, and the other end of its socket.
 private final class Wire: Sendable {
   let poller: BusyPoller
+  private let group: MultiThreadedEventLoopGroup
   private let channel: any Channel
   private let otherEnd: Int32
   private let bytes: AsyncStream<UInt8>
@@ -138,7 +140,7 @@ private final class Wire: Sendable {
     let ends = try Self.socketPair()
     otherEnd = ends[1]
     // A loop of its own: a look keeps it from everything else.
-    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let poller = BusyPoller(eventLoop: group.next(), window: window)
     self.poller = poller
     let (bytes, continuation) = AsyncStream.makeStream(of: UInt8.self)
@@ -151,7 +153,6 @@ private final class Wire: Sendable {
         }
       }
       .withConnectedSocket(ends[0]).get()
-    channel.closeFuture.whenComplete { _ in group.shutdownGracefully { _ in } }
   }
 
   private static func socketPair() throws -> [Int32] {
@@ -205,7 +206,11 @@ private final class Wire: Sendable {
     poller.execute { [channel] in channel.close(promise: closed) }
     try? await closed.futureResult.get()
     closeOtherEnd()
+    await endLoop()
   }
+
+  /// Not before the last result was heard: a loop that has ended tells nothing more.
+  func endLoop() async { try? await group.shutdownGracefully() }
 
   private final class Reader: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
