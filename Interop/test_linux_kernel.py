@@ -159,10 +159,19 @@ async def found_and_connected(bluez, name):
     bluez.send("scan le")
     address = (await bluez.expect(rf"Device (\S+) (?:Name: |Alias: )?{name}"))[1]
     await stop_scanning(bluez)
-    bluez.send(f"connect {address}")
-    await bluez.expect("Connection successful")
-    await bluez.expect("ServicesResolved: yes")
+    await connected(bluez, address)
     return address
+
+
+async def connected(bluez, address):
+    """Connects, if need be once more: BlueZ aborts some attempts on its own."""
+    for _ in range(3):
+        bluez.send(f"connect {address}")
+        told = await bluez.expect(r"Connection successful|Failed to connect: \S+")
+        if told[0] == "Connection successful":
+            await bluez.expect("ServicesResolved: yes")
+            return
+    raise AssertionError(told[0])
 
 
 async def select(bluez, attribute):
