@@ -23,6 +23,8 @@ package struct Readiness: OptionSet, Sendable {
 }
 
 /// A descriptor that a loop looks at until it is closed. Used on that loop only.
+///
+/// The loop holds it until then, so whoever owns it must call ``close()``: letting go of it ends nothing.
 package final class WatchedDescriptor {
   package let descriptor: Int32
   private let loop: EpollLoop

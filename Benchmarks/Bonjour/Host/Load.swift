@@ -56,6 +56,7 @@ extension Entry {
         for number in sent..<due { try socket.send(packets(number), to: .multicastDNS) }
         sent = due
       } else {
+        // Nothing is due: this is the rate that was asked for.
         usleep(200)
       }
     }

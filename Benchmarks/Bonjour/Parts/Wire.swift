@@ -18,6 +18,7 @@ extension Part {
     for run in runs { try run.prepare() }
     settle(4, isSmoke: isSmoke)
     for run in runs { try run.start() }
+    // What is measured is what is sent in so much time.
     Thread.sleep(forTimeInterval: Double(seconds))
     for run in runs { try run.end() }
     for (count, (packets, bytes)) in quoted.sorted(by: { $0.key < $1.key }) {

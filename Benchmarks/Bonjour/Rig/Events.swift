@@ -44,7 +44,8 @@ extension [Double] {
   }
 }
 
-/// Waits until things have settled; where all that is asked is whether it works, not for long.
+/// Lets some time pass in which the announcements of RFC 6762 come to an end, in stacks of others, which
+/// tell nobody when that is; where all that is asked is whether it works, not for long.
 func settle(_ seconds: Double, isSmoke: Bool) {
   Thread.sleep(forTimeInterval: isSmoke ? seconds / 5 : seconds)
 }
