@@ -20,9 +20,9 @@ let package = Package(
     .library(name: "BonjourHost", targets: ["BonjourHost"]),
     // Built by scripts/build-dns-sd, which makes it fit to be installed.
     .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"]),
-    .library(name: "SharingMachines", targets: ["SharingMachines"]),
+    .library(name: "PortSharing", targets: ["PortSharing"]),
     .library(name: "Simulation", targets: ["Simulation"]),
-    .executable(name: "ambit", targets: ["ambit"]),
+    .executable(name: "ambit", targets: ["AmbitCLI"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
@@ -33,10 +33,10 @@ let package = Package(
     // What every floor stands on.
     .target(name: "Essentials"),
 
-    .target(name: "HostEssentials", dependencies: ["Essentials", "CLinux"]),
+    .target(name: "EventLoop", dependencies: ["Essentials", "CLinux"]),
 
     // What faces share: run loops and streams.
-    .target(name: "FaceEssentials"),
+    .target(name: "RunLoopSupport"),
 
     // What Linux has and Swift's module of the C library leaves out.
     .systemLibrary(name: "CLinux"),
@@ -55,7 +55,7 @@ let package = Package(
     .target(
       name: "BluetoothHost",
       dependencies: [
-        "Essentials", "HostEssentials", "BluetoothWire", "BluetoothMachines", "Simulation",
+        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "Simulation",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
@@ -63,7 +63,7 @@ let package = Package(
     .target(
       name: "CoreBluetooth",
       dependencies: [
-        "Essentials", "FaceEssentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        "Essentials", "RunLoopSupport", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
       ],
       path: "Sources/Bluetooth/CoreBluetooth"),
     .target(
@@ -77,23 +77,21 @@ let package = Package(
       name: "DiscoveryMachines", dependencies: ["Essentials", "ARPWire", "DNSWire"],
       path: "Sources/Bonjour/DiscoveryMachines"),
     .target(
-      name: "SharingMachines", dependencies: ["Essentials", "DNSWire", "DiscoveryMachines"],
-      path: "Sources/Bonjour/SharingMachines"),
+      name: "PortSharing", dependencies: ["Essentials", "DNSWire", "DiscoveryMachines"],
+      path: "Sources/Bonjour/PortSharing"),
     .target(
       name: "BonjourHost",
       dependencies: [
-        "Essentials", "HostEssentials", "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "SharingMachines",
+        "Essentials", "EventLoop", "CLinux", "ARPWire", "DNSWire", "DiscoveryMachines",
+        "PortSharing",
       ],
       path: "Sources/Bonjour/BonjourHost"),
-    .target(
-      name: "ConnectionHost", dependencies: ["Essentials", "HostEssentials", "CLinux"],
-      path: "Sources/Bonjour/ConnectionHost"),
+    .target(name: "Connections", dependencies: ["Essentials", "EventLoop", "CLinux"]),
     .target(
       name: "Bonjour",
       dependencies: [
-        "Essentials", "HostEssentials", "FaceEssentials", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "ConnectionHost",
+        "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines",
+        "BonjourHost", "Connections",
       ],
       path: "Sources/Bonjour/Bonjour"),
     .target(
@@ -114,7 +112,7 @@ let package = Package(
 
     // The command line.
     .executableTarget(
-      name: "ambit",
+      name: "AmbitCLI",
       dependencies: [
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
@@ -122,7 +120,8 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
-      ]),
+      ],
+      path: "Programs/ambit"),
 
     // DNS messages as text and back, for the tests against other implementations.
     .executableTarget(
@@ -132,7 +131,7 @@ let package = Package(
     .executableTarget(
       name: "bonjour-crowd",
       dependencies: [
-        "BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials", "HostEssentials",
+        "BonjourHost", "DNSWire", "DiscoveryMachines", "Essentials", "EventLoop",
       ],
       path: "Interop/bonjour-crowd"),
 
@@ -155,7 +154,7 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
-    .testTarget(name: "HostEssentialsTests", dependencies: ["HostEssentials", "Essentials"]),
+    .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "Essentials"]),
     .testTarget(
       name: "ReactiveTests",
       dependencies: ["Reactive", "ReactiveFoundation", "ReactiveAppCode", "ReactiveSignInForm"],
@@ -178,20 +177,20 @@ let package = Package(
       dependencies: ["DiscoveryMachines", "ARPWire", "DNSWire", "Essentials"],
       path: "Tests/Bonjour/DiscoveryMachinesTests"),
     .testTarget(
-      name: "SharingMachinesTests",
-      dependencies: ["SharingMachines", "DiscoveryMachines", "DNSWire", "Essentials"],
-      path: "Tests/Bonjour/SharingMachinesTests"),
+      name: "PortSharingTests",
+      dependencies: ["PortSharing", "DiscoveryMachines", "DNSWire", "Essentials"],
+      path: "Tests/Bonjour/PortSharingTests"),
     .testTarget(
       name: "BonjourHostTests",
       dependencies: [
-        "BonjourHost", "SharingMachines", "DiscoveryMachines", "ARPWire", "DNSWire",
-        "Essentials", "HostEssentials",
+        "BonjourHost", "PortSharing", "DiscoveryMachines", "ARPWire", "DNSWire",
+        "Essentials", "EventLoop",
       ],
       path: "Tests/Bonjour/BonjourHostTests"),
     .testTarget(
       name: "BonjourTests",
       dependencies: [
-        "Bonjour", "BonjourReactive", "BonjourHost", "ConnectionHost", "DiscoveryMachines",
+        "Bonjour", "BonjourReactive", "BonjourHost", "Connections", "DiscoveryMachines",
         "DNSWire", "Essentials", "Reactive", "BonjourAppCode", "ServiceExamples",
       ],
       path: "Tests/Bonjour/BonjourTests"),
@@ -205,7 +204,7 @@ let package = Package(
       name: "BluetoothHostTests",
       dependencies: [
         "BluetoothHost", "Simulation", "BluetoothMachines", "BluetoothWire", "Essentials",
-        "HostEssentials",
+        "EventLoop",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
@@ -219,15 +218,15 @@ let package = Package(
       ],
       path: "Tests/Bluetooth/CoreBluetoothTests"),
     .testTarget(
-      name: "ambitTests",
-      dependencies: ["ambit", "CoreBluetooth", "BluetoothHost", "BluetoothWire", "Essentials"]),
+      name: "AmbitCLITests",
+      dependencies: ["AmbitCLI", "CoreBluetooth", "BluetoothHost", "BluetoothWire", "Essentials"]),
     .testTarget(name: "TreeTests"),
 
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "DNSWire", "DiscoveryMachines", "SharingMachines", "BluetoothMachines",
+        "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothMachines",
         "BluetoothWire", "Essentials",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
@@ -240,7 +239,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-  "ARPWire", "DNSWire", "DiscoveryMachines", "SharingMachines",
+  "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

@@ -15,7 +15,7 @@ let package = Package(
         .product(name: "DNSWire", package: "ambit"),
         .product(name: "ARPWire", package: "ambit"),
         .product(name: "DiscoveryMachines", package: "ambit"),
-        .product(name: "SharingMachines", package: "ambit"),
+        .product(name: "PortSharing", package: "ambit"),
       ],
       path: "Sources/FuzzTargets"),
     .executableTarget(

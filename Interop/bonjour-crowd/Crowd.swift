@@ -3,7 +3,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 import Synchronization
 
 /// Many hosts in one process, as many programs would be; for the tests and measurements of sharing:

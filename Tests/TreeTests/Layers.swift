@@ -14,7 +14,7 @@ enum Layers {
 
   static let all: [String: Rule] = [
     "Essentials": Rule(imports: []),
-    "HostEssentials": Rule(
+    "EventLoop": Rule(
       imports: ["Essentials", "CLinux", "Glibc", "Synchronization"], mayTouchTheWorld: true),
     "Reactive": Rule(
       imports: [
@@ -28,11 +28,11 @@ enum Layers {
     "DNSWire": Rule(imports: ["Essentials", "Swift"]),
     "ARPWire": Rule(imports: ["Essentials"]),
     "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
-    "SharingMachines": Rule(imports: ["Essentials", "DNSWire", "DiscoveryMachines"]),
+    "PortSharing": Rule(imports: ["Essentials", "DNSWire", "DiscoveryMachines"]),
     "BonjourHost": Rule(
       imports: [
-        "Glibc", "CLinux", "Essentials", "HostEssentials", "ARPWire", "DNSWire",
-        "DiscoveryMachines", "SharingMachines", "Synchronization",
+        "Glibc", "CLinux", "Essentials", "EventLoop", "ARPWire", "DNSWire",
+        "DiscoveryMachines", "PortSharing", "Synchronization",
       ],
       mayTouchTheWorld: true),
     "dns_sd": Rule(
@@ -40,32 +40,32 @@ enum Layers {
         "Glibc", "CLinux", "Synchronization", "CDNSServiceDiscovery", "Essentials", "DNSWire",
         "DiscoveryMachines", "BonjourHost",
       ]),
-    "ConnectionHost": Rule(
-      imports: ["Dispatch", "Glibc", "CLinux", "Essentials", "HostEssentials", "Synchronization"],
+    "Connections": Rule(
+      imports: ["Dispatch", "Glibc", "CLinux", "Essentials", "EventLoop", "Synchronization"],
       mayTouchTheWorld: true),
     "BonjourReactive": Rule(imports: ["Bonjour", "Reactive"]),
-    "FaceEssentials": Rule(imports: ["Foundation", "CoreFoundation", "Synchronization"]),
+    "RunLoopSupport": Rule(imports: ["Foundation", "CoreFoundation", "Synchronization"]),
     "Bonjour": Rule(
       imports: system.union([
-        "Essentials", "HostEssentials", "FaceEssentials", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "ConnectionHost", "Synchronization",
+        "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines",
+        "BonjourHost", "Connections", "Synchronization",
       ])),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),
     "BluetoothHost": Rule(
       imports: nio.union(system).union([
-        "Essentials", "HostEssentials", "BluetoothWire", "BluetoothMachines", "Simulation",
+        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "Simulation",
         "Synchronization",
       ]), mayTouchTheWorld: true),
     "CoreBluetooth": Rule(
       imports: system.union([
-        "Essentials", "FaceEssentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        "Essentials", "RunLoopSupport", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
         "Synchronization",
       ])),
     "CoreBluetoothAsync": Rule(
       imports: system.union(["CoreBluetooth", "BluetoothHost", "Synchronization"])),
-    "ambit": Rule(
+    "AmbitCLI": Rule(
       imports: nio.union(system).union([
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",

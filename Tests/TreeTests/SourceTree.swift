@@ -6,9 +6,10 @@ struct SourceFile: Sendable {
   let path: String
   let lines: [String]
 
-  /// The module that the file belongs to; files outside `Sources` belong to none.
+  /// The module that the file belongs to; files outside `Sources` and `Programs` belong to none.
   var module: String? {
     let parts = path.split(separator: "/").map(String.init)
+    if path.hasPrefix("Programs/ambit/") { return "AmbitCLI" }
     guard parts.first == "Sources" else { return nil }
     // The innermost: a domain's folder may have the name of its face.
     return parts.dropFirst().dropLast().last { Layers.all[$0] != nil }

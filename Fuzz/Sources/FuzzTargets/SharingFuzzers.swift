@@ -1,7 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 import Essentials
-import SharingMachines
+import PortSharing
 
 extension FuzzTarget {
   /// What arrives over the socket between the owner of port 5353 and its clients.

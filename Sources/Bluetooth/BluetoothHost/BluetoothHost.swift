@@ -1,6 +1,6 @@
 public import BluetoothMachines
 import Essentials
-import HostEssentials
+import EventLoop
 import Synchronization
 
 /// A running Bluetooth LE host: one radio, any number of clients.

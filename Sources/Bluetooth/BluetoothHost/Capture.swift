@@ -1,7 +1,7 @@
 import BluetoothWire
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// Why a capture cannot be written.
 public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 import BluetoothMachines
 import Essentials
-import HostEssentials
+import EventLoop
 import Glibc
 
 extension BluetoothHost {

@@ -1,7 +1,7 @@
 import BluetoothMachines
 import BluetoothWire
 import Essentials
-import HostEssentials
+import EventLoop
 import Synchronization
 
 /// Feeds a `HostMachine` with packets, requests and time, and does what it says.

@@ -1,7 +1,7 @@
 // Not in libdns_sd.so.1, which has no tasks: those would bring 0.7 MB of Swift and Dispatch along.
 #if !AMBIT_WITHOUT_TASKS
   public import DiscoveryMachines
-  import HostEssentials
+  import EventLoop
 
   extension BonjourHost {
     /// Says goodbye for everything that is published, and ends; nobody is told anything afterwards.

@@ -2,8 +2,8 @@ public import DNSWire
 public import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
-import SharingMachines
+import EventLoop
+import PortSharing
 import Synchronization
 
 /// Publishes and finds services on the local network: Multicast DNS on every suitable interface, as

@@ -1,6 +1,6 @@
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 import NIOCore
 import NIOPosix
 import Testing

@@ -1,5 +1,5 @@
 import Glibc
-import HostEssentials
+import EventLoop
 import NIOCore
 import NIOPosix
 import Testing

@@ -1,7 +1,7 @@
 import BluetoothMachines
 import BluetoothWire
 import Glibc
-import HostEssentials
+import EventLoop
 import NIOCore
 import Testing
 

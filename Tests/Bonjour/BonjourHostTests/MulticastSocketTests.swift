@@ -1,7 +1,7 @@
 import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 import Testing
 
 @testable import BonjourHost

@@ -1,7 +1,7 @@
 import Dispatch
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// The other end of a socket, which does as a test says. Waiting for it blocks no event loop.
 struct Peer: Sendable {

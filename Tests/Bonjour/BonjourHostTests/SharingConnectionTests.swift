@@ -1,8 +1,8 @@
 import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
-import SharingMachines
+import EventLoop
+import PortSharing
 import Testing
 
 @testable import BonjourHost

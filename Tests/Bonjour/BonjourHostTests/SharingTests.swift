@@ -2,7 +2,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Glibc
-import SharingMachines
+import PortSharing
 import Testing
 
 @testable import BonjourHost

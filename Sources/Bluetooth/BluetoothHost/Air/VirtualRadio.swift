@@ -2,7 +2,7 @@ public import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 import Foundation
-import HostEssentials
+import EventLoop
 public import Simulation
 import Synchronization
 

@@ -1,5 +1,5 @@
 import Essentials
-import HostEssentials
+import EventLoop
 import NIOCore
 
 /// A timer of a NIO event loop, whose clock is ``Instant/now``'s.

@@ -1,5 +1,5 @@
 import Essentials
-import HostEssentials
+import EventLoop
 import NIOCore
 import NIOPosix
 

@@ -1,7 +1,7 @@
 public import BluetoothWire
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 import NIOCore
 import NIOPosix
 public import Simulation

@@ -1,5 +1,5 @@
 import BluetoothWire
-import HostEssentials
+import EventLoop
 import NIOCore
 import Simulation
 

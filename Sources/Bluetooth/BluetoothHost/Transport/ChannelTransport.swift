@@ -1,6 +1,6 @@
 import BluetoothMachines
 import BluetoothWire
-import HostEssentials
+import EventLoop
 import NIOCore
 
 /// H4 over a NIO channel: a socket, a serial line, a file descriptor.

@@ -1,6 +1,6 @@
 import BluetoothMachines
 import Glibc
-import HostEssentials
+import EventLoop
 import NIOCore
 import NIOPosix
 

@@ -1,7 +1,7 @@
 import BluetoothMachines
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 import NIOCore
 import NIOPosix
 

@@ -1,5 +1,5 @@
 internal import BluetoothMachines
-internal import FaceEssentials
+internal import RunLoopSupport
 
 /// A connection-oriented channel: two streams.
 ///

@@ -1,6 +1,6 @@
 internal import BluetoothMachines
 internal import BluetoothWire
-internal import FaceEssentials
+internal import RunLoopSupport
 internal import Synchronization
 
 /// The bytes of a channel between the host and the two streams.

@@ -1,6 +1,6 @@
-internal import ConnectionHost
-internal import FaceEssentials
-internal import HostEssentials
+internal import Connections
+internal import RunLoopSupport
+internal import EventLoop
 internal import Synchronization
 
 /// A TCP connection behind a pair of streams.

@@ -1,9 +1,9 @@
 internal import BonjourHost
-internal import ConnectionHost
+internal import Connections
 internal import DNSWire
 internal import DiscoveryMachines
 internal import Essentials
-internal import HostEssentials
+internal import EventLoop
 internal import Synchronization
 
 /// Looks for where to connect to, and has a connection tried there, and at each address that becomes

@@ -1,5 +1,5 @@
 package import BonjourHost
-package import ConnectionHost
+package import Connections
 package import DNSWire
 package import DiscoveryMachines
 

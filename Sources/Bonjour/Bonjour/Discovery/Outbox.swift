@@ -1,4 +1,4 @@
-internal import FaceEssentials
+internal import RunLoopSupport
 internal import Synchronization
 
 /// Hands values over one after the other, in the order in which they were put in, and with no lock

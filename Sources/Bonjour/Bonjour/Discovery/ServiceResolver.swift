@@ -1,5 +1,5 @@
 internal import BonjourHost
-internal import ConnectionHost
+internal import Connections
 internal import DNSWire
 internal import DiscoveryMachines
 internal import Synchronization

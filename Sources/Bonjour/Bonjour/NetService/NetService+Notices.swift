@@ -1,7 +1,7 @@
-internal import ConnectionHost
+internal import Connections
 internal import DNSWire
 internal import DiscoveryMachines
-internal import FaceEssentials
+internal import RunLoopSupport
 
 extension NetService {
   /// What happened and is to be told on a run loop.

@@ -1,8 +1,8 @@
 internal import BonjourHost
-internal import ConnectionHost
+internal import Connections
 internal import DNSWire
 internal import DiscoveryMachines
-internal import FaceEssentials
+internal import RunLoopSupport
 
 extension NetService {
   /// Looks for the service, or says why not.

@@ -1,7 +1,7 @@
 internal import BonjourHost
 internal import DNSWire
 internal import DiscoveryMachines
-internal import FaceEssentials
+internal import RunLoopSupport
 
 extension NetService {
   /// Takes another text, and publishes it if the service is published.

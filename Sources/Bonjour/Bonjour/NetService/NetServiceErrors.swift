@@ -1,7 +1,7 @@
 internal import BonjourHost
 internal import DNSWire
 internal import DiscoveryMachines
-internal import HostEssentials
+internal import EventLoop
 
 extension NetService {
   /// The key under which an error dictionary has the code: an ``ErrorCode``, or where

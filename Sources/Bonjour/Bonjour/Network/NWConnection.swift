@@ -1,8 +1,8 @@
-internal import ConnectionHost
+internal import Connections
 internal import DNSWire
 internal import DiscoveryMachines
-internal import FaceEssentials
-internal import HostEssentials
+internal import RunLoopSupport
+internal import EventLoop
 
 /// A TCP connection to a host or a service, or one that a listener accepted.
 ///

@@ -1,5 +1,5 @@
 internal import DiscoveryMachines
-internal import HostEssentials
+internal import EventLoop
 
 /// A number of the DNS Service Discovery interface; `kDNSServiceErr_NoError` and the others.
 public typealias DNSServiceErrorType = Int32

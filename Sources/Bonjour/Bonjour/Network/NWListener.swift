@@ -1,9 +1,9 @@
 internal import BonjourHost
-internal import ConnectionHost
+internal import Connections
 internal import DNSWire
 internal import DiscoveryMachines
-internal import FaceEssentials
-internal import HostEssentials
+internal import RunLoopSupport
+internal import EventLoop
 
 /// Listens on a TCP port, and publishes a service there.
 ///

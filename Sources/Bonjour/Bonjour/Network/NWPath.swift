@@ -1,4 +1,4 @@
-internal import ConnectionHost
+internal import Connections
 internal import DiscoveryMachines
 internal import Essentials
 

@@ -1,4 +1,4 @@
-internal import ConnectionHost
+internal import Connections
 internal import Essentials
 internal import Synchronization
 

@@ -1,8 +1,8 @@
 import DNSWire
 import DiscoveryMachines
 import Essentials
-import HostEssentials
-import SharingMachines
+import EventLoop
+import PortSharing
 
 /// Feeds a `DiscoveryMachine` with packets, requests and time, and does what it says. On one event
 /// loop.

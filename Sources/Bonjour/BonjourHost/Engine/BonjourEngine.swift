@@ -2,8 +2,8 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
-import SharingMachines
+import EventLoop
+import PortSharing
 
 /// What is inside of a host: machines of its own, which may serve other processes too, or those of
 /// another process. On one event loop.

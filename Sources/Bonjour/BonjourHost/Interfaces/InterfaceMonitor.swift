@@ -1,6 +1,6 @@
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// Follows the interfaces and addresses of this host through rtnetlink(7). On one event loop.
 final class InterfaceMonitor {

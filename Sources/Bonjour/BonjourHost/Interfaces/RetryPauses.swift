@@ -1,6 +1,6 @@
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// How long to wait before something that failed is tried again: longer each time, and for no reason
 /// to tell about it more than once.

@@ -2,7 +2,7 @@ import ARPWire
 import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// Hears and sends ARP on one interface, by packet(7). On one event loop.
 final class ARPSocket {

@@ -1,6 +1,6 @@
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// Held by the one program that gives an interface its link-local address: a name in the abstract
 /// namespace of UNIX sockets (unix(7)), which each network namespace has for itself, and which is

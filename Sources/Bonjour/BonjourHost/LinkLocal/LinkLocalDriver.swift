@@ -2,7 +2,7 @@ import ARPWire
 import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// Feeds a `LinkLocalMachine` with ARP packets, what becomes of its interface, and time, and does
 /// what it says. On one event loop.

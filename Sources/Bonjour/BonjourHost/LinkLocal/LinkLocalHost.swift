@@ -1,7 +1,7 @@
 public import ARPWire
 public import DiscoveryMachines
 public import Essentials
-import HostEssentials
+import EventLoop
 
 /// Gives an interface an IPv4 address without anybody's help, and keeps it as long as it lives
 /// (RFC 3927).

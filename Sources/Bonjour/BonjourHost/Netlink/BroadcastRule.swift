@@ -1,5 +1,5 @@
 import Essentials
-import HostEssentials
+import EventLoop
 
 /// Makes the kernel send all ARP packets from link-local addresses of one interface to everybody
 /// (RFC 3927, §2.5), as long as it lives: also when the program is killed, the kernel takes the rule

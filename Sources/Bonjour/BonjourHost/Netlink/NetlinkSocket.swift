@@ -1,6 +1,6 @@
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// A socket of netlink(7) on which the kernel does what it is asked before the request is sent, so
 /// that nothing is waited for.

@@ -1,5 +1,5 @@
 import Essentials
-import HostEssentials
+import EventLoop
 
 /// The TCP connections of this host, through sock_diag(7).
 enum TCPConnections {

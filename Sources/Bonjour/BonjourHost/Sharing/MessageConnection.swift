@@ -1,7 +1,7 @@
 import Essentials
 import Glibc
-import HostEssentials
-import SharingMachines
+import EventLoop
+import PortSharing
 
 /// One end of a connection between an owner and a client: messages in, messages out. On one event
 /// loop, until it is closed.

@@ -1,7 +1,7 @@
 import Essentials
 import Glibc
-import HostEssentials
-import SharingMachines
+import EventLoop
+import PortSharing
 
 /// Serves the clients of a place: accepts them, and moves their messages. On one event loop.
 final class OwnerServer {

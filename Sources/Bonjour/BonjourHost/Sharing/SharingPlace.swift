@@ -1,7 +1,7 @@
 import Essentials
 import Glibc
-import HostEssentials
-import SharingMachines
+import EventLoop
+import PortSharing
 
 /// Where the owner of port 5353 is found: a UNIX socket with an abstract name (unix(7)).
 ///

@@ -2,7 +2,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// Port 5353 on one link: hears the group there, and what is sent to the host alone. On one event
 /// loop, until it is closed.

@@ -1,7 +1,7 @@
 import CLinux
 import Essentials
 import Glibc
-import HostEssentials
+import EventLoop
 
 /// Notices that the machine slept and is awake again. On one event loop.
 ///

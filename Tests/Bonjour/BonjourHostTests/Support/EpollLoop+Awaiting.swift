@@ -1,4 +1,4 @@
-import HostEssentials
+import EventLoop
 
 extension EpollLoop {
   /// Does something on the loop and gives what comes of it.

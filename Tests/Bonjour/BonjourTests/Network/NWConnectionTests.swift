@@ -1,4 +1,4 @@
-import ConnectionHost
+import Connections
 import DNSWire
 import DiscoveryMachines
 import Essentials

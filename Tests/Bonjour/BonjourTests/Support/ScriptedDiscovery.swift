@@ -1,5 +1,5 @@
 import BonjourHost
-import ConnectionHost
+import Connections
 import DNSWire
 import DiscoveryMachines
 import Essentials

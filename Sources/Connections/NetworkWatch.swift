@@ -2,7 +2,7 @@ internal import CLinux
 internal import Dispatch
 internal import Essentials
 internal import Glibc
-internal import HostEssentials
+internal import EventLoop
 internal import Synchronization
 
 /// Tells whenever interfaces, addresses or routes of this host changed (rtnetlink(7)), until it is let

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Essentials
 internal import Glibc
-package import HostEssentials
+package import EventLoop
 
 /// Listens on one TCP port over IPv4 and IPv6, until it is let go of.
 package final class TCPListener: Sendable {

@@ -2,7 +2,7 @@ import BluetoothWire
 import Essentials
 import Testing
 
-@testable import ambit
+@testable import AmbitCLI
 
 @Suite("The table of what is nearby")
 struct NearbyTableTests {

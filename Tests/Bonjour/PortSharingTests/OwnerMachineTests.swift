@@ -3,7 +3,7 @@ import DiscoveryMachines
 import Essentials
 import Testing
 
-@testable import SharingMachines
+@testable import PortSharing
 
 @Suite("An owner and its clients")
 struct OwnerMachineTests {

@@ -3,7 +3,7 @@ import DiscoveryMachines
 import Essentials
 import Testing
 
-@testable import SharingMachines
+@testable import PortSharing
 
 @Suite("What a host keeps for the next owner")
 struct SharingClientTests {

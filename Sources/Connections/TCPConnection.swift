@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Essentials
 internal import Glibc
-package import HostEssentials
+package import EventLoop
 internal import Synchronization
 
 /// A TCP connection: accepted, or to be made. All of it may be used from any thread. Letting go of

@@ -1,6 +1,6 @@
 package import Essentials
 internal import Glibc
-internal import HostEssentials
+internal import EventLoop
 
 /// What is set of the sockets of a connection or a listener, beside where it leads. Zero and nil leave
 /// the system's choice.

@@ -1,7 +1,7 @@
 import Essentials
 import Testing
 
-@testable import SharingMachines
+@testable import PortSharing
 
 @Suite("The search for an owner")
 struct OwnerSearchTests {

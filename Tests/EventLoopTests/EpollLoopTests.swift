@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 import Testing
 
-@testable import HostEssentials
+@testable import EventLoop
 
 @Suite("An event loop on epoll", .timeLimit(.minutes(1)))
 struct EpollLoopTests {

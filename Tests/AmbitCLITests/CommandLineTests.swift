@@ -3,7 +3,7 @@ import BluetoothWire
 import Essentials
 import Testing
 
-@testable import ambit
+@testable import AmbitCLI
 
 @Suite("The command line")
 struct CommandLineTests {

@@ -1,7 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 import Essentials
-import SharingMachines
+import PortSharing
 
 /// One of every message and of every value in them.
 enum Sample {

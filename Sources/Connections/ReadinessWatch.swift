@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Dispatch
 internal import Glibc
-internal import HostEssentials
+internal import EventLoop
 internal import Synchronization
 
 /// Tells that a descriptor is ready, once for each time that it is asked to.

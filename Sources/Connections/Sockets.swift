@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Glibc
-internal import HostEssentials
+internal import EventLoop
 
 /// A descriptor that is closed when nobody uses it any more.
 final class Descriptor: Sendable {

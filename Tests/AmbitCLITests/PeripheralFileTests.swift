@@ -3,7 +3,7 @@ import Essentials
 import Foundation
 import Testing
 
-@testable import ambit
+@testable import AmbitCLI
 
 @Suite("Peripheral files")
 struct PeripheralFileTests {

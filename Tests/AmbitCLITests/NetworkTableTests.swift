@@ -2,7 +2,7 @@ import DNSWire
 import DiscoveryMachines
 import Testing
 
-@testable import ambit
+@testable import AmbitCLI
 
 @Suite("The table of services on the network")
 struct NetworkTableTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import ambit
+@testable import AmbitCLI
 
 @Suite("Whole commands, run as a user runs them", .timeLimit(.minutes(1)))
 struct WholeCommandTests {
