@@ -87,6 +87,7 @@ final class TestHost {
         case .send(let packet): controller.receive(packet)
         case .deliver(_, let event): events.append(event)
         case .reopenTransport: take(.input(.transportOpened))
+        case .pauseReceiving, .resumeReceiving: break
         }
       }
     }

@@ -186,6 +186,7 @@ private struct HostVictim {
       case .send(let packet):
         if answersCommands, let answer = Self.answer(packet) { answers.append(answer) }
       case .deliver(_, let event): take(event)
+      case .pauseReceiving, .resumeReceiving: break
       case .reopenTransport: break
       }
     }
@@ -210,7 +211,7 @@ private struct HostVictim {
       precondition(channels.contains(id), "data on a channel that isn't open")
     case .serverRequest(let request): requests.append(request.id)
     case .stateChanged, .discovered, .linkUpdated, .connectionFailed, .disconnected,
-      .valueUpdated, .servicesChanged, .subscribed, .unsubscribed:
+      .valueUpdated, .valuesDropped, .writesDropped, .servicesChanged, .subscribed, .unsubscribed:
       break
     }
   }

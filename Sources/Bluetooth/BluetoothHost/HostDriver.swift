@@ -186,6 +186,7 @@ final class HostDriver: @unchecked Sendable {
         guard let slot = clients[id] else { continue }
         slot.deliver(event)
         loop.delivered(to: slot)
+      case .pauseReceiving, .resumeReceiving: break
       case .reopenTransport(let error):
         reopening = error
       }

@@ -160,6 +160,7 @@ public final class SimulatedDevice {
     switch action {
     case .send(let packet): controller.receive(packet)
     case .deliver(_, let event): heard(event)
+    case .pauseReceiving, .resumeReceiving: break
     case .reopenTransport:
       // The simulated wire cannot break, but there may be no power at its other end.
       take(.input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))
@@ -205,7 +206,7 @@ public final class SimulatedDevice {
       let response = respond(bytes)
       if !response.isEmpty { request(.sendOnChannel(id, response, makeToken())) }
     case .stateChanged, .completed, .discovered, .linkUpdated, .connected, .connectionFailed,
-      .disconnected, .valueUpdated, .servicesChanged:
+      .disconnected, .valueUpdated, .valuesDropped, .writesDropped, .servicesChanged:
       break
     }
   }

@@ -126,6 +126,7 @@ final class RunHost {
     switch action {
     case .send(let packet): controller.receive(packet)
     case .deliver(let client, let event): deliver(event, to: client)
+    case .pauseReceiving, .resumeReceiving: break
     case .reopenTransport:
       take(
         .input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))

@@ -24,7 +24,7 @@ public struct GATTClient: Sendable {
     case send([UInt8], SendTag?)
     /// An operation has ended.
     case completed(OperationID, Result<HostReply, HostError>)
-    /// A notification or an indication, which the machine has confirmed already.
+    /// A notification, or an indication, which the owner has to confirm.
     case valueReceived(handle: UInt16, ArraySlice<UInt8>, isIndication: Bool)
     /// The peer agreed to another MTU.
     case mtuChanged(Int)
@@ -350,16 +350,13 @@ public struct GATTClient: Sendable {
     let start = pdu.startIndex
     let handle = UInt16(pdu[start + 1]) | UInt16(pdu[start + 2]) << 8
     let value = pdu[(start + 3)...]
-    if isIndication {
-      outputs.append(.send(Self.confirmation, nil))
-      if case .present(handle, _) = database.serviceChanged {
-        servicesChanged(value, now: now, into: &outputs)
-      }
+    if isIndication, case .present(handle, _) = database.serviceChanged {
+      servicesChanged(value, now: now, into: &outputs)
     }
     outputs.append(.valueReceived(handle: handle, value, isIndication: isIndication))
   }
 
-  private static let confirmation = [ATTOpcode.handleValueConfirmation.rawValue]
+  static let confirmation = [ATTOpcode.handleValueConfirmation.rawValue]
 
   private mutating func servicesChanged(
     _ value: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
@@ -416,6 +413,11 @@ public struct GATTClient: Sendable {
   public var nextWake: Instant? {
     if let run { return run.deadline }
     return failure == nil ? hashDue : nil
+  }
+
+  /// Gives the peer more time to answer a request that it has not answered yet.
+  mutating func postponeTimeout(until instant: Instant) {
+    if let deadline = run?.deadline { run?.deadline = max(deadline, instant) }
   }
 
   /// Gives up a peer that doesn't answer (Part F, §3.3.3), or reads a changed hash.

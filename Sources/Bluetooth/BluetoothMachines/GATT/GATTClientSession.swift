@@ -11,6 +11,9 @@ struct GATTClientSession: Sendable {
     case completed(PendingRequest, Result<HostReply, HostError>)
     /// A value for a client that subscribed to it.
     case valueUpdated(ClientID, handle: UInt16, ArraySlice<UInt8>)
+    /// A value that the peer indicated, for the clients that subscribed to it. To be confirmed with
+    /// `confirmIndication` when they have handled it.
+    case indicated([ClientID], handle: UInt16, ArraySlice<UInt8>)
     /// The peer agreed to another MTU.
     case mtuChanged(Int)
     /// The peer's GAP device name was read.
@@ -153,6 +156,14 @@ struct GATTClientSession: Sendable {
     }
   }
 
+  /// Confirms the latest indication: its clients have handled it.
+  func confirmIndication(into outputs: inout [Output]) {
+    outputs.append(.send(GATTClient.confirmation, nil))
+  }
+
+  /// Gives the peer more time to answer, because its answers are held back on their way here.
+  mutating func postponeTimeout(until instant: Instant) { client.postponeTimeout(until: instant) }
+
   /// The controller has the frame that carried this tag.
   mutating func sent(_ tag: SendTag, now: Instant, into outputs: inout [Output]) {
     withClient(now: now, into: &outputs) { client, produced in
@@ -219,11 +230,15 @@ struct GATTClientSession: Sendable {
     _ output: GATTClient.Output, now: Instant, into outputs: inout [Output]
   ) {
     switch output {
-    case .valueReceived(let handle, let value, _):
+    case .valueReceived(let handle, let value, let isIndication):
       let clients = subscriptions.clients(of: handle)
       if clients == nil { unsolicitedValueCount += 1 }
-      for client in clients ?? [] {
-        outputs.append(.valueUpdated(client, handle: handle, value))
+      if isIndication {
+        outputs.append(.indicated(clients ?? [], handle: handle, value))
+      } else {
+        for client in clients ?? [] {
+          outputs.append(.valueUpdated(client, handle: handle, value))
+        }
       }
     case .send(let pdu, let tag): outputs.append(.send(pdu, tag))
     case .completed(let id, let result): completed(id, result, now: now, into: &outputs)

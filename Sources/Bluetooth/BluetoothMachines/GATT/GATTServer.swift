@@ -331,6 +331,15 @@ public struct GATTServer: Sendable {
     return earliest == .distantFuture ? nil : earliest
   }
 
+  /// Gives a peer more time to confirm an indication, because what it sends is held back on its way
+  /// here.
+  mutating func postponeTimeout(of peer: DeviceAddress, until instant: Instant) {
+    guard let index = sessions.firstIndex(where: { $0.peer == peer }),
+      let indication = sessions[index].indication
+    else { return }
+    sessions[index].indication?.deadline = max(indication.deadline, instant)
+  }
+
   /// Answers for clients that don't, and gives up peers that don't confirm.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
     for index in sessions.indices where !sessions[index].isFailed {

@@ -22,6 +22,8 @@ struct ControllerAbilities: Sendable {
   var linkDataTimeMaxMicroseconds = 328
   /// What it has kept of the data length that this host suggested; nil if it didn't tell.
   var suggestedDataLength: LESuggestedDataLength?
+  /// Whether it hands over data only while the host has buffers for it.
+  var usesHostFlowControl = false
   /// How many advertising sets it has.
   var advertisingSetCount = 1
   /// The longest advertising data.

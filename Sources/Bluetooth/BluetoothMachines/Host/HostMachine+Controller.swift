@@ -6,6 +6,7 @@ import Essentials
 extension HostMachine {
   mutating func openController(now: Instant, into actions: inout [Action]) {
     recovery.transportOpened()
+    receiving = ReceivingPause()
     if session.isReady {
       loseController(.transport("The radio was opened anew."), now: now, into: &actions)
     }
@@ -125,6 +126,7 @@ extension HostMachine {
     recovery.controllerStarted(now: now)
     scheduler.configure(
       packetLength: abilities.aclByteCountMax, packetCount: abilities.aclPacketCount)
+    backlog.controllerStarted(usesHostFlowControl: abilities.usesHostFlowControl)
     scanner.controllerStarted(abilities)
     take(advertiser.controllerStarted(abilities), into: &actions)
     connector.controllerStarted(abilities)

@@ -41,8 +41,16 @@ extension HostMachine {
     guard let index = links.index(handle: handle) else { return }
     let peer = links.peers[index]
     switch output {
-    case .valueUpdated(let client, let handle, let value):
-      actions.append(.deliver(client, .valueUpdated(peer, handle: handle, value)))
+    case .valueUpdated(let client, let valueHandle, let value):
+      let isAdmitted = backlog.admitsValue(
+        client, of: handle, .notification(peer, handle: valueHandle))
+      guard isAdmitted else { return }
+      actions.append(.deliver(client, .valueUpdated(peer, handle: valueHandle, value)))
+    case .indicated(let clients, let valueHandle, let value):
+      for client in clients {
+        actions.append(.deliver(client, .valueUpdated(peer, handle: valueHandle, value)))
+      }
+      confirmations.add(handle, clients)
     case .send(let pdu, let tag):
       sendAttributePDU(pdu, tag: tag, link: index)
     case .mtuChanged(let mtu):

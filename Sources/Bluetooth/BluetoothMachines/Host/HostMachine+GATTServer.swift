@@ -25,6 +25,7 @@ extension HostMachine {
     case .send(let peer, let pdu, let tag):
       if let index = links.index(peer: peer) { sendAttributePDU(pdu, tag: tag, link: index) }
     case .request(let client, let request):
+      guard request.needsResponse || admits(request, for: client) else { return }
       notify(client, .serverRequest(request), into: &actions)
     case .subscribed(let client, let peer, let handle):
       notify(client, .subscribed(peer, handle: handle), into: &actions)

@@ -50,6 +50,7 @@ extension HostMachine {
     due(link.nextWake)
     let index = links.append(link)
     scheduler.open(handle: report.handle)
+    backlog.linkOpened(report.handle)
     server.linkOpened(report.peer)
     if report.role == .central { setUpCentralLink(index, now: now, into: &actions) }
   }
@@ -269,6 +270,8 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     var link = links.remove(at: index)
+    backlog.linkClosed(link.handle)
+    confirmations.remove(link.handle)
     if isKnownToController {
       scheduler.abandon(handle: link.handle)
     } else {

@@ -26,11 +26,14 @@ extension HostMachine {
     }
     guard let index = links.index(handle: header.handle) else {
       routing.strayPackets += 1
+      backlog.receivedStray(header.handle)
       // Unless its Connection Complete is on the way, the controller has a link that this host
       // doesn't know.
       addOrphan(header.handle, denialsLeft: 1, now: now)
       return
     }
+    backlog.received(links.handles[index])
+    causeOfEvents = links.handles[index]
     confirm(index, into: &actions)
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       l2cap.receive(payload, continuing: !header.boundary.isFirst, now: now, into: &outputs)

@@ -22,8 +22,13 @@ public struct HostMachine: Sendable {
     case transportClosed(HostError)
     /// The controller sent a packet.
     case packet(HCIPacket)
-    /// A client was added.
-    case clientOpened(ClientID)
+    /// A client was added. One that acknowledges events says with `eventsHandled` how far it is;
+    /// peers that cause more than it handles are held back. Any other has handled an event when it
+    /// is delivered.
+    case clientOpened(ClientID, acknowledgesEvents: Bool = false)
+    /// A client that acknowledges events has handled so many more, in the order in which they were
+    /// delivered.
+    case eventsHandled(ClientID, count: Int)
     /// A client is gone; what it had asked for ends.
     case clientClosed(ClientID)
     /// A client asks for something. Ignored if there is no such client.
@@ -43,6 +48,11 @@ public struct HostMachine: Sendable {
     /// it opens at once and answers with `transportOpened`, or with `transportClosed` where that
     /// failed, and then waits for the next of these.
     case reopenTransport(HostError)
+    /// Don't read from the transport until `resumeReceiving`, so that a client can catch up. A new
+    /// transport is read.
+    case pauseReceiving
+    /// Read from the transport again.
+    case resumeReceiving
   }
 
   /// What reached this machine and concerned none of the others.
@@ -65,6 +75,12 @@ public struct HostMachine: Sendable {
   var watch = ControllerWatch()
 
   var clients: [ClientID] = []
+  var backlog = EventBacklog()
+  /// The connection handle of the packet that is being handled.
+  var causeOfEvents: UInt16?
+  /// Indications that clients have not handled yet.
+  var confirmations = PendingConfirmations()
+  var receiving = ReceivingPause()
   var scanner = Scanner()
   var advertiser = Advertiser()
   var connector = Connector()
@@ -92,27 +108,38 @@ public struct HostMachine: Sendable {
 
   /// Takes an input and appends what is to be done to `actions`.
   public mutating func handle(_ input: Input, now: Instant, into actions: inout [Action]) {
+    let start = actions.count
     switch input {
     case .packet(let packet): receive(packet, now: now, into: &actions)
     case .transportOpened: openController(now: now, into: &actions)
     case .transportClosed(let error): transportBroke(error, now: now, into: &actions)
-    case .clientOpened(let client): addClient(client, into: &actions)
+    case .clientOpened(let client, let acknowledges):
+      if acknowledges { backlog.clientOpened(client) }
+      addClient(client, into: &actions)
+    case .eventsHandled(let client, let count):
+      eventsHandled(count, by: client, into: &actions)
     case .clientClosed(let client): removeClient(client, now: now, into: &actions)
     case .request(let client, let request):
       if clients.contains(client) { serve(client, request, now: now, into: &actions) }
     }
-    finish(now: now, into: &actions)
+    finish(since: start, now: now, into: &actions)
   }
 
   /// Does what is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
+    if let quiet = receiving.quietUntil(after: now) {
+      wakeBound = quiet
+      return
+    }
+    let start = actions.count
     if let reason = recovery.wake(now: now) { actions.append(.reopenTransport(reason)) }
+    postponeTimeouts(now: now)
     wakeSession(now: now, into: &actions)
     wakeServer(now: now, into: &actions)
     wakeLinks(now: now, into: &actions)
     wakeOrphans(now: now, into: &actions)
     needsCommands = true
-    finish(now: now, into: &actions)
+    finish(since: start, now: now, into: &actions)
     wakeBound = max(earliestWake(now: now), now + .microseconds(1))
   }
 
@@ -138,10 +165,12 @@ public struct HostMachine: Sendable {
     return wake
   }
 
-  /// Sends the commands that are due and the data for which the controller has room.
-  private mutating func finish(now: Instant, into actions: inout [Action]) {
+  /// Sends the commands that are due and the data for which the controller has room, and counts the
+  /// events that were delivered.
+  private mutating func finish(since start: Int, now: Instant, into actions: inout [Action]) {
     if needsCommands { sendCommands(now: now, into: &actions) }
     drain(now: now, into: &actions)
+    countEvents(since: start, now: now, into: &actions)
   }
 
   // MARK: Clients
@@ -161,6 +190,7 @@ public struct HostMachine: Sendable {
     guard let index = clients.firstIndex(of: client) else { return }
     // First of all, so that nothing is delivered to it any more.
     clients.remove(at: index)
+    backlog.clientClosed(client)
     scanner.stop(client)
     take(advertiser.stop(client), into: &actions)
     removeServerClient(client, now: now, into: &actions)

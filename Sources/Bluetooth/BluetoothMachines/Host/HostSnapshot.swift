@@ -73,6 +73,8 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var aclBuffersInUse: Int
     /// GATT operations of this host that have not ended.
     public var pendingOperationCount: Int
+    /// Whether the peer is held back because a client is behind with its events.
+    public var isHeldBack: Bool
     /// What this host's clients subscribed to on the peer.
     public var subscriptions: [Subscription]
     /// Characteristics of this host that the peer subscribed to.
@@ -141,6 +143,10 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var ignoredPDUs = 0
     /// Notifications and indications of characteristics without a subscription.
     public var unsolicitedValues = 0
+    /// Notifications and writes without response that a client was too slow for.
+    public var droppedValues = 0
+    /// Reports of advertising that a client was too slow for.
+    public var droppedReports = 0
 
     /// Nothing thrown away yet.
     public init() {}
@@ -216,6 +222,7 @@ extension HostMachine {
       queuedByteCount: scheduler.queuedByteCount(handle: link.handle),
       aclBuffersInUse: scheduler.buffersInUse(handle: link.handle),
       pendingOperationCount: link.gatt.operationCount,
+      isHeldBack: backlog.isHeldBack(link.handle),
       subscriptions: link.gatt.subscriptions.subscriptions.map { HostSnapshot.Subscription($0) },
       peerSubscriptionCount: server.subscriptionCount(of: link.peer),
       clients: linkRequests.connectedClients(link.peer).map(\.rawValue))
@@ -234,6 +241,8 @@ extension HostMachine {
     counters.pointlessSignals = total.frames.pointlessSignals
     counters.ignoredPDUs = total.attributes.ignoredPDUs + server.ignoredCount
     counters.unsolicitedValues = total.attributes.unsolicitedValues
+    counters.droppedValues = backlog.droppedValueCount
+    counters.droppedReports = backlog.droppedReportCount
     return counters
   }
 }

@@ -16,6 +16,8 @@ enum StartUpStep: Int, CaseIterable, Sendable {
   case leBufferSizeV2
   case leBufferSize
   case bufferSize
+  case hostBufferSize
+  case hostFlowControl
   case publicAddress
   case randomAddress
   case acceptListSize
@@ -39,6 +41,7 @@ struct StartUp: Sendable {
   private(set) var step = StartUpStep.reset
   private(set) var abilities = ControllerAbilities()
   private var knowsLE = true
+  private var isHostBufferSizeRefused = false
   private let wantedAddress: DeviceAddress?
   private let madeUpAddress: DeviceAddress
 
@@ -60,6 +63,11 @@ struct StartUp: Sendable {
     case .leBufferSizeV2: LEReadBufferSizeV2().packet
     case .leBufferSize: LEReadBufferSize().packet
     case .bufferSize: ReadBufferSize().packet
+    case .hostBufferSize:
+      HostBufferSize(
+        aclLength: Self.hostBufferLength, aclCount: UInt16(EventBacklog.Limits.hostBufferCount)
+      ).packet
+    case .hostFlowControl: SetControllerToHostFlowControl(mode: .acl).packet
     case .publicAddress: ReadBDADDR().packet
     case .randomAddress: LESetRandomAddress(address: abilities.address).packet
     case .acceptListSize: LEReadFilterAcceptListSize().packet
@@ -80,6 +88,9 @@ struct StartUp: Sendable {
   private var name: String {
     (try? HCICommandHeader(decoding: command.bytes))?.opcode.description ?? "a command"
   }
+
+  /// More than any controller puts into a packet for LE, which is 251 bytes.
+  private static let hostBufferLength: UInt16 = 1_024
 
   private static let eventMask: EventMask = [
     .disconnectionComplete, .encryptionChange, .readRemoteVersionInformationComplete,
@@ -126,6 +137,9 @@ struct StartUp: Sendable {
     // A controller that names no buffers for LE shares those of classic Bluetooth
     // (Core 5.4, Vol 4, Part E, §7.8.2).
     case .bufferSize: abilities.aclPacketCount == 0 || abilities.aclByteCountMax == 0
+    case .hostBufferSize, .hostFlowControl:
+      [.hostBufferSize, .setControllerToHostFlowControl, .hostNumberOfCompletedPackets]
+        .allSatisfy { abilities.commands.contains($0) } && !isHostBufferSizeRefused
     case .randomAddress: abilities.address.kind == .random
     case .maximumDataLength:
       abilities.features.contains(.dataLengthExtension)
@@ -166,8 +180,9 @@ struct StartUp: Sendable {
       throw .wrong("The controller refused \(name): \(status).")
     case .publicAddress:
       abilities.address = chosenAddress(public: nil)
+    case .hostBufferSize: isHostBufferSizeRefused = true
     case .version, .commands, .features, .eventMask, .leEventMask, .leBufferSizeV2, .leBufferSize,
-      .acceptListSize, .maximumDataLength, .suggestedDataLength, .keptDataLength,
+      .hostFlowControl, .acceptListSize, .maximumDataLength, .suggestedDataLength, .keptDataLength,
       .advertisingSets, .advertisingDataLength:
       break
     }
@@ -212,7 +227,9 @@ struct StartUp: Sendable {
     case .advertisingDataLength:
       let count = try LEReadMaximumAdvertisingDataLengthReturn(decoding: &reader).byteCount
       abilities.advertisingDataByteCountMax = Int(count)
-    case .reset, .eventMask, .leEventMask, .randomAddress, .suggestedDataLength: break
+    case .hostFlowControl: abilities.usesHostFlowControl = true
+    case .reset, .eventMask, .leEventMask, .hostBufferSize, .randomAddress, .suggestedDataLength:
+      break
     }
   }
 

@@ -30,11 +30,17 @@ public enum HostEvent: Sendable {
 
   /// A notification or indication that this client subscribed to.
   case valueUpdated(DeviceAddress, handle: UInt16, ArraySlice<UInt8>)
+  /// So many notifications of this characteristic were dropped before the next `valueUpdated`,
+  /// because this client was behind and waiting for it would have held up others.
+  case valuesDropped(DeviceAddress, handle: UInt16, count: Int)
   /// The peer's attributes in this range changed; what was discovered there no longer holds.
   case servicesChanged(DeviceAddress, HandleRange)
 
   /// A peer reads or writes one of this client's characteristics.
   case serverRequest(ServerRequest)
+  /// So many writes without response to this client's characteristic were dropped before the next
+  /// `serverRequest`, as in `valuesDropped`.
+  case writesDropped(DeviceAddress, handle: UInt16, count: Int)
   /// A peer subscribed to a characteristic (named by its value's handle).
   case subscribed(DeviceAddress, handle: UInt16)
   /// A peer no longer subscribes, or its link went down.

@@ -211,6 +211,12 @@ public struct L2CAPLink: Sendable {
     pending.isEmpty ? nil : pending.lazy.map(\.deadline).min()
   }
 
+  /// Gives the peer more time to respond to signals, because its answers are held back on their way
+  /// here.
+  mutating func postponeTimeouts(until instant: Instant) {
+    for index in pending.indices { pending[index].deadline = max(pending[index].deadline, instant) }
+  }
+
   /// Gives up on answers that are overdue.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
     while let index = pending.firstIndex(where: { $0.deadline <= now }) {

@@ -332,7 +332,8 @@ extension CentralSession: HostEventHandler {
     case .valueUpdated(let address, let handle, let bytes):
       existing(address)?.valueUpdated(handle, bytes)
     case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)
-    case .completed, .serverRequest, .subscribed, .unsubscribed, .channelOpened,
+    case .valuesDropped, .completed, .serverRequest, .writesDropped, .subscribed, .unsubscribed,
+      .channelOpened,
       .channelReceived, .channelClosed:
       break  // Completions go to their requests; the rest belongs to peripheral managers.
     }

@@ -151,6 +151,8 @@ struct HostRig {
   var events: [(client: ClientID, event: HostEvent)] = []
   /// Why the machine wanted the transport reopened.
   var reopenings: [HostError] = []
+  /// Whether the machine wanted reading paused (true) or resumed, oldest first.
+  var pauses: [Bool] = []
   /// ACL packets that the machine sent.
   var data: [HCIPacket] = []
   private var nextToken: UInt64 = 0
@@ -161,10 +163,12 @@ struct HostRig {
   }
 
   /// A rig whose controller is up, with one client.
-  static func started(_ controller: ScriptedController = ScriptedController()) -> HostRig {
+  static func started(
+    _ controller: ScriptedController = ScriptedController(), acknowledgesEvents: Bool = false
+  ) -> HostRig {
     var rig = HostRig(controller)
     rig.handle(.transportOpened)
-    rig.handle(.clientOpened(.one))
+    rig.handle(.clientOpened(.one, acknowledgesEvents: acknowledgesEvents))
     rig.controller.received = []
     rig.events = []
     return rig
@@ -210,6 +214,8 @@ struct HostRig {
         packets += controller.answer(packet)
       case .deliver(let client, let event): events.append((client, event))
       case .reopenTransport(let error): reopenings.append(error)
+      case .pauseReceiving: pauses.append(true)
+      case .resumeReceiving: pauses.append(false)
       }
     }
     for packet in packets { handle(.packet(packet)) }
@@ -281,6 +287,8 @@ extension HostEvent {
     case .disconnected(_, let error, let reconnecting):
       (error == nil ? "disconnected" : "lost") + (reconnecting ? ", reconnecting" : "")
     case .valueUpdated: "valueUpdated"
+    case .valuesDropped: "valuesDropped"
+    case .writesDropped: "writesDropped"
     case .servicesChanged: "servicesChanged"
     case .serverRequest: "serverRequest"
     case .subscribed: "subscribed"

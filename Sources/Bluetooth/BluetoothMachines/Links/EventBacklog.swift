@@ -1,0 +1,378 @@
+import BluetoothWire
+
+/// How many events clients have not handled yet, and what follows for the peers that cause them.
+///
+/// A client that says when it has handled events is *acknowledging*. Its events are counted by the
+/// link that caused them. A link that causes more than a client handles is held back: its packets
+/// are not reported to the controller as completed, so that the controller stops taking data from
+/// the peer (Core 5.4, Vol 4, Part E, §4.2) and the peer's own host notices. Nothing is lost then.
+///
+/// The controller counts the host's buffers for all links together. So a link that is held back may
+/// occupy all of them only where that stops no one else: while it is the only link and one client
+/// gets everything that comes over it. Otherwise it has a share of them, and unacknowledged values
+/// (notifications and writes without response) beyond it are dropped and counted.
+struct EventBacklog: Sendable {
+  enum Limits {
+    /// The ACL data packets that the controller may hand over before the first is completed: with
+    /// data length extension 128 kB, and more than a batch of any transport holds.
+    static let hostBufferCount = 512
+    /// Events of one link that one client has not handled yet; beyond, the link is held back.
+    /// With the buffers this bounds what waits for one client to about a megabyte for each link.
+    static let unhandledMax = 1_024
+    /// How few must be left for the link to go on. Much less, so that it doesn't stop and go with
+    /// every event.
+    static let unhandledLow = 512
+    /// Completed packets that are reported to the controller in one command.
+    static let completedBatch = 64
+    /// Connections for which one command has room (Core 5.4, Vol 4, Part E, §7.3.40).
+    static let connectionsPerCommand = 63
+    /// Characteristics of which it is remembered that values were dropped; those of more are counted
+    /// only.
+    static let lossesMax = 256
+    /// Reports of advertising that one client has not handled; more are dropped and counted.
+    static let reportsMax = 8_192
+  }
+
+  /// A link, as long as it lasts. Handles are used again, these are not.
+  typealias LinkNumber = UInt32
+
+  private enum Cause: Sendable, Equatable {
+    case link(LinkNumber)
+    case report
+    case other
+  }
+
+  /// Consecutive events of a client with the same cause.
+  private struct Run: Sendable {
+    var cause: Cause
+    var count: Int
+  }
+
+  private struct Client: Sendable {
+    let id: ClientID
+    /// Unhandled events, the oldest first; the last run is apart, because it grows.
+    var runs = FIFO<Run>()
+    var last = Run(cause: .other, count: 0)
+    var deliveredCount: UInt64 = 0
+    var handledCount: UInt64 = 0
+    /// Unhandled reports of advertising.
+    var reportCount = 0
+    /// Unhandled events of links.
+    var unhandled: [(link: LinkNumber, count: Int)] = []
+
+    mutating func deliver(_ cause: Cause) {
+      deliveredCount += 1
+      if last.cause == cause {
+        last.count += 1
+      } else {
+        if last.count > 0 { runs.append(last) }
+        last = Run(cause: cause, count: 1)
+      }
+    }
+
+    /// Removes the oldest events, at most `count`, and says how many of one cause those were.
+    mutating func handle(atMost count: Int) -> Run? {
+      let isLast = runs.isEmpty
+      guard var run = isLast ? last : runs.first, run.count > 0, count > 0 else { return nil }
+      let handled = Run(cause: run.cause, count: min(run.count, count))
+      run.count -= handled.count
+      if isLast {
+        last = run
+      } else if run.count == 0 {
+        _ = runs.popFirst()
+      } else {
+        runs.first = run
+      }
+      handledCount += UInt64(handled.count)
+      return handled
+    }
+  }
+
+  private struct LinkState: Sendable {
+    let handle: UInt16
+    let number: LinkNumber
+    /// Packets that the controller counts as not completed.
+    var pendingPackets = 0
+    /// Clients with more unhandled events of this link than `unhandledMax`, until they have fewer
+    /// than `unhandledLow`.
+    var slowClients: [ClientID] = []
+    /// The clients that this link has caused events for.
+    var receivers: [ClientID] = []
+  }
+
+  private var clients: [Client] = []
+  private var links: [LinkState] = []
+  private var lastNumber: LinkNumber = 0
+  /// Whether the controller counts the host's buffers.
+  private(set) var usesHostFlowControl = false
+  /// Packets of all links that may be completed now.
+  private var completableCount = 0
+  /// Packets of links that this host doesn't know, to be completed.
+  private var strays: [CompletedPackets] = []
+
+  /// Values and reports that were dropped because a client was behind.
+  private(set) var droppedValueCount = 0
+  private(set) var droppedReportCount = 0
+  private var losses: [Loss] = []
+
+  // MARK: What there is
+
+  /// A controller was started; no link of an earlier one is left.
+  mutating func controllerStarted(usesHostFlowControl: Bool) {
+    self.usesHostFlowControl = usesHostFlowControl
+    links = []
+    strays = []
+    completableCount = 0
+    for index in clients.indices { clients[index].unhandled = [] }
+  }
+
+  /// Whether any client is acknowledging.
+  var isCounting: Bool { !clients.isEmpty }
+
+  mutating func clientOpened(_ id: ClientID) {
+    if clientIndex(id) == nil { clients.append(Client(id: id)) }
+  }
+
+  mutating func clientClosed(_ id: ClientID) {
+    clients.removeAll { $0.id == id }
+    losses.removeAll { $0.client == id }
+    for index in links.indices {
+      links[index].slowClients.removeAll { $0 == id }
+      links[index].receivers.removeAll { $0 == id }
+    }
+    countCompletable()
+  }
+
+  mutating func linkOpened(_ handle: UInt16) {
+    lastNumber &+= 1
+    links.append(LinkState(handle: handle, number: lastNumber))
+    countCompletable()
+  }
+
+  mutating func linkClosed(_ handle: UInt16) {
+    guard let index = linkIndex(handle) else { return }
+    let number = links.remove(at: index).number
+    for index in clients.indices {
+      clients[index].unhandled.removeAll { $0.link == number }
+    }
+    countCompletable()
+  }
+
+  // MARK: Packets
+
+  /// A data packet of a link arrived.
+  mutating func received(_ handle: UInt16) {
+    guard usesHostFlowControl, let index = linkIndex(handle) else { return }
+    links[index].pendingPackets += 1
+    if links[index].slowClients.isEmpty || links[index].pendingPackets > share(of: index) {
+      completableCount += 1
+    }
+  }
+
+  /// A data packet of a connection arrived that this host doesn't know, or no longer.
+  mutating func receivedStray(_ handle: UInt16) {
+    guard usesHostFlowControl, strays.count < Limits.connectionsPerCommand / 2 else { return }
+    strays.append(CompletedPackets(handle: handle, count: 1))
+    completableCount += 1
+  }
+
+  /// The command that reports completed packets, if there are enough of them.
+  mutating func nextCompletion() -> HostNumberOfCompletedPackets? {
+    guard completableCount >= Limits.completedBatch else { return nil }
+    var packets = strays
+    strays = []
+    for index in links.indices where packets.count < Limits.connectionsPerCommand {
+      let count = completable(index)
+      guard count > 0 else { continue }
+      links[index].pendingPackets -= count
+      packets.append(
+        CompletedPackets(handle: links[index].handle, count: UInt16(clamping: count)))
+    }
+    countCompletable()
+    return packets.isEmpty ? nil : HostNumberOfCompletedPackets(packets: packets)
+  }
+
+  private func completable(_ index: Int) -> Int {
+    let kept = links[index].slowClients.isEmpty ? 0 : share(of: index)
+    return max(0, links[index].pendingPackets - kept)
+  }
+
+  private mutating func countCompletable() {
+    completableCount = links.indices.reduce(strays.count) { $0 + completable($1) }
+  }
+
+  /// How many buffers a link that is held back may occupy.
+  private func share(of index: Int) -> Int {
+    isShared(index) ? max(1, Limits.hostBufferCount / 2 / links.count) : Limits.hostBufferCount
+  }
+
+  /// Whether holding back this link would hold up another link or another client.
+  private func isShared(_ index: Int) -> Bool {
+    links.count > 1 || links[index].receivers.count > 1
+  }
+
+  /// Whether the transport should not be read for now: a link is held back, the controller can't
+  /// be told so, and nothing but this link is on it.
+  var shouldPauseReceiving: Bool {
+    guard !usesHostFlowControl, links.count == 1 else { return false }
+    return !links[0].slowClients.isEmpty && !isShared(0)
+  }
+
+  /// Whether a link is held back, so that what its peer owes may be on its way.
+  func isHeldBack(_ handle: UInt16) -> Bool {
+    linkIndex(handle).map { !links[$0].slowClients.isEmpty } ?? false
+  }
+
+  // MARK: Events
+
+  /// An attribute of which unacknowledged values may be dropped.
+  enum ValueSource: Sendable, Hashable {
+    /// A notified characteristic of a peer.
+    case notification(DeviceAddress, handle: UInt16)
+    /// A characteristic of this host that a peer writes without response.
+    case write(DeviceAddress, handle: UInt16)
+  }
+
+  /// Values that a client did not get.
+  struct Loss: Sendable, Equatable {
+    let client: ClientID
+    let source: ValueSource
+    fileprivate(set) var count: Int
+  }
+
+  /// Whether a client may get an unacknowledged value of a link; counts it as dropped if not.
+  mutating func admitsValue(
+    _ id: ClientID, of handle: UInt16, _ source: @autoclosure () -> ValueSource
+  ) -> Bool {
+    guard isCounting, let link = linkIndex(handle), links[link].slowClients.contains(id),
+      isShared(link), !usesHostFlowControl || links[link].pendingPackets >= share(of: link)
+    else { return true }
+    droppedValueCount += 1
+    let source = source()
+    if let index = losses.firstIndex(where: { $0.client == id && $0.source == source }) {
+      losses[index].count += 1
+    } else if losses.count < Limits.lossesMax {
+      losses.append(Loss(client: id, source: source, count: 1))
+    }
+    return false
+  }
+
+  /// What a client did not get, once it gets values again.
+  mutating func takeLosses(of id: ClientID) -> [Loss] {
+    guard !losses.isEmpty, !links.contains(where: { $0.slowClients.contains(id) }) else {
+      return []
+    }
+    let taken = losses.filter { $0.client == id }
+    losses.removeAll { $0.client == id }
+    return taken
+  }
+
+  /// Whether a client may get a report of advertising; counts it as dropped if not.
+  mutating func admitsReport(_ id: ClientID) -> Bool {
+    guard let index = clientIndex(id), clients[index].reportCount >= Limits.reportsMax else {
+      return true
+    }
+    droppedReportCount += 1
+    return false
+  }
+
+  /// An event was delivered to a client.
+  ///
+  /// - Parameter handle: The link that caused it, if one did.
+  mutating func delivered(_ event: HostEvent, to id: ClientID, causedBy handle: UInt16?) {
+    guard let index = clientIndex(id) else { return }
+    if let handle, let link = linkIndex(handle) {
+      clients[index].deliver(.link(links[link].number))
+      count(event, of: link, for: index)
+    } else if case .discovered = event {
+      clients[index].deliver(.report)
+      clients[index].reportCount += 1
+    } else {
+      clients[index].deliver(.other)
+    }
+  }
+
+  private mutating func count(_ event: HostEvent, of link: Int, for index: Int) {
+    let (id, number) = (clients[index].id, links[link].number)
+    let isNew = !event.isForAllClients && !links[link].receivers.contains(id)
+    if isNew { links[link].receivers.append(id) }
+    var unhandled = 1
+    if let position = clients[index].unhandled.firstIndex(where: { $0.link == number }) {
+      clients[index].unhandled[position].count += 1
+      unhandled = clients[index].unhandled[position].count
+    } else {
+      clients[index].unhandled.append((number, 1))
+    }
+    let isSlow = unhandled >= Limits.unhandledMax && !links[link].slowClients.contains(id)
+    if isSlow { links[link].slowClients.append(id) }
+    if isNew || isSlow { countCompletable() }
+  }
+
+  /// A client has handled its oldest events. A client that claims more than it got has handled all.
+  mutating func handled(_ count: Int, by id: ClientID) {
+    guard let index = clientIndex(id) else { return }
+    var left = count
+    while let run = clients[index].handle(atMost: left) {
+      left -= run.count
+      switch run.cause {
+      case .link(let number): handled(run.count, of: number, by: index)
+      case .report: clients[index].reportCount -= run.count
+      case .other: break
+      }
+    }
+  }
+
+  private mutating func handled(_ count: Int, of number: LinkNumber, by index: Int) {
+    // A link that is gone is not counted any more.
+    guard let position = clients[index].unhandled.firstIndex(where: { $0.link == number }),
+      let link = links.firstIndex(where: { $0.number == number })
+    else { return }
+    clients[index].unhandled[position].count -= count
+    let left = clients[index].unhandled[position].count
+    if left == 0 { clients[index].unhandled.remove(at: position) }
+    let id = clients[index].id
+    guard left <= Limits.unhandledLow, links[link].slowClients.contains(id) else { return }
+    links[link].slowClients.removeAll { $0 == id }
+    countCompletable()
+  }
+
+  // MARK: Marks
+
+  /// A point in a client's events: everything up to it was delivered before.
+  struct Mark: Sendable, Equatable {
+    fileprivate let client: ClientID
+    fileprivate let deliveredCount: UInt64
+  }
+
+  /// The present point in the events of these clients; none for those that are not acknowledging.
+  func marks(for ids: [ClientID]) -> [Mark] {
+    ids.compactMap { id in
+      clientIndex(id).map { Mark(client: id, deliveredCount: clients[$0].deliveredCount) }
+    }
+  }
+
+  /// Whether the client has handled everything up to the mark, or is gone.
+  func isPassed(_ mark: Mark) -> Bool {
+    clientIndex(mark.client).map { clients[$0].handledCount >= mark.deliveredCount } ?? true
+  }
+
+  // MARK: Tables
+
+  private func clientIndex(_ id: ClientID) -> Int? { clients.firstIndex { $0.id == id } }
+
+  private func linkIndex(_ handle: UInt16) -> Int? { links.firstIndex { $0.handle == handle } }
+}
+
+extension HostEvent {
+  /// Whether every client gets this event, interested or not.
+  fileprivate var isForAllClients: Bool {
+    switch self {
+    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed: true
+    case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
+      .valuesDropped, .servicesChanged, .serverRequest, .writesDropped, .subscribed, .unsubscribed,
+      .channelOpened,
+      .channelReceived, .channelClosed:
+      false
+    }
+  }
+}
