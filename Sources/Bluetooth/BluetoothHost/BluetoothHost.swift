@@ -97,14 +97,21 @@ public final class BluetoothHost: Sendable {
   /// Opens a client. `onEvent` is called on the host's event loop; first with the state.
   ///
   /// - Parameters:
+  ///   - acknowledgesEvents: Whether the client calls ``HostClient/eventsHandled(_:)``. Peers that
+  ///     cause more events than it handles are then held back. Otherwise an event counts as handled
+  ///     when `onEvent` returns.
   ///   - settle: Only for hosts of a `VirtualRadio`: called after events were delivered and before
   ///     virtual time goes on; returns when the client has dealt with them. A client that passes
   ///     events to a queue waits for the queue here.
   ///   - onEvent: Takes the client's events, one after the other.
   public func makeClient(
-    settle: (@Sendable () -> Void)? = nil, onEvent: @escaping @Sendable (HostEvent) -> Void
+    acknowledgesEvents: Bool = false, settle: (@Sendable () -> Void)? = nil,
+    onEvent: @escaping @Sendable (HostEvent) -> Void
   ) -> HostClient {
-    HostClient(host: self, slot: driver.open(settle: settle, onEvent: onEvent))
+    HostClient(
+      host: self,
+      slot: driver.open(
+        acknowledgesEvents: acknowledgesEvents, settle: settle, onEvent: onEvent))
   }
 
   /// Stops the host for good: its clients hear nothing more, the way to the controller is closed
@@ -135,6 +142,12 @@ public final class HostClient: Sendable {
     host.driver.post(.request(slot.id, request))
   }
 
+  /// Acknowledges that the client has handled so many more events, in the order in which they were
+  /// delivered. For clients that were made to acknowledge events; from any thread.
+  public func eventsHandled(_ count: Int) {
+    host.driver.post(.eventsHandled(slot.id, count: count))
+  }
+
   /// Tells that the client has something to do that no event asked for. A `VirtualRadio` calls
   /// `settle`, and so waits for it, before time goes on.
   public func hasWork() { host.driver.hasWork(slot) }
@@ -149,15 +162,18 @@ public final class HostClient: Sendable {
 /// What the driver knows of a client.
 package final class ClientSlot: Sendable {
   let id: ClientID
+  let acknowledgesEvents: Bool
   let onEvent: @Sendable (HostEvent) -> Void
   /// Returns when the client has handled the events that were delivered.
   package let settle: (@Sendable () -> Void)?
   private let isOpen = Atomic(true)
 
   init(
-    id: ClientID, settle: (@Sendable () -> Void)?, onEvent: @escaping @Sendable (HostEvent) -> Void
+    id: ClientID, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    onEvent: @escaping @Sendable (HostEvent) -> Void
   ) {
     self.id = id
+    self.acknowledgesEvents = acknowledgesEvents
     self.settle = settle
     self.onEvent = onEvent
   }

@@ -49,6 +49,7 @@ final class HostDriver: @unchecked Sendable {
   enum Entry: Sendable {
     case clientOpened(ClientSlot)
     case clientClosed(ClientID)
+    case eventsHandled(ClientID, count: Int)
     case request(ClientID, HostRequest)
   }
 
@@ -107,13 +108,16 @@ final class HostDriver: @unchecked Sendable {
   }
 
   func open(
-    settle: (@Sendable () -> Void)?, onEvent: @escaping @Sendable (HostEvent) -> Void
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
+    onEvent: @escaping @Sendable (HostEvent) -> Void
   ) -> ClientSlot {
     let number = inbox.withLock { inbox in
       inbox.lastClient += 1
       return inbox.lastClient
     }
-    let slot = ClientSlot(id: ClientID(rawValue: number), settle: settle, onEvent: onEvent)
+    let slot = ClientSlot(
+      id: ClientID(rawValue: number), acknowledgesEvents: acknowledgesEvents, settle: settle,
+      onEvent: onEvent)
     post(.clientOpened(slot))
     return slot
   }
@@ -145,11 +149,15 @@ final class HostDriver: @unchecked Sendable {
       switch entry {
       case .clientOpened(let slot):
         clients[slot.id] = slot
-        machine.handle(.clientOpened(slot.id), now: now, into: &actions)
+        machine.handle(
+          .clientOpened(slot.id, acknowledgesEvents: slot.acknowledgesEvents), now: now,
+          into: &actions)
       case .clientClosed(let id):
         machine.handle(.clientClosed(id), now: now, into: &actions)
         perform(now)
         clients[id] = nil
+      case .eventsHandled(let id, let count):
+        machine.handle(.eventsHandled(id, count: count), now: now, into: &actions)
       case .request(let id, let request):
         machine.handle(.request(id, request), now: now, into: &actions)
       }
@@ -191,15 +199,32 @@ final class HostDriver: @unchecked Sendable {
         transport?.send(packet)
       case .deliver(let id, let event):
         guard let slot = clients[id] else { continue }
+        logLoss(event, of: id)
         slot.deliver(event)
         loop.delivered(to: slot)
-      case .pauseReceiving, .resumeReceiving: break
+      case .pauseReceiving: transport?.isReceiving = false
+      case .resumeReceiving: transport?.isReceiving = true
       case .reopenTransport(let error):
         reopening = error
       }
     }
     actions.removeAll(keepingCapacity: true)
     if let reopening { openTransport(because: reopening) }
+  }
+
+  /// Says once for a burst that a client was too slow.
+  private func logLoss(_ event: HostEvent, of client: ClientID) {
+    switch event {
+    case .valuesDropped(let peer, let handle, let count):
+      logger.warning(
+        "Client \(client.rawValue) was too slow: \(count) notifications of \(peer), handle \(handle), were dropped."
+      )
+    case .writesDropped(let peer, let handle, let count):
+      logger.warning(
+        "Client \(client.rawValue) was too slow: \(count) writes of \(peer) to handle \(handle) were dropped."
+      )
+    default: break
+    }
   }
 
   private func report(_ sentence: String?) {

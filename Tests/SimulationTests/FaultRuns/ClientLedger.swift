@@ -102,6 +102,7 @@ struct ClientLedger {
     case .connected, .connectionFailed, .disconnected: holdChanged(event)
     case .valueUpdated(let peer, let handle, let value):
       valueUpdated(Place(peer: peer, handle: handle), value)
+    case .acknowledgementRequested: complain("an acknowledgement that was not offered")
     case .valuesDropped, .writesDropped: complain("values dropped that the client had room for")
     case .servicesChanged(let peer, _):
       characteristics[peer] = nil

@@ -30,6 +30,10 @@ final class H4Transport: HCITransport {
   private var packets: [HCIPacket] = []
   private var outgoing: [UInt8] = []
 
+  var isReceiving = true {
+    didSet { channel?.isReading = isReceiving }
+  }
+
   init(on loop: EpollLoop, _ connector: Connector) {
     self.loop = loop
     self.connector = connector

@@ -10,6 +10,8 @@ package protocol HCITransport: AnyObject {
   func send(_ packet: HCIPacket)
   /// Sends off what was gathered.
   func flush()
+  /// Whether packets are read. While they are not, the controller has to keep them.
+  var isReceiving: Bool { get set }
   /// Closes the connection; the receiver is not called any more.
   func close()
 }
@@ -27,6 +29,7 @@ package protocol TransportReceiver: AnyObject {
 /// A radio that cannot be used at all, and why.
 final class UnavailableTransport: HCITransport {
   private let error: HostError
+  var isReceiving = true
 
   init(_ error: HostError) { self.error = error }
 

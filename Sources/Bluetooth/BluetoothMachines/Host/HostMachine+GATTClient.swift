@@ -49,6 +49,9 @@ extension HostMachine {
     case .indicated(let clients, let valueHandle, let value):
       for client in clients {
         actions.append(.deliver(client, .valueUpdated(peer, handle: valueHandle, value)))
+        if backlog.isAcknowledging(client) {
+          actions.append(.deliver(client, .acknowledgementRequested))
+        }
       }
       confirmations.add(handle, clients)
     case .send(let pdu, let tag):

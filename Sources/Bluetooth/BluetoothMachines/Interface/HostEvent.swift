@@ -33,6 +33,9 @@ public enum HostEvent: Sendable {
   /// So many notifications of this characteristic were dropped before the next `valueUpdated`,
   /// because this client was behind and waiting for it would have held up others.
   case valuesDropped(DeviceAddress, handle: UInt16, count: Int)
+  /// The host waits until this client has acknowledged every event up to this one. Only for clients
+  /// that acknowledge events.
+  case acknowledgementRequested
   /// The peer's attributes in this range changed; what was discovered there no longer holds.
   case servicesChanged(DeviceAddress, HandleRange)
 

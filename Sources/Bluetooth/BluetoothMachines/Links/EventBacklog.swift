@@ -338,6 +338,9 @@ struct EventBacklog: Sendable {
 
   // MARK: Marks
 
+  /// Whether a client is acknowledging.
+  func isAcknowledging(_ id: ClientID) -> Bool { clientIndex(id) != nil }
+
   /// A point in a client's events: everything up to it was delivered before.
   struct Mark: Sendable, Equatable {
     fileprivate let client: ClientID
@@ -369,7 +372,8 @@ extension HostEvent {
     switch self {
     case .stateChanged, .linkOpened, .linkUpdated, .linkClosed: true
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
-      .valuesDropped, .servicesChanged, .serverRequest, .writesDropped, .subscribed, .unsubscribed,
+      .valuesDropped, .acknowledgementRequested, .servicesChanged, .serverRequest, .writesDropped,
+      .subscribed, .unsubscribed,
       .channelOpened,
       .channelReceived, .channelClosed:
       false

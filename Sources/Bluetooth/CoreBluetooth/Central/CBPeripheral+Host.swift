@@ -282,6 +282,14 @@ extension CBPeripheral {
     delegate?.peripheral(self, didUpdateValueFor: characteristic, error: nil)
   }
 
+  /// Notifications were dropped, after those that came and before those to come.
+  func valuesDropped(_ handle: UInt16, _ count: Int) {
+    guard let characteristic = withRecord({ $0.characteristicsByHandle[handle] }) else { return }
+    let error = HostError.limitReached("\(count) notifications were dropped: the app was too slow")
+    delegate?.peripheral(
+      self, didUpdateValueFor: characteristic, error: error.coreBluetoothError)
+  }
+
   func servicesChanged(_ range: HandleRange) {
     let gone = withRecord { record -> [CBService]? in
       guard record.state == .connected else { return nil }

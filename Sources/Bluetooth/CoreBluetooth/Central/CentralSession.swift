@@ -331,8 +331,11 @@ extension CentralSession: HostEventHandler {
       disconnected(address, error, reconnecting: reconnecting)
     case .valueUpdated(let address, let handle, let bytes):
       existing(address)?.valueUpdated(handle, bytes)
+    case .valuesDropped(let address, let handle, let count):
+      existing(address)?.valuesDropped(handle, count)
     case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)
-    case .valuesDropped, .completed, .serverRequest, .writesDropped, .subscribed, .unsubscribed,
+    case .completed, .serverRequest, .writesDropped, .acknowledgementRequested, .subscribed,
+      .unsubscribed,
       .channelOpened,
       .channelReceived, .channelClosed:
       break  // Completions go to their requests; the rest belongs to peripheral managers.

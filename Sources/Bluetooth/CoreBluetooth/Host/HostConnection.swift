@@ -33,6 +33,8 @@ final class HostConnection: Sendable {
 
   private let state = Mutex(State())
   private let inbox: Inbox<Item>
+  /// Events that were handled and not acknowledged to the host yet.
+  private let handledCount = Atomic(0)
 
   init(queue: DispatchQueue) {
     inbox = Inbox(queue: queue)
@@ -123,10 +125,21 @@ final class HostConnection: Sendable {
 
   private func handle(_ item: Item) {
     switch item {
+    case .event(.acknowledgementRequested): return handled(atOnce: true)
     case .event(let event): state.withLock({ $0.handler })?.handle(event)
     case .completion(let completion, let result): completion(result)
-    case .work(let work): work()
+    case .work(let work): return work()
     }
+    handled()
+  }
+
+  /// Counts an event as handled, and acknowledges when there are enough or the host waits for it.
+  private func handled(atOnce: Bool = false) {
+    let count = handledCount.add(1, ordering: .relaxed).newValue
+    guard atOnce || count >= Limits.acknowledgedBatch else { return }
+    let taken = handledCount.exchange(0, ordering: .relaxed)
+    guard taken > 0 else { return }
+    state.withLock { $0.link }?.eventsHandled(taken)
   }
 
   // MARK: Events, on the host's thread
@@ -137,11 +150,15 @@ final class HostConnection: Sendable {
     case .channelOpened(let info):
       openPipe(info)
       inbox.post(.event(event))
-    case .channelReceived(let id, let bytes): pipe(of: id)?.received(bytes)
+    case .channelReceived(let id, let bytes):
+      pipe(of: id)?.received(bytes)
+      handled()
     case .channelClosed(let id, let error):
       state.withLock { $0.channels.removeValue(forKey: id) }?.closedByHost(error)
-    case .discovered, .valueUpdated: inbox.post(.event(event), isExpendable: true)
-    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed, .connected, .connectionFailed,
+      handled()
+    case .stateChanged, .discovered, .valueUpdated, .valuesDropped, .writesDropped,
+      .acknowledgementRequested, .linkOpened, .linkUpdated, .linkClosed, .connected,
+      .connectionFailed,
       .disconnected, .servicesChanged, .serverRequest, .subscribed, .unsubscribed:
       inbox.post(.event(event))
     }
@@ -150,10 +167,13 @@ final class HostConnection: Sendable {
   private func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
     if let sent = state.withLock({ $0.channelSends.removeValue(forKey: token) }) {
       sent.pipe.sent(sent.byteCount)
+      handled()
     } else if let completion = state.withLock({ $0.completions.removeValue(forKey: token) }) {
       // Bytes may arrive on a new channel before the app's queue learns that it is open.
       if case .success(.channel(let info)) = result { openPipe(info) }
       inbox.post(.completion(completion, result))
+    } else {
+      handled()
     }
   }
 

@@ -9,6 +9,8 @@ internal import BluetoothMachines
 protocol HostLink: Sendable {
   /// Asks for something; returns at once.
   func send(_ request: HostRequest)
+  /// Acknowledges that so many more of the events that were delivered have been handled.
+  func eventsHandled(_ count: Int)
   /// Tells that something waits to be dealt with that no event asked for.
   func hasWork()
   /// Ends everything that was asked for.
@@ -33,6 +35,6 @@ extension BluetoothHost {
       SimulatedRadio.install()
     #endif
     let host = current ?? shared
-    return { host.makeClient(settle: $0, onEvent: $1) }
+    return { host.makeClient(acknowledgesEvents: true, settle: $0, onEvent: $1) }
   }
 }

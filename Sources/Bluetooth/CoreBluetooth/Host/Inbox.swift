@@ -30,12 +30,10 @@ final class Inbox<Item: Sendable>: Sendable {
     state.withLock { $0.handle = handle }
   }
 
-  /// Passes an item on; if `isExpendable` and too many wait already, drops it.
-  func post(_ item: Item, isExpendable: Bool = false) {
+  /// Passes an item on. What waits is bounded by the host, which stops whoever causes too much.
+  func post(_ item: Item) {
     let mustSchedule = state.withLock { state in
-      if state.isClosed || isExpendable && state.items.count >= Limits.waitingEventsMax {
-        return false
-      }
+      if state.isClosed { return false }
       state.items.append(item)
       defer { state.isScheduled = true }
       return !state.isScheduled

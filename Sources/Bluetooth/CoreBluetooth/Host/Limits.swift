@@ -14,9 +14,9 @@ enum Limits {
   static let heldRequestsMax = 1_024
   /// Updates on their way at once per peripheral manager; as above.
   static let updatesMax = 64
-  /// Events that wait while the app's queue is busy; beyond, advertisements and notifications,
-  /// which may get lost anyway (Core 5.4, Vol 3, Part F, §3.3.2), are dropped.
-  static let waitingEventsMax = 65_536
+  /// Handled events that are acknowledged to the host at once. The host stops peers at a multiple of
+  /// this, so that a few that are not acknowledged yet stop nothing.
+  static let acknowledgedBatch = 64
   /// Bytes that wait in a channel's output stream: a stream of 64 kB is ahead of any radio.
   static let channelOutputByteCountMax = 65_536
   /// Advertising data of Core Bluetooth beside the flags, headers included.

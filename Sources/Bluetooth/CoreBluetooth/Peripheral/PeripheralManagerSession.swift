@@ -421,7 +421,8 @@ extension PeripheralManagerSession: HostEventHandler {
       subscriptionChanged(address, handle, isOn: false)
     case .channelOpened(let info): channelOpened(info)
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
-      .servicesChanged, .channelReceived, .channelClosed:
+      .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
+      .channelReceived, .channelClosed:
       break  // Completions go to their requests; the rest belongs to central managers.
     }
   }

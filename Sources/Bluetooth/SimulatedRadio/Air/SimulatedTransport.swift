@@ -6,6 +6,8 @@ import BluetoothWire
 final class SimulatedTransport: HCITransport {
   private let port: ControllerPort
   private var isOpen = false
+  /// Without effect: simulated controllers know flow control, so that hosts never need this.
+  var isReceiving = true
   private static let noPower = HostError.transport("The simulated controller has no power.")
 
   init(_ port: ControllerPort) { self.port = port }

@@ -289,6 +289,7 @@ extension HostEvent {
     case .valueUpdated: "valueUpdated"
     case .valuesDropped: "valuesDropped"
     case .writesDropped: "writesDropped"
+    case .acknowledgementRequested: "acknowledgementRequested"
     case .servicesChanged: "servicesChanged"
     case .serverRequest: "serverRequest"
     case .subscribed: "subscribed"

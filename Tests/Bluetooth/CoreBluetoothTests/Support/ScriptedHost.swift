@@ -9,6 +9,7 @@ import Synchronization
 final class ScriptedHost: HostLink {
   private struct State: Sendable {
     var requests: [HostRequest] = []
+    var handledCount = 0
     var onEvent: (@Sendable (HostEvent) -> Void)?
     var settle: (@Sendable () -> Void)?
     var isClosed = false
@@ -30,6 +31,7 @@ final class ScriptedHost: HostLink {
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
   func send(_ request: HostRequest) { state.withLock { $0.requests.append(request) } }
+  func eventsHandled(_ count: Int) { state.withLock { $0.handledCount += count } }
   func hasWork() {}
   func close() { state.withLock { $0.isClosed = true } }
 
