@@ -79,6 +79,9 @@ struct Connector: Sendable {
   /// How many peers are wanted.
   var pendingCount: Int { pending.count }
 
+  /// The peers that are wanted.
+  var peers: [DeviceAddress] { pending.map(\.peer) }
+
   /// Whether this peer is wanted.
   func isPending(_ peer: DeviceAddress) -> Bool { pending.contains { $0.peer == peer } }
 

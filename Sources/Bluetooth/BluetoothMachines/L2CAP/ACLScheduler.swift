@@ -162,6 +162,9 @@ public struct ACLScheduler: Sendable {
     }
   }
 
+  /// Whether frames of the link are sent.
+  func serves(handle: UInt16) -> Bool { slot(of: handle) != nil }
+
   /// How many bytes of the link's frames the controller doesn't have yet.
   public func queuedByteCount(handle: UInt16) -> Int {
     slot(of: handle).map { links[$0].queuedBytes } ?? 0
