@@ -255,6 +255,11 @@ struct ClientLedger {
     channels[id] = channel
   }
 
+  /// Whether nothing is outstanding.
+  var isQuiet: Bool {
+    outstanding.isEmpty && links.isEmpty && holds.isEmpty && channels.isEmpty
+  }
+
   /// What must hold once the client gave up everything and all is quiet.
   mutating func checkQuiet() {
     if !outstanding.isEmpty { complain("never completed: \(outstanding.values.map(\.name))") }

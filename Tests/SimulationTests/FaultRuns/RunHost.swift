@@ -176,7 +176,20 @@ final class RunHost {
       ledgers[position].checkQuiet()
       found += ledgers[position].violations
     }
-    let tables = [
+    for (name, count) in leftovers where count > 0 { found.append("\(count) \(name) are left") }
+    if machine.state != .poweredOn { found.append("the radio is \(machine.state)") }
+    return found.map { "host \(index): \($0)" }
+  }
+
+  /// Whether nothing is left that a checked host may not have.
+  var isQuiet: Bool {
+    machine.state == .poweredOn && leftovers.allSatisfy { $0.count == 0 }
+      && ledgers.allSatisfy(\.isQuiet)
+  }
+
+  /// Entries of the machine's tables.
+  private var leftovers: [(name: String, count: Int)] {
+    [
       ("links", machine.links.count), ("link handles", machine.links.handles.count),
       ("link requests", machine.linkRequests.count),
       ("channels", machine.channels.channels.count),
@@ -185,9 +198,6 @@ final class RunHost {
       ("server updates", machine.server.updates.count),
       ("waiting commands", machine.session.waitingCount),
     ]
-    for (name, count) in tables where count > 0 { found.append("\(count) \(name) are left") }
-    if machine.state != .poweredOn { found.append("the radio is \(machine.state)") }
-    return found.map { "host \(index): \($0)" }
   }
 }
 
