@@ -106,6 +106,7 @@ final class RunHost {
     }
     queue = []
     isPumping = false
+    checkLinkRequests()
     scheduleWake()
   }
 
@@ -169,6 +170,21 @@ final class RunHost {
 
   // MARK: Checks
 
+  /// A client must know the state of each of its requests for links from its events alone.
+  private func checkLinkRequests() {
+    for ledger in ledgers {
+      for (peer, known) in ledger.linkRequests
+      where machine.linkRequests.state(ledger.id, peer).map(ClientLedger.LinkRequest.init) != known
+      {
+        let state = machine.linkRequests.state(ledger.id, peer)
+        violations.append("client \(ledger.id.rawValue) takes \(state as Any) for \(known)")
+      }
+      if machine.linkRequests.peers(of: ledger.id).count != ledger.linkRequests.count {
+        violations.append("client \(ledger.id.rawValue) knows of fewer requests than the host")
+      }
+    }
+  }
+
   /// What is wrong with a host whose clients gave up everything and whose world is quiet.
   func checkQuiet() -> [String] {
     var found = violations
@@ -198,6 +214,16 @@ final class RunHost {
       ("server updates", machine.server.updates.count),
       ("waiting commands", machine.session.waitingCount),
     ]
+  }
+}
+
+extension ClientLedger.LinkRequest {
+  init(_ state: LinkRequests.State) {
+    switch state {
+    case .pending: self = .pending
+    case .connected: self = .connected
+    case .cancelling(let options): self = .cancelling(again: options != nil)
+    }
   }
 }
 

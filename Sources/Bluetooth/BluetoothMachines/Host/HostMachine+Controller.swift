@@ -7,7 +7,7 @@ extension HostMachine {
   mutating func openController(now: Instant, into actions: inout [Action]) {
     recovery.transportOpened()
     if session.isReady {
-      loseController(.transport("The radio was opened anew."), now: now, into: &actions)
+      loseController(.transport("The radio was opened again."), now: now, into: &actions)
     }
     startController(now: now, into: &actions)
   }
