@@ -143,7 +143,7 @@ struct AdvertisingTests {
     other.advertise()
     advertiser.advertise()
     scanner.perform(LEAddDeviceToFilterAcceptList(address: other.address))
-    scanner.scan(filterPolicy: .listed)
+    scanner.scan(filterPolicy: .basicFiltered)
     world.run(for: .seconds(2))
     #expect(!scanner.reports.isEmpty)
     #expect(scanner.reports.allSatisfy { $0.advertiser.address == other.address })

@@ -125,7 +125,7 @@ final class ScriptedHost {
 
   func scan(
     type: ScanType = .passive, interval: UInt16 = 16, window: UInt16 = 16,
-    filtersDuplicates: Bool = false, filterPolicy: ScanFilterPolicy = .everybody
+    filtersDuplicates: Bool = false, filterPolicy: ScanFilterPolicy = .basicUnfiltered
   ) {
     perform(
       LESetScanParameters(

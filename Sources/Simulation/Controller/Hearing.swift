@@ -99,8 +99,8 @@ extension SimulatedController {
 
   private func passesFilter(_ peer: DeviceAddress?) -> Bool {
     switch settings.scan.filterPolicy {
-    case .everybody, .everybodyAndUnresolvedDirected: true
-    case .listed, .listedAndUnresolvedDirected: isAccepted(peer)
+    case .basicUnfiltered, .extendedUnfiltered: true
+    case .basicFiltered, .extendedFiltered: isAccepted(peer)
     }
   }
 
@@ -110,8 +110,8 @@ extension SimulatedController {
     }
     if isOwn(target) { return true }
     switch settings.scan.filterPolicy {
-    case .everybody, .listed: return false
-    case .everybodyAndUnresolvedDirected, .listedAndUnresolvedDirected:
+    case .basicUnfiltered, .basicFiltered: return false
+    case .extendedUnfiltered, .extendedFiltered:
       return target.randomKind == .resolvable
     }
   }
@@ -123,7 +123,7 @@ extension SimulatedController {
     guard let own,
       advertiser.hears(
         self, from: own, meanDBm: meanDBm, heard: heard,
-        onlyListed: [.listedScanners, .listed].contains(advertiser.filterPolicy))
+        onlyListed: [.filteredScanRequests, .filtered].contains(advertiser.filterPolicy))
     else { return }
     if advertiser.notifiesScanRequests, let owner = advertiser.owner {
       owner.send(

@@ -61,7 +61,7 @@ struct AdvertisingSet {
 /// How a controller scans.
 struct ScanSettings {
   var ownAddressType: OwnAddressType = .public
-  var filterPolicy: ScanFilterPolicy = .everybody
+  var filterPolicy: ScanFilterPolicy = .basicUnfiltered
   var le1M: ExtendedScanParameters? = ExtendedScanParameters()
   var leCoded: ExtendedScanParameters?
   var isExtended = false

@@ -112,7 +112,7 @@ extension SimulatedController {
     let isLegacy = advertiser.properties.contains(.legacy)
     let arrives = advertiser.hears(
       self, from: own, meanDBm: meanDBm, heard: heard,
-      onlyListed: [.listedInitiators, .listed].contains(advertiser.filterPolicy))
+      onlyListed: [.filteredConnectionRequests, .filtered].contains(advertiser.filterPolicy))
     // Extended advertisers answer the request, so both know; legacy ones don't, and a lost request
     // makes a connection that fails to be established.
     guard arrives || isLegacy else { return }

@@ -67,10 +67,10 @@ extension SimulatedController {
   private func requireUnusedFilterAcceptList() throws(Refusal) {
     let isScanningByList =
       settings.scan.isEnabled
-      && [.listed, .listedAndUnresolvedDirected].contains(settings.scan.filterPolicy)
+      && [.basicFiltered, .extendedFiltered].contains(settings.scan.filterPolicy)
     let isInitiatingByList = settings.initiator?.filterPolicy == .filterAcceptList
     let isAdvertisingByList = ([settings.legacySet] + settings.sets).contains {
-      $0.isEnabled && $0.parameters?.filterPolicy != .everybody
+      $0.isEnabled && $0.parameters?.filterPolicy != .unfiltered
     }
     guard !isScanningByList, !isInitiatingByList, !isAdvertisingByList else {
       throw Refusal(.commandDisallowed)

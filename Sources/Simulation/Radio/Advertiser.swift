@@ -23,7 +23,7 @@ final class Advertiser {
   var primaryPHY: PHY = .le1M
   var secondaryPHY: PHY = .le1M
   var setID: UInt8 = 0
-  var filterPolicy: AdvertisingFilterPolicy = .everybody
+  var filterPolicy: AdvertisingFilterPolicy = .unfiltered
   var notifiesScanRequests = false
   /// Changes with the data, as the advertising data identifier does.
   var dataID: UInt16 = 0

@@ -5,10 +5,10 @@ import Essentials
 /// What one client of a host asked for and was told; finds out where the host broke its word.
 struct ClientLedger {
   /// A client's interest in a link, as the contract of `HostRequest` has it.
-  enum Hold: Equatable {
+  enum LinkRequest: Equatable {
     case pending
     case connected
-    case leaving(again: Bool)
+    case cancelling(again: Bool)
   }
 
   /// One end of a channel: what goes in and out is `Pattern.stream` from its beginning.
@@ -32,7 +32,7 @@ struct ClientLedger {
   private(set) var state: RadioState?
   private(set) var outstanding: [RequestToken: HostRequest] = [:]
   private(set) var links: [DeviceAddress: LinkInfo] = [:]
-  private(set) var holds: [DeviceAddress: Hold] = [:]
+  private(set) var linkRequests: [DeviceAddress: LinkRequest] = [:]
   private(set) var channels: [ChannelID: Channel] = [:]
   /// What was discovered on links that are open now.
   private(set) var characteristics: [DeviceAddress: [RemoteCharacteristic]] = [:]
@@ -66,13 +66,13 @@ struct ClientLedger {
         return
       }
       reconnects[peer] = options.reconnectsAutomatically
-      switch holds[peer] {
-      case nil: holds[peer] = .pending
-      case .leaving: holds[peer] = .leaving(again: true)
+      switch linkRequests[peer] {
+      case nil: linkRequests[peer] = .pending
+      case .cancelling: linkRequests[peer] = .cancelling(again: true)
       case .pending, .connected: break
       }
     case .disconnect(let peer):
-      if holds[peer] != nil { holds[peer] = .leaving(again: false) }
+      if linkRequests[peer] != nil { linkRequests[peer] = .cancelling(again: false) }
       mayHear = mayHear.filter { $0.peer != peer }
     case .subscribe(let peer, let target, _):
       mayHear.insert(Place(peer: peer, handle: target.valueHandle))
@@ -99,7 +99,7 @@ struct ClientLedger {
     case .linkUpdated(let link):
       if links.updateValue(link, forKey: link.peer) == nil { complain("update of no link") }
     case .linkClosed(let peer, _): linkClosed(peer)
-    case .connected, .connectionFailed, .disconnected: holdChanged(event)
+    case .connected, .connectionFailed, .disconnected: linkRequestChanged(event)
     case .valueUpdated(let peer, let handle, let value):
       valueUpdated(Place(peer: peer, handle: handle), value)
     case .acknowledgementRequested: complain("an acknowledgement that was not offered")
@@ -127,8 +127,9 @@ struct ClientLedger {
 
   private mutating func linkClosed(_ peer: DeviceAddress) {
     if links.removeValue(forKey: peer) == nil { complain("the end of no link") }
-    switch holds[peer] {
-    case .connected, .leaving: complain("still held when the link closed: \(holds[peer] as Any)")
+    switch linkRequests[peer] {
+    case .connected, .cancelling:
+      complain("still held when the link closed: \(linkRequests[peer] as Any)")
     case nil, .pending: break
     }
     if channels.values.contains(where: { $0.peer == peer }) {
@@ -144,21 +145,21 @@ struct ClientLedger {
     lastHeard = lastHeard.filter { $0.key.peer != peer }
   }
 
-  private mutating func holdChanged(_ event: HostEvent) {
+  private mutating func linkRequestChanged(_ event: HostEvent) {
     switch event {
     case .connected(let peer):
       if links[peer] == nil { complain("connected without a link") }
-      switch holds[peer] {
-      case .pending, .connected: holds[peer] = .connected
-      case nil, .leaving: complain("connected, but nobody asked")
+      switch linkRequests[peer] {
+      case .pending, .connected: linkRequests[peer] = .connected
+      case nil, .cancelling: complain("connected, but nobody asked")
       }
     case .connectionFailed(let peer, _):
       if let count = invalidConnects[peer], count > 0 {
         invalidConnects[peer] = count - 1
-      } else if holds[peer] == .pending {
-        holds[peer] = nil
+      } else if linkRequests[peer] == .pending {
+        linkRequests[peer] = nil
       } else {
-        complain("connection failed while \(holds[peer] as Any)")
+        complain("connection failed while \(linkRequests[peer] as Any)")
       }
     case .disconnected(let peer, let error, let reconnecting):
       disconnected(peer, error, reconnecting)
@@ -169,15 +170,15 @@ struct ClientLedger {
   private mutating func disconnected(
     _ peer: DeviceAddress, _ error: HostError?, _ reconnecting: Bool
   ) {
-    switch holds[peer] {
+    switch linkRequests[peer] {
     case .connected:
       if error == nil { complain("disconnected without a reason or a wish") }
       if reconnecting != (reconnects[peer] ?? false) { complain("reconnecting is wrong") }
-      holds[peer] = reconnecting ? .pending : nil
-    case .leaving(let again):
+      linkRequests[peer] = reconnecting ? .pending : nil
+    case .cancelling(let again):
       if error != nil || reconnecting { complain("a wished end with \(error as Any)") }
-      holds[peer] = again ? .pending : nil
-    case nil, .pending: complain("disconnected while \(holds[peer] as Any)")
+      linkRequests[peer] = again ? .pending : nil
+    case nil, .pending: complain("disconnected while \(linkRequests[peer] as Any)")
     }
     forget(peer)
   }
@@ -257,11 +258,16 @@ struct ClientLedger {
     channels[id] = channel
   }
 
+  /// Whether nothing is outstanding.
+  var isQuiet: Bool {
+    outstanding.isEmpty && links.isEmpty && linkRequests.isEmpty && channels.isEmpty
+  }
+
   /// What must hold once the client gave up everything and all is quiet.
   mutating func checkQuiet() {
     if !outstanding.isEmpty { complain("never completed: \(outstanding.values.map(\.name))") }
     if !links.isEmpty { complain("links are left: \(links.keys)") }
-    if !holds.isEmpty { complain("holds are left: \(holds)") }
+    if !linkRequests.isEmpty { complain("link requests are left: \(linkRequests)") }
     if !channels.isEmpty { complain("channels are left") }
   }
 }

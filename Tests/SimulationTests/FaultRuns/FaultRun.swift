@@ -51,13 +51,21 @@ final class FaultRun {
     liftFaults()
     world.run(for: .seconds(2))
     for host in hosts { giveUp(host) }
-    world.run(for: Self.recovery)
+    settle()
     for host in hosts { giveUp(host) }
-    world.run(for: .seconds(5))
+    // Longer than a controller that was reset without a word stays unnoticed.
+    world.run(for: .seconds(12))
+    settle()
     for host in hosts { violations += host.checkQuiet() }
     for host in hosts { checkNotWedged(host) }
     let mistaken = hosts.filter(\.wasResetSilently).map { "from \(RunHost.address($0.index)) were" }
     return violations.filter { text in !mistaken.contains { text.contains($0) } }
+  }
+
+  /// Lets time pass until all hosts are quiet, which most are after a few seconds.
+  private func settle() {
+    let end = world.now + Self.recovery
+    repeat { world.run(for: .seconds(1)) } while world.now < end && !hosts.allSatisfy(\.isQuiet)
   }
 
   // MARK: Chance
@@ -100,7 +108,9 @@ final class FaultRun {
       }
     }
     guard let peer else { return }
-    let connected = ledger.holds.filter { $0.value == .connected }.keys.min { $0.bits < $1.bits }
+    let connected = ledger.linkRequests.filter { $0.value == .connected }.keys.min {
+      $0.bits < $1.bits
+    }
     let request = makeRequest(host, ledger, chance.unit() < 0.85 ? connected ?? peer : peer)
     host.send(request, from: ledger.id)
   }
@@ -108,7 +118,7 @@ final class FaultRun {
   private func makeRequest(
     _ host: RunHost, _ ledger: ClientLedger, _ peer: DeviceAddress
   ) -> HostRequest {
-    let isConnected = ledger.holds[peer] == .connected
+    let isConnected = ledger.linkRequests[peer] == .connected
     switch pick(0...99) {
     case 0...7: return .startScan(scanOptions())
     case 8...12: return .stopScan
@@ -251,7 +261,7 @@ final class FaultRun {
     for ledger in host.ledgers {
       host.send(.stopScan, from: ledger.id)
       host.send(.stopAdvertising, from: ledger.id)
-      for peer in ledger.holds.keys.sorted(by: { $0.bits < $1.bits }) {
+      for peer in ledger.linkRequests.keys.sorted(by: { $0.bits < $1.bits }) {
         host.send(.disconnect(peer), from: ledger.id)
       }
     }
@@ -266,7 +276,7 @@ final class FaultRun {
     let peer = Probe.address(0)
     host.send(.startScan(ScanOptions()), from: client)
     host.send(.connect(peer, ConnectOptions()), from: client)
-    let isUp = wait { host.ledger(client)?.holds[peer] == .connected }
+    let isUp = wait { host.ledger(client)?.linkRequests[peer] == .connected }
     guard isUp else { return violations.append("host \(host.index) is wedged: no connection") }
     host.send(.stopScan, from: client)
     host.send(.gatt(peer, .discoverCharacteristics(in: .all, nil), host.makeToken()), from: client)

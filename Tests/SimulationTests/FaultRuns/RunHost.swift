@@ -106,6 +106,7 @@ final class RunHost {
     }
     queue = []
     isPumping = false
+    checkLinkRequests()
     scheduleWake()
   }
 
@@ -170,6 +171,21 @@ final class RunHost {
 
   // MARK: Checks
 
+  /// A client must know the state of each of its requests for links from its events alone.
+  private func checkLinkRequests() {
+    for ledger in ledgers {
+      for (peer, known) in ledger.linkRequests
+      where machine.linkRequests.state(ledger.id, peer).map(ClientLedger.LinkRequest.init) != known
+      {
+        let state = machine.linkRequests.state(ledger.id, peer)
+        violations.append("client \(ledger.id.rawValue) takes \(state as Any) for \(known)")
+      }
+      if machine.linkRequests.peers(of: ledger.id).count != ledger.linkRequests.count {
+        violations.append("client \(ledger.id.rawValue) knows of fewer requests than the host")
+      }
+    }
+  }
+
   /// What is wrong with a host whose clients gave up everything and whose world is quiet.
   func checkQuiet() -> [String] {
     var found = violations
@@ -177,7 +193,20 @@ final class RunHost {
       ledgers[position].checkQuiet()
       found += ledgers[position].violations
     }
-    let tables = [
+    for (name, count) in leftovers where count > 0 { found.append("\(count) \(name) are left") }
+    if machine.state != .poweredOn { found.append("the radio is \(machine.state)") }
+    return found.map { "host \(index): \($0)" }
+  }
+
+  /// Whether nothing is left that a checked host may not have.
+  var isQuiet: Bool {
+    machine.state == .poweredOn && leftovers.allSatisfy { $0.count == 0 }
+      && ledgers.allSatisfy(\.isQuiet)
+  }
+
+  /// Entries of the machine's tables.
+  private var leftovers: [(name: String, count: Int)] {
+    [
       ("links", machine.links.count), ("link handles", machine.links.handles.count),
       ("link requests", machine.linkRequests.count),
       ("channels", machine.channels.channels.count),
@@ -186,9 +215,16 @@ final class RunHost {
       ("server updates", machine.server.updates.count),
       ("waiting commands", machine.session.waitingCount),
     ]
-    for (name, count) in tables where count > 0 { found.append("\(count) \(name) are left") }
-    if machine.state != .poweredOn { found.append("the radio is \(machine.state)") }
-    return found.map { "host \(index): \($0)" }
+  }
+}
+
+extension ClientLedger.LinkRequest {
+  init(_ state: LinkRequests.State) {
+    switch state {
+    case .pending: self = .pending
+    case .connected: self = .connected
+    case .cancelling(let options): self = .cancelling(again: options != nil)
+    }
   }
 }
 

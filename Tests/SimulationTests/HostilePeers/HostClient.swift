@@ -83,7 +83,7 @@ class HostClient {
 
   /// Lets go of a link, if there is one, and waits for its end.
   func part(_ peer: DeviceAddress) throws {
-    guard host.ledger(client)?.holds[peer] != nil else { return }
+    guard host.ledger(client)?.linkRequests[peer] != nil else { return }
     forgetEvents()
     send(.disconnect(peer))
     try #require(wait { if case .disconnected(peer, nil, false) = $0 { true } else { false } })

@@ -1,8 +1,8 @@
 import BluetoothWire
 import Essentials
 
-/// What a scan remembers of the advertisers around: bounded, the one not heard for longest leaves
-/// first. Each advertising set of a device stands for itself, as its data does.
+/// What a scan remembers of the advertisers around: bounded, the one that was not heard for longest is
+/// removed first. Each advertising set of a device stands for itself, as its data does.
 ///
 /// A lookup moves the entry to the young end of a list that is threaded through the entries, so
 /// that hearing a known advertiser costs one hash and no allocation, however full the room is.
@@ -19,7 +19,7 @@ struct AdvertiserTable: Sendable {
     var scanResponse: ArraySlice<UInt8> = []
     /// Parts of extended advertising data that came so far, until the last one is here.
     var parts: [UInt8] = []
-    /// Scans (by bit) that were told of what is known now, or found it not to match.
+    /// Scans (by bit) that were notified of what is known now, or whose filter did not match it.
     var considered: UInt64 = 0
     /// Scans (by bit) whose filter matches what is known now.
     var matches: UInt64 = 0
@@ -86,7 +86,7 @@ struct AdvertiserTable: Sendable {
     return index
   }
 
-  /// Forgets that the scans of these bits were told of anything.
+  /// Makes everything new to the scans of these bits.
   mutating func forget(scans: UInt64) {
     for index in entries.indices {
       entries[index].considered &= ~scans
@@ -94,7 +94,7 @@ struct AdvertiserTable: Sendable {
     }
   }
 
-  /// Forgets everybody.
+  /// Removes all advertisers.
   mutating func removeAll() { self = AdvertiserTable(capacity: capacity) }
 
   private mutating func unlink(_ index: Int) {

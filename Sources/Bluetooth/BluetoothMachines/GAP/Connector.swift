@@ -1,15 +1,15 @@
 import BluetoothWire
 import Essentials
 
-/// Makes links to wanted peers, however many are wanted and however long it takes.
+/// Establishes links to peers, however many are wanted and however long it takes.
 ///
-/// A controller makes one connection attempt at a time, to one peer or to whoever of its filter
-/// accept list appears first. So the connector gives it all wanted peers at once where they fit in
+/// A controller makes one connection attempt at a time, to one peer or to the first that appears
+/// of those in its filter accept list. So the connector gives it all wanted peers at once where they fit in
 /// the list, else batches in turn. It only ever compares what is wanted with what the controller
 /// does and takes one step towards it; that makes races harmless.
 struct Connector: Sendable {
   enum Limits {
-    /// Wanted peers at once. One peer is 50 bytes; nobody waits for more of them than this.
+    /// Wanted peers at once. One peer is 50 bytes; no app waits for more of them than this.
     static let pendingMax = 4096
     /// How long a batch has the controller where there are more peers than its list takes: several
     /// advertising intervals of a peer that advertises twice a second.
@@ -17,7 +17,7 @@ struct Connector: Sendable {
     /// The pause after a refused command or a failed attempt.
     static let retryDelay = TimeSpan.milliseconds(500)
     /// How long a cancelled attempt may take to end.
-    static let cancelPatience = TimeSpan.seconds(2)
+    static let cancelTimeout = TimeSpan.seconds(2)
   }
 
   /// A wanted connection that will not come: the controller can't, and trying again is no use.
@@ -72,12 +72,15 @@ struct Connector: Sendable {
   private var usesExtendedCommands = false
   private var ownAddressType = OwnAddressType.public
   private var isStarted = false
-  /// The controller refused an attempt as if it made one already: it may not have told of the end
-  /// of one, or make one that we forgot.
+  /// The controller refused an attempt as if it made one already: it may not have reported the end
+  /// of one, or make one that this host no longer knows of.
   private var hasStrayAttempt = false
 
   /// How many peers are wanted.
   var pendingCount: Int { pending.count }
+
+  /// The peers that are wanted.
+  var peers: [DeviceAddress] { pending.map(\.peer) }
 
   /// Whether this peer is wanted.
   func isPending(_ peer: DeviceAddress) -> Bool { pending.contains { $0.peer == peer } }
@@ -136,7 +139,7 @@ struct Connector: Sendable {
       return nil
     case .initiating(let attempt):
       guard Set(attempt.peers) != Set(wanted) else { return nil }
-      state = .cancelling(attempt, until: now + Limits.cancelPatience)
+      state = .cancelling(attempt, until: now + Limits.cancelTimeout)
       step = .cancel
       return LECreateConnectionCancel().packet
     case .idle:
@@ -144,7 +147,7 @@ struct Connector: Sendable {
       guard hasStrayAttempt else { return approach(wanted, now: now) }
       hasStrayAttempt = false
       let unknown = Attempt(peers: [], usesList: false)
-      state = .cancelling(unknown, until: now + Limits.cancelPatience)
+      state = .cancelling(unknown, until: now + Limits.cancelTimeout)
       step = .cancel
       return LECreateConnectionCancel().packet
     }
@@ -197,7 +200,7 @@ struct Connector: Sendable {
       guard status != .success, case .cancelling(let attempt, _) = state else { break }
       // Nothing is attempted any more, so the attempt has ended already, one way or the other.
       let isReported = status != .commandDisallowed || attempt.peers.isEmpty
-      state = isReported ? .idle : .ended(until: now + Limits.cancelPatience)
+      state = isReported ? .idle : .ended(until: now + Limits.cancelTimeout)
     case .add(let peer):
       if status == .success {
         list.append(peer)
@@ -253,7 +256,7 @@ struct Connector: Sendable {
     }
   }
 
-  /// Whether the controller never told how an attempt ended. There may be a link that only it and
+  /// Whether the controller never reported how an attempt ended. There may be a link that only it and
   /// the peer know of.
   func hasLostEnd(now: Instant) -> Bool {
     if case .ended(let until) = state { until <= now } else { false }
@@ -282,7 +285,7 @@ extension Connector {
   /// and scans and links have the other half.
   private static let timing = ScanTiming(intervalUnits625us: 96, windowUnits625us: 48)
 
-  /// Connects to one peer, or to whoever of the list is heard first.
+  /// Connects to one peer, or to the first of the list that is heard.
   private func createCommand(
     _ peer: DeviceAddress?, _ parameters: ConnectionParameters
   ) -> HCIPacket {

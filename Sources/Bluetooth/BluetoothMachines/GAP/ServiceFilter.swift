@@ -16,7 +16,7 @@ struct ServiceFilter: Sendable {
     solicited = options.solicitedServices
   }
 
-  /// Whether everybody passes.
+  /// Whether every advertiser passes.
   var isOpen: Bool { services.isEmpty && solicited.isEmpty }
 
   /// Whether one of the wanted services stands in the advertising data or the scan response.

@@ -268,7 +268,7 @@ private struct ServiceBuilder {
   private func source(of definition: CharacteristicDefinition) -> AttributeDatabase.Source {
     if let value = definition.value { return .fixed(value) }
     if let owner { return .owner(owner) }
-    // The host's own characteristics, told apart by their types.
+    // The host's own characteristics, distinguished by their types.
     switch definition.uuid.short {
     case 0x2B29: return .clientFeatures
     case 0x2B2A: return .databaseHash

@@ -51,6 +51,8 @@ public struct GATTClient: Sendable {
     case hash
     case watch
 
+    var isOperation: Bool { if case .operation = self { true } else { false } }
+
     var isDiscovery: Bool {
       guard case .operation(_, let operation) = self else { return false }
       switch operation {
@@ -109,6 +111,13 @@ public struct GATTClient: Sendable {
   public init(mtuMax: Int) {
     precondition((ATTPDU.mtuMin...0xFFFF).contains(mtuMax), "no MTU is below 23 or above 65,535")
     self.mtuMax = mtuMax
+  }
+
+  /// Operations that have not been completed.
+  var pendingCount: Int {
+    var count = commands.count + waiting.count { $0.isOperation }
+    if run?.purpose.isOperation == true { count += 1 }
+    return count
   }
 
   // MARK: Asking

@@ -309,7 +309,9 @@ struct GATTClientSession: Sendable {
         found.append("\(writes.count) writes of one subscription's configuration")
       }
     }
-    if Set(operations.map(\.id)).count != operations.count { found.append("an operation twice") }
+    if operations.count != client.pendingCount {
+      found.append("\(operations.count) operations wait for \(client.pendingCount) of the client")
+    }
     return found
   }
 }

@@ -18,7 +18,7 @@ enum GATTLimits {
   /// Everything remembered of one peer; a peer that shows more is asked again each time.
   static let rememberedMax = 2_000
 
-  /// How long after a change of services the new hash is read: an app that now discovers anew is
+  /// How long after a change of services the new hash is read: an app that now discovers again is
   /// not made to wait for that.
   static let hashReadingDelay: TimeSpan = .seconds(1)
 

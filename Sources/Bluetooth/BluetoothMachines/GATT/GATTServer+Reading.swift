@@ -34,7 +34,7 @@ extension GATTServer {
     return permissions.contains(.writeEncryptionRequired) ? encryptionError(index) : nil
   }
 
-  /// What a link that isn't encrypted is told (Core 5.4, Vol 3, Part C, §10.3.1).
+  /// The error for a link that isn't encrypted (Core 5.4, Vol 3, Part C, §10.3.1).
   private func encryptionError(_ index: Int) -> ATTErrorCode? {
     if sessions[index].isEncrypted { return nil }
     return sessions[index].hasKey ? .insufficientEncryption : .insufficientAuthentication
@@ -167,7 +167,7 @@ extension GATTServer {
         return
       }
       if case .databaseHash = attribute.source, sessions[index].awareness == .unaware {
-        sessions[index].awareness = .told
+        sessions[index].awareness = .notified
       }
       if byteCount == nil { byteCount = value.count }
       let part = value.prefix(valueByteCountMax)

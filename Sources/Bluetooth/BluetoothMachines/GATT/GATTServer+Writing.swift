@@ -144,7 +144,7 @@ extension GATTServer {
       execution, deadline: now + GATTLimits.transactionTimeout, index, now: now, into: &outputs)
   }
 
-  /// Sorts a prepared write to whoever has to do it.
+  /// Adds a prepared write to the batch of its owner.
   private func add(
     _ write: ServerRequest.Write, to execution: inout Execution
   ) -> ATTErrorCode? {

@@ -55,7 +55,7 @@ public struct GATTServer: Sendable {
 
   // MARK: Services
 
-  /// Publishes a client's service and tells the peers that want to know.
+  /// Publishes a client's service and notifies the peers that subscribed to Service Changed.
   public mutating func addService(
     _ definition: ServiceDefinition, owner: ClientID, now: Instant, into outputs: inout [Output]
   ) -> Result<PublishedService, HostError> {
@@ -103,7 +103,7 @@ public struct GATTServer: Sendable {
     sessions.append(Session(peer: peer))
   }
 
-  /// A link went down: its subscriptions end, and nobody waits for it any more.
+  /// A link went down: its subscriptions end, and updates no longer wait for it.
   public mutating func linkClosed(
     _ peer: DeviceAddress, now: Instant, into outputs: inout [Output]
   ) {
@@ -118,7 +118,7 @@ public struct GATTServer: Sendable {
     abandonUpdates(of: session, because: nil, into: &outputs)
   }
 
-  /// Tells whether a link is encrypted, and else whether there is a key to encrypt it with.
+  /// Sets whether a link is encrypted, and else whether there is a key to encrypt it with.
   public mutating func setEncrypted(
     _ isEncrypted: Bool, _ peer: DeviceAddress, hasKey: Bool = false
   ) {
@@ -127,7 +127,7 @@ public struct GATTServer: Sendable {
     sessions[index].hasKey = hasKey || isEncrypted
   }
 
-  /// Tells the MTU that this host's client agreed on; both halves of a bearer share it.
+  /// Sets the MTU that this host's client agreed on; both halves of a bearer share it.
   public mutating func setMTU(_ mtu: Int, _ peer: DeviceAddress) {
     guard let index = sessionIndex(peer) else { return }
     sessions[index].mtu = mtu
@@ -235,13 +235,13 @@ public struct GATTServer: Sendable {
     }
   }
 
-  /// Whether a client that asked for robust caching knows the database; a client that was told is
-  /// taken to know from its next request on.
+  /// Whether a client that asked for robust caching knows the database; a client that was refused
+  /// once is taken to know from its next request on.
   private mutating func isInSync(_ index: Int) -> Bool {
     guard sessions[index].isOutOfSync else { return true }
-    let wasTold = sessions[index].awareness == .told
-    sessions[index].awareness = wasTold ? .aware : .told
-    return wasTold
+    let wasNotified = sessions[index].awareness == .notified
+    sessions[index].awareness = wasNotified ? .aware : .notified
+    return wasNotified
   }
 
   // MARK: Answering

@@ -49,8 +49,8 @@ extension GATTServer {
   enum Awareness: Sendable {
     case aware
     case unaware
-    /// It was told, or read the hash; its next request shows that it knows.
-    case told
+    /// It was sent an error, or read the hash; its next request shows that it knows.
+    case notified
   }
 
   /// A value to be confirmed by a client.

@@ -151,6 +151,7 @@ struct SubscriptionTable: Sendable {
   /// Whether the table contradicts itself; a sentence for each contradiction.
   func violations() -> [String] {
     var found: [String] = []
+    if subscriptions.isEmpty { return found }
     for subscription in subscriptions {
       if Set(subscription.clients).count != subscription.clients.count {
         found.append("a client is subscribed twice")

@@ -1,10 +1,10 @@
 import BluetoothWire
 
-/// What a controller told about itself while it was started.
+/// What a controller reported about itself while it was started.
 struct ControllerAbilities: Sendable {
-  /// What it is and who made it; nil if it didn't tell.
+  /// What it is and who made it; nil if it did not report it.
   var version: ReadLocalVersionInformationReturn?
-  /// The commands that it knows; empty if it didn't tell.
+  /// The commands that it knows; empty if it did not report them.
   var commands = SupportedCommands()
   /// What its link layer can.
   var features: LEFeatures = []
@@ -20,7 +20,7 @@ struct ControllerAbilities: Sendable {
   var linkDataByteCountMax = 27
   /// The time that such a packet may take, in microseconds.
   var linkDataTimeMaxMicroseconds = 328
-  /// What it has kept of the data length that this host suggested; nil if it didn't tell.
+  /// What it has kept of the data length that this host suggested; nil if it did not report it.
   var suggestedDataLength: LESuggestedDataLength?
   /// Whether it hands over data only while the host has buffers for it.
   var usesHostFlowControl = false
@@ -44,7 +44,7 @@ struct ControllerAbilities: Sendable {
       && linkDataByteCountMax > 27
   }
 
-  /// Whether it can be told to send twice as fast.
+  /// Whether it has the LE 2M PHY and lets the host choose it.
   var canUse2M: Bool { features.contains(.le2M) && commands.contains(.leSetPHY) }
 
   /// Which of its addresses a command names.

@@ -12,6 +12,6 @@ public struct HostConfiguration: Sendable, Hashable {
   /// none.
   public var address: DeviceAddress?
 
-  /// The configuration of a host that nobody configured.
+  /// The default configuration.
   public init() {}
 }

@@ -8,7 +8,7 @@ extension HostMachine {
     recovery.transportOpened()
     receiving = ReceivingPause()
     if session.isReady {
-      loseController(.transport("The radio was opened anew."), now: now, into: &actions)
+      loseController(.transport("The radio was opened again."), now: now, into: &actions)
     }
     startController(now: now, into: &actions)
   }

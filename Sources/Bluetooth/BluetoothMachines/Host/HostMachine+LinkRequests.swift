@@ -86,7 +86,7 @@ extension HostMachine {
     switch linkRequests.state(client, peer) {
     case nil: return
     case .cancelling:
-      // Connected anew and given up again before the end of the first link.
+      // Requested again and given up again before the end of the first link.
       return linkRequests.cancel(client, peer)
     case .pending, .connected: break
     }

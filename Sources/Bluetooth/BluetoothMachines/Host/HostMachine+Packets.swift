@@ -132,7 +132,7 @@ extension HostMachine {
     _ reports: LEExtendedAdvertisingReports, now: Instant, into actions: inout [Action]
   ) {
     for report in reports {
-      // An anonymous advertiser can't be told from others.
+      // An anonymous advertiser can't be distinguished from others.
       guard let advertiser = report.advertiser else { continue }
       let heard = Scanner.Heard(
         address: advertiser.address, set: report.setID,

@@ -43,7 +43,7 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
       case open
       /// No client uses it any more; it ends when its queued data has left.
       case flushing
-      /// The controller was told to end it.
+      /// Disconnect was sent to the controller.
       case closing
     }
 

@@ -1,4 +1,4 @@
-/// One user of a host: an app's manager, the command line. The host invents it.
+/// One user of a host: an app's manager, the command line. The host assigns it.
 @frozen
 public struct ClientID: Hashable, Sendable {
   /// Unique among the clients of one host.
@@ -9,7 +9,7 @@ public struct ClientID: Hashable, Sendable {
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 }
 
-/// Ties a request to its one `HostEvent.completed`. The client invents it.
+/// Ties a request to its one `HostEvent.completed`. The client assigns it.
 @frozen
 public struct RequestToken: Hashable, Sendable {
   /// Unique among the client's outstanding requests.
@@ -42,13 +42,13 @@ public struct ChannelID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// Names a frame on its way out, so that whoever built it learns when the controller took it.
+/// Names an outgoing frame, so that the machine that built it learns when the controller has it.
 ///
-/// The machine that sends invents it; the scheduler reports it once the frame's last fragment was
+/// The machine that sends assigns it; the scheduler reports it once the frame's last fragment was
 /// handed to the controller.
 @frozen
 public struct SendTag: Hashable, Sendable {
-  /// Which machine invented a tag and is to be told about it.
+  /// The machine that made a tag and is notified about it.
   public enum Owner: UInt8, Sendable {
     /// The host's `GATTServer`.
     case gattServer = 0
@@ -56,7 +56,7 @@ public struct SendTag: Hashable, Sendable {
     case gattClient = 1
     /// The link's connection-oriented channels.
     case channels = 2
-    /// Whoever else sends.
+    /// Any other sender; not notified.
     case other = 3
   }
 
@@ -73,7 +73,7 @@ public struct SendTag: Hashable, Sendable {
     rawValue = UInt64(owner.rawValue) << 62 | number & (1 << 62 - 1)
   }
 
-  /// Whom to tell.
+  /// The machine to notify.
   @inlinable
   public var owner: Owner { Owner(rawValue: UInt8(rawValue >> 62)) ?? .other }
 

@@ -56,7 +56,7 @@ public struct CharacteristicDefinition: Sendable, Hashable {
   }
 }
 
-/// A descriptor that a client wants to publish; it can be read by everybody.
+/// A descriptor that a client wants to publish; every peer can read it.
 public struct DescriptorDefinition: Sendable, Hashable {
   /// What it is.
   public var uuid: BluetoothUUID
@@ -78,17 +78,17 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
   /// Permissions from their bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Anybody may read.
+  /// Every peer may read.
   public static let readable = AttributePermissions(rawValue: 0x01)
-  /// Anybody may write.
+  /// Every peer may write.
   public static let writeable = AttributePermissions(rawValue: 0x02)
-  /// Whoever encrypts the link may read.
+  /// Peers may read over an encrypted link.
   public static let readEncryptionRequired = AttributePermissions(rawValue: 0x04)
-  /// Whoever encrypts the link may write.
+  /// Peers may write over an encrypted link.
   public static let writeEncryptionRequired = AttributePermissions(rawValue: 0x08)
 }
 
-/// Where a service landed in the attribute database.
+/// The handles of a published service.
 public struct PublishedService: Sendable, Hashable {
   /// Its declaration and everything in it.
   public var range: HandleRange
@@ -102,7 +102,7 @@ public struct PublishedService: Sendable, Hashable {
   }
 }
 
-/// Where a characteristic landed in the attribute database.
+/// The handles of a published characteristic.
 public struct PublishedCharacteristic: Sendable, Hashable {
   /// The handle of its value.
   public var valueHandle: UInt16

@@ -53,7 +53,7 @@ public struct ACLScheduler: Sendable {
   /// A scheduler that sends nothing until it is configured.
   public init() {}
 
-  /// Sets what LE Read Buffer Size told after a reset. Forgets all links.
+  /// Sets what LE Read Buffer Size returned after a reset. Removes all links.
   ///
   /// A length below 27, which the specification forbids, counts as 27.
   public mutating func configure(packetLength: Int, packetCount: Int) {
@@ -161,6 +161,9 @@ public struct ACLScheduler: Sendable {
       }
     }
   }
+
+  /// Whether frames of the link are sent.
+  func serves(handle: UInt16) -> Bool { slot(of: handle) != nil }
 
   /// How many bytes of the link's frames the controller doesn't have yet.
   public func queuedByteCount(handle: UInt16) -> Int {

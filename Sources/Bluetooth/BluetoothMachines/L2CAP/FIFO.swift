@@ -7,6 +7,10 @@ struct FIFO<Element: Sendable>: Sendable {
 
   var isEmpty: Bool { head == slots.count }
 
+  func count(where matches: (Element) -> Bool) -> Int {
+    slots[head...].count { $0.map(matches) ?? false }
+  }
+
   mutating func append(_ element: Element) { slots.append(element) }
 
   /// The element that `removeFirst` would take; the queue must not be empty when it is set.

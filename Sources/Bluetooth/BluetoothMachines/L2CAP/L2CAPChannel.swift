@@ -6,7 +6,7 @@ public struct L2CAPChannelParameters: Sendable, Hashable {
   public var mtu: UInt16
   /// The largest frame payload, 23 ... 65533.
   public var mps: UInt16
-  /// How many frames the other end may have sent that nobody has consumed.
+  /// How many frames the other end may have sent that the client has not consumed.
   public var credits: UInt16
 
   /// Parameters as they go over the wire.
@@ -207,7 +207,7 @@ struct CreditBasedChannel: Sendable {
 
   // MARK: Sending
 
-  /// The next frame, if the credits and the scheduler's patience allow one.
+  /// The next frame, if the credits and the bound of frames in the scheduler allow one.
   mutating func nextFrame() -> OutgoingFrame? {
     guard isOpen, credits > 0, framesAhead < L2CAPLimits.framesAhead, !sends.isEmpty else {
       return nil

@@ -8,7 +8,7 @@ public import Essentials
 /// here. Local CIDs name channels; they are unique on this link until `channelClosed` or
 /// `channelRefused` was reported, and may name another channel afterwards.
 public struct L2CAPLink: Sendable {
-  /// What the owner does for the link, or is told by it.
+  /// What the owner does for the link, or is notified of.
   public enum Output: Sendable {
     /// Put a frame into the scheduler.
     case sendFrame(OutgoingFrame)

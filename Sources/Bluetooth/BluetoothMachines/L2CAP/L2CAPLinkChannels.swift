@@ -86,7 +86,7 @@ extension L2CAPLink {
     }
   }
 
-  /// Tells the peer why it gets no channel: `.spsmNotSupported` where nobody listens,
+  /// Tells the peer why it gets no channel: `.spsmNotSupported` where no client listens,
   /// `.insufficientAuthentication` where the link must be encrypted and there is no key for it.
   public mutating func refuse(
     _ request: L2CAPChannelRequest, _ result: L2CAPResult, into outputs: inout [Output]

@@ -222,7 +222,7 @@ extension L2CAPLink {
     pump(index, into: &outputs)
   }
 
-  /// What a client is told when the peer closed its channel: remote user terminated.
+  /// The error of a channel that the peer closed: remote user terminated.
   static let closedByPeer = HostError.disconnected(HCIStatus(rawValue: 0x13))
 }
 

@@ -135,6 +135,21 @@ struct Link: Sendable {
   }
 }
 
+extension Link {
+  /// How the link contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    if stage == .open, !isAnnounced { found.append("an open link is not announced") }
+    if !isConfirmed, isAnnounced { found.append("an unconfirmed link is announced") }
+    if closeReason != nil, !isClosing { found.append("a close reason without an end") }
+    if info.isEncrypted != security.isEncrypted {
+      found.append("clients were notified of another encryption")
+    }
+    if info.mtu != gatt.mtu { found.append("clients were notified of another MTU") }
+    return found + gatt.violations()
+  }
+}
+
 // How long to wait for a link. What a controller reports of its timing is bounded by what any link
 // can have (Core 5.4, Vol 4, Part E, §7.8.12), so that a wrong report delays nothing for minutes.
 extension LinkInfo {

@@ -6,9 +6,9 @@ import BluetoothWire
 ///
 /// | request or event | state after it |
 /// |---|---|
-/// | `connect` | pending; unchanged if it is connected; cancelling, to begin anew, if it was cancelling |
+/// | `connect` | pending; unchanged if it is connected; cancelling, then pending, if it was cancelling |
 /// | `connected` | connected |
-/// | `connectionFailed` | none |
+/// | `connectionFailed` | none; unchanged if that `connect` had parameters that no link can have |
 /// | `disconnect` | cancelling |
 /// | `disconnected` | pending if `reconnecting` or `connect` came after `disconnect`, else none |
 struct LinkRequests: Sendable {

@@ -49,19 +49,21 @@ struct LinkTable: Sendable {
     return wake == .distantFuture ? nil : wake
   }
 
-  /// Whether the table contradicts itself; a sentence for each contradiction.
+  /// How the table contradicts itself; a sentence for each contradiction.
   func violations() -> [String] {
     var found: [String] = []
-    if links.map(\.handle) != handles { found.append("handles are not those of the links") }
-    if links.map(\.peer) != peers { found.append("peers are not those of the links") }
-    if Set(handles).count != handles.count { found.append("two links have one handle") }
-    if Set(peers).count != peers.count { found.append("two links have one peer") }
-    for link in links {
-      if link.stage == .open, !link.isAnnounced { found.append("an open link is not announced") }
-      if !link.isConfirmed, link.isAnnounced { found.append("an unconfirmed link is announced") }
-      if link.closeReason != nil, !link.isClosing { found.append("a close reason without an end") }
-      if orphans.contains(link.handle) { found.append("link \(link.handle) is also an orphan") }
-      found += link.gatt.violations()
+    if handles.count != links.count || peers.count != links.count {
+      return ["handles and peers are not as many as links"]
+    }
+    // By index, because a link is large and would be copied by an iterator.
+    for index in links.indices {
+      if links[index].handle != handles[index] || links[index].peer != peers[index] {
+        found.append("handle or peer are not those of the link")
+      }
+      if self.index(handle: handles[index]) != index { found.append("two links have one handle") }
+      if self.index(peer: peers[index]) != index { found.append("two links have one peer") }
+      if orphans.contains(handles[index]) { found.append("a link is also an orphan") }
+      found += links[index].violations()
     }
     return found
   }

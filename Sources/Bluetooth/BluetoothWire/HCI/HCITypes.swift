@@ -34,16 +34,16 @@ public enum AdvertisingType: UInt8, HCICodable {
   case directedLowDutyCycle = 4
 }
 
-/// Whose requests an advertiser answers.
+/// Which requests an advertiser processes (Core 5.4, Vol 4, Part E, §7.8.5).
 public enum AdvertisingFilterPolicy: UInt8, HCICodable {
-  /// Everybody's.
-  case everybody = 0
+  /// Requests of all devices.
+  case unfiltered = 0
   /// Scan requests only of devices in the filter accept list.
-  case listedScanners = 1
+  case filteredScanRequests = 1
   /// Connection requests only of devices in the filter accept list.
-  case listedInitiators = 2
+  case filteredConnectionRequests = 2
   /// Both only of devices in the filter accept list.
-  case listed = 3
+  case filtered = 3
 }
 
 /// The advertising channels that are used.
@@ -72,16 +72,16 @@ public enum ScanType: UInt8, HCICodable {
   case active = 1
 }
 
-/// Whose advertising a scanner reports (Core 5.4, Vol 4, Part E, §7.8.10).
+/// Which advertising a scanner reports (Core 5.4, Vol 4, Part E, §7.8.10).
 public enum ScanFilterPolicy: UInt8, HCICodable {
-  /// Everybody's, except directed to another device.
-  case everybody = 0
-  /// Devices' in the filter accept list.
-  case listed = 1
-  /// Everybody's, and directed to a private address that cannot be resolved.
-  case everybodyAndUnresolvedDirected = 2
-  /// Devices' in the filter accept list, and directed to an unresolvable private address.
-  case listedAndUnresolvedDirected = 3
+  /// That of all devices, except directed advertising for another device.
+  case basicUnfiltered = 0
+  /// That of devices in the filter accept list, with the same exception.
+  case basicFiltered = 1
+  /// That of all devices; also directed advertising for a private address that cannot be resolved.
+  case extendedUnfiltered = 2
+  /// That of devices in the filter accept list, with the same addition.
+  case extendedFiltered = 3
 }
 
 /// What a scanner does about advertising that it reported before.

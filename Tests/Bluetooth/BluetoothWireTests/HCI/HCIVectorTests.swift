@@ -27,7 +27,7 @@ struct HCIVectorTests {
       LESetAdvertisingParameters(
         intervalMinUnits625us: 0xA0, intervalMaxUnits625us: 0xB0, type: .directedHighDutyCycle,
         ownAddressType: .random, peer: randomAddress, channels: [.channel37, .channel39],
-        filterPolicy: .listedInitiators),
+        filterPolicy: .filteredConnectionRequests),
       "06200fa000b0000101019a78563412c00502"
     ),
     (

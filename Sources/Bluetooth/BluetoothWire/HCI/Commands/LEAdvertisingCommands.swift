@@ -26,7 +26,7 @@ public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
     intervalMinUnits625us: UInt16 = 0x0800, intervalMaxUnits625us: UInt16 = 0x0800,
     type: AdvertisingType = .connectable, ownAddressType: OwnAddressType = .public,
     peer: DeviceAddress = DeviceAddress(bits: 0, kind: .public),
-    channels: AdvertisingChannels = .all, filterPolicy: AdvertisingFilterPolicy = .everybody
+    channels: AdvertisingChannels = .all, filterPolicy: AdvertisingFilterPolicy = .unfiltered
   ) {
     self.intervalMinUnits625us = intervalMinUnits625us
     self.intervalMaxUnits625us = intervalMaxUnits625us
@@ -158,7 +158,7 @@ public struct LESetScanParameters: HCIRecord, HCICommand {
   /// The command with its parameters.
   public init(
     type: ScanType = .passive, timing: ScanTiming = ScanTiming(),
-    ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .everybody
+    ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .basicUnfiltered
   ) {
     self.type = type
     self.timing = timing

@@ -64,7 +64,7 @@ public struct LESetExtendedAdvertisingParameters: HCIRecord, HCICommand {
     intervalMaxUnits625us: UInt32, channels: AdvertisingChannels = .all,
     ownAddressType: OwnAddressType = .public,
     peer: DeviceAddress = DeviceAddress(bits: 0, kind: .public),
-    filterPolicy: AdvertisingFilterPolicy = .everybody, powerDBm: Int8? = nil,
+    filterPolicy: AdvertisingFilterPolicy = .unfiltered, powerDBm: Int8? = nil,
     primaryPHY: PHY = .le1M, secondaryMaximumSkip: UInt8 = 0, secondaryPHY: PHY = .le1M,
     setID: UInt8 = 0, notifiesScanRequests: Bool = false
   ) {

@@ -34,7 +34,7 @@ public struct LESetExtendedScanParameters: HCICommand {
 
   /// The command with its parameters.
   public init(
-    ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .everybody,
+    ownAddressType: OwnAddressType = .public, filterPolicy: ScanFilterPolicy = .basicUnfiltered,
     le1M: ExtendedScanParameters?, leCoded: ExtendedScanParameters? = nil
   ) {
     self.ownAddressType = ownAddressType

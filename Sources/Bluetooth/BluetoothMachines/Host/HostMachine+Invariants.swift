@@ -1,0 +1,78 @@
+import BluetoothWire
+
+// What must hold between the machines whenever none of them is at work.
+
+extension HostMachine {
+  /// Stops a debug build whose machines contradict each other. Release builds check nothing.
+  func assertInvariants() {
+    assert(violations().isEmpty, violations().joined(separator: "; "))
+  }
+
+  /// How the machines contradict each other or themselves; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found = links.violations()
+    found += controllerViolations() + requestViolations()
+    for index in links.indices { found += linkViolations(index) }
+    for channel in channels.channels where links.index(handle: channel.link) == nil {
+      found.append("channel \(channel.id.rawValue) is on no link")
+    }
+    if server.sessions.count != links.count { found.append("server sessions and links differ") }
+    return found
+  }
+
+  private func controllerViolations() -> [String] {
+    var found: [String] = []
+    if (state == .poweredOn) != session.isReady {
+      found.append("the state is \(state), the controller is \(session.isReady ? "" : "not ")up")
+    }
+    if !session.isReady, !links.isEmpty { found.append("links without a controller") }
+    if !session.isReady, !links.orphans.isEmpty { found.append("orphans without a controller") }
+    return found
+  }
+
+  /// A request for a link is in one state, and the link in one that goes with it.
+  private func requestViolations() -> [String] {
+    var found: [String] = []
+    for request in linkRequests.requests {
+      if !clients.contains(request.client) { found.append("a request of a client that is gone") }
+      let link = links.index(peer: request.peer)
+      switch request.state {
+      case .pending:
+        if let link, links[link].stage == .open {
+          found.append("a client waits for a link that is open")
+        }
+        if link == nil, !connector.isPending(request.peer) {
+          found.append("a client waits for a link that is not being made")
+        }
+      case .connected:
+        if link.map({ !links[$0].isAnnounced }) ?? true {
+          found.append("a client has a link that is not open")
+        }
+      case .cancelling:
+        if link.map({ !links[$0].isClosing }) ?? true {
+          found.append("a client waits for the end of a link that is not ending")
+        }
+      }
+    }
+    for peer in connector.peers where linkRequests.firstPending(peer) == nil {
+      found.append("a link is being made that no client waits for")
+    }
+    return found
+  }
+
+  private func linkViolations(_ index: Int) -> [String] {
+    var found: [String] = []
+    let peer = links.peers[index]
+    if server.sessionIndex(peer) == nil { found.append("a link without a server session") }
+    if !scheduler.serves(handle: links.handles[index]) {
+      found.append("a link that the scheduler doesn't serve")
+    }
+    guard !links[index].gatt.subscriptions.isEmpty else { return found }
+    let connected = linkRequests.connectedClients(peer)
+    for client in links[index].gatt.subscriptions.subscriptions.flatMap(\.clients)
+    where !connected.contains(client) {
+      found.append("client \(client.rawValue) gets values over a link that it doesn't have")
+    }
+    return found
+  }
+}
