@@ -1,4 +1,5 @@
 internal import BluetoothMachines
+internal import Logging
 internal import Synchronization
 
 /// Whoever deals with a host's events.
@@ -35,7 +36,13 @@ final class HostConnection: Sendable {
   private let inbox: Inbox<Item>
 
   init(queue: DispatchQueue) {
-    inbox = Inbox(queue: queue)
+    inbox = Inbox(queue: queue) { count in
+      Logger(label: "CoreBluetooth").warning(
+        """
+        \(count) advertisements and value updates were dropped: the queue of the delegate was blocked \
+        while \(Limits.waitingEventsMax) others waited.
+        """)
+    }
   }
 
   /// Opens the way to the host; the handler gets events on the queue from now on.

@@ -1,4 +1,5 @@
 internal import BluetoothHost
+internal import Glibc
 internal import Synchronization
 
 /// Carries items from any thread to a queue, in order, in batches, one handler call at a time.
@@ -7,19 +8,28 @@ final class Inbox<Item: Sendable>: Sendable {
     var items: [Item] = []
     /// Whether a batch is on the queue or being handled.
     var isScheduled = false
-    var isClosed = false
+    /// Expendable items that were dropped since the last batch began.
+    var droppedCount = 0
     var handle: (@Sendable (Item) -> Void)?
-    /// The thread that handles a batch.
-    var drainer: ObjectIdentifier?
+    /// The thread that handles a batch (pthread_self(3)).
+    var drainer: pthread_t?
   }
 
   private let state = Mutex(State())
+  /// Set under the lock of `state`; read without it for every item.
+  private let isClosed = Atomic(false)
   private let queue: DispatchQueue
+  private let onDrop: @Sendable (Int) -> Void
   /// Tells on which queue one is.
   private let key = DispatchSpecificKey<Void>()
 
-  init(queue: DispatchQueue) {
+  /// - Parameters:
+  ///   - queue: Where items are handled.
+  ///   - onDrop: Called on the queue before the next batch, with the number of expendable items that
+  ///     were dropped because too many waited.
+  init(queue: DispatchQueue, onDrop: @escaping @Sendable (Int) -> Void = { _ in }) {
     self.queue = queue
+    self.onDrop = onDrop
     queue.setSpecific(key: key, value: ())
   }
 
@@ -30,10 +40,12 @@ final class Inbox<Item: Sendable>: Sendable {
     state.withLock { $0.handle = handle }
   }
 
-  /// Passes an item on; if `isExpendable` and too many wait already, drops it.
+  /// Passes an item on; if `isExpendable` and too many wait already, drops and counts it.
   func post(_ item: Item, isExpendable: Bool = false) {
     let mustSchedule = state.withLock { state in
-      if state.isClosed || isExpendable && state.items.count >= Limits.waitingEventsMax {
+      if isClosed.load(ordering: .relaxed) { return false }
+      if isExpendable, state.items.count >= Limits.waitingEventsMax {
+        state.droppedCount += 1
         return false
       }
       state.items.append(item)
@@ -46,7 +58,7 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Drops what waits and takes nothing more.
   func close() {
     let dropped = state.withLock { state in
-      state.isClosed = true
+      isClosed.store(true, ordering: .relaxed)
       defer { state.items = [] }
       return state.items
     }
@@ -56,7 +68,7 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Returns when everything that was posted before was handled; at once where the handler itself
   /// calls it. On the queue itself, which cannot be waited for there, handles it.
   func settle() {
-    let caller = ObjectIdentifier(Thread.current)
+    let caller = pthread_self()
     let isOnQueue = DispatchQueue.getSpecific(key: key) != nil
     while state.withLock({ $0.isScheduled && $0.drainer != caller }) {
       if isOnQueue { drain() } else { queue.sync {} }
@@ -68,18 +80,19 @@ final class Inbox<Item: Sendable>: Sendable {
   }
 
   private func drain() {
-    let batch: [Item]? = state.withLock { state in
-      // Somebody else is at it, and will look again: `settle`, or a thread of a concurrent queue.
+    let taken = state.withLock { state -> (batch: [Item], droppedCount: Int)? in
+      // Another thread handles a batch, and will look again: `settle`, or one of a concurrent queue.
       guard state.drainer == nil else { return nil }
-      state.drainer = ObjectIdentifier(Thread.current)
-      defer { state.items = [] }
-      return state.items
+      state.drainer = pthread_self()
+      defer { (state.items, state.droppedCount) = ([], 0) }
+      return (state.items, state.droppedCount)
     }
-    guard let batch else { return }
+    guard let taken else { return }
+    if taken.droppedCount > 0 { onDrop(taken.droppedCount) }
     let handle = state.withLock { $0.handle }
     EventThread.run {
-      for item in batch {
-        if state.withLock({ $0.isClosed }) { break }
+      for item in taken.batch {
+        if isClosed.load(ordering: .relaxed) { break }
         handle?(item)
       }
     }
