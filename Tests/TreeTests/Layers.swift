@@ -76,5 +76,7 @@ enum Layers {
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
         "BonjourHost", "ArgumentParser", "Synchronization",
       ]), mayTouchTheWorld: true),
+    // The executable, which only starts the command line.
+    "ambit": Rule(imports: ["AmbitCLI"]),
   ]
 }

@@ -9,6 +9,7 @@ struct SourceFile: Sendable {
   /// The module that the file belongs to; files outside `Sources` and `Programs` belong to none.
   var module: String? {
     let parts = path.split(separator: "/").map(String.init)
+    if path.hasPrefix("Programs/ambit/Main/") { return "ambit" }
     if path.hasPrefix("Programs/ambit/") { return "AmbitCLI" }
     guard parts.first == "Sources" else { return nil }
     // The innermost: a domain's folder may have the name of its face.

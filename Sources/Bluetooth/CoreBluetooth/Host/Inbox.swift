@@ -1,4 +1,5 @@
 internal import BluetoothHost
+internal import Glibc
 internal import Synchronization
 
 /// Carries items from any thread to a queue, in order, in batches, one handler call at a time.
@@ -7,17 +8,19 @@ final class Inbox<Item: Sendable>: Sendable {
     var items: [Item] = []
     /// Whether a batch is on the queue or being handled.
     var isScheduled = false
-    var isClosed = false
     var handle: (@Sendable (Item) -> Void)?
-    /// The thread that handles a batch.
-    var drainer: ObjectIdentifier?
+    /// The thread that handles a batch (pthread_self(3)).
+    var drainer: pthread_t?
   }
 
   private let state = Mutex(State())
+  /// Set under the lock of `state`; read without it for every item.
+  private let isClosed = Atomic(false)
   private let queue: DispatchQueue
   /// Tells on which queue one is.
   private let key = DispatchSpecificKey<Void>()
 
+  /// An inbox whose items are handled on this queue.
   init(queue: DispatchQueue) {
     self.queue = queue
     queue.setSpecific(key: key, value: ())
@@ -30,10 +33,10 @@ final class Inbox<Item: Sendable>: Sendable {
     state.withLock { $0.handle = handle }
   }
 
-  /// Passes an item on. What waits is bounded by the host, which stops whoever causes too much.
+  /// Passes an item on. What waits is bounded by the host, which holds back those who cause too much.
   func post(_ item: Item) {
     let mustSchedule = state.withLock { state in
-      if state.isClosed { return false }
+      if isClosed.load(ordering: .relaxed) { return false }
       state.items.append(item)
       defer { state.isScheduled = true }
       return !state.isScheduled
@@ -44,7 +47,7 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Drops what waits and takes nothing more.
   func close() {
     let dropped = state.withLock { state in
-      state.isClosed = true
+      isClosed.store(true, ordering: .relaxed)
       defer { state.items = [] }
       return state.items
     }
@@ -54,7 +57,7 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Returns when everything that was posted before was handled; at once where the handler itself
   /// calls it. On the queue itself, which cannot be waited for there, handles it.
   func settle() {
-    let caller = ObjectIdentifier(Thread.current)
+    let caller = pthread_self()
     let isOnQueue = DispatchQueue.getSpecific(key: key) != nil
     while state.withLock({ $0.isScheduled && $0.drainer != caller }) {
       if isOnQueue { drain() } else { queue.sync {} }
@@ -66,10 +69,10 @@ final class Inbox<Item: Sendable>: Sendable {
   }
 
   private func drain() {
-    let batch: [Item]? = state.withLock { state in
-      // Somebody else is at it, and will look again: `settle`, or a thread of a concurrent queue.
+    let batch = state.withLock { state -> [Item]? in
+      // Another thread handles a batch, and will look again: `settle`, or one of a concurrent queue.
       guard state.drainer == nil else { return nil }
-      state.drainer = ObjectIdentifier(Thread.current)
+      state.drainer = pthread_self()
       defer { state.items = [] }
       return state.items
     }
@@ -77,7 +80,7 @@ final class Inbox<Item: Sendable>: Sendable {
     let handle = state.withLock { $0.handle }
     EventThread.run {
       for item in batch {
-        if state.withLock({ $0.isClosed }) { break }
+        if isClosed.load(ordering: .relaxed) { break }
         handle?(item)
       }
     }
