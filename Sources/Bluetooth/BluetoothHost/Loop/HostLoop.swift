@@ -7,6 +7,9 @@ import NIOPosix
 protocol HostLoop: Sendable {
   /// The time by this loop.
   var now: Instant { get }
+  /// The calendar time in seconds since 1 January 2001, UTC. Virtual time begins on that day. From
+  /// any thread.
+  var calendarTime: Double { get }
   /// Runs the work soon, after what was handed over before. From any thread.
   func execute(_ work: @escaping @Sendable () -> Void)
   /// Runs what was handed over now if time stands still otherwise.

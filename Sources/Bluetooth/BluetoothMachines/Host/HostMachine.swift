@@ -97,6 +97,10 @@ public struct HostMachine: Sendable {
   public internal(set) var state = RadioState.unknown
   var session = ControllerSession()
   var abilities = ControllerAbilities()
+  /// The address of the controller that was up last.
+  var lastAddress: DeviceAddress?
+  /// The address for controllers that have none.
+  var madeUpAddress: DeviceAddress?
   /// How often the controller failed since it was last in good health.
   var failureCount = 0
   /// Since when the controller is up.
