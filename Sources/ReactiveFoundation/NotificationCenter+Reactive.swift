@@ -11,7 +11,7 @@ extension Reactive where Base: NotificationCenter {
   ///
   /// - Parameters:
   ///   - name: Which notifications; nil for all.
-  ///   - object: Whose notifications, held while the signal lives; nil for everybody's.
+  ///   - object: Whose notifications, held while the signal lives; nil for those of every object.
   public func notifications(
     forName name: Notification.Name?, object: AnyObject? = nil
   ) -> Signal<Notification, Never> {

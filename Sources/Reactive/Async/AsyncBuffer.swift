@@ -6,7 +6,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
   typealias Source = CheckedContinuation<Void, Never>
 
   private struct State {
-    var values = WaitingLine<Value>()
+    var values = FIFO<Value>()
     /// Set by the end, and again to completion when a failure has been thrown.
     var end: Result<Value?, Failure>?
     var consumer: Consumer?
@@ -48,7 +48,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
   }
 
   /// - Returns: What there was no room for.
-  private func keep(_ value: Value, in values: inout WaitingLine<Value>) -> Value? {
+  private func keep(_ value: Value, in values: inout FIFO<Value>) -> Value? {
     switch buffering {
     case .unbounded, .backpressure:
       values.append(value)
@@ -106,7 +106,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
   func close() {
     let dropped = state.withLock { state in
       let values = state.values
-      state.values = WaitingLine()
+      state.values = FIFO()
       // A failure that has not been thrown is dropped, too.
       if state.end != nil { state.end = .success(nil) }
       return values

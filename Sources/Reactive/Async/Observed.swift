@@ -1,14 +1,14 @@
 public import Observation
 
 /// A property as the Observation framework sees it: what reads ``value`` where reads are tracked is
-/// told of its next change.
+/// notified of its next change.
 ///
 /// ```swift
 /// let name = Observed(model.name)
 /// for await text in Observations({ name.value }) { … }
 /// ```
 ///
-/// Observation tells that a value changes, not what it becomes: whoever reads later sees the value
+/// Observation reports that a value changes, not what it becomes: a later read sees the value
 /// of then, and several changes in between are one. Where every value counts, await the property's
 /// `values(buffering:)` or observe its signal.
 ///
@@ -45,7 +45,7 @@ private final class Changes: Observable, Sendable {
     registrar.access(self, keyPath: \.count)
   }
 
-  /// The value has been stored before: whoever is told and reads at once sees it.
+  /// The value has been stored before: an observer that reads at once sees it.
   func report() {
     registrar.withMutation(of: self, keyPath: \.count) {}
   }

@@ -25,7 +25,7 @@ extension SignalProducer {
   /// suspends until it is wanted.
   ///
   /// - Parameters:
-  ///   - priority: Of the task that runs the function; by default, that of whoever starts the run.
+  ///   - priority: Of the task that runs the function; by default, that of the caller that starts it.
   ///   - function: Called at every start, in a task of its own. Interrupting the run cancels that.
   public init(
     priority: TaskPriority? = nil,

@@ -56,7 +56,7 @@ private final class Link<Left, Right>: @unchecked Sendable {
   private let write: (Left) -> Right
 
   private let gate = Gate()
-  // Changes that are yet to be told of and were made here.
+  // Changes that were made here and are not delivered yet.
   private var ownOfLeft = 0
   private var ownOfRight = 0
   private var hasEnded = false

@@ -1,5 +1,5 @@
 extension Signal where Value: OptionalProtocol {
-  /// Puts `replacement` in the place of nil.
+  /// Replaces nil with `replacement`.
   public func replaceNil(with replacement: Value.Wrapped) -> Signal<Value.Wrapped, Error> {
     let replacement = UncheckedTransfer(replacement)
     return map { $0.optional ?? replacement.value }
@@ -7,7 +7,7 @@ extension Signal where Value: OptionalProtocol {
 }
 
 extension SignalProducer where Value: OptionalProtocol {
-  /// Puts `replacement` in the place of nil.
+  /// Replaces nil with `replacement`.
   public func replaceNil(
     with replacement: Value.Wrapped
   ) -> SignalProducer<Value.Wrapped, Error> {

@@ -35,8 +35,8 @@ extension SignalProducer {
     }
   }
 
-  /// A producer of what a listener is called with, which is interrupted when nobody holds the
-  /// listener any more.
+  /// A producer of the values that a listener is called with. It is interrupted when the listener is
+  /// released.
   ///
   /// - Parameter register: Called at every start with the listener, which may be called from any
   ///   thread. The disposable it returns takes the listener out, after the run.
@@ -48,13 +48,13 @@ extension SignalProducer {
       ) -> (any Disposable)?
   ) {
     self.init { observer, lifetime in
-      // Values are sent where they are told.
+      // Values are sent on the thread that calls the listener.
       let input = UncheckedTransfer(observer)
       lifetime += register { input.value.send(value: $0) }
     }
   }
 
-  /// A producer of what a delegate is told, with a delegate of its own for every run.
+  /// A producer of what a delegate receives, with a delegate of its own for every start.
   ///
   /// Owners hold their delegates weakly; the run holds this one.
   ///
@@ -66,7 +66,7 @@ extension SignalProducer {
   /// ```
   ///
   /// - Parameters:
-  ///   - makeDelegate: Makes an object that sends what it is told to the observer.
+  ///   - makeDelegate: Makes an object that sends what it receives to the observer.
   ///   - attach: Gives the delegate to its owner, on the thread that starts the run.
   ///   - detach: Takes it away again after the run, on the thread on which that ends.
   @preconcurrency

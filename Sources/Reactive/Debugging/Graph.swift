@@ -23,9 +23,9 @@ protocol GraphLabelled: AnyObject {
   var graphLabel: String { get }
 }
 
-/// What ends the flow of events from a place: an observation, or the run of a producer.
+/// What ends the flow of events from a node: an observation, or the run of a producer.
 protocol GraphLink: AnyObject {
-  /// That place, unless it has been ended.
+  /// That node, unless the flow has ended.
   var graphSource: AnyObject? { get }
 }
 
@@ -103,7 +103,7 @@ private final class Named<Value, Error: Swift.Error>: ValueStage<Value, Value, E
 }
 
 extension Signal {
-  /// The same events, from a place that has a name: ``dumpGraph(to:)`` shows it.
+  /// The same events, from a node that has a name: ``dumpGraph(to:)`` shows it.
   public func named(
     _ name: String, file: StaticString = #fileID, line: UInt = #line
   ) -> Signal<Value, Error> {
@@ -141,7 +141,7 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// The same events, from a place that has a name: ``Signal/dumpGraph(to:)`` shows it.
+  /// The same events, from a node that has a name: ``Signal/dumpGraph(to:)`` shows it.
   public func named(
     _ name: String, file: StaticString = #fileID, line: UInt = #line
   ) -> SignalProducer<Value, Error> {

@@ -49,7 +49,7 @@ public final class CompositeDisposable: Disposable {
     }
   }
 
-  /// Adds a disposable that nobody takes out again.
+  /// Adds a disposable that can't be removed again.
   func hold(_ disposable: any Disposable) {
     _ = insert(disposable)
   }

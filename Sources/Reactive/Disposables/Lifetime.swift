@@ -46,7 +46,7 @@ public final class Lifetime: Sendable {
     lifetime.disposables.add(disposable)
   }
 
-  /// Disposes of what nobody takes out again at the end; at once if that has come.
+  /// Disposes of `disposable` at the end, or at once if that has come; it can't be removed again.
   func hold(_ disposable: (any Disposable)?) {
     if let disposable { disposables.hold(disposable) }
   }

@@ -29,7 +29,7 @@ private final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
     indices[key] = inputs.count
     inputs.append(input)
     emit(Group(key: key, signal: signal))
-    // Whoever was told of the group is listening now.
+    // Observers of the outer stream are observing the group by now.
     input.send(value: value)
   }
 
@@ -48,7 +48,8 @@ private final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
 extension Signal {
   /// Sorts values into groups: sends a group when the first of its values comes.
   ///
-  /// A group's first value follows at once; who observes the group when told of it misses nothing.
+  /// A group's first value follows at once; an observer that observes the group when it receives it
+  /// misses nothing.
   /// Groups are kept until the end of the stream.
   @preconcurrency
   public func group<Key: Hashable>(
@@ -61,7 +62,8 @@ extension Signal {
 extension SignalProducer {
   /// Sorts values into groups: sends a group when the first of its values comes.
   ///
-  /// A group's first value follows at once; who observes the group when told of it misses nothing.
+  /// A group's first value follows at once; an observer that observes the group when it receives it
+  /// misses nothing.
   /// Groups are kept until the end of the run.
   @preconcurrency
   public func group<Key: Hashable>(

@@ -1,8 +1,8 @@
 // The operators that join one stream with another: `a.merge(with: b)`, `a.combineLatest(with: b)`,
 // `a.zip(with: b)`. They are values that can be called. As methods they would stand beside the
-// static `Signal.merge(a, b)` …, and Swift 6 would take both for candidates there; before it can
-// tell whether the method, without its signal, may be called from any thread it wants to know
-// whether the values are `Sendable`, and doesn't look at the arguments that would tell.
+// static `Signal.merge(a, b)` …, and Swift 6 would consider both as candidates: to decide whether
+// the unapplied method may be called from any thread it asks whether the values are `Sendable`,
+// before it looks at the arguments that would rule the method out.
 
 /// What `stream.merge(with: other)` calls.
 @frozen

@@ -72,7 +72,7 @@ extension Signal {
     through(Map(transform))
   }
 
-  /// Puts `value` in the place of every value.
+  /// Replaces every value with `value`.
   @_disfavoredOverload
   @inlinable
   public func map<U>(value: U) -> Signal<U, Error> {
@@ -115,7 +115,7 @@ extension SignalProducer {
     through { Map(transform) }
   }
 
-  /// Puts `value` in the place of every value.
+  /// Replaces every value with `value`.
   @_disfavoredOverload
   @inlinable
   public func map<U>(value: U) -> SignalProducer<U, Error> {

@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// The events of one run of a producer, for everyone who comes, late or early.
 ///
-/// What is remembered is locked: who comes is told on the spot, also from inside a delivery, or
-/// while another thread is delivering. From then on it is a newcomer, whom the next event lets in
-/// among the observers, and those are guarded by the gate.
+/// The buffer is guarded by the lock: a new observer receives it at once, also from inside a
+/// delivery, or while another thread is delivering. From then on it is pending: the next event
+/// attaches it to the observers, and those are guarded by the gate.
 private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Error>,
   @unchecked Sendable
 {
@@ -16,8 +16,8 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
   private let connection = Connection()
 
   private let lock = PlainLock()
-  // The rest is only for whoever has the lock.
-  private var buffer = WaitingLine<Value>()
+  // The rest is guarded by the lock.
+  private var buffer = FIFO<Value>()
   private var end: Termination<Error>?
   private var newcomers: [StreamObserver<Value, Error>] = []
 
@@ -87,7 +87,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
   /// - Returns: What came before.
   func register(
     _ newcomer: StreamObserver<Value, Error>
-  ) -> (past: WaitingLine<Value>, end: Termination<Error>?) {
+  ) -> (past: FIFO<Value>, end: Termination<Error>?) {
     lock.lock()
     defer { lock.unlock() }
     if end == nil { newcomers.append(newcomer) }
@@ -116,7 +116,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
 
   func startOnce(_ core: ProducerCore<Value, Error>) {
     guard !hasStarted.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    // Weakly, so that the run ends when nobody can see it any more.
+    // Weakly, so that the run ends when it has become unreachable.
     if let input = core.start(WeakRelay(self), connection) { connection.hold(input) }
   }
 }

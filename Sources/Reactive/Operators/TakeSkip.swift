@@ -99,7 +99,7 @@ private final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Valu
 
 extension Signal {
   /// Passes the first `count` values and completes with the last of them; with none, at once, so
-  /// that whoever observes is interrupted.
+  /// that observers are interrupted.
   public func take(first count: Int) -> Signal<Value, Error> {
     through(TakeFirst(count))
   }

@@ -1,9 +1,9 @@
 /// A value that can be set and observed, from any thread.
 ///
 /// Observers see every value that is set, in the order of setting, also if one of them sets the
-/// property while it is told of a value: that value is stored at once and delivered when all
-/// observers have been told of the one before. Where several threads set it, one of them delivers
-/// for all.
+/// property while a value is delivered to it: that value is stored at once and delivered after all
+/// observers have received the one before. Where several threads set it, one of them delivers for
+/// all.
 @propertyWrapper
 public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   let core: PropertyCore<Value>
@@ -15,7 +15,7 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   /// Sends every value that is set; completes when the property is released.
   public let signal: Signal<Value, Never>
 
-  /// The present value. Setting it tells all observers, whether or not it is another value.
+  /// The present value. Setting it notifies all observers, also if the value is equal.
   public var value: Value {
     get { core.value }
     set { core.replace(newValue) }
@@ -65,7 +65,7 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
     }
   }
 
-  /// Changes the value in place and tells all observers, also if `action` throws.
+  /// Modifies the value in place and notifies all observers, also if `action` throws.
   ///
   /// The property is locked meanwhile: `action` must not use it. Using it traps.
   ///
@@ -77,7 +77,7 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
 
   /// Reads the value, which no other thread can set, nor read, before `action` returns.
   ///
-  /// `action` itself may use the property: what it sets is told to all observers afterwards.
+  /// `action` itself may use the property: what it sets is delivered to all observers afterwards.
   ///
   /// - Returns: What `action` returns.
   @discardableResult

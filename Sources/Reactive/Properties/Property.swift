@@ -2,7 +2,7 @@
 ///
 /// It is a constant, or a view of another property, or composed of properties and streams by an
 /// operator. A composed property keeps none of its sources: it follows them while they are there.
-/// It is followed in turn while somebody holds it, its ``signal`` or its ``producer``, or observes.
+/// It is kept up to date while it, its ``signal`` or its ``producer`` is retained or observed.
 @propertyWrapper
 public final class Property<Value>: PropertyProtocol {
   private let read: () -> Value

@@ -5,13 +5,13 @@ internal import Synchronization
 /// Two things must agree: the order in which values are stored and the order in which observers
 /// see them. A thread that gets into the stream's gate stores and delivers; one that doesn't,
 /// because another thread or it itself is inside, stores and leaves its delivery in the gate's
-/// inbox, both under the lock. Whoever is inside and finds deliveries waiting queues up behind
-/// them. So the value can be read back at once, observers see every value in order, and nobody
-/// calls out with the lock held.
+/// inbox, both under the lock. A thread that enters and finds deliveries waiting queues up behind
+/// them. So the value can be read back at once, observers see every value in order, and no user
+/// code runs with the lock held.
 ///
-/// An observer that wants the present value first is told it on the spot and is a newcomer from
-/// then on: the next change to be stored, or the next one through the gate, lets it in. What it
-/// has been told already is recognised by the version.
+/// An observer that wants the present value first receives it at once and is pending from then on:
+/// the next change to be stored, or the next thread through the gate, attaches it. Values it has
+/// received already are recognised by the version.
 final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   private let lock = PlainLock()
   /// The thread inside ``withValue(_:)``, which has the lock; otherwise zero.
@@ -25,7 +25,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   @exclusivity(unchecked)
   private var spare: UnsafeMutablePointer<Value>
 
-  // The rest is only for whoever has the lock.
+  // The rest is guarded by the lock.
   private(set) var hasValue: Bool
   /// Counts changes.
   @exclusivity(unchecked)
@@ -70,7 +70,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   /// Locks, unless the calling thread has the lock for reading.
   ///
-  /// - Returns: What ``release(_:)`` is to be told.
+  /// - Returns: The argument for ``release(_:)``.
   @inline(__always)
   private func acquire() -> Bool {
     if isReadHere { return false }
@@ -179,7 +179,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     return hadValue
   }
 
-  /// Changes the value in place, under the lock.
+  /// Modifies the value in place, under the lock.
   func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
     // Delivered from the inbox, in its turn, when the lock is free again.
     defer { deliver() }
@@ -197,7 +197,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   }
 
   /// Leaves the delivery of the present value to the gate, in its turn; newcomers are let in
-  /// before. Only for whoever has the lock.
+  /// before. Call with the lock held.
   private func queueDelivery() {
     queuedCount += 1
     let (value, version, newcomers) = (present.pointee, version, takeNewcomers())
@@ -233,7 +233,8 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     return present.pointee
   }
 
-  /// Only inside the gate: whoever has left by now is not let in, or would stay.
+  /// Only inside the gate. A subscription that has been disposed of by now is not attached, or it
+  /// would stay.
   private func admit(_ newcomer: PropertySubscription<Value>) {
     if newcomer.isActive { attach(newcomer) }
   }
@@ -252,7 +253,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   }
 }
 
-/// Delivers the changes of a property that are newer than what its observer has been told.
+/// Delivers the changes of a property that are newer than what its observer has received.
 // Sendable as every subscription is; `version` says how it is guarded.
 private final class PropertySubscription<Value>: Subscription<Value, Never>, @unchecked Sendable {
   private let observer: StreamObserver<Value, Never>

@@ -14,7 +14,7 @@ extension PropertyProtocol {
     lift { $0.map(transform) }
   }
 
-  /// A property that is always `value`, and tells its observers as often as this one.
+  /// A property that is always `value`, and notifies its observers as often as this one.
   @_disfavoredOverload
   public func map<U>(value: U) -> Property<U> {
     lift { $0.map(value: value) }

@@ -30,14 +30,14 @@ extension MutablePropertyProtocol {
   }
 }
 
-/// A property whose value can be changed in place, without others changing it in between.
+/// A property whose value can be modified in place, atomically.
 public protocol ComposableMutablePropertyProtocol<Value>: MutablePropertyProtocol {
   /// Reads the value.
   ///
   /// - Returns: What `action` returns.
   func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result
 
-  /// Changes the value in place.
+  /// Modifies the value in place.
   ///
   /// - Returns: What `action` returns.
   func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result

@@ -1,8 +1,8 @@
 extension PropertyProtocol {
-  /// The value, told once for a change of `source`, however many ways it came.
+  /// The value, delivered once per change of `source`, however many paths lead from one to the other.
   ///
-  /// A property that is composed of several which follow the same source in turn is told of each:
-  /// in between, it is a mixture of the new and the old.
+  /// A property composed of several that derive from the same source is updated once for each of
+  /// them: in between, it mixes new and old values.
   ///
   /// ```swift
   /// let net = order.map { $0.net }
@@ -10,8 +10,8 @@ extension PropertyProtocol {
   /// let gross = net.combineLatest(with: tax).map { $0 + $1 }.settled(after: order)
   /// ```
   ///
-  /// What `gross` tells is the sum after both have followed. A change that is no consequence of one
-  /// of `source` is told as it comes. Keeps neither this property nor `source`.
+  /// `gross` sends the sum after both have been updated. A change that `source` did not cause is
+  /// delivered at once. Retains neither this property nor `source`.
   ///
   /// - Parameter source: What the parts have in common. It must have been there before they were
   ///   composed, as it has if they are made of it.
@@ -42,14 +42,14 @@ extension Signal where Error == Never {
           }
           let isFirst = waiting == nil
           waiting = value
-          // If the source has told its last observer already, this is what is left.
+          // If the source has notified its last observer already, this is what is left.
           if isFirst { gate.submit { junction.root.inTurn(()) { settle() } } }
         },
         end: { termination in
           settle()
           junction.finish(termination)
         })
-      // Observes after all that this is composed of, and so is told after them.
+      // Observes after all that this is composed of, and so is notified after them.
       junction.observe(source, value: { _ in settle() }, end: { _ in })
     }
   }

@@ -1,8 +1,8 @@
 /// A property that looks at what it is set to before it takes it.
 ///
 /// A valid value is taken, a coercible one is replaced, an invalid one leaves the property as it
-/// was; ``result`` tells which it was. What is set on the inner property directly is taken in any
-/// case, and judged.
+/// was; ``result`` says which. What is set on the inner property directly is taken in any
+/// case, and validated.
 public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
   MutablePropertyProtocol
 {
@@ -38,12 +38,12 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     lifetime = inner.lifetime
 
     let present = inner.value
-    let verdict = MutableProperty(Result(present, validator(present)))
-    result = Property(capturing: verdict)
+    let validated = MutableProperty(Result(present, validator(present)))
+    result = Property(capturing: validated)
     if let inner = inner as? MutableProperty<Value> {
-      write = Self.judge(inner, into: verdict, by: validator)
+      write = Self.validate(inner, into: validated, by: validator)
     } else {
-      write = Self.judge(any: inner, into: verdict, by: validator)
+      write = Self.validate(any: inner, into: validated, by: validator)
     }
   }
 

@@ -16,7 +16,7 @@ internal import Synchronization
 /// same under the clock of a test as under a ``TestScheduler``.
 public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == Duration {
   private struct State {
-    var agenda = Agenda()
+    var timers = TimerQueue()
     var alarm: Alarm?
     /// The date to the work that is being performed, or was last.
     var workDate = Date.distantPast
@@ -109,14 +109,14 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
   // MARK: Waiting
 
   private func insert(_ action: ScheduledAction, at date: Date, in state: inout State) {
-    state.agenda.insert(action, at: date)
-    // Whoever performs work looks at what there is when that is done.
+    state.timers.insert(action, at: date)
+    // The thread that performs work looks at the queue again when that is done.
     if state.performer == nil { setAlarm(in: &state) }
   }
 
-  /// Sees to it that somebody waits for the earliest work.
+  /// Makes sure that a task waits for the earliest work.
   private func setAlarm(in state: inout State) {
-    guard let date = state.agenda.firstDate else { return }
+    guard let date = state.timers.firstDate else { return }
     if let alarm = state.alarm {
       if alarm.date <= date { return }
       alarm.task.cancel()
@@ -154,7 +154,7 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
     state.withLock { state in
       state.performer = nil
       let now = currentDate(in: state)
-      guard let next = state.agenda.takeFirst(upTo: max(now, date)) else {
+      guard let next = state.timers.takeFirst(upTo: max(now, date)) else {
         setAlarm(in: &state)
         return nil
       }

@@ -18,7 +18,7 @@ public final class QueueScheduler: DateScheduler {
 
   private let mutex = PlainLock()
 
-  // The rest of the state is only for whoever has the lock.
+  // The rest of the state is guarded by the lock.
 
   /// Turns that come before the latest ones.
   nonisolated(unsafe) private var earlier: [Turns] = []
@@ -94,7 +94,7 @@ public final class QueueScheduler: DateScheduler {
   @inline(__always)
   func unlock() { mutex.unlock() }
 
-  /// Gives work a turn after all others. Only for whoever has the lock.
+  /// Gives work a turn after all others. Call with the lock held.
   ///
   /// - Returns: Whether ``scheduleDrain()`` must be called once the lock is free.
   @inline(__always)

@@ -9,11 +9,11 @@ public import FoundationEssentials
 public final class TestScheduler: DateScheduler {
   private struct State {
     var currentDate: Date
-    var agenda = Agenda()
+    var timers = TimerQueue()
 
     /// The earliest work up to `end`, at whose date it then is; `end`, if there is none.
     mutating func takeNext(upTo end: Date) -> ScheduledAction? {
-      let next = agenda.takeFirst(upTo: end)
+      let next = timers.takeFirst(upTo: end)
       // The work itself may have advanced further.
       currentDate = max(currentDate, next?.date ?? end)
       return next?.action
@@ -39,7 +39,7 @@ public final class TestScheduler: DateScheduler {
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     let scheduled = ScheduledAction(action)
-    state.withLock { $0.agenda.insert(scheduled, at: $0.currentDate) }
+    state.withLock { $0.timers.insert(scheduled, at: $0.currentDate) }
     return scheduled
   }
 
@@ -64,7 +64,7 @@ public final class TestScheduler: DateScheduler {
     after date: Date, action: @escaping @Sendable () -> Void
   ) -> (any Disposable)? {
     let scheduled = ScheduledAction(action)
-    state.withLock { $0.agenda.insert(scheduled, at: date) }
+    state.withLock { $0.timers.insert(scheduled, at: date) }
     return scheduled
   }
 

@@ -76,16 +76,16 @@ final class Connection: Disposable {
   @usableFromInline
   func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    if let root = state.withLock({ $0.root }) { root.dispose() } else { letGo() }
+    if let root = state.withLock({ $0.root }) { root.dispose() } else { release() }
   }
 
   /// Disposes of everything but the root, which has ended.
   func tearDown() {
     disposed.store(true, ordering: .releasing)
-    letGo()
+    release()
   }
 
-  private func letGo() {
+  private func release() {
     let (source, rest, input) = state.withLock { state in
       state.isTornDown = true
       state.root = nil
@@ -98,7 +98,7 @@ final class Connection: Disposable {
   }
 }
 
-/// A connection, and the input that the source was given: when nobody holds either any more, the
+/// A connection, and the input that the source was given: when neither is retained any more, the
 /// source can't send, and its stream is interrupted.
 final class HeldConnection: Disposable, @unchecked Sendable {
   let connection: Connection

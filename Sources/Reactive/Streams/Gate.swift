@@ -9,19 +9,19 @@ internal import Synchronization
 /// The one serialisation of a stream: of the root at which its events enter, and of every signal
 /// that is derived from that root.
 ///
-/// Whoever is inside delivers an event, or changes who observes; nobody else does either. A thread
-/// that comes while another is inside, or while it is inside itself, doesn't wait: it leaves its
-/// operation in the inbox, and the one inside performs it before going out. So operations happen
+/// At most one thread holds the gate. Only the holder delivers events or changes the list of
+/// observers. A thread that arrives while another holds the gate, or while it holds it itself,
+/// doesn't wait: it leaves its operation in the inbox, and the holder performs it before it leaves. So operations happen
 /// in the order in which they were submitted, recursion costs no stack, and there is no lock for
 /// two streams that feed each other to deadlock on.
 @usableFromInline
 final class Gate: @unchecked Sendable {
   typealias Operation = () -> Void
 
-  /// Zero when nobody is inside; otherwise the thread inside, with `mail` when the inbox or the
-  /// list of the retired needs looking after.
+  /// Zero when the gate is free; otherwise the thread that holds it, with `pendingFlag` when the
+  /// inbox or the list of retired objects is not empty.
   private let holder = Synchronization.Atomic<UInt>(0)
-  private static var mail: UInt { 1 }
+  private static var pendingFlag: UInt { 1 }
 
   // Operations are handed from thread to thread only through this lock.
   private struct Inbox: @unchecked Sendable {
@@ -29,37 +29,37 @@ final class Gate: @unchecked Sendable {
   }
   private let inbox = Locked(Inbox())
 
-  /// Kept until nobody is inside, as they may be running. Only for the thread inside.
+  /// Retained until the gate is free, as they may be running. Only for the holder.
   @exclusivity(unchecked)
   private var retired: [AnyObject] = []
-  /// Whether the thread inside changes the graph only, and nothing is running.
+  /// Whether the holder only changes the graph, and nothing is running.
   @exclusivity(unchecked)
   private var isQuiet = false
 
-  /// How often a thread that finds another inside looks again before it leaves its operation: for
-  /// about half a microsecond. Two threads that do nothing but send leave 3 % of their events then;
-  /// with 64 looks it was 60 %, each of which costs several deliveries.
-  private static var patience: Int { 512 }
+  /// How often a thread that finds the gate held tries again before it submits its operation: for
+  /// about half a microsecond. Two threads that do nothing but send submit 3 % of their events
+  /// then; with 64 attempts it was 60 %, each of which costs several deliveries.
+  private static var spinLimit: Int { 512 }
 
   static var currentThread: UInt {
-    // Thread descriptors are aligned: bit 0 is free for `mail`.
+    // Thread descriptors are aligned: bit 0 is free for `pendingFlag`.
     UInt(pthread_self())
   }
 
-  /// Goes in, if nobody is inside. Must be followed by ``leave()``.
+  /// Takes the gate if it is free. Must be followed by ``leave()``.
   @inline(__always)
   func enter() -> Bool {
     let (entered, current) = holder.compareExchange(
       expected: 0, desired: Gate.currentThread, successOrdering: .acquiring,
       failureOrdering: .relaxed)
-    return entered || enterPatiently(seeing: current)
+    return entered || enterSpinning(seeing: current)
   }
 
   @inline(never)
-  private func enterPatiently(seeing first: UInt) -> Bool {
+  private func enterSpinning(seeing first: UInt) -> Bool {
     let thread = Gate.currentThread
-    if first & ~Gate.mail == thread { return false }
-    for _ in 0..<Gate.patience {
+    if first & ~Gate.pendingFlag == thread { return false }
+    for _ in 0..<Gate.spinLimit {
       guard holder.load(ordering: .relaxed) == 0 else { continue }
       if holder.compareExchange(expected: 0, desired: thread, ordering: .acquiring).exchanged {
         return true
@@ -68,7 +68,7 @@ final class Gate: @unchecked Sendable {
     return false
   }
 
-  /// Performs what others have submitted in the meantime, and goes out.
+  /// Performs the operations that were submitted in the meantime, and frees the gate.
   @inline(__always)
   func leave() {
     let (left, _) = holder.compareExchange(
@@ -111,14 +111,14 @@ final class Gate: @unchecked Sendable {
     inbox.withLock { $0.operations.append(transfer.value) }
   }
 
-  /// The second half of ``submit(_:)``: performs what has been enqueued, or leaves word for the
-  /// thread inside.
+  /// The second half of ``submit(_:)``: performs what has been enqueued, or marks it for the
+  /// holder.
   func wake() {
     let thread = Gate.currentThread
     var current = holder.load(ordering: .relaxed)
     while true {
-      if current & Gate.mail != 0 { return }
-      let desired = current == 0 ? thread : current | Gate.mail
+      if current & Gate.pendingFlag != 0 { return }
+      let desired = current == 0 ? thread : current | Gate.pendingFlag
       let (exchanged, seen) = holder.compareExchange(
         expected: current, desired: desired, ordering: .acquiringAndReleasing)
       if exchanged {
@@ -129,33 +129,33 @@ final class Gate: @unchecked Sendable {
     }
   }
 
-  /// Whether the calling thread is inside.
-  var isHeldHere: Bool { holder.load(ordering: .relaxed) & ~Gate.mail == Gate.currentThread }
+  /// Whether the calling thread holds the gate.
+  var isHeldHere: Bool { holder.load(ordering: .relaxed) & ~Gate.pendingFlag == Gate.currentThread }
 
-  /// How a thread came to be inside.
+  /// How a thread came to hold the gate.
   enum Admission {
-    /// It was inside already, somewhere up its stack.
+    /// It held the gate already, somewhere up its stack.
     case nested
-    /// It came in, and must leave.
+    /// It took the gate, and must leave.
     case entered
   }
 
-  /// Goes in to change the graph, from outside or from inside. Nil if another thread is inside:
-  /// the change is then to be submitted. Must be followed by ``close(_:)``.
+  /// Takes the gate to change the graph; the thread may hold it already. Nil if another thread
+  /// holds it: the change is then to be submitted. Must be followed by ``close(_:)``.
   @inline(__always)
   func open() -> Admission? {
     let thread = Gate.currentThread
     let (entered, current) = holder.compareExchange(
       expected: 0, desired: thread, successOrdering: .acquiring, failureOrdering: .relaxed)
     if !entered {
-      if current & ~Gate.mail == thread { return .nested }
-      guard enterPatiently(seeing: current) else { return nil }
+      if current & ~Gate.pendingFlag == thread { return .nested }
+      guard enterSpinning(seeing: current) else { return nil }
     }
     isQuiet = true
     return .entered
   }
 
-  /// Goes out again, if the admission was an entrance.
+  /// Leaves, if the admission was not nested.
   @inline(__always)
   func close(_ admission: Admission) {
     guard admission == .entered else { return }
@@ -163,11 +163,11 @@ final class Gate: @unchecked Sendable {
     leave()
   }
 
-  /// Keeps an object that was taken out of the graph, and may be running, until nobody is inside.
-  /// Only for the thread inside.
+  /// Retains an object that was removed from the graph, and may be running, until the gate is free.
+  /// Only for the holder.
   func retire(_ object: AnyObject) {
     guard !isQuiet else { return }
     retired.append(object)
-    holder.bitwiseOr(Gate.mail, ordering: .relaxed)
+    holder.bitwiseOr(Gate.pendingFlag, ordering: .relaxed)
   }
 }

@@ -73,7 +73,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
 
   // MARK: Operators that join streams keep their state inside
 
-  /// Performs `step`: at once if nobody is inside, otherwise in its turn.
+  /// Performs `step`: at once if the gate is free, otherwise in its turn.
   @inline(__always)
   final func inTurn<T>(_ argument: T, _ step: @escaping (T) -> Void) {
     if enter() {
@@ -84,8 +84,8 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     }
   }
 
-  /// Goes inside, if nobody is. Must be followed by ``leave()``; what can't wait for that is to be
-  /// submitted.
+  /// Takes the gate if it is free. Must be followed by ``leave()``; where this returns false, the
+  /// operation is to be submitted.
   @inline(__always)
   final func enter() -> Bool {
     door._withUnsafeGuaranteedRef { $0.enter() }

@@ -2,7 +2,7 @@
 ///
 /// Events may be sent from any thread and from inside their own delivery; they are delivered one
 /// at a time, in the order in which they were sent, to the observers in the order in which they
-/// subscribed. A signal lives as long as somebody can send to it and somebody holds or observes it.
+/// subscribed. A signal lives as long as an input can send to it and it is retained or observed.
 public final class Signal<Value, Error: Swift.Error> {
   @usableFromInline let core: any SignalCore<Value, Error>
 

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// What a ``Signal`` is a handle of: the place where its observers are.
+/// What a ``Signal`` is a handle of: the list of its observers.
 @usableFromInline
 protocol SignalCore<Value, Error>: AnyObject {
   associatedtype Value
@@ -14,7 +14,7 @@ protocol SignalCore<Value, Error>: AnyObject {
   func attach(_ observer: StreamObserver<Value, Error>)
   /// Takes an observer out. Nothing is delivered to it any more; it lets go of what is behind it.
   func detach(_ observer: StreamObserver<Value, Error>)
-  /// The last handle is gone: without observers nobody will ever see an event.
+  /// The last handle is gone: without observers no event can be seen any more.
   func handleDidDeinitialize()
 }
 
@@ -24,7 +24,7 @@ protocol SignalCore<Value, Error>: AnyObject {
 /// call ``emit(_:)`` and ``finish(_:)``. One and the same stage serves both kinds of stream:
 ///
 /// - started by a producer, it has one fixed output, and the ``Connection`` of the start;
-/// - behind a signal it is the signal's core: its output is whoever observes, and it is itself an
+/// - behind a signal it is the signal's core: its output is its observers, and it is itself an
 ///   observer of the signal it derives from, whose gate it shares. No event of a derived signal
 ///   is ever delivered but from inside the gate, so nothing here locks.
 @usableFromInline
@@ -34,7 +34,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   @usableFromInline typealias Value = Output
   @usableFromInline typealias Error = OutputError
 
-  /// Nil while nobody observes, and after the end; a ``Fanout`` while several do.
+  /// Nil without observers, and after the end; a ``Fanout`` with several.
   @exclusivity(unchecked)
   @usableFromInline final var output: Unmanaged<StreamObserver<Output, OutputError>>?
   @exclusivity(unchecked)
@@ -47,7 +47,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   @exclusivity(unchecked)
   private(set) var connection: Connection?
 
-  /// Set once and held, so that nobody has to hold the gate for a call.
+  /// Set once and retained, so that callers needn't retain the gate for a call.
   @exclusivity(unchecked)
   @usableFromInline private(set) var heldGate: Unmanaged<Gate>?
   @exclusivity(unchecked)
@@ -123,7 +123,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 
   // MARK: Events
 
-  /// Delivers a value to whoever observes.
+  /// Delivers a value to the observers.
   @inlinable
   @inline(__always)
   final func emit(_ value: Output) {

@@ -56,7 +56,7 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
 final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value, Error>,
   @unchecked Sendable
 {
-  // Touched only from inside the gate. Let go at the end, though whoever subscribed may keep this.
+  // Touched only from inside the gate. Released at the end, though the subscriber may retain this.
   @exclusivity(unchecked)
   @usableFromInline var observer: Unmanaged<StreamObserver<Value, Error>>?
 

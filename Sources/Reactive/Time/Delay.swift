@@ -70,5 +70,5 @@ private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, V
 
 // Entered and left only under the lock of what holds it.
 private struct UncheckedLine<Value>: @unchecked Sendable {
-  var line = WaitingLine<Value>()
+  var line = FIFO<Value>()
 }

@@ -29,7 +29,7 @@ private final class LazyMap<Input, Output, Error: Swift.Error>:
   private let scheduled = SerialDisposable()
 
   private let lock = PlainLock()
-  // Only for whoever has the lock.
+  // Guarded by the lock.
   private var latest: Input?
   private var isScheduled = false
 

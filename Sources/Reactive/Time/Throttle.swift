@@ -37,7 +37,7 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
   private let timer = SerialDisposable()
 
   private let lock = PlainLock()
-  // Only for whoever has the lock.
+  // Guarded by the lock.
   @exclusivity(unchecked)
   private var pending = WaitingValue<Value>()
   @exclusivity(unchecked)

@@ -42,7 +42,7 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
     var hasEnded = false
     var kept: Value?
     /// What the scheduler is to deliver. The property changes on another thread than values come
-    /// on: whoever is the last to schedule, it is the latest that is delivered.
+    /// on: whichever thread schedules last, the latest is delivered.
     var due: Value?
   }
 

@@ -9,7 +9,7 @@ struct WaitingValue<Value> {
   /// Whether a value waits.
   private(set) var isThere = false
 
-  /// Puts a value in the place of the one that waits.
+  /// Replaces the value that waits.
   ///
   /// - Returns: Where that still is, if there was one: to be deinitialised before the next is put
   ///   in, and not under a lock, since it may run anything.

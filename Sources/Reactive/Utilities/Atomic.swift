@@ -26,7 +26,7 @@ public final class Atomic<Value> {
     box = Locked(Box(value: value))
   }
 
-  /// Changes the value in place.
+  /// Modifies the value in place.
   ///
   /// - Returns: What `action` returns.
   @discardableResult
@@ -62,7 +62,7 @@ extension Atomic: Sendable where Value: Sendable {}
 /// Carries a value over a border that the compiler guards, where the code around it proves that
 /// only one side goes on to use it.
 struct UncheckedTransfer<Value>: @unchecked Sendable {
-  // Sendable by the promise of whoever makes one.
+  // Sendable by the promise of the code that makes one.
   let value: Value
 
   init(_ value: Value) {

@@ -14,7 +14,7 @@ public struct FlattenStrategy: Sendable {
   /// An inner stream is started when those before it have ended.
   public static let concat = FlattenStrategy(kind: .concurrent(limit: 1))
 
-  /// An inner stream takes the place of the one before, which is disposed of.
+  /// An inner stream replaces the one before, which is disposed of.
   public static let latest = FlattenStrategy(kind: .latest)
 
   /// The first inner stream to send an event is passed, and all others are disposed of. Its

@@ -13,7 +13,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   @exclusivity(unchecked)
   private var running = 0
   @exclusivity(unchecked)
-  private var waiting = WaitingLine<ProducerCore<Value, Error>>()
+  private var waiting = FIFO<ProducerCore<Value, Error>>()
   /// How many wait: looked at more often than the line, whose type has to be looked up.
   @exclusivity(unchecked)
   private var waitingCount = 0
@@ -148,7 +148,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
       return nil
     case .completed, .interrupted:
       _ = remove(inner)
-      // Otherwise whoever is starting it goes on with the next, rather than the stack growing.
+      // Otherwise the call that is starting it continues with the next, so that the stack doesn't grow.
       let next = inner.hasStarted && waitingCount > 0 ? nextInLine() : nil
       if next == nil { finishIfDone() }
       return next
@@ -196,7 +196,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
 
   override func stageDidEnd() {
     outer.dispose()
-    if waitingCount > 0 { waiting = WaitingLine() }
+    if waitingCount > 0 { waiting = FIFO() }
     waitingCount = 0
     while let newest { remove(newest).dispose() }
   }

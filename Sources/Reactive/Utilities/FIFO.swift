@@ -1,7 +1,7 @@
-/// Values that wait for their turn.
-struct WaitingLine<Element>: Sequence {
+/// A first-in, first-out queue of values.
+struct FIFO<Element>: Sequence {
   /// Nil where an element has been taken out: it must not be destroyed later, under the lock that
-  /// may guard the line.
+  /// may guard the queue.
   private var elements: [Element?] = []
   private var head = 0
 

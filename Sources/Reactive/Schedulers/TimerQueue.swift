@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
-/// What a scheduler has to do, and when: a binary heap, earliest first, first come first served.
-struct Agenda {
+/// The actions that a scheduler has to perform, by date: a binary heap, stable for equal dates.
+struct TimerQueue {
   private struct Entry {
     var date: Date
     var sequence: UInt64
