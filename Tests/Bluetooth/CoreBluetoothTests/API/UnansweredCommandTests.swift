@@ -31,7 +31,7 @@ struct UnansweredCommandTests {
       let found = try pair.discover(peripheral)
       let reading = try #require(found.first { $0.uuid == CBUUID(string: "2A6E") })
       peripheral.setNotifyValue(true, for: reading)
-      pair.wait(pair.phone.record, for: "notifying 2A6E true ok")
+      pair.wait(pair.phone.record, for: "notifying true ok")
       pair.radio.withController(of: pair.phoneHost) { $0.faults.ignoredCommands = [opcode] }
       peripheral.readRSSI()
       pair.central.scanForPeripherals(withServices: nil)
