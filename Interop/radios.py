@@ -84,7 +84,6 @@ async def rootcanal_radio():
 async def bumble_radio():
     """Bumble's controllers on one local link, one per accepted connection."""
     from bumble.controller import Controller
-    from bumble.hci import HCI_LE_SET_PHY_COMMAND
     from bumble.link import LocalLink
     from bumble.transport.common import StreamPacketSource
 
@@ -108,9 +107,6 @@ async def bumble_radio():
             self.controller = Controller(
                 f"C{count}", host_source=self.source, host_sink=Writer(transport), link=link,
                 public_address=f"F0:F1:F2:00:00:{count:02X}")
-            # It says that it knows this command, and never answers it.
-            self.controller.supported_commands = (
-                self.controller.supported_commands - {HCI_LE_SET_PHY_COMMAND})
 
         def data_received(self, data):
             self.source.data_received(data)

@@ -86,6 +86,7 @@ final class HostDriver: @unchecked Sendable {
     }
   }
 
+  var calendarTime: Double { loop.calendarTime }
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
 
   func start() {

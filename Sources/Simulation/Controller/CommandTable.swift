@@ -151,6 +151,7 @@ extension SimulatedController {
       return answer(.status(.invalidParameters), to: opcode)
     }
     let opcode = header.opcode
+    guard !faults.ignoredCommands.contains(opcode) else { return }
     guard let perform = SimulatedController.cachedTable(world).entries[opcode],
       !capabilities.lacks(opcode)
     else { return answer(.status(.unknownCommand), to: opcode) }

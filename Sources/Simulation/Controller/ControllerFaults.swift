@@ -7,6 +7,8 @@ public struct ControllerFaults: Hashable, Sendable {
   public var deafUntil: Instant = .zero
   /// Performs commands but answers none.
   public var isSilent = false
+  /// Neither performs nor answers these commands, although it lists them as supported.
+  public var ignoredCommands: Set<HCIOpcode> = []
   /// Takes so much longer for each command.
   public var commandDelay: TimeSpan = .zero
   /// Answers each command with this status, and performs none.

@@ -73,20 +73,23 @@ struct AdvertisingTests {
     #expect(umlauts.scanResponse == [10, 8] + Array("aöööö".utf8))
   }
 
-  @Test("services that do not fit are the overflow on the other side")
+  @Test("services that do not fit continue in the scan response, in lists marked incomplete")
   func overflow() throws {
     let long = try (1...3).map {
       try #require(BluetoothUUID("6E40000\($0)-B5A3-F393-E0A9-E50E24DCCA9E"))
     }
     let found = dictionary(name: "UART", services: long)
-    #expect(found[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [CBUUID(long[0])])
-    #expect(found[CBAdvertisementDataOverflowServiceUUIDsKey] as? [CBUUID] == [CBUUID(long[1])])
+    #expect(
+      found[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [CBUUID(long[0]), CBUUID(long[1])])
+    #expect(found[CBAdvertisementDataOverflowServiceUUIDsKey] == nil)
     #expect(found[CBAdvertisementDataLocalNameKey] as? String == "UART")
 
     let mixed = dictionary(name: nil, services: [0x180D, 0x180F, long[0], long[1]])
     let services = mixed[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID]
     #expect(
-      services == [CBUUID(string: "180D"), CBUUID(string: "180F"), CBUUID(long[0])])
-    #expect(mixed[CBAdvertisementDataOverflowServiceUUIDsKey] as? [CBUUID] == [CBUUID(long[1])])
+      services
+        == [
+          CBUUID(string: "180D"), CBUUID(string: "180F"), CBUUID(long[0]), CBUUID(long[1]),
+        ])
   }
 }

@@ -240,7 +240,7 @@ struct CentralManagerTests {
     fixture.host.deliver(.stateChanged(.poweredOff))
     #expect(!fixture.manager.isScanning)
     #expect(peripheral.state == .disconnected)
-    #expect(fixture.record.lines == ["state poweredOff", "disconnected notConnected"])
+    #expect(fixture.record.lines == ["state poweredOff", "disconnected peripheralDisconnected"])
     fixture.host.deliver(.disconnected(.strap, .radioNotReady, reconnecting: false))
     #expect(fixture.record.lines.count == 2)
   }

@@ -5,6 +5,9 @@ package import EventLoop
 package protocol HostLoop: Sendable {
   /// The time by this loop.
   var now: Instant { get }
+  /// The calendar time in seconds since 1 January 2001, UTC. Virtual time begins on that day. From
+  /// any thread.
+  var calendarTime: Double { get }
   /// Runs the work soon, after work that was handed over before. From any thread.
   func execute(_ work: @escaping @Sendable () -> Void)
   /// Runs pending work now, where it would wait for virtual time to advance otherwise.

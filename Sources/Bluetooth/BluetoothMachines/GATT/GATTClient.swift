@@ -45,11 +45,23 @@ public struct GATTClient: Sendable {
   /// What a procedure is run for.
   private enum Purpose: Sendable {
     case operation(OperationID, GATTOperation)
+    /// Writes these bits to a characteristic's configuration.
+    case configuration(OperationID, SubscriptionTarget, bits: UInt8)
     case exchangeMTU
     case adoption(RemoteDatabase)
     /// Reads the Database Hash before the first discovery.
     case hash
     case watch
+    /// Finds out what changed, after the hash showed that something did.
+    case comparison
+
+    /// The owner's name for it; nil for what the client does by itself.
+    var id: OperationID? {
+      switch self {
+      case .operation(let id, _), .configuration(let id, _, _): id
+      case .exchangeMTU, .adoption, .hash, .watch, .comparison: nil
+      }
+    }
 
     var isOperation: Bool { if case .operation = self { true } else { false } }
 
@@ -92,6 +104,8 @@ public struct GATTClient: Sendable {
   }
 
   private let mtuMax: Int
+  /// Configuration descriptors that were found, by their characteristics' value handles.
+  private var configurationHandles: [UInt16: UInt16] = [:]
   private var waiting = FIFO<Purpose>()
   private var run: Run?
   private var watch = Watch.unneeded
@@ -99,6 +113,8 @@ public struct GATTClient: Sendable {
   /// is under way.
   private var hashDue: Instant?
   private var isHashConfirmed = false
+  /// The hash that belongs to what a comparison finds.
+  private var newHash: [UInt8]?
   private var changeCount = 0
   private var hasExchangedMTU = false
   /// Write Commands on their way to the controller, and the number of the first.
@@ -134,6 +150,22 @@ public struct GATTClient: Sendable {
       outputs.append(.completed(id, .failure(.limitReached("waiting operations"))))
     } else {
       waiting.append(.operation(id, operation))
+      goOn(now: now, into: &outputs)
+    }
+  }
+
+  /// Writes bits to a characteristic's configuration descriptor, after those operations that wait
+  /// already. Searches for the descriptor where it isn't known; once for each link.
+  mutating func configure(
+    _ target: SubscriptionTarget, bits: UInt8, id: OperationID, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    if let failure {
+      outputs.append(.completed(id, .failure(failure)))
+    } else if waiting.count >= GATTLimits.waitingOperationsMax {
+      outputs.append(.completed(id, .failure(.limitReached("waiting operations"))))
+    } else {
+      waiting.append(.configuration(id, target, bits: bits))
       goOn(now: now, into: &outputs)
     }
   }
@@ -229,6 +261,11 @@ public struct GATTClient: Sendable {
     case .exchangeMTU: ExchangeMTU(mtuMax: mtuMax)
     case .adoption, .hash: ReadDatabaseHash()
     case .watch: WatchServices(database)
+    case .comparison: CompareDatabase(database)
+    case .configuration(_, let target, let bits):
+      WriteConfiguration(
+        target, handle: target.configurationHandle ?? configurationHandles[target.valueHandle],
+        bits: bits)
     case .operation(_, let operation): procedure(for: operation)
     }
   }
@@ -259,7 +296,7 @@ public struct GATTClient: Sendable {
       run?.mtu = mtu
       run?.deadline = now + GATTLimits.transactionTimeout
       outputs.append(.send(pdu.bytes, nil))
-    case .done, .failed, .peerMTU, .watching:
+    case .done, .failed, .peerMTU, .watching, .configured, .compared:
       guard let run = run.take() else { return }
       finish(run, step, now: now, into: &outputs)
     }
@@ -275,10 +312,20 @@ public struct GATTClient: Sendable {
       if hashDue != nil, run.purpose.isDiscovery {
         hashDue = now + GATTLimits.hashReadingDelay
       }
+      noteConfiguration(operation, reply)
       outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
     case (.operation(let id, _), .failed(let error)):
       outputs.append(.completed(id, .failure(error)))
       if case .att(.databaseOutOfSync, _) = error { forget(.all, now: now, into: &outputs) }
+    case (.configuration(let id, let target, _), .configured(let handle)):
+      if configurationHandles.count < GATTLimits.foundMax, run.changeCount == changeCount {
+        configurationHandles[target.valueHandle] = handle
+      }
+      outputs.append(.completed(id, .success(.done)))
+    case (.configuration(let id, _, _), .failed(let error)):
+      outputs.append(.completed(id, .failure(error)))
+    case (.comparison, .compared(let changes, let newDatabase)):
+      compared(changes, newDatabase, run, now: now, into: &outputs)
     case (.exchangeMTU, .peerMTU(let peerMTU)):
       mtu = max(ATTPDU.mtuMin, min(mtuMax, peerMTU))
       outputs.append(.mtuChanged(mtu))
@@ -301,17 +348,57 @@ public struct GATTClient: Sendable {
     case (.hash, _): watch = .owed
     case (.watch, .watching(let serviceChanged, let hashHandle, let hash)):
       // It may have changed since the hash was read before; one that can't be read tells nothing.
-      if let known = database.hash, known != hash { forget(.all, now: now, into: &outputs) }
+      let isChanged = database.hash.map { $0 != hash } ?? false
       database.serviceChanged = serviceChanged
       database.hashHandle = hashHandle
       watch = .settled
-      if run.changeCount == changeCount, let hash { database.hash = hash }
+      guard run.changeCount == changeCount else { break }
+      if isChanged {
+        // Before all that waits: what it is answered from must hold.
+        isHashConfirmed = false
+        changeCount += 1
+        newHash = hash
+        begin(.comparison, now: now, into: &outputs)
+      } else if let hash {
+        database.hash = hash
+      }
     case (.watch, _):
       // Nobody tells of a change: a hash read before it proves nothing after it.
       watch = .refused
       isHashConfirmed = false
-    case (.operation, _), (.exchangeMTU, _), (.adoption, _): break
+    case (.comparison, _):
+      // It can't be said what changed, so everything may have.
+      forget(.all, now: now, into: &outputs)
+    case (.operation, _), (.configuration, _), (.exchangeMTU, _), (.adoption, _): break
     }
+  }
+
+  /// What was known was compared with what the peer has now.
+  private mutating func compared(
+    _ changes: [HandleRange], _ newDatabase: RemoteDatabase, _ run: Run, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    // The peer changed again meanwhile, and said what.
+    guard run.changeCount == changeCount else { return }
+    database = newDatabase
+    database.hash = newHash
+    for range in changes { forgetConfigurations(in: range, into: &outputs) }
+  }
+
+  private mutating func forgetConfigurations(
+    in range: HandleRange, into outputs: inout [Output]
+  ) {
+    configurationHandles = configurationHandles.filter { !range.contains($0.key) }
+    outputs.append(.servicesChanged(range))
+  }
+
+  /// Remembers a configuration descriptor that a client's own discovery found.
+  private mutating func noteConfiguration(_ operation: GATTOperation, _ reply: HostReply) {
+    guard case .discoverDescriptors(let range) = operation, case .descriptors(let found) = reply,
+      let descriptor = found.first(where: { $0.uuid == 0x2902 }), range.start > 1,
+      configurationHandles.count < GATTLimits.foundMax
+    else { return }
+    configurationHandles[range.start - 1] = descriptor.handle
   }
 
   /// What was asked for of what was found: characteristics are all found, whichever were wanted.
@@ -386,7 +473,7 @@ public struct GATTClient: Sendable {
     isHashConfirmed = false
     database.forget()
     if database.hashHandle != 0 { hashDue = now + GATTLimits.hashReadingDelay }
-    outputs.append(.servicesChanged(range))
+    forgetConfigurations(in: range, into: &outputs)
   }
 
   private mutating func receiveResponse(
@@ -446,13 +533,9 @@ public struct GATTClient: Sendable {
     guard failure == nil else { return }
     failure = error
     while let id = commands.popFirst() { outputs.append(.completed(id, .failure(error))) }
-    if case .operation(let id, _)? = run.take()?.purpose {
-      outputs.append(.completed(id, .failure(error)))
-    }
+    if let id = run.take()?.purpose.id { outputs.append(.completed(id, .failure(error))) }
     while let purpose = waiting.popFirst() {
-      if case .operation(let id, _) = purpose {
-        outputs.append(.completed(id, .failure(error)))
-      }
+      if let id = purpose.id { outputs.append(.completed(id, .failure(error))) }
     }
   }
 }

@@ -59,6 +59,14 @@ struct GATTClientSession: Sendable {
     var purpose: Purpose
   }
 
+  enum Limits {
+    /// How long no client must have asked for anything before the peer's name is read: an app that
+    /// discovers step by step does not wait for the name in between.
+    static let nameDelay = TimeSpan.milliseconds(300)
+    /// When the name is read at the latest, however busy the clients are.
+    static let nameDelayMax = TimeSpan.seconds(5)
+  }
+
   private var client: GATTClient
   /// Operations under way, in the order in which they were asked for.
   private var operations: [Operation] = []
@@ -67,6 +75,9 @@ struct GATTClientSession: Sendable {
   private var unsolicitedValueCount = 0
   /// Whether the MTU exchange and the reading of the name were begun.
   private(set) var isSetUp = false
+  /// When the name is to be read, unless clients are busy then; nil once that was begun.
+  private var nameDue: Instant?
+  private var nameDeadline = Instant.zero
   /// Room for the client's outputs, kept so that it is not allocated for each packet.
   private var clientOutputs: [GATTClient.Output] = []
 
@@ -84,18 +95,33 @@ struct GATTClientSession: Sendable {
   var counters: Counters {
     Counters(unsolicitedValues: unsolicitedValueCount, ignoredPDUs: client.ignoredCount)
   }
-  var nextWake: Instant? { client.nextWake }
+  var nextWake: Instant? {
+    guard let nameDue else { return client.nextWake }
+    return min(nameDue, client.nextWake ?? .distantFuture)
+  }
 
   // MARK: Requests
 
-  /// Begins what every link of a central begins with: agrees on the MTU, checks whether what is
-  /// known of the peer still holds, reads the name.
+  /// Begins what every link of a central begins with: agrees on the MTU and checks whether what is
+  /// known of the peer still holds. The name is read later, when no client waits for an answer.
   mutating func setUp(known: RemoteDatabase?, now: Instant, into outputs: inout [Output]) {
     isSetUp = true
     withClient(now: now, into: &outputs) { client, produced in
       client.exchangeMTU(now: now, into: &produced)
       if let known { client.adopt(known, now: now, into: &produced) }
     }
+    nameDue = now + Limits.nameDelay
+    nameDeadline = now + Limits.nameDelayMax
+  }
+
+  /// Reads the peer's name if it is time for that.
+  private mutating func readName(now: Instant, into outputs: inout [Output]) {
+    guard let due = nameDue, due <= now else { return }
+    guard operations.isEmpty || now >= nameDeadline else {
+      nameDue = min(now + Limits.nameDelay, nameDeadline)
+      return
+    }
+    nameDue = nil
     start(.readByUUID(0x2A00, in: .all), for: .name, now: now, into: &outputs)
   }
 
@@ -104,6 +130,7 @@ struct GATTClientSession: Sendable {
     _ operation: GATTOperation, for request: PendingRequest, now: Instant,
     into outputs: inout [Output]
   ) {
+    if nameDue != nil { nameDue = min(now + Limits.nameDelay, nameDeadline) }
     switch operation {
     case .discoverServices:
       start(operation, for: .services(request), now: now, into: &outputs)
@@ -175,11 +202,13 @@ struct GATTClientSession: Sendable {
     withClient(now: now, into: &outputs) { client, produced in
       client.wake(now: now, into: &produced)
     }
+    readName(now: now, into: &outputs)
   }
 
   /// The link is gone: every request that waits for it ends with the error.
   mutating func close(_ error: HostError, into outputs: inout [Output]) {
     var produced: [GATTClient.Output] = []
+    nameDue = nil
     client.close(error, into: &produced)
     for output in produced {
       guard case .completed(let id, let result) = output, let purpose = remove(id),
@@ -210,12 +239,17 @@ struct GATTClientSession: Sendable {
   private mutating func start(
     _ operation: GATTOperation, for purpose: Purpose, now: Instant, into outputs: inout [Output]
   ) {
-    lastOperation += 1
-    let id = OperationID(rawValue: lastOperation)
-    operations.append(Operation(id: id, purpose: purpose))
+    let id = newOperation(for: purpose)
     withClient(now: now, into: &outputs) { client, produced in
       client.start(operation, id: id, now: now, into: &produced)
     }
+  }
+
+  private mutating func newOperation(for purpose: Purpose) -> OperationID {
+    lastOperation += 1
+    let id = OperationID(rawValue: lastOperation)
+    operations.append(Operation(id: id, purpose: purpose))
+    return id
   }
 
   private mutating func remove(_ id: OperationID) -> Purpose? {
@@ -280,8 +314,11 @@ struct GATTClientSession: Sendable {
   ) {
     switch subscriptions.nextStep(valueHandle) {
     case .none: break
-    case .write(let handle, let bits):
-      start(.write(handle, [bits, 0]), for: .subscription(valueHandle), now: now, into: &outputs)
+    case .write(let target, let bits):
+      let id = newOperation(for: .subscription(valueHandle))
+      withClient(now: now, into: &outputs) { client, produced in
+        client.configure(target, bits: bits, id: id, now: now, into: &produced)
+      }
     case .complete(let requests):
       for request in requests { outputs.append(.completed(request, .success(.done))) }
     }

@@ -23,6 +23,11 @@ enum GATTStep: Sendable {
   case peerMTU(Int)
   /// Subscribing to Service Changed is done.
   case watching(RemoteDatabase.ServiceChanged, hashHandle: UInt16, hash: [UInt8]?)
+  /// The configuration with this handle is written.
+  case configured(UInt16)
+  /// What was known is compared with what there is: the ranges of the services that changed, and
+  /// what is known now.
+  case compared([HandleRange], RemoteDatabase)
   /// It failed.
   case failed(HostError)
 

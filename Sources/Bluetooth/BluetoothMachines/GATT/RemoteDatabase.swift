@@ -80,6 +80,15 @@ public struct RemoteDatabase: Sendable, Hashable {
     }
   }
 
+  /// Every primary service that was discovered, by whatever search.
+  var knownServices: [RemoteService] { services ?? servicesByUUID.values.flatMap { $0 } }
+
+  /// Whether a service was searched for and not found.
+  func lacks(_ service: RemoteService) -> Bool {
+    if let services { return !services.contains(service) }
+    return servicesByUUID[service.uuid].map { !$0.contains(service) } ?? false
+  }
+
   /// Whether the service at this handle is known to be primary or not.
   func isPrimary(_ handle: UInt16) -> Bool? {
     if let services { return services.contains { $0.range.start == handle } }

@@ -37,8 +37,8 @@ struct SubscriptionTable: Sendable {
   /// What a subscription needs next.
   enum Step: Sendable {
     case none
-    /// Write these bits to the configuration descriptor with this handle, then call `configured`.
-    case write(handle: UInt16, bits: UInt8)
+    /// Write these bits to the characteristic's configuration descriptor, then call `configured`.
+    case write(SubscriptionTarget, bits: UInt8)
     /// The descriptor says what the clients want: complete these requests.
     case complete([PendingRequest])
   }
@@ -94,8 +94,7 @@ struct SubscriptionTable: Sendable {
     guard subscription.isOn == isWanted else {
       subscriptions[index].writing = isWanted
       let bit: UInt8 = subscription.target.usesIndications ? 2 : 1
-      let handle = subscription.target.configurationHandle
-      return .write(handle: handle, bits: isWanted ? bit : 0)
+      return .write(subscription.target, bits: isWanted ? bit : 0)
     }
     subscriptions[index].requests = []
     if !isWanted { subscriptions.remove(at: index) }

@@ -14,7 +14,9 @@ enum CommandPurpose: Sendable, Equatable {
   case readingRSSI(UInt16, PendingRequest)
   /// Asks whether the controller is what it was.
   case watching
-  /// Nobody waits for the answer.
+  /// Improves a link, which works without it, too.
+  case optional
+  /// Nothing waits for the answer.
   case routine
 
   /// Whether so few of these wait at a time that they need no bound: one for each part of the host,
@@ -22,7 +24,16 @@ enum CommandPurpose: Sendable, Equatable {
   fileprivate var isBounded: Bool {
     switch self {
     case .startUp, .scanning, .advertising, .connecting, .disconnecting, .watching: true
-    case .updatingParameters, .readingRSSI, .routine: false
+    case .updatingParameters, .readingRSSI, .optional, .routine: false
+    }
+  }
+
+  /// Whether the host can do without the command: one that the controller left unanswered once is
+  /// refused from then on, so that all the others need not wait for its timeout again.
+  fileprivate var isDispensable: Bool {
+    switch self {
+    case .updatingParameters, .readingRSSI, .optional: true
+    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .watching, .routine: false
     }
   }
 }
@@ -34,13 +45,19 @@ struct CommandAnswer: Sendable {
   var parameters: ArraySlice<UInt8>
 }
 
-/// The conversation with a controller: starts it, sends it one command after the other, and notices
+/// The command side of a controller: starts it, sends it one command after the other, and notices
 /// when it doesn't answer.
+///
+/// A command without an answer counts as refused if the controller still answers a probe: a command
+/// that it must know. Some controllers list commands as supported and never answer them. Only a
+/// controller that doesn't answer the probe either has failed. An answer that arrives after its
+/// command was given up is counted and ignored, unless a command of the same kind is under way,
+/// which it can't be told from.
 struct ControllerSession: Sendable {
   enum Limits {
     /// How long an answer may take. The slowest command in the field, Reset of a controller that
     /// reloads its firmware, takes about one second.
-    static let answerPatience = TimeSpan.seconds(2)
+    static let answerTimeout = TimeSpan.seconds(2)
     /// Commands that wait, for clients or because a peer asks. A client that has so many unanswered
     /// gets an error instead; what the host itself steers the radio with is always taken.
     static let waitingMax = 1024
@@ -72,11 +89,20 @@ struct ControllerSession: Sendable {
   private var phase = Phase.closed
   private var waiting: [Command] = []
   private var inFlight: Command?
+  /// The opcode of the probe that waits for an answer, after a timeout.
+  private var probe: UInt16?
   /// How many commands the controller takes now.
   private var credits = 1
+  /// Whether the controller took a command when it had allowed none: it never gives back the credit
+  /// of a command that it doesn't answer. Its credits mean nothing from then on.
+  private var hasLostCredit = false
   private var deadline: Instant?
-  /// Answers to nothing that was asked.
+  /// The commands that this controller left unanswered while it answered others.
+  private var unanswered: Set<UInt16> = []
+  /// Answers to no command that was under way.
   private(set) var strayAnswerCount = 0
+  /// Commands that were given up because the controller didn't answer them.
+  private(set) var unansweredCommandCount = 0
 
   /// How many commands wait to be sent.
   var waitingCount: Int { waiting.count }
@@ -116,8 +142,11 @@ struct ControllerSession: Sendable {
     phase = .closed
     waiting = []
     inFlight = nil
+    probe = nil
     credits = 1
+    hasLostCredit = false
     deadline = nil
+    self.unanswered = []
     return unanswered
   }
 
@@ -132,19 +161,25 @@ struct ControllerSession: Sendable {
   }
 
   private mutating func sendNext(now: Instant, into outputs: inout [Output]) {
-    guard inFlight == nil else { return }
+    guard inFlight == nil, probe == nil else { return }
+    while let next = waiting.first, next.purpose.isDispensable,
+      unanswered.contains(next.packet.opcodeNumber)
+    {
+      waiting.removeFirst()
+      outputs.append(.answered(next.purpose, Self.refusal))
+    }
     guard !waiting.isEmpty else {
       deadline = nil
       return
     }
-    guard credits > 0 else {
+    guard credits > 0 || hasLostCredit else {
       // The controller owes an event that gives some; one that gives none buys it no time.
-      deadline = deadline ?? now + Limits.answerPatience
+      deadline = deadline ?? now + Limits.answerTimeout
       return
     }
-    deadline = now + Limits.answerPatience
+    deadline = now + Limits.answerTimeout
     let next = waiting.removeFirst()
-    credits -= 1
+    credits = max(credits - 1, 0)
     inFlight = next
     outputs.append(.send(next.packet))
   }
@@ -176,21 +211,46 @@ struct ControllerSession: Sendable {
   ) {
     if case .closed = phase { return }
     self.credits = Int(credits)
-    guard let command = inFlight, opcode.rawValue == command.packet.opcodeNumber else {
-      // An answer that came too late, or to a command of whoever was here before.
-      if opcode.rawValue != 0 { strayAnswerCount += 1 }
-      return sendNext(now: now, into: &outputs)
+    if opcode.rawValue == probe {
+      probeAnswered(now: now, into: &outputs)
+    } else if let command = inFlight, opcode.rawValue == command.packet.opcodeNumber {
+      // Or a late answer, after the probe was sent: the answer to that is a stray one then.
+      probe = nil
+      complete(
+        command, answer ?? CommandAnswer(status: .unspecifiedError, parameters: []), now: now,
+        into: &outputs)
+    } else if opcode.rawValue != 0 {
+      // An answer that came too late, or to a command of an earlier session.
+      strayAnswerCount += 1
     }
+    sendNext(now: now, into: &outputs)
+  }
+
+  private mutating func complete(
+    _ command: Command, _ answer: CommandAnswer, now: Instant, into outputs: inout [Output]
+  ) {
     inFlight = nil
     deadline = nil
-    let answer = answer ?? CommandAnswer(status: .unspecifiedError, parameters: [])
     if case .starting(let startUp) = phase {
       proceed(startUp, answer, now: now, into: &outputs)
     } else {
       outputs.append(.answered(command.purpose, answer))
     }
-    sendNext(now: now, into: &outputs)
   }
+
+  /// The controller is alive: the command before the probe counts as refused.
+  private mutating func probeAnswered(now: Instant, into outputs: inout [Output]) {
+    probe = nil
+    deadline = nil
+    if credits == 0 { hasLostCredit = true }
+    guard let command = inFlight else { return }
+    unanswered.insert(command.packet.opcodeNumber)
+    unansweredCommandCount += 1
+    complete(command, Self.refusal, now: now, into: &outputs)
+  }
+
+  /// Stands for an answer that never came.
+  private static let refusal = CommandAnswer(status: .unspecifiedError, parameters: [])
 
   private mutating func proceed(
     _ startUp: StartUp, _ answer: CommandAnswer, now: Instant, into outputs: inout [Output]
@@ -215,20 +275,41 @@ struct ControllerSession: Sendable {
     }
   }
 
-  /// Gives up on a controller that owes an answer.
+  /// Sends a probe to a controller that owes an answer, and gives up on one that owes the answer to
+  /// the probe.
   mutating func wake(now: Instant, into outputs: inout [Output]) {
     guard let deadline, deadline <= now else { return }
-    let seconds = Int(Limits.answerPatience.seconds)
-    let text: String
-    if let inFlight {
-      let name = HCIOpcode(rawValue: inFlight.packet.opcodeNumber).description
-      text = "The controller did not answer \(name) within \(seconds) s."
-    } else {
-      text = "The controller took no command for \(seconds) s."
+    if probe == nil, let packet = nextProbe {
+      probe = packet.opcodeNumber
+      self.deadline = now + Limits.answerTimeout
+      // Without a credit, which a controller may not give back for a command that it ignores.
+      outputs.append(.send(packet))
+      return
     }
-    outputs.append(.failed(.transport(text)))
+    outputs.append(.failed(.transport(timeoutText)))
     // The owner closes the session and learns what else stays unanswered.
     self.deadline = nil
+  }
+
+  private var timeoutText: String {
+    let seconds = Int(Limits.answerTimeout.seconds)
+    guard let inFlight else { return "The controller took no command for \(seconds) s." }
+    let name = HCIOpcode(rawValue: inFlight.packet.opcodeNumber).description
+    return "The controller did not answer \(name) within \(seconds) s."
+  }
+
+  /// A command that every LE controller answers (Core 5.4, Vol 4, Part E, §3.1) and that changes
+  /// nothing; nil where no answer but that to Reset can be relied on. Another one where this
+  /// controller is known not to answer the first.
+  private var nextProbe: HCIPacket? {
+    guard inFlight?.packet.opcodeNumber != HCIOpcode.reset.rawValue else { return nil }
+    let candidates = [
+      ReadLocalVersionInformation().packet, ReadBDADDR().packet,
+      LEReadFilterAcceptListSize().packet,
+    ]
+    return candidates.first {
+      $0.opcodeNumber != inFlight?.packet.opcodeNumber && !unanswered.contains($0.opcodeNumber)
+    }
   }
 }
 

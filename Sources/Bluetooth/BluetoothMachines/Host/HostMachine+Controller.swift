@@ -14,13 +14,21 @@ extension HostMachine {
   }
 
   private mutating func startController(now: Instant, into actions: inout [Action]) {
-    setState(.resetting, into: &actions)
-    let madeUp = DeviceAddress.randomStatic(using: &random)
+    radioLost(into: &actions)
+    // The same after each start, as far as the controller leaves it to the host.
+    let madeUp = madeUpAddress ?? DeviceAddress.randomStatic(using: &random)
+    madeUpAddress = madeUp
     withSession(now: now, into: &actions) { machine, outputs in
       machine.session.start(
         wantedAddress: machine.configuration.address, madeUpAddress: madeUp, now: now,
         into: &outputs)
     }
+  }
+
+  /// The controller is on its way back. Not `resetting`: that would make the objects of Core
+  /// Bluetooth's apps invalid, which they need only be when the controller lost its identity.
+  private mutating func radioLost(into actions: inout [Action]) {
+    if state != .unknown { setState(.poweredOff, into: &actions) }
   }
 
   mutating func transportBroke(_ error: HostError, now: Instant, into actions: inout [Action]) {
@@ -46,7 +54,7 @@ extension HostMachine {
     loseController(error, now: now, into: &actions)
     recovery.failed(now: now)
     if recovery.failureCount == 1 {
-      setState(.resetting, into: &actions)
+      radioLost(into: &actions)
       actions.append(.reopenTransport(error))
     } else {
       setState(.poweredOff, into: &actions)
@@ -122,6 +130,11 @@ extension HostMachine {
   private mutating func controllerStarted(
     _ abilities: ControllerAbilities, now: Instant, into actions: inout [Action]
   ) {
+    // Another controller than before: peers know this host by another address from now on.
+    if let known = lastAddress, known != abilities.address {
+      setState(.resetting, into: &actions)
+    }
+    lastAddress = abilities.address
     self.abilities = abilities
     recovery.controllerStarted(now: now)
     scheduler.configure(
@@ -179,7 +192,7 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     switch purpose {
-    case .startUp, .routine: break
+    case .startUp, .optional, .routine: break
     case .scanning:
       scanner.commandCompleted(answer.status, now: now)
       checkConsistency(answer.status, about: .scanning, now: now, into: &actions)

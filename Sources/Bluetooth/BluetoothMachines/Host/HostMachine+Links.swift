@@ -64,12 +64,13 @@ extension HostMachine {
       return disconnectLink(index, because: nil, now: now, into: &actions)
     }
     // An answer also proves that the peer is there.
-    send(LEReadRemoteFeatures(handle: handle).packet, now: now, into: &actions)
+    send(
+      LEReadRemoteFeatures(handle: handle).packet, for: .optional, now: now, into: &actions)
     if abilities.canLengthenPackets {
       let length = LESetDataLength(
         handle: handle, txOctets: UInt16(clamping: abilities.linkDataByteCountMax),
         txTimeMicroseconds: UInt16(clamping: abilities.linkDataTimeMaxMicroseconds))
-      send(length.packet, now: now, into: &actions)
+      send(length.packet, for: .optional, now: now, into: &actions)
     }
     // An attempt for several peers at once has the timing that the first of them was to have.
     if !options.parameters.intervalUnits.contains(links[index].info.intervalUnits) {
@@ -103,8 +104,8 @@ extension HostMachine {
     else { return }
     let preference = PHYPreference(transmit: .le2M, receive: .le2M)
     send(
-      LESetPHY(handle: links.handles[index], preference: preference).packet, now: now,
-      into: &actions)
+      LESetPHY(handle: links.handles[index], preference: preference).packet, for: .optional,
+      now: now, into: &actions)
   }
 
   func announceUpdate(_ index: Int, into actions: inout [Action]) {

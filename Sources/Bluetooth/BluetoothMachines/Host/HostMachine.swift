@@ -71,6 +71,10 @@ public struct HostMachine: Sendable {
   public internal(set) var state = RadioState.unknown
   var session = ControllerSession()
   var abilities = ControllerAbilities()
+  /// The address of the controller that was up last.
+  var lastAddress: DeviceAddress?
+  /// The address for controllers that have none.
+  var madeUpAddress: DeviceAddress?
   var recovery = ControllerRecovery()
   var watch = ControllerWatch()
 

@@ -124,18 +124,28 @@ public struct CharacteristicProperties: OptionSet, Sendable, Hashable {
   public static let extendedProperties = CharacteristicProperties(rawValue: 0x80)
 }
 
-/// Where a subscription is written and what then arrives.
+/// A characteristic to subscribe to.
 public struct SubscriptionTarget: Sendable, Hashable {
   /// The handle whose values arrive.
   public var valueHandle: UInt16
-  /// The client characteristic configuration descriptor.
-  public var configurationHandle: UInt16
+  /// The last handle of the characteristic.
+  public var endHandle: UInt16
+  /// The client characteristic configuration descriptor; nil for the host to find it.
+  public var configurationHandle: UInt16?
   /// Indications instead of notifications.
   public var usesIndications: Bool
 
-  /// A subscription to a characteristic.
+  /// A characteristic that ends at a handle. The host finds the configuration descriptor.
+  public init(valueHandle: UInt16, endHandle: UInt16, usesIndications: Bool) {
+    self.valueHandle = valueHandle
+    self.endHandle = endHandle
+    self.usesIndications = usesIndications
+  }
+
+  /// A characteristic whose configuration descriptor is known.
   public init(valueHandle: UInt16, configurationHandle: UInt16, usesIndications: Bool) {
     self.valueHandle = valueHandle
+    endHandle = configurationHandle
     self.configurationHandle = configurationHandle
     self.usesIndications = usesIndications
   }

@@ -86,13 +86,14 @@ public enum HostReply: Sendable, Hashable {
 public enum RadioState: String, Sendable, Hashable, Codable {
   /// Nothing heard from the controller yet.
   case unknown
-  /// The controller is starting anew.
+  /// Another controller took the place of the one before: this host has another address, and
+  /// nothing that clients know of peers is valid any more. `poweredOn` follows.
   case resetting
   /// The controller cannot do Bluetooth LE.
   case unsupported
   /// This process may not use the controller.
   case unauthorized
-  /// The controller is gone or switched off.
+  /// The controller is gone, switched off, or being started again after a failure.
   case poweredOff
   /// Ready.
   case poweredOn

@@ -35,7 +35,9 @@ public enum HostRequest: Sendable {
   // The GATT client.
   /// Runs a procedure on the peer's server; procedures of one peer run one after the other.
   case gatt(DeviceAddress, GATTOperation, RequestToken)
-  /// Wants the characteristic's notifications or indications: written when the first client asks.
+  /// Wants the characteristic's notifications or indications: written when the first client asks,
+  /// after its configuration descriptor was searched for where that isn't known. Keeps its place
+  /// among this client's other requests to the peer.
   case subscribe(DeviceAddress, SubscriptionTarget, RequestToken)
   /// No longer wants them: written when the last client asks.
   case unsubscribe(DeviceAddress, SubscriptionTarget, RequestToken)

@@ -53,8 +53,6 @@ struct CharacteristicHandles: Sendable, Hashable {
   var declaration: UInt16 = 0
   var value: UInt16 = 0
   var end: UInt16 = 0
-  /// The client characteristic configuration; nil if not (yet) known.
-  var configuration: UInt16?
 }
 
 /// A characteristic that this host publishes.

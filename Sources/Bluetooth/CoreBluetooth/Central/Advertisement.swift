@@ -3,29 +3,25 @@ internal import BluetoothWire
 
 /// What an advertiser says, in the form of Core Bluetooth's dictionary.
 ///
-/// Service UUIDs that an advertiser lists as incomplete in its advertising data and continues in
-/// its scan response are the overflow: so `CBPeripheralManager` here advertises those that do not
-/// fit beside the others.
+/// All service UUIDs that it lists are `CBAdvertisementDataServiceUUIDsKey`, whether it calls the list
+/// complete or incomplete, in advertising data or scan response.
 struct Advertisement {
   private(set) var dictionary: [String: Any] = [:]
   private(set) var localName: String?
   private var services: [CBUUID] = []
-  private var overflowServices: [CBUUID] = []
   private var solicitedServices: [CBUUID] = []
   private var serviceData: [CBUUID: Data] = [:]
   private var hasWholeName = false
-  private var isContinued = false
 
   init(_ report: AdvertisingReport) {
     dictionary[CBAdvertisementDataIsConnectable] = NSNumber(value: report.isConnectable)
     if report.txPower != 127 {
       dictionary[CBAdvertisementDataTxPowerLevelKey] = NSNumber(value: Int(report.txPower))
     }
-    for structure in AdvertisingData(report.data) { add(structure, isScanResponse: false) }
-    for structure in AdvertisingData(report.scanResponse) { add(structure, isScanResponse: true) }
+    for structure in AdvertisingData(report.data) { add(structure) }
+    for structure in AdvertisingData(report.scanResponse) { add(structure) }
     dictionary[CBAdvertisementDataLocalNameKey] = localName
     set(CBAdvertisementDataServiceUUIDsKey, services)
-    set(CBAdvertisementDataOverflowServiceUUIDsKey, overflowServices)
     set(CBAdvertisementDataSolicitedServiceUUIDsKey, solicitedServices)
     if !serviceData.isEmpty { dictionary[CBAdvertisementDataServiceDataKey] = serviceData }
   }
@@ -34,15 +30,9 @@ struct Advertisement {
     if !uuids.isEmpty { dictionary[key] = uuids }
   }
 
-  private mutating func add(_ structure: AdvertisingStructure, isScanResponse: Bool) {
+  private mutating func add(_ structure: AdvertisingStructure) {
     switch structure.element {
-    case .services(let uuids, let isComplete):
-      if !isScanResponse, !isComplete { isContinued = true }
-      if isScanResponse, !isComplete, isContinued {
-        Self.add(uuids, to: &overflowServices)
-      } else {
-        Self.add(uuids, to: &services)
-      }
+    case .services(let uuids, _): Self.add(uuids, to: &services)
     case .solicitedServices(let uuids): Self.add(uuids, to: &solicitedServices)
     case .localName(let bytes, let isComplete):
       if localName == nil || isComplete && !hasWholeName {

@@ -30,40 +30,10 @@ extension CBPeripheral {
     return isReady
   }
 
-  /// Sends a request in its turn; its completion is called on the queue unless the link went down
-  /// before or nobody holds the peripheral any more.
-  func request(
-    _ make: @escaping @Sendable (RequestToken) -> HostRequest, then: @escaping Completion
-  ) {
+  /// Sends a request; its completion is called on the queue unless the link ended before or the app
+  /// holds the peripheral no more.
+  func request(_ make: (RequestToken) -> HostRequest, then: @escaping Completion) {
     let count = withRecord { $0.connectionCount }
-    inTurn { $0.send(make, connection: count, then: then) }
-  }
-
-  /// Does something now, or after what waits already.
-  private func inTurn(_ body: @escaping @Sendable (CBPeripheral) -> Void) {
-    let mustWait = withRecord { record in
-      guard record.isHolding, record.held.count < Limits.heldRequestsMax else { return false }
-      record.held.append { [weak self] in if let self { body(self) } }
-      return true
-    }
-    if !mustWait { body(self) }
-  }
-
-  /// Does what waited, up to the next that others have to wait for.
-  private func releaseHeld() {
-    func next() -> (@Sendable () -> Void)? {
-      withRecord { record in
-        guard !record.isSearching else { return nil }
-        record.isHolding = !record.held.isEmpty
-        return record.isHolding ? record.held.removeFirst() : nil
-      }
-    }
-    while let body = next() { body() }
-  }
-
-  private func send(
-    _ make: (RequestToken) -> HostRequest, connection count: Int, then: @escaping Completion
-  ) {
     session.connection.request(make) { [weak self] result in
       guard let self, withRecord({ $0.connectionCount == count }) else { return }
       then(self, result)
@@ -155,43 +125,27 @@ extension CBPeripheral {
 
   // MARK: Subscriptions
 
-  /// Discovers descriptors, for the app or, before all that waits, for a subscription.
-  func findDescriptors(
-    of characteristic: CBCharacteristic, showing: Bool,
-    then: @escaping @Sendable (CBPeripheral, (any Error)?) -> Void
-  ) {
+  func findDescriptors(of characteristic: CBCharacteristic) {
     guard let handles = handles(of: characteristic) else {
-      return session.connection.enqueue { [weak self] in
-        if let self { then(self, CBError(.invalidHandle)) }
+      return refuse {
+        $0.peripheral($1, didDiscoverDescriptorsFor: characteristic, error: $2)
       }
     }
-    guard handles.value < handles.end else {
-      withRecord { _ in characteristic.merge([], showing: showing) }
-      return session.connection.enqueue { [weak self] in if let self { then(self, nil) } }
-    }
-    let range = HandleRange(handles.value + 1, handles.end)
-    let count = withRecord { $0.connectionCount }
-    let search = { @Sendable (peripheral: CBPeripheral) in
-      peripheral.send(
-        { .gatt(peripheral.address, .discoverDescriptors(in: range), $0) }, connection: count
-      ) { peripheral, result in
-        let error = peripheral.took(result) { _, reply in
-          guard case .descriptors(let found) = reply else { return false }
-          characteristic.merge(found, showing: showing)
-          return true
-        }
-        then(peripheral, error)
+    // Empty where the value is the last of the characteristic.
+    let range = HandleRange(handles.value &+ 1, handles.end)
+    perform(.discoverDescriptors(in: range)) { peripheral, result in
+      let error = peripheral.took(result) { _, reply in
+        guard characteristic.isValid, case .descriptors(let found) = reply else { return false }
+        characteristic.merge(found)
+        return true
       }
+      peripheral.delegate?.peripheral(
+        peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
     }
-    if showing { inTurn(search) } else { search(self) }
   }
 
   func subscribe(_ enabled: Bool, _ characteristic: CBCharacteristic) {
-    let tell: @Sendable (CBPeripheral, (any Error)?) -> Void = { peripheral, error in
-      peripheral.delegate?.peripheral(
-        peripheral, didUpdateNotificationStateFor: characteristic, error: error)
-    }
-    guard handles(of: characteristic) != nil else {
+    guard let handles = handles(of: characteristic) else {
       return refuse {
         $0.peripheral($1, didUpdateNotificationStateFor: characteristic, error: $2)
       }
@@ -201,50 +155,17 @@ extension CBPeripheral {
         $0.peripheral($1, didUpdateNotificationStateFor: characteristic, error: $2)
       }
     }
-    inTurn { peripheral in
-      if peripheral.handles(of: characteristic)?.configuration != nil {
-        return peripheral.writeSubscription(enabled, characteristic, then: tell)
-      }
-      peripheral.withRecord {
-        $0.isSearching = true
-        $0.isHolding = true
-      }
-      peripheral.findDescriptors(of: characteristic, showing: false) { peripheral, error in
-        if let error {
-          tell(peripheral, error)
-        } else {
-          peripheral.writeSubscription(enabled, characteristic, then: tell)
-        }
-        peripheral.withRecord { $0.isSearching = false }
-        peripheral.releaseHeld()
-      }
-    }
-  }
-
-  /// Asks the host for values, before all that waits.
-  private func writeSubscription(
-    _ enabled: Bool, _ characteristic: CBCharacteristic,
-    then: @escaping @Sendable (CBPeripheral, (any Error)?) -> Void
-  ) {
-    guard let handles = handles(of: characteristic) else {
-      return then(self, CBError(.invalidHandle))
-    }
-    guard let configuration = handles.configuration else {
-      return then(self, CBATTError(.attributeNotFound))
-    }
     let target = SubscriptionTarget(
-      valueHandle: handles.value, configurationHandle: configuration,
+      valueHandle: handles.value, endHandle: handles.end,
       usesIndications: !characteristic.properties.contains(.notify))
-    let count = withRecord { $0.connectionCount }
-    send(
-      { [address] in
-        enabled ? .subscribe(address, target, $0) : .unsubscribe(address, target, $0)
-      }, connection: count
-    ) { peripheral, result in
+    request({ [address] in
+      enabled ? .subscribe(address, target, $0) : .unsubscribe(address, target, $0)
+    }) { peripheral, result in
       if case .success = result {
         peripheral.withRecord { _ in characteristic.isNotifyingStorage = enabled }
       }
-      then(peripheral, result.error)
+      peripheral.delegate?.peripheral(
+        peripheral, didUpdateNotificationStateFor: characteristic, error: result.error)
     }
   }
 

@@ -149,10 +149,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   /// Discovers the descriptors of a characteristic.
   open func discoverDescriptors(for characteristic: CBCharacteristic) {
     guard isReady("discoverDescriptors") else { return }
-    findDescriptors(of: characteristic, showing: true) { peripheral, error in
-      peripheral.delegate?.peripheral(
-        peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
-    }
+    findDescriptors(of: characteristic)
   }
 
   /// Reads the whole value; it arrives in `peripheral(_:didUpdateValueFor:error:)`.

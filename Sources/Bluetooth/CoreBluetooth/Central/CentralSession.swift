@@ -39,6 +39,8 @@ final class CentralSession: @unchecked Sendable {
   private var links: [DeviceAddress: LinkInfo] = [:]
   private var eventFilter: ConnectionEventFilter?
   private var reportedLinks: Set<DeviceAddress> = []
+  /// Peripherals whose links ended with the radio; reported after the state.
+  private var lostWithRadio: [CBPeripheral] = []
 
   init(queue: DispatchQueue, showsSystemServices: Bool = false) {
     self.showsSystemServices = showsSystemServices
@@ -120,10 +122,12 @@ final class CentralSession: @unchecked Sendable {
     }
   }
 
+  /// Connects. Where that can't work the delegate gets `didFailToConnect`, later and on the queue.
   func connect(_ peripheral: CBPeripheral, _ options: ConnectOptions) {
-    guard isOwn(peripheral) else { return }
+    var failure: CBError?
     command("connect") {
-      guard isValid(peripheral) else { return }
+      failure = connectionError(of: peripheral)
+      guard failure == nil else { return }
       switch peripheral.record.state {
       case .disconnected, .connecting:
         peripheral.record.state = .connecting
@@ -133,13 +137,30 @@ final class CentralSession: @unchecked Sendable {
       }
       connection.send(.connect(peripheral.address, options))
     }
+    guard let failure else { return }
+    connection.enqueue { [weak self] in
+      self?.tell { $1.centralManager($0, didFailToConnect: peripheral, error: failure) }
+    }
+  }
+
+  /// Why this manager can't connect a peripheral; nil if it can. Call with the lock.
+  private func connectionError(of peripheral: CBPeripheral) -> CBError? {
+    guard peripheral.session === self else {
+      return CBError.unknownDevice("The peripheral belongs to another CBCentralManager.")
+    }
+    guard entries[peripheral.address]?.peripheral === peripheral else {
+      return CBError.unknownDevice(
+        "The peripheral is invalid since the manager's state was resetting: retrieve it again.")
+    }
+    return nil
   }
 
   func cancel(_ peripheral: CBPeripheral) {
-    guard isOwn(peripheral) else { return }
     command("cancelPeripheralConnection") {
-      // A void object must not end the link of the one that took its place.
-      guard isValid(peripheral) else { return }
+      // An invalid object must not end the link of the one that took its place.
+      if let error = connectionError(of: peripheral) {
+        return Misuse.report("cancelPeripheralConnection: \(error.localizedDescription)")
+      }
       guard let entry = entries[peripheral.address], entry.wantsLink else { return }
       entries[peripheral.address]?.wantsLinkAgain = false
       peripheral.record.state = .disconnecting
@@ -149,24 +170,6 @@ final class CentralSession: @unchecked Sendable {
 
   func matchConnectionEvents(_ filter: ConnectionEventFilter?) {
     command("registerForConnectionEvents") { eventFilter = filter }
-  }
-
-  private func isOwn(_ peripheral: CBPeripheral) -> Bool {
-    if peripheral.session !== self {
-      Misuse.report("\(peripheral.identifier) belongs to another CBCentralManager")
-    }
-    return peripheral.session === self
-  }
-
-  /// Whether no reset of the radio came since the app got the object. Call with the lock.
-  private func isValid(_ peripheral: CBPeripheral) -> Bool {
-    let isValid = entries[peripheral.address]?.peripheral === peripheral
-    if !isValid {
-      Misuse.report(
-        "\(peripheral.identifier) is void since the manager's state was below poweredOff: "
-          + "retrieve or discover it again")
-    }
-    return isValid
   }
 
   /// The app let go of a peripheral: nobody will use its link any more.
@@ -196,36 +199,45 @@ final class CentralSession: @unchecked Sendable {
 
   private func stateChanged(_ state: CBManagerState) {
     guard lock.withLock({ state.isNews(after: stateStorage) }) else { return }
-    let (lost, wasScanning) = lock.withLock { () -> ([CBPeripheral], Bool) in
+    let (lost, wanted, wasScanning) = lock.withLock {
       stateStorage = state
-      guard state != .poweredOn else { return ([], false) }
-      defer { isScanningStorage = false }
-      links = [:]
-      reportedLinks = []
-      let wanted = entries.values.compactMap { $0.wantsLink ? $0.peripheral : nil }
-      return (wanted, isScanningStorage)
+      return state == .poweredOn ? ([], [], false) : endLinks()
     }
     // The host would go on when the radio is back; Core Bluetooth's apps start anew.
     if wasScanning { connection.send(.stopScan) }
+    for address in wanted { connection.send(.disconnect(address)) }
+    // Only another controller makes the objects that the app holds invalid; it gets new ones from
+    // the manager.
+    if state == .resetting { lock.withLock { orphanPeripherals() } }
     tell { $1.centralManagerDidUpdateState($0) }
-    for peripheral in lost.sorted(by: { $0.address.bits < $1.address.bits }) {
-      let wasConnected = lock.withLock {
-        let isLinked = [.connected, .disconnecting].contains(peripheral.record.state)
-        return isLinked && entries[peripheral.address]?.wantsLink == true
-      }
-      // A wish for a link ends silently, as Apple's does; a link that stood, with a call.
-      connection.send(.disconnect(peripheral.address))
-      if wasConnected {
-        disconnected(peripheral.address, .radioNotReady, reconnecting: false)
-      } else {
-        lock.withLock {
-          peripheral.record.disconnect(to: .disconnected)
-          entries[peripheral.address]?.wantsLink = false
-        }
-      }
+    // A pending connection ends without a call, as Apple's does; a link with one, after the state.
+    for peripheral in lost {
+      reportDisconnection(of: peripheral, CBError(.peripheralDisconnected), reconnecting: false)
     }
-    // Below poweredOff every object that the app holds is void; it gets new ones for the asking.
-    if state.rawValue < CBManagerState.poweredOff.rawValue { lock.withLock { orphanPeripherals() } }
+  }
+
+  /// The radio is off: nothing is scanned for, connected or pending any more. Returns the
+  /// peripherals that were connected, the addresses that the host still wants links to, and whether
+  /// there was a scan. Call with the lock.
+  private func endLinks() -> (lost: [CBPeripheral], wanted: [DeviceAddress], wasScanning: Bool) {
+    defer { isScanningStorage = false }
+    links = [:]
+    reportedLinks = []
+    var lost = lostWithRadio
+    lostWithRadio = []
+    var wanted: [DeviceAddress] = []
+    for (address, entry) in entries where entry.wantsLink {
+      wanted.append(address)
+      entries[address]?.wantsLink = false
+      entries[address]?.wantsLinkAgain = false
+      guard let peripheral = entry.peripheral else { continue }
+      if [.connected, .disconnecting].contains(peripheral.record.state) { lost.append(peripheral) }
+      peripheral.record.disconnect(to: .disconnected)
+    }
+    return (
+      lost.sorted { $0.address.bits < $1.address.bits }, wanted.sorted { $0.bits < $1.bits },
+      isScanningStorage
+    )
   }
 
   private func discovered(_ report: AdvertisingReport) {
@@ -269,27 +281,36 @@ final class CentralSession: @unchecked Sendable {
     }
     guard wasWanted else { return }
     tell {
-      $1.centralManager($0, didFailToConnect: peripheral, error: error.coreBluetoothError)
+      $1.centralManager($0, didFailToConnect: peripheral, error: error.connectionError)
     }
   }
 
   private func disconnected(_ address: DeviceAddress, _ error: HostError?, reconnecting: Bool) {
     guard let peripheral = existing(address) else { return }
-    let wasWanted = lock.withLock {
+    let mustReport = lock.withLock {
       guard let entry = entries[address], entry.wantsLink else { return false }
       // The echo of a cancellation that was overtaken by the radio's going off and on.
       if error == nil, peripheral.record.state != .disconnecting { return false }
+      let endsWithRadio = error?.isLossOfRadio ?? false
       let goesOn = reconnecting || entry.wantsLinkAgain
       entries[address]?.wantsLink = goesOn
       entries[address]?.wantsLinkAgain = false
-      peripheral.record.disconnect(to: goesOn ? .connecting : .disconnected)
-      return true
+      peripheral.record.disconnect(to: goesOn && !endsWithRadio ? .connecting : .disconnected)
+      if endsWithRadio { lostWithRadio.append(peripheral) }
+      return !endsWithRadio
     }
-    guard wasWanted else { return }
+    guard mustReport else { return }
+    reportDisconnection(
+      of: peripheral, error?.coreBluetoothError, reconnecting: reconnecting)
+  }
+
+  private func reportDisconnection(
+    of peripheral: CBPeripheral, _ error: (any Error)?, reconnecting: Bool
+  ) {
     tell {
       $1.centralManager(
-        $0, didDisconnectPeripheral: peripheral, timestamp: CFAbsoluteTimeGetCurrent(),
-        isReconnecting: reconnecting, error: error?.coreBluetoothError)
+        $0, didDisconnectPeripheral: peripheral, timestamp: connection.absoluteTime,
+        isReconnecting: reconnecting, error: error)
     }
   }
 
@@ -340,5 +361,11 @@ extension CentralSession: HostEventHandler {
       .channelReceived, .channelClosed:
       break  // Completions go to their requests; the rest belongs to peripheral managers.
     }
+  }
+}
+
+extension CBError {
+  fileprivate static func unknownDevice(_ text: String) -> CBError {
+    CBError(.unknownDevice, userInfo: [NSLocalizedDescriptionKey: text])
   }
 }

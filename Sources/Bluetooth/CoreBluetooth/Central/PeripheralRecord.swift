@@ -20,12 +20,6 @@ struct PeripheralRecord {
   /// Every characteristic known, by its value's handle.
   var characteristicsByHandle: [UInt16: CBCharacteristic] = [:]
 
-  /// A subscription looks for its descriptor: what the app asks for after it must not overtake it.
-  var isSearching = false
-  /// What waits for that, in the order of the app's calls, and whether more has to wait behind it.
-  var held: [@Sendable () -> Void] = []
-  var isHolding = false
-
   /// Writes without response that the host has not yet handed to the controller.
   var writesOutstanding = 0
   /// The window was full and is not yet half empty.
@@ -38,9 +32,6 @@ struct PeripheralRecord {
     self.state = state
     connectionCount += 1
     mtu = Limits.mtuMin
-    isSearching = false
-    held = []
-    isHolding = false
     writesOutstanding = 0
     isWriteBlocked = false
     invalidate(Array(servicesByHandle.values))
@@ -118,9 +109,7 @@ struct PeripheralRecord {
       if let known = characteristicsByHandle[remote.valueHandle],
         known.uuid.value == remote.uuid
       {
-        let configuration = known.handles.configuration
         known.handles = handles
-        known.handles.configuration = configuration
         known.propertiesStorage = CBCharacteristicProperties(remote.properties)
         if !list.contains(where: { $0 === known }) { list.append(known) }
         continue
@@ -141,9 +130,7 @@ extension CBCharacteristicProperties {
 
 extension CBCharacteristic {
   /// Adds descriptors found, keeping the objects of those known. Call with the lock.
-  func merge(_ found: [RemoteDescriptor], showing: Bool) {
-    handles.configuration = found.first { $0.uuid == 0x2902 }?.handle ?? handles.configuration
-    guard showing else { return }
+  func merge(_ found: [RemoteDescriptor]) {
     let known = descriptorsStorage ?? []
     descriptorsStorage = found.map { remote in
       known.first { $0.handle == remote.handle && $0.uuid.value == remote.uuid }

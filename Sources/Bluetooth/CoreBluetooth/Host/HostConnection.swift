@@ -58,6 +58,9 @@ final class HostConnection: Sendable {
     if state.withLock({ $0.isClosed }) { link.close() }
   }
 
+  /// The host's calendar time, which is virtual where the host's time is.
+  var absoluteTime: CFAbsoluteTime { state.withLock { $0.link }?.calendarTime ?? 0 }
+
   /// Ends everything; no event is handed over after the one that is being handled.
   func close() {
     let old = state.withLock { state in

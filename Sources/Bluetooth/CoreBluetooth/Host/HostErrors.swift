@@ -22,6 +22,22 @@ extension HostError {
     }
   }
 
+  /// The error of a connection that can't be made.
+  var connectionError: any Error {
+    if case .limitReached(let text) = self { Self.error(.connectionLimitReached, text) }
+    else { coreBluetoothError }
+  }
+
+  /// Whether a link that ended with this ended because the radio is gone, and not by itself.
+  var isLossOfRadio: Bool {
+    switch self {
+    case .transport, .radioNotReady, .unauthorized, .unsupported: true
+    case .att, .invalidResponse, .attTimeout, .notConnected, .cancelled, .connectionFailed,
+      .disconnected, .controller, .invalidArgument, .limitReached, .channelRefused:
+      false
+    }
+  }
+
   private static func error(_ code: CBError.Code, _ text: String) -> CBError {
     CBError(code, userInfo: [NSLocalizedDescriptionKey: text])
   }

@@ -7,6 +7,8 @@ internal import BluetoothMachines
 
 /// The way to a host; unit tests put a script in its place.
 protocol HostLink: Sendable {
+  /// The host's calendar time in seconds since 1 January 2001, UTC.
+  var calendarTime: Double { get }
   /// Asks for something; returns at once.
   func send(_ request: HostRequest)
   /// Acknowledges that so many more of the events that were delivered have been handled.

@@ -9,9 +9,6 @@ enum Limits {
   /// Writes without response on their way at once per peripheral: enough to fill several
   /// connection events, little enough that a write is on the air soon.
   static let writesWithoutResponseMax = 64
-  /// Requests that wait for a subscription to find its descriptor. An app that asks for more in that
-  /// time loses the order of its requests, not memory: the host has a bound of its own.
-  static let heldRequestsMax = 1_024
   /// Updates on their way at once per peripheral manager; as above.
   static let updatesMax = 64
   /// Handled events that are acknowledged to the host at once. The host stops peers at a multiple of

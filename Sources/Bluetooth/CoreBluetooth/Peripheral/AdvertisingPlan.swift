@@ -6,8 +6,8 @@ internal import Essentials
 ///
 /// The advertising data has flags and 28 bytes for UUIDs and the name. A name that does not fit
 /// there goes to the scan response, cut to ten bytes. UUIDs that do not fit go there too, in lists
-/// marked incomplete, and then the lists in the advertising data are marked incomplete as well: so
-/// a central knows which ones are the overflow. The rest is not advertised.
+/// marked incomplete, and then the lists in the advertising data are marked incomplete as well. The
+/// rest is not advertised.
 struct AdvertisingPlan {
   private(set) var options = AdvertisingOptions()
 

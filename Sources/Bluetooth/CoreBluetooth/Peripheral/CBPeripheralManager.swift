@@ -68,8 +68,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// Advertises a local name and service UUIDs; other keys are ignored.
   ///
   /// UUIDs and name share 28 bytes, headers included. Up to ten bytes of a name that does not fit
-  /// there go to the scan response, and so do UUIDs, which centrals then find under
-  /// `CBAdvertisementDataOverflowServiceUUIDsKey`: the list in the advertising data is marked
+  /// there go to the scan response, and so do UUIDs: the list in the advertising data is marked
   /// incomplete and continued by incomplete lists in the scan response. What fits in neither is
   /// not advertised.
   open func startAdvertising(_ advertisementData: [String: Any]?) {

@@ -183,8 +183,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
       for (characteristic, place) in zip(entry.characteristics, published.characteristics) {
         characteristics[place.valueHandle] = characteristic
         characteristic.setHandles(
-          CharacteristicHandles(
-            value: place.valueHandle, configuration: place.configurationHandle))
+          CharacteristicHandles(value: place.valueHandle))
       }
       return entry
     }

@@ -261,6 +261,7 @@ private struct VirtualLoop: HostLoop {
   let radio: VirtualRadio
 
   var now: Instant { radio.worldTime }
+  var calendarTime: Double { (radio.now - .zero).seconds }
   func execute(_ work: @escaping @Sendable () -> Void) { radio.execute(work) }
   func runPending() { radio.runPending() }
   func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {

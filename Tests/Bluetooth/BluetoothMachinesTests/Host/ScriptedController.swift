@@ -8,6 +8,8 @@ struct ScriptedController {
   /// What goes wrong with the answer to a command.
   enum Fault {
     case silence
+    /// No answer, and none to the commands after it until a reset.
+    case death
     case status(HCIStatus)
     /// Command Complete whose return parameters are cut short.
     case cutShort
@@ -26,6 +28,10 @@ struct ScriptedController {
   var bufferCount: UInt8 = 8
   var advertisingSetCount: UInt8 = 4
   var faults: [HCIOpcode: Fault] = [:]
+  /// How many more commands it answers before it dies.
+  var answersLeft = Int.max
+  /// Whether it died: it answers nothing until it is reset.
+  private var isDead = false
   /// What a host suggested since the last reset.
   var suggestedDataLength = Self.defaultDataLength
   /// Every command received, oldest first.
@@ -54,6 +60,10 @@ struct ScriptedController {
     guard packet.kind == .command, let command = try? HCICommandHeader(decoding: packet.bytes)
     else { return [] }
     received.append(command)
+    if command.opcode == .reset, answersLeft > 0 { isDead = false }
+    if case .death = faults[command.opcode] { isDead = true }
+    if isDead || answersLeft <= 0 { return [] }
+    answersLeft -= 1
     if command.opcode == .reset { suggestedDataLength = Self.defaultDataLength }
     if let length = last(LEWriteSuggestedDefaultDataLength.self)?.length,
       command.opcode == .leWriteSuggestedDefaultDataLength
@@ -63,7 +73,7 @@ struct ScriptedController {
     var answer = self.answer(to: command)
     switch faults[command.opcode] {
     case nil: break
-    case .silence: return []
+    case .silence, .death: return []
     case .status(let status):
       answer = CommandComplete(opcode: command.opcode, status: status).packet
     case .cutShort:

@@ -199,7 +199,7 @@ struct TwoHostsTests {
     let again = hosts.central.token()
     hosts.centralAsks(.subscribe(TwoHosts.peripheralAddress, target, again))
     // It is asked for again, and there is nothing any more.
-    let handle = target.configurationHandle
+    let handle = try #require(target.configurationHandle)
     #expect(hosts.central.results(of: again) == [.failure(.att(.invalidHandle, handle: handle))])
   }
 

@@ -22,7 +22,7 @@ private final class QueueWatcher: NSObject, CBCentralManagerDelegate, Sendable {
 
 @Suite("Promised behaviour of a central")
 struct CentralBehaviourTests {
-  @Test("§9.1 below poweredOn scans and links end; below poweredOff, peripherals are void")
+  @Test("§9.1 below poweredOn scans and links end; another controller makes peripherals invalid")
   func states() throws {
     let fixture = CentralFixture()
     let peripheral = try fixture.connected()
@@ -31,21 +31,23 @@ struct CentralBehaviourTests {
     #expect(!fixture.manager.isScanning)
     #expect(
       fixture.record.take() == [
-        "state poweredOff", "disconnected notConnected", "state poweredOn",
+        "state poweredOff", "disconnected peripheralDisconnected", "state poweredOn",
       ])
     fixture.manager.connect(peripheral)
     fixture.host.deliver(.connected(.strap))
     #expect(fixture.record.take() == ["connected"])
 
     fixture.host.deliver(.stateChanged(.resetting))
-    #expect(fixture.record.take() == ["state resetting", "disconnected notConnected"])
+    #expect(fixture.record.take() == ["state resetting", "disconnected peripheralDisconnected"])
     #expect(peripheral.state == .disconnected)
     fixture.host.deliver(.stateChanged(.poweredOn))
     fixture.record.clear()
     let sent = fixture.host.requests.count
     fixture.manager.connect(peripheral)
     fixture.manager.cancelPeripheralConnection(peripheral)
+    fixture.host.settle()
     #expect(fixture.host.requests.count == sent)
+    #expect(fixture.record.take() == ["failed unknownDevice"])
     #expect(peripheral.state == .disconnected)
     let anew = try #require(fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first)
     #expect(anew !== peripheral)

@@ -29,11 +29,12 @@ struct Pair {
     type: CBUUID(string: "2A29"), properties: .read, value: Data("Ambit".utf8),
     permissions: .readable)
 
-  init(seed: UInt64 = 7, mtuMax: Int = 517) {
+  init(seed: UInt64 = 7, mtuMax: Int = 517, phoneIgnores: Set<HCIOpcode> = []) {
     radio = VirtualRadio(seed: seed)
     var configuration = HostConfiguration()
     configuration.mtuMax = mtuMax
     phoneHost = radio.makeHost(name: "phone", configuration: configuration)
+    radio.withController(of: phoneHost) { $0.faults.ignoredCommands = phoneIgnores }
     let address = DeviceAddress(bits: 0x0000_5E00_5302, kind: .public)
     gadgetIdentifier = PeerIdentifier.uuid(of: address)
     gadgetHost = radio.makeHost(name: "gadget", at: Position(x: 2, y: 0), address: address)

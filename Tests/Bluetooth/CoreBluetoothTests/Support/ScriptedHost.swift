@@ -33,6 +33,7 @@ final class ScriptedHost: HostLink {
   func send(_ request: HostRequest) { state.withLock { $0.requests.append(request) } }
   func eventsHandled(_ count: Int) { state.withLock { $0.handledCount += count } }
   func hasWork() {}
+  var calendarTime: Double { 1_000 }
   func close() { state.withLock { $0.isClosed = true } }
 
   /// Delivers events and waits until the manager has dealt with them.

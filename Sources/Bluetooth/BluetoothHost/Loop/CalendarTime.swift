@@ -1,0 +1,16 @@
+import Glibc
+
+extension HostLoop {
+  /// By default the system's clock.
+  package var calendarTime: Double {
+    var time = timespec()
+    unsafe clock_gettime(CLOCK_REALTIME, &time)
+    // From 1 January 1970, where Unix begins to count.
+    return Double(time.tv_sec - 978_307_200) + Double(time.tv_nsec) / 1e9
+  }
+}
+
+extension HostClient {
+  /// The host's calendar time in seconds since 1 January 2001, UTC: for time stamps that apps see.
+  package var calendarTime: Double { host.driver.calendarTime }
+}
