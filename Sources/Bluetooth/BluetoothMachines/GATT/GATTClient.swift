@@ -63,8 +63,6 @@ public struct GATTClient: Sendable {
       }
     }
 
-    var isOperation: Bool { if case .operation = self { true } else { false } }
-
     var isDiscovery: Bool {
       guard case .operation(_, let operation) = self else { return false }
       switch operation {
@@ -131,8 +129,8 @@ public struct GATTClient: Sendable {
 
   /// Operations that have not been completed.
   var pendingCount: Int {
-    var count = commands.count + waiting.count { $0.isOperation }
-    if run?.purpose.isOperation == true { count += 1 }
+    var count = commands.count + waiting.count { $0.id != nil }
+    if run?.purpose.id != nil { count += 1 }
     return count
   }
 

@@ -1,5 +1,6 @@
 import CoreBluetooth
 import Essentials
+import SimulatedRadio
 import Testing
 
 @Suite("A peripheral whose services change")

@@ -2,6 +2,7 @@ import BluetoothHost
 import BluetoothWire
 import CoreBluetooth
 import Essentials
+import SimulatedRadio
 import Simulation
 import Testing
 
