@@ -29,7 +29,8 @@ struct TreeTests {
         !rule.filesThatTouchTheWorld.contains(file.path)
       else { continue }
       let banned = [
-        "Date()", "Date.now", "CFAbsoluteTimeGetCurrent", "timeIntervalSinceReferenceDate", "ContinuousClock", "SuspendingClock", "Task.sleep", "asyncAfter",
+        "Date()", "Date.now", "CFAbsoluteTimeGetCurrent", "Date.timeIntervalSinceReferenceDate",
+        "ContinuousClock", "SuspendingClock", "Task.sleep", "asyncAfter",
         "clock_gettime", "SystemRandomNumberGenerator", ".random(in", ".randomElement", "UUID()",
         "arc4random", "socket(", "DispatchTime.now", ".shuffled()",
       ]

@@ -157,7 +157,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("that goes on saying that it takes no commands is given up after 2 s, not for ever later")
+  @Test("that goes on saying that it takes no commands, and answers one, is used after 2 s")
   func noCredit() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -172,10 +172,8 @@ struct HostileControllerTests {
     rig.world.run(for: .milliseconds(100))
     let token = rig.start { .readRSSI(rig.peer.address, $0) }
     rig.world.run(atMost: .seconds(19)) { rig.result(of: token) != nil }
-    #expect(
-      rig.result(of: token)
-        == .failure(.transport("The controller took no command for 2 s.")))
-    #expect((rig.world.now - start).seconds < 3)
+    #expect(rig.result(of: token).map { (try? $0.get()) != nil } == true)
+    #expect((rig.world.now - start).seconds < 5)
     rig.world.run(for: .seconds(30))
     try rig.expectUnharmed()
   }

@@ -234,6 +234,8 @@ struct HostileServerTests {
       let value = Array(repeating: 7 as UInt8, count: min(agreed - 1, 512))
       #expect(rig.gatt(.read(3)) == .success(.value(value)), "\(mtu)")
       #expect(rig.link?.info.mtu == agreed, "\(mtu)")
+      // The name is read when the link is idle.
+      rig.world.run(for: .seconds(1))
       #expect(rig.link?.info.name == told, "\(name)")
       try rig.part()
     }

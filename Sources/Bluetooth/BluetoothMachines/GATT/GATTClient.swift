@@ -345,21 +345,8 @@ public struct GATTClient: Sendable {
       hashDue = now + GATTLimits.hashReadingDelay
     case (.hash, _): watch = .owed
     case (.watch, .watching(let serviceChanged, let hashHandle, let hash)):
-      // It may have changed since the hash was read before; one that can't be read tells nothing.
-      let isChanged = database.hash.map { $0 != hash } ?? false
-      database.serviceChanged = serviceChanged
       database.hashHandle = hashHandle
-      watch = .settled
-      guard run.changeCount == changeCount else { break }
-      if isChanged {
-        // Before all that waits: what it is answered from must hold.
-        isHashConfirmed = false
-        changeCount += 1
-        newHash = hash
-        begin(.comparison, now: now, into: &outputs)
-      } else if let hash {
-        database.hash = hash
-      }
+      watching(serviceChanged, hash, run, now: now, into: &outputs)
     case (.watch, _):
       // Nobody tells of a change: a hash read before it proves nothing after it.
       watch = .refused
@@ -368,6 +355,27 @@ public struct GATTClient: Sendable {
       // It can't be said what changed, so everything may have.
       forget(.all, now: now, into: &outputs)
     case (.operation, _), (.configuration, _), (.exchangeMTU, _), (.adoption, _): break
+    }
+  }
+
+  /// The peer will report changes from now on, and this is the hash of what it has.
+  private mutating func watching(
+    _ serviceChanged: RemoteDatabase.ServiceChanged, _ hash: [UInt8]?, _ run: Run, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    // It may have changed since the hash was read before; one that can't be read tells nothing.
+    let isChanged = database.hash.map { $0 != hash } ?? false
+    database.serviceChanged = serviceChanged
+    watch = .settled
+    guard run.changeCount == changeCount else { return }
+    if isChanged {
+      // Before all that waits: what it is answered from must hold.
+      isHashConfirmed = false
+      changeCount += 1
+      newHash = hash
+      begin(.comparison, now: now, into: &outputs)
+    } else if let hash {
+      database.hash = hash
     }
   }
 

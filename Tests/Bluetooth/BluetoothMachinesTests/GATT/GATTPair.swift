@@ -131,6 +131,9 @@ struct GATTPair {
         results[id] = result
       case .valueReceived(let handle, let value, let isIndication):
         received.append((handle, Array(value), isIndication))
+        guard isIndication else { continue }
+        pduCount += 1
+        toServer.append([ATTOpcode.handleValueConfirmation.rawValue])
       case .mtuChanged(let mtu): server.setMTU(mtu, Self.peer)
       case .servicesChanged(let range): changedRanges.append(range)
       case .bearerFailed(let error): bearerError = error

@@ -154,6 +154,8 @@ struct DefenceTests {
       let frame = OutgoingFrame(channel: L2CAPChannelIdentifier.attribute, payload: answer)
       rig.handle(
         .packet(ACLHeader.packet(handle: 0x40, boundary: .firstFlushable, payload: frame.bytes)))
+      // The name is read when the link is idle.
+      rig.pass(.seconds(1))
     }
     let first = rig.token()
     rig.request(.updateParameters(peer, .default, first))
