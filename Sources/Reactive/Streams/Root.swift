@@ -26,7 +26,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   /// Begins a run that delivers to `sink` and that `connection` interrupts.
   final func begin(_ sink: StreamObserver<Value, Error>, _ connection: Connection) {
     connect(to: sink, connection: connection)
-    connection.setRoot(self)
+    connection.setEntry(self)
   }
 
   /// Whether an end has been submitted.
@@ -66,6 +66,8 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
       gate?.submit { self.finish(termination) }
     }
   }
+
+  override func release(_ connection: Connection) { connection.tearDown(by: self) }
 
   // A root is what interrupts a started producer.
   final var isDisposed: Bool { isClosing || isFinished }

@@ -4,7 +4,7 @@ extension Signal {
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
   @discardableResult
   public func observe(_ observer: Observer) -> (any Disposable)? {
-    attach(ObserverSubscription(of: observer.sink, to: core))
+    attach(observer.sink)
   }
 
   /// Calls `action` with every event from now on.
@@ -64,6 +64,6 @@ extension Signal where Error == Never {
   @inlinable
   @discardableResult
   public func observeValues(_ action: @escaping @Sendable (Value) -> Void) -> (any Disposable)? {
-    attach(ObserverSubscription(of: ValueObserver(action), to: core))
+    attach(ValueObserver(action))
   }
 }

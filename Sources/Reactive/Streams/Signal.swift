@@ -35,8 +35,10 @@ public final class Signal<Value, Error: Swift.Error> {
     return signal
   }
 
+  /// Delivers the events to `observer`.
   @usableFromInline
-  func attach(_ subscription: Subscription<Value, Error>) -> (any Disposable)? {
+  func attach(_ observer: StreamObserver<Value, Error>) -> (any Disposable)? {
+    let subscription = ObserverSubscription(of: observer, to: core)
     if core.isFinished {
       subscription.interrupt()
       return nil

@@ -10,7 +10,7 @@ extension Signal {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return Delay(by: interval, on: scheduler).signal(of: self)
+    return through(Delay(by: interval, on: scheduler))
   }
 }
 
@@ -24,27 +24,25 @@ extension SignalProducer {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return lift { $0.delay(interval, on: scheduler) }
+    return through { Delay(by: interval, on: scheduler) }
   }
 }
 
+/// Delivers values in their order, each at a turn of its own on the scheduler.
 // Sendable as every scheduled operator is.
-private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
-  private let interval: TimeInterval
-  private let scheduler: any DateScheduler
-
-  /// Values in their order, which two timers that are due at once need not keep.
+  // Kept here rather than in what is scheduled: two timers that are due at once need not fire in
+  // order, and what is dropped must be released though the scheduler keeps the work.
   private let waiting = Locked(UncheckedLine<Value>())
 
-  init(by interval: TimeInterval, on scheduler: any DateScheduler) {
-    self.interval = interval
-    self.scheduler = scheduler
-    super.init(on: scheduler)
+  /// Has `action` performed at the value's turn.
+  func schedule(_ action: @escaping @Sendable () -> Void) {
+    fatalError("an operator must say when it delivers")
   }
 
-  override func receive(_ value: Value) {
+  final override func receive(_ value: Value) {
     let transfer = UncheckedTransfer(value)
     waiting.withLock { $0.line.append(transfer.value) }
     schedule {
@@ -52,6 +50,29 @@ private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, V
       else { return }
       self.emit(value)
     }
+  }
+
+  final override func drop() {
+    let dropped = waiting.withLock { waiting in
+      defer { waiting.line = FIFO() }
+      return UncheckedTransfer(waiting.line)
+    }
+    // Deinitialisers run user code: not under the lock.
+    withExtendedLifetime(dropped) {}
+  }
+}
+
+// Sendable as every scheduled operator is.
+private final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
+  @unchecked Sendable
+{
+  private let interval: TimeInterval
+  private let scheduler: any DateScheduler
+
+  init(by interval: TimeInterval, on scheduler: any DateScheduler) {
+    self.interval = interval
+    self.scheduler = scheduler
+    super.init(on: scheduler)
   }
 
   override func terminate(_ termination: Termination<Error>) {
@@ -62,7 +83,7 @@ private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, V
     }
   }
 
-  private func schedule(_ action: @escaping @Sendable () -> Void) {
+  override func schedule(_ action: @escaping @Sendable () -> Void) {
     scheduler.schedule(
       after: scheduler.currentDate.addingTimeInterval(interval), action: action)
   }

@@ -2,16 +2,7 @@ extension Signal {
   /// Delivers all events on `scheduler`, in order.
   @preconcurrency
   public func observe(on scheduler: any Scheduler) -> Signal<Value, Error> where Value: Sendable {
-    hop(to: scheduler, cutsWhenInterrupted: false)
-  }
-
-  fileprivate func hop(
-    to scheduler: any Scheduler, cutsWhenInterrupted: Bool
-  ) -> Signal<Value, Error> {
-    if let queue = scheduler as? QueueScheduler {
-      return QueueHop(to: queue, cutsWhenInterrupted: cutsWhenInterrupted).signal(of: self)
-    }
-    return Hop(on: scheduler, cutsWhenInterrupted: cutsWhenInterrupted).signal(of: self)
+    through(hop(to: scheduler))
   }
 }
 
@@ -20,40 +11,42 @@ extension SignalProducer {
   @preconcurrency
   public func observe(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
   where Value: Sendable {
-    lift { $0.hop(to: scheduler, cutsWhenInterrupted: true) }
+    through { hop(to: scheduler) }
   }
 
   /// Starts on `scheduler`. Disposing of the run before its turn prevents it.
   @preconcurrency
   public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
   where Value: Sendable {
-    SignalProducer { observer, lifetime in
-      let input = UncheckedTransfer(observer)
-      lifetime += scheduler.schedule {
-        self.startWithSignal { signal, interruptHandle in
-          lifetime += interruptHandle
-          signal.observe(input.value)
-        }
-      }
-    }
+    SignalProducer(
+      core: JoinedCore { [self] root, connection in
+        connection.add(
+          scheduler.schedule { connection.hold(core.start(into: root, connection)) })
+        return nil
+      })
   }
 }
 
-/// Schedules every event by itself.
+private func hop<Value, Error>(
+  to scheduler: any Scheduler
+) -> ScheduledOperator<Value, Value, Error> {
+  if let queue = scheduler as? QueueScheduler { return QueueHop(to: queue) }
+  return Hop(on: scheduler)
+}
+
 // Sendable as every scheduled operator is.
-private final class Hop<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+private final class Hop<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
   @unchecked Sendable
 {
   private let scheduler: any Scheduler
 
-  override init(on scheduler: any Scheduler, cutsWhenInterrupted: Bool) {
+  override init(on scheduler: any Scheduler) {
     self.scheduler = scheduler
-    super.init(on: scheduler, cutsWhenInterrupted: cutsWhenInterrupted)
+    super.init(on: scheduler)
   }
 
-  override func receive(_ value: Value) {
-    let transfer = UncheckedTransfer(value)
-    scheduler.schedule { self.emit(transfer.value) }
+  override func schedule(_ action: @escaping @Sendable () -> Void) {
+    scheduler.schedule(action)
   }
 }
 
@@ -76,9 +69,9 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   /// How many values are delivered before those are let in who wait at the output's gate.
   private static var chunkMax: Int { 64 }
 
-  init(to queue: QueueScheduler, cutsWhenInterrupted: Bool) {
+  init(to queue: QueueScheduler) {
     self.queue = queue
-    super.init(on: queue, cutsWhenInterrupted: cutsWhenInterrupted)
+    super.init(on: queue)
   }
 
   deinit {

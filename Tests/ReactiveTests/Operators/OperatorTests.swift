@@ -28,10 +28,10 @@ struct OperatorTests {
     #expect(values(1...4).take(last: count).recorded == expected(Array((1...4).suffix(count))))
   }
 
-  @Test("take(while:), take(until:) and skip(while:) turn at the first value that says so")
+  @Test("take(while:), take(until:) and skip(while:) turn at the first value that says no")
   func conditions() {
     #expect(values(1...5).take(while: { $0 < 3 }).recorded == expected([1, 2]))
-    #expect(values(1...5).take(until: { $0 == 3 }).recorded == expected([1, 2, 3]))
+    #expect(values(1...5).take(until: { $0 < 3 }).recorded == expected([1, 2, 3]))
     #expect(values(1...5).skip(while: { $0 < 3 }).recorded == expected([3, 4, 5]))
   }
 

@@ -223,8 +223,8 @@ final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error>
 
   /// From outside of the gate.
   fileprivate func start() {
-    guard !connection.isDisposed, let input = core.start(self, connection) else { return }
-    connection.hold(input)
+    guard !connection.isDisposed else { return }
+    connection.hold(core.start(self, connection))
   }
 
   override func receive(_ value: Value) {

@@ -5,7 +5,7 @@ extension Signal {
     let flattener = Flattener<Inner, Error>(strategy)
     let signal = Signal<Inner, Error>(core: flattener)
     let outer = OuterStream(flattener, transform)
-    flattener.setOuter(attach(ObserverSubscription(of: outer, to: core)))
+    flattener.setOuter(attach(outer))
     return signal
   }
 
