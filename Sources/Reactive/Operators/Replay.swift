@@ -37,6 +37,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
       gate.leave()
     } else {
       gate.submit { self.pass(value) }
+      gate.waitForRoom()
     }
   }
 

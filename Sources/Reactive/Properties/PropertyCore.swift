@@ -163,7 +163,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   /// Delivers what has been left to be; what a reader of the value has set, when it has read.
   func deliver() {
-    if !isReadHere { gate?.wake() }
+    guard !isReadHere, let gate else { return }
+    gate.wake()
+    gate.waitForRoom()
   }
 
   /// Makes the content of `cell` the present value.

@@ -48,6 +48,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   private func submitValue(_ value: Value) {
     guard !isClosing else { return }
     submit { self.emit(value) }
+    waitForRoom()
   }
 
   /// Delivers the end after what was submitted before it; an interruption, at once. The first end
@@ -83,6 +84,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
       leave()
     } else {
       submit { step(argument) }
+      waitForRoom()
     }
   }
 
@@ -96,6 +98,12 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   @inline(__always)
   final func leave() {
     door._withUnsafeGuaranteedRef { $0.leave() }
+  }
+
+  /// Waits until not too much is submitted. To be called when a value has been.
+  @inline(never)
+  final func waitForRoom() {
+    gate?.waitForRoom()
   }
 
   /// Has `operation` performed inside in its turn, unless the stream is interrupted before.

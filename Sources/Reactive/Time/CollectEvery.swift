@@ -87,6 +87,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
 
   override func receive(_ value: Value) {
     let transfer = UncheckedTransfer(value)
+    demand?.hold()
     state.withLock { $0.values.append(transfer.value) }
   }
 
@@ -97,6 +98,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
       return collected
     }
     if !state.values.isEmpty || !skipEmpty { emit(state.values) }
+    demand?.release(state.values.count)
     if state.hasCompleted { finish(.completed) }
   }
 
@@ -115,6 +117,6 @@ private final class CollectEvery<Value, Error: Swift.Error>:
       defer { state.values = [] }
       return state
     }
-    withExtendedLifetime(dropped) {}
+    demand?.release(dropped.values.count)
   }
 }

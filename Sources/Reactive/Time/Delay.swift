@@ -44,11 +44,13 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
 
   final override func receive(_ value: Value) {
     let transfer = UncheckedTransfer(value)
+    demand?.hold()
     waiting.withLock { $0.line.append(transfer.value) }
     schedule {
       guard let value = self.waiting.withLock({ UncheckedTransfer($0.line.popFirst()) }).value
       else { return }
       self.emit(value)
+      self.demand?.release(1)
     }
   }
 
@@ -58,7 +60,7 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
       return UncheckedTransfer(waiting.line)
     }
     // Deinitialisers run user code: not under the lock.
-    withExtendedLifetime(dropped) {}
+    demand?.release(dropped.value.count)
   }
 }
 

@@ -80,6 +80,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   }
 
   override func receive(_ value: Value) {
+    demand?.hold()
     queue.lock()
     arriving.append(value)
     let needsDrain = queue.addTurn(for: self)
@@ -98,7 +99,12 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
       }
       let count = min(remaining, departing.count, Self.chunkMax)
       guard count > 0 else { return }
-      deliver(count)
+      if let demand {
+        withDemand { self.deliver(count) }
+        demand.release(count)
+      } else {
+        deliver(count)
+      }
       remaining -= count
     }
   }

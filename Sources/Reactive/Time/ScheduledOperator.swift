@@ -15,6 +15,10 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   private let scheduler: any Scheduler
   private let upstream = Connection()
 
+  /// Who wants to know what waits here. Set before the first event.
+  @exclusivity(unchecked)
+  private(set) final var demand: (any Demander)?
+
   init(on scheduler: any Scheduler) {
     self.scheduler = scheduler
   }
@@ -31,6 +35,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// The signal of the output, fed by `source`.
   final func signal(of source: Signal<Input, Error>) -> Signal<Output, Error> {
     let signal = Signal<Output, Error>(core: output)
+    demand = Demand.current
     willStart()
     output.lifetime.hold(source.attach(self))
     return signal
@@ -44,6 +49,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
     output.connect(to: sink, connection: connection)
     connection.add(upstream)
     connection.setEntry(self)
+    demand = Demand.current
     willStart()
     return upstream.isDisposed ? nil : source.start(self, upstream)
   }
@@ -57,7 +63,14 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// Delivers a value. To be called on the scheduler.
   @inline(__always)
   final func emit(_ value: Output) {
-    if isActive { output.receive(value) }
+    guard isActive else { return }
+    if demand == nil { output.receive(value) } else { withDemand { self.output.receive(value) } }
+  }
+
+  /// Delivers values, so that sources that they start know who wants them.
+  @inline(never)
+  final func withDemand(_ deliver: () -> Void) {
+    Demand.$current.withValue(demand, operation: deliver)
   }
 
   /// Delivers the end. To be called on the scheduler.

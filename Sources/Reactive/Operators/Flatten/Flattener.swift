@@ -42,6 +42,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
       if let inner { run(inner) }
     } else {
       submit { if let inner = self.admit(core) { self.run(inner) } }
+      waitForRoom()
     }
   }
 
@@ -233,6 +234,7 @@ final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error>
       flattener.leave()
     } else {
       flattener.submit { self.flattener.pass(value, from: self) }
+      flattener.waitForRoom()
     }
   }
 
