@@ -374,4 +374,18 @@ struct FlattenTests {
     disposable.dispose()
     #expect(counter.value == 10)
   }
+
+  @Test("a flattened stream can be written as an implicit member, whatever can fail")
+  func implicitMembers() {
+    let (sure, unsure) = (values(1...2), SignalProducer<Int, TestError>([1, 2]))
+    #expect(sure.flatMap(.latest) { _ in .init(value: 0) }.recorded == expected([0, 0]))
+    #expect(unsure.flatMap(.merge) { _ in .init(value: 0) }.recorded == expected([0, 0]))
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let log = Log<String>()
+    signal.flatMap(.concat) { .init(value: $0) }.record(in: log)
+    input.send(value: 3)
+    #expect(log.entries == ["VALUE 3"])
+    let failing: SignalProducer<Int, TestError> = sure.flatMap(.merge) { _ in unsure }
+    #expect(failing.recorded == expected([1, 2, 1, 2]))
+  }
 }
