@@ -23,7 +23,12 @@ let package = Package(
         .product(name: "BluetoothHost", package: "ambit"),
         .product(name: "Simulation", package: "ambit"),
       ],
-      path: "Bluetooth", exclude: ["Peers"]),
+      path: "Bluetooth", exclude: ["App", "Peers"]),
+    // An app on either side of Core Bluetooth, as a program of its own.
+    .executableTarget(
+      name: "bluetooth-benchmark-app",
+      dependencies: [.product(name: "CoreBluetooth", package: "ambit")],
+      path: "Bluetooth/App", swiftSettings: [.swiftLanguageMode(.v5)]),
     .target(name: "BenchmarkSupport", path: "Support"),
     // Runs what it measures as processes of their own, `bonjour-benchmark-host` among them.
     .executableTarget(

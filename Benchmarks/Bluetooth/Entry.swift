@@ -20,13 +20,14 @@ struct Entry {
     let seconds = isSmoke ? 0.2 : 2.0
     switch arguments.first {
     case "radio": try await Rig.serveRadio()
+    case "flood": try ReportFlood.serve()
     case "peripheral": try await Rig.servePeripheral(radio: arguments[1])
     case "central":
       try await Rig.measureCentral(
         radio: arguments[1], job: arguments[2], seconds: Double(arguments[3]) ?? 1)
     default:
       var table = Table()
-      let wanted = arguments.isEmpty ? ["process", "memory", "world", "rig"] : arguments
+      let wanted = arguments.isEmpty ? ["process", "memory", "world", "rig", "api"] : arguments
       if wanted.contains("process") {
         runPairBenchmarks(seconds: seconds, into: &table)
         runReceiverBenchmarks(seconds: seconds, into: &table)
@@ -37,6 +38,7 @@ struct Entry {
       if wanted.contains("rig") || !jobs.isEmpty {
         try await Rig.run(jobs.isEmpty ? Job.allCases : jobs, isSmoke: isSmoke, into: &table)
       }
+      if wanted.contains("api") { try APIBenchmarks.run(isSmoke: isSmoke, into: &table) }
       say("")
       if table.missedGoals.isEmpty {
         say("Every goal is met.")

@@ -50,7 +50,7 @@ struct WholeCommandTests {
     #expect(object["text"] as? [String: String] == ["room": "study"])
 
     publisher.interrupt()
-    #expect(await publisher.end().status == ambit.ExitStatus.interrupted.rawValue)
+    #expect(await publisher.end().status == AmbitCLI.ExitStatus.interrupted.rawValue)
     #expect(await browser.output.next(containing: "\"gone\"") != nil)
     browser.interrupt()
     _ = await browser.end()
@@ -99,7 +99,7 @@ struct WholeCommandTests {
 
     lamp.interrupt()
     let end = await lamp.end()
-    #expect(end.status == ambit.ExitStatus.interrupted.rawValue)
+    #expect(end.status == AmbitCLI.ExitStatus.interrupted.rawValue)
     let events = try end.output.compactMap { try Self.object($0)["event"] as? String }
     #expect(events == ["advertising", "read", "write", "read"])
   }
@@ -139,7 +139,7 @@ struct WholeCommandTests {
     #expect(scan.status == 0)
     #expect(scan.output.contains { $0.contains("Pulse strap") })
     let end = await radio.vanish()
-    #expect(end.status == ambit.ExitStatus.interrupted.rawValue)
+    #expect(end.status == AmbitCLI.ExitStatus.interrupted.rawValue)
     #expect(end.output.contains { $0.contains(" connected, address ") })
     #expect(end.output.contains { $0.contains(" went: ") })
   }
@@ -180,7 +180,7 @@ struct WholeCommandTests {
     #expect(await watch.output.next(containing: "discovered") != nil)
     watch.interrupt()
     let end = await watch.end()
-    #expect(end.status == ambit.ExitStatus.interrupted.rawValue && end.complaints.isEmpty)
+    #expect(end.status == AmbitCLI.ExitStatus.interrupted.rawValue && end.complaints.isEmpty)
   }
 
   private static func object(_ line: String) throws -> [String: Any] {
@@ -193,7 +193,7 @@ struct WholeCommandTests {
 struct FailingCommandTests {
   /// Nothing on standard output, one sentence on standard error.
   private func expect(
-    _ end: AmbitRun.End, _ status: ambit.ExitStatus, _ text: String,
+    _ end: AmbitRun.End, _ status: AmbitCLI.ExitStatus, _ text: String,
     sourceLocation: SourceLocation = #_sourceLocation
   ) {
     #expect(end.status == status.rawValue, "\(end)", sourceLocation: sourceLocation)

@@ -277,21 +277,45 @@ struct CommandTests {
     #expect(pair.central.controller.droppedPacketCount == 2)
   }
 
-  @Test("a host that limits what it is sent gets no more than it has room for")
-  func hostFlowControl() throws {
+  @Test(
+    "data for which a host has no buffer stays with its sender until there is one",
+    arguments: [RadioModel.ideal, RadioModel()])
+  func hostFlowControl(_ radio: RadioModel) throws {
     let pair = try #require(
-      ConnectedPair(seed: 1, radio: .ideal) { _, peripheral in
+      ConnectedPair(seed: 1, radio: radio) { _, peripheral in
         peripheral.perform(SetControllerToHostFlowControl(mode: .acl))
         peripheral.perform(HostBufferSize(aclLength: 251, aclCount: 3))
       })
-    for _ in 0..<10 { pair.central.sendData([1], on: pair.centralHandle) }
-    pair.world.run(for: .zero)
+    for value in UInt8(0)..<10 { pair.central.sendData([value], on: pair.centralHandle) }
+    pair.world.run(for: .seconds(1))
     #expect(pair.peripheral.data.count == 3)
+    #expect(pair.central.completedCount == 3)
     pair.peripheral.send(
       HostNumberOfCompletedPackets(packets: [
         CompletedPackets(handle: pair.peripheralHandle, count: 2)
       ]))
-    pair.world.run(for: .zero)
+    pair.world.run(for: .seconds(1))
     #expect(pair.peripheral.data.count == 5)
+    #expect(pair.central.completedCount == 5)
+    #expect(pair.peripheral.data.map { Array($0.payload) } == (UInt8(0)..<5).map { [$0] })
+  }
+
+  @Test("a link ends though the peer's host has no buffer for what waits", arguments: [0, 30])
+  func disconnectionPastFullHost(_ lossPercent: Int) throws {
+    var radio = RadioModel()
+    radio.packetLoss = Double(lossPercent) / 100
+    let pair = try #require(
+      ConnectedPair(seed: 2, radio: radio) { _, peripheral in
+        peripheral.perform(SetControllerToHostFlowControl(mode: .acl))
+        peripheral.perform(HostBufferSize(aclLength: 251, aclCount: 1))
+      })
+    for _ in 0..<10 { pair.central.sendData([1], on: pair.centralHandle) }
+    pair.world.run(for: .seconds(1))
+    pair.central.perform(Disconnect(handle: pair.centralHandle))
+    #expect(
+      pair.central.waitForDisconnection(atMost: .seconds(3)) == .localHostTerminatedConnection)
+    #expect(
+      pair.peripheral.waitForDisconnection(atMost: .seconds(3)) == .remoteUserTerminatedConnection)
+    #expect(pair.peripheral.data.count == 1)
   }
 }

@@ -94,10 +94,10 @@ extension SimulatedController {
     }
     table.unanswered { (controller, command: HostNumberOfCompletedPackets) throws(Refusal) in
       for entry in command.packets {
-        guard controller.endpoint(entry.handle) != nil else {
+        guard let endpoint = controller.endpoint(entry.handle) else {
           throw Refusal(.invalidParameters)
         }
-        controller.hostCompleted(Int(entry.count))
+        controller.hostCompleted(Int(entry.count), for: endpoint)
       }
     }
   }

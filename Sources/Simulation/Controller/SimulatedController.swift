@@ -35,8 +35,6 @@ public final class SimulatedController {
   var endpoints: [Endpoint?] = [nil]
   var endpointCount = 0
   var aclPacketsHeld = 0
-  /// Packets that wait for the host to have room.
-  var heldForHost: [HCIPacket] = []
   var duplicates = DuplicateMemory()
   var resolutions: [UInt64: Int] = [:]
 
@@ -135,7 +133,6 @@ extension SimulatedController {
     endpoints = [nil]
     endpointCount = 0
     aclPacketsHeld = 0
-    heldForHost = []
     stopAdvertisers()
     settings = HostSettings()
     settings.randomAddress = address.kind == .random ? address : nil
@@ -185,21 +182,32 @@ extension SimulatedController {
     settings.leEventMask.rawValue & 1 << UInt64(subevent - 1) != 0
   }
 
-  /// Hands data from a peer to the host, as fast as the host's buffers allow.
-  func deliverData(_ packet: HCIPacket) {
-    guard settings.limitsACL else { return deliver(packet) }
-    guard settings.hostBuffersUsed < settings.hostBufferCount else {
-      return heldForHost.append(packet)
+  /// Whether the host has a buffer free. While it has none, the controller doesn't acknowledge data
+  /// on the air, so that it stays with its sender (Core 5.4, Vol 6, Part B, §4.5.9).
+  var hasHostBuffer: Bool {
+    !settings.limitsACL || settings.hostBuffersUsed < settings.hostBufferCount
+  }
+
+  /// Hands data of a peer to the host; only while `hasHostBuffer`.
+  func deliverData(_ packet: HCIPacket, for endpoint: Endpoint) {
+    if settings.limitsACL {
+      settings.hostBuffersUsed += 1
+      endpoint.hostBuffersUsed += 1
     }
-    settings.hostBuffersUsed += 1
     deliver(packet)
   }
 
-  func hostCompleted(_ count: Int) {
-    settings.hostBuffersUsed = max(0, settings.hostBuffersUsed - count)
-    while !heldForHost.isEmpty, settings.hostBuffersUsed < settings.hostBufferCount {
-      settings.hostBuffersUsed += 1
-      deliver(heldForHost.removeFirst())
-    }
+  /// The host has freed buffers that held data of a connection.
+  func hostCompleted(_ count: Int, for endpoint: Endpoint) {
+    let freed = min(count, endpoint.hostBuffersUsed)
+    endpoint.hostBuffersUsed -= freed
+    releaseHostBuffers(freed)
+  }
+
+  /// Buffers are free again: peers' data that was refused may come.
+  func releaseHostBuffers(_ count: Int) {
+    guard count > 0 else { return }
+    settings.hostBuffersUsed -= count
+    for endpoint in endpoints { endpoint?.link.wantsDelivery() }
   }
 }

@@ -26,6 +26,8 @@ final class Endpoint {
   private var completedCount = 0
   /// How many of the host's packets occupy buffers of the controller.
   var packetsTaken = 0
+  /// How many buffers of the host hold data of this connection, where the host limits that.
+  var hostBuffersUsed = 0
 
   // What was agreed.
   var transmitPHY: PHY
@@ -98,17 +100,18 @@ extension Endpoint {
     link.wantsDelivery()
   }
 
-  private var sendsData: Bool { link.isPaced && !link.isDataPaused && !data.isEmpty }
-
-  /// Whether there is something that the peer doesn't have.
-  var hasMore: Bool {
-    if let inFlight, !inFlight.isDelivered { return true }
-    return !control.isEmpty || sendsData
+  private var sendsData: Bool {
+    link.isPaced && !link.isDataPaused && !data.isEmpty && peerEndpoint.controller.hasHostBuffer
   }
 
+  /// Whether there is something that the peer doesn't have and would take.
+  var hasMore: Bool { hasControl || sendsData }
+
+  /// The same, but for data that was never sent.
   var hasControl: Bool {
-    if let inFlight, !inFlight.isDelivered { return true }
-    return !control.isEmpty
+    guard let inFlight, !inFlight.isDelivered else { return !control.isEmpty }
+    guard case .data = inFlight.content else { return true }
+    return peerEndpoint.controller.hasHostBuffer
   }
 
   /// How many bytes the next packet carries, its message integrity check included.
@@ -154,13 +157,16 @@ extension Endpoint {
   /// The peer received what is in flight.
   func land() {
     guard let flight = inFlight, !flight.isDelivered else { return }
-    inFlight?.isDelivered = true
     let receiver = peerEndpoint
     switch flight.content {
     case .control(let pdu):
+      inFlight?.isDelivered = true
       receiver.handle(pdu)
     case .data(let byteCount):
-      receiver.controller.deliverData(fragment(byteCount, for: receiver))
+      // Not acknowledged: it is sent again.
+      guard receiver.controller.hasHostBuffer else { return }
+      inFlight?.isDelivered = true
+      receiver.controller.deliverData(fragment(byteCount, for: receiver), for: receiver)
     }
   }
 
@@ -202,26 +208,35 @@ extension Endpoint {
     guard sentOfFirst > 0, let first = data.first else { return }
     let rest = first.bytes.count - ACLHeader.byteCount - sentOfFirst
     if rest > 0, receiver.isAlive {
-      receiver.controller.deliverData(fragment(rest, for: receiver))
+      guard receiver.controller.hasHostBuffer else { return }
+      receiver.controller.deliverData(fragment(rest, for: receiver), for: receiver)
     }
     sentOfFirst = 0
     data.removeFirst()
     completedCount += 1
   }
 
-  /// Hands all data to the peer at once; in a world without pacing.
+  /// Hands all data that the peer's host has room for to the peer at once; in a world without
+  /// pacing.
   func deliverAllData() {
-    guard isAlive, !data.isEmpty else { return }
     let receiver = peerEndpoint
+    guard isAlive, !data.isEmpty, receiver.controller.hasHostBuffer else { return }
     deliverRestOfFirst(to: receiver)
+    guard sentOfFirst == 0 else { return }
     var packets: [HCIPacket] = []
     swap(&packets, &spare)
     swap(&packets, &data)
-    for index in packets.indices where receiver.isAlive {
-      packets[index].readdress(to: receiver.handle)
-      receiver.controller.deliverData(packets[index])
+    var takenCount = 0
+    while takenCount < packets.count, !receiver.isAlive || receiver.controller.hasHostBuffer {
+      if receiver.isAlive {
+        packets[takenCount].readdress(to: receiver.handle)
+        receiver.controller.deliverData(packets[takenCount], for: receiver)
+      }
+      takenCount += 1
     }
-    completedCount += packets.count
+    completedCount += takenCount
+    // Delivering may have brought more data, which goes behind what was refused.
+    if takenCount < packets.count { data.insert(contentsOf: packets[takenCount...], at: 0) }
     packets.removeAll(keepingCapacity: true)
     swap(&packets, &spare)
     // The peer's host is being told something anyway; ours may soon be.
@@ -242,6 +257,8 @@ extension Endpoint {
   func terminate(_ reason: HCIStatus) {
     guard isAlive, !isTerminating else { return }
     isTerminating = true
+    // Data that the peer's host has no room for must not hold up the end.
+    if let inFlight, !inFlight.isDelivered, case .data = inFlight.content { self.inFlight = nil }
     control.insert(.terminate(reason), at: 0)
     link.wantsDelivery()
   }

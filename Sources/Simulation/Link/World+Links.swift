@@ -66,6 +66,9 @@ extension SimulatedController {
     endpoints[Int(endpoint.handle)] = nil
     endpointCount -= 1
     aclPacketsHeld -= endpoint.packetsTaken
+    // What the host holds of a connection that has ended occupies no buffer any more
+    // (Core 5.4, Vol 4, Part E, §4.2).
+    releaseHostBuffers(endpoint.hostBuffersUsed)
   }
 
   func announce(_ endpoint: Endpoint, own: DeviceAddress?, peerPrivate: DeviceAddress?) {

@@ -177,9 +177,10 @@ final class RunHost {
       found += ledgers[position].violations
     }
     let tables = [
-      ("links", machine.links.count), ("link handles", machine.linkHandles.count),
-      ("holds", machine.holds.count), ("operations", machine.operations.count),
-      ("channels", machine.channels.count), ("wanted links", machine.connector.pendingCount),
+      ("links", machine.links.count), ("link handles", machine.links.handles.count),
+      ("link requests", machine.linkRequests.count),
+      ("channels", machine.channels.channels.count),
+      ("wanted links", machine.connector.pendingCount),
       ("server sessions", machine.server.sessions.count),
       ("server updates", machine.server.updates.count),
       ("waiting commands", machine.session.waitingCount),

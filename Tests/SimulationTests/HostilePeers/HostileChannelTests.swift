@@ -78,7 +78,7 @@ struct HostileChannelTests {
       #expect(answer == [.creditBasedConnectionResponse(.refusal(.noResources))])
     }
     #expect(rig.count { if case .channelOpened = $0 { true } else { false } } == 16)
-    #expect(rig.host.machine.channels.count == L2CAPLimits.channels)
+    #expect(rig.host.machine.channels.channels.count == L2CAPLimits.channels)
     #expect(rig.isServing)
     try rig.expectUnharmed()
   }
@@ -141,7 +141,7 @@ struct HostileChannelTests {
         #expect(closedWith(rig) == [.invalidResponse], "\(sentence)")
         let goodbye = L2CAPSignal.disconnectionRequest(destination: 0x50, source: cid)
         #expect(rig.peer.signals.count { $0.signal == goodbye } == 1, "\(sentence)")
-        #expect(rig.host.machine.channels.isEmpty)
+        #expect(rig.host.machine.channels.channels.isEmpty)
         #expect((rig.link?.l2cap.channels.count ?? 0) <= L2CAPLimits.channels)
         rig.peer.forgetHeard()
         if !answers { rig.world.run(for: .seconds(31)) }
@@ -235,7 +235,7 @@ struct HostileChannelTests {
       #expect(response.result == result, "\(request)")
       let ends = response.destinations.filter { $0 != 0 }
       #expect(ends.count == openCount, "\(request)")
-      #expect(rig.host.machine.channels.count == openCount)
+      #expect(rig.host.machine.channels.channels.count == openCount)
       for signal: L2CAPSignal in [
         .reconfigureRequest(mtu: 99, mps: 100, sources: [0x50]),
         .reconfigureRequest(mtu: 100, mps: 63, sources: [0x50]),
@@ -253,7 +253,7 @@ struct HostileChannelTests {
           destination: end, source: 0x50 + UInt16(number))
         #expect(answers(rig, to: goodbye).count == 1)
       }
-      #expect(rig.host.machine.channels.isEmpty)
+      #expect(rig.host.machine.channels.channels.isEmpty)
     }
     #expect(rig.isServing)
     try rig.expectUnharmed()

@@ -55,11 +55,11 @@ struct HostileControllerTests {
     let rig = try HostileWorld()
     try rig.meet(HostileWorld.honest)
     for handle in 0..<4_096 as Range<UInt16> {
-      guard rig.host.machine.linkIndex(handle: handle) == nil else { continue }
+      guard rig.host.machine.links.index(handle: handle) == nil else { continue }
       rig.host.inject(
         ACLHeader.packet(
           handle: handle, boundary: .firstFlushable, payload: bytes("03 00 04 00 0a 03 00")))
-      #expect(rig.host.machine.orphans.count <= HostMachine.Limits.linksMax)
+      #expect(rig.host.machine.links.orphans.count <= LinkTable.Limits.linksMax)
     }
     try rig.useHonest()
     for hex in ["", "01", "0100", "01000500", "0100ffff00", "01300100ff"] {
@@ -82,8 +82,8 @@ struct HostileControllerTests {
       let handle = try #require(rig.link?.handle)
       let other = newPeer.map { DeviceAddress(bits: $0, kind: .public) }
       inject(rig, connectionComplete(newHandle ?? handle, other ?? rig.peer.address))
-      #expect(Set(rig.host.machine.linkPeers).count == rig.host.machine.links.count)
-      #expect(Set(rig.host.machine.linkHandles).count == rig.host.machine.links.count)
+      #expect(Set(rig.host.machine.links.peers).count == rig.host.machine.links.count)
+      #expect(Set(rig.host.machine.links.handles).count == rig.host.machine.links.count)
       for unknown in 0x200..<0x300 as Range<UInt16> {
         inject(rig, DisconnectionComplete(handle: unknown, reason: .connectionTimeout))
       }
@@ -116,11 +116,11 @@ struct HostileControllerTests {
     for number in 0..<1_000 {
       let peer = DeviceAddress(bits: 0x5000 + UInt64(number), kind: .public)
       inject(rig, connectionComplete(UInt16(number), peer, role: .peripheral))
-      #expect(rig.host.machine.links.count <= HostMachine.Limits.linksMax)
+      #expect(rig.host.machine.links.count <= LinkTable.Limits.linksMax)
     }
     rig.world.run(for: .seconds(1))
-    #expect(rig.host.machine.links.count == HostMachine.Limits.linksMax)
-    #expect(rig.host.machine.server.sessions.count == HostMachine.Limits.linksMax)
+    #expect(rig.host.machine.links.count == LinkTable.Limits.linksMax)
+    #expect(rig.host.machine.server.sessions.count == LinkTable.Limits.linksMax)
     rig.host.controller.crash()
     rig.world.run(for: .seconds(10))
     #expect(rig.host.machine.links.isEmpty)
@@ -190,7 +190,7 @@ struct HostileControllerTests {
     }
     world.run(for: .milliseconds(500))
     #expect(host.machine.state == .poweredOn)
-    #expect(host.machine.orphans.isEmpty)
+    #expect(host.machine.links.orphans.isEmpty)
   }
 
   // MARK: Events

@@ -40,7 +40,7 @@ struct HostileFloodTests {
     rig.wait { _ in values(rig, of: 3) == floodCount / 2 }
     #expect(values(rig, of: 3) == floodCount / 2)
     #expect(values(rig, of: 5) + values(rig, of: 0xFFFF) == 0)
-    #expect(rig.host.machine.counters.unsolicitedValues == floodCount / 2)
+    #expect(rig.link?.gatt.counters.unsolicitedValues == floodCount / 2)
     try rig.part(HostileWorld.honest)
     try rig.expectUnharmed()
   }

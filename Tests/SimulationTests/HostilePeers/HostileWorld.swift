@@ -63,7 +63,7 @@ class HostileWorld: HostClient {
     try part(Self.honest)
     world.run(for: .seconds(3))
     #expect(host.checkQuiet() == [])
-    #expect(host.machine.orphans.isEmpty)
+    #expect(host.machine.links.orphans.isEmpty)
     #expect(tornWrites.isEmpty)
   }
 }

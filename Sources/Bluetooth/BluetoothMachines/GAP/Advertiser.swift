@@ -23,7 +23,7 @@ struct Advertiser: Sendable {
 
   /// What became of a client's request.
   struct Outcome: Sendable {
-    var waiter: Waiter
+    var request: PendingRequest
     /// It is on the air, or an error says why it isn't and won't be.
     var result: Result<HostReply, HostError>
   }
@@ -68,6 +68,9 @@ struct Advertiser: Sendable {
   private var address = DeviceAddress(bits: 0, kind: .public)
   private var extendedDataByteCountMax = Limits.legacyDataByteCountMax
 
+  /// The clients that advertise, or wait for it.
+  var clients: [ClientID] { advertisements.map(\.client) }
+
   // MARK: Clients
 
   /// Advertises for a client, or replaces what it advertises.
@@ -104,7 +107,7 @@ struct Advertiser: Sendable {
   private func failure(
     _ client: ClientID, _ token: RequestToken, _ error: HostError
   ) -> Outcome {
-    Outcome(waiter: Waiter(client: client, token: token), result: .failure(error))
+    Outcome(request: PendingRequest(client: client, token: token), result: .failure(error))
   }
 
   private func refusal(of options: AdvertisingOptions) -> HostError? {
@@ -249,8 +252,8 @@ struct Advertiser: Sendable {
       let token = advertisements[index].token
     else { return [] }
     advertisements[index].token = nil
-    let waiter = Waiter(client: advertisements[index].client, token: token)
-    return [Outcome(waiter: waiter, result: .success(.done))]
+    let request = PendingRequest(client: advertisements[index].client, token: token)
+    return [Outcome(request: request, result: .success(.done))]
   }
 
   /// The first refusal ends a new advertisement with the error; one that was on the air before is

@@ -82,6 +82,9 @@ struct Scanner: Sendable {
   /// How many advertisers are remembered.
   var advertiserCount: Int { table.count }
 
+  /// The clients that scan.
+  var clients: [ClientID] { scans.compactMap { $0?.client } + crowd.map(\.client) }
+
   /// Whether any client scans.
   var isWanted: Bool { everyScan != 0 || !crowd.isEmpty }
 

@@ -133,6 +133,11 @@ public struct GATTServer: Sendable {
     sessions[index].mtu = mtu
   }
 
+  /// How many configuration descriptors a peer has written to something else than 0.
+  func subscriptionCount(of peer: DeviceAddress) -> Int {
+    sessionIndex(peer).map { sessions[$0].configurations.count } ?? 0
+  }
+
   /// Where in `sessions` the one with a peer stands. Looked up by index: a closure that is given the
   /// sessions would have each copied for it.
   func sessionIndex(_ peer: DeviceAddress) -> Int? {
@@ -279,11 +284,11 @@ public struct GATTServer: Sendable {
   /// Asks a client and lets the peer wait.
   mutating func ask(
     _ owner: ClientID, _ kind: ServerRequest.Kind, _ opcode: ATTOpcode, _ handle: UInt16,
-    _ step: PendingRequest.Step, deadline: Instant, _ index: Int, into outputs: inout [Output]
+    _ step: UnansweredRequest.Step, deadline: Instant, _ index: Int, into outputs: inout [Output]
   ) {
     assert(sessions[index].pending == nil, "a peer has one request at a time")
     let id = nextRequestID()
-    sessions[index].pending = PendingRequest(
+    sessions[index].pending = UnansweredRequest(
       id: id, owner: owner, deadline: deadline, opcode: opcode, handle: handle, step: step)
     outputs.append(
       .request(

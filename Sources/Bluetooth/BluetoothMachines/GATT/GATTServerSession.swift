@@ -15,7 +15,7 @@ extension GATTServer {
     var clientFeatures: UInt8 = 0
     var awareness = Awareness.aware
     /// The request that waits for a client's answer; there is one at most (Part F, §3.3.2).
-    var pending: PendingRequest?
+    var pending: UnansweredRequest?
     var preparedWrites: [ServerRequest.Write] = []
     /// Updates whose notifications are on their way to the controller, in order.
     var notifications = FIFO<(tag: UInt64, update: UInt64)>()
@@ -60,7 +60,7 @@ extension GATTServer {
   }
 
   /// A request that a client of this host has to answer first.
-  struct PendingRequest: Sendable {
+  struct UnansweredRequest: Sendable {
     let id: ServerRequestID
     let owner: ClientID
     let deadline: Instant

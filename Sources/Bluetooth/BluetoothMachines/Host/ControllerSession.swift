@@ -11,7 +11,7 @@ enum CommandPurpose: Sendable, Equatable {
   case disconnecting(UInt16)
   /// Changes the timing of the link with this handle.
   case updatingParameters(UInt16)
-  case readingRSSI(UInt16, Waiter)
+  case readingRSSI(UInt16, PendingRequest)
   /// Asks whether the controller is what it was.
   case watching
   /// Nobody waits for the answer.

@@ -1,12 +1,11 @@
 import BluetoothWire
 import Essentials
 
-// Starting the controller, losing it, and getting it back.
+// Starting the controller, losing it, starting it again, and commands to it.
 
 extension HostMachine {
   mutating func openController(now: Instant, into actions: inout [Action]) {
-    reopenAt = nil
-    upSince = nil
+    recovery.transportOpened()
     if session.isReady {
       loseController(.transport("The radio was opened anew."), now: now, into: &actions)
     }
@@ -15,7 +14,7 @@ extension HostMachine {
 
   private mutating func startController(now: Instant, into actions: inout [Action]) {
     setState(.resetting, into: &actions)
-    let madeUp = DeviceAddress.randomStatic(using: &chance)
+    let madeUp = DeviceAddress.randomStatic(using: &random)
     withSession(now: now, into: &actions) { machine, outputs in
       machine.session.start(
         wantedAddress: machine.configuration.address, madeUpAddress: madeUp, now: now,
@@ -30,59 +29,41 @@ extension HostMachine {
     case .unsupported: setState(.unsupported, into: &actions)
     default: setState(.poweredOff, into: &actions)
     }
-    noteFailure(now: now)
-    retry(after: backOff, error, now: now)
+    recovery.failed(now: now)
+    reopenLater(because: error, now: now)
   }
 
-  /// Counts a failure. One that comes soon after a start is one more in a row: a controller that
-  /// starts and then fails each time must not be started anew without end.
-  private mutating func noteFailure(now: Instant) {
-    failureCount = isFirstFailure(now: now) ? 1 : failureCount + 1
-    upSince = nil
+  private mutating func reopenLater(because error: HostError, now: Instant) {
+    recovery.reopenLater(because: error, now: now)
+    due(recovery.nextWake)
   }
 
-  private func isFirstFailure(now: Instant) -> Bool {
-    failureCount == 0 || (upSince.map { now - $0 >= Limits.healthAge } ?? false)
-  }
-
-  /// The controller answers wrongly or not at all. The first time it is started anew at once; then
-  /// after pauses that double.
+  /// The controller answers wrongly or not at all.
   mutating func controllerFailed(
     _ error: HostError, now: Instant, into actions: inout [Action]
   ) {
     loseController(error, now: now, into: &actions)
-    noteFailure(now: now)
-    if failureCount == 1 {
+    recovery.failed(now: now)
+    if recovery.failureCount == 1 {
       setState(.resetting, into: &actions)
       actions.append(.reopenTransport(error))
     } else {
       setState(.poweredOff, into: &actions)
-      retry(after: backOff, error, now: now)
+      reopenLater(because: error, now: now)
     }
-  }
-
-  private mutating func retry(after delay: TimeSpan, _ error: HostError, now: Instant) {
-    reopenAt = now + delay
-    reopenReason = error
-    due(reopenAt)
-  }
-
-  private var backOff: TimeSpan {
-    let doublings = min(max(failureCount - 1, 0), 5)
-    return min(TimeSpan.seconds(1) * Int64(1 << doublings), Limits.reopenDelayMax)
   }
 
   mutating func hardwareFailed(_ code: UInt8, now: Instant, into actions: inout [Action]) {
     let error = HostError.transport("The controller reported hardware error \(code).")
-    guard session.isReady, isFirstFailure(now: now) else {
+    guard session.isReady, recovery.isFirstFailure(now: now) else {
       return controllerFailed(error, now: now, into: &actions)
     }
     loseController(error, now: now, into: &actions)
-    noteFailure(now: now)
+    recovery.failed(now: now)
     startController(now: now, into: &actions)
   }
 
-  /// Ends everything that hung on the controller.
+  /// Ends everything that depended on the controller.
   private mutating func loseController(
     _ error: HostError, now: Instant, into actions: inout [Action]
   ) {
@@ -90,9 +71,7 @@ extension HostMachine {
     while !links.isEmpty {
       closeLink(links.count - 1, error, now: now, into: &actions)
     }
-    orphans = []
-    contradictedScans = 0
-    contradictedAttempts = 0
+    links.orphans.removeAll()
     scanner.controllerStopped()
     take(advertiser.controllerStopped(), into: &actions)
     connector.controllerStopped()
@@ -102,8 +81,8 @@ extension HostMachine {
   private func abandon(
     _ purpose: CommandPurpose, _ error: HostError, into actions: inout [Action]
   ) {
-    if case .readingRSSI(_, let waiter) = purpose {
-      complete(waiter, .failure(error), into: &actions)
+    if case .readingRSSI(_, let request) = purpose {
+      complete(request, .failure(error), into: &actions)
     }
   }
 
@@ -114,12 +93,12 @@ extension HostMachine {
     now: Instant, into actions: inout [Action],
     _ body: (inout HostMachine, inout [ControllerSession.Output]) -> Void
   ) {
-    var outputs: [ControllerSession.Output] = []
-    swap(&outputs, &sessionOutputs)
-    body(&self, &outputs)
-    for output in outputs { take(output, now: now, into: &actions) }
-    outputs.removeAll(keepingCapacity: true)
-    swap(&outputs, &sessionOutputs)
+    var produced: [ControllerSession.Output] = []
+    swap(&produced, &outputs.session)
+    body(&self, &produced)
+    for output in produced { take(output, now: now, into: &actions) }
+    produced.removeAll(keepingCapacity: true)
+    swap(&produced, &outputs.session)
     due(session.nextWake)
   }
 
@@ -143,7 +122,7 @@ extension HostMachine {
     _ abilities: ControllerAbilities, now: Instant, into actions: inout [Action]
   ) {
     self.abilities = abilities
-    upSince = now
+    recovery.controllerStarted(now: now)
     scheduler.configure(
       packetLength: abilities.aclByteCountMax, packetCount: abilities.aclPacketCount)
     scanner.controllerStarted(abilities)
@@ -167,7 +146,7 @@ extension HostMachine {
     return isSent
   }
 
-  /// Asks the parts that steer the radio for their next commands.
+  /// Sends the next commands of the machines that steer the radio.
   mutating func sendCommands(now: Instant, into actions: inout [Action]) {
     needsCommands = false
     guard session.isReady else { return }
@@ -201,20 +180,20 @@ extension HostMachine {
     case .startUp, .routine: break
     case .scanning:
       scanner.commandCompleted(answer.status, now: now)
-      weigh(answer.status, against: \.contradictedScans, now: now, into: &actions)
+      checkConsistency(answer.status, about: .scanning, now: now, into: &actions)
     case .advertising:
       take(advertiser.commandCompleted(answer.status, now: now), into: &actions)
     case .connecting:
       take(connector.commandCompleted(answer.status, now: now), into: &actions)
-      weigh(answer.status, against: \.contradictedAttempts, now: now, into: &actions)
+      checkConsistency(answer.status, about: .connecting, now: now, into: &actions)
     case .disconnecting(let handle):
       disconnectAnswered(answer.status, handle: handle, now: now, into: &actions)
     case .updatingParameters(let handle):
       if answer.status != .success {
         parametersUpdated(handle, .controller(answer.status), into: &actions)
       }
-    case .readingRSSI(_, let waiter):
-      complete(waiter, rssi(in: answer), into: &actions)
+    case .readingRSSI(_, let request):
+      complete(request, rssi(in: answer), into: &actions)
     case .watching:
       guard !watch.isWell(answer) else { return }
       let error = HostError.transport(
@@ -224,19 +203,12 @@ extension HostMachine {
     needsCommands = true
   }
 
-  /// Counts answers, one after the other, that contradict what the controller told before: that it
-  /// is at work on something which it said had ended. A reset is what both can agree on again.
-  private mutating func weigh(
-    _ status: HCIStatus, against count: WritableKeyPath<HostMachine, Int>, now: Instant,
+  /// Resets a controller that goes on contradicting itself.
+  private mutating func checkConsistency(
+    _ status: HCIStatus, about activity: ControllerWatch.Activity, now: Instant,
     into actions: inout [Action]
   ) {
-    guard [.commandDisallowed, .connectionAlreadyExists].contains(status) else {
-      self[keyPath: count] = 0
-      return
-    }
-    self[keyPath: count] += 1
-    guard self[keyPath: count] >= Limits.contradictionsMax else { return }
-    self[keyPath: count] = 0
+    guard watch.isContradicted(status, about: activity) else { return }
     let error = HostError.transport(
       "The controller goes on refusing commands for a reason that it said had ended.")
     controllerFailed(error, now: now, into: &actions)
@@ -253,7 +225,7 @@ extension HostMachine {
 
   mutating func take(_ outcomes: [Advertiser.Outcome], into actions: inout [Action]) {
     for outcome in outcomes {
-      complete(outcome.waiter, outcome.result, into: &actions)
+      complete(outcome.request, outcome.result, into: &actions)
     }
   }
 

@@ -1,7 +1,7 @@
 import BluetoothWire
 import Essentials
 
-// What comes out of a link's L2CAP, and frames on their way in.
+// Frames of a link on their way in, and what its L2CAP puts out.
 
 extension HostMachine {
   /// Lets a link's L2CAP put out something and acts on it. The link may be gone after this.
@@ -9,18 +9,18 @@ extension HostMachine {
     _ index: Int, now: Instant, into actions: inout [Action],
     _ body: (inout L2CAPLink, inout [L2CAPLink.Output]) -> Void
   ) {
-    var outputs: [L2CAPLink.Output] = []
-    swap(&outputs, &l2capOutputs)
-    let handle = linkHandles[index]
-    body(&links[index].l2cap, &outputs)
+    var produced: [L2CAPLink.Output] = []
+    swap(&produced, &outputs.l2cap)
+    let handle = links.handles[index]
+    body(&links[index].l2cap, &produced)
     due(links[index].l2cap.nextWake)
-    for output in outputs {
+    for output in produced {
       // An output may end the link; those after it have nothing to act on then.
-      guard let index = linkIndex(handle: handle) else { break }
+      guard let index = links.index(handle: handle) else { break }
       take(output, from: index, now: now, into: &actions)
     }
-    outputs.removeAll(keepingCapacity: true)
-    swap(&outputs, &l2capOutputs)
+    produced.removeAll(keepingCapacity: true)
+    swap(&produced, &outputs.l2cap)
   }
 
   private mutating func take(
@@ -28,24 +28,26 @@ extension HostMachine {
   ) {
     switch output {
     case .sendFrame(let frame):
-      scheduler.enqueue(frame, handle: linkHandles[index])
+      scheduler.enqueue(frame, handle: links.handles[index])
     case .fixedChannel(L2CAPChannelIdentifier.attribute, let pdu):
       receiveAttributePDU(pdu, from: index, now: now, into: &actions)
     case .fixedChannel(_, let pdu):
-      receiveSecurityPDU(pdu, from: index)
+      withSecurity(index, now: now, into: &actions) { security, outputs in
+        security.receive(pdu, into: &outputs)
+      }
     case .parameterUpdateRequested(let parameters, let identifier):
-      // One at a time: a peer can't fill the line of commands.
-      let isAccepted = links[index].timingDue == nil
+      // One at a time: a peer can't fill the queue of commands.
+      let isAccepted = links[index].parameterUpdate.deadline == nil
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
         l2cap.answerParameterUpdate(
           identifier: identifier, accepted: isAccepted, into: &outputs)
       }
       if isAccepted { updateTiming(of: index, parameters, now: now, into: &actions) }
     case .parameterUpdateAnswered(let accepted):
-      // Accepted: done when the new timing is there, which LE Connection Update Complete tells; but
-      // a central may keep the old one, so nobody is made to wait for that.
+      // Accepted: done when the new timing is there, which LE Connection Update Complete reports;
+      // but a central may keep the old one, so the request does not wait for that.
       let error = HostError.unsupported("The central keeps the connection parameters.")
-      parametersUpdated(linkHandles[index], accepted ? nil : error, into: &actions)
+      parametersUpdated(links.handles[index], accepted ? nil : error, into: &actions)
     case .channelRequested, .channelOpened, .channelRefused, .channelReceived, .sendCompleted,
       .channelClosed:
       takeChannel(output, from: index, now: now, into: &actions)
@@ -59,10 +61,10 @@ extension HostMachine {
     switch tag.owner {
     case .gattClient:
       withGATT(index, now: now, into: &actions) { gatt, outputs in
-        gatt.sent(tag, into: &outputs)
+        gatt.sent(tag, now: now, into: &outputs)
       }
     case .gattServer:
-      let peer = linkPeers[index]
+      let peer = links.peers[index]
       withServer(now: now, into: &actions) { server, outputs in
         server.sent(tag, to: peer, into: &outputs)
       }
@@ -74,16 +76,29 @@ extension HostMachine {
     }
   }
 
-  /// Pairing is not there yet, and says so (Core 5.4, Vol 3, Part H, §3.5.5): to a central that
-  /// wants to pair, and to a peripheral that wants us to.
-  private mutating func receiveSecurityPDU(_ pdu: ArraySlice<UInt8>, from index: Int) {
-    let pairingRequest: UInt8 = 0x01
-    let securityRequest: UInt8 = 0x0B
-    guard pdu.first == pairingRequest || pdu.first == securityRequest else { return }
-    let pairingFailed: UInt8 = 0x05
-    let pairingNotSupported: UInt8 = 0x05
-    let frame = OutgoingFrame(
-      channel: L2CAPChannelIdentifier.security, payload: [pairingFailed, pairingNotSupported])
-    scheduler.enqueue(frame, handle: linkHandles[index])
+  // MARK: Security
+
+  /// Lets a link's security put out something and acts on it.
+  mutating func withSecurity(
+    _ index: Int, now: Instant, into actions: inout [Action],
+    _ body: (inout LinkSecurity, inout [LinkSecurity.Output]) -> Void
+  ) {
+    var produced: [LinkSecurity.Output] = []
+    let handle = links.handles[index]
+    body(&links[index].security, &produced)
+    for output in produced {
+      guard let index = links.index(handle: handle) else { break }
+      switch output {
+      case .sendPDU(let pdu):
+        let frame = OutgoingFrame(channel: L2CAPChannelIdentifier.security, payload: pdu)
+        scheduler.enqueue(frame, handle: handle)
+      case .sendCommand(let packet):
+        send(packet, now: now, into: &actions)
+      case .encryptionChanged(let isEncrypted):
+        links[index].info.isEncrypted = isEncrypted
+        server.setEncrypted(isEncrypted, links.peers[index])
+        announceUpdate(index, into: &actions)
+      }
+    }
   }
 }

@@ -1,32 +1,33 @@
 import BluetoothWire
 import Essentials
 
-// Packets from the controller, to whom they concern.
+// Packets from the controller, carried to the machines that they concern, and data on its way out.
 
 extension HostMachine {
   mutating func receive(_ packet: HCIPacket, now: Instant, into actions: inout [Action]) {
     switch packet.kind {
     case .acl: receiveData(packet.bytes, now: now, into: &actions)
     case .event: receiveEvent(packet.bytes, now: now, into: &actions)
-    case .command, .synchronous, .isochronous: counters.malformedPackets += 1
+    case .command, .synchronous, .isochronous: routing.malformedPackets += 1
     }
   }
 
   private mutating func receiveData(
     _ bytes: ArraySlice<UInt8>, now: Instant, into actions: inout [Action]
   ) {
-    // As with events: what comes before the start belongs to somebody else's session.
+    // As with events: what comes before the start belongs to an earlier session.
     guard session.isReady else {
-      counters.strayPackets += 1
+      routing.strayPackets += 1
       return
     }
     guard let (header, payload) = try? ACLHeader.decode(from: bytes) else {
-      counters.malformedPackets += 1
+      routing.malformedPackets += 1
       return
     }
-    guard let index = linkIndex(handle: header.handle) else {
-      counters.strayPackets += 1
-      // Unless its beginning is on the way, this is a link that nobody here knows.
+    guard let index = links.index(handle: header.handle) else {
+      routing.strayPackets += 1
+      // Unless its Connection Complete is on the way, the controller has a link that this host
+      // doesn't know.
       addOrphan(header.handle, denialsLeft: 1, now: now)
       return
     }
@@ -40,7 +41,7 @@ extension HostMachine {
     _ bytes: ArraySlice<UInt8>, now: Instant, into actions: inout [Action]
   ) {
     guard let event = try? HCIEvent(decoding: bytes) else {
-      counters.malformedPackets += 1
+      routing.malformedPackets += 1
       return
     }
     switch event {
@@ -77,8 +78,8 @@ extension HostMachine {
       advertiser.advertisingEnded(set: Int(event.set))
       needsCommands = true
     case .dataBufferOverflow(let event) where event.linkType == DataBufferOverflow.acl:
-      // It counts its buffers otherwise than this host, and threw away what peers now lack; unless
-      // it holds nothing of ours.
+      // It counts its buffers otherwise than this host, and threw away data that peers now lack;
+      // unless it holds none of this host's.
       guard scheduler.hasPacketsInController else { return }
       let error = HostError.transport("The controller lost data for want of buffers.")
       controllerFailed(error, now: now, into: &actions)
@@ -94,14 +95,13 @@ extension HostMachine {
     case .leReadRemoteFeaturesComplete(let event):
       remoteFeaturesRead(event, now: now, into: &actions)
     case .leDataLengthChange(let event):
-      if let index = linkIndex(handle: event.handle) { confirm(index, into: &actions) }
+      if let index = links.index(handle: event.handle) { confirm(index, into: &actions) }
     case .lePHYUpdateComplete(let event):
-      if let index = linkIndex(handle: event.handle) { confirm(index, into: &actions) }
+      if let index = links.index(handle: event.handle) { confirm(index, into: &actions) }
     case .encryptionChange(let event):
-      encryptionChanged(event, into: &actions)
+      encryptionChanged(event, now: now, into: &actions)
     case .leLongTermKeyRequest(let event):
-      // There are no keys without pairing.
-      send(LELongTermKeyRequestNegativeReply(handle: event.handle).packet, now: now, into: &actions)
+      longTermKeyRequested(event, now: now, into: &actions)
     case .leRemoteConnectionParameterRequest(let event):
       answer(event, now: now, into: &actions)
     default: break
@@ -151,40 +151,40 @@ extension HostMachine {
       let handle = entry.handle & 0x0FFF
       scheduler.completed(handle: handle, count: Int(entry.count))
       // The peer's controller acknowledged them.
-      if entry.count > 0, let index = linkIndex(handle: handle) {
+      if entry.count > 0, let index = links.index(handle: handle) {
         confirm(index, into: &actions)
-        endIfEmptied(index, now: now, into: &actions)
+        disconnectIfFlushed(index, now: now, into: &actions)
       }
     }
   }
 
   /// Sends what the controller has room for. Frames that went out may bring new ones.
   mutating func drain(now: Instant, into actions: inout [Action]) {
-    var outputs: [ACLScheduler.Output] = []
-    swap(&outputs, &schedulerOutputs)
+    var produced: [ACLScheduler.Output] = []
+    swap(&produced, &outputs.scheduler)
     repeat {
-      outputs.removeAll(keepingCapacity: true)
-      scheduler.drain(into: &outputs)
-      for output in outputs {
+      produced.removeAll(keepingCapacity: true)
+      scheduler.drain(into: &produced)
+      for output in produced {
         switch output {
         case .send(let packet): actions.append(.send(packet))
         case .handedOver(let handle, let tag):
-          if let index = linkIndex(handle: handle) {
+          if let index = links.index(handle: handle) {
             handedOver(tag, link: index, now: now, into: &actions)
           }
         case .overflowed(let handle):
-          if let index = linkIndex(handle: handle) {
+          if let index = links.index(handle: handle) {
             let error = HostError.limitReached("data waiting for a peer that doesn't take it")
             disconnectLink(index, because: error, now: now, into: &actions)
           }
         }
       }
-    } while !outputs.isEmpty
-    swap(&outputs, &schedulerOutputs)
+    } while !produced.isEmpty
+    swap(&produced, &outputs.scheduler)
   }
 }
 
-/// What both forms of LE Connection Complete tell.
+/// What both forms of LE Connection Complete report.
 struct LinkReport: Sendable {
   var status: HCIStatus
   var handle: UInt16

@@ -1,7 +1,7 @@
 import BluetoothWire
 import Essentials
 
-// What clients ask for.
+// Requests of clients, carried to the machines that serve them.
 
 extension HostMachine {
   mutating func serve(
@@ -15,7 +15,7 @@ extension HostMachine {
       scanner.stop(client)
       needsCommands = true
     case .startAdvertising(let options, let token):
-      startAdvertising(options, Waiter(client: client, token: token), into: &actions)
+      startAdvertising(options, PendingRequest(client: client, token: token), into: &actions)
     case .stopAdvertising:
       take(advertiser.stop(client), into: &actions)
       needsCommands = true
@@ -24,18 +24,20 @@ extension HostMachine {
     case .disconnect(let peer):
       disconnect(client, peer, now: now, into: &actions)
     case .readRSSI(let peer, let token):
-      readRSSI(peer, Waiter(client: client, token: token), now: now, into: &actions)
+      readRSSI(peer, PendingRequest(client: client, token: token), now: now, into: &actions)
     case .updateParameters(let peer, let parameters, let token):
       updateParameters(
-        peer, parameters, Waiter(client: client, token: token), now: now, into: &actions)
+        peer, parameters, PendingRequest(client: client, token: token), now: now, into: &actions)
     case .gatt(let peer, let operation, let token):
-      run(operation, on: peer, Waiter(client: client, token: token), now: now, into: &actions)
+      run(
+        operation, on: peer, PendingRequest(client: client, token: token), now: now,
+        into: &actions)
     case .subscribe(let peer, let target, let token):
       subscribe(
-        true, peer, target, Waiter(client: client, token: token), now: now, into: &actions)
+        true, peer, target, PendingRequest(client: client, token: token), now: now, into: &actions)
     case .unsubscribe(let peer, let target, let token):
       subscribe(
-        false, peer, target, Waiter(client: client, token: token), now: now, into: &actions)
+        false, peer, target, PendingRequest(client: client, token: token), now: now, into: &actions)
     case .addService, .removeService, .removeAllServices, .respond, .updateValue:
       serveServer(client, request, now: now, into: &actions)
     case .publishChannel, .unpublishChannel, .openChannel, .sendOnChannel, .consumedFromChannel,
@@ -45,50 +47,49 @@ extension HostMachine {
   }
 
   private mutating func startAdvertising(
-    _ options: AdvertisingOptions, _ waiter: Waiter, into actions: inout [Action]
+    _ options: AdvertisingOptions, _ request: PendingRequest, into actions: inout [Action]
   ) {
     guard session.isReady else {
-      return complete(waiter, .failure(.radioNotReady), into: &actions)
+      return complete(request, .failure(.radioNotReady), into: &actions)
     }
-    take(advertiser.start(waiter.client, options, waiter.token), into: &actions)
+    take(advertiser.start(request.client, options, request.token), into: &actions)
     needsCommands = true
   }
 
   private mutating func readRSSI(
-    _ peer: DeviceAddress, _ waiter: Waiter, now: Instant, into actions: inout [Action]
+    _ peer: DeviceAddress, _ request: PendingRequest, now: Instant, into actions: inout [Action]
   ) {
-    guard let link = heldLink(waiter.client, peer) else {
-      return complete(waiter, .failure(absence), into: &actions)
+    guard let link = connectedLink(request.client, peer) else {
+      return complete(request, .failure(notConnectedError), into: &actions)
     }
-    let handle = linkHandles[link]
+    let handle = links.handles[link]
     let isSent = send(
-      ReadRSSI(handle: handle).packet, for: .readingRSSI(handle, waiter), now: now,
+      ReadRSSI(handle: handle).packet, for: .readingRSSI(handle, request), now: now,
       into: &actions)
     if !isSent {
-      complete(waiter, .failure(.limitReached("waiting commands")), into: &actions)
+      complete(request, .failure(.limitReached("waiting commands")), into: &actions)
     }
   }
 
   private mutating func updateParameters(
-    _ peer: DeviceAddress, _ parameters: ConnectionParameters, _ waiter: Waiter, now: Instant,
-    into actions: inout [Action]
+    _ peer: DeviceAddress, _ parameters: ConnectionParameters, _ request: PendingRequest,
+    now: Instant, into actions: inout [Action]
   ) {
-    guard let index = linkIndex(peer: peer), links[index].isAnnounced, !links[index].isClosing
-    else { return complete(waiter, .failure(absence), into: &actions) }
+    guard let index = links.index(peer: peer), links[index].isAnnounced, !links[index].isClosing
+    else { return complete(request, .failure(notConnectedError), into: &actions) }
     guard parameters.isValid else {
       let error = HostError.invalidArgument("No link can have these connection parameters.")
-      return complete(waiter, .failure(error), into: &actions)
+      return complete(request, .failure(error), into: &actions)
     }
-    // One change at a time, so that nobody is told of what came of another's.
-    guard links[index].parameterWaiters.isEmpty, links[index].timingDue == nil else {
+    guard links[index].parameterUpdate.isIdle else {
       let error = HostError.limitReached("changes of connection parameters at a time")
-      return complete(waiter, .failure(error), into: &actions)
+      return complete(request, .failure(error), into: &actions)
     }
-    links[index].parameterWaiters.append(waiter)
+    links[index].parameterUpdate.begin(for: request)
     if links[index].info.role == .central {
       updateTiming(of: index, parameters, now: now, into: &actions)
     } else {
-      askForTiming(of: index, parameters, now: now, into: &actions)
+      requestTiming(of: index, parameters, now: now, into: &actions)
     }
   }
 
@@ -96,21 +97,21 @@ extension HostMachine {
   mutating func updateTiming(
     of index: Int, _ parameters: ConnectionParameters, now: Instant, into actions: inout [Action]
   ) {
-    let handle = linkHandles[index]
+    let handle = links.handles[index]
     let command = LEConnectionUpdate(
       handle: handle, timing: ConnectionTimingRequest(parameters))
-    links[index].timingDue = now + Limits.timingPatience
-    due(links[index].timingDue)
+    links[index].parameterUpdate.commandSent(now: now)
+    due(links[index].parameterUpdate.deadline)
     let isSent = send(
       command.packet, for: .updatingParameters(handle), now: now, into: &actions)
     if !isSent { parametersUpdated(handle, .limitReached("waiting commands"), into: &actions) }
   }
 
   /// As the peripheral, asks the central to change the timing of a link.
-  private mutating func askForTiming(
+  private mutating func requestTiming(
     of index: Int, _ parameters: ConnectionParameters, now: Instant, into actions: inout [Action]
   ) {
-    let handle = linkHandles[index]
+    let handle = links.handles[index]
     var refusal: HostError?
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       do throws(HostError) {
@@ -121,7 +122,4 @@ extension HostMachine {
     }
     if let refusal { parametersUpdated(handle, refusal, into: &actions) }
   }
-
-  /// Why there is no link to work with.
-  var absence: HostError { session.isReady ? .notConnected : .radioNotReady }
 }

@@ -74,7 +74,7 @@ public enum HostReply: Sendable, Hashable {
 }
 
 /// The state of a host's radio, as Core Bluetooth's managers report it.
-public enum RadioState: Sendable, Hashable {
+public enum RadioState: String, Sendable, Hashable, Codable {
   /// Nothing heard from the controller yet.
   case unknown
   /// The controller is starting anew.
@@ -167,7 +167,7 @@ public struct AdvertisingReport: Sendable, Hashable {
 /// What the host knows of an open link.
 public struct LinkInfo: Sendable, Hashable {
   /// Which end this host is.
-  public enum Role: Sendable, Hashable {
+  public enum Role: String, Sendable, Hashable, Codable {
     /// This host made the link.
     case central
     /// The peer made the link.

@@ -57,7 +57,9 @@ public struct ACLScheduler: Sendable {
   ///
   /// A length below 27, which the specification forbids, counts as 27.
   public mutating func configure(packetLength: Int, packetCount: Int) {
+    let counted = bogusCompletions
     self = ACLScheduler()
+    bogusCompletions = counted
     self.packetLength = min(max(packetLength, 27), Int(UInt16.max))
     self.packetCount = max(packetCount, 1)
     free = self.packetCount
@@ -175,8 +177,11 @@ public struct ACLScheduler: Sendable {
     slot(of: handle).map { links[$0].queuedBytes > 0 || links[$0].inFlight > 0 } ?? false
   }
 
+  /// How many of the controller's buffers are in use.
+  public var buffersInUse: Int { packetCount - free }
+
   /// Whether the controller has packets that it hasn't completed.
-  public var hasPacketsInController: Bool { free < packetCount }
+  public var hasPacketsInController: Bool { buffersInUse > 0 }
 
   private func slot(of handle: UInt16) -> Int? {
     guard Int(handle) < slotOfHandle.count else { return nil }

@@ -287,7 +287,7 @@ struct DefenceTests {
     let refused = tokens.filter {
       rig.results(of: $0) == [.failure(.limitReached("waiting subscriptions"))]
     }
-    #expect(refused.count == 1_000 - HostMachine.Limits.subscriptionWishesMax)
+    #expect(refused.count == 1_000 - SubscriptionTable.Limits.requestsMax)
     rig.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
     for token in tokens { #expect(rig.results(of: token).count == 1) }
   }
@@ -295,7 +295,7 @@ struct DefenceTests {
   @Test("against more links than it has room for: who wanted one is told")
   func tooManyLinks() {
     var rig = HostRig.started()
-    for number in 1...HostMachine.Limits.linksMax {
+    for number in 1...LinkTable.Limits.linksMax {
       rig.connect(.peer(UInt64(number) + 10), handle: UInt16(number), role: .peripheral)
     }
     rig.request(.connect(peer, ConnectOptions()))

@@ -215,7 +215,7 @@ struct TwoHostsTests {
     hosts.centralAsks(.subscribe(TwoHosts.peripheralAddress, target, token))
     #expect(
       hosts.central.results(of: token) == [.failure(.att(.invalidHandle, handle: 0xFFFE))])
-    #expect(hosts.central.machine.links.first?.subscriptions.isEmpty == true)
+    #expect(hosts.central.machine.links.first?.gatt.subscriptions.isEmpty == true)
     target.configurationHandle = try #require(place.characteristics[0].configurationHandle)
     let again = hosts.central.token()
     hosts.centralAsks(.subscribe(TwoHosts.peripheralAddress, target, again))
@@ -271,10 +271,10 @@ struct TwoHostsTests {
       hosts.centralAsks(
         .openChannel(TwoHosts.peripheralAddress, psm: 0x80, token), from: client)
     }
-    #expect(hosts.central.machine.channels.map(\.client) == [.one, .two])
+    #expect(hosts.central.machine.channels.channels.map(\.client) == [.one, .two])
     hosts.centralAsks(.disconnect(TwoHosts.peripheralAddress), from: .one)
-    #expect(hosts.central.machine.channels.map(\.client) == [.two])
-    #expect(hosts.peripheral.machine.channels.count == 1)
+    #expect(hosts.central.machine.channels.channels.map(\.client) == [.two])
+    #expect(hosts.peripheral.machine.channels.channels.count == 1)
     #expect(hosts.peripheral.log().last == "channelClosed")
     #expect(hosts.central.machine.links.count == 1)
   }
@@ -340,7 +340,7 @@ struct TwoHostsTests {
     hosts.shuttle()
     hosts.central.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
     hosts.peripheral.event(DisconnectionComplete(handle: 0x40, reason: .connectionTimeout))
-    #expect(hosts.central.machine.remembered.count == 1)
+    #expect(hosts.central.machine.peerCache.count == 1)
     hosts.connect()
     let token = hosts.central.token()
     hosts.central.data = []

@@ -9,13 +9,13 @@ extension HostMachine {
     now: Instant, into actions: inout [Action],
     _ body: (inout GATTServer, inout [GATTServer.Output]) -> Void
   ) {
-    var outputs: [GATTServer.Output] = []
-    swap(&outputs, &serverOutputs)
-    body(&server, &outputs)
+    var produced: [GATTServer.Output] = []
+    swap(&produced, &outputs.server)
+    body(&server, &produced)
     due(server.nextWake)
-    for output in outputs { take(output, now: now, into: &actions) }
-    outputs.removeAll(keepingCapacity: true)
-    swap(&outputs, &serverOutputs)
+    for output in produced { take(output, now: now, into: &actions) }
+    produced.removeAll(keepingCapacity: true)
+    swap(&produced, &outputs.server)
   }
 
   private mutating func take(
@@ -23,22 +23,22 @@ extension HostMachine {
   ) {
     switch output {
     case .send(let peer, let pdu, let tag):
-      if let index = linkIndex(peer: peer) { sendAttributePDU(pdu, tag: tag, link: index) }
+      if let index = links.index(peer: peer) { sendAttributePDU(pdu, tag: tag, link: index) }
     case .request(let client, let request):
-      tell(client, .serverRequest(request), into: &actions)
+      notify(client, .serverRequest(request), into: &actions)
     case .subscribed(let client, let peer, let handle):
-      tell(client, .subscribed(peer, handle: handle), into: &actions)
+      notify(client, .subscribed(peer, handle: handle), into: &actions)
     case .unsubscribed(let client, let peer, let handle):
-      tell(client, .unsubscribed(peer, handle: handle), into: &actions)
+      notify(client, .unsubscribed(peer, handle: handle), into: &actions)
     case .updateCompleted(let client, let token, let result):
-      complete(Waiter(client: client, token: token), result, into: &actions)
+      complete(PendingRequest(client: client, token: token), result, into: &actions)
     case .mtuChanged(let peer, let mtu):
-      if let index = linkIndex(peer: peer) {
+      if let index = links.index(peer: peer) {
         links[index].gatt.mtu = mtu
         mtuChanged(mtu, index, into: &actions)
       }
     case .bearerFailed(let peer, let error):
-      if let index = linkIndex(peer: peer) {
+      if let index = links.index(peer: peer) {
         disconnectLink(index, because: error, now: now, into: &actions)
       }
     }
@@ -47,7 +47,7 @@ extension HostMachine {
   mutating func receiveForServer(
     _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
   ) {
-    let peer = linkPeers[index]
+    let peer = links.peers[index]
     withServer(now: now, into: &actions) { server, outputs in
       server.receive(pdu, from: peer, now: now, into: &outputs)
     }
@@ -56,12 +56,12 @@ extension HostMachine {
   mutating func serveServer(
     _ client: ClientID, _ request: HostRequest, now: Instant, into actions: inout [Action]
   ) {
-    var reply: (Waiter, Result<HostReply, HostError>)?
+    var reply: (PendingRequest, Result<HostReply, HostError>)?
     withServer(now: now, into: &actions) { server, outputs in
       switch request {
       case .addService(let definition, let token):
         let result = server.addService(definition, owner: client, now: now, into: &outputs)
-        reply = (Waiter(client: client, token: token), result.map { .published($0) })
+        reply = (PendingRequest(client: client, token: token), result.map { .published($0) })
       case .removeService(let handle):
         server.removeService(handle, owner: client, now: now, into: &outputs)
       case .removeAllServices:
@@ -75,7 +75,7 @@ extension HostMachine {
       default: preconditionFailure("\(request) is not about services")
       }
     }
-    if let (waiter, result) = reply { complete(waiter, result, into: &actions) }
+    if let (request, result) = reply { complete(request, result, into: &actions) }
   }
 
   mutating func removeServerClient(

@@ -1,0 +1,300 @@
+import BluetoothWire
+import Essentials
+
+/// What the clients of this host do with the attributes of one peer: which client asked for which
+/// operation, which subscribed to which characteristic. Runs the link's `GATTClient` for them.
+struct GATTClientSession: Sendable {
+  enum Output: Sendable {
+    /// Send an attribute PDU; with a tag, call `sent` when the controller has it.
+    case send([UInt8], SendTag?)
+    /// A request has ended.
+    case completed(PendingRequest, Result<HostReply, HostError>)
+    /// A value for a client that subscribed to it.
+    case valueUpdated(ClientID, handle: UInt16, ArraySlice<UInt8>)
+    /// The peer agreed to another MTU.
+    case mtuChanged(Int)
+    /// The peer's GAP device name was read.
+    case nameRead(String)
+    /// The peer has these primary services, perhaps among others.
+    case servicesFound([BluetoothUUID])
+    /// What was discovered in this range no longer holds.
+    case servicesChanged(HandleRange)
+    /// The peer did not answer in time: the link has to be dropped.
+    case bearerFailed(HostError)
+  }
+
+  /// What was received and thrown away.
+  struct Counters: Sendable, Hashable {
+    /// Notifications and indications of characteristics without a subscription.
+    var unsolicitedValues = 0
+    /// PDUs that could not be read, or answered no request.
+    var ignoredPDUs = 0
+  }
+
+  /// What an operation is run for.
+  private enum Purpose: Sendable {
+    case request(PendingRequest)
+    /// A request whose reply also says which services the peer has.
+    case services(PendingRequest)
+    /// Writes the configuration of the subscription with this value handle.
+    case subscription(UInt16)
+    /// Reads the peer's name.
+    case name
+    /// Its client has been answered already.
+    case abandoned
+
+    var request: PendingRequest? {
+      switch self {
+      case .request(let request), .services(let request): request
+      case .subscription, .name, .abandoned: nil
+      }
+    }
+  }
+
+  private struct Operation: Sendable {
+    let id: OperationID
+    var purpose: Purpose
+  }
+
+  private var client: GATTClient
+  /// Operations under way, in the order in which they were asked for.
+  private var operations: [Operation] = []
+  private var lastOperation: UInt64 = 0
+  private(set) var subscriptions = SubscriptionTable()
+  private var unsolicitedValueCount = 0
+  /// Whether the MTU exchange and the reading of the name were begun.
+  private(set) var isSetUp = false
+  /// Room for the client's outputs, kept so that it is not allocated for each packet.
+  private var clientOutputs: [GATTClient.Output] = []
+
+  /// A session of a new link that takes PDUs of up to `mtuMax` bytes.
+  init(mtuMax: Int) { client = GATTClient(mtuMax: mtuMax) }
+
+  /// The largest PDU; the owner sets it when the server half of the bearer agreed on another.
+  var mtu: Int {
+    get { client.mtu }
+    set { client.mtu = newValue }
+  }
+  /// What was learned of the peer's attributes, to be kept for its next link.
+  var database: RemoteDatabase { client.database }
+  var operationCount: Int { operations.count }
+  var counters: Counters {
+    Counters(unsolicitedValues: unsolicitedValueCount, ignoredPDUs: client.ignoredCount)
+  }
+  var nextWake: Instant? { client.nextWake }
+
+  // MARK: Requests
+
+  /// Begins what every link of a central begins with: agrees on the MTU, checks whether what is
+  /// known of the peer still holds, reads the name.
+  mutating func setUp(known: RemoteDatabase?, now: Instant, into outputs: inout [Output]) {
+    isSetUp = true
+    withClient(now: now, into: &outputs) { client, produced in
+      client.exchangeMTU(now: now, into: &produced)
+      if let known { client.adopt(known, now: now, into: &produced) }
+    }
+    start(.readByUUID(0x2A00, in: .all), for: .name, now: now, into: &outputs)
+  }
+
+  /// Runs an operation for a client.
+  mutating func run(
+    _ operation: GATTOperation, for request: PendingRequest, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    switch operation {
+    case .discoverServices:
+      start(operation, for: .services(request), now: now, into: &outputs)
+    case .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
+      .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
+      start(operation, for: .request(request), now: now, into: &outputs)
+    }
+  }
+
+  /// A client wants the values of a characteristic, or no longer wants them.
+  mutating func subscribe(
+    _ isOn: Bool, _ target: SubscriptionTarget, for request: PendingRequest, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    if let result = subscriptions.request(isOn, target, request) {
+      outputs.append(.completed(request, result))
+    } else {
+      configure(target.valueHandle, now: now, into: &outputs)
+    }
+  }
+
+  /// A client gave up the link, which goes on for others unless `linkIsEnding`. Its requests are
+  /// completed as cancelled, in the order in which it asked; its subscriptions end.
+  mutating func removeClient(
+    _ gone: ClientID, linkIsEnding: Bool, now: Instant, into outputs: inout [Output]
+  ) {
+    for index in operations.indices {
+      guard let request = operations[index].purpose.request, request.client == gone else {
+        continue
+      }
+      operations[index].purpose = .abandoned
+      outputs.append(.completed(request, .failure(.cancelled)))
+    }
+    for valueHandle in subscriptions.valueHandles {
+      for request in subscriptions.removeClient(gone, from: valueHandle) {
+        outputs.append(.completed(request, .failure(.cancelled)))
+      }
+      if !linkIsEnding { configure(valueHandle, now: now, into: &outputs) }
+    }
+  }
+
+  // MARK: What happens
+
+  /// Takes an attribute PDU that is for the client half of the bearer.
+  mutating func receive(
+    _ pdu: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
+  ) {
+    withClient(now: now, into: &outputs) { client, produced in
+      client.receive(pdu, now: now, into: &produced)
+    }
+  }
+
+  /// The controller has the frame that carried this tag.
+  mutating func sent(_ tag: SendTag, now: Instant, into outputs: inout [Output]) {
+    withClient(now: now, into: &outputs) { client, produced in
+      client.sent(tag, into: &produced)
+    }
+  }
+
+  mutating func wake(now: Instant, into outputs: inout [Output]) {
+    withClient(now: now, into: &outputs) { client, produced in
+      client.wake(now: now, into: &produced)
+    }
+  }
+
+  /// The link is gone: every request that waits for it ends with the error.
+  mutating func close(_ error: HostError, into outputs: inout [Output]) {
+    var produced: [GATTClient.Output] = []
+    client.close(error, into: &produced)
+    for output in produced {
+      guard case .completed(let id, let result) = output, let purpose = remove(id),
+        let request = purpose.request
+      else { continue }
+      outputs.append(.completed(request, result))
+    }
+    for request in subscriptions.removeAll() {
+      outputs.append(.completed(request, .failure(error)))
+    }
+    assert(operations.isEmpty, "a closed client has completed every operation")
+  }
+
+  // MARK: Running the client
+
+  private mutating func withClient(
+    now: Instant, into outputs: inout [Output],
+    _ body: (inout GATTClient, inout [GATTClient.Output]) -> Void
+  ) {
+    var produced: [GATTClient.Output] = []
+    swap(&produced, &clientOutputs)
+    body(&client, &produced)
+    for output in produced { take(output, now: now, into: &outputs) }
+    produced.removeAll(keepingCapacity: true)
+    swap(&produced, &clientOutputs)
+  }
+
+  private mutating func start(
+    _ operation: GATTOperation, for purpose: Purpose, now: Instant, into outputs: inout [Output]
+  ) {
+    lastOperation += 1
+    let id = OperationID(rawValue: lastOperation)
+    operations.append(Operation(id: id, purpose: purpose))
+    withClient(now: now, into: &outputs) { client, produced in
+      client.start(operation, id: id, now: now, into: &produced)
+    }
+  }
+
+  private mutating func remove(_ id: OperationID) -> Purpose? {
+    guard let index = operations.firstIndex(where: { $0.id == id }) else {
+      assertionFailure("operation \(id.rawValue) was completed twice")
+      return nil
+    }
+    return operations.remove(at: index).purpose
+  }
+
+  private mutating func take(
+    _ output: GATTClient.Output, now: Instant, into outputs: inout [Output]
+  ) {
+    switch output {
+    case .valueReceived(let handle, let value, _):
+      let clients = subscriptions.clients(of: handle)
+      if clients == nil { unsolicitedValueCount += 1 }
+      for client in clients ?? [] {
+        outputs.append(.valueUpdated(client, handle: handle, value))
+      }
+    case .send(let pdu, let tag): outputs.append(.send(pdu, tag))
+    case .completed(let id, let result): completed(id, result, now: now, into: &outputs)
+    case .mtuChanged(let mtu): outputs.append(.mtuChanged(mtu))
+    case .servicesChanged(let range):
+      subscriptions.remove(in: range)
+      outputs.append(.servicesChanged(range))
+    case .bearerFailed(let error): outputs.append(.bearerFailed(error))
+    }
+  }
+
+  private mutating func completed(
+    _ id: OperationID, _ result: Result<HostReply, HostError>, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard let purpose = remove(id) else { return }
+    switch purpose {
+    case .request(let request): outputs.append(.completed(request, result))
+    case .services(let request):
+      if case .success(.services(let found)) = result {
+        outputs.append(.servicesFound(found.filter(\.isPrimary).map(\.uuid)))
+      }
+      outputs.append(.completed(request, result))
+    case .subscription(let valueHandle):
+      for request in subscriptions.configured(valueHandle, result.map { _ in }) {
+        outputs.append(.completed(request, result))
+      }
+      configure(valueHandle, now: now, into: &outputs)
+    case .name:
+      if let name = Self.name(in: result) { outputs.append(.nameRead(name)) }
+    case .abandoned: break
+    }
+  }
+
+  /// Writes the configuration of a subscription if it isn't what the clients want, else completes
+  /// their requests.
+  private mutating func configure(
+    _ valueHandle: UInt16, now: Instant, into outputs: inout [Output]
+  ) {
+    switch subscriptions.nextStep(valueHandle) {
+    case .none: break
+    case .write(let handle, let bits):
+      start(.write(handle, [bits, 0]), for: .subscription(valueHandle), now: now, into: &outputs)
+    case .complete(let requests):
+      for request in requests { outputs.append(.completed(request, .success(.done))) }
+    }
+  }
+
+  private static func name(in result: Result<HostReply, HostError>) -> String? {
+    guard case .success(.values(let values)) = result, let value = values.first?.value else {
+      return nil
+    }
+    // At most 248 bytes (Core 5.4, Vol 3, Part C, §12.1); some end it with zeros.
+    let text = value.utf8Prefix(248).prefix { $0 != 0 }
+    return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+  }
+
+  // MARK: Invariants
+
+  /// Whether the session contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found = subscriptions.violations()
+    for subscription in subscriptions.subscriptions where subscription.isBeingWritten {
+      let writes = operations.filter {
+        if case .subscription(subscription.target.valueHandle) = $0.purpose { true } else { false }
+      }
+      if writes.count != 1 {
+        found.append("\(writes.count) writes of one subscription's configuration")
+      }
+    }
+    if Set(operations.map(\.id)).count != operations.count { found.append("an operation twice") }
+    return found
+  }
+}

@@ -1,0 +1,165 @@
+import BluetoothWire
+
+/// Which clients of this host subscribed to which characteristics of one peer. The peer has one
+/// configuration descriptor for all of them: it is written when the first subscribes and when the
+/// last unsubscribes.
+struct SubscriptionTable: Sendable {
+  enum Limits {
+    /// Subscribed characteristics of one link: more than any device has.
+    static let subscriptionsMax = 1024
+    /// Requests of one subscription that wait while the peer is silent: an app that asks again and
+    /// again gets an error instead of memory.
+    static let requestsMax = 64
+  }
+
+  /// A client's request that waits for the configuration to be written.
+  struct SubscriptionRequest: Sendable {
+    let pending: PendingRequest
+    let isOn: Bool
+  }
+
+  /// All clients' interest in one characteristic.
+  struct Subscription: Sendable {
+    let target: SubscriptionTarget
+    /// The clients that get the values.
+    fileprivate(set) var clients: [ClientID] = []
+    fileprivate(set) var requests: [SubscriptionRequest] = []
+    /// What the peer's configuration descriptor says, as far as is known.
+    fileprivate(set) var isOn = false
+    /// What is being written to it.
+    fileprivate(set) var writing: Bool?
+
+    fileprivate init(_ target: SubscriptionTarget) { self.target = target }
+
+    var isBeingWritten: Bool { writing != nil }
+  }
+
+  /// What a subscription needs next.
+  enum Step: Sendable {
+    case none
+    /// Write these bits to the configuration descriptor with this handle, then call `configured`.
+    case write(handle: UInt16, bits: UInt8)
+    /// The descriptor says what the clients want: complete these requests.
+    case complete([PendingRequest])
+  }
+
+  private(set) var subscriptions: [Subscription] = []
+
+  var count: Int { subscriptions.count }
+  var isEmpty: Bool { subscriptions.isEmpty }
+  var valueHandles: [UInt16] { subscriptions.map(\.target.valueHandle) }
+
+  private func index(_ valueHandle: UInt16) -> Int? {
+    subscriptions.firstIndex { $0.target.valueHandle == valueHandle }
+  }
+
+  /// The clients that get the values of a characteristic; nil if nothing is known of it.
+  func clients(of valueHandle: UInt16) -> [ClientID]? {
+    for index in subscriptions.indices
+    where subscriptions[index].target.valueHandle == valueHandle {
+      return subscriptions[index].clients
+    }
+    return nil
+  }
+
+  // MARK: Requests
+
+  /// A client subscribes or unsubscribes. Returns the result if the request has ended already, else
+  /// `nextStep` says how to go on.
+  mutating func request(
+    _ isOn: Bool, _ target: SubscriptionTarget, _ request: PendingRequest
+  ) -> Result<HostReply, HostError>? {
+    let known = index(target.valueHandle)
+    guard isOn || known != nil else { return .success(.done) }
+    guard known != nil || subscriptions.count < Limits.subscriptionsMax else {
+      return .failure(.limitReached("subscriptions"))
+    }
+    if let known, subscriptions[known].requests.count >= Limits.requestsMax {
+      return .failure(.limitReached("waiting subscriptions"))
+    }
+    let index = known ?? subscriptions.count
+    if known == nil { subscriptions.append(Subscription(target)) }
+    subscriptions[index].clients.removeAll { $0 == request.client }
+    // From now on: the peer may send values before it answers the write.
+    if isOn { subscriptions[index].clients.append(request.client) }
+    subscriptions[index].requests.append(SubscriptionRequest(pending: request, isOn: isOn))
+    return nil
+  }
+
+  /// What a subscription needs after a change.
+  mutating func nextStep(_ valueHandle: UInt16) -> Step {
+    guard let index = index(valueHandle), subscriptions[index].writing == nil else { return .none }
+    let subscription = subscriptions[index]
+    let isWanted = !subscription.clients.isEmpty
+    guard subscription.isOn == isWanted else {
+      subscriptions[index].writing = isWanted
+      let bit: UInt8 = subscription.target.usesIndications ? 2 : 1
+      let handle = subscription.target.configurationHandle
+      return .write(handle: handle, bits: isWanted ? bit : 0)
+    }
+    subscriptions[index].requests = []
+    if !isWanted { subscriptions.remove(at: index) }
+    return .complete(subscription.requests.map(\.pending))
+  }
+
+  /// The peer answered the write of a configuration. Returns the requests that failed with it;
+  /// `nextStep` says how to go on with the others.
+  mutating func configured(
+    _ valueHandle: UInt16, _ result: Result<Void, HostError>
+  ) -> [PendingRequest] {
+    guard let index = index(valueHandle), let written = subscriptions[index].writing.take() else {
+      assertionFailure("the answer to a write of no subscription")
+      return []
+    }
+    guard case .failure = result else {
+      subscriptions[index].isOn = written
+      return []
+    }
+    // What could not be written is on for no client; what could not be ended counts as ended.
+    subscriptions[index].isOn = false
+    let failed = subscriptions[index].requests.filter { $0.isOn == written }.map(\.pending)
+    subscriptions[index].requests.removeAll { $0.isOn == written }
+    if written {
+      subscriptions[index].clients.removeAll { client in failed.contains { $0.client == client } }
+    }
+    return failed
+  }
+
+  // MARK: Ends
+
+  /// A client no longer wants anything of a subscription. Returns its requests.
+  mutating func removeClient(_ client: ClientID, from valueHandle: UInt16) -> [PendingRequest] {
+    guard let index = index(valueHandle) else { return [] }
+    let removed = subscriptions[index].requests.map(\.pending).filter { $0.client == client }
+    subscriptions[index].requests.removeAll { $0.pending.client == client }
+    subscriptions[index].clients.removeAll { $0 == client }
+    return removed
+  }
+
+  /// The peer forgot its configurations in a range. One that is being written is left to the answer.
+  mutating func remove(in range: HandleRange) {
+    subscriptions.removeAll { $0.writing == nil && range.contains($0.target.valueHandle) }
+  }
+
+  /// The link is gone. Returns the requests that wait.
+  mutating func removeAll() -> [PendingRequest] {
+    let requests = subscriptions.flatMap { $0.requests.map(\.pending) }
+    subscriptions = []
+    return requests
+  }
+
+  /// Whether the table contradicts itself; a sentence for each contradiction.
+  func violations() -> [String] {
+    var found: [String] = []
+    for subscription in subscriptions {
+      if Set(subscription.clients).count != subscription.clients.count {
+        found.append("a client is subscribed twice")
+      }
+      if subscription.writing == nil, !subscription.requests.isEmpty {
+        found.append("a request waits for a configuration that is not being written")
+      }
+    }
+    if Set(valueHandles).count != count { found.append("two subscriptions have one handle") }
+    return found
+  }
+}

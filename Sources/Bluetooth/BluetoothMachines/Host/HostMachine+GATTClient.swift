@@ -1,0 +1,153 @@
+import BluetoothWire
+import Essentials
+
+// This host's clients at the attributes of its peers.
+
+extension HostMachine {
+  /// Lets a link's GATT session put out something and acts on it. The link may be gone after this.
+  mutating func withGATT(
+    _ index: Int, now: Instant, into actions: inout [Action],
+    _ body: (inout GATTClientSession, inout [GATTClientSession.Output]) -> Void
+  ) {
+    var produced: [GATTClientSession.Output] = []
+    swap(&produced, &outputs.gatt)
+    let handle = links.handles[index]
+    due(Self.use(&links[index].gatt, &produced, body))
+    for output in produced {
+      // An output may end the link; those after it concern its clients only.
+      take(output, from: handle, now: now, into: &actions)
+    }
+    produced.removeAll(keepingCapacity: true)
+    swap(&produced, &outputs.gatt)
+  }
+
+  /// Returns when the session is due. All in one access: reading `nextWake` through the table would
+  /// copy the whole link.
+  private static func use(
+    _ gatt: inout GATTClientSession, _ produced: inout [GATTClientSession.Output],
+    _ body: (inout GATTClientSession, inout [GATTClientSession.Output]) -> Void
+  ) -> Instant? {
+    body(&gatt, &produced)
+    return gatt.nextWake
+  }
+
+  private mutating func take(
+    _ output: GATTClientSession.Output, from handle: UInt16, now: Instant,
+    into actions: inout [Action]
+  ) {
+    if case .completed(let request, let result) = output {
+      return complete(request, result, into: &actions)
+    }
+    guard let index = links.index(handle: handle) else { return }
+    let peer = links.peers[index]
+    switch output {
+    case .valueUpdated(let client, let handle, let value):
+      actions.append(.deliver(client, .valueUpdated(peer, handle: handle, value)))
+    case .send(let pdu, let tag):
+      sendAttributePDU(pdu, tag: tag, link: index)
+    case .mtuChanged(let mtu):
+      server.setMTU(mtu, peer)
+      mtuChanged(mtu, index, into: &actions)
+    case .nameRead(let name):
+      links[index].info.name = name
+      announceUpdate(index, into: &actions)
+    case .servicesFound(let services):
+      servicesFound(services, index, into: &actions)
+    case .servicesChanged(let range):
+      links[index].info.services = []
+      for client in linkRequests.connectedClients(peer) {
+        notify(client, .servicesChanged(peer, range), into: &actions)
+      }
+    case .bearerFailed(let error):
+      disconnectLink(index, because: error, now: now, into: &actions)
+    case .completed: break
+    }
+  }
+
+  private mutating func servicesFound(
+    _ services: [BluetoothUUID], _ index: Int, into actions: inout [Action]
+  ) {
+    let knownCount = links[index].info.services.count
+    for uuid in services where !links[index].info.services.contains(uuid) {
+      guard links[index].info.services.count < GATTLimits.foundMax else { break }
+      links[index].info.services.append(uuid)
+    }
+    if links[index].info.services.count != knownCount { announceUpdate(index, into: &actions) }
+  }
+
+  /// Both halves of the bearer agreed on an MTU.
+  mutating func mtuChanged(_ mtu: Int, _ index: Int, into actions: inout [Action]) {
+    guard links[index].info.mtu != mtu else { return }
+    links[index].info.mtu = mtu
+    announceUpdate(index, into: &actions)
+  }
+
+  /// Routes an attribute PDU to the half of the bearer that it is for.
+  mutating func receiveAttributePDU(
+    _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
+  ) {
+    guard let first = pdu.first else { return }
+    if ATTOpcode(rawValue: first).isForClient {
+      withGATT(index, now: now, into: &actions) { gatt, outputs in
+        gatt.receive(pdu, now: now, into: &outputs)
+      }
+    } else {
+      receiveForServer(pdu, from: index, now: now, into: &actions)
+    }
+  }
+
+  mutating func sendAttributePDU(_ pdu: [UInt8], tag: SendTag?, link index: Int) {
+    let frame = OutgoingFrame(
+      channel: L2CAPChannelIdentifier.attribute, payload: pdu, tag: tag)
+    scheduler.enqueue(frame, handle: links.handles[index])
+  }
+
+  // MARK: Requests
+
+  /// Begins what every link of a central begins with.
+  mutating func startLinkSetup(_ index: Int, now: Instant, into actions: inout [Action]) {
+    let known = peerCache.database(of: links.peers[index])
+    withGATT(index, now: now, into: &actions) { gatt, outputs in
+      gatt.setUp(known: known, now: now, into: &outputs)
+    }
+  }
+
+  mutating func run(
+    _ operation: GATTOperation, on peer: DeviceAddress, _ request: PendingRequest, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard let index = usableLink(request.client, peer) else {
+      return complete(request, .failure(notConnectedError), into: &actions)
+    }
+    // The peer made this link while this host was looking for it.
+    if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+    withGATT(index, now: now, into: &actions) { gatt, outputs in
+      gatt.run(operation, for: request, now: now, into: &outputs)
+    }
+  }
+
+  /// A client wants the values of a characteristic, or no longer wants them.
+  mutating func subscribe(
+    _ isOn: Bool, _ peer: DeviceAddress, _ target: SubscriptionTarget,
+    _ request: PendingRequest, now: Instant, into actions: inout [Action]
+  ) {
+    guard let index = usableLink(request.client, peer) else {
+      return complete(request, .failure(notConnectedError), into: &actions)
+    }
+    withGATT(index, now: now, into: &actions) { gatt, outputs in
+      gatt.subscribe(isOn, target, for: request, now: now, into: &outputs)
+    }
+  }
+
+  /// A link is gone: keeps what was learned of its peer, and fails every request that waits for it.
+  mutating func endGATT(
+    of link: inout Link, _ error: HostError, into actions: inout [Action]
+  ) {
+    peerCache.store(link.gatt.database, of: link.peer)
+    var produced: [GATTClientSession.Output] = []
+    link.gatt.close(error, into: &produced)
+    for case .completed(let request, let result) in produced {
+      complete(request, result, into: &actions)
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import BluetoothWire
+import Essentials
+
+// Clients that ask for links and give them up.
+
+extension HostMachine {
+  /// How soon an attempt that ended in Connection Failed to be Established is repeated.
+  private static var reconnectDelay: TimeSpan { .milliseconds(50) }
+
+  /// Why there is no link to work with.
+  var notConnectedError: HostError { session.isReady ? .notConnected : .radioNotReady }
+
+  /// The index of the link to a peer, if this client has it and it is not about to end.
+  func usableLink(_ client: ClientID, _ peer: DeviceAddress) -> Int? {
+    guard let index = connectedLink(client, peer), !links[index].isClosing else { return nil }
+    return index
+  }
+
+  /// The index of the link to a peer, if this client has it.
+  func connectedLink(_ client: ClientID, _ peer: DeviceAddress) -> Int? {
+    guard linkRequests.state(client, peer) == .connected else { return nil }
+    return links.index(peer: peer)
+  }
+
+  // MARK: Connecting
+
+  mutating func connect(
+    _ client: ClientID, _ peer: DeviceAddress, _ options: ConnectOptions, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard options.parameters.isValid else {
+      let error = HostError.invalidArgument("No link can have these connection parameters.")
+      return notify(client, .connectionFailed(peer, error), into: &actions)
+    }
+    needsCommands = true
+    switch linkRequests.connect(client, peer, options) {
+    case .pending: establishLink(peer, client, options, now: now, into: &actions)
+    case .connected: notify(client, .connected(peer), into: &actions)
+    case .cancelling: break
+    }
+  }
+
+  /// Makes a link that a client waits for, or gives the client the one there is.
+  private mutating func establishLink(
+    _ peer: DeviceAddress, _ client: ClientID, _ options: ConnectOptions, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard let index = links.index(peer: peer) else {
+      let notBefore = now + max(options.startDelay, .zero)
+      return startConnecting(peer, client, options, notBefore: notBefore, into: &actions)
+    }
+    switch links[index].stage {
+    case .open:
+      linkRequests.join(client, peer)
+      notify(client, .connected(peer), into: &actions)
+      // The peer made this link, and no client used it so far.
+      if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+    case .unconfirmed, .flushing, .closing: break
+    }
+  }
+
+  private mutating func startConnecting(
+    _ peer: DeviceAddress, _ client: ClientID, _ options: ConnectOptions, notBefore: Instant,
+    into actions: inout [Action]
+  ) {
+    guard !connector.add(peer, options.parameters, notBefore: notBefore) else { return }
+    linkRequests.remove(client, peer)
+    let error = HostError.limitReached("wanted connections")
+    notify(client, .connectionFailed(peer, error), into: &actions)
+  }
+
+  /// The controller can't make this link.
+  mutating func connectingFailed(
+    _ peer: DeviceAddress, _ error: HostError, into actions: inout [Action]
+  ) {
+    for client in linkRequests.connectingFailed(peer) {
+      notify(client, .connectionFailed(peer, error), into: &actions)
+    }
+  }
+
+  // MARK: Disconnecting
+
+  mutating func disconnect(
+    _ client: ClientID, _ peer: DeviceAddress, now: Instant, into actions: inout [Action]
+  ) {
+    switch linkRequests.state(client, peer) {
+    case nil: return
+    case .cancelling:
+      // Connected anew and given up again before the end of the first link.
+      return linkRequests.cancel(client, peer)
+    case .pending, .connected: break
+    }
+    let isEnding = release(client, peer, now: now, into: &actions)
+    // If the link has ended meanwhile, the client was notified of that.
+    guard linkRequests.state(client, peer) != nil else { return }
+    if isEnding {
+      linkRequests.cancel(client, peer)
+    } else {
+      linkRequests.remove(client, peer)
+      notify(client, .disconnected(peer, nil, reconnecting: false), into: &actions)
+    }
+  }
+
+  /// Ends a client's use of a link, and the link if no other client wants it. Returns whether the
+  /// link is about to end; the request itself is left to the caller.
+  @discardableResult
+  mutating func release(
+    _ client: ClientID, _ peer: DeviceAddress, now: Instant, into actions: inout [Action]
+  ) -> Bool {
+    needsCommands = true
+    let isWantedByOthers = linkRequests.isWanted(peer, byOthersThan: client)
+    // Also where there is a link: one that the peer made may turn out never to have been there.
+    if !isWantedByOthers { connector.remove(peer) }
+    guard let link = links.index(peer: peer) else { return false }
+    let isEnding = !isWantedByOthers && links[link].info.role == .central
+    endUse(of: link, by: client, linkIsEnding: isEnding, now: now, into: &actions)
+    // That may have brought about the end of the link, too.
+    guard isEnding, let link = links.index(peer: peer) else { return false }
+    disconnectLink(link, because: nil, now: now, into: &actions)
+    return links.index(peer: peer) != nil
+  }
+
+  /// Ends what a client has on a link that may go on for others.
+  private mutating func endUse(
+    of index: Int, by client: ClientID, linkIsEnding: Bool, now: Instant,
+    into actions: inout [Action]
+  ) {
+    let handle = links.handles[index]
+    if let request = links[index].parameterUpdate.cancel(by: client) {
+      complete(request, .failure(.cancelled), into: &actions)
+    }
+    withGATT(index, now: now, into: &actions) { gatt, outputs in
+      gatt.removeClient(client, linkIsEnding: linkIsEnding, now: now, into: &outputs)
+    }
+    // A link that ends takes its channels along.
+    if !linkIsEnding { closeChannels(of: client, link: handle, now: now, into: &actions) }
+  }
+
+  /// A link is gone: notifies its clients, and makes it again for those that want that.
+  mutating func endLinkRequests(
+    of link: Link, _ error: HostError, now: Instant, into actions: inout [Action]
+  ) {
+    let notBefore = now + Self.reconnectDelay
+    for ended in linkRequests.linkClosed(link.peer, error) {
+      if let event = ended.event { notify(ended.client, event, into: &actions) }
+      if let options = ended.again {
+        startConnecting(
+          link.peer, ended.client, options, notBefore: notBefore, into: &actions)
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import BluetoothWire
+
+/// Security of one link. It takes what the Security Manager of the peer sends and what the
+/// controller reports of encryption, and puts out what is to be done.
+///
+/// This host does not pair: it refuses pairing and has no keys.
+struct LinkSecurity: Sendable {
+  enum Output: Sendable {
+    /// Send a Security Manager PDU to the peer.
+    case sendPDU([UInt8])
+    /// Send a command to the controller.
+    case sendCommand(HCIPacket)
+    /// The link is encrypted now, or no longer.
+    case encryptionChanged(Bool)
+  }
+
+  private(set) var isEncrypted = false
+
+  /// Takes a Security Manager PDU (Core 5.4, Vol 3, Part H, §3): refuses a central that asks to pair
+  /// and a peripheral that asks this host to.
+  mutating func receive(_ pdu: ArraySlice<UInt8>, into outputs: inout [Output]) {
+    let pairingRequest: UInt8 = 0x01
+    let securityRequest: UInt8 = 0x0B
+    guard pdu.first == pairingRequest || pdu.first == securityRequest else { return }
+    let pairingFailed: UInt8 = 0x05
+    let pairingNotSupported: UInt8 = 0x05
+    outputs.append(.sendPDU([pairingFailed, pairingNotSupported]))
+  }
+
+  /// The peer encrypts the link with a key from an earlier pairing (Core 5.4, Vol 4, Part E,
+  /// §7.7.65.5).
+  mutating func longTermKeyRequested(handle: UInt16, into outputs: inout [Output]) {
+    outputs.append(.sendCommand(LELongTermKeyRequestNegativeReply(handle: handle).packet))
+  }
+
+  /// The controller reports that encryption was switched on or off.
+  mutating func encryptionChanged(_ event: EncryptionChange, into outputs: inout [Output]) {
+    guard event.status == .success else { return }
+    isEncrypted = event.encryption != .off
+    outputs.append(.encryptionChanged(isEncrypted))
+  }
+}
