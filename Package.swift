@@ -22,10 +22,19 @@ let package = Package(
     .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"]),
     .library(name: "PortSharing", targets: ["PortSharing"]),
     .library(name: "Simulation", targets: ["Simulation"]),
-    .executable(name: "ambit", targets: ["AmbitCLI"]),
+    .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
+  ],
+  traits: [
+    .trait(
+      name: "SimulatedRadio",
+      description: "Links the simulated radio into CoreBluetooth. Devices that ship do without it."),
+    .default(enabledTraits: ["SimulatedRadio"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+    // What the products need.
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+    // What only this package itself needs, its programs and its documentation: no product may need
+    // one of them, or those who use a product have to fetch it (docs/decisions/0054-what-consumers-fetch.md).
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin.git", from: "1.5.0"),
   ],
@@ -55,15 +64,23 @@ let package = Package(
     .target(
       name: "BluetoothHost",
       dependencies: [
-        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "Simulation",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/BluetoothHost"),
+    .target(
+      name: "SimulatedRadio",
+      dependencies: [
+        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        "Simulation", .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Bluetooth/SimulatedRadio"),
     .target(
       name: "CoreBluetooth",
       dependencies: [
         "Essentials", "RunLoopSupport", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/CoreBluetooth"),
     .target(
@@ -111,17 +128,18 @@ let package = Package(
       name: "Simulation", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"]),
 
     // The command line.
-    .executableTarget(
+    .target(
       name: "AmbitCLI",
       dependencies: [
-        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-        "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost",
+        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
+        "Simulation", "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire",
+        "DiscoveryMachines", "BonjourHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Programs/ambit"),
+      path: "Programs/ambit", exclude: ["Main"]),
+    // No product of its own: SwiftPM makes one for an executable target of the root package only.
+    .executableTarget(name: "ambit", dependencies: ["AmbitCLI"], path: "Programs/ambit/Main"),
 
     // DNS messages as text and back, for the tests against other implementations.
     .executableTarget(
@@ -203,17 +221,14 @@ let package = Package(
     .testTarget(
       name: "BluetoothHostTests",
       dependencies: [
-        "BluetoothHost", "Simulation", "BluetoothMachines", "BluetoothWire", "Essentials",
-        "EventLoop",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOEmbedded", package: "swift-nio"),
+        "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothMachines", "BluetoothWire",
+        "Essentials", "EventLoop", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Bluetooth/BluetoothHostTests"),
     .testTarget(
       name: "CoreBluetoothTests",
       dependencies: [
-        "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "Simulation",
+        "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "SimulatedRadio", "Simulation",
         "BluetoothMachines", "BluetoothWire", "Essentials", "AppCode", "BestPractices",
       ],
       path: "Tests/Bluetooth/CoreBluetoothTests"),
@@ -238,8 +253,8 @@ let package = Package(
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
-  "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
+  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
+  "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

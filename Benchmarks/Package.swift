@@ -21,6 +21,7 @@ let package = Package(
         .product(name: "BluetoothWire", package: "ambit"),
         .product(name: "BluetoothMachines", package: "ambit"),
         .product(name: "BluetoothHost", package: "ambit"),
+        .product(name: "SimulatedRadio", package: "ambit"),
         .product(name: "Simulation", package: "ambit"),
       ],
       path: "Bluetooth", exclude: ["App", "Peers"]),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import SimulatedRadio
 
 /// The command `ambit`.
 struct Ambit: AsyncParsableCommand {
@@ -38,9 +39,11 @@ struct Ambit: AsyncParsableCommand {
     defaultSubcommand: Watch.self)
 }
 
-@main
-enum Main {
-  static func main() async {
+/// The program `ambit`.
+package enum Main {
+  /// Runs the command that the arguments name, and ends the process with its exit status.
+  package static func main() async {
+    SimulatedRadio.install()
     Interrupts.shared.watch()
     let task = Task { try await run(Array(CommandLine.arguments.dropFirst())) }
     Interrupts.shared.cancels(task)

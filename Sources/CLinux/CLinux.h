@@ -1,4 +1,8 @@
 // What Linux has and Swift's module of the C library leaves out.
-#include <sys/eventfd.h>
-#include <sys/timerfd.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+
+// Declared by <sys/socket.h> only with _GNU_SOURCE, which a module's user can't set.
+int accept4(int, struct sockaddr *, socklen_t *, int);

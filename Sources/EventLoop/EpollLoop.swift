@@ -26,20 +26,43 @@ package final class EpollLoop: @unchecked Sendable {
   }
 
   private let inbox = Mutex(Inbox())
+  /// The thread of this loop; 0 before it runs.
+  private let thread = Atomic<UInt>(0)
   private var descriptor: Int32 = -1
   private var timers = TimerList<EpollTimer>()
   /// By numbers that are never used again, other than those of descriptors: what was ready before a
   /// descriptor was closed is not told to another.
   private var watched: [UInt64: WatchedDescriptor] = [:]
   private var lastNumber: UInt64 = 0
+  /// Storage of work that was done, used again.
+  private var spareWork: [Work] = []
+  private var busyWaitPolicy = BusyWaitPolicy()
+  /// Whether one of the descriptors that ``WatchedDescriptor/expectsPromptEvents`` was just ready.
+  private var hadPromptEvent = false
+  private let busyWaitSpan: TimeSpan
+  /// Where descriptors are read to before the bytes are copied out, once for all of them.
+  private lazy var readBuffer = UnsafeMutableRawBufferPointer.allocate(
+    byteCount: Self.readByteCountMax, alignment: 16)
+
+  /// The most that one read takes: a burst of small packets, or the largest of one.
+  package static let readByteCountMax = 128 * 1024
 
   /// How many descriptors are told that they are ready before others are looked at.
   private static let eventCountMax = 64
   /// How long to wait before something that the system refused is tried again.
   private static let retryMilliseconds: Int32 = 1_000
 
-  /// One that has no thread yet.
-  package init() {}
+  /// A loop that has no thread yet.
+  ///
+  /// - Parameter busyWaitSpan: How long to poll before sleeping, at most, after a descriptor that
+  ///   ``WatchedDescriptor/expectsPromptEvents`` was ready: by default a few times as long as another
+  ///   process of the same machine takes to answer (docs/decisions/0030-a-host-looks-before-it-sleeps.md).
+  package init(busyWaitSpan: TimeSpan = .microseconds(200)) {
+    self.busyWaitSpan = busyWaitSpan
+  }
+
+  /// Whether the calling thread is the loop's.
+  package var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
   /// Does the work on the loop, soon, after what was handed over before. From any thread.
   package func execute(_ work: @escaping Work) {
@@ -98,37 +121,15 @@ package final class EpollLoop: @unchecked Sendable {
 
   // MARK: The thread
 
-  /// False where there can be none; the next work tries again.
-  private func startThread() -> Bool {
-    var all = sigset_t()
-    var before = sigset_t()
-    unsafe sigfillset(&all)
-    // Those that a thread brings upon itself are for whoever wants to know of its end.
-    for own in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { unsafe sigdelset(&all, own) }
-    // Threads begin with the mask of who makes them.
-    unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
-    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-    let loop = Unmanaged.passRetained(self)
-    var thread = pthread_t()
-    let status = unsafe pthread_create(
-      &thread, nil,
-      { loop in
-        if let loop { unsafe Unmanaged<EpollLoop>.fromOpaque(loop).takeUnretainedValue().run() }
-        return nil
-      }, loop.toOpaque())
-    guard status == 0 else {
-      loop.release()
-      return false
-    }
-    pthread_detach(thread)
-    return true
-  }
+  /// False where the system gives no thread; the next work tries again.
+  private func startThread() -> Bool { DetachedThread.start { self.run() } }
 
   private func run() {
+    thread.store(pthread_self(), ordering: .relaxed)
     openDescriptors()
     var events = [epoll_event](repeating: epoll_event(), count: Self.eventCountMax)
     while true {
-      for work in takeWork() { work() }
+      doWork()
       ringTimers()
       let count = wait(&events)
       for event in events.prefix(count) { handle(event) }
@@ -150,11 +151,13 @@ package final class EpollLoop: @unchecked Sendable {
     }
   }
 
-  private func takeWork() -> [Work] {
-    inbox.withLock { inbox in
-      defer { inbox.work = [] }
-      return inbox.work
-    }
+  private func doWork() {
+    var work = spareWork
+    spareWork = []
+    inbox.withLock { swap(&$0.work, &work) }
+    for item in work { item() }
+    work.removeAll(keepingCapacity: true)
+    spareWork = work
   }
 
   private func ringTimers() {
@@ -170,11 +173,53 @@ package final class EpollLoop: @unchecked Sendable {
       _ = unsafe eventfd_read(inbox.withLock { $0.bell }, &calls)
       return
     }
-    watched[event.data.u64]?.onReady(Readiness(events: event.events))
+    guard let watched = watched[event.data.u64] else { return }
+    if watched.expectsPromptEvents { hadPromptEvent = true }
+    watched.onReady(Readiness(events: event.events))
+  }
+
+  /// Reads what a descriptor has, ``readByteCountMax`` bytes at most.
+  ///
+  /// - Returns: The bytes; none at the end of the input; nil where there is nothing to read now.
+  func read(_ descriptor: Int32) throws(SystemError) -> [UInt8]? {
+    let count = unsafe Glibc.read(descriptor, readBuffer.baseAddress, readBuffer.count)
+    if count >= 0 { return unsafe [UInt8](readBuffer.prefix(count)) }
+    let error = SystemError.current
+    guard [EAGAIN, EINTR].contains(error.number) else { throw error }
+    return nil
+  }
+
+  /// Polls the descriptors for a moment, where that is worth it, without sleeping.
+  ///
+  /// It gives the processor away between two looks, so that a peer on the same processor can answer.
+  /// - Returns: How many are ready, 0 where there is other work; nil to sleep.
+  private func busyWait(_ events: inout [epoll_event]) -> Int? {
+    guard hadPromptEvent else { return nil }
+    hadPromptEvent = false
+    guard busyWaitPolicy.shouldPoll() else { return nil }
+    let end = Instant.now + busyWaitSpan
+    while inbox.withLock({ $0.work.isEmpty }) {
+      let count = unsafe epoll_wait(descriptor, &events, Int32(events.count), 0)
+      let now = Instant.now
+      // If another process kept the processor meanwhile, the events were not found in time.
+      if now >= end {
+        busyWaitPolicy.polled(foundEvents: false)
+        return count > 0 ? Int(count) : nil
+      }
+      if count > 0 {
+        busyWaitPolicy.polled(foundEvents: true)
+        return Int(count)
+      }
+      if let next = timers.next, next <= now { break }
+      sched_yield()
+    }
+    busyWaitPolicy.polled(foundEvents: nil)
+    return 0
   }
 
   /// Waits until there is something to do, and gives how many descriptors are ready.
   private func wait(_ events: inout [epoll_event]) -> Int {
+    if let count = busyWait(&events) { return count }
     let hasWork = inbox.withLock { inbox in
       inbox.isWaiting = inbox.work.isEmpty
       return !inbox.isWaiting

@@ -17,8 +17,12 @@ package struct Readiness: OptionSet, Sendable {
     if events & (EPOLLOUT.rawValue | ended) != 0 { insert(.writable) }
   }
 
+  /// With no interest, edge-triggered: the end of a descriptor, which epoll always reports, is then
+  /// reported once and not in every turn.
   var events: UInt32 {
-    (contains(.readable) ? EPOLLIN.rawValue : 0) | (contains(.writable) ? EPOLLOUT.rawValue : 0)
+    if isEmpty { return EPOLLET.rawValue }
+    return (contains(.readable) ? EPOLLIN.rawValue : 0)
+      | (contains(.writable) ? EPOLLOUT.rawValue : 0)
   }
 }
 
@@ -30,6 +34,10 @@ package final class WatchedDescriptor {
   private let loop: EpollLoop
   private var number: UInt64?
   private(set) var onReady: (Readiness) -> Void
+
+  /// Whether the next event is likely to follow within microseconds, as from a process on the same
+  /// machine: then the loop polls for a moment before it sleeps.
+  package var expectsPromptEvents = false
 
   /// What to look for: it is told again and again while it is so.
   package var interest = Readiness.readable {
@@ -56,10 +64,15 @@ package final class WatchedDescriptor {
 
   /// Closes it; nothing is told any more.
   package func close() {
-    guard let number else { return }
+    if isOpen { Glibc.close(release()) }
+  }
+
+  /// Stops watching and gives the open descriptor to the caller, who closes it. Only while it is open.
+  package func release() -> Int32 {
+    guard let number else { preconditionFailure("the descriptor is closed") }
     self.number = nil
     loop.remove(self, number)
     onReady = { _ in }
-    Glibc.close(descriptor)
+    return descriptor
   }
 }

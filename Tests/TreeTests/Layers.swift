@@ -9,7 +9,6 @@ enum Layers {
     var filesThatTouchTheWorld: Set<String> = []
   }
 
-  private static let nio: Set = ["NIOCore", "NIOPosix"]
   private static let system: Set = ["Foundation", "Dispatch", "Glibc", "CoreFoundation"]
 
   static let all: [String: Rule] = [
@@ -54,20 +53,26 @@ enum Layers {
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
       mayTouchTheWorld: true),
     "BluetoothHost": Rule(
-      imports: nio.union(system).union([
-        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "Simulation",
+      imports: [
+        "Glibc", "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "Logging",
         "Synchronization",
-      ]), mayTouchTheWorld: true),
+      ], mayTouchTheWorld: true),
+    "SimulatedRadio": Rule(
+      imports: [
+        "Foundation", "Glibc", "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines",
+        "BluetoothHost", "Simulation", "Logging", "Synchronization",
+      ], mayTouchTheWorld: true),
     "CoreBluetooth": Rule(
       imports: system.union([
         "Essentials", "RunLoopSupport", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        "Synchronization",
+        "SimulatedRadio", "Logging", "Synchronization",
       ])),
     "CoreBluetoothAsync": Rule(
       imports: system.union(["CoreBluetooth", "BluetoothHost", "Synchronization"])),
     "AmbitCLI": Rule(
-      imports: nio.union(system).union([
-        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "Simulation",
+      imports: system.union([
+        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
+        "Simulation", "Logging",
         "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
         "BonjourHost", "ArgumentParser", "Synchronization",
       ]), mayTouchTheWorld: true),

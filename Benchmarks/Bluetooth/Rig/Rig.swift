@@ -4,6 +4,7 @@ import BluetoothMachines
 import BluetoothWire
 import Foundation
 import Glibc
+import SimulatedRadio
 import Simulation
 import Synchronization
 
@@ -71,8 +72,7 @@ enum Rig {
     configuration.name = Agreed.name
     configuration.mtuMax = 23
     return try BluetoothHost(
-      radio: RadioChoice(parsing: radio), configuration: configuration,
-      log: { FileHandle.standardError.write(Data("\($0)\n".utf8)) })
+      radio: RadioChoice(parsing: radio), configuration: configuration)
   }
 
   private static func sleepForEver() async throws {

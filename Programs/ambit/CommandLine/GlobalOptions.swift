@@ -9,7 +9,8 @@ struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Which radio to use: sim, sim:empty, sim:seed=7, tcp:HOST:PORT, unix:PATH, hci0, "
-        + "uart:DEVICE@BAUD. Default: what AMBIT_RADIO names, else sim.",
+        + "uart:DEVICE@BAUD. Default: what AMBIT_RADIO names, else the first controller that may be opened, "
+        + "else sim.",
       valueName: "radio"))
   var radio: String?
 
@@ -26,10 +27,15 @@ struct GlobalOptions: ParsableArguments {
   var json: Bool { run.json }
 
   /// The radio that is meant.
-  func radioChoice() throws -> RadioChoice {
-    let environment = ProcessInfo.processInfo.environment["AMBIT_RADIO"] ?? ""
-    guard let text = radio ?? (environment.isEmpty ? nil : environment) else { return .standard }
-    return try RadioText.choice(text)
+  func radioChoice() throws -> RadioChoice { try radioSelection().radio }
+
+  /// The radio that is meant, and why it is the one.
+  func radioSelection() throws -> RadioSelection {
+    do throws(RadioChoiceError) {
+      return try .select(named: radio ?? ProcessInfo.processInfo.environment["AMBIT_RADIO"])
+    } catch {
+      throw CommandFailure(.usage, error.description.trimmingSuffix("."))
+    }
   }
 
   /// The address that the host is to have; nil for the controller's.

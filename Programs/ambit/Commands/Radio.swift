@@ -3,6 +3,7 @@ import BluetoothHost
 import BluetoothWire
 import Essentials
 import Foundation
+import SimulatedRadio
 import Simulation
 
 /// Radios: which there are, and a simulated one for others.

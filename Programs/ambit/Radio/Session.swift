@@ -3,6 +3,7 @@ import BluetoothHost
 import BluetoothMachines
 import Essentials
 import Foundation
+import Logging
 
 /// A command at work: its radio, its options, its output.
 struct Session: Sendable {
@@ -87,7 +88,7 @@ extension GlobalOptions {
     hostName: String? = nil, captureTo capturePath: String? = nil,
     _ body: @escaping @Sendable (Session) async throws -> Void
   ) async throws {
-    let radio = try radioChoice()
+    let selection = try radioSelection()
     var configuration = HostConfiguration()
     if let hostName { configuration.name = hostName }
     configuration.address = try hostAddress()
@@ -97,9 +98,9 @@ extension GlobalOptions {
     let host: BluetoothHost
     do throws(CaptureError) {
       host = try BluetoothHost(
-        radio: radio, configuration: configuration,
+        selection, configuration: configuration,
         captureTo: capturePath ?? (environment.isEmpty ? nil : environment),
-        log: { trouble.yield($0) })
+        logger: Logger(label: "ambit") { _ in SentenceLog { trouble.yield($0) } })
     } catch {
       throw CommandFailure(error)
     }

@@ -1,6 +1,7 @@
 public import BluetoothMachines
-import Essentials
+package import Essentials
 import EventLoop
+public import Logging
 import Synchronization
 
 /// A running Bluetooth LE host: one radio, any number of clients.
@@ -8,9 +9,12 @@ import Synchronization
 /// It drives a `HostMachine` on an event loop over a transport. All methods may be called from any
 /// thread; events are delivered on the event loop, in order.
 public final class BluetoothHost: Sendable {
-  /// The radio that the host was asked to use.
-  public let radio: RadioChoice
+  /// The radio that the host was asked to use, and why it is the one.
+  public let selection: RadioSelection
   let driver: HostDriver
+
+  /// The radio that the host was asked to use.
+  public var radio: RadioChoice { selection.radio }
 
   /// Starts a host on a radio.
   ///
@@ -21,41 +25,51 @@ public final class BluetoothHost: Sendable {
   ///   - configuration: What the host calls itself.
   ///   - capturePath: A file to write all traffic with the controller to, in btsnoop format; an
   ///     existing file is replaced.
-  ///   - log: Told, in one sentence each, what goes wrong with the radio or the capture.
+  ///   - logger: Takes what goes wrong with the radio or the capture, one sentence each; by default one
+  ///     labelled `ambit.bluetooth`.
   /// - Throws: `CaptureError` where the capture file cannot be created.
   public convenience init(
     radio: RadioChoice, configuration: HostConfiguration = HostConfiguration(),
-    captureTo capturePath: String? = nil, log: (@Sendable (String) -> Void)? = nil
+    captureTo capturePath: String? = nil, logger: Logger? = nil
   ) throws(CaptureError) {
-    let loop = EventLoopClock.shared()
+    try self.init(
+      RadioSelection(radio), configuration: configuration, captureTo: capturePath, logger: logger)
+  }
+
+  /// Starts a host on a radio that ``RadioSelection/select(named:)`` gave; see
+  /// ``init(radio:configuration:captureTo:logger:)``.
+  public convenience init(
+    _ selection: RadioSelection, configuration: HostConfiguration = HostConfiguration(),
+    captureTo capturePath: String? = nil, logger: Logger? = nil
+  ) throws(CaptureError) {
     var capture: Capture?
     if let capturePath { capture = try Capture(path: capturePath) }
     self.init(
-      radio: radio, configuration: configuration,
-      chance: .random(), loop: loop, capture: capture,
-      log: log, makeTransport: radio.transportMaker(on: loop))
+      selection, configuration: configuration, random: .random(), loop: RealTimeLoop(),
+      capture: capture, logger: logger ?? .bluetooth,
+      makeTransport: selection.radio.transportFactory(on: .shared))
   }
 
-  init(
-    radio: RadioChoice, configuration: HostConfiguration, chance: SeededGenerator,
-    loop: some HostLoop, capture: Capture? = nil, log: (@Sendable (String) -> Void)? = nil,
-    makeTransport: @escaping @Sendable () -> any HCITransport
+  package init(
+    _ selection: RadioSelection, configuration: HostConfiguration, random: SeededGenerator,
+    loop: some HostLoop, capture: Capture? = nil, logger: Logger,
+    makeTransport: @escaping TransportFactory
   ) {
-    self.radio = radio
+    self.selection = selection
     driver = HostDriver(
-      machine: HostMachine(configuration: configuration, chance: chance), loop: loop,
-      capture: capture, log: log, makeTransport: makeTransport)
+      machine: HostMachine(configuration: configuration, chance: random), loop: loop,
+      capture: capture, logger: logger, makeTransport: makeTransport)
     driver.start()
   }
 
   deinit { driver.stop {} }
 
-  /// The host on the radio that the environment variable `AMBIT_RADIO` names, made when first asked
-  /// for; the populated simulated radio if it names none. `AMBIT_ADDRESS` is the host's own address,
-  /// for `HostConfiguration.address`, and `AMBIT_CAPTURE` names a capture file.
+  /// The host on the radio that the environment variable `AMBIT_RADIO` names, made when first used;
+  /// without it, the radio that ``RadioSelection/select(named:)`` finds. `AMBIT_ADDRESS` is the host's
+  /// own address, for `HostConfiguration.address`, and `AMBIT_CAPTURE` names a capture file.
   ///
-  /// Where a variable makes no sense, the host's state is `.unsupported`, `problem` says why, and
-  /// so does a line on standard error.
+  /// Where a variable makes no sense, the host's state is `.unsupported`, and `problem` and the log say
+  /// why. The simulated radio is logged, too, where no radio was named.
   public static let shared = BluetoothHost.fromEnvironment()
 
   /// The host that managers made in this task use; `shared` unless a test says otherwise.
@@ -69,6 +83,16 @@ public final class BluetoothHost: Sendable {
 
   /// Why the capture is no longer written; nil while it is, and where none was asked for.
   public var captureFailure: CaptureError? { driver.captureFailure }
+
+  /// The state, links, queues and counters of the host's machine at one moment.
+  public func snapshot() async -> HostSnapshot {
+    await withCheckedContinuation { continuation in
+      driver.readSnapshot { continuation.resume(returning: $0) }
+    }
+  }
+
+  /// Distinguishes hosts from each other, for as long as they run.
+  package var identity: ObjectIdentifier { ObjectIdentifier(driver) }
 
   /// Opens a client. `onEvent` is called on the host's event loop; first with the state.
   ///
@@ -123,10 +147,11 @@ public final class HostClient: Sendable {
 }
 
 /// What the driver knows of a client.
-final class ClientSlot: Sendable {
+package final class ClientSlot: Sendable {
   let id: ClientID
   let onEvent: @Sendable (HostEvent) -> Void
-  let settle: (@Sendable () -> Void)?
+  /// Returns when the client has handled the events that were delivered.
+  package let settle: (@Sendable () -> Void)?
   private let isOpen = Atomic(true)
 
   init(

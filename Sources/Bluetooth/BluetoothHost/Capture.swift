@@ -18,15 +18,14 @@ public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
 ///
 /// Records are gathered and written in whole, so that a process that is killed leaves a file that
 /// can be read up to the last flush. Confined to its host's loop.
-final class Capture {
-
+package final class Capture {
   /// What went wrong first; nothing more is written after that.
   private(set) var failure: CaptureError?
   private let path: String
   private var descriptor: Int32
   private var buffer: [UInt8] = []
 
-  init(path: String) throws(CaptureError) {
+  package init(path: String) throws(CaptureError) {
     self.path = path
     descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
     guard descriptor >= 0 else { throw CaptureError(path: path, reason: SystemError.current.text) }

@@ -2,17 +2,22 @@ import Glibc
 
 extension RadioChoice {
   /// The radios that this machine seems to have: its Bluetooth controllers, and serial lines on USB
-  /// behind which there may be one. The simulated radio comes first; it is always there.
+  /// behind which there may be one. The simulated radio comes first, where the program has it.
   public static func detected() -> [RadioChoice] {
-    let controllers = entries(of: "/sys/class/bluetooth").compactMap { name -> RadioChoice? in
-      // Links appear there too, as hci0:12.
-      guard case .hci(let index)? = try? RadioChoice(parsing: name) else { return nil }
-      return .hci(index)
-    }
     let lines = entries(of: "/dev")
       .filter { $0.hasPrefix("ttyACM") || $0.hasPrefix("ttyUSB") }
       .map { RadioChoice.uart(SerialLine(path: "/dev/\($0)")) }
-    return [.standard] + controllers + lines
+    let controllers = controllerIndexes().map { RadioChoice.hci($0) }
+    return (SimulatedRadioPlugIn.isInstalled ? [.standard] : []) + controllers + lines
+  }
+
+  /// The numbers of the kernel's controllers, ascending.
+  static func controllerIndexes(in folder: String = "/sys/class/bluetooth") -> [UInt16] {
+    entries(of: folder).compactMap { name in
+      // Links appear there too, as hci0:12.
+      guard case .hci(let index)? = try? RadioChoice(parsing: name) else { return nil }
+      return index
+    }.sorted()
   }
 
   /// What a folder holds, sorted; nothing if it is not there.

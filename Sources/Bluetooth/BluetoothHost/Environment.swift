@@ -2,51 +2,64 @@ import BluetoothMachines
 import Essentials
 import EventLoop
 import Glibc
+package import Logging
 
 extension BluetoothHost {
   /// The host that `AMBIT_RADIO`, `AMBIT_ADDRESS` and `AMBIT_CAPTURE` describe.
   static func fromEnvironment() -> BluetoothHost {
     make(
       radio: environment("AMBIT_RADIO"), address: environment("AMBIT_ADDRESS"),
-      capturePath: environment("AMBIT_CAPTURE"), log: logToStandardError)
+      capturePath: environment("AMBIT_CAPTURE"), logger: .bluetooth)
   }
 
   static func make(
-    radio name: String?, address: String? = nil, capturePath: String?,
-    log: @escaping @Sendable (String) -> Void
+    radio name: String?, address: String? = nil, capturePath: String?, logger: Logger
   ) -> BluetoothHost {
     var configuration = HostConfiguration()
-    let radio: RadioChoice
+    let selection: RadioSelection
     do {
-      radio = try name.map { try RadioChoice(parsing: $0) } ?? .standard
+      selection = try RadioSelection.select(named: name)
     } catch {
-      return unavailable("AMBIT_RADIO: \(error)", log: log)
+      return unavailable("AMBIT_RADIO: \(error)", logger: logger)
     }
     do {
       configuration.address = try address.map { try HostConfiguration.address(parsing: $0) }
     } catch {
-      return unavailable("AMBIT_ADDRESS: \(error)", log: log)
+      return unavailable("AMBIT_ADDRESS: \(error)", logger: logger)
     }
+    report(selection, to: logger)
     do {
       return try BluetoothHost(
-        radio: radio, configuration: configuration, captureTo: capturePath, log: log)
+        selection, configuration: configuration, captureTo: capturePath, logger: logger)
     } catch {
       // A run without its capture is better than no run.
-      log("AMBIT_CAPTURE: \(error)")
-      let loop = EventLoopClock.shared()
+      logger.error("AMBIT_CAPTURE: \(error)")
       return BluetoothHost(
-        radio: radio, configuration: configuration, chance: .random(), loop: loop, log: log,
-        makeTransport: radio.transportMaker(on: loop))
+        selection, configuration: configuration, random: .random(), loop: RealTimeLoop(),
+        logger: logger, makeTransport: selection.radio.transportFactory(on: .shared))
+    }
+  }
+
+  /// Says which radio is used, where no radio was named.
+  private static func report(_ selection: RadioSelection, to logger: Logger) {
+    switch selection.origin {
+    case .named: break
+    case .detected: logger.info("The radio is \(selection.radio).")
+    case .fallback(let reason) where selection.isSimulatedByDefault:
+      logger.notice(
+        """
+        The radio is simulated, and so are the devices around it: \(reason) AMBIT_RADIO chooses \
+        another radio, or "sim" without this message.
+        """)
+    case .fallback: break  // The host's problem says the same.
     }
   }
 
   /// A host that only says why it cannot be used.
-  private static func unavailable(
-    _ sentence: String, log: @escaping @Sendable (String) -> Void
-  ) -> BluetoothHost {
+  private static func unavailable(_ sentence: String, logger: Logger) -> BluetoothHost {
     BluetoothHost(
-      radio: .standard, configuration: HostConfiguration(), chance: SeededGenerator(seed: 0),
-      loop: EventLoopClock.shared(), log: log
+      RadioSelection(.standard), configuration: HostConfiguration(),
+      random: SeededGenerator(seed: 0), loop: RealTimeLoop(), logger: logger
     ) { UnavailableTransport(.unsupported(sentence)) }
   }
 
@@ -55,10 +68,10 @@ extension BluetoothHost {
     let text = unsafe String(cString: value)
     return text.isEmpty ? nil : text
   }
+}
 
-  @Sendable
-  private static func logToStandardError(_ sentence: String) {
-    let line = Array("ambit: \(sentence)\n".utf8)
-    _ = unsafe line.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }
-  }
+extension Logger {
+  /// Where hosts log unless they are given another logger. Made anew each time, so that it is the
+  /// handler that the app has set with `LoggingSystem.bootstrap` by then.
+  package static var bluetooth: Logger { Logger(label: "ambit.bluetooth") }
 }

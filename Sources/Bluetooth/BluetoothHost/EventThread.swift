@@ -1,19 +1,26 @@
-import Foundation
+import Glibc
 
-/// Knows whether the thread is one that deals with a host's events, so that whoever waits for it,
-/// like `VirtualRadio.advance`, can refuse to be called there instead of waiting for ever.
+/// Marks threads that deal with a host's events, so that code which waits for those events, like
+/// `VirtualRadio.advance`, can refuse to run there instead of waiting for ever.
 package enum EventThread {
-  private static let key = "ambit.EventThread"
+  /// Thread-specific data (pthread_key_create(3)), as this is set for every batch of events.
+  private static let key: pthread_key_t? = {
+    var key = pthread_key_t()
+    return unsafe pthread_key_create(&key, nil) == 0 ? key : nil
+  }()
 
   /// Whether this thread deals with events.
-  package static var isCurrent: Bool { Thread.current.threadDictionary[key] != nil }
+  package static var isCurrent: Bool {
+    guard let key else { return false }
+    return unsafe pthread_getspecific(key) != nil
+  }
 
   /// Deals with events on this thread.
   package static func run(_ body: () -> Void) {
-    let marks = Thread.current.threadDictionary
-    let before = marks[key]
-    marks[key] = true
-    defer { marks[key] = before }
+    guard let key else { return body() }
+    let before = unsafe pthread_getspecific(key)
+    unsafe pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
+    defer { unsafe pthread_setspecific(key, before) }
     body()
   }
 }

@@ -2,6 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import EventLoop
+import Logging
 import Synchronization
 
 /// Feeds a `HostMachine` with packets, requests and time, and does what it says.
@@ -12,8 +13,8 @@ final class HostDriver: @unchecked Sendable {
   // Sendable because `inbox`, `currentProblem` and `firstCaptureFailure` have locks of their own
   // and everything else is touched on `loop` only.
   private let loop: any HostLoop
-  private let makeTransport: @Sendable () -> any HCITransport
-  private let log: (@Sendable (String) -> Void)?
+  private let makeTransport: TransportFactory
+  private let logger: Logger
   private let inbox = Mutex(Inbox())
   private let currentProblem = Mutex(Problem())
   private let firstCaptureFailure = Mutex<CaptureError?>(nil)
@@ -35,12 +36,12 @@ final class HostDriver: @unchecked Sendable {
 
   init(
     machine: HostMachine, loop: any HostLoop, capture: Capture?,
-    log: (@Sendable (String) -> Void)?, makeTransport: @escaping @Sendable () -> any HCITransport
+    logger: Logger, makeTransport: @escaping TransportFactory
   ) {
     self.machine = machine
     self.loop = loop
     self.capture = capture
-    self.log = log
+    self.logger = logger
     self.makeTransport = makeTransport
   }
 
@@ -96,7 +97,13 @@ final class HostDriver: @unchecked Sendable {
       shutDown()
       completion()
     }
-    loop.hurry()
+    loop.runPending()
+  }
+
+  /// Reads the machine's snapshot on the loop.
+  func readSnapshot(_ completion: @escaping @Sendable (HostSnapshot) -> Void) {
+    loop.execute { [self] in completion(machine.snapshot) }
+    loop.runPending()
   }
 
   func open(
@@ -202,7 +209,7 @@ final class HostDriver: @unchecked Sendable {
       for listener in problem.listeners.values { listener.yield(sentence) }
       return true
     }
-    if isNew, let sentence { log?(sentence) }
+    if isNew, let sentence { logger.warning("\(sentence)") }
   }
 
   private func shutDown() {
@@ -258,7 +265,7 @@ final class HostDriver: @unchecked Sendable {
     capture?.close()
     capture = nil
     firstCaptureFailure.withLock { $0 = failure }
-    log?(failure.description)
+    logger.error("\(failure.description)")
   }
 }
 

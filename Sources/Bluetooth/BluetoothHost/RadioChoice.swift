@@ -1,3 +1,5 @@
+import EventLoop
+
 /// Which radio a host uses, as `AMBIT_RADIO` and `--radio` name it.
 ///
 /// ```
@@ -131,9 +133,9 @@ public enum RadioChoice: Hashable, Sendable {
     guard !rest.isEmpty else {
       throw RadioChoiceError(text, "the path is missing, as in unix:/tmp/radio")
     }
-    guard rest.utf8.count <= Limits.unixPathByteCount else {
+    guard rest.utf8.count <= SocketAddress.unixPathByteCountMax else {
       throw RadioChoiceError(
-        text, "the path of a UNIX socket has at most \(Limits.unixPathByteCount) bytes")
+        text, "the path of a UNIX socket has at most \(SocketAddress.unixPathByteCountMax) bytes")
     }
     return .unix(path: rest)
   }

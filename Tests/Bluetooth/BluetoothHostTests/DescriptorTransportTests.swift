@@ -2,7 +2,6 @@ import BluetoothMachines
 import BluetoothWire
 import Glibc
 import EventLoop
-import NIOCore
 import Testing
 
 @testable import BluetoothHost
@@ -12,7 +11,7 @@ struct DescriptorTransportTests {
   @Test("a serial line carries packets both ways, raw")
   func uart() async throws {
     let (terminal, path) = try Self.openTerminal()
-    let harness = try await TransportHarness(.uart(.init(path: path, usesFlowControl: false)))
+    let harness = await TransportHarness(.uart(.init(path: path, usesFlowControl: false)))
     #expect(await harness.next() == .opened)
     // Bytes that a line in cooked mode would change: carriage return, end of file, interrupt, XOFF.
     let packet = HCIPacket(kind: .event, bytes: [0xFF, 0x06, 0x0D, 0x0A, 0x04, 0x03, 0x13, 0x7F])
@@ -27,7 +26,7 @@ struct DescriptorTransportTests {
   @Test("a serial line that is unplugged is reported")
   func unplug() async throws {
     var (terminal, path): (OtherEnd?, String) = try Self.openTerminal()
-    let harness = try await TransportHarness(.uart(.init(path: path)))
+    let harness = await TransportHarness(.uart(.init(path: path)))
     #expect(await harness.next() == .opened)
     #expect(terminal != nil)
     terminal = nil
@@ -42,7 +41,7 @@ struct DescriptorTransportTests {
       ("/dev/null", "\"/dev/null\" is not a serial line."),
     ])
   func noSerialLine(path: String, sentence: String) async throws {
-    let harness = try await TransportHarness(.uart(.init(path: path)))
+    let harness = await TransportHarness(.uart(.init(path: path)))
     #expect(await harness.next() == .closed(.transport(sentence)))
   }
 
@@ -61,13 +60,13 @@ struct DescriptorTransportTests {
   @Test("the user channel takes and gives one packet at a time")
   func userChannelFraming() async throws {
     var ends: [Int32] = [0, 0]
-    let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
+    let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     try #require(socketpair(AF_UNIX, type, 0, &ends) == 0)
     let kernel = OtherEnd(ends[0])
     let descriptor = ends[1]
-    let harness = try await TransportHarness(
-      ChannelTransport.Way.descriptor(
-        name: "hci0", framing: .datagrams, endOfStream: .transport("The controller hci0 is gone.")
+    let harness = await TransportHarness(
+      H4Transport.Connector.descriptor(
+        name: "hci0", framing: .packets, endOfStream: .transport("The controller hci0 is gone.")
       ) { descriptor })
     #expect(await harness.next() == .opened)
 
@@ -85,12 +84,12 @@ struct DescriptorTransportTests {
   @Test("the controller's end is reported")
   func userChannelEnd() async throws {
     var ends: [Int32] = [0, 0]
-    let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
+    let type = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     try #require(socketpair(AF_UNIX, type, 0, &ends) == 0)
     let descriptor = ends[1]
-    let harness = try await TransportHarness(
-      ChannelTransport.Way.descriptor(
-        name: "hci0", framing: .datagrams, endOfStream: .transport("The controller hci0 is gone.")
+    let harness = await TransportHarness(
+      H4Transport.Connector.descriptor(
+        name: "hci0", framing: .packets, endOfStream: .transport("The controller hci0 is gone.")
       ) { descriptor })
     #expect(await harness.next() == .opened)
     close(ends[0])
@@ -100,9 +99,9 @@ struct DescriptorTransportTests {
   @Test("a user channel that breaks is a controller that is gone", arguments: [EPIPE, ENETDOWN])
   func userChannelBroke(_ number: Int32) {
     // What Linux 6.1 says to reads and writes when hci0 is unplugged.
-    let error = IOError(errnoCode: number, reason: "read")
+    let error = SystemError(number: number)
     #expect(
-      ChannelTransport.Way.userChannel(0).explain(error)
+      H4Transport.Connector.userChannel(0).explain(error)
         == .transport("The controller hci0 is gone."))
   }
 
@@ -125,7 +124,7 @@ struct DescriptorTransportTests {
   @Test("a controller that this machine does not have fails with a sentence")
   func userChannelHere() async throws {
     // No machine has that many; most test machines have no Bluetooth at all.
-    let harness = try await TransportHarness(.hci(65_000))
+    let harness = await TransportHarness(.hci(65_000))
     guard case .closed(let error)? = await harness.next() else {
       Issue.record("it opened")
       return

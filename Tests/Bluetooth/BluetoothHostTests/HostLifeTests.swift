@@ -1,7 +1,8 @@
 import BluetoothMachines
 import Essentials
 import Foundation
-import NIOCore
+import Logging
+import SimulatedRadio
 import Synchronization
 import Testing
 
@@ -9,6 +10,8 @@ import Testing
 
 @Suite("The life of a host", .timeLimit(.minutes(1)))
 struct HostLifeTests {
+  init() { SimulatedRadio.install() }
+
   @Test("the simulated radio comes on by itself, in real time")
   func simulated() async throws {
     let host = try BluetoothHost(radio: .simulated(.init(isPopulated: false)))
@@ -16,9 +19,22 @@ struct HostLifeTests {
     await host.close()
   }
 
+  @Test("a host's snapshot can be read at any time, also after it was closed")
+  func snapshot() async throws {
+    let host = try BluetoothHost(radio: .simulated(.init(isPopulated: false)))
+    try await TestClient(host).state(.poweredOn)
+    #expect(await host.snapshot().controller.state == .poweredOn)
+    await host.close()
+    _ = await host.snapshot()
+    let radio = VirtualRadio(seed: 1)
+    let virtual = radio.makeHost(name: "virtual")
+    radio.advance(by: .seconds(1))
+    #expect(await virtual.snapshot().controller.state == .poweredOn)
+  }
+
   @Test("somebody is there on the simulated radio that is used when none is named")
   func populated() async throws {
-    let host = BluetoothHost.make(radio: nil, capturePath: nil) { Issue.record("\($0)") }
+    let host = BluetoothHost.make(radio: nil, capturePath: nil, logger: RecordingLog().logger)
     #expect(host.radio == .standard)
     let client = TestClient(host)
     try await client.state(.poweredOn)
@@ -31,34 +47,31 @@ struct HostLifeTests {
 
   @Test("a radio that makes no sense is an unsupported one, with the reason in a log line")
   func badEnvironment() async throws {
-    let lines = Mutex<[String]>([])
-    let host = BluetoothHost.make(radio: "bogus", capturePath: nil) { line in
-      lines.withLock { $0.append(line) }
-    }
+    let log = RecordingLog()
+    let host = BluetoothHost.make(radio: "bogus", capturePath: nil, logger: log.logger)
     try await TestClient(host).state(.unsupported)
     #expect(host.problem?.hasPrefix("AMBIT_RADIO: \"bogus\" names no radio") == true)
-    #expect(lines.withLock { $0 }.count == 1)
+    #expect(log.entries.map(\.level) == [.warning])
     await host.close()
   }
 
   @Test("a capture that cannot be written does not keep the radio from working")
   func badCapture() async throws {
-    let lines = Mutex<[String]>([])
-    let host = BluetoothHost.make(radio: "sim:empty", capturePath: "/nonexistent/x") { line in
-      lines.withLock { $0.append(line) }
-    }
+    let log = RecordingLog()
+    let host = BluetoothHost.make(
+      radio: "sim:empty", capturePath: "/nonexistent/x", logger: log.logger)
     try await TestClient(host).state(.poweredOn)
-    #expect(lines.withLock { $0.first }?.hasPrefix("AMBIT_CAPTURE: The capture") == true)
+    #expect(log.entries.first?.message.hasPrefix("AMBIT_CAPTURE: The capture") == true)
     await host.close()
   }
 
   @Test("a radio that nobody serves is off, with the reason")
   func nobodyServes() async throws {
     let controller = try await FakeController()
-    try await controller.stop()
+    await controller.stop()
     let host = try BluetoothHost(radio: controller.radio)
     try await TestClient(host).state(.poweredOff)
-    #expect(host.problem == "Nobody listens at \(controller.radio).")
+    #expect(host.problem == "Nothing listens at \(controller.radio).")
     await host.close()
   }
 
@@ -69,10 +82,10 @@ struct HostLifeTests {
     var client: TestClient? = host.map { TestClient($0) }
     let connection = try #require(await controller.accept())
     host = nil
-    #expect(connection.channel.isActive)
+    #expect(await connection.isOpen)
     #expect(client != nil)
     client = nil
-    try await connection.channel.closeFuture.get()
-    try await controller.stop()
+    await connection.waitUntilClosed()
+    await controller.stop()
   }
 }

@@ -28,7 +28,7 @@ struct HostAddressTests {
   @Test("is refused by a host that says why, where AMBIT_ADDRESS makes no sense")
   func environment() async {
     let host = BluetoothHost.make(
-      radio: "sim:empty", address: "nonsense", capturePath: nil, log: { _ in })
+      radio: "sim:empty", address: "nonsense", capturePath: nil, logger: RecordingLog().logger)
     var problem: String?
     for await next in host.problems() {
       problem = next

@@ -2,14 +2,13 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Foundation
-import NIOCore
-import NIOEmbedded
-import NIOPosix
+import EventLoop
 import Simulation
 import Synchronization
 import Testing
 
 @testable import BluetoothHost
+@testable import SimulatedRadio
 
 @Suite("A radio for other processes", .timeLimit(.minutes(1)))
 struct RadioServerTests {
@@ -80,30 +79,33 @@ struct RadioServerTests {
   }
 
   @Test("what a world without latency does at once, needs no other turn of the loop")
-  func atOnce() {
-    let loop = EmbeddedEventLoop()
-    let realTime = RealTimeAir(world: World(seed: 1, radio: .ideal), on: loop)
-    let address = DeviceAddress(bits: 1, kind: .public)
-    let port = realTime.air.makePort(name: "host", address: address, at: Position())
-    var answers: [HCIPacket] = []
-    port.onPackets = { answers += $0 }
-    port.send(Self.reset)
-    port.flush()
-    #expect(answers.count == 1)
-    port.onPackets = nil
-    realTime.stop()
+  func atOnce() async {
+    let loop = EpollLoop.shared
+    // All of it in one turn.
+    let answerCount = await loop.run {
+      let realTime = RealTimeAir(world: World(seed: 1, radio: .ideal), on: loop)
+      let address = DeviceAddress(bits: 1, kind: .public)
+      let port = realTime.air.makePort(name: "host", address: address, at: Position())
+      var answers: [HCIPacket] = []
+      port.onPackets = { answers += $0 }
+      port.send(Self.reset)
+      port.flush()
+      port.onPackets = nil
+      realTime.stop()
+      return answers.count
+    }
+    #expect(answerCount == 1)
   }
 
   @Test("garbage ends its own connection only")
   func garbage() async throws {
     let (events, continuation) = AsyncStream.makeStream(of: RadioServer.Event.self)
     let server = try await Self.start { continuation.yield($0) }
-    let good = try await TransportHarness(server.addresses[0])
+    let good = await TransportHarness(server.addresses[0])
     #expect(await good.next() == .opened)
-    let bad = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .connect(to: try Self.socketAddress(server.addresses[0])).get()
-    try await bad.writeAndFlush(ByteBuffer(bytes: [0xFF, 0xFF]))
-    try await bad.closeFuture.get()
+    let bad = try await StreamPeer.connect(to: server.addresses[0])
+    await bad.write([0xFF, 0xFF])
+    await bad.waitUntilClosed()
     for await event in events {
       guard case .disconnected(_, let reason) = event else { continue }
       #expect(reason == "the host sent bytes that are no HCI packet")
@@ -118,11 +120,11 @@ struct RadioServerTests {
   @Test("too many hosts are turned away")
   func tooMany() async throws {
     let server = try await Self.start(maxConnections: 1)
-    let first = try await TransportHarness(server.addresses[0])
+    let first = await TransportHarness(server.addresses[0])
     #expect(await first.next() == .opened)
     first.send([Self.reset])
     _ = await first.packets(1)
-    let second = try await TransportHarness(server.addresses[0])
+    let second = await TransportHarness(server.addresses[0])
     while let event = await second.next() {
       if case .closed(let error) = event { #expect(error.sentence.contains("closed")) }
     }
@@ -136,9 +138,7 @@ struct RadioServerTests {
   func slowReader() async throws {
     let (events, continuation) = AsyncStream.makeStream(of: RadioServer.Event.self)
     let server = try await Self.start { continuation.yield($0) }
-    let slow = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .channelOption(.autoRead, value: false)
-      .connect(to: try Self.socketAddress(server.addresses[0])).get()
+    let slow = try await StreamPeer.connect(to: server.addresses[0], isReading: false)
     var happenings = events.makeAsyncIterator()
     guard case .connected? = await happenings.next() else {
       Issue.record("not connected")
@@ -147,31 +147,31 @@ struct RadioServerTests {
     let padding = [UInt8](repeating: 0, count: 250)
     // More than all buffers on the way can hold.
     let report = HCIPacket(kind: .event, bytes: [0x3E, 251, 0x02] + padding)
-    try await Self.flood(server, with: report, count: 100_000)
+    await Self.flood(server, with: report, count: 100_000)
     #expect(await server.connectionCount == 1)
     let data = HCIPacket(kind: .acl, bytes: [0x40, 0x20, 250, 0] + padding)
-    try await Self.flood(server, with: data, count: 100_000)
+    await Self.flood(server, with: data, count: 100_000)
     #expect(
       await happenings.next()
         == .disconnected(
           controller: "remote-1", reason: "the host does not read what its controller says"))
-    try? await slow.close()
+    await slow.close()
     await server.close()
   }
 
   /// Lets every controller say the same again and again.
   private static func flood(
     _ server: RadioServer, with packet: HCIPacket, count: Int
-  ) async throws {
+  ) async {
     let core = server.core
     for _ in 0..<(count / 1_000) {
-      try await server.eventLoop.submit {
+      await server.loop.run {
         core.value.air.interact { _ in
           for connection in core.value.connections.values {
-            for _ in 0..<1_000 { connection.port.controller.onPacket?(packet) }
+            for _ in 0..<1_000 { connection.port?.controller.onPacket?(packet) }
           }
         }
-      }.get()
+      }
     }
   }
 
@@ -217,12 +217,5 @@ struct RadioServerTests {
     await #expect(throws: RadioServerError.self) { try await Self.start([.unix(path: path)]) }
     await server.close()
     #expect(!FileManager.default.fileExists(atPath: path))
-  }
-
-  private static func socketAddress(_ radio: RadioChoice) throws -> SocketAddress {
-    guard case .tcp(let host, let port) = radio else {
-      return try SocketAddress(unixDomainSocketPath: "/nonexistent")
-    }
-    return try SocketAddress(ipAddress: host, port: Int(port))
   }
 }

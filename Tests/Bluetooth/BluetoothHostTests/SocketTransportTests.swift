@@ -12,7 +12,7 @@ struct SocketTransportTests {
   @Test("packets go both ways, a batch in one write")
   func bothWays() async throws {
     let controller = try await FakeController()
-    let harness = try await TransportHarness(controller.radio)
+    let harness = await TransportHarness(controller.radio)
     #expect(await harness.next() == .opened)
     let connection = try #require(await controller.accept())
 
@@ -21,63 +21,63 @@ struct SocketTransportTests {
     let expected = reset.h4Bytes + Self.data.h4Bytes
     #expect(await connection.read(expected.count) == expected)
 
-    try await connection.write(Self.event.h4Bytes + Self.data.h4Bytes)
+    await connection.write(Self.event.h4Bytes + Self.data.h4Bytes)
     #expect(await harness.packets(2) == [Self.event, Self.data])
     harness.close()
-    try await controller.stop()
+    await controller.stop()
   }
 
   @Test("packets that come byte by byte are put together")
   func halfPackets() async throws {
     let controller = try await FakeController()
-    let harness = try await TransportHarness(controller.radio)
+    let harness = await TransportHarness(controller.radio)
     #expect(await harness.next() == .opened)
     let connection = try #require(await controller.accept())
-    for byte in Self.event.h4Bytes + Self.data.h4Bytes { try await connection.write([byte]) }
+    for byte in Self.event.h4Bytes + Self.data.h4Bytes { await connection.write([byte]) }
     #expect(await harness.packets(2) == [Self.event, Self.data])
     harness.close()
-    try await controller.stop()
+    await controller.stop()
   }
 
   @Test("garbage ends the connection with a sentence; what came before it counts")
   func garbage() async throws {
     let controller = try await FakeController()
-    let harness = try await TransportHarness(controller.radio)
+    let harness = await TransportHarness(controller.radio)
     #expect(await harness.next() == .opened)
     let connection = try #require(await controller.accept())
-    try await connection.write(Self.event.h4Bytes + [0x77, 0x01, 0x02])
+    await connection.write(Self.event.h4Bytes + [0x77, 0x01, 0x02])
     #expect(await harness.next() == .packets([Self.event]))
     #expect(
       await harness.next()
         == .closed(.transport("The radio \(controller.radio) sent bytes that are no HCI packet.")))
     #expect(await connection.read(1) == [])
-    try await controller.stop()
+    await controller.stop()
   }
 
   @Test("a controller that goes away is reported once")
   func peerCloses() async throws {
     let controller = try await FakeController()
-    let harness = try await TransportHarness(controller.radio)
+    let harness = await TransportHarness(controller.radio)
     #expect(await harness.next() == .opened)
     try await #require(await controller.accept()).close()
     #expect(
       await harness.next()
         == .closed(.transport("The radio \(controller.radio) closed the connection.")))
     #expect(await harness.next() == nil)
-    try await controller.stop()
+    await controller.stop()
   }
 
-  @Test("nobody listening is said so")
+  @Test("a port where nothing listens is reported")
   func nobodyListens() async throws {
     let controller = try await FakeController()
-    try await controller.stop()
-    let harness = try await TransportHarness(controller.radio)
-    #expect(await harness.next() == .closed(.transport("Nobody listens at \(controller.radio).")))
+    await controller.stop()
+    let harness = await TransportHarness(controller.radio)
+    #expect(await harness.next() == .closed(.transport("Nothing listens at \(controller.radio).")))
   }
 
   @Test("a UNIX socket that is not there is said so")
   func noSocket() async throws {
-    let harness = try await TransportHarness(.unix(path: "/nonexistent/radio"))
+    let harness = await TransportHarness(.unix(path: "/nonexistent/radio"))
     #expect(
       await harness.next()
         == .closed(.transport("There is no socket at unix:/nonexistent/radio.")))
@@ -86,10 +86,10 @@ struct SocketTransportTests {
   @Test("closing while connecting is quiet")
   func closeWhileConnecting() async throws {
     let controller = try await FakeController()
-    let harness = try await TransportHarness(controller.radio)
+    let harness = await TransportHarness(controller.radio)
     harness.close()
     let connection = try #require(await controller.accept())
     #expect(await connection.read(1) == [])
-    try await controller.stop()
+    await controller.stop()
   }
 }

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import BluetoothHost
+@testable import SimulatedRadio
 
 @Suite("A radio in virtual time")
 struct VirtualRadioTests {

@@ -2,6 +2,7 @@ import BluetoothHost
 import BluetoothMachines
 import CoreBluetooth
 import Essentials
+import SimulatedRadio
 import Simulation
 import Synchronization
 import Testing

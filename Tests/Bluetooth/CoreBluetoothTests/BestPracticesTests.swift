@@ -1,6 +1,7 @@
 import BluetoothHost
 import CoreBluetooth
 import Essentials
+import SimulatedRadio
 import Simulation
 import Synchronization
 import Testing

@@ -4,6 +4,7 @@ import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
+import SimulatedRadio
 import Simulation
 import Testing
 

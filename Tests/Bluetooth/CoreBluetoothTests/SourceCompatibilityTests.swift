@@ -1,6 +1,7 @@
 import BluetoothHost
 import BluetoothMachines
 import Essentials
+import SimulatedRadio
 import Simulation
 import Synchronization
 import Testing

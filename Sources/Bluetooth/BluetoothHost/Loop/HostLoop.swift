@@ -1,50 +1,39 @@
-import Essentials
-import EventLoop
-import NIOCore
-import NIOPosix
+package import Essentials
+package import EventLoop
 
 /// Where a host runs: a clock, and a place where one thing happens after the other.
-protocol HostLoop: Sendable {
+package protocol HostLoop: Sendable {
   /// The time by this loop.
   var now: Instant { get }
-  /// Runs the work soon, after what was handed over before. From any thread.
+  /// Runs the work soon, after work that was handed over before. From any thread.
   func execute(_ work: @escaping @Sendable () -> Void)
-  /// Runs what was handed over now if time stands still otherwise.
-  func hurry()
+  /// Runs pending work now, where it would wait for virtual time to advance otherwise.
+  func runPending()
   /// Makes a timer that calls `onFire` on this loop.
   func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer
-  /// Tells that a client was told something; virtual time waits for it to deal with that.
+  /// An event was delivered to a client; virtual time waits until the client has handled it.
   func delivered(to slot: ClientSlot)
-  /// Tells that a client has something to do of its own: virtual time waits for that, too. From any
-  /// thread.
+  /// A client has work of its own; virtual time waits for that, too. From any thread.
   func hasWork(_ slot: ClientSlot)
 }
 
-/// A NIO event loop with the real, monotonic clock.
-struct EventLoopClock: HostLoop {
-  let eventLoop: any EventLoop
-  /// Keeps the loop awake while packets follow one another closely.
-  let poller: BusyPoller
+/// An epoll loop with the real, monotonic clock.
+package struct RealTimeLoop: HostLoop {
+  /// The loop.
+  package let loop: EpollLoop
 
-  init(eventLoop: any EventLoop) {
-    self.eventLoop = eventLoop
-    poller = BusyPoller(eventLoop: eventLoop)
+  /// By default the process's one loop.
+  package init(_ loop: EpollLoop = .shared) { self.loop = loop }
+
+  package var now: Instant { .now }
+
+  package func execute(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
+
+  package func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
+    loop.makeTimer(onFire)
   }
 
-  /// One of the process's event loops.
-  static func shared() -> EventLoopClock {
-    EventLoopClock(eventLoop: MultiThreadedEventLoopGroup.singleton.next())
-  }
-
-  var now: Instant { .now }
-
-  func execute(_ work: @escaping @Sendable () -> Void) { poller.execute(work) }
-
-  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
-    EventLoopTimer(eventLoop: eventLoop, onFire: onFire)
-  }
-
-  func hurry() {}
-  func delivered(to slot: ClientSlot) {}
-  func hasWork(_ slot: ClientSlot) {}
+  package func runPending() {}
+  package func delivered(to slot: ClientSlot) {}
+  package func hasWork(_ slot: ClientSlot) {}
 }

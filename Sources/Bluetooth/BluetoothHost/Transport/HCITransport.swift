@@ -1,26 +1,26 @@
-import BluetoothMachines
-import BluetoothWire
+package import BluetoothMachines
+package import BluetoothWire
 
-/// One attempt at a way to a controller: opened once, closed once. Used on its host's loop only.
-protocol HCITransport: AnyObject {
-  /// Starts to open the way; the receiver hears `transportOpened` or `closed`, not before this
-  /// returns... unless the answer is known at once.
+/// One attempt to reach a controller: opened once, closed once. Used on its host's loop only.
+package protocol HCITransport: AnyObject {
+  /// Starts to open the connection. Then the receiver's `transportOpened` or `closed` is called, before
+  /// this returns where the outcome is known at once.
   func open(_ receiver: any TransportReceiver)
   /// Sends a packet, at the latest at the next `flush`.
   func send(_ packet: HCIPacket)
   /// Sends off what was gathered.
   func flush()
-  /// Closes the way; the receiver hears nothing more.
+  /// Closes the connection; the receiver is not called any more.
   func close()
 }
 
-/// Who hears what comes over a transport.
-protocol TransportReceiver: AnyObject {
-  /// The way is open.
+/// What a transport calls, on its host's loop.
+package protocol TransportReceiver: AnyObject {
+  /// The connection is open.
   func transportOpened(_ source: any HCITransport)
   /// Packets arrived, in order.
   func transport(_ source: any HCITransport, received packets: [HCIPacket])
-  /// The way could not be opened or broke; the last that is heard.
+  /// The connection could not be opened or broke; the last call.
   func transport(_ source: any HCITransport, closed error: HostError)
 }
 
@@ -37,8 +37,8 @@ final class UnavailableTransport: HCITransport {
 }
 
 extension HostError {
-  /// What went wrong with a radio, for people.
-  var sentence: String {
+  /// What went wrong with a radio, in one sentence for people.
+  package var sentence: String {
     switch self {
     case .transport(let text), .unsupported(let text), .unauthorized(let text): text
     case .radioNotReady: "The radio is not ready."

@@ -1,6 +1,10 @@
 internal import BluetoothHost
 internal import BluetoothMachines
 
+#if SimulatedRadio
+  internal import SimulatedRadio
+#endif
+
 /// The way to a host; unit tests put a script in its place.
 protocol HostLink: Sendable {
   /// Asks for something; returns at once.
@@ -25,6 +29,9 @@ typealias HostLinkMaker = (
 extension BluetoothHost {
   /// Opens clients of the host that is current where a manager is made.
   static var currentLinkMaker: HostLinkMaker {
+    #if SimulatedRadio
+      SimulatedRadio.install()
+    #endif
     let host = current ?? shared
     return { host.makeClient(settle: $0, onEvent: $1) }
   }

@@ -1,6 +1,7 @@
+internal import Logging
 internal import Synchronization
 
-/// Tells programmers on standard error what Core Bluetooth will not do; each thing once.
+/// Logs what a program asks for and Core Bluetooth doesn't do, each thing once.
 enum Misuse {
   private static let reported = Mutex<Set<String>>([])
   /// A program that invents messages without end should not fill memory with them.
@@ -9,6 +10,6 @@ enum Misuse {
   static func report(_ message: String) {
     let isNew = reported.withLock { $0.count < reportedMax && $0.insert(message).inserted }
     guard isNew else { return }
-    FileHandle.standardError.write(Data("[CoreBluetooth] API MISUSE: \(message)\n".utf8))
+    Logger(label: "CoreBluetooth").error("API MISUSE: \(message)")
   }
 }

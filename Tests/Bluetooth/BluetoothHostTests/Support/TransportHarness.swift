@@ -1,63 +1,60 @@
 import BluetoothMachines
 import BluetoothWire
-import NIOCore
-import NIOPosix
+import EventLoop
+import Synchronization
+import Testing
 
 @testable import BluetoothHost
 
-/// What a transport told its receiver.
+/// What a transport reported to its receiver.
 enum TransportEvent: Sendable, Equatable {
   case opened
   case packets([HCIPacket])
   case closed(HostError)
 }
 
-/// A transport on an event loop with a receiver that writes down what it hears.
+/// A transport on an event loop with a receiver that records its calls.
 final class TransportHarness: Sendable {
-  let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-  private let bound: NIOLoopBoxBound
+  let loop: EpollLoop
+  private let confined: LoopConfined<(any HCITransport, Receiver)>
   private let stream: AsyncStream<TransportEvent>
 
-  init(_ radio: RadioChoice) async throws {
-    let maker = radio.transportMaker(on: EventLoopClock(eventLoop: eventLoop))
-    (bound, stream) = try await Self.open(on: eventLoop, maker)
+  convenience init(_ radio: RadioChoice, on loop: EpollLoop = .shared) async {
+    await self.init(on: loop, radio.transportFactory(on: loop))
   }
 
-  init(_ way: ChannelTransport.Way) async throws {
-    let eventLoop = eventLoop
-    (bound, stream) = try await Self.open(on: eventLoop) {
-      ChannelTransport(eventLoop: eventLoop, way: way)
-    }
+  convenience init(_ connector: H4Transport.Connector) async {
+    let loop = EpollLoop.shared
+    await self.init(on: loop) { H4Transport(on: loop, connector) }
   }
 
-  typealias NIOLoopBoxBound = NIOLoopBound<(any HCITransport, Receiver)>
-
-  private static func open(
-    on eventLoop: any EventLoop, _ make: @escaping @Sendable () -> any HCITransport
-  ) async throws -> (NIOLoopBoxBound, AsyncStream<TransportEvent>) {
+  private init(
+    on loop: EpollLoop, _ make: @escaping @Sendable () -> any HCITransport
+  ) async {
+    self.loop = loop
     let (stream, continuation) = AsyncStream.makeStream(of: TransportEvent.self)
-    let bound = try await eventLoop.submit {
+    self.stream = stream
+    confined = await loop.run {
       let transport = make()
       let receiver = Receiver(continuation)
       transport.open(receiver)
-      return NIOLoopBound((transport, receiver), eventLoop: eventLoop)
-    }.get()
-    return (bound, stream)
+      return LoopConfined((transport, receiver), to: loop)
+    }
   }
 
   /// Sends packets in one batch.
   func send(_ packets: [HCIPacket]) {
-    eventLoop.execute { [bound] in
-      for packet in packets { bound.value.0.send(packet) }
-      bound.value.0.flush()
+    loop.execute { [confined] in
+      for packet in packets { confined.value.0.send(packet) }
+      confined.value.0.flush()
     }
   }
 
   func close() {
-    eventLoop.execute { [bound] in bound.value.0.close() }
+    loop.execute { [confined] in confined.value.0.close() }
   }
 
-  /// The next thing heard.
+  /// The next event.
   func next() async -> TransportEvent? {
     var iterator = stream.makeAsyncIterator()
     return await iterator.next()
@@ -92,76 +89,32 @@ final class TransportHarness: Sendable {
 
 /// A server that a test plays the controller on, byte by byte.
 final class FakeController: Sendable {
-  /// One accepted connection.
-  struct Connection: Sendable {
-    let channel: any Channel
-    let received: AsyncStream<[UInt8]>
-
-    func write(_ bytes: [UInt8]) async throws {
-      try await channel.writeAndFlush(ByteBuffer(bytes: bytes))
-    }
-
-    func close() async throws { try await channel.close() }
-
-    /// Reads until so many bytes came.
-    func read(_ count: Int) async -> [UInt8] {
-      var found: [UInt8] = []
-      for await bytes in received {
-        found += bytes
-        if found.count >= count { break }
-      }
-      return found
-    }
-  }
-
   let port: UInt16
-  private let listener: any Channel
-  private let connections: AsyncStream<Connection>
+  private let loop = EpollLoop.shared
+  private let listener: LoopConfined<StreamListener>
+  private let connections: AsyncStream<StreamPeer>
 
   init(port: UInt16 = 0) async throws {
-    let (stream, continuation) = AsyncStream.makeStream(of: Connection.self)
+    let (stream, continuation) = AsyncStream.makeStream(of: StreamPeer.self)
     connections = stream
-    listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          let (received, bytes) = AsyncStream.makeStream(of: [UInt8].self)
-          let tap = Tap(bytes) {
-            continuation.yield(Connection(channel: channel, received: received))
-          }
-          try channel.pipeline.syncOperations.addHandler(tap)
+    let loop = loop
+    let address = try #require(await StreamPeer.address("127.0.0.1", port))
+    (listener, self.port) = try await loop.run {
+      Result { () throws(SystemError) in
+        let listener = try StreamListener(at: address, on: loop) { descriptor in
+          if let peer = try? StreamPeer(descriptor, on: loop) { continuation.yield(peer) }
         }
+        return (LoopConfined(listener, to: loop), listener.address.port ?? 0)
       }
-      .bind(host: "127.0.0.1", port: Int(port)).get()
-    self.port = UInt16(listener.localAddress?.port ?? 0)
+    }.get()
   }
 
   var radio: RadioChoice { .tcp(host: "127.0.0.1", port: port) }
 
-  func accept() async -> Connection? {
+  func accept() async -> StreamPeer? {
     var iterator = connections.makeAsyncIterator()
     return await iterator.next()
   }
 
-  func stop() async throws { try await listener.close() }
-
-  private final class Tap: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    private let bytes: AsyncStream<[UInt8]>.Continuation
-
-    private let onActive: () -> Void
-
-    init(_ bytes: AsyncStream<[UInt8]>.Continuation, onActive: @escaping () -> Void) {
-      self.bytes = bytes
-      self.onActive = onActive
-    }
-
-    func channelActive(context: ChannelHandlerContext) { onActive() }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      bytes.yield(Array(unwrapInboundIn(data).readableBytesView))
-    }
-
-    func channelInactive(context: ChannelHandlerContext) { bytes.finish() }
-  }
+  func stop() async { await loop.run { [listener] in listener.value.close() } }
 }

@@ -2,6 +2,7 @@ import BluetoothHost
 import BluetoothMachines
 import BluetoothWire
 import Essentials
+import SimulatedRadio
 import Simulation
 import Testing
 

@@ -3,6 +3,7 @@ import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
 import Essentials
+import SimulatedRadio
 import Simulation
 import Testing
 

@@ -1,8 +1,10 @@
+public import BluetoothHost
 public import BluetoothMachines
 public import BluetoothWire
 public import Essentials
-import Foundation
 import EventLoop
+import Foundation
+import Logging
 public import Simulation
 import Synchronization
 
@@ -30,7 +32,7 @@ public final class VirtualRadio: @unchecked Sendable {
   /// whom it waits for. Taken before `lock`, or only tried.
   private let turn = NSLock()
   private let air: Air
-  private var chance: SeededGenerator
+  private var random: SeededGenerator
   private var hostCount: UInt64 = 0
   /// By their hosts' drivers.
   private var controllers: [ObjectIdentifier: SimulatedController] = [:]
@@ -40,7 +42,7 @@ public final class VirtualRadio: @unchecked Sendable {
   private struct Inbox: Sendable {
     var work: [@Sendable () -> Void] = []
     /// Somebody wants it done even if time does not go on.
-    var isHurried = false
+    var isRunRequested = false
   }
 
   /// A radio on which nothing is yet.
@@ -50,7 +52,7 @@ public final class VirtualRadio: @unchecked Sendable {
   ///   - model: How waves spread and what goes wrong.
   public init(seed: UInt64, model: RadioModel = RadioModel()) {
     air = Air(world: World(seed: seed, radio: model))
-    chance = SeededGenerator(seed: seed ^ 0x686F_7374)  // not the sequence that the world uses
+    random = SeededGenerator(seed: seed ^ 0x686F_7374)  // not the sequence that the world uses
     air.didStep = { [unowned self] in settle() }
   }
 
@@ -101,10 +103,11 @@ public final class VirtualRadio: @unchecked Sendable {
       var configuration = configuration
       configuration.name = name
       let host = BluetoothHost(
-        radio: .simulated(.init(isPopulated: false)), configuration: configuration,
-        chance: chance.fork(), loop: VirtualLoop(radio: self), capture: capture
+        RadioSelection(.simulated(.init(isPopulated: false))), configuration: configuration,
+        random: random.fork(), loop: VirtualLoop(radio: self), capture: capture,
+        logger: .bluetooth
       ) { SimulatedTransport(port.port) }
-      controllers[ObjectIdentifier(host.driver)] = port.port.controller
+      controllers[host.identity] = port.port.controller
       return host
     }
   }
@@ -141,16 +144,16 @@ public final class VirtualRadio: @unchecked Sendable {
     of host: BluetoothHost, _ body: (SimulatedController) throws -> Result
   ) rethrows -> Result {
     try locked {
-      guard let controller = controllers[ObjectIdentifier(host.driver)] else {
+      guard let controller = controllers[host.identity] else {
         preconditionFailure("the host belongs to another radio")
       }
       return try body(controller)
     }
   }
 
-  /// Does something under the lock, and after that what could not be hurried because of it.
+  /// Does something under the lock, and after that what could not run because of it.
   private func locked<Result>(_ body: () throws -> Result) rethrows -> Result {
-    defer { if inbox.withLock({ $0.isHurried }) { hurry() } }
+    defer { if inbox.withLock({ $0.isRunRequested }) { runPending() } }
     enter()
     defer { leave() }
     return try body()
@@ -162,7 +165,7 @@ public final class VirtualRadio: @unchecked Sendable {
       !EventThread.isCurrent && !isInside, "advance was called from within what time waits for")
     turn.lock()
     return locked {
-      // Before the lock: whoever gets that and finds no turn relies on a look at `isHurried`.
+      // Before the lock: whoever gets that and finds no turn relies on a look at `isRunRequested`.
       defer { turn.unlock() }
       return body()
     }
@@ -222,9 +225,9 @@ public final class VirtualRadio: @unchecked Sendable {
   }
 
   /// Runs what was handed over, unless somebody else has the lock or the turn and will do it.
-  fileprivate func hurry() {
-    inbox.withLock { $0.isHurried = true }
-    while inbox.withLock({ $0.isHurried }), lock.try() {
+  fileprivate func runPending() {
+    inbox.withLock { $0.isRunRequested = true }
+    while inbox.withLock({ $0.isRunRequested }), lock.try() {
       depth += 1
       let isMyTurn = turn.try()
       if isMyTurn {
@@ -259,7 +262,7 @@ private struct VirtualLoop: HostLoop {
 
   var now: Instant { radio.worldTime }
   func execute(_ work: @escaping @Sendable () -> Void) { radio.execute(work) }
-  func hurry() { radio.hurry() }
+  func runPending() { radio.runPending() }
   func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
     VirtualTimer(radio: radio, onFire: onFire)
   }

@@ -1,3 +1,4 @@
+import BluetoothHost
 import BluetoothMachines
 import BluetoothWire
 

@@ -1,34 +1,24 @@
 import Essentials
 import EventLoop
-import NIOCore
 import Simulation
 
 /// A world that lives in real time on an event loop.
 final class RealTimeAir {
   let air: Air
-  private let clock: EventLoopClock
   /// What the event loop's clock showed when the world's showed zero.
   private var origin: TimeSpan
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
 
-  /// Starts the world's clock. On the event loop.
-  init(world: World, on eventLoop: any EventLoop) {
+  /// Starts the world's clock. On the loop.
+  init(world: World, on loop: EpollLoop) {
     air = Air(world: world)
-    clock = EventLoopClock(eventLoop: eventLoop)
-    origin = clock.now - world.now
-    let bound = NIOLoopBound(WeakAir(self), eventLoop: eventLoop)
-    timer = clock.makeTimer { bound.value.air?.ring() }
+    origin = .now - world.now
+    timer = loop.makeTimer { [weak self] in self?.timerFired() }
     air.willInteract = { [weak self] in self?.catchUp() }
-    air.didInteract = { [weak self] in self?.arm() }
-    arm()
+    air.didInteract = { [weak self] in self?.setTimer() }
+    setTimer()
   }
-
-  /// Where the world lives.
-  var eventLoop: any EventLoop { clock.eventLoop }
-
-  /// Keeps the loop awake while packets follow one another closely.
-  var poller: BusyPoller { clock.poller }
 
   deinit { stop() }
 
@@ -38,19 +28,14 @@ final class RealTimeAir {
     timer = nil
   }
 
-  private final class WeakAir {
-    weak var air: RealTimeAir?
-    init(_ air: RealTimeAir) { self.air = air }
-  }
-
-  private func ring() {
+  private func timerFired() {
     timerSetFor = nil
     catchUp()
-    arm()
+    setTimer()
   }
 
   private func catchUp() {
-    let now = clock.now
+    let now = Instant.now
     var worldTime = Instant.zero + (now - (.zero + origin))
     // A process that was stopped, or a machine too slow for its world: the world waits with it
     // instead of living through everything in a rush.
@@ -61,7 +46,7 @@ final class RealTimeAir {
     air.run(until: worldTime)
   }
 
-  private func arm() {
+  private func setTimer() {
     guard let next = air.world.nextEventTime else { return }
     if let timerSetFor, timerSetFor <= next { return }
     timerSetFor = next

@@ -1,41 +1,27 @@
 import BluetoothMachines
-import Glibc
 import EventLoop
-import NIOCore
-import NIOPosix
+import Glibc
 
-extension ChannelTransport.Way {
+extension H4Transport.Connector {
   /// What reading and writing fail with once a device is gone: a serial line with the first three,
   /// a user channel with EPIPE or, where only the write comes too late, ENETDOWN.
   private static let goneNumbers = [EIO, ENODEV, ENXIO, EPIPE, ENETDOWN]
 
-  /// H4 over a file descriptor that `open` makes; it belongs to the channel from then on.
+  /// H4 over a file descriptor that `open` makes; it belongs to the transport from then on and must
+  /// not block.
   static func descriptor(
-    name: String, framing: ChannelTransport.Framing, endOfStream: HostError,
+    name: String, framing: ByteChannel.Framing, endOfStream: HostError,
     open: @escaping @Sendable () throws(HostError) -> Int32
   ) -> Self {
     Self(
       name: name, framing: framing,
-      connect: { eventLoop, initialize in
-        let descriptor: Int32
-        do { descriptor = try open() } catch { return eventLoop.makeFailedFuture(error) }
-        return NIOPipeBootstrap(group: eventLoop)
-          .channelInitializer(initialize)
-          .channelOption(.recvAllocator, value: ChannelOptions.largeReads)
-          .owning(descriptor, on: eventLoop)
+      open: { _, completion in
+        completion(Result { () throws(HostError) in try open() })
+        return {}
       },
       explain: { error in
-        switch error {
-        case let error as HostError:
-          return error
-        case let error as IOError where goneNumbers.contains(error.errnoCode):
-          return endOfStream
-        case let error as IOError:
-          let reason = SystemError(number: error.errnoCode).text
-          return .transport("The radio \(name) failed: \(reason).")
-        default:
-          return .transport("The radio \(name) failed: \(error).")
-        }
+        goneNumbers.contains(error.number)
+          ? endOfStream : .transport("The radio \(name) failed: \(error.text).")
       },
       endOfStream: endOfStream)
   }
@@ -51,7 +37,7 @@ extension ChannelTransport.Way {
   /// The user channel of a Linux controller.
   static func userChannel(_ index: UInt16) -> Self {
     descriptor(
-      name: "hci\(index)", framing: .datagrams,
+      name: "hci\(index)", framing: .packets,
       endOfStream: .transport("The controller hci\(index) is gone.")
     ) { () throws(HostError) in try UserChannel.open(index) }
   }

@@ -1,0 +1,124 @@
+public import BluetoothHost
+public import BluetoothWire
+import EventLoop
+import Glibc
+public import Simulation
+
+/// A simulated radio that hosts of other processes join: H4 over TCP or UNIX sockets, a controller
+/// of its own for every connection, all of them on the same air in real time. It serves until it is
+/// closed or released.
+public final class RadioServer: Sendable {
+  /// What happens at a server.
+  public enum Event: Sendable, Hashable {
+    /// A host connected and got a controller.
+    case connected(controller: String, DeviceAddress)
+    /// A host's connection ended, for this reason.
+    case disconnected(controller: String, reason: String)
+    /// A host was turned away, for this reason.
+    case refused(reason: String)
+  }
+
+  /// Where the server listens; with the port that the system chose where 0 was asked for.
+  public let addresses: [RadioChoice]
+  let core: LoopConfined<RadioServerCore>
+  let loop: EpollLoop
+
+  private init(addresses: [RadioChoice], core: LoopConfined<RadioServerCore>, loop: EpollLoop) {
+    self.addresses = addresses
+    self.core = core
+    self.loop = loop
+  }
+
+  deinit { loop.execute { [core] in core.value.close() } }
+
+  /// Starts to listen.
+  ///
+  /// - Parameters:
+  ///   - addresses: `tcp` and `unix` radios; port 0 lets the system choose.
+  ///   - maxConnections: How many hosts may be connected at a time; more are turned away.
+  ///   - makeWorld: Makes the world, on the server's event loop.
+  ///   - onEvent: Called on the event loop when something happens.
+  /// - Throws: `RadioServerError` where it cannot listen at one of the addresses.
+  public static func start(
+    at addresses: [RadioChoice], maxConnections: Int = 64,
+    makeWorld: @escaping @Sendable () -> World,
+    onEvent: @escaping @Sendable (Event) -> Void = { _ in }
+  ) async throws(RadioServerError) -> RadioServer {
+    let loop = EpollLoop.shared
+    let core = await loop.run {
+      LoopConfined(
+        RadioServerCore(
+          world: makeWorld(), on: loop, maxConnections: maxConnections, onEvent: onEvent), to: loop)
+    }
+    var bound: [RadioChoice] = []
+    for address in addresses {
+      do throws(RadioServerError) {
+        bound.append(try await listen(at: address, core: core, on: loop))
+      } catch {
+        await RadioServer(addresses: bound, core: core, loop: loop).close()
+        throw error
+      }
+    }
+    return RadioServer(addresses: bound, core: core, loop: loop)
+  }
+
+  private static func listen(
+    at address: RadioChoice, core: LoopConfined<RadioServerCore>, on loop: EpollLoop
+  ) async throws(RadioServerError) -> RadioChoice {
+    let candidates: [SocketAddress]
+    switch address {
+    case .tcp(let host, let port):
+      candidates = await withCheckedContinuation { continuation in
+        loop.execute {
+          NameLookup.addresses(of: host, port: port, isPassive: true, on: loop) {
+            continuation.resume(returning: $0)
+          }
+        }
+      }
+    case .unix(let path):
+      try UNIXSocketFile.removeStale(at: path)
+      candidates = SocketAddress(path: path).map { [$0] } ?? []
+    case .simulated, .uart, .hci:
+      throw RadioServerError("A radio is served at tcp:HOST:PORT or unix:PATH, not at \(address).")
+    }
+    let result = await loop.run { core.value.listen(at: candidates, address) }
+    return try result.get()
+  }
+
+  /// Changes the world: runs the work on the server's event loop, soon.
+  public func withWorld(_ work: @escaping @Sendable (World) -> Void) {
+    loop.execute { [core] in core.value.air.interact(work) }
+  }
+
+  /// How many hosts are connected.
+  public var connectionCount: Int {
+    get async { await loop.run { [core] in core.value.connections.count } }
+  }
+
+  /// Stops listening, closes all connections and removes the sockets.
+  public func close() async {
+    await loop.run { [core] in core.value.close() }
+  }
+}
+
+/// Why a radio cannot be served.
+public struct RadioServerError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// One sentence for people.
+  public let description: String
+
+  init(_ description: String) { self.description = description }
+
+  /// - Parameter error: What the system says; nil where the host has no addresses.
+  init(_ error: SystemError?, address: RadioChoice) {
+    let reason: String
+    switch error?.number {
+    case EADDRINUSE: reason = "another program listens there"
+    case EADDRNOTAVAIL: reason = "this machine does not have that address"
+    case EACCES, EPERM: reason = "this user may not listen there"
+    case ENOENT: reason = "the folder does not exist"
+    case .some: reason = error?.text ?? ""
+    case nil: reason = "the host is not known"
+    }
+    self.init("The radio cannot be served at \(address): \(reason).")
+  }
+}

@@ -1,0 +1,27 @@
+import BluetoothHost
+import EventLoop
+import Glibc
+
+/// The file that stands for a UNIX socket.
+enum UNIXSocketFile {
+  /// Removes the file of a server that has ended.
+  ///
+  /// - Throws: Where a server still listens, or the file is no socket.
+  static func removeStale(at path: String) throws(RadioServerError) {
+    var information = stat()
+    guard unsafe lstat(path, &information) == 0 else { return }
+    guard information.st_mode & S_IFMT == S_IFSOCK else {
+      throw RadioServerError(
+        "The radio cannot be served at unix:\(path): there is a file that is no socket.")
+    }
+    guard let address = SocketAddress(path: path), !address.isListenedAt else {
+      throw RadioServerError(SystemError(number: EADDRINUSE), address: .unix(path: path))
+    }
+    remove(path)
+  }
+
+  /// Removes the file.
+  static func remove(_ path: String) {
+    _ = unsafe unlink(path)
+  }
+}

@@ -1,0 +1,182 @@
+import Essentials
+import Glibc
+
+/// Reads and writes a descriptor without waiting: a socket, a serial line. Used on its loop only.
+///
+/// What the descriptor doesn't take at once is kept, without a bound of its own:
+/// ``pendingByteCount`` is for the owner to bound. The owner must call ``close()``, or wait for
+/// `onEnd`.
+package final class ByteChannel {
+  /// What one write is to the system.
+  package enum Framing: Sendable {
+    /// Any portion of a stream of bytes.
+    case stream
+    /// One packet.
+    case packets
+  }
+
+  private let loop: EpollLoop
+  private let framing: Framing
+  private let isSocket: Bool
+  private var watched: WatchedDescriptor?
+  private var onRead: ([UInt8]) -> Void
+  private var onEnd: (SystemError?) -> Void
+  /// What waits to be written: bytes of a stream in one array, packets in one each, the first at
+  /// `firstPending`.
+  private var pending: [[UInt8]] = []
+  private var firstPending = 0
+  /// How much of the first array is written.
+  private var writtenCount = 0
+  private var hasFailed = false
+
+  /// How many bytes wait until the descriptor takes them.
+  package private(set) var pendingByteCount = 0
+  /// Called when nothing waits any more, after something did.
+  package var onDrain: () -> Void = {}
+
+  /// Whether bytes are taken from the descriptor. While they are not, the system's buffers fill up, so
+  /// that the peer has to wait.
+  package var isReading = true {
+    didSet { if isReading != oldValue { updateInterest() } }
+  }
+
+  /// Owns a descriptor that doesn't block, and reads from it from now on; closes it where that fails.
+  ///
+  /// - Parameters:
+  ///   - descriptor: A socket, or another file that epoll(7) can watch.
+  ///   - loop: Where everything happens.
+  ///   - framing: What one write is.
+  ///   - expectsPromptEvents: See ``WatchedDescriptor/expectsPromptEvents``.
+  ///   - onRead: Takes what was read: never empty, up to ``EpollLoop/readByteCountMax`` bytes.
+  ///   - onEnd: Called once, after the descriptor was closed because the peer ended it (nil) or because
+  ///     of an error; never from within a method of this object, and not after ``close()``.
+  package init(
+    owning descriptor: Int32, on loop: EpollLoop, framing: Framing = .stream,
+    expectsPromptEvents: Bool = false, onRead: @escaping ([UInt8]) -> Void,
+    onEnd: @escaping (SystemError?) -> Void
+  ) throws(SystemError) {
+    self.loop = loop
+    self.framing = framing
+    self.onRead = onRead
+    self.onEnd = onEnd
+    var type: Int32 = 0
+    var size = socklen_t(MemoryLayout<Int32>.size)
+    isSocket = unsafe getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0
+    watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in
+      self?.ready($0)
+    }
+    watched?.expectsPromptEvents = expectsPromptEvents
+  }
+
+  /// Whether it is neither closed nor ended.
+  package var isOpen: Bool { watched != nil }
+
+  /// Writes bytes, now or as soon as the descriptor takes them; nothing once it has ended.
+  ///
+  /// - Parameter bytes: One packet, or any portion of a stream.
+  package func write(_ bytes: [UInt8]) {
+    guard watched != nil, !hasFailed, !bytes.isEmpty else { return }
+    if pendingByteCount == 0 {
+      let count = transmit(bytes, from: 0)
+      guard count < bytes.count, !hasFailed else { return }
+      writtenCount = count
+    }
+    pendingByteCount += bytes.count - (pending.isEmpty ? writtenCount : 0)
+    pending.append(bytes)
+    updateInterest()
+  }
+
+  /// Closes the descriptor; what is not written is dropped, and `onEnd` is not called.
+  package func close() {
+    watched?.close()
+    watched = nil
+    (onRead, onEnd, onDrain) = ({ _ in }, { _ in }, {})
+    pending = []
+    pendingByteCount = 0
+  }
+
+  private func updateInterest() {
+    var interest: Readiness = isReading ? .readable : []
+    if pendingByteCount > 0 { interest.insert(.writable) }
+    watched?.interest = hasFailed ? [] : interest
+  }
+
+  private func ready(_ readiness: Readiness) {
+    if readiness.contains(.writable) { writePending() }
+    if readiness.contains(.readable), isReading, !hasFailed { read() }
+  }
+
+  private func read() {
+    guard let watched else { return }
+    do throws(SystemError) {
+      guard let bytes = try loop.read(watched.descriptor) else { return }
+      if bytes.isEmpty { end(nil) } else { onRead(bytes) }
+    } catch { end(error) }
+  }
+
+  private func writePending() {
+    while firstPending < pending.count {
+      let bytes = pending[firstPending]
+      let count = transmit(bytes, from: writtenCount)
+      guard !hasFailed else { return }
+      writtenCount += count
+      pendingByteCount -= count
+      guard writtenCount == bytes.count else { return compact() }
+      writtenCount = 0
+      pending[firstPending] = []
+      firstPending += 1
+    }
+    guard !pending.isEmpty else { return }
+    pending.removeAll(keepingCapacity: true)
+    firstPending = 0
+    updateInterest()
+    onDrain()
+  }
+
+  /// Forgets what was written once it is the greater part, so that this costs little for each array.
+  private func compact() {
+    guard firstPending * 2 > pending.count else { return }
+    pending.removeFirst(firstPending)
+    firstPending = 0
+  }
+
+  /// Writes what the descriptor takes now, and gives how many bytes that were.
+  private func transmit(_ bytes: [UInt8], from start: Int) -> Int {
+    guard let watched else { return 0 }
+    var written = start
+    while written < bytes.count {
+      let count = unsafe bytes.withUnsafeBytes { all in
+        let rest = unsafe UnsafeRawBufferPointer(rebasing: all[written...])
+        // A peer that is gone is an error here, not a signal for the process.
+        return isSocket
+          ? unsafe send(watched.descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL))
+          : unsafe Glibc.write(watched.descriptor, rest.baseAddress, rest.count)
+      }
+      if count > 0 {
+        written += count
+        if framing == .packets { break }
+        continue
+      }
+      let error = SystemError.current
+      if count < 0, error.number == EINTR { continue }
+      if count < 0, error.number != EAGAIN { fail(error) }
+      break
+    }
+    // A packet is taken whole or not at all.
+    return framing == .packets && written > start ? bytes.count - start : written - start
+  }
+
+  /// Reports an error of writing in a turn of its own: the owner is just writing.
+  private func fail(_ error: SystemError) {
+    hasFailed = true
+    updateInterest()
+    loop.schedule(in: .zero) { [weak self] in self?.end(error) }
+  }
+
+  private func end(_ error: SystemError?) {
+    guard watched != nil else { return }
+    let onEnd = onEnd
+    close()
+    onEnd(error)
+  }
+}

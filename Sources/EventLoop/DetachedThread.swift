@@ -1,0 +1,36 @@
+import Glibc
+
+/// Threads that nothing waits for.
+enum DetachedThread {
+  private final class Body {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  }
+
+  /// Runs `body` on a new thread that takes no signals but those it raises itself.
+  ///
+  /// - Returns: Whether the system gave a thread.
+  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    var all = sigset_t()
+    var before = sigset_t()
+    unsafe sigfillset(&all)
+    for own in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { unsafe sigdelset(&all, own) }
+    // A thread starts with the mask of the thread that makes it.
+    unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
+    defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let retained = Unmanaged.passRetained(Body(body))
+    var thread = pthread_t()
+    let status = unsafe pthread_create(
+      &thread, nil,
+      { argument in
+        if let argument { unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run() }
+        return nil
+      }, retained.toOpaque())
+    guard status == 0 else {
+      retained.release()
+      return false
+    }
+    pthread_detach(thread)
+    return true
+  }
+}

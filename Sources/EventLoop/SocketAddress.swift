@@ -1,0 +1,80 @@
+import Glibc
+
+/// The address of a stream socket, as the system's functions take it.
+package struct SocketAddress: Hashable, Sendable {
+  /// `AF_INET`, `AF_INET6` or `AF_UNIX`.
+  package let family: Int32
+  /// `struct sockaddr_in`, `sockaddr_in6` or `sockaddr_un`.
+  let bytes: [UInt8]
+
+  /// Linux has room for 108 bytes in a `sockaddr_un`, the last of them zero.
+  package static let unixPathByteCountMax = 107
+
+  init(_ address: UnsafePointer<sockaddr>, byteCount: Int) {
+    family = Int32(unsafe address.pointee.sa_family)
+    bytes = unsafe Array(UnsafeRawBufferPointer(start: address, count: byteCount))
+  }
+
+  /// The address of a UNIX socket; nil where the path is empty or too long.
+  package init?(path: String) {
+    let path = Array(path.utf8)
+    guard !path.isEmpty, path.count <= Self.unixPathByteCountMax, !path.contains(0) else {
+      return nil
+    }
+    family = AF_UNIX
+    bytes = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + path + [0]
+  }
+
+  /// The address that a socket is bound to; nil where the system doesn't say.
+  package init?(boundTo descriptor: Int32) {
+    var storage = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let address = unsafe withUnsafeMutablePointer(to: &storage) { storage in
+      unsafe storage.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        unsafe getsockname(descriptor, address, &size) == 0
+          ? SocketAddress(address, byteCount: Int(size)) : nil
+      }
+    }
+    guard let address else { return nil }
+    self = address
+  }
+
+  /// The port of an IPv4 or IPv6 address; nil of others.
+  package var port: UInt16? {
+    guard [AF_INET, AF_INET6].contains(family), bytes.count >= 4 else { return nil }
+    return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+  }
+
+  /// A new stream socket of this family, which doesn't block and isn't inherited by other programs.
+  func makeSocket() throws(SystemError) -> Int32 {
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(family, type, 0)
+    guard descriptor >= 0 else { throw .current }
+    if family != AF_UNIX { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
+    return descriptor
+  }
+
+  /// Hands the address to `bind` or `connect`.
+  func with(_ call: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    unsafe bytes.withUnsafeBytes { bytes in
+      guard let start = bytes.baseAddress else { return -1 }
+      return unsafe call(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+    }
+  }
+}
+
+/// Sets an option of a socket to one, where the system has it.
+func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32) {
+  var value: Int32 = 1
+  _ = unsafe setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+extension SocketAddress {
+  /// Whether a program listens at this address of a UNIX socket. Asks the system, without waiting.
+  package var isListenedAt: Bool {
+    guard let descriptor = try? makeSocket() else { return false }
+    defer { close(descriptor) }
+    // Unless the connection is refused, there is one, even if its queue is full (EAGAIN).
+    return with { unsafe connect(descriptor, $0, $1) } == 0 || errno != ECONNREFUSED
+  }
+}

@@ -1,0 +1,74 @@
+import CLinux
+import Essentials
+import Glibc
+
+/// A socket that accepts connections. Used on its loop only; its owner must call ``close()``.
+package final class StreamListener {
+  private let loop: EpollLoop
+  private var watched: WatchedDescriptor?
+  private let onAccept: (Int32) -> Void
+  /// Where the system let it listen: with the port that it chose where 0 was asked for.
+  package let address: SocketAddress
+
+  /// How many connections wait to be accepted.
+  private static let backlog: Int32 = 128
+  /// How many are accepted before other descriptors are looked at.
+  private static let acceptCountMax = 16
+  /// How long to wait where the process or the system has no descriptor left: the connections wait,
+  /// too, and would be reported again in every turn of the loop.
+  private static let exhaustionDelay = TimeSpan.seconds(1)
+
+  /// Listens at an address.
+  ///
+  /// - Parameter onAccept: Takes each connection: a socket that doesn't block, isn't inherited by other
+  ///   programs and belongs to it.
+  package init(
+    at address: SocketAddress, on loop: EpollLoop, onAccept: @escaping (Int32) -> Void
+  ) throws(SystemError) {
+    self.loop = loop
+    self.onAccept = onAccept
+    let descriptor = try address.makeSocket()
+    if address.family != AF_UNIX { setOption(descriptor, SOL_SOCKET, SO_REUSEADDR) }
+    guard address.with({ unsafe bind(descriptor, $0, $1) }) == 0,
+      listen(descriptor, Self.backlog) == 0
+    else {
+      let error = SystemError.current
+      Glibc.close(descriptor)
+      throw error
+    }
+    self.address = SocketAddress(boundTo: descriptor) ?? address
+    watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
+      self?.accept()
+    }
+  }
+
+  /// Listens no more.
+  package func close() {
+    watched?.close()
+    watched = nil
+  }
+
+  private func accept() {
+    for _ in 0..<Self.acceptCountMax {
+      guard let watched else { return }
+      let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+      let descriptor = accept4(watched.descriptor, nil, nil, flags)
+      if descriptor >= 0 {
+        if address.family != AF_UNIX { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
+        onAccept(descriptor)
+        continue
+      }
+      switch errno {
+      case EAGAIN: return
+      case EMFILE, ENFILE, ENOBUFS, ENOMEM: return pause()
+      // Of this connection: it ended before it was accepted, or the network failed (accept(2)).
+      default: continue
+      }
+    }
+  }
+
+  private func pause() {
+    watched?.interest = []
+    loop.schedule(in: Self.exhaustionDelay) { [weak self] in self?.watched?.interest = .readable }
+  }
+}

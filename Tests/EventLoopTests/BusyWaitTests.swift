@@ -1,0 +1,185 @@
+import Essentials
+import Glibc
+import Testing
+
+@testable import EventLoop
+
+@Suite("When polling before sleeping is worth it")
+struct BusyWaitPolicyTests {
+  @Test("while events are found, every opportunity is taken")
+  func found() {
+    var policy = BusyWaitPolicy()
+    for _ in 0..<1_000 {
+      let shouldPoll = policy.shouldPoll()
+      #expect(shouldPoll)
+      policy.polled(foundEvents: true)
+    }
+  }
+
+  @Test("every attempt in vain doubles the opportunities that are skipped, up to 1,024")
+  func inVain() {
+    var policy = BusyWaitPolicy()
+    var skips: [Int] = []
+    for _ in 0..<13 {
+      let shouldPoll = policy.shouldPoll()
+      #expect(shouldPoll)
+      policy.polled(foundEvents: false)
+      skips.append(skipCount(of: policy))
+      for _ in 0..<(skips.last ?? 0) { _ = policy.shouldPoll() }
+    }
+    #expect(skips == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_024, 1_024])
+  }
+
+  @Test("one success, and every opportunity is taken again")
+  func successAfterAll() {
+    var policy = BusyWaitPolicy()
+    for _ in 0..<5 {
+      policy.polled(foundEvents: false)
+      while !policy.shouldPoll() {}
+    }
+    policy.polled(foundEvents: true)
+    let shouldPoll = policy.shouldPoll()
+    #expect(shouldPoll)
+    policy.polled(foundEvents: false)
+    #expect(skipCount(of: policy) == 1)
+  }
+
+  @Test("an attempt that was ended early says nothing")
+  func endedEarly() {
+    var policy = BusyWaitPolicy()
+    policy.polled(foundEvents: nil)
+    let shouldPoll = policy.shouldPoll()
+    #expect(shouldPoll)
+  }
+
+  private func skipCount(of policy: BusyWaitPolicy) -> Int {
+    var policy = policy
+    var count = 0
+    while !policy.shouldPoll() { count += 1 }
+    return count
+  }
+}
+
+@Suite("A loop that polls before it sleeps", .timeLimit(.minutes(1)))
+struct BusyWaitTests {
+  /// Longer than a test may take: whatever waits for the end of the polling fails.
+  private static let endless = TimeSpan.seconds(600)
+
+  @Test("bytes that come while it polls are read at once")
+  func bytes() async throws {
+    let line = try await EchoLine(busyWaitSpan: Self.endless)
+    for byte in UInt8(1)...100 {
+      line.send([byte])
+      #expect(await line.next() == [byte])
+    }
+    await line.close()
+  }
+
+  @Test("work that is handed over while it polls is done at once")
+  func work() async throws {
+    let line = try await EchoLine(busyWaitSpan: Self.endless)
+    for byte in UInt8(1)...100 {
+      line.send([byte])
+      #expect(await line.next() == [byte])
+      await withCheckedContinuation { continuation in
+        line.loop.execute { continuation.resume() }
+      }
+    }
+    await line.close()
+  }
+
+  @Test("a timer ends the polling at its time")
+  func timer() async throws {
+    let line = try await EchoLine(busyWaitSpan: Self.endless)
+    await withCheckedContinuation { continuation in
+      let loop = line.loop
+      loop.execute {
+        loop.schedule(in: .milliseconds(20)) { continuation.resume() }
+        line.sendFromLoop([1])
+      }
+    }
+    await line.close()
+  }
+
+  @Test("the other end's closing is reported at once")
+  func otherEndCloses() async throws {
+    let line = try await EchoLine(busyWaitSpan: Self.endless)
+    line.send([1])
+    #expect(await line.next() == [1])
+    line.closeOtherEnd()
+    #expect(await line.next() == nil)
+  }
+
+  @Test("polling in vain ends, and the loop sleeps")
+  func inVain() async throws {
+    let line = try await EchoLine(busyWaitSpan: .microseconds(50))
+    line.send([1])
+    #expect(await line.next() == [1])
+    // A timer would end the polling; that it fires shows that the loop waits for it.
+    await withCheckedContinuation { continuation in
+      let loop = line.loop
+      loop.execute { loop.schedule(in: .milliseconds(5)) { continuation.resume() } }
+    }
+    await line.close()
+  }
+}
+
+/// A channel of a loop that polls after every byte, and the other end of its socket.
+final class EchoLine: Sendable {
+  let loop: EpollLoop
+  private let channel: LoopConfined<ByteChannel>
+  private let otherEnd: Int32
+  private let portions: AsyncStream<[UInt8]>
+
+  init(busyWaitSpan: TimeSpan = .zero) async throws {
+    let ends = try SocketPair.make()
+    otherEnd = ends.other
+    let loop = EpollLoop(busyWaitSpan: busyWaitSpan)
+    let (portions, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+    channel = try await withCheckedThrowingContinuation { result in
+      loop.execute {
+        result.resume(
+          with: .init {
+            LoopConfined(
+              try ByteChannel(
+                owning: ends.watched, on: loop, expectsPromptEvents: true,
+                onRead: { continuation.yield($0) }, onEnd: { _ in continuation.finish() }),
+              to: loop)
+          })
+      }
+    }
+    self.loop = loop
+    self.portions = portions
+  }
+
+  func send(_ bytes: [UInt8]) {
+    let count = unsafe write(otherEnd, bytes, bytes.count)
+    #expect(count == bytes.count)
+  }
+
+  func sendFromLoop(_ bytes: [UInt8]) { send(bytes) }
+
+  func next() async -> [UInt8]? { await portions.first { _ in true } }
+
+  func closeOtherEnd() { _ = Glibc.close(otherEnd) }
+
+  func close() async {
+    await withCheckedContinuation { continuation in
+      loop.execute { [channel] in
+        channel.value.close()
+        continuation.resume()
+      }
+    }
+    closeOtherEnd()
+  }
+}
+
+/// Two connected sockets that don't block.
+enum SocketPair {
+  static func make() throws(SystemError) -> (watched: Int32, other: Int32) {
+    var ends: [Int32] = [0, 0]
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    guard unsafe socketpair(AF_UNIX, type, 0, &ends) == 0 else { throw .current }
+    return (ends[0], ends[1])
+  }
+}
