@@ -45,8 +45,8 @@ protocol Demander: Sendable {
 }
 
 /// Whose start it is. A source that is started asks, and hands the answer on to the task that it
-/// starts and, by that, to the sources that its values start. Operators that deliver values later do
-/// the same.
+/// starts and, by that, to the sources that its values start. Operators that deliver values later
+/// do the same.
 enum Demand {
   @TaskLocal static var current: (any Demander)?
 }

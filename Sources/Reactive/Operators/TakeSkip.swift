@@ -117,7 +117,8 @@ extension Signal {
     through(TakeWhile(shouldContinue, takesLast: false))
   }
 
-  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then completes.
+  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then
+  /// completes.
   ///
   /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
   /// is, the predicate says when to continue, not when to end.
@@ -167,7 +168,8 @@ extension SignalProducer {
     through { TakeWhile(shouldContinue, takesLast: false) }
   }
 
-  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then completes.
+  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then
+  /// completes.
   ///
   /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
   /// is, the predicate says when to continue, not when to end.

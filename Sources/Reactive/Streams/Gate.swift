@@ -10,9 +10,9 @@ internal import Synchronization
 /// that is derived from that root.
 ///
 /// At most one thread holds the gate. Only the holder delivers events or changes the list of
-/// observers. A thread that arrives while another holds the gate, or while it holds it itself, leaves
-/// its operation in the inbox, and the holder performs it before it leaves. So operations happen in
-/// the order in which they were submitted, and recursion costs no stack.
+/// observers. A thread that arrives while another holds the gate, or while it holds it itself,
+/// leaves its operation in the inbox, and the holder performs it before it leaves. So operations
+/// happen in the order in which they were submitted, and recursion costs no stack.
 ///
 /// The inbox is bounded: a thread that has submitted a value waits while there are more than
 /// ``backlogMax`` operations in it. Threads that wait take turns at performing them: the holder

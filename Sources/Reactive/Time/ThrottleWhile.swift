@@ -2,8 +2,8 @@ extension Signal {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false.
   ///
-  /// A value that the scheduler has not yet delivered is replaced by the next. The end is never held
-  /// back: it drops what is kept, and comes after what the scheduler is about to deliver.
+  /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
+  /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts.
   @preconcurrency
@@ -18,8 +18,8 @@ extension SignalProducer {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false.
   ///
-  /// A value that the scheduler has not yet delivered is replaced by the next. The end is never held
-  /// back: it drops what is kept, and comes after what the scheduler is about to deliver.
+  /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
+  /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts. Does not keep it.
   @preconcurrency

@@ -2,8 +2,8 @@ import Dispatch
 import Reactive
 import Testing
 
-/// Disposal stops a stream: every operator, with its source live or ended in each way, disposed of at
-/// every moment, by all that disposes.
+/// Disposal stops a stream: every operator, with its source live or ended in each way, disposed of
+/// at every moment, by all that disposes.
 @Suite("Disposal")
 struct CancellationTests {
   typealias Source = SignalProducer<Int, TestError>
@@ -25,8 +25,8 @@ struct CancellationTests {
     return values + (end.map { [.send($0)] } ?? []) + [.wait(0), .wait(0.75), .wait(500)]
   }
 
-  /// Operators for which it matters that they are disposed of themselves: they go on when their source
-  /// has ended.
+  /// Operators for which it matters that they are disposed of themselves: they go on when their
+  /// source has ended.
   private static let lasting: [OperatorCase] = {
     func both(
       _ name: String, _ apply: @escaping @Sendable (Source, TestScheduler) -> Source
