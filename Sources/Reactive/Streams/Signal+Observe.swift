@@ -64,6 +64,7 @@ extension Signal where Error == Never {
   @inlinable
   @discardableResult
   public func observeValues(_ action: @escaping @Sendable (Value) -> Void) -> (any Disposable)? {
-    attach(ValueObserver(action))
+    // Made here, where the type of the values is known and need not be looked up.
+    attach(ObserverSubscription(of: ValueObserver(action), to: core))
   }
 }

@@ -38,7 +38,11 @@ public final class Signal<Value, Error: Swift.Error> {
   /// Delivers the events to `observer`.
   @usableFromInline
   func attach(_ observer: StreamObserver<Value, Error>) -> (any Disposable)? {
-    let subscription = ObserverSubscription(of: observer, to: core)
+    attach(ObserverSubscription(of: observer, to: core))
+  }
+
+  @usableFromInline
+  func attach(_ subscription: Subscription<Value, Error>) -> (any Disposable)? {
     if core.isFinished {
       subscription.interrupt()
       return nil

@@ -87,7 +87,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
 
   override func receive(_ value: Value) {
     let transfer = UncheckedTransfer(value)
-    demand?.hold()
+    hold()
     state.withLock { $0.values.append(transfer.value) }
   }
 
@@ -98,7 +98,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
       return collected
     }
     if !state.values.isEmpty || !skipEmpty { emit(state.values) }
-    demand?.release(state.values.count)
+    release(state.values.count)
     if state.hasCompleted { finish(.completed) }
   }
 
@@ -117,6 +117,6 @@ private final class CollectEvery<Value, Error: Swift.Error>:
       defer { state.values = [] }
       return state
     }
-    demand?.release(dropped.values.count)
+    release(dropped.values.count)
   }
 }

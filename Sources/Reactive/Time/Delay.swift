@@ -35,7 +35,14 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
 {
   // Kept here rather than in what is scheduled: two timers that are due at once need not fire in
   // order, and what is dropped must be released though the scheduler keeps the work.
-  private let waiting = Locked(UncheckedLine<Value>())
+  @exclusivity(unchecked)
+  private var waiting = Cells<Value>()
+  /// Guards them.
+  private let lock = PlainLock()
+
+  deinit {
+    waiting.destroy()
+  }
 
   /// Has `action` performed at the value's turn.
   func schedule(_ action: @escaping @Sendable () -> Void) {
@@ -43,24 +50,30 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
   }
 
   final override func receive(_ value: Value) {
-    let transfer = UncheckedTransfer(value)
-    demand?.hold()
-    waiting.withLock { $0.line.append(transfer.value) }
-    schedule {
-      guard let value = self.waiting.withLock({ UncheckedTransfer($0.line.popFirst()) }).value
-      else { return }
-      self.emit(value)
-      self.demand?.release(1)
-    }
+    hold()
+    lock.lock()
+    waiting.append(value)
+    lock.unlock()
+    schedule { self.deliverFirst() }
+  }
+
+  private func deliverFirst() {
+    lock.lock()
+    guard !waiting.isEmpty else { return lock.unlock() }
+    let value = waiting.takeFirst()
+    lock.unlock()
+    emit(value)
+    release(1)
   }
 
   final override func drop() {
-    let dropped = waiting.withLock { waiting in
-      defer { waiting.line = FIFO() }
-      return UncheckedTransfer(waiting.line)
-    }
+    var dropped = Cells<Value>()
+    lock.lock()
+    swap(&waiting, &dropped)
+    lock.unlock()
+    release(dropped.count)
     // Deinitialisers run user code: not under the lock.
-    demand?.release(dropped.value.count)
+    dropped.destroy()
   }
 }
 
@@ -89,9 +102,4 @@ private final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Err
     scheduler.schedule(
       after: scheduler.currentDate.addingTimeInterval(interval), action: action)
   }
-}
-
-// Entered and left only under the lock of what holds it.
-private struct UncheckedLine<Value>: @unchecked Sendable {
-  var line = FIFO<Value>()
 }

@@ -80,7 +80,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   }
 
   override func receive(_ value: Value) {
-    demand?.hold()
+    hold()
     queue.lock()
     arriving.append(value)
     let needsDrain = queue.addTurn(for: self)
@@ -99,12 +99,8 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
       }
       let count = min(remaining, departing.count, Self.chunkMax)
       guard count > 0 else { return }
-      if let demand {
-        withDemand { self.deliver(count) }
-        demand.release(count)
-      } else {
-        deliver(count)
-      }
+      if demand == nil { deliver(count) } else { withDemand { self.deliver(count) } }
+      release(count)
       remaining -= count
     }
   }
@@ -124,7 +120,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
 
 /// Values in memory of their own, taken out in the order they came in. An array of a type that is
 /// only known at run time costs several times as much.
-private struct Cells<Value> {
+struct Cells<Value> {
   private var start = UnsafeMutablePointer<Value>.allocate(capacity: minimalCapacity)
   private var capacity = minimalCapacity
   private var head = 0
@@ -139,7 +135,7 @@ private struct Cells<Value> {
 
   @inline(__always)
   mutating func append(_ value: Value) {
-    if end == capacity { grow() }
+    if end == capacity { makeRoom() }
     (start + end).initialize(to: value)
     end += 1
   }
@@ -152,6 +148,14 @@ private struct Cells<Value> {
   mutating func removeFirst() {
     (start + head).deinitialize(count: 1)
     head += 1
+  }
+
+  /// Takes the oldest value out. There must be one.
+  @inline(__always)
+  mutating func takeFirst() -> Value {
+    let value = (start + head).move()
+    head += 1
+    return value
   }
 
   /// To be called when empty, before the next value is put in.
@@ -169,13 +173,20 @@ private struct Cells<Value> {
     start.deallocate()
   }
 
-  /// Values are put in only while none has been taken out.
+  /// Moves the values to the front; to more memory, if they fill half of this or more.
   @inline(never)
-  private mutating func grow() {
-    let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
-    larger.moveInitialize(from: start, count: end)
-    start.deallocate()
-    start = larger
-    capacity *= 2
+  private mutating func makeRoom() {
+    let count = count
+    if count * 2 < capacity {
+      start.moveInitialize(from: start + head, count: count)
+    } else {
+      let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
+      larger.moveInitialize(from: start + head, count: count)
+      start.deallocate()
+      start = larger
+      capacity *= 2
+    }
+    head = 0
+    end = count
   }
 }

@@ -17,7 +17,24 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
 
   /// Who wants to know what waits here. Set before the first event.
   @exclusivity(unchecked)
-  private(set) final var demand: (any Demander)?
+  private(set) final var demand: (any Demander)? {
+    didSet { hasDemand = demand != nil }
+  }
+  /// Looked at for every value.
+  @exclusivity(unchecked)
+  private final var hasDemand = false
+
+  /// Notes that a value is kept here.
+  @inline(__always)
+  final func hold() {
+    if hasDemand { demand?.hold() }
+  }
+
+  /// Notes that so many values have been delivered or dropped.
+  @inline(__always)
+  final func release(_ count: Int) {
+    if hasDemand { demand?.release(count) }
+  }
 
   init(on scheduler: any Scheduler) {
     self.scheduler = scheduler
@@ -64,7 +81,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   @inline(__always)
   final func emit(_ value: Output) {
     guard isActive else { return }
-    if demand == nil { output.receive(value) } else { withDemand { self.output.receive(value) } }
+    if hasDemand { withDemand { self.output.receive(value) } } else { output.receive(value) }
   }
 
   /// Delivers values, so that sources that they start know who wants them.
