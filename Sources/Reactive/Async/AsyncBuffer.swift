@@ -11,6 +11,8 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
     var end: Result<Value?, Failure>?
     var consumer: Consumer?
     var sources: [UInt64: Source] = [:]
+    /// Values that have left their sources and haven't come here.
+    var heldCount = 0
     var nextSource: UInt64 = 0
 
     mutating func next() -> Result<Value?, Failure>? {
@@ -119,7 +121,19 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
 
   private func hasRoom(_ state: borrowing State) -> Bool {
     guard case .backpressure(let limit) = buffering, state.end == nil else { return true }
-    return state.values.count < limit
+    return state.values.count + state.heldCount < limit
+  }
+
+  func hold() {
+    state.withLock { $0.heldCount += 1 }
+  }
+
+  func release(_ count: Int) {
+    let sources = state.withLock { state in
+      state.heldCount -= count
+      return hasRoom(state) ? state.takeSources() : []
+    }
+    for source in sources { source.resume() }
   }
 
   func waitForRoom() async {

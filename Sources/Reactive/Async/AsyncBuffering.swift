@@ -18,6 +18,11 @@ public enum AsyncBuffering: Sendable, Hashable {
   /// that sends (``SignalProducer/init(priority:sending:)``), wherever in the chain they are, if
   /// their start is part of the start of the chain or follows from a value of another that waits.
   /// Several such sources in one chain may each be a value ahead.
+  ///
+  /// Counted are also the values that have left a source and are on their way: in `observe(on:)`,
+  /// `delay` and `collect(every:)`. What an operator keeps because it waits for another stream, as
+  /// `zip` and `flatMap(.concat)` do, is not: if it were, that other stream could be kept from
+  /// sending what is waited for.
   case backpressure(Int)
 
   var isValid: Bool {

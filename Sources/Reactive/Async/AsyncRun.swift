@@ -32,14 +32,21 @@ final class AsyncRun<Value: Sendable, Failure: Error>: Sendable {
   }
 }
 
-/// Where a source that can wait learns whether to.
+/// Where a source that can wait learns whether to, and what keeps values for later says so.
 protocol Demander: Sendable {
   /// Suspends until more values are wanted, or never again will be.
   func waitForRoom() async
+
+  /// Notes that a value is on its way that has left its source and will be delivered later.
+  func hold()
+
+  /// Notes that so many of those have been delivered, or dropped.
+  func release(_ count: Int)
 }
 
 /// Whose start it is. A source that is started asks, and hands the answer on to the task that it
-/// starts and, by that, to the sources that its values start.
+/// starts and, by that, to the sources that its values start. Operators that deliver values later
+/// do the same.
 enum Demand {
   @TaskLocal static var current: (any Demander)?
 }

@@ -37,6 +37,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
       gate.leave()
     } else {
       gate.submit { self.pass(value) }
+      gate.waitForRoom()
     }
   }
 
@@ -117,7 +118,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
   func startOnce(_ core: ProducerCore<Value, Error>) {
     guard !hasStarted.exchange(true, ordering: .acquiringAndReleasing) else { return }
     // Weakly, so that the run ends when it has become unreachable.
-    if let input = core.start(WeakRelay(self), connection) { connection.hold(input) }
+    connection.hold(core.start(WeakRelay(self), connection))
   }
 }
 

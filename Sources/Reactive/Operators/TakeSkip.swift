@@ -117,12 +117,16 @@ extension Signal {
     through(TakeWhile(shouldContinue, takesLast: false))
   }
 
-  /// Passes values up to and with the first that is to be the last, and completes.
+  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then
+  /// completes.
+  ///
+  /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
+  /// is, the predicate says when to continue, not when to end.
   @preconcurrency
   public func take(
     until shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> Signal<Value, Error> {
-    through(TakeWhile({ !shouldContinue($0) }, takesLast: true))
+    through(TakeWhile(shouldContinue, takesLast: true))
   }
 
   /// Drops the first `count` values.
@@ -164,12 +168,16 @@ extension SignalProducer {
     through { TakeWhile(shouldContinue, takesLast: false) }
   }
 
-  /// Passes values up to and with the first that is to be the last, and completes.
+  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then
+  /// completes.
+  ///
+  /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
+  /// is, the predicate says when to continue, not when to end.
   @preconcurrency
   public func take(
     until shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> SignalProducer<Value, Error> {
-    through { TakeWhile({ !shouldContinue($0) }, takesLast: true) }
+    through { TakeWhile(shouldContinue, takesLast: true) }
   }
 
   /// Drops the first `count` values.

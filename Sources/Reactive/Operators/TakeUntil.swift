@@ -59,7 +59,13 @@ extension Signal {
 extension SignalProducer {
   /// Completes at the end of `lifetime`.
   public func take(during lifetime: Lifetime) -> SignalProducer<Value, Error> {
-    lift { $0.take(during: lifetime) }
+    SignalProducer(
+      core: JoinedCore { [core] root, connection in
+        // There is no run to complete when the end is past.
+        if lifetime.hasEnded { root.terminate(.interrupted) }
+        connection.add(lifetime.observeEnded { root.terminate(.completed) })
+        return core.start(into: root, connection)
+      })
   }
 
   /// Completes when `trigger` sends a value or completes.

@@ -1,75 +1,38 @@
-/// Ignores the values of one producer, and starts another when it completes.
-private final class ThenCore<
-  Ignored, Value, Error: Swift.Error
->: ProducerCore<Value, Error> {
-  private let first: ProducerCore<Ignored, Error>
-  private let second: ProducerCore<Value, Error>
-
-  init(
-    _ first: SignalProducer<Ignored, Error>, _ second: SignalProducer<Value, Error>
-  ) {
-    self.first = first.core
-    self.second = second.core
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Error>, _ connection: Connection
-  ) -> AnyObject? {
-    let current = SerialDisposable()
-    connection.setSource(current)
-    let run = Connection()
-    current.inner = run
-    let observer = Then<Ignored, Value, Error>(
-      next: { [second] sink in
-        let run = Connection()
-        current.inner = run
-        guard !current.isDisposed, let input = second.start(sink, run) else { return }
-        run.hold(input)
-      })
-    observer.connect(to: sink, connection: connection)
-    if let input = first.start(observer, run) { run.hold(input) }
-    return nil
-  }
+/// What a run does when the producer that it began with has ended.
+enum Continuation<Value, Error: Swift.Error> {
+  case next(ProducerCore<Value, Error>)
+  case end(Termination<Error>)
 }
 
-private final class Then<Ignored, Value, Error: Swift.Error>:
-  ValueStage<Ignored, Value, Error>
-{
-  private let next: (StreamObserver<Value, Error>) -> Void
-
-  init(
-    next: @escaping (StreamObserver<Value, Error>) -> Void
-  ) {
-    self.next = next
-  }
-
-  override func receive(_ value: Ignored) {}
-
-  override func terminate(_ termination: Termination<Error>) {
-    guard !isFinished else { return }
-    switch termination {
-    case .failed, .interrupted: finish(termination)
-    case .completed: next(PassOn(self))
+extension ProducerCore {
+  /// A run of this, and then of another producer, or the end.
+  ///
+  /// - Parameters:
+  ///   - pass: What becomes of a value of this.
+  ///   - follow: What comes after its end.
+  func followed<U, F>(
+    passing pass: @escaping (Root<U, F>, Value) -> Void,
+    by follow: @escaping (Termination<Error>) -> Continuation<U, F>
+  ) -> ProducerCore<U, F> {
+    JoinedCore { root, connection in
+      let first = ClosureObserver<Value, Error>(
+        value: { pass(root, $0) },
+        termination: { termination in
+          guard !root.isClosing else { return }
+          switch follow(termination) {
+          case .next(let core): connection.hold(core.start(into: root, connection))
+          case .end(let end): root.terminate(end)
+          }
+        })
+      connection.hold(self.start(first, below: connection))
+      return nil
     }
   }
-}
 
-/// Passes the events of the second producer on.
-private final class PassOn<Ignored, Value, Error: Swift.Error>:
-  StreamObserver<Value, Error>
-{
-  private let then: Then<Ignored, Value, Error>
-
-  init(_ then: Then<Ignored, Value, Error>) {
-    self.then = then
-  }
-
-  override func receive(_ value: Value) {
-    then.emit(value)
-  }
-
-  override func terminate(_ termination: Termination<Error>) {
-    then.finish(termination)
+  fileprivate func then<U>(_ second: ProducerCore<U, Error>) -> ProducerCore<U, Error> {
+    followed(passing: { _, _ in }) { termination in
+      if case .completed = termination { .next(second) } else { .end(termination) }
+    }
   }
 }
 
@@ -94,7 +57,7 @@ extension SignalProducer {
   public func then<U>(
     _ replacement: SignalProducer<U, Error>
   ) -> SignalProducer<U, Error> {
-    SignalProducer<U, Error>(core: ThenCore(self, replacement))
+    SignalProducer<U, Error>(core: core.then(replacement.core))
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
@@ -108,7 +71,7 @@ extension SignalProducer {
   public func then(
     _ replacement: SignalProducer<Value, Error>
   ) -> SignalProducer<Value, Error> {
-    SignalProducer(core: ThenCore(self, replacement))
+    SignalProducer(core: core.then(replacement.core))
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
@@ -125,7 +88,7 @@ extension SignalProducer where Error == Never {
   public func then<U, F>(
     _ replacement: SignalProducer<U, F>
   ) -> SignalProducer<U, F> {
-    SignalProducer<U, F>(core: ThenCore(promoteError(F.self), replacement))
+    promoteError(F.self).then(replacement)
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
@@ -139,7 +102,7 @@ extension SignalProducer where Error == Never {
   public func then<U>(
     _ replacement: SignalProducer<U, Never>
   ) -> SignalProducer<U, Never> {
-    SignalProducer<U, Never>(core: ThenCore(self, replacement))
+    SignalProducer<U, Never>(core: core.then(replacement.core))
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
@@ -153,7 +116,7 @@ extension SignalProducer where Error == Never {
   public func then(
     _ replacement: SignalProducer<Value, Never>
   ) -> SignalProducer<Value, Never> {
-    SignalProducer(core: ThenCore(self, replacement))
+    SignalProducer(core: core.then(replacement.core))
   }
 
   /// Ignores the values, and starts `replacement` when this completes.

@@ -163,7 +163,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   /// Delivers what has been left to be; what a reader of the value has set, when it has read.
   func deliver() {
-    if !isReadHere { gate?.wake() }
+    guard !isReadHere, let gate else { return }
+    gate.wake()
+    gate.waitForRoom()
   }
 
   /// Makes the content of `cell` the present value.
@@ -181,6 +183,35 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 
   /// Modifies the value in place, under the lock.
   func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
+    guard !isReadHere, enter() else { return try modifyLater(action) }
+    lock.lock()
+    requireValue()
+    // Also if `action` throws.
+    defer { deliverModification() }
+    return try action(&present.pointee)
+  }
+
+  /// Frees the lock and the gate.
+  @inline(__always)
+  private func deliverModification() {
+    version += 1
+    guard !hasNewcomers, queuedCount == 0 else {
+      queueDelivery()
+      lock.unlock()
+      gate?.wake()
+      return leave()
+    }
+    let (value, stored) = (present.pointee, version)
+    lock.unlock()
+    deliveredVersion = stored
+    emit(value)
+    leave()
+  }
+
+  @inline(never)
+  private func modifyLater<Result>(
+    _ action: (inout Value) throws -> Result
+  ) rethrows -> Result {
     // Delivered from the inbox, in its turn, when the lock is free again.
     defer { deliver() }
     let isAcquired = acquire()

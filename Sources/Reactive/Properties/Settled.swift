@@ -16,7 +16,7 @@ extension PropertyProtocol {
   /// - Parameter source: What the parts have in common. It must have been there before they were
   ///   composed, as it has if they are made of it.
   public func settled<Source: PropertyProtocol>(after source: Source) -> Property<Value> {
-    let values = LiftedCore(producer.core) { $0.settled(after: source.signal) }
+    let values = producer.core.lifted { $0.settled(after: source.signal) }
     return Property(unsafeProducer: SignalProducer(core: values))
   }
 }

@@ -56,14 +56,17 @@ extension SignalProducer {
     disposed: (@Sendable () -> Void)? = nil,
     value: (@Sendable (Value) -> Void)? = nil
   ) -> SignalProducer<Value, Error> {
-    let observed = lift { signal in
-      signal.on(
+    // With a root, a source that has none is interrupted by an event, too.
+    let rooted = JoinedCore { [core] root, connection in
+      starting?()
+      defer { started?() }
+      return core.start(into: root, connection)
+    }
+    return SignalProducer(core: rooted).through {
+      SideEffects(
         event: event, failed: failed, completed: completed, interrupted: interrupted,
         terminated: terminated, disposed: disposed, value: value)
     }
-    guard starting != nil || started != nil else { return observed }
-    return SignalProducer(
-      core: AnnouncedCore(observed.core, starting: starting, started: started))
   }
 }
 
@@ -110,39 +113,5 @@ private final class SideEffects<Value, Error: Swift.Error>: ValueStage<Value, Va
 
   override func stageDidEnd() {
     disposed?()
-  }
-}
-
-/// Says when a run begins.
-private final class AnnouncedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
-  private let source: ProducerCore<Value, Error>
-  private let starting: (() -> Void)?
-  private let started: (() -> Void)?
-
-  init(
-    _ source: ProducerCore<Value, Error>, starting: (() -> Void)?, started: (() -> Void)?
-  ) {
-    self.source = source
-    self.starting = starting
-    self.started = started
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Error>, _ connection: Connection
-  ) -> AnyObject? {
-    starting?()
-    defer { started?() }
-    return source.start(sink, connection)
-  }
-
-  override func makeInstance() -> Instance {
-    let instance = source.makeInstance()
-    return Instance(
-      signal: instance.signal, interruptHandle: instance.interruptHandle,
-      start: { [starting, started] in
-        starting?()
-        defer { started?() }
-        instance.start()
-      })
   }
 }

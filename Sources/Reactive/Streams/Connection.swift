@@ -1,18 +1,18 @@
 internal import Synchronization
 
-/// What one start of a producer holds on to, from its source to its last operator, and what a
-/// signal disposes of at its end.
+/// The cancellation of one start of a producer, from its sink up to the part at which its events
+/// come in.
 ///
-/// Disposing of it interrupts the root, if there is one, so that the interruption goes down the
-/// chain as an event, in its turn; what else there is to dispose of follows.
+/// That part is the connection's *entry*: a ``Root``, or an operator that has a scheduler. What is
+/// further up, it starts with a connection of its own, which is among the resources of this one.
+/// So disposal enters a chain at its most downstream entry: that delivers an interruption and then
+/// releases the resources, which disposes of the connection above, and so on up to the source. It
+/// works in the same way whether what is above is running, has ended or hasn't been started.
 @usableFromInline
 final class Connection: Disposable {
   private struct State {
-    var root: (any Disposable)?
-    /// Interrupts a source that enters elsewhere.
-    var source: (any Disposable)?
-    var rest: CompositeDisposable?
-    var input: UncheckedTransfer<AnyObject>?
+    var entry: (any Disposable)?
+    var resources: CompositeDisposable?
     var isTornDown = false
   }
   private let state = Locked(State())
@@ -20,97 +20,90 @@ final class Connection: Disposable {
 
   init() {}
 
-  /// The connection of a stream that enters at `root`.
-  init(root: any Disposable) {
-    state.withLock { $0.root = root }
-  }
-
-  /// Whether the source is to send no more.
+  /// Whether nothing more is to be sent.
   @usableFromInline var isDisposed: Bool { disposed.load(ordering: .acquiring) }
 
-  /// Puts the connection of a start under the control of its root.
-  func setRoot(_ root: any Disposable) {
-    state.withLock { if !$0.isTornDown { $0.root = root } }
-    if isDisposed { root.dispose() }
+  /// Makes `entry` the part that an interruption is delivered by. It must call ``tearDown(by:)``
+  /// at its end.
+  func setEntry(_ entry: any Disposable) {
+    state.withLock { if !$0.isTornDown { $0.entry = entry } }
+    if isDisposed { entry.dispose() }
   }
 
-  /// Has `source` interrupted before all else is disposed of.
-  func setSource(_ source: any Disposable) {
-    let isTornDown = state.withLock { state in
-      if !state.isTornDown { state.source = source }
-      return state.isTornDown
+  /// Ends when the connection is torn down.
+  var lifetime: Lifetime { Lifetime(resources) }
+
+  private var resources: CompositeDisposable {
+    let (resources, isTornDown) = state.withLock { state in
+      if let resources = state.resources { return (resources, false) }
+      let resources = CompositeDisposable()
+      state.resources = resources
+      return (resources, state.isTornDown)
     }
-    if isTornDown { source.dispose() }
+    if isTornDown { resources.dispose() }
+    return resources
   }
 
-  func isRoot(_ object: AnyObject) -> Bool {
-    state.withLock { $0.root === object }
-  }
-
-  /// The life of the connection.
-  var lifetime: Lifetime { Lifetime(rest) }
-
-  private var rest: CompositeDisposable {
-    let (rest, isTornDown) = state.withLock { state in
-      if let rest = state.rest { return (rest, false) }
-      let rest = CompositeDisposable()
-      state.rest = rest
-      return (rest, state.isTornDown)
-    }
-    if isTornDown { rest.dispose() }
-    return rest
-  }
-
-  /// Disposes of `disposable` with the connection; at once if that has been disposed.
+  /// Disposes of `disposable` when the connection is torn down; at once if it has been.
   func add(_ disposable: (any Disposable)?) {
-    if let disposable { rest.hold(disposable) }
+    if let disposable { resources.hold(disposable) }
   }
 
-  /// Keeps an input while the connection lasts.
-  func hold(_ input: AnyObject) {
-    let transfer = UncheckedTransfer(input)
-    state.withLock { if !$0.isTornDown { $0.input = transfer } }
+  /// Retains an input until the connection is torn down.
+  func hold(_ input: AnyObject?) {
+    if let input { resources.hold(HeldInput(input)) }
   }
 
-  /// Interrupts the root, or, where there is none, tears down.
+  /// Interrupts the entry. Where there is none the events come from a loop, which looks at
+  /// ``isDisposed``: then there is nothing to deliver, and the connection is torn down.
   @usableFromInline
   func dispose() {
     guard !disposed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    if let root = state.withLock({ $0.root }) { root.dispose() } else { release() }
+    if let entry = state.withLock({ $0.entry }) { entry.dispose() } else { tearDown(by: self) }
   }
 
-  /// Disposes of everything but the root, which has ended.
-  func tearDown() {
+  /// Releases everything. To be called by the entry at its end, or by a part further down that has
+  /// become unreachable: the entry is then disposed of.
+  func tearDown(by part: AnyObject) {
     disposed.store(true, ordering: .releasing)
-    release()
-  }
-
-  private func release() {
-    let (source, rest, input) = state.withLock { state in
+    let (entry, resources) = state.withLock { state in
       state.isTornDown = true
-      state.root = nil
-      return (state.source.take(), state.rest, state.input.take())
+      return (state.entry.take(), state.resources)
     }
-    // Its loss may interrupt: not under the lock.
-    withExtendedLifetime(input) {}
-    source?.dispose()
-    rest?.dispose()
+    if let entry, entry !== part { entry.dispose() }
+    resources?.dispose()
   }
 }
 
-/// A connection, and the input that the source was given: when neither is retained any more, the
-/// source can't send, and its stream is interrupted.
-final class HeldConnection: Disposable, @unchecked Sendable {
-  let connection: Connection
-  // Only held. Set once at most, by the start, which holds this meanwhile.
-  private var input: AnyObject?
+/// Retains the input of a source, whose loss would interrupt the source.
+private final class HeldInput: Disposable {
+  private let input: Locked<UncheckedTransfer<AnyObject>?>
 
-  init(_ connection: Connection, holding input: AnyObject? = nil) {
-    self.connection = connection
-    self.input = input
+  init(_ input: AnyObject) {
+    self.input = Locked(UncheckedTransfer(input))
   }
 
-  func hold(_ input: AnyObject) { self.input = input }
+  var isDisposed: Bool { input.withLock { $0 == nil } }
+
+  func dispose() {
+    // Its deinitialiser may interrupt: not under the lock.
+    let released = input.withLock { $0.take() }
+    withExtendedLifetime(released) {}
+  }
+}
+
+/// What a start returns: a connection, and the input that the source was given. When neither this
+/// nor the source retains the input any more, the source can't send, and the run is interrupted.
+final class Run: Disposable, @unchecked Sendable {
+  let connection: Connection
+  // Only retained. Set once at most, by the start, which holds this meanwhile.
+  private var input: AnyObject?
+
+  init(_ connection: Connection) {
+    self.connection = connection
+  }
+
+  func hold(_ input: AnyObject?) { self.input = input }
 
   var isDisposed: Bool { connection.isDisposed }
   func dispose() { connection.dispose() }
@@ -119,15 +112,12 @@ final class HeldConnection: Disposable, @unchecked Sendable {
 // MARK: Debugging
 
 extension Connection: GraphLink {
-  var graphSource: AnyObject? { state.withLock { $0.root } }
+  var graphSource: AnyObject? { state.withLock { $0.entry } }
 
   /// What is still to be disposed of.
-  var content: [(any Disposable)?] {
-    let (source, rest) = state.withLock { ($0.source, $0.rest) }
-    return [source] + (rest?.content ?? [])
-  }
+  var content: [(any Disposable)?] { state.withLock { $0.resources }?.content ?? [] }
 }
 
-extension HeldConnection: GraphLink {
+extension Run: GraphLink {
   var graphSource: AnyObject? { connection.graphSource }
 }

@@ -11,9 +11,14 @@ internal import Synchronization
 ///
 /// At most one thread holds the gate. Only the holder delivers events or changes the list of
 /// observers. A thread that arrives while another holds the gate, or while it holds it itself,
-/// doesn't wait: it leaves its operation in the inbox, and the holder performs it before it leaves. So operations happen
-/// in the order in which they were submitted, recursion costs no stack, and there is no lock for
-/// two streams that feed each other to deadlock on.
+/// leaves its operation in the inbox, and the holder performs it before it leaves. So operations
+/// happen in the order in which they were submitted, and recursion costs no stack.
+///
+/// The inbox is bounded: a thread that has submitted a value waits while there are more than
+/// ``backlogMax`` operations in it. Threads that wait take turns at performing them: the holder
+/// hands the gate to one of them when it has performed as many for others. A thread doesn't wait if
+/// it holds the gate itself, nor where the holder waits for a gate that this thread holds: two
+/// streams that feed each other don't deadlock.
 @usableFromInline
 final class Gate: @unchecked Sendable {
   typealias Operation = () -> Void
@@ -26,6 +31,7 @@ final class Gate: @unchecked Sendable {
   // Operations are handed from thread to thread only through this lock.
   private struct Inbox: @unchecked Sendable {
     var operations: [Operation] = []
+    var waiters: [GateWaiter] = []
   }
   private let inbox = Locked(Inbox())
 
@@ -40,6 +46,10 @@ final class Gate: @unchecked Sendable {
   /// about half a microsecond. Two threads that do nothing but send submit 3 % of their events
   /// then; with 64 attempts it was 60 %, each of which costs several deliveries.
   private static var spinLimit: Int { 512 }
+
+  /// How many operations the inbox holds before those who submit values wait; and how many a thread
+  /// performs for others before it hands the gate to one that waits.
+  static var backlogMax: Int { 256 }
 
   static var currentThread: UInt {
     // Thread descriptors are aligned: bit 0 is free for `pendingFlag`.
@@ -81,15 +91,15 @@ final class Gate: @unchecked Sendable {
   private func emptyInbox() {
     let thread = Gate.currentThread
     var dead: [AnyObject] = []
+    var performed = 0
     repeat {
       // First the mark, then the inbox: what is submitted in between sets the mark again.
       holder.store(thread, ordering: .sequentiallyConsistent)
-      let operations = inbox.withLock { inbox in
-        let operations = inbox.operations
-        inbox.operations = []
-        return UncheckedTransfer(operations)
-      }.value
-      for operation in operations { operation() }
+      if performed >= Gate.backlogMax, handOver() { break }
+      let taken = takeInbox()
+      for waiter in taken.waiters { waiter.wake() }
+      for operation in taken.operations { operation() }
+      performed += taken.operations.count
       dead += retired
       retired = []
     } while !holder.compareExchange(
@@ -98,6 +108,39 @@ final class Gate: @unchecked Sendable {
     // Deinitialisers run user code: outside.
     withExtendedLifetime(dead) {}
   }
+
+  private func takeInbox() -> Inbox {
+    inbox.withLock { inbox in
+      defer { inbox = Inbox() }
+      return inbox
+    }
+  }
+
+  /// Makes a thread that waits the holder, if there is one: it goes on where this one stops.
+  private func handOver() -> Bool {
+    let next = inbox.withLock { $0.waiters.isEmpty ? nil : $0.waiters.removeFirst() }
+    guard let next else { return false }
+    holder.store(next.thread, ordering: .releasing)
+    next.wake()
+    return true
+  }
+
+  /// Waits until the inbox has room. To be called when a value has been submitted.
+  func waitForRoom() {
+    guard !isHeldHere else { return }
+    let waiter = inbox.withLock { inbox -> GateWaiter? in
+      guard inbox.operations.count > Gate.backlogMax else { return nil }
+      let waiter = GateWaiter(for: self)
+      if let waiter { inbox.waiters.append(waiter) }
+      return waiter
+    }
+    guard let waiter else { return }
+    waiter.wait()
+    if holderThread == waiter.thread { emptyInbox() }
+  }
+
+  /// The thread that holds the gate; zero if it is free.
+  var holderThread: UInt { holder.load(ordering: .acquiring) & ~Gate.pendingFlag }
 
   /// Has an operation performed after everything that was submitted before it.
   func submit(_ operation: @escaping Operation) {

@@ -24,7 +24,7 @@ struct Junction<Value, Error: Swift.Error> {
     end: @escaping (Termination<InputError>) -> Void
   ) -> (any Disposable)? {
     let inlet = Inlet(root, value: value, end: end)
-    let subscription = signal.attach(ObserverSubscription(of: inlet, to: signal.core))
+    let subscription = signal.attach(inlet)
     lifetime.hold(subscription)
     return subscription
   }
@@ -86,11 +86,12 @@ extension SignalProducer {
     by join: @escaping (repeat Signal<each V, Error>) -> Signal<Value, Error>
   ) {
     self.init(
-      core: JoinedCore { observer, connection in
-        let instances = (repeat (each producers).core.makeInstance())
-        repeat connection.add((each instances).interruptHandle)
-        join(repeat (each instances).signal).observe(observer)
-        repeat (each instances).startUnlessDisposed()
+      core: JoinedCore { root, connection in
+        let instances = (repeat Instance(of: (each producers).core))
+        repeat connection.add((each instances).connection)
+        connection.add(join(repeat (each instances).signal).attach(root))
+        repeat connection.hold((each instances).begin())
+        return nil
       })
   }
 
@@ -100,17 +101,12 @@ extension SignalProducer {
     by join: @escaping ([Signal<V, E>]) -> Signal<Value, Error>
   ) {
     self.init(
-      core: JoinedCore { observer, connection in
-        let instances = producers.map { $0.core.makeInstance() }
-        for instance in instances { connection.add(instance.interruptHandle) }
-        join(instances.map(\.signal)).observe(observer)
-        for instance in instances { instance.startUnlessDisposed() }
+      core: JoinedCore { root, connection in
+        let instances = producers.map { Instance(of: $0.core) }
+        for instance in instances { connection.add(instance.connection) }
+        connection.add(join(instances.map(\.signal)).attach(root))
+        for instance in instances { connection.hold(instance.begin()) }
+        return nil
       })
-  }
-}
-
-extension ProducerCore.Instance {
-  func startUnlessDisposed() {
-    if !interruptHandle.isDisposed { start() }
   }
 }

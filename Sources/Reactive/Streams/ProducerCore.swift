@@ -1,14 +1,6 @@
 /// What a ``SignalProducer`` is a handle of: how it is started.
 @usableFromInline
 class ProducerCore<Value, Error: Swift.Error> {
-  /// A signal that has been made and not been fed yet.
-  struct Instance {
-    let signal: Signal<Value, Error>
-    let interruptHandle: HeldConnection
-    /// Lets the events come, once those who want to observe do.
-    let start: () -> Void
-  }
-
   @usableFromInline
   init(isSingle: Bool = false) {
     self.isSingle = isSingle
@@ -16,7 +8,9 @@ class ProducerCore<Value, Error: Swift.Error> {
 
   /// Delivers the events of a new run to `sink`, serially, which ignores what follows an end.
   ///
-  /// - Returns: What is to be held together with the connection.
+  /// - Parameter connection: What interrupts the run. A core whose events come in at a part of its
+  ///   own makes that the entry.
+  /// - Returns: The input of the source, to be retained together with the connection.
   func start(_ sink: StreamObserver<Value, Error>, _ connection: Connection) -> AnyObject? {
     fatalError("a producer must say how it is started")
   }
@@ -29,25 +23,54 @@ class ProducerCore<Value, Error: Swift.Error> {
     fatalError("a producer that says it is single must deliver its value")
   }
 
-  /// Prepares a run that is observed as a signal.
-  func makeInstance() -> Instance {
-    let root = Root<Value, Error>()
-    let connection = Connection(root: root)
-    root.own(connection)
-    let upstream = Connection()
-    connection.add(upstream)
-    let handle = HeldConnection(connection)
-    return Instance(
-      signal: Signal(core: root), interruptHandle: handle,
-      start: {
-        if let input = self.start(root, upstream) { handle.hold(input) }
-      })
-  }
-
   final func start(_ sink: StreamObserver<Value, Error>) -> any Disposable {
     let connection = Connection()
     guard let input = start(sink, connection) else { return connection }
-    return HeldConnection(connection, holding: input)
+    let run = Run(connection)
+    run.hold(input)
+    return run
+  }
+
+  /// Starts a run whose events go to `root`, the entry of `connection`.
+  final func start(
+    into root: Root<Value, Error>, _ connection: Connection
+  ) -> AnyObject? {
+    start(root, below: connection)
+  }
+
+  /// Starts a run that ends with `connection`, which belongs to what is further down.
+  final func start(
+    _ sink: StreamObserver<Value, Error>, below connection: Connection
+  ) -> AnyObject? {
+    let upstream = Connection()
+    connection.add(upstream)
+    return upstream.isDisposed ? nil : start(sink, upstream)
+  }
+}
+
+/// A run that is observed as a signal, and is begun when those who want to observe do.
+struct Instance<Value, Error: Swift.Error> {
+  let signal: Signal<Value, Error>
+  let connection = Connection()
+  private let core: ProducerCore<Value, Error>
+  private let root = Root<Value, Error>()
+
+  init(of core: ProducerCore<Value, Error>) {
+    self.core = core
+    signal = Signal(core: root)
+    root.own(connection)
+    // Until the run has an entry further up.
+    connection.setEntry(root)
+  }
+
+  /// Lets the events come, unless the run has been disposed of.
+  ///
+  /// - Returns: The input of the source, to be retained together with the connection.
+  func begin() -> AnyObject? {
+    // A signal that nobody observes yet is there for the events that come meanwhile.
+    withExtendedLifetime(signal) {
+      connection.isDisposed ? nil : core.start(root, connection)
+    }
   }
 }
 
@@ -67,16 +90,6 @@ final class HandlerCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
     let input = Signal<Value, Error>.Observer(root, interruptsOnDeinit: true)
     handler(input, connection.lifetime)
     return input
-  }
-
-  override func makeInstance() -> Instance {
-    let root = Root<Value, Error>()
-    let connection = Connection(root: root)
-    root.own(connection)
-    let input = Signal<Value, Error>.Observer(root, interruptsOnDeinit: true)
-    return Instance(
-      signal: Signal(core: root), interruptHandle: HeldConnection(connection, holding: input),
-      start: { self.handler(input, connection.lifetime) })
   }
 }
 
@@ -113,7 +126,7 @@ final class ObservingCore<Value, Error: Swift.Error>: ProducerCore<Value, Error>
     // An interruption may come from another thread than the events.
     let root = Root<Value, Error>()
     root.begin(sink, connection)
-    connection.add(signal.attach(ObserverSubscription(of: root, to: signal.core)))
+    connection.add(signal.attach(root))
     return nil
   }
 }
@@ -144,41 +157,6 @@ final class OperatorCore<
   }
 }
 
-/// Makes one signal of another at every start.
-final class LiftedCore<
-  Input, InputError: Swift.Error, Value, Error: Swift.Error
->: ProducerCore<Value, Error> {
-  private let source: ProducerCore<Input, InputError>
-  private let transform: (Signal<Input, InputError>) -> Signal<Value, Error>
-
-  init(
-    _ source: ProducerCore<Input, InputError>,
-    _ transform: @escaping (Signal<Input, InputError>) -> Signal<Value, Error>
-  ) {
-    self.source = source
-    self.transform = transform
-  }
-
-  override func makeInstance() -> Instance {
-    let instance = source.makeInstance()
-    return Instance(
-      signal: transform(instance.signal), interruptHandle: instance.interruptHandle,
-      start: instance.start)
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Error>, _ connection: Connection
-  ) -> AnyObject? {
-    let instance = makeInstance()
-    // Without the input: what is downstream holds the connection, and its source would never be
-    // interrupted for having let go of it.
-    connection.setSource(instance.interruptHandle.connection)
-    _ = instance.signal.attach(ObserverSubscription(of: sink, to: instance.signal.core))
-    instance.startUnlessDisposed()
-    return instance.interruptHandle
-  }
-}
-
 /// Delivers one value.
 @usableFromInline
 final class SingleCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
@@ -204,11 +182,14 @@ final class SingleCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   }
 }
 
-/// Starts several producers at once, whose signals are joined into one.
+/// A run with a root of its own, at which come in the events of one or several others.
 final class JoinedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
-  private let join: (Signal<Value, Error>.Observer, Connection) -> Void
+  typealias Join = (Root<Value, Error>, Connection) -> AnyObject?
+  private let join: Join
 
-  init(_ join: @escaping (Signal<Value, Error>.Observer, Connection) -> Void) {
+  /// - Parameter join: Starts the others with connections that are resources of the given one. It
+  ///   returns the input that is to be retained together with that.
+  init(_ join: @escaping Join) {
     self.join = join
   }
 
@@ -217,7 +198,20 @@ final class JoinedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   ) -> AnyObject? {
     let root = Root<Value, Error>()
     root.begin(sink, connection)
-    join(Signal<Value, Error>.Observer(root, interruptsOnDeinit: true), connection)
-    return nil
+    return join(root, connection)
+  }
+}
+
+extension ProducerCore {
+  /// Applies an operator on signals to the signal of every run.
+  final func lifted<U, F>(
+    _ transform: @escaping (Signal<Value, Error>) -> Signal<U, F>
+  ) -> ProducerCore<U, F> {
+    JoinedCore { root, connection in
+      let instance = Instance(of: self)
+      connection.add(instance.connection)
+      connection.add(transform(instance.signal).attach(root))
+      return instance.begin()
+    }
   }
 }

@@ -26,7 +26,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   /// Begins a run that delivers to `sink` and that `connection` interrupts.
   final func begin(_ sink: StreamObserver<Value, Error>, _ connection: Connection) {
     connect(to: sink, connection: connection)
-    connection.setRoot(self)
+    connection.setEntry(self)
   }
 
   /// Whether an end has been submitted.
@@ -48,6 +48,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   private func submitValue(_ value: Value) {
     guard !isClosing else { return }
     submit { self.emit(value) }
+    waitForRoom()
   }
 
   /// Delivers the end after what was submitted before it; an interruption, at once. The first end
@@ -67,6 +68,8 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     }
   }
 
+  override func release(_ connection: Connection) { connection.tearDown(by: self) }
+
   // A root is what interrupts a started producer.
   final var isDisposed: Bool { isClosing || isFinished }
   final func dispose() { terminate(.interrupted) }
@@ -81,6 +84,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
       leave()
     } else {
       submit { step(argument) }
+      waitForRoom()
     }
   }
 
@@ -94,6 +98,12 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
   @inline(__always)
   final func leave() {
     door._withUnsafeGuaranteedRef { $0.leave() }
+  }
+
+  /// Waits until not too much is submitted. To be called when a value has been.
+  @inline(never)
+  final func waitForRoom() {
+    gate?.waitForRoom()
   }
 
   /// Has `operation` performed inside in its turn, unless the stream is interrupted before.

@@ -4,7 +4,7 @@ extension Signal {
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
   @discardableResult
   public func observe(_ observer: Observer) -> (any Disposable)? {
-    attach(ObserverSubscription(of: observer.sink, to: core))
+    attach(observer.sink)
   }
 
   /// Calls `action` with every event from now on.
@@ -64,6 +64,7 @@ extension Signal where Error == Never {
   @inlinable
   @discardableResult
   public func observeValues(_ action: @escaping @Sendable (Value) -> Void) -> (any Disposable)? {
+    // Made here, where the type of the values is known and need not be looked up.
     attach(ObserverSubscription(of: ValueObserver(action), to: core))
   }
 }

@@ -35,6 +35,12 @@ public final class Signal<Value, Error: Swift.Error> {
     return signal
   }
 
+  /// Delivers the events to `observer`.
+  @usableFromInline
+  func attach(_ observer: StreamObserver<Value, Error>) -> (any Disposable)? {
+    attach(ObserverSubscription(of: observer, to: core))
+  }
+
   @usableFromInline
   func attach(_ subscription: Subscription<Value, Error>) -> (any Disposable)? {
     if core.isFinished {

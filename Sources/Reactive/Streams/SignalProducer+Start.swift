@@ -27,9 +27,10 @@ extension SignalProducer {
   public func startWithSignal<Result>(
     _ setup: (_ signal: Signal<Value, Error>, _ interruptHandle: any Disposable) -> Result
   ) -> Result {
-    let instance = core.makeInstance()
-    let result = setup(instance.signal, instance.interruptHandle)
-    if !instance.interruptHandle.isDisposed { instance.start() }
+    let instance = Instance(of: core)
+    let run = Run(instance.connection)
+    let result = setup(instance.signal, run)
+    run.hold(instance.begin())
     return result
   }
 
@@ -91,7 +92,7 @@ extension SignalProducer {
   public func lift<U, F>(
     _ transform: @escaping @Sendable (Signal<Value, Error>) -> Signal<U, F>
   ) -> SignalProducer<U, F> {
-    SignalProducer<U, F>(core: LiftedCore(core, transform))
+    SignalProducer<U, F>(core: core.lifted(transform))
   }
 
   /// Applies an operator on two signals to the signals of every run; that of the argument starts
@@ -106,18 +107,7 @@ extension SignalProducer {
   func liftArgumentFirst<U, F, V, G>(
     _ transform: @escaping (Signal<Value, Error>, Signal<U, F>) -> Signal<V, G>
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
-    { other in
-      SignalProducer<V, G>(
-        core: JoinedCore { observer, connection in
-          self.startWithSignal { signal, handle in
-            connection.add(handle)
-            other.startWithSignal { otherSignal, otherHandle in
-              connection.add(otherHandle)
-              transform(signal, otherSignal).observe(observer)
-            }
-          }
-        })
-    }
+    { other in other.liftReceiverFirst { transform($1, $0) }(self) }
   }
 
   /// As `lift`, with the receiver's run starting first.
@@ -126,14 +116,14 @@ extension SignalProducer {
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
     { other in
       SignalProducer<V, G>(
-        core: JoinedCore { observer, connection in
-          other.startWithSignal { otherSignal, otherHandle in
-            connection.add(otherHandle)
-            self.startWithSignal { signal, handle in
-              connection.add(handle)
-              transform(signal, otherSignal).observe(observer)
-            }
-          }
+        core: JoinedCore { root, connection in
+          let (first, second) = (Instance(of: self.core), Instance(of: other.core))
+          connection.add(first.connection)
+          connection.add(second.connection)
+          connection.add(transform(first.signal, second.signal).attach(root))
+          connection.hold(first.begin())
+          connection.hold(second.begin())
+          return nil
         })
     }
   }

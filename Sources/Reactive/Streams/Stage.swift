@@ -171,8 +171,11 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
     stageDidEnd()
     guard let connection else { return }
     self.connection = nil
-    if connection.isRoot(self) { connection.tearDown() } else { connection.dispose() }
+    release(connection)
   }
+
+  /// Called at the end with the connection, whose entry is further up or nowhere.
+  func release(_ connection: Connection) { connection.dispose() }
 
   // MARK: Observers
 

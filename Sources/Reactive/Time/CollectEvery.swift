@@ -16,10 +16,10 @@ extension Signal {
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     skipEmpty: Bool = false, discardWhenCompleted: Bool = true
   ) -> Signal<[Value], Error> where Value: Sendable {
-    CollectEvery(
-      every: interval, on: scheduler, skipEmpty: skipEmpty,
-      discardWhenCompleted: discardWhenCompleted
-    ).signal(of: self)
+    through(
+      CollectEvery(
+        every: interval, on: scheduler, skipEmpty: skipEmpty,
+        discardWhenCompleted: discardWhenCompleted))
   }
 }
 
@@ -38,8 +38,8 @@ extension SignalProducer {
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     skipEmpty: Bool = false, discardWhenCompleted: Bool = true
   ) -> SignalProducer<[Value], Error> where Value: Sendable {
-    lift {
-      $0.collect(
+    through {
+      CollectEvery(
         every: interval, on: scheduler, skipEmpty: skipEmpty,
         discardWhenCompleted: discardWhenCompleted)
     }
@@ -56,6 +56,8 @@ private final class CollectEvery<Value, Error: Swift.Error>:
     var hasCompleted = false
   }
 
+  private let interval: DispatchTimeInterval
+  private let scheduler: any DateScheduler
   private let skipEmpty: Bool
   private let discardWhenCompleted: Bool
   private let state = Locked(State())
@@ -65,9 +67,14 @@ private final class CollectEvery<Value, Error: Swift.Error>:
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler, skipEmpty: Bool,
     discardWhenCompleted: Bool
   ) {
+    self.interval = interval
+    self.scheduler = scheduler
     self.skipEmpty = skipEmpty
     self.discardWhenCompleted = discardWhenCompleted
     super.init(on: scheduler)
+  }
+
+  override func willStart() {
     timer.inner = scheduler.schedule(
       after: scheduler.currentDate.addingTimeInterval(interval), interval: interval,
       leeway: interval.tenth
@@ -80,6 +87,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
 
   override func receive(_ value: Value) {
     let transfer = UncheckedTransfer(value)
+    hold()
     state.withLock { $0.values.append(transfer.value) }
   }
 
@@ -90,6 +98,7 @@ private final class CollectEvery<Value, Error: Swift.Error>:
       return collected
     }
     if !state.values.isEmpty || !skipEmpty { emit(state.values) }
+    release(state.values.count)
     if state.hasCompleted { finish(.completed) }
   }
 
@@ -100,5 +109,14 @@ private final class CollectEvery<Value, Error: Swift.Error>:
       timer.dispose()
       super.terminate(termination)
     }
+  }
+
+  override func drop() {
+    timer.dispose()
+    let dropped = state.withLock { state in
+      defer { state.values = [] }
+      return state
+    }
+    release(dropped.values.count)
   }
 }

@@ -14,9 +14,8 @@ extension Signal {
     discardWhenCompleted: Bool = true
   ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be debounced by \(interval) seconds")
-    return Debounce(
-      by: interval, on: scheduler, discardWhenCompleted: discardWhenCompleted
-    ).signal(of: self)
+    return through(
+      Debounce(by: interval, on: scheduler, discardWhenCompleted: discardWhenCompleted))
   }
 }
 
@@ -34,8 +33,8 @@ extension SignalProducer {
     discardWhenCompleted: Bool = true
   ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be debounced by \(interval) seconds")
-    return lift {
-      $0.debounce(interval, on: scheduler, discardWhenCompleted: discardWhenCompleted)
+    return through {
+      Debounce(by: interval, on: scheduler, discardWhenCompleted: discardWhenCompleted)
     }
   }
 }
@@ -67,6 +66,9 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
     self.scheduler = scheduler
     self.discardWhenCompleted = discardWhenCompleted
     super.init(on: scheduler)
+  }
+
+  override func willStart() {
     lifetime += timer
   }
 
@@ -119,5 +121,13 @@ private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value
     }
     timer.dispose()
     super.terminate(termination)
+  }
+
+  override func drop() {
+    timer.dispose()
+    lock.lock()
+    let dropped = pending.isThere ? pending.take() : nil
+    lock.unlock()
+    withExtendedLifetime(dropped) {}
   }
 }

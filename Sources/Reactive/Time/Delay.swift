@@ -10,7 +10,7 @@ extension Signal {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return Delay(by: interval, on: scheduler).signal(of: self)
+    return through(Delay(by: interval, on: scheduler))
   }
 }
 
@@ -24,34 +24,70 @@ extension SignalProducer {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return lift { $0.delay(interval, on: scheduler) }
+    return through { Delay(by: interval, on: scheduler) }
+  }
+}
+
+/// Delivers values in their order, each at a turn of its own on the scheduler.
+// Sendable as every scheduled operator is.
+class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+  @unchecked Sendable
+{
+  // Kept here rather than in what is scheduled: two timers that are due at once need not fire in
+  // order, and what is dropped must be released though the scheduler keeps the work.
+  @exclusivity(unchecked)
+  private var waiting = Cells<Value>()
+  /// Guards them.
+  private let lock = PlainLock()
+
+  deinit {
+    waiting.destroy()
+  }
+
+  /// Has `action` performed at the value's turn.
+  func schedule(_ action: @escaping @Sendable () -> Void) {
+    fatalError("an operator must say when it delivers")
+  }
+
+  final override func receive(_ value: Value) {
+    hold()
+    lock.lock()
+    waiting.append(value)
+    lock.unlock()
+    schedule { self.deliverFirst() }
+  }
+
+  private func deliverFirst() {
+    lock.lock()
+    guard !waiting.isEmpty else { return lock.unlock() }
+    let value = waiting.takeFirst()
+    lock.unlock()
+    emit(value)
+    release(1)
+  }
+
+  final override func drop() {
+    var dropped = Cells<Value>()
+    lock.lock()
+    swap(&waiting, &dropped)
+    lock.unlock()
+    release(dropped.count)
+    // Deinitialisers run user code: not under the lock.
+    dropped.destroy()
   }
 }
 
 // Sendable as every scheduled operator is.
-private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+private final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
   @unchecked Sendable
 {
   private let interval: TimeInterval
   private let scheduler: any DateScheduler
 
-  /// Values in their order, which two timers that are due at once need not keep.
-  private let waiting = Locked(UncheckedLine<Value>())
-
   init(by interval: TimeInterval, on scheduler: any DateScheduler) {
     self.interval = interval
     self.scheduler = scheduler
     super.init(on: scheduler)
-  }
-
-  override func receive(_ value: Value) {
-    let transfer = UncheckedTransfer(value)
-    waiting.withLock { $0.line.append(transfer.value) }
-    schedule {
-      guard let value = self.waiting.withLock({ UncheckedTransfer($0.line.popFirst()) }).value
-      else { return }
-      self.emit(value)
-    }
   }
 
   override func terminate(_ termination: Termination<Error>) {
@@ -62,13 +98,8 @@ private final class Delay<Value, Error: Swift.Error>: ScheduledOperator<Value, V
     }
   }
 
-  private func schedule(_ action: @escaping @Sendable () -> Void) {
+  override func schedule(_ action: @escaping @Sendable () -> Void) {
     scheduler.schedule(
       after: scheduler.currentDate.addingTimeInterval(interval), action: action)
   }
-}
-
-// Entered and left only under the lock of what holds it.
-private struct UncheckedLine<Value>: @unchecked Sendable {
-  var line = FIFO<Value>()
 }

@@ -5,7 +5,7 @@ extension Signal {
   public func lazyMap<U>(
     on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
   ) -> Signal<U, Error> where Value: Sendable {
-    LazyMap(on: scheduler, transform: transform).signal(of: self)
+    through(LazyMap(on: scheduler, transform: transform))
   }
 }
 
@@ -16,7 +16,7 @@ extension SignalProducer {
   public func lazyMap<U>(
     on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
   ) -> SignalProducer<U, Error> where Value: Sendable {
-    lift { $0.lazyMap(on: scheduler, transform: transform) }
+    through { LazyMap(on: scheduler, transform: transform) }
   }
 }
 
@@ -37,6 +37,9 @@ private final class LazyMap<Input, Output, Error: Swift.Error>:
     self.scheduler = scheduler
     self.transform = transform
     super.init(on: scheduler)
+  }
+
+  override func willStart() {
     lifetime += scheduled
   }
 
@@ -53,10 +56,23 @@ private final class LazyMap<Input, Output, Error: Swift.Error>:
   }
 
   private func deliverLatest() {
+    if let value = takeLatest(), isActive { emit(transform(value)) }
+  }
+
+  private func takeLatest() -> Input? {
     lock.lock()
+    defer { lock.unlock() }
     isScheduled = false
-    let value = latest.take()
-    lock.unlock()
-    if let value, isActive { emit(transform(value)) }
+    return latest.take()
+  }
+
+  override func terminate(_ termination: Termination<Error>) {
+    if case .interrupted = termination { drop() }
+    super.terminate(termination)
+  }
+
+  override func drop() {
+    scheduled.dispose()
+    _ = takeLatest()
   }
 }

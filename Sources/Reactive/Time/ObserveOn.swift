@@ -2,16 +2,7 @@ extension Signal {
   /// Delivers all events on `scheduler`, in order.
   @preconcurrency
   public func observe(on scheduler: any Scheduler) -> Signal<Value, Error> where Value: Sendable {
-    hop(to: scheduler, cutsWhenInterrupted: false)
-  }
-
-  fileprivate func hop(
-    to scheduler: any Scheduler, cutsWhenInterrupted: Bool
-  ) -> Signal<Value, Error> {
-    if let queue = scheduler as? QueueScheduler {
-      return QueueHop(to: queue, cutsWhenInterrupted: cutsWhenInterrupted).signal(of: self)
-    }
-    return Hop(on: scheduler, cutsWhenInterrupted: cutsWhenInterrupted).signal(of: self)
+    through(hop(to: scheduler))
   }
 }
 
@@ -20,40 +11,42 @@ extension SignalProducer {
   @preconcurrency
   public func observe(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
   where Value: Sendable {
-    lift { $0.hop(to: scheduler, cutsWhenInterrupted: true) }
+    through { hop(to: scheduler) }
   }
 
   /// Starts on `scheduler`. Disposing of the run before its turn prevents it.
   @preconcurrency
   public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
   where Value: Sendable {
-    SignalProducer { observer, lifetime in
-      let input = UncheckedTransfer(observer)
-      lifetime += scheduler.schedule {
-        self.startWithSignal { signal, interruptHandle in
-          lifetime += interruptHandle
-          signal.observe(input.value)
-        }
-      }
-    }
+    SignalProducer(
+      core: JoinedCore { [self] root, connection in
+        connection.add(
+          scheduler.schedule { connection.hold(core.start(into: root, connection)) })
+        return nil
+      })
   }
 }
 
-/// Schedules every event by itself.
+private func hop<Value, Error>(
+  to scheduler: any Scheduler
+) -> ScheduledOperator<Value, Value, Error> {
+  if let queue = scheduler as? QueueScheduler { return QueueHop(to: queue) }
+  return Hop(on: scheduler)
+}
+
 // Sendable as every scheduled operator is.
-private final class Hop<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+private final class Hop<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
   @unchecked Sendable
 {
   private let scheduler: any Scheduler
 
-  override init(on scheduler: any Scheduler, cutsWhenInterrupted: Bool) {
+  override init(on scheduler: any Scheduler) {
     self.scheduler = scheduler
-    super.init(on: scheduler, cutsWhenInterrupted: cutsWhenInterrupted)
+    super.init(on: scheduler)
   }
 
-  override func receive(_ value: Value) {
-    let transfer = UncheckedTransfer(value)
-    scheduler.schedule { self.emit(transfer.value) }
+  override func schedule(_ action: @escaping @Sendable () -> Void) {
+    scheduler.schedule(action)
   }
 }
 
@@ -76,9 +69,9 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   /// How many values are delivered before those are let in who wait at the output's gate.
   private static var chunkMax: Int { 64 }
 
-  init(to queue: QueueScheduler, cutsWhenInterrupted: Bool) {
+  init(to queue: QueueScheduler) {
     self.queue = queue
-    super.init(on: queue, cutsWhenInterrupted: cutsWhenInterrupted)
+    super.init(on: queue)
   }
 
   deinit {
@@ -87,6 +80,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   }
 
   override func receive(_ value: Value) {
+    hold()
     queue.lock()
     arriving.append(value)
     let needsDrain = queue.addTurn(for: self)
@@ -105,7 +99,8 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
       }
       let count = min(remaining, departing.count, Self.chunkMax)
       guard count > 0 else { return }
-      deliver(count)
+      if demand == nil { deliver(count) } else { withDemand { self.deliver(count) } }
+      release(count)
       remaining -= count
     }
   }
@@ -125,7 +120,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
 
 /// Values in memory of their own, taken out in the order they came in. An array of a type that is
 /// only known at run time costs several times as much.
-private struct Cells<Value> {
+struct Cells<Value> {
   private var start = UnsafeMutablePointer<Value>.allocate(capacity: minimalCapacity)
   private var capacity = minimalCapacity
   private var head = 0
@@ -140,7 +135,7 @@ private struct Cells<Value> {
 
   @inline(__always)
   mutating func append(_ value: Value) {
-    if end == capacity { grow() }
+    if end == capacity { makeRoom() }
     (start + end).initialize(to: value)
     end += 1
   }
@@ -153,6 +148,14 @@ private struct Cells<Value> {
   mutating func removeFirst() {
     (start + head).deinitialize(count: 1)
     head += 1
+  }
+
+  /// Takes the oldest value out. There must be one.
+  @inline(__always)
+  mutating func takeFirst() -> Value {
+    let value = (start + head).move()
+    head += 1
+    return value
   }
 
   /// To be called when empty, before the next value is put in.
@@ -170,13 +173,20 @@ private struct Cells<Value> {
     start.deallocate()
   }
 
-  /// Values are put in only while none has been taken out.
+  /// Moves the values to the front; to more memory, if they fill half of this or more.
   @inline(never)
-  private mutating func grow() {
-    let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
-    larger.moveInitialize(from: start, count: end)
-    start.deallocate()
-    start = larger
-    capacity *= 2
+  private mutating func makeRoom() {
+    let count = count
+    if count * 2 < capacity {
+      start.moveInitialize(from: start + head, count: count)
+    } else {
+      let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
+      larger.moveInitialize(from: start + head, count: count)
+      start.deallocate()
+      start = larger
+      capacity *= 2
+    }
+    head = 0
+    end = count
   }
 }

@@ -2,21 +2,49 @@ internal import Synchronization
 
 /// An operator whose output happens on a scheduler: what comes in is kept or scheduled, and
 /// enters a new stream when its time has come.
+///
+/// Of a run it is the entry: disposal drops what waits, interrupts what is upstream, and delivers
+/// the interruption on the scheduler, also when what is upstream has ended.
 class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input, Error>,
-  @unchecked Sendable
+  Disposable, @unchecked Sendable
 {
   // Sendable: its input is serial, its output takes events from any thread, what it keeps in
   // between is locked by the subclass, and the operators ask for values that are Sendable.
   final let output = Root<Output, Error>()
   private let isCut = Synchronization.Atomic(false)
   private let scheduler: any Scheduler
-  private let cutsWhenInterrupted: Bool
+  private let upstream = Connection()
 
-  /// - Parameter cutsWhenInterrupted: Whether an interruption also drops what waits.
-  init(on scheduler: any Scheduler, cutsWhenInterrupted: Bool = true) {
-    self.scheduler = scheduler
-    self.cutsWhenInterrupted = cutsWhenInterrupted
+  /// Who wants to know what waits here. Set before the first event.
+  @exclusivity(unchecked)
+  private(set) final var demand: (any Demander)? {
+    didSet { hasDemand = demand != nil }
   }
+  /// Looked at for every value.
+  @exclusivity(unchecked)
+  private final var hasDemand = false
+
+  /// Notes that a value is kept here.
+  @inline(__always)
+  final func hold() {
+    if hasDemand { demand?.hold() }
+  }
+
+  /// Notes that so many values have been delivered or dropped.
+  @inline(__always)
+  final func release(_ count: Int) {
+    if hasDemand { demand?.release(count) }
+  }
+
+  init(on scheduler: any Scheduler) {
+    self.scheduler = scheduler
+  }
+
+  /// Called once, when the output is wired and before the first event.
+  func willStart() {}
+
+  /// Called when what waits is not to be delivered any more. Values that it has kept are released.
+  func drop() {}
 
   /// Ends with the output.
   final var lifetime: Lifetime { output.lifetime }
@@ -24,9 +52,26 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// The signal of the output, fed by `source`.
   final func signal(of source: Signal<Input, Error>) -> Signal<Output, Error> {
     let signal = Signal<Output, Error>(core: output)
-    output.lifetime.hold(source.attach(ObserverSubscription(of: self, to: source.core)))
+    demand = Demand.current
+    willStart()
+    output.lifetime.hold(source.attach(self))
     return signal
   }
+
+  /// Delivers the output of a run of `source` to `sink`.
+  final func start(
+    _ source: ProducerCore<Input, Error>, _ sink: StreamObserver<Output, Error>,
+    _ connection: Connection
+  ) -> AnyObject? {
+    output.connect(to: sink, connection: connection)
+    connection.add(upstream)
+    connection.setEntry(self)
+    demand = Demand.current
+    willStart()
+    return upstream.isDisposed ? nil : source.start(self, upstream)
+  }
+
+  // MARK: Output
 
   /// Whether what is scheduled is still wanted.
   @inline(__always)
@@ -35,12 +80,21 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// Delivers a value. To be called on the scheduler.
   @inline(__always)
   final func emit(_ value: Output) {
-    if isActive { output.receive(value) }
+    guard isActive else { return }
+    if hasDemand { withDemand { self.output.receive(value) } } else { output.receive(value) }
+  }
+
+  /// Delivers values, so that sources that they start know who wants them.
+  @inline(never)
+  final func withDemand(_ deliver: () -> Void) {
+    Demand.$current.withValue(demand, operation: deliver)
   }
 
   /// Delivers the end. To be called on the scheduler.
   final func finish(_ termination: Termination<Error>) {
+    guard isActive else { return }
     output.terminate(termination)
+    drop()
   }
 
   // Apart from what delivers values: the end is of a type that has to be looked up.
@@ -51,10 +105,53 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
 
   /// Schedules the end, as soon as can be.
   override func terminate(_ termination: Termination<Error>) {
-    if case .interrupted = termination, cutsWhenInterrupted {
-      isCut.store(true, ordering: .relaxed)
-    }
     scheduler.schedule { self.finish(termination) }
+  }
+
+  // MARK: Disposal
+
+  final var isDisposed: Bool { isCut.load(ordering: .relaxed) || output.isDisposed }
+
+  final func dispose() {
+    let isFirst = !isCut.exchange(true, ordering: .acquiringAndReleasing)
+    guard isFirst, !output.isDisposed else { return }
+    drop()
+    upstream.dispose()
+    scheduler.schedule { self.output.terminate(.interrupted) }
+  }
+}
+
+extension Signal {
+  func through<U>(_ operation: ScheduledOperator<Value, U, Error>) -> Signal<U, Error> {
+    operation.signal(of: self)
+  }
+}
+
+extension SignalProducer {
+  /// Applies an operator that has a scheduler, of which every start makes one.
+  func through<U>(
+    _ makeOperator: @escaping () -> ScheduledOperator<Value, U, Error>
+  ) -> SignalProducer<U, Error> {
+    SignalProducer<U, Error>(core: ScheduledCore(core, makeOperator))
+  }
+}
+
+private final class ScheduledCore<Input, Output, Error: Swift.Error>: ProducerCore<Output, Error> {
+  private let source: ProducerCore<Input, Error>
+  private let makeOperator: () -> ScheduledOperator<Input, Output, Error>
+
+  init(
+    _ source: ProducerCore<Input, Error>,
+    _ makeOperator: @escaping () -> ScheduledOperator<Input, Output, Error>
+  ) {
+    self.source = source
+    self.makeOperator = makeOperator
+  }
+
+  override func start(
+    _ sink: StreamObserver<Output, Error>, _ connection: Connection
+  ) -> AnyObject? {
+    makeOperator().start(source, sink, connection)
   }
 }
 

@@ -1,8 +1,11 @@
 public import FoundationEssentials
 
 extension Signal {
-  /// Delivers values at least `interval` seconds apart: the first at once, then the latest of
-  /// those that came meanwhile. What waits when the stream ends is dropped.
+  /// Delivers values at least `interval` seconds apart: the first as soon as can be, then the
+  /// latest of those that came meanwhile.
+  ///
+  /// The end of the stream is delivered as soon as can be. A value that is due before is delivered
+  /// before; one whose time has not come is dropped.
   ///
   /// `interval` must not be negative.
   @preconcurrency
@@ -10,13 +13,16 @@ extension Signal {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
-    return Throttle(by: interval, on: scheduler).signal(of: self)
+    return through(Throttle(by: interval, on: scheduler))
   }
 }
 
 extension SignalProducer {
-  /// Delivers values at least `interval` seconds apart: the first at once, then the latest of
-  /// those that came meanwhile. What waits when the stream ends is dropped.
+  /// Delivers values at least `interval` seconds apart: the first as soon as can be, then the
+  /// latest of those that came meanwhile.
+  ///
+  /// The end of the stream is delivered as soon as can be. A value that is due before is delivered
+  /// before; one whose time has not come is dropped.
   ///
   /// `interval` must not be negative.
   @preconcurrency
@@ -24,7 +30,7 @@ extension SignalProducer {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
-    return lift { $0.throttle(interval, on: scheduler) }
+    return through { Throttle(by: interval, on: scheduler) }
   }
 }
 
@@ -42,13 +48,17 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
   private var pending = WaitingValue<Value>()
   @exclusivity(unchecked)
   private var previousDate = Date.distantPast
+  /// When the timer fires, if one is set.
   @exclusivity(unchecked)
-  private var isTimerSet = false
+  private var timerDate: Date?
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler) {
     self.interval = interval
     self.scheduler = scheduler
     super.init(on: scheduler)
+  }
+
+  override func willStart() {
     lifetime += timer
   }
 
@@ -60,9 +70,10 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
     let now = scheduler.currentDate
     lock.lock()
     let replaced = pending.put(value)
-    let needsTimer = !isTimerSet
-    isTimerSet = true
+    // A clock that has been set back makes nobody wait for the old time.
     let date = previousDate <= now ? max(now, previousDate.addingTimeInterval(interval)) : now
+    let needsTimer = timerDate.map { date < $0 } ?? true
+    if needsTimer { timerDate = date }
     lock.unlock()
     if needsTimer {
       timer.inner = scheduler.schedule(after: date) { self.fire(at: date) }
@@ -72,17 +83,19 @@ private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value
 
   private func fire(at date: Date) {
     lock.lock()
-    isTimerSet = false
-    previousDate = date
+    timerDate = nil
     guard pending.isThere else { return lock.unlock() }
+    previousDate = date
     let due = pending.take()
     lock.unlock()
     emit(due)
   }
 
-  override func terminate(_ termination: Termination<Error>) {
-    // Also what is due already and waits for its turn.
+  override func drop() {
     timer.dispose()
-    super.terminate(termination)
+    lock.lock()
+    let dropped = pending.isThere ? pending.take() : nil
+    lock.unlock()
+    withExtendedLifetime(dropped) {}
   }
 }

@@ -1,34 +1,33 @@
 extension Signal {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
-  /// latest, and delivers that when it turns false. Termination is never held back, and drops
-  /// what is kept. So it is with what the scheduler has not yet delivered: the next value takes its
-  /// place, and the end drops it.
+  /// latest, and delivers that when it turns false.
+  ///
+  /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
+  /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts.
   @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
   ) -> Signal<Value, Error> where P.Value == Bool, Value: Sendable {
-    let throttle = ThrottleWhile<Value, Error>(on: scheduler)
-    throttle.lifetime += shouldThrottle.producer.skipRepeats()
-      .startWithValues { throttle.setThrottling($0) }
-    return throttle.signal(of: self)
+    through(ThrottleWhile(shouldThrottle.producer, on: scheduler))
   }
 }
 
 extension SignalProducer {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
-  /// latest, and delivers that when it turns false. Termination is never held back, and drops
-  /// what is kept. So it is with what the scheduler has not yet delivered: the next value takes its
-  /// place, and the end drops it.
+  /// latest, and delivers that when it turns false.
+  ///
+  /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
+  /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
   ///
   /// When `shouldThrottle` has no more changes, its last value counts. Does not keep it.
   @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
   ) -> SignalProducer<Value, Error> where P.Value == Bool, Value: Sendable {
-    let view = Property(shouldThrottle)
-    return lift { $0.throttle(while: view, on: scheduler) }
+    let changes = Property(shouldThrottle).producer
+    return through { ThrottleWhile(changes, on: scheduler) }
   }
 }
 
@@ -46,17 +45,23 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
     var due: Value?
   }
 
+  private let changes: SignalProducer<Bool, Never>
   private let scheduler: any Scheduler
   private let state = Locked(State())
   private let scheduled = SerialDisposable()
 
-  init(on scheduler: any Scheduler) {
+  init(_ changes: SignalProducer<Bool, Never>, on scheduler: any Scheduler) {
+    self.changes = changes
     self.scheduler = scheduler
     super.init(on: scheduler)
-    lifetime += scheduled
   }
 
-  func setThrottling(_ isThrottling: Bool) {
+  override func willStart() {
+    lifetime += scheduled
+    lifetime += changes.skipRepeats().startWithValues { self.setThrottling($0) }
+  }
+
+  private func setThrottling(_ isThrottling: Bool) {
     update { state in
       state.isThrottling = isThrottling
       guard !isThrottling, !state.hasEnded, let value = state.kept.take() else { return false }
@@ -75,11 +80,19 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
   override func terminate(_ termination: Termination<Error>) {
     update { state in
       state.hasEnded = true
+      state.kept = nil
+      return false
+    }
+    super.terminate(termination)
+  }
+
+  override func drop() {
+    scheduled.dispose()
+    update { state in
+      state.hasEnded = true
       (state.kept, state.due) = (nil, nil)
       return false
     }
-    scheduled.inner = nil
-    super.terminate(termination)
   }
 
   /// - Parameter change: Changes the state, and says whether something is due now.

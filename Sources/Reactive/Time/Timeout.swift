@@ -36,7 +36,12 @@ extension SignalProducer {
     after interval: TimeInterval, raising error: Error, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
     precondition(interval >= 0, "a stream can't time out after \(interval) seconds")
-    return lift { $0.timeout(after: interval, raising: error, on: scheduler) }
+    return SignalProducer(
+      core: JoinedCore { [core] root, connection in
+        let date = scheduler.currentDate.addingTimeInterval(interval)
+        connection.add(scheduler.schedule(after: date) { root.terminate(.failed(error)) })
+        return core.start(into: root, connection)
+      })
   }
 }
 

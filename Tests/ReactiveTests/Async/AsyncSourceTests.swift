@@ -1,3 +1,4 @@
+import Dispatch
 import Reactive
 import Synchronization
 import Testing
@@ -120,6 +121,46 @@ struct AsyncSourceTests {
       // Every other number passes; the one after the last that fits may have been asked for.
       #expect(numbers.pulls.value <= 2 * (count - 1 + limit))
       #expect(try await iterator.next() == 4 * count)
+    }
+  }
+
+  /// Operators that deliver values later than they come.
+  typealias Numeric = SignalProducer<Int, TestError>
+  static let hops: [@Sendable (Numeric) -> Numeric] = [
+    { $0.observe(on: QueueScheduler()) },
+    { $0.observe(on: QueueScheduler()).map { $0 }.observe(on: QueueScheduler()) },
+    { $0.delay(0.001, on: QueueScheduler()) },
+    { $0.collect(every: .milliseconds(1), on: QueueScheduler()).flatten() },
+    { $0.flatMap(.latest) { Numeric(value: $0) }.observe(on: QueueScheduler()) },
+  ]
+
+  @Test(
+    "under backpressure values on their way through a scheduler take room, too",
+    .timeLimit(.minutes(1)), arguments: hops.indices, [1, 4])
+  func backpressureThroughHops(_ hop: Int, _ limit: Int) async throws {
+    let numbers = Numbers()
+    var iterator = Self.hops[hop](numbers.producer)
+      .values(buffering: .backpressure(limit)).makeAsyncIterator()
+    for count in 1...30 {
+      for _ in 0..<20 { await Task.yield() }
+      // The one after the last that fits may have been asked for.
+      #expect(numbers.pulls.value <= count + limit)
+      #expect(try await iterator.next() == count)
+    }
+  }
+
+  @Test(
+    "under backpressure a source that is started beyond a scheduler waits, too",
+    .timeLimit(.minutes(1)))
+  func backpressureBeyondHops() async throws {
+    let numbers = Numbers()
+    var iterator = Numeric(value: 0).observe(on: QueueScheduler())
+      .flatMap(.concat) { _ in numbers.producer }
+      .values(buffering: .backpressure(3)).makeAsyncIterator()
+    for count in 1...30 {
+      for _ in 0..<20 { await Task.yield() }
+      #expect(numbers.pulls.value <= count + 3)
+      #expect(try await iterator.next() == count)
     }
   }
 

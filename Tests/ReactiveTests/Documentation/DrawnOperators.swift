@@ -70,7 +70,7 @@ extension Stage {
     draw("numbers.take(first: 2)", numbers.take(first: 2))
     draw("numbers.take(last: 2)", numbers.take(last: 2))
     draw("numbers.take(while: { $0 < 3 })", numbers.take(while: { $0 < 3 }))
-    draw("numbers.take(until: { $0 == 3 })", numbers.take(until: { $0 == 3 }))
+    draw("numbers.take(until: { $0 < 3 })", numbers.take(until: { $0 < 3 }))
     draw("numbers.skip(first: 2)", numbers.skip(first: 2))
     draw("numbers.skip(while: { $0 < 3 })", numbers.skip(while: { $0 < 3 }))
   }

@@ -53,6 +53,17 @@ struct ThreadsAndLifetimesTests {
     #expect(log.entries == [1, 4, 9])
   }
 
+  @Test("disposal drops what waits")
+  func disposal() {
+    let (scheduler, log) = (TestScheduler(), Log<String>())
+    let toast = SignalProducer<String, Never>(value: "Saved")
+      .delay(3, on: scheduler)
+      .start { log.append("\($0)") }
+    toast.dispose()
+    scheduler.run()
+    #expect(log.entries == ["INTERRUPTED"])
+  }
+
   @MainActor final class Screen {
     var text = ""
     func show(_ texts: Signal<String, Never>) {

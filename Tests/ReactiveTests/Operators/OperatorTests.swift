@@ -28,10 +28,10 @@ struct OperatorTests {
     #expect(values(1...4).take(last: count).recorded == expected(Array((1...4).suffix(count))))
   }
 
-  @Test("take(while:), take(until:) and skip(while:) turn at the first value that says so")
+  @Test("take(while:), take(until:) and skip(while:) turn at the first value that says no")
   func conditions() {
     #expect(values(1...5).take(while: { $0 < 3 }).recorded == expected([1, 2]))
-    #expect(values(1...5).take(until: { $0 == 3 }).recorded == expected([1, 2, 3]))
+    #expect(values(1...5).take(until: { $0 < 3 }).recorded == expected([1, 2, 3]))
     #expect(values(1...5).skip(while: { $0 < 3 }).recorded == expected([3, 4, 5]))
   }
 
@@ -373,5 +373,19 @@ struct FlattenTests {
     #expect(counter.value == 0)
     disposable.dispose()
     #expect(counter.value == 10)
+  }
+
+  @Test("a flattened stream can be written as an implicit member, whatever can fail")
+  func implicitMembers() {
+    let (sure, unsure) = (values(1...2), SignalProducer<Int, TestError>([1, 2]))
+    #expect(sure.flatMap(.latest) { _ in .init(value: 0) }.recorded == expected([0, 0]))
+    #expect(unsure.flatMap(.merge) { _ in .init(value: 0) }.recorded == expected([0, 0]))
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let log = Log<String>()
+    signal.flatMap(.concat) { .init(value: $0) }.record(in: log)
+    input.send(value: 3)
+    #expect(log.entries == ["VALUE 3"])
+    let failing: SignalProducer<Int, TestError> = sure.flatMap(.merge) { _ in unsure }
+    #expect(failing.recorded == expected([1, 2, 1, 2]))
   }
 }

@@ -253,9 +253,10 @@ struct FlattenProofTests {
         latest = index
         due = due ?? max(now, previous.map { $0 + interval } ?? now)
       case .second: pass(to: now + 1)
-      // What waits is dropped, though it be due.
-      case .completed: return expected + ["COMPLETED at \(now)"]
-      case .failed: return expected + ["FAILED one at \(now)"]
+      // What is due comes before, what is not is dropped.
+      case .completed, .failed:
+        pass(to: now)
+        return expected + [step == .completed ? "COMPLETED at \(now)" : "FAILED one at \(now)"]
       }
     }
     pass(to: now + 10)

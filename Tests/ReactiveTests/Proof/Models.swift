@@ -38,7 +38,7 @@ enum Models {
       let taken = Array(values.prefix { $0 == 1 })
       return (taken, taken.count < values.count ? .completed : end)
     },
-    .init("take(until: predicate)", { $0.take(until: { $0 == 2 }) }) { values, end in
+    .init("take(until: predicate)", { $0.take(until: { $0 != 2 }) }) { values, end in
       guard let last = values.firstIndex(of: 2) else { return (values, end) }
       return (Array(values[...last]), .completed)
     },

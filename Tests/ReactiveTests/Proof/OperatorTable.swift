@@ -86,8 +86,8 @@ extension OperatorCase {
       "take(while:)", { s, _ in s.take(while: { $0 < 99 }) },
       { p, _ in p.take(while: { $0 < 99 }) }),
     .init(
-      "take(until: predicate)", { s, _ in s.take(until: { $0 > 99 }) },
-      { p, _ in p.take(until: { $0 > 99 }) }),
+      "take(until: predicate)", { s, _ in s.take(until: { $0 < 99 }) },
+      { p, _ in p.take(until: { $0 < 99 }) }),
     .init(
       "take(until:)", { s, _ in s.take(until: .never) }, { p, _ in p.take(until: nothing) }),
     .init(

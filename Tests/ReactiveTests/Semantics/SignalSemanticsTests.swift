@@ -139,16 +139,28 @@ struct SignalSemanticsTests {
     #expect(log.entries.last == "VALUE 3")
   }
 
-  @Test("the end drops a throttled value that is due and waits for its turn")
+  @Test("a throttled value that is due comes before the end, one that is not is dropped")
   func throttleAndEnd() {
     let scheduler = TestScheduler()
     let (signal, input) = Source.pipe()
     let log = Log<String>()
     signal.throttle(1, on: scheduler).record(in: log)
     input.send(value: 0)
+    scheduler.advance(by: 1)
+    input.send(value: 1)
     input.sendCompleted()
     scheduler.run()
-    #expect(log.entries == ["COMPLETED"])
+    #expect(log.entries == ["VALUE 0", "VALUE 1", "COMPLETED"])
+    log.removeAll()
+    let (other, otherInput) = Source.pipe()
+    other.throttle(1, on: scheduler).record(in: log)
+    for value in 0...1 {
+      otherInput.send(value: value)
+      scheduler.advance()
+    }
+    otherInput.sendCompleted()
+    scheduler.run()
+    #expect(log.entries == ["VALUE 0", "COMPLETED"])
   }
 
   @Test("a timeout and a value for the same moment come in the order of their scheduling")

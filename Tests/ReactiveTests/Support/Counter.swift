@@ -17,6 +17,10 @@ final class Log<Entry: Sendable>: Sendable {
 
   var entries: [Entry] { storage.withLock { $0 } }
 
+  func removeAll() {
+    storage.withLock { $0 = [] }
+  }
+
   func append(_ entry: Entry) {
     storage.withLock { $0.append(entry) }
   }

@@ -42,6 +42,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
       if let inner { run(inner) }
     } else {
       submit { if let inner = self.admit(core) { self.run(inner) } }
+      waitForRoom()
     }
   }
 
@@ -223,8 +224,8 @@ final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error>
 
   /// From outside of the gate.
   fileprivate func start() {
-    guard !connection.isDisposed, let input = core.start(self, connection) else { return }
-    connection.hold(input)
+    guard !connection.isDisposed else { return }
+    connection.hold(core.start(self, connection))
   }
 
   override func receive(_ value: Value) {
@@ -233,6 +234,7 @@ final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error>
       flattener.leave()
     } else {
       flattener.submit { self.flattener.pass(value, from: self) }
+      flattener.waitForRoom()
     }
   }
 

@@ -5,7 +5,7 @@ extension Signal {
     let flattener = Flattener<Inner, Error>(strategy)
     let signal = Signal<Inner, Error>(core: flattener)
     let outer = OuterStream(flattener, transform)
-    flattener.setOuter(attach(ObserverSubscription(of: outer, to: core)))
+    flattener.setOuter(attach(outer))
     return signal
   }
 
@@ -27,6 +27,7 @@ extension Signal {
   }
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  @_disfavoredOverload
   @preconcurrency
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
@@ -46,6 +47,7 @@ extension Signal {
 
 extension Signal where Error == Never {
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  @_disfavoredOverload
   @preconcurrency
   public func flatMap<U, F>(
     _ strategy: FlattenStrategy,

@@ -23,6 +23,7 @@ extension SignalProducer {
   }
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  @_disfavoredOverload
   @preconcurrency
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
@@ -51,6 +52,7 @@ extension SignalProducer where Error == Never {
   }
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  @_disfavoredOverload
   @preconcurrency
   public func flatMap<U, F>(
     _ strategy: FlattenStrategy,

@@ -1,0 +1,111 @@
+import Dispatch
+import Foundation
+import Reactive
+import Testing
+
+/// What DifferencesFromReactiveSwift.md says, section by section.
+@Suite("The page on differences")
+struct DifferencesTests {
+  private static let differences: [(title: String, holds: @Sendable () -> Bool)] = [
+    ("Sending may return before the delivery", sendingReturns),
+    ("A value that is sent from inside a delivery comes after it", recursion),
+    ("An observer that is disposed of during a delivery doesn't receive the event", leaving),
+    ("Disposal stops what goes on after the source has ended", disposal),
+    ("Disposal of a lifted run interrupts the observer first", interruption),
+    ("A run during a life that is past isn't started", past),
+    ("The end doesn't take the place of a value that throttle(while:) is about to deliver", ending),
+  ]
+
+  @Test("names every difference that is tested, and every one it names is tested")
+  func complete() throws {
+    let page = URL(filePath: #filePath).deletingLastPathComponent().appending(
+      path: "../../../Sources/Reactive/Reactive.docc/DifferencesFromReactiveSwift.md")
+    let titles = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")
+      .filter { $0.hasPrefix("## ") && $0 != "## Overview" }.map { String($0.dropFirst(3)) }
+    #expect(titles == Self.differences.map(\.title))
+  }
+
+  @Test("tells the truth", arguments: differences.indices)
+  func holds(_ index: Int) {
+    let difference = Self.differences[index]
+    #expect(difference.holds(), "\(difference.title)")
+  }
+
+  @Sendable private static func sendingReturns() -> Bool {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let log = Log<String>()
+    let (isInside, mayLeave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    signal.observeValues { value in
+      if value == 1 {
+        isInside.signal()
+        mayLeave.wait()
+      }
+      log.append("received \(value)")
+    }
+    let done = DispatchGroup()
+    DispatchQueue.global().async(group: done) { input.send(value: 1) }
+    isInside.wait()
+    input.send(value: 2)
+    log.append("sent 2")
+    mayLeave.signal()
+    done.wait()
+    return log.entries == ["sent 2", "received 1", "received 2"]
+  }
+
+  @Sendable private static func recursion() -> Bool {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let log = Log<String>()
+    signal.observeValues { value in
+      log.append("a\(value)")
+      if value == 1 { input.send(value: 2) }
+    }
+    signal.observeValues { log.append("b\($0)") }
+    input.send(value: 1)
+    return log.entries == ["a1", "b1", "a2", "b2"]
+  }
+
+  @Sendable private static func leaving() -> Bool {
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let (log, second) = (Log<Int>(), SerialDisposable())
+    signal.observeValues { _ in second.dispose() }
+    second.inner = signal.observeValues { log.append($0) }
+    input.send(value: 1)
+    return log.entries.isEmpty
+  }
+
+  @Sendable private static func disposal() -> Bool {
+    let (scheduler, log) = (TestScheduler(), Log<String>())
+    let value = SignalProducer<Int, Never>(value: 1)
+    value.delay(1, on: scheduler).startWithSignal { signal, handle in
+      signal.record(in: log)
+      scheduler.schedule { handle.dispose() }
+    }
+    value.lift { $0.delay(1, on: scheduler) }.record(in: log).dispose()
+    scheduler.run()
+    return log.entries == ["INTERRUPTED", "INTERRUPTED"]
+  }
+
+  @Sendable private static func interruption() -> Bool {
+    let log = Log<String>()
+    SignalProducer<Int, Never>.never.on(interrupted: { log.append("above") })
+      .lift { $0.map { $0 } }
+      .on(interrupted: { log.append("below") })
+      .start().dispose()
+    return log.entries == ["below", "above"]
+  }
+
+  @Sendable private static func past() -> Bool {
+    let (log, starts) = (Log<String>(), Counter())
+    SignalProducer<Int, Never>.never.on(starting: { starts.increment() })
+      .take(during: .empty).record(in: log)
+    return log.entries == ["INTERRUPTED"] && starts.value == 0
+  }
+
+  @Sendable private static func ending() -> Bool {
+    let (scheduler, log) = (TestScheduler(), Log<String>())
+    SignalProducer<Int, Never>(value: 1)
+      .throttle(while: Property(value: false), on: scheduler).record(in: log)
+    scheduler.advance()
+    return log.entries == ["VALUE 1", "COMPLETED"]
+  }
+}
