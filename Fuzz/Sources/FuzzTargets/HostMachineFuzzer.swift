@@ -211,7 +211,8 @@ private struct HostVictim {
       precondition(channels.contains(id), "data on a channel that isn't open")
     case .serverRequest(let request): requests.append(request.id)
     case .stateChanged, .discovered, .linkUpdated, .connectionFailed, .disconnected,
-      .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged, .subscribed, .unsubscribed:
+      .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
+      .subscribed, .unsubscribed:
       break
     }
   }

@@ -206,7 +206,8 @@ public final class SimulatedDevice {
       let response = respond(bytes)
       if !response.isEmpty { request(.sendOnChannel(id, response, makeToken())) }
     case .stateChanged, .completed, .discovered, .linkUpdated, .connected, .connectionFailed,
-      .disconnected, .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged:
+      .disconnected, .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested,
+      .servicesChanged:
       break
     }
   }

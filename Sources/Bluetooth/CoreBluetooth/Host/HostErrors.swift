@@ -24,8 +24,11 @@ extension HostError {
 
   /// The error of a connection that can't be made.
   var connectionError: any Error {
-    if case .limitReached(let text) = self { Self.error(.connectionLimitReached, text) }
-    else { coreBluetoothError }
+    if case .limitReached(let text) = self {
+      Self.error(.connectionLimitReached, text)
+    } else {
+      coreBluetoothError
+    }
   }
 
   /// Whether a link that ended with this ended because the radio is gone, and not by itself.

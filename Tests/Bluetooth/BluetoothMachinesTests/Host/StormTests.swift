@@ -96,7 +96,8 @@ private struct Storm {
     let opcodes = rig.controller.opcodes.suffix(10)
     guard let opcode = opcodes.randomElement(using: &chance) else { return }
     let faults: [ScriptedController.Fault?] = [
-      nil, .silence, .death, .status(.commandDisallowed), .status(.connectionLimitExceeded), .cutShort,
+      nil, .silence, .death, .status(.commandDisallowed), .status(.connectionLimitExceeded),
+      .cutShort,
       .garbage,
     ]
     rig.controller.faults[opcode] = faults.randomElement(using: &chance) ?? nil
