@@ -52,7 +52,8 @@ struct Device: Sendable {
     let connection = connection
     guard connection.isConnected else { return }
     await Task {
-      _ = try? await race(.seconds(1)) { await connection.disconnect() }
+      // A controller that leaves a command unanswered takes the next one 2 to 4 s later.
+      _ = try? await race(.seconds(5)) { await connection.disconnect() }
     }.value
   }
 
