@@ -81,12 +81,12 @@ struct HostLifeTests {
     var host: BluetoothHost? = try BluetoothHost(radio: controller.radio)
     var client: TestClient? = host.map { TestClient($0) }
     let connection = try #require(await controller.accept())
-    weak var held = host
+    let isAlive = { [weak host] in host != nil }
     host = nil
-    #expect(held != nil, "a client keeps its host")
+    #expect(isAlive(), "a client keeps its host")
     #expect(client != nil)
     client = nil
-    #expect(held == nil)
+    #expect(!isAlive())
     await connection.waitUntilClosed()
     await controller.stop()
   }
