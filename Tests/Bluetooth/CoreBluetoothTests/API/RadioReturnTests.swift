@@ -37,8 +37,7 @@ struct RadioReturnTests {
       CBCentralManager(delegate: app, queue: DispatchQueue(label: "app"))
     }
     pair.radio.advance(by: .seconds(1))
-    app.saved = try #require(
-      central.retrievePeripherals(withIdentifiers: [pair.gadgetIdentifier]).first)
+    app.saved = central.retrievePeripherals(withIdentifiers: [pair.gadgetIdentifier]).first
     central.connect(try #require(app.saved))
     pair.wait(app.record, for: "connected")
     return (pair, app, central)
