@@ -10,18 +10,18 @@ package enum NameLookup {
 
   /// Looks up the addresses of a host, in the order in which they should be tried (RFC 6724).
   ///
-  /// Returns at once; `completion` is called on the loop, at once where `host` is an address. With no
-  /// addresses, the host is unknown or the system has no thread to spare.
+  /// Returns at once; `completion` is called on the loop, at once where `host` is an address. It gets
+  /// no addresses where the host is unknown, and nil where there is no room for another lookup.
   package static func addresses(
     of host: String, port: UInt16, isPassive: Bool = false, on loop: EpollLoop,
-    completion: @escaping ([SocketAddress]) -> Void
+    completion: @escaping ([SocketAddress]?) -> Void
   ) {
     let flags = isPassive ? AI_PASSIVE : 0
     let literal = addresses(of: host, port: port, flags: flags | AI_NUMERICHOST)
     guard literal.isEmpty else { return completion(literal) }
     guard waitingCount.add(1, ordering: .relaxed).newValue <= waitingCountMax else {
       waitingCount.subtract(1, ordering: .relaxed)
-      return completion([])
+      return completion(nil)
     }
     let completion = LoopConfined(completion, to: loop)
     let isStarted = DetachedThread.start {
@@ -31,7 +31,7 @@ package enum NameLookup {
     }
     guard !isStarted else { return }
     waitingCount.subtract(1, ordering: .relaxed)
-    completion.value([])
+    completion.value(nil)
   }
 
   private static func addresses(of host: String, port: UInt16, flags: Int32) -> [SocketAddress] {

@@ -47,6 +47,11 @@ package final class StreamConnector {
   /// Connects by TCP.
   package func connect(toHost host: String, port: UInt16) {
     NameLookup.addresses(of: host, port: port, on: loop) { [weak self] addresses in
+      guard let addresses else {
+        // As a system call says that it has no room for the moment.
+        self?.finish(.failure(.system(SystemError(number: EAGAIN))))
+        return
+      }
       self?.connect(to: addresses)
     }
   }

@@ -131,7 +131,9 @@ struct StreamConnectionTests {
   private func lookUp(_ host: String, _ port: UInt16) async throws -> [SocketAddress] {
     await withCheckedContinuation { continuation in
       loop.execute { [loop] in
-        NameLookup.addresses(of: host, port: port, on: loop) { continuation.resume(returning: $0) }
+        NameLookup.addresses(of: host, port: port, on: loop) {
+          continuation.resume(returning: $0 ?? [])
+        }
       }
     }
   }

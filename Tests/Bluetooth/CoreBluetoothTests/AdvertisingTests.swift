@@ -1,8 +1,8 @@
-import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Testing
 
+@testable import BluetoothMachines
 @testable import CoreBluetooth
 
 @Suite("Advertising data, both ways")
@@ -13,11 +13,15 @@ struct AdvertisingTests {
       data: data[...], scanResponse: scanResponse[...], heardAt: .zero)
   }
 
-  private func dictionary(name: String?, services: [BluetoothUUID]) -> [String: Any] {
+  private func dictionary(
+    name: String?, services: [BluetoothUUID], scanned: [BluetoothUUID] = []
+  ) -> [String: Any] {
     let options = AdvertisingPlan(name: name, services: services).options
     #expect(options.data.count <= 31)
     #expect(options.scanResponse.count <= 31)
-    return Advertisement(report(options.data, options.scanResponse)).dictionary
+    return Advertisement(
+      report(options.data, options.scanResponse), scannedServices: scanned
+    ).dictionary
   }
 
   @Test("the dictionary has Apple's keys and value types")
@@ -73,23 +77,41 @@ struct AdvertisingTests {
     #expect(umlauts.scanResponse == [10, 8] + Array("aöööö".utf8))
   }
 
-  @Test("services that do not fit continue in the scan response, in lists marked incomplete")
-  func overflow() throws {
-    let long = try (1...3).map {
-      try #require(BluetoothUUID("6E40000\($0)-B5A3-F393-E0A9-E50E24DCCA9E"))
-    }
-    let found = dictionary(name: "UART", services: long)
-    #expect(
-      found[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [CBUUID(long[0]), CBUUID(long[1])])
-    #expect(found[CBAdvertisementDataOverflowServiceUUIDsKey] == nil)
-    #expect(found[CBAdvertisementDataLocalNameKey] as? String == "UART")
+  private func long(_ number: Int) throws -> BluetoothUUID {
+    try #require(BluetoothUUID("6E40000\(number)-B5A3-F393-E0A9-E50E24DCCA9E"))
+  }
 
-    let mixed = dictionary(name: nil, services: [0x180D, 0x180F, long[0], long[1]])
-    let services = mixed[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID]
+  @Test("services that do not fit are in the overflow area, where a scan for them finds them all")
+  func overflow() throws {
+    let services = try (1...5).map { try long($0) }
+    for scanned in services.dropFirst() {
+      let found = dictionary(
+        name: "A name that is long", services: services, scanned: [scanned, 0x180D])
+      #expect(found[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [CBUUID(services[0])])
+      #expect(found[CBAdvertisementDataOverflowServiceUUIDsKey] as? [CBUUID] == [CBUUID(scanned)])
+      #expect(found[CBAdvertisementDataManufacturerDataKey] == nil)
+      #expect(found[CBAdvertisementDataLocalNameKey] as? String == "A name tha")
+    }
+    let open = dictionary(name: nil, services: services)
+    #expect(open[CBAdvertisementDataOverflowServiceUUIDsKey] == nil)
+
+    let mixed = dictionary(name: nil, services: [0x180D, 0x180F, services[0], services[1]])
     #expect(
-      services
-        == [
-          CBUUID(string: "180D"), CBUUID(string: "180F"), CBUUID(long[0]), CBUUID(long[1]),
-        ])
+      mixed[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID]
+        == [CBUUID(string: "180D"), CBUUID(string: "180F"), CBUUID(services[0])])
+  }
+
+  @Test("only a scan for a service in the overflow area finds its advertiser")
+  func explicitScan() throws {
+    let services = try (1...5).map { try long($0) }
+    let options = AdvertisingPlan(name: nil, services: services).options
+    func matches(_ scanned: BluetoothUUID) -> Bool {
+      var scan = ScanOptions()
+      scan.services = [scanned]
+      return ServiceFilter(scan).matches(options.data[...], options.scanResponse[...])
+    }
+    for service in services { #expect(matches(service)) }
+    #expect(!matches(0x180D))
+    #expect(try !matches(long(6)))
   }
 }

@@ -206,6 +206,26 @@ struct CentralManagerTests {
     #expect(fixture.record.lines == ["connected", "disconnected connectionTimeout", "connected"])
   }
 
+  @Test("a link that the host made while the radio was off and on again is not the app's")
+  func staleConnection() throws {
+    let fixture = CentralFixture()
+    let peripheral = try fixture.connected()
+    fixture.host.completesBarriers = false
+    fixture.host.deliver(.stateChanged(.poweredOff), .stateChanged(.poweredOn))
+    fixture.record.clear()
+    fixture.manager.connect(peripheral)
+    // All of these were under way when the app's connect was: only the last is the answer to it.
+    fixture.host.deliver(.connected(.strap))
+    fixture.host.deliver(
+      .disconnected(.strap, .disconnected(HCIStatus(rawValue: 0x08)), reconnecting: true),
+      .connectionFailed(.strap, .radioNotReady))
+    #expect(peripheral.state == .connecting)
+    fixture.host.completeBarriers()
+    fixture.host.deliver(.disconnected(.strap, nil, reconnecting: false), .connected(.strap))
+    #expect(peripheral.state == .connected)
+    #expect(fixture.record.lines == ["connected"])
+  }
+
   @Test("connecting again while a link goes down connects afterwards")
   func connectWhileDisconnecting() throws {
     let fixture = CentralFixture()

@@ -280,7 +280,7 @@ extension HostRequest {
       .updateParameters(_, _, let token), .gatt(_, _, let token), .subscribe(_, _, let token),
       .unsubscribe(_, _, let token), .addService(_, let token),
       .updateValue(_, _, _, let token), .publishChannel(_, _, let token),
-      .openChannel(_, _, let token), .sendOnChannel(_, _, let token):
+      .openChannel(_, _, let token), .sendOnChannel(_, _, let token), .barrier(let token):
       token
     case .startScan, .stopScan, .stopAdvertising, .connect, .disconnect, .removeService,
       .removeAllServices, .respond, .unpublishChannel, .consumedFromChannel, .closeChannel:

@@ -262,6 +262,12 @@ struct Connector: Sendable {
     if case .ended(let until) = state { until <= now } else { false }
   }
 
+  /// Gives the controller more time to report the end of an attempt, because its events are not read
+  /// for the moment.
+  mutating func postponeTimeout(until instant: Instant) {
+    if case .ended(let until) = state { state = .ended(until: max(until, instant)) }
+  }
+
   /// When it wants to be asked for the next command.
   func nextWake(now: Instant) -> Instant? {
     // While a command is under way its answer comes first, and until a retry nothing else happens:

@@ -4,7 +4,7 @@ import Essentials
 /// Finds service UUIDs in advertising data where they lie, without building lists.
 ///
 /// Only lists of services count, not service data, as on Apple's systems (Core Specification
-/// Supplement, Part A, §1.1 and §1.10). Malformed structures end the search.
+/// Supplement, Part A, §1.1 and §1.10), and the overflow area. Malformed structures end the search.
 struct ServiceFilter: Sendable {
   /// Services of which one must be advertised.
   var services: [BluetoothUUID]
@@ -37,10 +37,19 @@ struct ServiceFilter: Sendable {
       case 0x14: if list(structure, 2, holdsOneOf: solicited) { return true }
       case 0x1F: if list(structure, 4, holdsOneOf: solicited) { return true }
       case 0x15: if list(structure, 16, holdsOneOf: solicited) { return true }
+      case 0xFF: if overflowAreaHoldsOne(structure) { return true }
       default: break
       }
     }
     return false
+  }
+
+  private func overflowAreaHoldsOne(_ manufacturerData: ByteReader) -> Bool {
+    var reader = manufacturerData
+    guard let company = try? reader.uint16(),
+      let area = OverflowArea(company: company, data: reader.remaining)
+    else { return false }
+    return services.contains { area.contains($0) }
   }
 
   private func list(_ bytes: ByteReader, _ width: Int, holdsOneOf wanted: [BluetoothUUID]) -> Bool {

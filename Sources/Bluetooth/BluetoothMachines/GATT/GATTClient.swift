@@ -310,7 +310,7 @@ public struct GATTClient: Sendable {
       if hashDue != nil, run.purpose.isDiscovery {
         hashDue = now + GATTLimits.hashReadingDelay
       }
-      noteConfiguration(operation, reply)
+      if run.changeCount == changeCount { noteConfiguration(operation, reply) }
       outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
     case (.operation(let id, _), .failed(let error)):
       outputs.append(.completed(id, .failure(error)))

@@ -275,6 +275,11 @@ struct ControllerSession: Sendable {
     }
   }
 
+  /// Gives the controller more time, because its answers are not read for the moment.
+  mutating func postponeTimeout(until instant: Instant) {
+    deadline = deadline.map { max($0, instant) }
+  }
+
   /// Sends a probe to a controller that owes an answer, and gives up on one that owes the answer to
   /// the probe.
   mutating func wake(now: Instant, into outputs: inout [Output]) {

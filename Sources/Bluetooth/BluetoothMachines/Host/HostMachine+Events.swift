@@ -8,15 +8,17 @@ extension HostMachine {
   /// and holds back or releases what comes in.
   mutating func countEvents(since start: Int, now: Instant, into actions: inout [Action]) {
     defer { causeOfEvents = nil }
-    if backlog.isCounting { countEvents(since: start, in: &actions) }
+    if backlog.isCounting {
+      countEvents(since: start, in: &actions)
+      endExcessiveLinks(now: now, into: &actions)
+      if backlog.mayPauseReceiving { backlog.isRadioShared = isRadioShared }
+    }
     confirmIndications(now: now, into: &actions)
     if let command = backlog.nextCompletion() { actions.append(.send(command.packet)) }
     switch receiving.set(backlog.shouldPauseReceiving, now: now) {
     case nil: break
     case true?: actions.append(.pauseReceiving)
-    case false?:
-      actions.append(.resumeReceiving)
-      due(receiving.quietUntil(after: now))
+    case false?: actions.append(.resumeReceiving)
     }
   }
 
@@ -26,11 +28,29 @@ extension HostMachine {
       guard case .deliver(let client, let event) = actions[index] else { continue }
       if case .discovered = event, !backlog.admitsReport(client) {
         droppedIndices.append(index)
-      } else {
+      } else if event.isAcknowledged {
         backlog.delivered(event, to: client, causedBy: causeOfEvents)
       }
     }
     for index in droppedIndices.reversed() { actions.remove(at: index) }
+  }
+
+  private mutating func endExcessiveLinks(now: Instant, into actions: inout [Action]) {
+    for handle in backlog.takeExcessiveLinks() {
+      guard let index = links.index(handle: handle) else { continue }
+      let error = HostError.limitReached("events of a peer that a client has not handled")
+      disconnectLink(index, because: error, now: now, into: &actions)
+    }
+  }
+
+  /// Whether clients that are not behind wait for something from the controller.
+  private var isRadioShared: Bool {
+    clients.contains { client in
+      guard !backlog.isSlow(client) else { return false }
+      return scanner.clients.contains(client) || advertiser.clients.contains(client)
+        || !linkRequests.peers(of: client).isEmpty
+        || channels.listeners.contains { $0.client == client }
+    }
   }
 
   /// A client has handled events: a link that was held back may go on, and the client learns what it
@@ -76,11 +96,17 @@ extension HostMachine {
 
   // MARK: Time
 
-  /// Gives the peers of links that are held back more time: their answers don't get through.
+  /// Gives more time to those whose answers don't get through: the peers of links that are held
+  /// back, and everyone while the transport is not read.
   mutating func postponeTimeouts(now: Instant) {
     guard backlog.isCounting else { return }
     let instant = now + ReceivingPause.grace
-    for index in links.indices where backlog.isHeldBack(links.handles[index]) {
+    let isQuiet = receiving.isQuiet(at: now)
+    if isQuiet {
+      session.postponeTimeout(until: instant)
+      connector.postponeTimeout(until: instant)
+    }
+    for index in links.indices where isQuiet || backlog.isHeldBack(links.handles[index]) {
       links[index].l2cap.postponeTimeouts(until: instant)
       links[index].gatt.postponeTimeout(until: instant)
       server.postponeTimeout(of: links.peers[index], until: instant)
@@ -102,15 +128,13 @@ struct PendingConfirmations: Sendable {
 
   var isEmpty: Bool { indications.isEmpty }
 
-  /// A link brought an indication for these clients. A peer that sends another before the first was
-  /// confirmed gets one confirmation for both.
+  /// Whether a link has an indication that is not confirmed.
+  func contains(_ handle: UInt16) -> Bool { indications.contains { $0.handle == handle } }
+
+  /// A link that has none brought an indication for these clients.
   mutating func add(_ handle: UInt16, _ clients: [ClientID]) {
-    if let index = indications.firstIndex(where: { $0.handle == handle }) {
-      let clients = indications[index].clients + clients
-      indications[index] = Indication(handle: handle, clients: clients)
-    } else {
-      indications.append(Indication(handle: handle, clients: clients))
-    }
+    assert(!contains(handle))
+    indications.append(Indication(handle: handle, clients: clients))
   }
 
   /// The link is gone.
@@ -129,7 +153,7 @@ struct PendingConfirmations: Sendable {
 }
 
 /// Whether the transport is read. While it isn't, the answers of controller and peers stay unread,
-/// so that no time-out means anything, nor until what has gathered was read.
+/// so that no timeout means anything, nor until what has gathered was read.
 struct ReceivingPause: Sendable {
   /// How long reading what has gathered may take.
   static let grace = TimeSpan.seconds(1)
@@ -145,10 +169,8 @@ struct ReceivingPause: Sendable {
     return isPaused
   }
 
-  /// Until when nothing is due, if anything is held up at all.
-  func quietUntil(after now: Instant) -> Instant? {
-    if isPaused { return .distantFuture }
-    guard let resumedAt, now < resumedAt + Self.grace else { return nil }
-    return resumedAt + Self.grace
+  /// Whether answers may be unread.
+  func isQuiet(at now: Instant) -> Bool {
+    isPaused || resumedAt.map { now < $0 + Self.grace } ?? false
   }
 }

@@ -47,6 +47,13 @@ extension HostMachine {
       guard isAdmitted else { return }
       actions.append(.deliver(client, .valueUpdated(peer, handle: valueHandle, value)))
     case .indicated(let clients, let valueHandle, let value):
+      // No peer may send another one before the first is confirmed (Vol 3, Part F, §3.3.2).
+      guard !confirmations.contains(handle) else {
+        for client in clients {
+          backlog.valueDropped(.notification(peer, handle: valueHandle), for: client)
+        }
+        return
+      }
       for client in clients {
         actions.append(.deliver(client, .valueUpdated(peer, handle: valueHandle, value)))
         if backlog.isAcknowledging(client) {

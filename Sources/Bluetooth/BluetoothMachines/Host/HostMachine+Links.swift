@@ -31,7 +31,8 @@ extension HostMachine {
       addOrphan(handle, now: now)
       connector.remove(report.peer)
     }
-    guard !links.isFull else {
+    // A client that is far behind is not to be overwhelmed by peers that come and go.
+    guard !links.isFull, report.role == .central || !backlog.isFull else {
       send(Disconnect(handle: report.handle).packet, now: now, into: &actions)
       addOrphan(report.handle, now: now)
       let error = HostError.connectionFailed(.connectionLimitExceeded)
@@ -247,6 +248,7 @@ extension HostMachine {
     links.orphans.remove(handle)
     guard let index = links.index(handle: handle) else {
       routing.strayPackets += 1
+      backlog.strayClosed(handle)
       // Or one that was closed before its controller had let go of it.
       scheduler.close(handle: handle)
       return

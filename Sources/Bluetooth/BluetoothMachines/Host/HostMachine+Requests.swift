@@ -43,6 +43,9 @@ extension HostMachine {
     case .publishChannel, .unpublishChannel, .openChannel, .sendOnChannel, .consumedFromChannel,
       .closeChannel:
       serveChannels(client, request, now: now, into: &actions)
+    case .barrier(let token):
+      complete(
+        PendingRequest(client: client, token: token), .success(.done), into: &actions)
     }
   }
 

@@ -134,10 +134,6 @@ public struct HostMachine: Sendable {
 
   /// Does what is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
-    if let quiet = receiving.quietUntil(after: now) {
-      wakeBound = quiet
-      return
-    }
     let start = actions.count
     if let reason = recovery.wake(now: now) { actions.append(.reopenTransport(reason)) }
     postponeTimeouts(now: now)

@@ -69,6 +69,10 @@ public enum HostRequest: Sendable {
   case consumedFromChannel(ChannelID, byteCount: Int)
   /// Closes the channel.
   case closeChannel(ChannelID)
+
+  /// Completed at once: the events before its completion were delivered before the requests after it
+  /// were served.
+  case barrier(RequestToken)
 }
 
 /// What a client's scan looks for.

@@ -11,6 +11,10 @@ import BluetoothWire
 /// occupy all of them only where that stops no one else: while it is the only link and one client
 /// gets everything that comes over it. Otherwise it has a share of them, and unacknowledged values
 /// (notifications and writes without response) beyond it are dropped and counted.
+///
+/// What is not dropped, such as changes of services and subscriptions, is bounded as well: a link
+/// that goes on causing it is ended, and while a client has too much of everything, links that peers
+/// open are refused.
 struct EventBacklog: Sendable {
   enum Limits {
     /// The ACL data packets that the controller may hand over before the first is completed: with
@@ -22,6 +26,12 @@ struct EventBacklog: Sendable {
     /// How few must be left for the link to go on. Much less, so that it doesn't stop and go with
     /// every event.
     static let unhandledLow = 512
+    /// Events of one link that one client has not handled, at which the link is ended. More than
+    /// a link can cause with the packets that are on their way when it is held back.
+    static let excessiveCount = 8 * unhandledMax
+    /// Events of all links, open or closed, that one client has not handled, from which on peers can
+    /// open no other link.
+    static let clientMax = 32_768
     /// Completed packets that are reported to the controller in one command.
     static let completedBatch = 64
     /// Connections for which one command has room (Core 5.4, Vol 4, Part E, §7.3.40).
@@ -109,6 +119,10 @@ struct EventBacklog: Sendable {
   private var completableCount = 0
   /// Packets of links that this host doesn't know, to be completed.
   private var strays: [CompletedPackets] = []
+  /// Whether other clients than those that are held back use the radio.
+  var isRadioShared = false
+  /// Links that have caused more than a client can be expected to handle, since this was last taken.
+  private var excessiveLinks: [UInt16] = []
 
   /// Values and reports that were dropped because a client was behind.
   private(set) var droppedValueCount = 0
@@ -122,6 +136,7 @@ struct EventBacklog: Sendable {
     self.usesHostFlowControl = usesHostFlowControl
     links = []
     strays = []
+    excessiveLinks = []
     completableCount = 0
     for index in clients.indices { clients[index].unhandled = [] }
   }
@@ -145,6 +160,7 @@ struct EventBacklog: Sendable {
 
   mutating func linkOpened(_ handle: UInt16) {
     lastNumber &+= 1
+    strays.removeAll { $0.handle == handle }
     links.append(LinkState(handle: handle, number: lastNumber))
     countCompletable()
   }
@@ -171,14 +187,27 @@ struct EventBacklog: Sendable {
 
   /// A data packet of a connection arrived that this host doesn't know, or no longer.
   mutating func receivedStray(_ handle: UInt16) {
-    guard usesHostFlowControl, strays.count < Limits.connectionsPerCommand / 2 else { return }
-    strays.append(CompletedPackets(handle: handle, count: 1))
+    guard usesHostFlowControl else { return }
+    if let index = strays.firstIndex(where: { $0.handle == handle }) {
+      strays[index].count += 1
+    } else if strays.count < Limits.connectionsPerCommand / 2 {
+      strays.append(CompletedPackets(handle: handle, count: 1))
+    } else {
+      return
+    }
     completableCount += 1
+  }
+
+  /// A connection that this host doesn't know ended: the controller takes its packets as completed.
+  mutating func strayClosed(_ handle: UInt16) {
+    strays.removeAll { $0.handle == handle }
+    countCompletable()
   }
 
   /// The command that reports completed packets, if there are enough of them.
   mutating func nextCompletion() -> HostNumberOfCompletedPackets? {
-    guard completableCount >= Limits.completedBatch else { return nil }
+    // Nothing else may come that would complete the packets of a connection that isn't known.
+    guard completableCount >= Limits.completedBatch || !strays.isEmpty else { return nil }
     var packets = strays
     strays = []
     for index in links.indices where packets.count < Limits.connectionsPerCommand {
@@ -198,7 +227,8 @@ struct EventBacklog: Sendable {
   }
 
   private mutating func countCompletable() {
-    completableCount = links.indices.reduce(strays.count) { $0 + completable($1) }
+    completableCount =
+      strays.reduce(0) { $0 + Int($1.count) } + links.indices.reduce(0) { $0 + completable($1) }
   }
 
   /// How many buffers a link that is held back may occupy.
@@ -209,14 +239,23 @@ struct EventBacklog: Sendable {
   /// Whether holding back this link would hold up another link or another client.
   private func isShared(_ index: Int) -> Bool {
     links.count > 1 || links[index].receivers.count > 1
+      || (isRadioShared && !usesHostFlowControl)
   }
 
   /// Whether the transport should not be read for now: a link is held back, the controller can't
-  /// be told so, and nothing but this link is on it.
+  /// be told so, and nothing but this link is on it that concerns other clients.
   var shouldPauseReceiving: Bool {
     guard !usesHostFlowControl, links.count == 1 else { return false }
     return !links[0].slowClients.isEmpty && !isShared(0)
   }
+
+  /// Whether `isRadioShared` matters: a link is held back, and the controller can't be told so.
+  var mayPauseReceiving: Bool {
+    !usesHostFlowControl && links.contains { !$0.slowClients.isEmpty }
+  }
+
+  /// Whether a client is behind with the events of a link, so that the link is held back.
+  func isSlow(_ id: ClientID) -> Bool { links.contains { $0.slowClients.contains(id) } }
 
   /// Whether a link is held back, so that what its peer owes may be on its way.
   func isHeldBack(_ handle: UInt16) -> Bool {
@@ -247,21 +286,24 @@ struct EventBacklog: Sendable {
     guard isCounting, let link = linkIndex(handle), links[link].slowClients.contains(id),
       isShared(link), !usesHostFlowControl || links[link].pendingPackets >= share(of: link)
     else { return true }
+    valueDropped(source(), for: id)
+    return false
+  }
+
+  /// Counts a value that a client doesn't get.
+  mutating func valueDropped(_ source: ValueSource, for id: ClientID) {
     droppedValueCount += 1
-    let source = source()
+    guard isAcknowledging(id) else { return }
     if let index = losses.firstIndex(where: { $0.client == id && $0.source == source }) {
       losses[index].count += 1
     } else if losses.count < Limits.lossesMax {
       losses.append(Loss(client: id, source: source, count: 1))
     }
-    return false
   }
 
   /// What a client did not get, once it gets values again.
   mutating func takeLosses(of id: ClientID) -> [Loss] {
-    guard !losses.isEmpty, !links.contains(where: { $0.slowClients.contains(id) }) else {
-      return []
-    }
+    guard !losses.isEmpty, !isSlow(id) else { return [] }
     let taken = losses.filter { $0.client == id }
     losses.removeAll { $0.client == id }
     return taken
@@ -303,9 +345,24 @@ struct EventBacklog: Sendable {
     } else {
       clients[index].unhandled.append((number, 1))
     }
+    if unhandled == Limits.excessiveCount { excessiveLinks.append(links[link].handle) }
     let isSlow = unhandled >= Limits.unhandledMax && !links[link].slowClients.contains(id)
     if isSlow { links[link].slowClients.append(id) }
     if isNew || isSlow { countCompletable() }
+  }
+
+  /// The links that have to end, because a client has too many unhandled events of theirs.
+  mutating func takeExcessiveLinks() -> [UInt16] {
+    guard !excessiveLinks.isEmpty else { return [] }
+    defer { excessiveLinks = [] }
+    return excessiveLinks
+  }
+
+  /// Whether a client has so many unhandled events that peers should cause no others.
+  var isFull: Bool {
+    clients.contains {
+      $0.deliveredCount - $0.handledCount >= UInt64(Limits.clientMax + $0.reportCount)
+    }
   }
 
   /// A client has handled its oldest events. A client that claims more than it got has handled all.
@@ -367,15 +424,25 @@ struct EventBacklog: Sendable {
 }
 
 extension HostEvent {
+  /// Whether clients acknowledge this event. Those of channels have a flow control of their own:
+  /// a peer has only as many credits as the client has consumed bytes for.
+  var isAcknowledged: Bool {
+    switch self {
+    case .channelReceived, .channelClosed: false
+    case .stateChanged, .completed, .discovered, .linkOpened, .linkUpdated, .linkClosed, .connected,
+      .connectionFailed, .disconnected, .valueUpdated, .valuesDropped, .acknowledgementRequested,
+      .servicesChanged, .serverRequest, .writesDropped, .subscribed, .unsubscribed, .channelOpened:
+      true
+    }
+  }
+
   /// Whether every client gets this event, interested or not.
   fileprivate var isForAllClients: Bool {
     switch self {
     case .stateChanged, .linkOpened, .linkUpdated, .linkClosed: true
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
       .valuesDropped, .acknowledgementRequested, .servicesChanged, .serverRequest, .writesDropped,
-      .subscribed, .unsubscribed,
-      .channelOpened,
-      .channelReceived, .channelClosed:
+      .subscribed, .unsubscribed, .channelOpened, .channelReceived, .channelClosed:
       false
     }
   }

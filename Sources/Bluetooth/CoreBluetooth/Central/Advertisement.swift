@@ -4,16 +4,20 @@ internal import BluetoothWire
 /// What an advertiser says, in the form of Core Bluetooth's dictionary.
 ///
 /// All service UUIDs that it lists are `CBAdvertisementDataServiceUUIDsKey`, whether it calls the list
-/// complete or incomplete, in advertising data or scan response.
+/// complete or incomplete, in advertising data or scan response. Those in its overflow area are known
+/// only by comparing: of the services that the scan is for, the ones that are there.
 struct Advertisement {
   private(set) var dictionary: [String: Any] = [:]
   private(set) var localName: String?
   private var services: [CBUUID] = []
   private var solicitedServices: [CBUUID] = []
   private var serviceData: [CBUUID: Data] = [:]
+  private var overflowServices: [CBUUID] = []
   private var hasWholeName = false
+  private let scannedServices: [BluetoothUUID]
 
-  init(_ report: AdvertisingReport) {
+  init(_ report: AdvertisingReport, scannedServices: [BluetoothUUID] = []) {
+    self.scannedServices = scannedServices
     dictionary[CBAdvertisementDataIsConnectable] = NSNumber(value: report.isConnectable)
     if report.txPower != 127 {
       dictionary[CBAdvertisementDataTxPowerLevelKey] = NSNumber(value: Int(report.txPower))
@@ -22,6 +26,7 @@ struct Advertisement {
     for structure in AdvertisingData(report.scanResponse) { add(structure) }
     dictionary[CBAdvertisementDataLocalNameKey] = localName
     set(CBAdvertisementDataServiceUUIDsKey, services)
+    set(CBAdvertisementDataOverflowServiceUUIDsKey, overflowServices)
     set(CBAdvertisementDataSolicitedServiceUUIDsKey, solicitedServices)
     if !serviceData.isEmpty { dictionary[CBAdvertisementDataServiceDataKey] = serviceData }
   }
@@ -43,6 +48,10 @@ struct Advertisement {
       dictionary[CBAdvertisementDataTxPowerLevelKey] = NSNumber(value: Int(level))
     case .serviceData(let uuid, let bytes): serviceData[CBUUID(uuid)] = Data(bytes)
     case .manufacturerData(let company, let bytes):
+      if let area = OverflowArea(company: company, data: bytes) {
+        overflowServices += scannedServices.filter { area.contains($0) }.map { CBUUID($0) }
+        return
+      }
       guard dictionary[CBAdvertisementDataManufacturerDataKey] == nil else { return }
       let head = [UInt8(truncatingIfNeeded: company), UInt8(truncatingIfNeeded: company >> 8)]
       dictionary[CBAdvertisementDataManufacturerDataKey] = Data(head + bytes)

@@ -35,10 +35,14 @@ final class CentralSession: @unchecked Sendable {
   // Guarded by `lock`.
   private var stateStorage: CBManagerState = .unknown
   private var isScanningStorage = false
+  private var scannedServices: [BluetoothUUID] = []
   private var entries: [DeviceAddress: Entry] = [:]
   private var links: [DeviceAddress: LinkInfo] = [:]
   private var eventFilter: ConnectionEventFilter?
   private var reportedLinks: Set<DeviceAddress> = []
+  /// How many barriers the host has not completed for a peer: until then its events are about a link
+  /// that was given up when the radio went off.
+  private var barriers: [DeviceAddress: Int] = [:]
   /// Peripherals whose links ended with the radio; reported after the state.
   private var lostWithRadio: [CBPeripheral] = []
 
@@ -111,6 +115,7 @@ final class CentralSession: @unchecked Sendable {
   func startScan(_ options: ScanOptions) {
     command("scanForPeripherals") {
       isScanningStorage = true
+      scannedServices = options.services
       connection.send(.startScan(options))
     }
   }
@@ -205,7 +210,7 @@ final class CentralSession: @unchecked Sendable {
     }
     // The host would go on when the radio is back; Core Bluetooth's apps start anew.
     if wasScanning { connection.send(.stopScan) }
-    for address in wanted { connection.send(.disconnect(address)) }
+    for address in wanted { giveUpLink(to: address) }
     // Only another controller makes the objects that the app holds invalid; it gets new ones from
     // the manager.
     if state == .resetting { lock.withLock { orphanPeripherals() } }
@@ -214,6 +219,25 @@ final class CentralSession: @unchecked Sendable {
     for peripheral in lost {
       reportDisconnection(of: peripheral, CBError(.peripheralDisconnected), reconnecting: false)
     }
+  }
+
+  /// Gives up a link that the host would make again when the radio is back. It may have made it by
+  /// now; what it reports before it learns of this is not about the link that the app asks for next.
+  private func giveUpLink(to address: DeviceAddress) {
+    lock.withLock { barriers[address, default: 0] += 1 }
+    connection.send(.disconnect(address))
+    connection.request({ .barrier($0) }) { [weak self] _ in
+      guard let self else { return }
+      lock.withLock {
+        let left = (barriers[address] ?? 1) - 1
+        barriers[address] = left > 0 ? left : nil
+      }
+    }
+  }
+
+  /// Whether what the host reports of the link to a peer is about the link that the app asked for.
+  private func isCurrent(_ address: DeviceAddress) -> Bool {
+    lock.withLock { barriers[address] == nil }
   }
 
   /// The radio is off: nothing is scanned for, connected or pending any more. Returns the
@@ -241,9 +265,10 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func discovered(_ report: AdvertisingReport) {
+    let (isScanning, services) = lock.withLock { (isScanningStorage, scannedServices) }
     guard isScanning else { return }
     let peripheral = peripheral(at: report.address)
-    let advertisement = Advertisement(report)
+    let advertisement = Advertisement(report, scannedServices: services)
     if let name = advertisement.localName {
       lock.withLock { peripheral.record.advertisedName = name }
     }
@@ -346,19 +371,19 @@ extension CentralSession: HostEventHandler {
     case .discovered(let report): discovered(report)
     case .linkOpened(let link), .linkUpdated(let link): linkChanged(link)
     case .linkClosed(let address, _): linkClosed(address)
-    case .connected(let address): connected(address)
-    case .connectionFailed(let address, let error): connectionFailed(address, error)
+    case .connected(let address):
+      if isCurrent(address) { connected(address) }
+    case .connectionFailed(let address, let error):
+      if isCurrent(address) { connectionFailed(address, error) }
     case .disconnected(let address, let error, let reconnecting):
-      disconnected(address, error, reconnecting: reconnecting)
+      if isCurrent(address) { disconnected(address, error, reconnecting: reconnecting) }
     case .valueUpdated(let address, let handle, let bytes):
       existing(address)?.valueUpdated(handle, bytes)
     case .valuesDropped(let address, let handle, let count):
       existing(address)?.valuesDropped(handle, count)
     case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)
     case .completed, .serverRequest, .writesDropped, .acknowledgementRequested, .subscribed,
-      .unsubscribed,
-      .channelOpened,
-      .channelReceived, .channelClosed:
+      .unsubscribed, .channelOpened, .channelReceived, .channelClosed:
       break  // Completions go to their requests; the rest belongs to peripheral managers.
     }
   }

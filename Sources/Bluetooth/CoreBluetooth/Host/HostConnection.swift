@@ -16,6 +16,8 @@ final class HostConnection: Sendable {
     case event(HostEvent)
     case completion(Completion, Result<HostReply, HostError>)
     case work(@Sendable () -> Void)
+    /// The completion of a request that nothing on the queue waits for.
+    case completed
   }
 
   private struct State: Sendable {
@@ -132,6 +134,7 @@ final class HostConnection: Sendable {
     case .event(let event): state.withLock({ $0.handler })?.handle(event)
     case .completion(let completion, let result): completion(result)
     case .work(let work): return work()
+    case .completed: break
     }
     handled()
   }
@@ -140,9 +143,10 @@ final class HostConnection: Sendable {
   private func handled(atOnce: Bool = false) {
     let count = handledCount.add(1, ordering: .relaxed).newValue
     guard atOnce || count >= Limits.acknowledgedBatch else { return }
+    // The first events may come before there is a link to acknowledge them with.
+    guard let link = state.withLock({ $0.link }) else { return }
     let taken = handledCount.exchange(0, ordering: .relaxed)
-    guard taken > 0 else { return }
-    state.withLock { $0.link }?.eventsHandled(taken)
+    if taken > 0 { link.eventsHandled(taken) }
   }
 
   // MARK: Events, on the host's thread
@@ -155,10 +159,8 @@ final class HostConnection: Sendable {
       inbox.post(.event(event))
     case .channelReceived(let id, let bytes):
       pipe(of: id)?.received(bytes)
-      handled()
     case .channelClosed(let id, let error):
       state.withLock { $0.channels.removeValue(forKey: id) }?.closedByHost(error)
-      handled()
     case .stateChanged, .discovered, .valueUpdated, .valuesDropped, .writesDropped,
       .acknowledgementRequested, .linkOpened, .linkUpdated, .linkClosed, .connected,
       .connectionFailed,
@@ -170,13 +172,12 @@ final class HostConnection: Sendable {
   private func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
     if let sent = state.withLock({ $0.channelSends.removeValue(forKey: token) }) {
       sent.pipe.sent(sent.byteCount)
-      handled()
+      // Acknowledged in its place among the events.
+      inbox.post(.completed)
     } else if let completion = state.withLock({ $0.completions.removeValue(forKey: token) }) {
       // Bytes may arrive on a new channel before the app's queue learns that it is open.
       if case .success(.channel(let info)) = result { openPipe(info) }
       inbox.post(.completion(completion, result))
-    } else {
-      handled()
     }
   }
 

@@ -17,6 +17,8 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Set under the lock of `state`; read without it for every item.
   private let isClosed = Atomic(false)
   private let queue: DispatchQueue
+  /// Entered while `isScheduled`.
+  private let scheduled = DispatchGroup()
   /// Tells on which queue one is.
   private let key = DispatchSpecificKey<Void>()
 
@@ -38,8 +40,10 @@ final class Inbox<Item: Sendable>: Sendable {
     let mustSchedule = state.withLock { state in
       if isClosed.load(ordering: .relaxed) { return false }
       state.items.append(item)
-      defer { state.isScheduled = true }
-      return !state.isScheduled
+      guard !state.isScheduled else { return false }
+      state.isScheduled = true
+      scheduled.enter()
+      return true
     }
     if mustSchedule { schedule() }
   }
@@ -60,7 +64,8 @@ final class Inbox<Item: Sendable>: Sendable {
     let caller = pthread_self()
     let isOnQueue = DispatchQueue.getSpecific(key: key) != nil
     while state.withLock({ $0.isScheduled && $0.drainer != caller }) {
-      if isOnQueue { drain() } else { queue.sync {} }
+      // On a concurrent queue another thread may be at it.
+      if !isOnQueue || !drain() { scheduled.wait() }
     }
   }
 
@@ -68,7 +73,9 @@ final class Inbox<Item: Sendable>: Sendable {
     queue.async { self.drain() }
   }
 
-  private func drain() {
+  /// Handles what there is; false if another thread does.
+  @discardableResult
+  private func drain() -> Bool {
     let batch = state.withLock { state -> [Item]? in
       // Another thread handles a batch, and will look again: `settle`, or one of a concurrent queue.
       guard state.drainer == nil else { return nil }
@@ -76,7 +83,7 @@ final class Inbox<Item: Sendable>: Sendable {
       defer { state.items = [] }
       return state.items
     }
-    guard let batch else { return }
+    guard let batch else { return false }
     let handle = state.withLock { $0.handle }
     EventThread.run {
       for item in batch {
@@ -86,9 +93,12 @@ final class Inbox<Item: Sendable>: Sendable {
     }
     let isDone = state.withLock { state in
       state.drainer = nil
-      if state.items.isEmpty { state.isScheduled = false }
-      return state.items.isEmpty
+      guard state.items.isEmpty else { return false }
+      if state.isScheduled { scheduled.leave() }
+      state.isScheduled = false
+      return true
     }
     if !isDone { schedule() }
+    return true
   }
 }

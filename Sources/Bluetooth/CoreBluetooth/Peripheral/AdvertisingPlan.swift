@@ -5,9 +5,9 @@ internal import Essentials
 /// What goes where when a local name and service UUIDs are advertised.
 ///
 /// The advertising data has flags and 28 bytes for UUIDs and the name. A name that does not fit
-/// there goes to the scan response, cut to ten bytes. UUIDs that do not fit go there too, in lists
-/// marked incomplete, and then the lists in the advertising data are marked incomplete as well. The
-/// rest is not advertised.
+/// there goes to the scan response, cut to ten bytes. UUIDs that do not fit go to the overflow area,
+/// which is in the scan response as well; the lists in the advertising data are marked incomplete
+/// then (Apple: `startAdvertising(_:)`).
 struct AdvertisingPlan {
   private(set) var options = AdvertisingOptions()
 
@@ -21,10 +21,10 @@ struct AdvertisingPlan {
       _ = response.takeName(
         cut, type: cut.count == nameBytes.count ? .completeLocalName : .shortenedLocalName)
     }
-    _ = response.take(overflow)
     let flags: [UInt8] = [2, AdvertisingDataType.flags.rawValue, 0x06]
     options.data = flags + data.bytes(isComplete: overflow.isEmpty)
-    options.scanResponse = response.bytes(isComplete: false)
+    options.scanResponse = response.bytes(isComplete: true)
+    if !overflow.isEmpty { options.scanResponse += OverflowArea(overflow).structure }
   }
 }
 

@@ -87,6 +87,10 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   func startAdvertising(_ advertisement: [String: Any]) {
     guard isReady("startAdvertising") else { return }
+    let allowedKeys = [CBAdvertisementDataLocalNameKey, CBAdvertisementDataServiceUUIDsKey]
+    for key in advertisement.keys.sorted() where !allowedKeys.contains(key) {
+      Misuse.report("CBPeripheralManager doesn't advertise \(key); it is left out")
+    }
     let options = AdvertisingPlan(
       name: advertisement[CBAdvertisementDataLocalNameKey] as? String,
       services: (advertisement[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] ?? []).values

@@ -71,7 +71,7 @@ public final class RadioServer: Sendable {
       candidates = await withCheckedContinuation { continuation in
         loop.execute {
           NameLookup.addresses(of: host, port: port, isPassive: true, on: loop) {
-            continuation.resume(returning: $0)
+            continuation.resume(returning: $0 ?? [])
           }
         }
       }

@@ -47,8 +47,9 @@ final class RadioServerConnection {
     guard let port else { return }
     decoder.append(chunk)
     do throws(WireError) {
-      while let packet = try decoder.next() { port.send(packet) }
-      port.flush()
+      // A packet may cost the controller its power, which ends the connection.
+      while channel != nil, let packet = try decoder.next() { port.send(packet) }
+      if channel != nil { port.flush() }
     } catch {
       end("the host sent bytes that are no HCI packet")
     }

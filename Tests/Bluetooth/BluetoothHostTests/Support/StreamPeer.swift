@@ -66,7 +66,7 @@ final class StreamPeer: Sendable {
     return await withCheckedContinuation { continuation in
       loop.execute {
         NameLookup.addresses(of: host, port: port, on: loop) {
-          continuation.resume(returning: $0.first)
+          continuation.resume(returning: $0?.first)
         }
       }
     }

@@ -1,7 +1,8 @@
-import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Testing
+
+@testable import BluetoothMachines
 
 @Suite("GATT, client against server")
 struct GATTTests {
@@ -264,6 +265,36 @@ struct GATTTests {
       $0.removeService(service.range.start, owner: GATTPair.owner, now: .zero, into: &$1)
     }
     #expect(pair.changedRanges == [more.range, service.range])
+  }
+
+  @Test("a configuration descriptor that was found while services changed is searched for again")
+  func staleConfiguration() throws {
+    var pair = GATTPair()
+    _ = try pair.publish(.everything)
+    _ = try pair.run(.discoverServices(nil))
+    let isSettled = pair.advance()
+    #expect(isSettled)
+    guard case .present(let changed, _)? = pair.client.database.serviceChanged else {
+      Issue.record("the server has no Service Changed")
+      return
+    }
+    let target = SubscriptionTarget(
+      valueHandle: 0x60, endHandle: 0x61, usesIndications: false)
+    var outputs: [GATTClient.Output] = []
+    pair.client.start(
+      .discoverDescriptors(in: HandleRange(0x61, 0x61)), id: OperationID(rawValue: 900),
+      now: pair.now, into: &outputs)
+    let indication = [0x1D, UInt8(changed & 0xFF), UInt8(changed >> 8), 0x01, 0x00, 0xFF, 0xFF]
+    pair.client.receive(indication[...], now: pair.now, into: &outputs)
+    pair.client.receive([0x05, 0x01, 0x61, 0x00, 0x02, 0x29], now: pair.now, into: &outputs)
+    outputs = []
+    pair.client.configure(
+      target, bits: 1, id: OperationID(rawValue: 901), now: pair.now, into: &outputs)
+    guard case .send(let pdu, _)? = outputs.first else {
+      Issue.record("nothing was sent")
+      return
+    }
+    #expect(pdu.first != ATTOpcode.writeRequest.rawValue)
   }
 
   @Test("the first discovery costs one round trip more; a change right after it is noticed")

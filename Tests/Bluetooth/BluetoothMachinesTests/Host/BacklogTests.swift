@@ -217,6 +217,95 @@ struct BacklogTests {
     #expect(slow.confirmationCount == 2)
   }
 
+  @Test("indications of a peer that doesn't wait for the confirmation are dropped and counted")
+  func hastyIndications() throws {
+    var slow = SlowClient()
+    slow.connect(peer, handle: first)
+    slow.subscribe(peer, handle: first)
+    slow.handleAll()
+    for _ in 0..<101 { slow.receive([0x1D, 0x20, 0, 7], on: first) }
+    #expect(slow.valueCount(peer) == 1)
+    #expect(slow.rig.machine.snapshot.counters.droppedValues == 100)
+    #expect(slow.confirmationCount == 0)
+    slow.handleAll()
+    #expect(slow.confirmationCount == 1)
+    guard case .valuesDropped(peer, SlowClient.value, 100)? = slow.rig.events.last?.event else {
+      Issue.record("the client was not notified: \(slow.rig.log().suffix(3))")
+      return
+    }
+    slow.receive([0x1D, 0x20, 0, 8], on: first)
+    #expect(slow.valueCount(peer) == 2)
+  }
+
+  @Test("a link whose events can't be dropped is ended when a client has too many of them")
+  func excess() throws {
+    var slow = SlowClient()
+    let token = slow.rig.token()
+    let service = ServiceDefinition(
+      uuid: 0x180D,
+      characteristics: [
+        CharacteristicDefinition(uuid: 0x2A37, properties: [.notify], permissions: [])
+      ])
+    slow.rig.request(.addService(service, token))
+    guard case .published(let published)? = try slow.rig.results(of: token).first?.get() else {
+      Issue.record("the service was refused")
+      return
+    }
+    let configuration = UInt8(published.characteristics[0].valueHandle + 1)
+    slow.rig.connect(peer, handle: first, role: .peripheral)
+    slow.rig.connect(other, handle: second, role: .peripheral)
+    var requestCount = 0
+    while slow.rig.controller.last(Disconnect.self) == nil, requestCount < 20_000 {
+      requestCount += 1
+      slow.receive([0x12, configuration, 0, UInt8(requestCount % 2), 0], on: first)
+      slow.rig.event(NumberOfCompletedPackets([CompletedPackets(handle: first, count: 1)]))
+    }
+    #expect(slow.rig.controller.last(Disconnect.self)?.handle == first)
+    #expect(abs(requestCount - EventBacklog.Limits.excessiveCount) < 10)
+    slow.rig.event(DisconnectionComplete(handle: first, reason: .localHostTerminatedConnection))
+    guard case .linkClosed(peer, .limitReached)? = slow.rig.events.last?.event else {
+      Issue.record("the client was not notified: \(slow.rig.log().suffix(3))")
+      return
+    }
+    #expect(slow.rig.machine.links.count == 1)
+  }
+
+  @Test("peers that come and go while a client handles nothing are refused at a bound")
+  func comingAndGoing() {
+    var slow = SlowClient()
+    let most = EventBacklog.Limits.clientMax
+    for _ in 0..<most {
+      slow.rig.connect(peer, handle: first, role: .peripheral)
+      slow.rig.event(DisconnectionComplete(handle: first, reason: .remoteUserTerminatedConnection))
+    }
+    #expect((most..<(most + 10)).contains(slow.rig.events.count))
+    slow.handleAll()
+    slow.rig.connect(peer, handle: first, role: .peripheral)
+    #expect(slow.rig.log().last == "linkOpened")
+  }
+
+  @Test("packets of connections that the host doesn't know are completed, unless those ended")
+  func strays() {
+    var slow = SlowClient()
+    for _ in 0..<40 { slow.receive([0x1B, 0x20, 0, 1], on: 0x77) }
+    #expect(slow.completedCount(0x77) == 40)
+    slow.connect(peer, handle: first)
+    for _ in 0..<3_000 {
+      slow.receive([0x1B, 0x20, 0, 1], on: 0x78)
+      slow.receive([0x1B, 0x20, 0, 1], on: 0x79)
+    }
+    #expect(slow.completedCount(0x78) == 3_000)
+    #expect(slow.completedCount(0x79) == 3_000)
+  }
+
+  @Test("bytes of channels are not acknowledged: their credits bound them")
+  func channels() {
+    let id = ChannelID(rawValue: 1)
+    #expect(!HostEvent.channelReceived(id, [1]).isAcknowledged)
+    #expect(!HostEvent.channelClosed(id, nil).isAcknowledged)
+    #expect(HostEvent.completed(RequestToken(rawValue: 1), .success(.done)).isAcknowledged)
+  }
+
   @Test("an indication of a client that doesn't say what it has handled is confirmed at once")
   func plainIndication() {
     var slow = SlowClient()
@@ -245,6 +334,43 @@ struct BacklogTests {
     #expect(slow.rig.pauses == [true, false])
     #expect(slow.rig.machine.links.count == 1)
     #expect(slow.valueCount(peer) == most)
+  }
+
+  @Test("the transport is read while another client scans: then values are dropped")
+  func pauseBesideScan() {
+    var slow = SlowClient(hasFlowControl: false)
+    slow.connect(peer, handle: first)
+    slow.subscribe(peer, handle: first)
+    slow.handleAll()
+    slow.notify(most, on: first)
+    #expect(slow.rig.pauses == [true])
+    slow.rig.handle(.clientOpened(.two, acknowledgesEvents: true))
+    #expect(slow.rig.pauses == [true])
+    slow.rig.request(.startScan(ScanOptions()), from: .two)
+    #expect(slow.rig.pauses == [true, false])
+    slow.notify(100, on: first)
+    #expect(slow.rig.pauses == [true, false])
+    #expect(slow.rig.machine.snapshot.counters.droppedValues == 100)
+    slow.rig.request(.stopScan, from: .two)
+    #expect(slow.rig.pauses == [true, false, true])
+  }
+
+  @Test("a client that is now behind and now not doesn't keep the host from what is due")
+  func stopAndGo() {
+    var slow = SlowClient(hasFlowControl: false)
+    slow.connect(peer, handle: first)
+    slow.subscribe(peer, handle: first)
+    slow.handleAll()
+    var options = ConnectOptions()
+    options.startDelay = .seconds(3)
+    slow.rig.request(.connect(other, options))
+    for _ in 0..<10 {
+      slow.notify(most, on: first)
+      slow.rig.pass(.milliseconds(900))
+      slow.handleAll()
+      slow.rig.pass(.milliseconds(50))
+    }
+    #expect(slow.rig.controller.opcodes.contains(.leCreateConnection))
   }
 
   @Test("a transport that is opened anew is read")

@@ -183,6 +183,7 @@ private struct Storm {
       .publishChannel(psm: nil, requiresEncryption: false, token),
       .openChannel(peer, psm: 0x80, token),
       .sendOnChannel(ChannelID(rawValue: UInt64(number(0..<9))), [1, 2, 3], token),
+      .barrier(token),
     ]
     if number(0..<2) == 0, let request = tokenless.randomElement(using: &chance) {
       rig.request(request, from: client)

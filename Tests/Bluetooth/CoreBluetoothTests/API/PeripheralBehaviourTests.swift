@@ -130,6 +130,33 @@ struct PeripheralBehaviourTests {
     #expect(pair.phone.advertisement[CBAdvertisementDataLocalNameKey] as? String == "Named")
   }
 
+  @Test("§9.15 each UUID that doesn't fit is found by a scan for it, and by no other scan")
+  func overflowArea() throws {
+    let pair = Pair()
+    let uuids = (1...5).map { CBUUID(string: "6E40000\($0)-B5A3-F393-E0A9-E50E24DCCA9E") }
+    pair.manager.stopAdvertising()
+    pair.manager.startAdvertising([
+      CBAdvertisementDataLocalNameKey: "Five services", CBAdvertisementDataServiceUUIDsKey: uuids,
+    ])
+    for uuid in uuids.dropFirst() {
+      pair.phone.peripherals = []
+      pair.central.scanForPeripherals(withServices: [uuid])
+      #expect(pair.radio.advance(within: .seconds(10)) { !pair.phone.peripherals.isEmpty })
+      let found = pair.phone.advertisement
+      #expect(found[CBAdvertisementDataOverflowServiceUUIDsKey] as? [CBUUID] == [uuid])
+      #expect(found[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [uuids[0]])
+      #expect(found[CBAdvertisementDataManufacturerDataKey] == nil)
+      pair.central.stopScan()
+    }
+    pair.phone.peripherals = []
+    pair.central.scanForPeripherals(withServices: [CBUUID(string: "180D")])
+    pair.radio.advance(by: .seconds(10))
+    #expect(pair.phone.peripherals.isEmpty)
+    pair.central.scanForPeripherals(withServices: nil)
+    #expect(pair.radio.advance(within: .seconds(10)) { !pair.phone.peripherals.isEmpty })
+    #expect(pair.phone.advertisement[CBAdvertisementDataOverflowServiceUUIDsKey] == nil)
+  }
+
   @Test("§9.15 UUIDs that an app's array wraps in optionals are advertised, too")
   func optionalUUIDs() {
     let fixture = PeripheralManagerFixture()

@@ -13,6 +13,9 @@ final class ScriptedHost: HostLink {
     var onEvent: (@Sendable (HostEvent) -> Void)?
     var settle: (@Sendable () -> Void)?
     var isClosed = false
+    /// Barriers that a test has not completed.
+    var barriers: [RequestToken] = []
+    var completesBarriers = true
   }
 
   private let state = Mutex(State())
@@ -30,7 +33,32 @@ final class ScriptedHost: HostLink {
   var requests: [HostRequest] { state.withLock { $0.requests } }
   var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  func send(_ request: HostRequest) { state.withLock { $0.requests.append(request) } }
+  /// Whether barriers are completed as soon as they are asked for, as a host that has nothing else to
+  /// report does.
+  var completesBarriers: Bool {
+    get { state.withLock { $0.completesBarriers } }
+    set { state.withLock { $0.completesBarriers = newValue } }
+  }
+
+  func send(_ request: HostRequest) {
+    if case .barrier(let token) = request {
+      state.withLock { $0.barriers.append(token) }
+      if completesBarriers { completeBarriers() }
+    } else {
+      state.withLock { $0.requests.append(request) }
+    }
+  }
+
+  func completeBarriers() {
+    let (tokens, onEvent) = state.withLock { state in
+      defer { state.barriers = [] }
+      return (state.barriers, state.onEvent)
+    }
+    for token in tokens { onEvent?(.completed(token, .success(.done))) }
+  }
+
+  /// How many events the manager has acknowledged.
+  var handledCount: Int { state.withLock { $0.handledCount } }
   func eventsHandled(_ count: Int) { state.withLock { $0.handledCount += count } }
   func hasWork() {}
   var calendarTime: Double { 1_000 }
