@@ -5,6 +5,7 @@ import contextlib
 import json
 import re
 
+import limits
 from radios import AMBIT, end
 
 
@@ -50,7 +51,7 @@ class Ambit:
 
         async def next_event(name=None):
             while True:
-                line = await asyncio.wait_for(process.stdout.readline(), 30)
+                line = await asyncio.wait_for(process.stdout.readline(), limits.EVENT)
                 if not line:
                     raise Failed(await process.wait(), (await process.stderr.read()).decode())
                 event = json.loads(line)
@@ -69,7 +70,7 @@ class Ambit:
         process = await self._start(*arguments, timeout=timeout, stdin=asyncio.subprocess.PIPE)
         try:
             while True:
-                line = (await asyncio.wait_for(process.stderr.readline(), 30)).decode()
+                line = (await asyncio.wait_for(process.stderr.readline(), limits.EVENT)).decode()
                 if found := re.search(r"PSM (\d+)", line):
                     break
                 assert line, "it ended before it listened"

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from xml.sax.saxutils import escape
 
+import limits
 from debian_programs import avahi as avahi_programs
 from radios import end
 
@@ -22,7 +23,7 @@ class Avahi:
     async def log(self, pattern):
         """The match of the next line of the daemon's log that has this."""
         while True:
-            line = await asyncio.wait_for(self.process.stderr.readline(), 20)
+            line = await asyncio.wait_for(self.process.stderr.readline(), limits.EVENT)
             assert line, "the daemon ended"
             self._lines.append(line)
             if match := re.search(pattern, line.decode()):
@@ -52,7 +53,7 @@ class Avahi:
         async def next_lines(mark, *versions):
             found = {}
             while not found.keys() >= set(versions):
-                line = await asyncio.wait_for(process.stdout.readline(), 20)
+                line = await asyncio.wait_for(process.stdout.readline(), limits.EVENT)
                 assert line, (await process.stderr.read()).decode()
                 fields = line.decode().rstrip("\n").split(";")
                 if fields[0] == mark:

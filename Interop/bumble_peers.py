@@ -10,6 +10,8 @@ from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address
 from bumble.transport import open_transport
 
+import limits
+
 PERIPHERAL_ADDRESS = "C4:F0:00:00:00:01"
 CENTRAL_ADDRESS = "C4:F0:00:00:00:02"
 
@@ -127,7 +129,7 @@ async def bumble_central(radio):
         yield device
 
 
-async def find(device, name, seconds=10):
+async def find(device, name, seconds=limits.EVENT):
     """The address of the first advertiser with this name."""
     found = asyncio.get_running_loop().create_future()
 

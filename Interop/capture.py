@@ -6,8 +6,9 @@ import shutil
 import socket
 
 import dns.message
-import pytest
 
+import limits
+from debian_programs import unavailable
 from ethernet import inside
 from radios import end
 
@@ -18,7 +19,7 @@ _LAST = "the-last.local."
 async def all_well_formed(sender, listener, path):
     """Checks at the end that tshark on one host can read all that another sent meanwhile."""
     if shutil.which("tshark") is None:
-        pytest.skip("There is no tshark.")
+        unavailable("There is no tshark.")
     sender_address = sender.ip("link", "show", "eth0")[0]["address"]
     tshark = await listener._start(
         "tshark", "-i", "eth0", "-w", path, "-f", f"udp port 5353 and ether src {sender_address}",
@@ -28,7 +29,7 @@ async def all_well_formed(sender, listener, path):
             assert line, "tshark ended"
         yield
         _send_last(sender)
-        await asyncio.wait_for(_heard_last(tshark), 20)
+        await asyncio.wait_for(_heard_last(tshark), limits.EVENT)
     finally:
         await end(tshark)
     read = await asyncio.create_subprocess_exec(

@@ -10,31 +10,49 @@ import pytest
 from radios import ROOT
 
 AVAHI = ("avahi-daemon", "avahi-autoipd", "avahi-utils", "dbus-daemon")
+# Linked with a libdns_sd.so.1.
+DNS_SD = ("mumble-server", "pike8.0-dnssd", "aseba")
+
+
+def unavailable(reason):
+    """Ends a test that cannot run here: fails where everything can be had (CI), else skips."""
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
 
 
 class Programs:
-    """What was unpacked from packages and what it depends on."""
+    """Programs that were unpacked from packages, and everything that they depend on."""
 
     def __init__(self, name, packages):
-        folder = ROOT / ".build" / name
+        self.packages = packages
+        self.folder = ROOT / ".build" / name
+        self.root = self.folder / "root"
         fetched = subprocess.run(
-            [pathlib.Path(__file__).parent / "debian/fetch", folder, *packages],
+            [pathlib.Path(__file__).parent / "debian/fetch", "--without-libc", self.folder,
+             *packages],
             capture_output=True, text=True)
         if fetched.returncode != 0:
-            (pytest.fail if os.environ.get("CI") else pytest.skip)(fetched.stderr)
-        self.root = folder / "root"
+            unavailable(fetched.stderr.strip())
 
-    def file(self, path):
-        """A file by the path it would have if it were installed: etc/avahi/avahi-daemon.conf."""
-        return self.root / path
+    def find(self, pattern):
+        """The one file or folder that matches a pattern of paths below the root."""
+        found = next(self.root.glob(pattern), None)
+        if found is None:
+            pytest.fail(
+                f"{pattern} is not in the packages {' '.join(self.packages)}, which were unpacked "
+                f"into {self.folder}; remove that folder to fetch them again.", pytrace=False)
+        return found
+
+    @property
+    def libraries(self):
+        """The folders of the libraries, as LD_LIBRARY_PATH has them."""
+        return ":".join(str(folder) for folder in sorted(self.root.glob("**/lib/*-linux-gnu")))
 
     def command(self, name, *arguments):
         """A program with its arguments, to be run in a network namespace or anywhere."""
-        program = next(
-            self.root / folder / name for folder in ("usr/sbin", "usr/bin", "sbin", "bin")
-            if (self.root / folder / name).exists())
-        libraries = ":".join(str(folder) for folder in self.root.glob("**/lib/*-linux-gnu"))
-        return ("env", f"LD_LIBRARY_PATH={libraries}", str(program), *arguments)
+        program = self.find(f"**/*bin/{name}")
+        return ("env", f"LD_LIBRARY_PATH={self.libraries}", str(program), *arguments)
 
 
 def avahi():

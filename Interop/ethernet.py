@@ -8,6 +8,8 @@ import ipaddress
 import socket
 import struct
 
+import limits
+
 ARP, IPV4, IPV6 = 0x0806, 0x0800, 0x86DD
 BROADCAST = "ff:ff:ff:ff:ff:ff"
 NOBODY = "00:00:00:00:00:00"
@@ -189,7 +191,7 @@ class Wire:
             finally:
                 loop.remove_reader(self.socket)
 
-    async def next(self, is_wanted=lambda packet: True, timeout=20):
+    async def next(self, is_wanted=lambda packet: True, timeout=limits.EVENT):
         """The next packet that is wanted."""
         async def wait():
             while True:

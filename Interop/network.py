@@ -9,9 +9,9 @@ import os
 import shutil
 import subprocess
 
-import pytest
-
+import limits
 from ambit_cli import Failed
+from debian_programs import unavailable
 from radios import AMBIT, end
 
 _numbers = itertools.count()
@@ -63,7 +63,7 @@ class Host:
         process = await self._start(*command)
 
         async def next_object():
-            line = await asyncio.wait_for(process.stdout.readline(), 20)
+            line = await asyncio.wait_for(process.stdout.readline(), limits.EVENT)
             if not line:
                 raise Failed(await process.wait(), (await process.stderr.read()).decode())
             return json.loads(line)
@@ -89,8 +89,7 @@ async def next_named(next_object, name, event=None, **members):
 async def network(count, has_ipv4=True):
     """So many hosts on one Ethernet, with IPv6 addresses and, unless told otherwise, IPv4 ones."""
     if os.geteuid() != 0 or shutil.which("ip") is None:
-        reason = "Network namespaces need root and the command ip."
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+        unavailable("Network namespaces need root and the command ip.")
     name = f"ambit{os.getpid()}-{next(_numbers)}"
     names = [f"{name}-{number}" for number in range(count)]
     switch = f"{name}-s"

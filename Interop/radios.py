@@ -12,6 +12,8 @@ import pathlib
 import socket
 import stat
 
+import limits
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 AMBIT = pathlib.Path(os.environ.get("AMBIT", ROOT / ".build/debug/ambit"))
 
@@ -33,7 +35,7 @@ def _free_port():
         return probe.getsockname()[1]
 
 
-async def _listens(port, process, seconds=10):
+async def _listens(port, process, seconds=limits.EVENT):
     for _ in range(int(seconds * 50)):
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -54,7 +56,7 @@ async def ambit_radio(populated=False):
         "--radio", "sim" if populated else "sim:empty",
         stdout=asyncio.subprocess.PIPE)
     try:
-        line = await asyncio.wait_for(process.stdout.readline(), 10)
+        line = await asyncio.wait_for(process.stdout.readline(), limits.EVENT)
         yield json.loads(line)["radio"].removeprefix("tcp:")
     finally:
         await end(process)

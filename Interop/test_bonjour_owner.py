@@ -18,6 +18,7 @@ import dns.rdatatype
 import pytest
 import pytest_asyncio
 
+import limits
 from ethernet import IPV4, Datagram, Wire, inside as namespace
 from network import network, next_named
 from radios import AMBIT, end
@@ -228,7 +229,7 @@ async def test_goodbyes_that_the_system_cannot_take_at_once_are_sent(lab):
         # Room for all of them: a wire that loses none (SO_RCVBUFFORCE).
         wire.socket.setsockopt(socket.SOL_SOCKET, 33, 16 << 20)
         crowd.process.stdin.write(b"\n")
-        assert await asyncio.wait_for(crowd.process.wait(), 20) == 0
+        assert await asyncio.wait_for(crowd.process.wait(), limits.EVENT) == 0
         await wire.until_quiet(1)
     gone = {name for datagram in wire.heard for name in goodbyes(datagram)}
     assert len(gone) == count
@@ -307,12 +308,12 @@ async def test_clients_that_say_half_of_something_or_nothing_cost_an_owner_littl
                 while await asyncio.get_running_loop().sock_recv(client, 4_096):
                     pass
 
-        await asyncio.wait_for(asyncio.gather(*map(talk, clients[1:])), 20)
+        await asyncio.wait_for(asyncio.gather(*map(talk, clients[1:])), limits.EVENT)
         chair = await publish(start, ours, "Chair")
         _, after = owner.cpu_and_memory()
         assert after - before < 40, "400 times 128 KiB are 50 MiB"
         # Who does not greet is closed, whatever it has said.
-        await asyncio.wait_for(asyncio.gather(*map(is_closed, clients)), 20)
+        await asyncio.wait_for(asyncio.gather(*map(is_closed, clients)), limits.EVENT)
     assert chair.process.returncode is None and owner.process.returncode is None
 
 

@@ -10,6 +10,7 @@ import dns.message
 import dns.rdatatype
 import pytest
 
+import limits
 from ambit_cli import Failed
 from ethernet import IPV4, IPV6, Datagram, Wire, inside
 from network import network
@@ -56,7 +57,7 @@ async def heard(shared, is_wanted):
             data, source = await asyncio.get_running_loop().sock_recvfrom(shared, 9_000)
             if is_wanted(data, source[0]):
                 return data
-    return await asyncio.wait_for(wait(), 20)
+    return await asyncio.wait_for(wait(), limits.EVENT)
 
 
 def is_answer(datagram, mac):

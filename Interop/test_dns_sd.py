@@ -13,8 +13,9 @@ import sys
 
 import pytest
 
+import limits
 from ambit_cli import Failed
-from debian_programs import Programs
+from debian_programs import DNS_SD, Programs, unavailable
 from network import next_named
 from radios import ROOT, end
 
@@ -50,7 +51,7 @@ async def talking(host, *command):
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
 
     async def next_object():
-        return json.loads(await asyncio.wait_for(process.stdout.readline(), 20))
+        return json.loads(await asyncio.wait_for(process.stdout.readline(), limits.EVENT))
 
     try:
         yield next_object, process.stdin
@@ -63,7 +64,7 @@ async def talking(host, *command):
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_the_header_has_apples_sizes_and_values(compiler):
     if shutil.which(compiler) is None:
-        pytest.skip(f"There is no {compiler}.")
+        unavailable(f"There is no {compiler}.")
     subprocess.run(
         [compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsyntax-only",
          f"-I{BUILT}/include", HERE / "dns_sd/abi.c"], check=True)
@@ -116,7 +117,7 @@ async def test_callbacks_come_on_a_dispatch_queue(hosts, tmp_path):
     swift = shutil.which("swiftc")
     folder = pathlib.Path(swift or "/").resolve().parent.parent / "lib/swift"
     if not (folder / "dispatch").exists() or shutil.which("clang") is None:
-        pytest.skip("There is no libdispatch.")
+        unavailable("There is no libdispatch.")
     program = tmp_path / "queue"
     subprocess.run(
         ["clang", "-fblocks", *WARNINGS, f"-I{BUILT}/include", f"-I{folder}",
@@ -124,7 +125,7 @@ async def test_callbacks_come_on_a_dispatch_queue(hosts, tmp_path):
          f"-L{folder}/linux", "-ldispatch", "-lBlocksRuntime", f"-Wl,-rpath,{folder}/linux",
          f"-Wl,-rpath,{BUILT}/lib"], check=True)
     process = await hosts[0]._start(program)
-    output, errors = await asyncio.wait_for(process.communicate(), 30)
+    output, errors = await asyncio.wait_for(process.communicate(), limits.EVENT)
     assert (process.returncode, output.decode()) == (0, "registered\nfound\nended\n"), errors
 
 
@@ -251,20 +252,16 @@ async def test_the_domain_to_browse_in_is_that_of_the_link(hosts, programs):
 
 # ---- Programs of Debian
 
-PACKAGES = ("mumble-server", "pike8.0-dnssd", "aseba")
-
-
 class Debian(Programs):
     """Programs whose libdns_sd.so.1 is ours."""
 
     def __init__(self):
-        super().__init__("dns_sd-programs", PACKAGES)
+        super().__init__("dns_sd-programs", DNS_SD)
 
     def command(self, name, *arguments, **environment):
-        _, libraries, *command = super().command(name, *arguments)
-        libraries = libraries.removeprefix("LD_LIBRARY_PATH=")
+        _, _, *command = super().command(name, *arguments)
         return (
-            "env", f"LD_LIBRARY_PATH={BUILT}/lib:{libraries}:{self.root}/usr/lib",
+            "env", f"LD_LIBRARY_PATH={BUILT}/lib:{self.libraries}:{self.root}/usr/lib",
             *(f"{key}={value}" for key, value in environment.items()), *command)
 
 
@@ -291,7 +288,7 @@ async def test_mumble_server_announces_itself(hosts, debian, tmp_path):
     found = await found_by_zeroconf(
         hosts[1], "_mumble._tcp", run_by=hosts[0], command=debian.command(
             "murmurd", "-ini", settings, "-fg",
-            QT_PLUGIN_PATH=next(debian.root.glob("usr/lib/*/qt5/plugins"))))
+            QT_PLUGIN_PATH=debian.find("usr/lib/*/qt5/plugins")))
     assert found["name"] == "Ambit's test._mumble._tcp.local."
     assert found["port"] == 64738 and hosts[0].address in found["addresses"]
 
@@ -311,7 +308,7 @@ int main() {
 async def test_pike_registers_a_service_and_changes_its_text(hosts, debian, tmp_path):
     program = tmp_path / "service.pike"
     program.write_text(PIKE_PROGRAM)
-    pike = debian.root / "usr/lib/pike8.0"
+    pike = debian.find("usr/lib/pike8.0")
     command = debian.command(
         "pike8.0", "-m", pike / "master.pike", program, PIKE_MODULE_PATH=pike / "modules")
     async with hosts[1].running(*PEER, "browse", "_pike._tcp") as next_object, \

@@ -16,6 +16,8 @@ import dns.rdatatype
 import dns.renderer
 import pytest
 
+from debian_programs import unavailable
+
 DNS_TEXT = pathlib.Path(__file__).parent.parent / ".build" / "debug" / "dns-text"
 SECTIONS = ["question", "answer", "authority", "additional"]
 SEED = 20260
@@ -201,7 +203,7 @@ def test_both_refuse_the_same_damaged_messages(blocks):
 def test_tshark_finds_nothing_malformed(blocks, tmp_path):
     tshark = shutil.which("tshark")
     if tshark is None:
-        pytest.skip("tshark is not installed")
+        unavailable("There is no tshark.")
     # Queries and responses of Multicast DNS only: tshark looks into the names of a few types.
     packets = encoded(blocks, "multicast")
     capture = tmp_path / "dns.pcap"

@@ -7,6 +7,7 @@ from bumble import l2cap
 from bumble.core import ProtocolError
 from bumble.device import Peer
 
+import limits
 from bumble_peers import (
     ENCRYPTED, INDICATING, LONG, LONG_VALUE, NOTIFYING, READABLE, WRITEABLE,
     bumble_central, bumble_peripheral, characteristics, find)
@@ -22,9 +23,9 @@ async def test_two_bumble_hosts_go_through_gatt(radio):
         assert await table[LONG].read_value() == LONG_VALUE
 
         await table[WRITEABLE].write_value(b"with response", with_response=True)
-        assert await asyncio.wait_for(server.written.get(), 5) == b"with response"
+        assert await asyncio.wait_for(server.written.get(), limits.EVENT) == b"with response"
         await table[WRITEABLE].write_value(b"without")
-        assert await asyncio.wait_for(server.written.get(), 5) == b"without"
+        assert await asyncio.wait_for(server.written.get(), limits.EVENT) == b"without"
 
         for uuid, served in [(NOTIFYING, server.notifying), (INDICATING, server.indicating)]:
             heard = asyncio.Queue()
@@ -34,12 +35,12 @@ async def test_two_bumble_hosts_go_through_gatt(radio):
             for number in range(20):
                 value = bytes([number]) * 20
                 await send(served, value)
-                assert await asyncio.wait_for(heard.get(), 5) == value
+                assert await asyncio.wait_for(heard.get(), limits.EVENT) == value
 
         with pytest.raises(ProtocolError):
             await table[ENCRYPTED].read_value()
         await connection.disconnect()
-        assert await asyncio.wait_for(server.disconnections.get(), 5) == 0x13
+        assert await asyncio.wait_for(server.disconnections.get(), limits.EVENT) == 0x13
 
 
 async def test_two_bumble_hosts_pair_and_encrypt(radio):

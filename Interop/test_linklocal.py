@@ -11,6 +11,7 @@ import signal
 import pytest
 import pytest_asyncio
 
+import limits
 import debian_programs
 from ambit_cli import Failed
 from ethernet import BROADCAST, NOBODY, REPLY, REQUEST, Wire, connect, write_capture
@@ -58,7 +59,7 @@ async def autoipd(host, *arguments):
 
     async def next_line(pattern):
         while True:
-            line = await asyncio.wait_for(process.stderr.readline(), 30)
+            line = await asyncio.wait_for(process.stderr.readline(), limits.EVENT)
             assert line, "autoipd ended"
             if found := re.search(pattern, line.decode()):
                 return found

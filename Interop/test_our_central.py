@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+import limits
 from ambit_cli import Ambit, Failed
 from bumble_peers import (
     ENCRYPTED, INDICATING, LONG, LONG_VALUE, NOTIFYING, PERIPHERAL_ADDRESS, READABLE, SERVICE,
@@ -27,7 +28,7 @@ async def test_scanning_finds_name_address_and_services(radio, request):
 async def test_inspecting_lists_what_bumble_serves(radio):
     async with bumble_peripheral(radio) as server:
         events = await Ambit(radio).json("inspect", NAME)
-        connection = await asyncio.wait_for(server.connections.get(), 5)
+        connection = await asyncio.wait_for(server.connections.get(), limits.EVENT)
         assert connection.att_mtu > 23, "the MTU was exchanged"
         found = {event["uuid"]: event for event in events if event["event"] == "characteristic"}
         assert found[READABLE]["text"] == "hello"
@@ -37,7 +38,7 @@ async def test_inspecting_lists_what_bumble_serves(radio):
         described = [event for event in events
                      if event["event"] == "descriptor" and event["uuid"] == "2901"]
         assert described[0]["text"] == "a greeting"
-        assert await asyncio.wait_for(server.disconnections.get(), 10) == 0x13
+        assert await asyncio.wait_for(server.disconnections.get(), limits.EVENT) == 0x13
 
 
 async def test_values_are_read_and_written(radio):
@@ -51,7 +52,7 @@ async def test_values_are_read_and_written(radio):
                 (b"with response", []), (b"without", ["--without-response"]),
                 (bytes(range(256)) + bytes(44), [])]:
             await ambit("write", *options, NAME, WRITEABLE, value.hex())
-            assert await asyncio.wait_for(server.written.get(), 5) == value
+            assert await asyncio.wait_for(server.written.get(), limits.EVENT) == value
         assert (await ambit.json("read", NAME, WRITEABLE))[0]["hex"] == server.stored.hex()
 
 
@@ -59,7 +60,7 @@ async def test_values_are_read_and_written(radio):
 async def test_subscribed_values_arrive_in_order(radio, uuid):
     async with bumble_peripheral(radio) as server:
         async with Ambit(radio).running("subscribe", NAME, uuid) as next_event:
-            await asyncio.wait_for(server.subscribed(uuid), 20)
+            await asyncio.wait_for(server.subscribed(uuid), limits.EVENT)
             for number in range(30):
                 value = bytes([number]) * (1 + number)
                 await server.send(uuid, value)
@@ -69,8 +70,8 @@ async def test_subscribed_values_arrive_in_order(radio, uuid):
 async def test_the_peripheral_may_end_the_connection(radio):
     async with bumble_peripheral(radio) as server:
         async with Ambit(radio).running("subscribe", NAME, NOTIFYING) as next_event:
-            await asyncio.wait_for(server.subscribed(NOTIFYING), 20)
-            connection = await asyncio.wait_for(server.connections.get(), 5)
+            await asyncio.wait_for(server.subscribed(NOTIFYING), limits.EVENT)
+            connection = await asyncio.wait_for(server.connections.get(), limits.EVENT)
             await connection.disconnect()
             with pytest.raises(Failed) as ended:
                 await next_event("value")
@@ -81,14 +82,14 @@ async def test_the_peripheral_may_end_the_connection(radio):
 async def test_the_peripheral_may_ask_for_other_parameters(radio):
     async with bumble_peripheral(radio) as server:
         async with Ambit(radio).running("subscribe", NAME, NOTIFYING):
-            await asyncio.wait_for(server.subscribed(NOTIFYING), 20)
-            connection = await asyncio.wait_for(server.connections.get(), 5)
+            await asyncio.wait_for(server.subscribed(NOTIFYING), limits.EVENT)
+            connection = await asyncio.wait_for(server.connections.get(), limits.EVENT)
             updated = asyncio.Event()
             connection.on("connection_parameters_update", updated.set)
             # The request of L2CAP's signalling channel, not the link layer's.
             await connection.device.l2cap_channel_manager.update_connection_parameters(
                 connection, 60, 80, 0, 300)
-            await asyncio.wait_for(updated.wait(), 20)
+            await asyncio.wait_for(updated.wait(), limits.EVENT)
             assert 75 <= connection.parameters.connection_interval <= 100
 
 

@@ -9,6 +9,7 @@ from bumble import l2cap
 from bumble.core import ProtocolError
 from bumble.device import Peer
 
+import limits
 from ambit_cli import Ambit
 from bumble_peers import bumble_central, characteristics, find
 
@@ -85,7 +86,7 @@ async def test_bumble_subscribes_and_hears_every_value(radio, tmp_path, uuid):
         heard = asyncio.Queue()
         await table[uuid].subscribe(heard.put_nowait, prefer_notify=uuid == NOTIFYING)
         assert (await next_event("subscribed"))["characteristic"] == uuid
-        numbers = [(await asyncio.wait_for(heard.get(), 10))[0] for _ in range(20)]
+        numbers = [(await asyncio.wait_for(heard.get(), limits.EVENT))[0] for _ in range(20)]
         assert numbers == [(numbers[0] + index) % 100 for index in range(20)]
         await table[uuid].unsubscribe(force=True)
         assert (await next_event("unsubscribed"))["characteristic"] == uuid

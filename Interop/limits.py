@@ -1,0 +1,4 @@
+"""How long a test waits for what must come. Nothing waits that long unless it fails, so the machine
+may be busy; what must not take long is measured by the test that says so."""
+
+EVENT = 60
