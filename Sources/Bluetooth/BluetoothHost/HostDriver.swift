@@ -193,13 +193,16 @@ final class HostDriver: @unchecked Sendable {
 
   private func perform(_ now: Instant) {
     var reopening: HostError?
+    // Most events are for the client that got the one before.
+    var slot: ClientSlot?
     for action in actions {
       switch action {
       case .send(let packet):
         if capture != nil { record(packet, .hostToController) }
         transport?.send(packet)
       case .deliver(let id, let event):
-        guard let slot = clients[id] else { continue }
+        if slot?.id != id { slot = clients[id] }
+        guard let slot else { continue }
         logLoss(event, of: id)
         slot.deliver(event)
         loop.delivered(to: slot)

@@ -14,9 +14,11 @@ struct Advertisement {
   private var serviceData: [CBUUID: Data] = [:]
   private var overflowServices: [CBUUID] = []
   private var hasWholeName = false
+  private let report: AdvertisingReport
   private let scannedServices: [BluetoothUUID]
 
   init(_ report: AdvertisingReport, scannedServices: [BluetoothUUID] = []) {
+    self.report = report
     self.scannedServices = scannedServices
     dictionary[CBAdvertisementDataIsConnectable] = NSNumber(value: report.isConnectable)
     if report.txPower != 127 {
@@ -29,6 +31,12 @@ struct Advertisement {
     set(CBAdvertisementDataOverflowServiceUUIDsKey, overflowServices)
     set(CBAdvertisementDataSolicitedServiceUUIDsKey, solicitedServices)
     if !serviceData.isEmpty { dictionary[CBAdvertisementDataServiceDataKey] = serviceData }
+  }
+
+  /// Whether the dictionary of this report would be the same.
+  func isSame(as other: AdvertisingReport) -> Bool {
+    report.data == other.data && report.scanResponse == other.scanResponse
+      && report.isConnectable == other.isConnectable && report.txPower == other.txPower
   }
 
   private mutating func set(_ key: String, _ uuids: [CBUUID]) {

@@ -191,18 +191,6 @@ extension CBPeripheral {
 
   // MARK: Events, on the queue
 
-  func valueUpdated(_ handle: UInt16, _ bytes: ArraySlice<UInt8>) {
-    let value = Data(bytes)
-    let characteristic = withRecord { record -> CBCharacteristic? in
-      guard record.state == .connected else { return nil }
-      let characteristic = record.characteristicsByHandle[handle]
-      characteristic?.valueStorage = value
-      return characteristic
-    }
-    guard let characteristic else { return }
-    delegate?.peripheral(self, didUpdateValueFor: characteristic, error: nil)
-  }
-
   /// Notifications were dropped, after those that came and before those to come.
   func valuesDropped(_ handle: UInt16, _ count: Int) {
     guard let characteristic = withRecord({ $0.characteristicsByHandle[handle] }) else { return }

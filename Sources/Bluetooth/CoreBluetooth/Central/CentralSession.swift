@@ -18,12 +18,15 @@ struct ConnectionEventFilter: Sendable {
 /// Everything that changes is behind `lock`, also what the peripherals and their attributes store.
 /// The delegates are called on the queue, without the lock.
 final class CentralSession: @unchecked Sendable {
-  private struct Entry {
+  /// A class, so that looking it up copies no weak reference.
+  private final class Entry {
     weak var peripheral: CBPeripheral?
     /// Whether the host was asked for the link.
     var wantsLink = false
     /// Connect was called again while the link was on its way down.
     var wantsLinkAgain = false
+
+    init(_ peripheral: CBPeripheral) { self.peripheral = peripheral }
   }
 
   let lock = NSLock()
@@ -36,6 +39,8 @@ final class CentralSession: @unchecked Sendable {
   private var stateStorage: CBManagerState = .unknown
   private var isScanningStorage = false
   private var scannedServices: [BluetoothUUID] = []
+  /// What advertisers said last in this scan: most say the same again, where duplicates are asked for.
+  private var advertisements: [DeviceAddress: Advertisement] = [:]
   private var entries: [DeviceAddress: Entry] = [:]
   private var links: [DeviceAddress: LinkInfo] = [:]
   private var eventFilter: ConnectionEventFilter?
@@ -83,7 +88,7 @@ final class CentralSession: @unchecked Sendable {
       peripheral.record.deviceName = link?.name
       // The app let go of the last object while it was connected, a moment ago.
       let mustDisconnect = entries[address]?.wantsLink ?? false
-      entries[address] = Entry(peripheral: peripheral)
+      entries[address] = Entry(peripheral)
       return (peripheral, mustDisconnect)
     }
     if mustDisconnect { connection.send(.disconnect(address)) }
@@ -116,6 +121,7 @@ final class CentralSession: @unchecked Sendable {
     command("scanForPeripherals") {
       isScanningStorage = true
       scannedServices = options.services
+      advertisements = [:]
       connection.send(.startScan(options))
     }
   }
@@ -123,6 +129,7 @@ final class CentralSession: @unchecked Sendable {
   func stopScan() {
     command("stopScan") {
       isScanningStorage = false
+      advertisements = [:]
       connection.send(.stopScan)
     }
   }
@@ -247,6 +254,7 @@ final class CentralSession: @unchecked Sendable {
     defer { isScanningStorage = false }
     links = [:]
     reportedLinks = []
+    advertisements = [:]
     var lost = lostWithRadio
     lostWithRadio = []
     var wanted: [DeviceAddress] = []
@@ -265,10 +273,8 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func discovered(_ report: AdvertisingReport) {
-    let (isScanning, services) = lock.withLock { (isScanningStorage, scannedServices) }
-    guard isScanning else { return }
+    guard let advertisement = lock.withLock({ advertisement(report) }) else { return }
     let peripheral = peripheral(at: report.address)
-    let advertisement = Advertisement(report, scannedServices: services)
     if let name = advertisement.localName {
       lock.withLock { peripheral.record.advertisedName = name }
     }
@@ -277,6 +283,16 @@ final class CentralSession: @unchecked Sendable {
         $0, didDiscover: peripheral, advertisementData: advertisement.dictionary,
         rssi: NSNumber(value: Int(report.rssi)))
     }
+  }
+
+  /// What a report says; nil while there is no scan. Call with the lock.
+  private func advertisement(_ report: AdvertisingReport) -> Advertisement? {
+    guard isScanningStorage else { return nil }
+    if let known = advertisements[report.address], known.isSame(as: report) { return known }
+    let advertisement = Advertisement(report, scannedServices: scannedServices)
+    if advertisements.count >= Limits.advertisementsMax { advertisements = [:] }
+    advertisements[report.address] = advertisement
+    return advertisement
   }
 
   private func connected(_ address: DeviceAddress) {
@@ -339,6 +355,22 @@ final class CentralSession: @unchecked Sendable {
     }
   }
 
+  /// The fast path of notifications: everything under one lock.
+  private func valueUpdated(
+    _ address: DeviceAddress, _ handle: UInt16, _ bytes: ArraySlice<UInt8>
+  ) {
+    let value = Data(bytes)
+    let updated = lock.withLock { () -> (CBPeripheral, CBCharacteristic)? in
+      guard let peripheral = entries[address]?.peripheral, peripheral.record.state == .connected,
+        let characteristic = peripheral.record.characteristicsByHandle[handle]
+      else { return nil }
+      characteristic.valueStorage = value
+      return (peripheral, characteristic)
+    }
+    guard let (peripheral, characteristic) = updated else { return }
+    peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+  }
+
   private func linkChanged(_ link: LinkInfo) {
     let (peripheral, isNew) = lock.withLock {
       links[link.peer] = link
@@ -377,8 +409,7 @@ extension CentralSession: HostEventHandler {
       if isCurrent(address) { connectionFailed(address, error) }
     case .disconnected(let address, let error, let reconnecting):
       if isCurrent(address) { disconnected(address, error, reconnecting: reconnecting) }
-    case .valueUpdated(let address, let handle, let bytes):
-      existing(address)?.valueUpdated(handle, bytes)
+    case .valueUpdated(let address, let handle, let bytes): valueUpdated(address, handle, bytes)
     case .valuesDropped(let address, let handle, let count):
       existing(address)?.valuesDropped(handle, count)
     case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)

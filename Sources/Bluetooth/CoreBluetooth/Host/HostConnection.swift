@@ -128,21 +128,31 @@ final class HostConnection: Sendable {
 
   // MARK: Events, on the queue
 
-  private func handle(_ item: Item) {
-    switch item {
-    case .event(.acknowledgementRequested): return handled(atOnce: true)
-    case .event(let event): state.withLock({ $0.handler })?.handle(event)
-    case .completion(let completion, let result): completion(result)
-    case .work(let work): return work()
-    case .completed: break
+  private func handle(_ batch: [Item]) {
+    let handler = state.withLock { $0.handler }
+    var count = 0
+    for item in batch where !inbox.isClosed {
+      if case .work(let work) = item {
+        work()
+        continue
+      }
+      count += 1
+      switch item {
+      case .event(.acknowledgementRequested): acknowledge(&count, atOnce: true)
+      case .event(let event): handler?.handle(event)
+      case .completion(let completion, let result): completion(result)
+      case .completed, .work: break
+      }
+      if count >= Limits.acknowledgedBatch { acknowledge(&count) }
     }
-    handled()
+    acknowledge(&count)
   }
 
-  /// Counts an event as handled, and acknowledges when there are enough or the host waits for it.
-  private func handled(atOnce: Bool = false) {
-    let count = handledCount.add(1, ordering: .relaxed).newValue
-    guard atOnce || count >= Limits.acknowledgedBatch else { return }
+  /// Counts events as handled, and acknowledges them when there are enough or the host waits for it.
+  private func acknowledge(_ count: inout Int, atOnce: Bool = false) {
+    let unacknowledged = handledCount.add(count, ordering: .relaxed).newValue
+    count = 0
+    guard atOnce || unacknowledged >= Limits.acknowledgedBatch else { return }
     // The first events may come before there is a link to acknowledge them with.
     guard let link = state.withLock({ $0.link }) else { return }
     let taken = handledCount.exchange(0, ordering: .relaxed)

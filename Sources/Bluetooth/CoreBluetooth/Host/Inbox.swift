@@ -2,20 +2,23 @@ internal import BluetoothHost
 internal import Glibc
 internal import Synchronization
 
-/// Carries items from any thread to a queue, in order, in batches, one handler call at a time.
+/// Carries items from any thread to a queue, in order, one batch at a time.
 final class Inbox<Item: Sendable>: Sendable {
+  /// Handles a batch, but nothing more once the inbox is closed.
+  typealias Handler = @Sendable ([Item]) -> Void
+
   private struct State: Sendable {
     var items: [Item] = []
     /// Whether a batch is on the queue or being handled.
     var isScheduled = false
-    var handle: (@Sendable (Item) -> Void)?
+    var handle: Handler?
     /// The thread that handles a batch (pthread_self(3)).
     var drainer: pthread_t?
   }
 
   private let state = Mutex(State())
   /// Set under the lock of `state`; read without it for every item.
-  private let isClosed = Atomic(false)
+  private let closed = Atomic(false)
   private let queue: DispatchQueue
   /// Entered while `isScheduled`.
   private let scheduled = DispatchGroup()
@@ -30,15 +33,18 @@ final class Inbox<Item: Sendable>: Sendable {
 
   deinit { queue.setSpecific(key: key, value: nil) }
 
+  /// Whether the inbox was closed, perhaps by the handler itself.
+  var isClosed: Bool { closed.load(ordering: .relaxed) }
+
   /// Hands items to `handle` from now on.
-  func start(handle: @escaping @Sendable (Item) -> Void) {
+  func start(handle: @escaping Handler) {
     state.withLock { $0.handle = handle }
   }
 
   /// Passes an item on. What waits is bounded by the host, which holds back those who cause too much.
   func post(_ item: Item) {
     let mustSchedule = state.withLock { state in
-      if isClosed.load(ordering: .relaxed) { return false }
+      if isClosed { return false }
       state.items.append(item)
       guard !state.isScheduled else { return false }
       state.isScheduled = true
@@ -51,7 +57,7 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Drops what waits and takes nothing more.
   func close() {
     let dropped = state.withLock { state in
-      isClosed.store(true, ordering: .relaxed)
+      closed.store(true, ordering: .relaxed)
       defer { state.items = [] }
       return state.items
     }
@@ -85,12 +91,7 @@ final class Inbox<Item: Sendable>: Sendable {
     }
     guard let batch else { return false }
     let handle = state.withLock { $0.handle }
-    EventThread.run {
-      for item in batch {
-        if isClosed.load(ordering: .relaxed) { break }
-        handle?(item)
-      }
-    }
+    EventThread.run { handle?(batch) }
     let isDone = state.withLock { state in
       state.drainer = nil
       guard state.items.isEmpty else { return false }

@@ -14,6 +14,8 @@ enum Limits {
   /// Handled events that are acknowledged to the host at once. The host stops peers at a multiple of
   /// this, so that a few that are not acknowledged yet stop nothing.
   static let acknowledgedBatch = 64
+  /// Advertisers whose data is remembered during a scan: as many as the host remembers.
+  static let advertisementsMax = 4_096
   /// Bytes that wait in a channel's output stream: a stream of 64 kB is ahead of any radio.
   static let channelOutputByteCountMax = 65_536
   /// Advertising data of Core Bluetooth beside the flags, headers included.

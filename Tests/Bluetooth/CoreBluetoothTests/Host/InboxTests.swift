@@ -1,3 +1,5 @@
+import BluetoothMachines
+import BluetoothWire
 import Dispatch
 import Synchronization
 import Testing
@@ -6,23 +8,44 @@ import Testing
 
 @Suite("What waits for the app's queue", .timeLimit(.minutes(1)))
 struct InboxTests {
-  private final class Record: Sendable {
-    let items = Mutex<[Int]>([])
+  /// Closes its connection with the first event.
+  private final class ClosingHandler: HostEventHandler {
+    let connection: HostConnection
+    let count = Mutex(0)
+
+    init(_ connection: HostConnection) { self.connection = connection }
+
+    func handle(_ event: HostEvent) {
+      count.withLock { $0 += 1 }
+      connection.close()
+    }
   }
 
-  @Test("an inbox that the handler closes handles nothing more, not even of the same batch")
+  @Test("a connection that its handler closes handles nothing more, not even of the same batch")
   func closing() {
-    let record = Record()
     let queue = DispatchQueue(label: "app")
-    let inbox = Inbox<Int>(queue: queue)
-    inbox.start { [weak inbox] item in
-      record.items.withLock { $0.append(item) }
-      inbox?.close()
-    }
+    let host = ScriptedHost()
+    let connection = HostConnection(queue: queue)
+    let handler = ClosingHandler(connection)
+    connection.open(host.maker, handler: handler)
     queue.suspend()
-    for number in 0..<3 { inbox.post(number) }
+    host.post(.stateChanged(.poweredOn), .stateChanged(.poweredOff), .stateChanged(.poweredOn))
     queue.resume()
-    inbox.settle()
-    #expect(record.items.withLock { $0 } == [0])
+    host.settle()
+    #expect(handler.count.withLock { $0 } == 1)
+  }
+
+  @Test("waiting until a concurrent queue has handled what was posted returns when it has")
+  func concurrentQueue() {
+    let handled = Mutex(0)
+    let inbox = Inbox<Int>(queue: DispatchQueue(label: "app", attributes: .concurrent))
+    inbox.start { batch in handled.withLock { $0 += batch.count } }
+    for number in 1...1_000 {
+      inbox.post(number)
+      if number % 10 == 0 {
+        inbox.settle()
+        #expect(handled.withLock { $0 } == number)
+      }
+    }
   }
 }

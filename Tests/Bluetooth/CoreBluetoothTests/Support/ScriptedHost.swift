@@ -66,8 +66,14 @@ final class ScriptedHost: HostLink {
 
   /// Delivers events and waits until the manager has dealt with them.
   func deliver(_ events: HostEvent...) {
-    for event in events { state.withLock { $0.onEvent }?(event) }
+    for event in events { post(event) }
     settle()
+  }
+
+  /// Delivers events.
+  func post(_ events: HostEvent...) {
+    let onEvent = state.withLock { $0.onEvent }
+    for event in events { onEvent?(event) }
   }
 
   func settle() { state.withLock { $0.settle }?() }
