@@ -47,6 +47,9 @@ let package = Package(
     // What faces share: run loops and streams.
     .target(name: "RunLoopSupport"),
 
+    // What Apple's Foundation has and Linux lacks.
+    .target(name: "KeyValueObserving"),
+
     // What Linux has and Swift's module of the C library leaves out.
     .systemLibrary(name: "CLinux"),
 
@@ -78,11 +81,15 @@ let package = Package(
     .target(
       name: "CoreBluetooth",
       dependencies: [
-        "Essentials", "RunLoopSupport", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        "Essentials", "RunLoopSupport", "KeyValueObserving", "CoreBluetoothSubmodules",
+        "BluetoothWire", "BluetoothMachines", "BluetoothHost",
         .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/CoreBluetooth"),
+    // Lets `import CoreBluetooth.CBUUID` compile.
+    .systemLibrary(
+      name: "CoreBluetoothSubmodules", path: "Sources/Submodules/CoreBluetooth"),
     .target(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
@@ -235,6 +242,7 @@ let package = Package(
     .testTarget(
       name: "AmbitCLITests",
       dependencies: ["AmbitCLI", "CoreBluetooth", "BluetoothHost", "BluetoothWire", "Essentials"]),
+    .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
     .testTarget(name: "TreeTests"),
 
     // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.

@@ -2,6 +2,8 @@
 @_exported public import CoreFoundation
 @_exported public import Dispatch
 @_exported public import Foundation
+// On Apple's systems a part of Foundation.
+@_exported public import KeyValueObserving
 
 /// The name that Apple's declarations give a queue; on Linux Dispatch itself lacks it.
 public typealias dispatch_queue_t = DispatchQueue

@@ -1,11 +1,14 @@
 internal import BluetoothWire
 
 /// The other end of a link.
+///
+/// `CBPeripheral.state` and `name` can be observed.
 open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
   // Unchecked: what it stores is constant; subclasses keep their state behind locks.
 
   let address: DeviceAddress
   private let identifierStorage: UUID
+  package let keyValueObservers = KeyValueObservers()
 
   init(address: DeviceAddress) {
     self.address = address
@@ -18,7 +21,25 @@ open class CBPeer: NSObject, NSCopying, @unchecked Sendable {
 
   /// The same object.
   open func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// The value of a property by its name: `identifier`, and of a peripheral `name`, `state`,
+  /// `services`, `delegate`, `RSSI`, `mtuLength` and the like; an enumeration as its raw value.
+  ///
+  /// For another key it returns what `value(forUndefinedKey:)` does.
+  open func value(forKey key: String) -> Any? { lookUp(key) }
+
+  /// Called for a key that the class does not have.
+  ///
+  /// Logs the misuse and returns nil, where Apple's framework raises an exception.
+  open func value(forUndefinedKey key: String) -> Any? { reportUndefined(key) }
+
+  func property(_ key: String) -> Any?? {
+    // An NSUUID, as apps cast it to that by force.
+    key == "identifier" ? .some(NSUUID(uuidString: identifier.uuidString)) : nil
+  }
 }
+
+extension CBPeer: KeyValueObserved, KeyValueCoding {}
 
 /// A central that is connected to this host's peripheral manager.
 open class CBCentral: CBPeer, @unchecked Sendable {
@@ -28,6 +49,11 @@ open class CBCentral: CBPeer, @unchecked Sendable {
   /// The longest value that one notification or indication carries to this central.
   open var maximumUpdateValueLength: Int {
     min(lock.withLock { mtu } - Limits.notificationHeaderByteCount, Limits.valueByteCountMax)
+  }
+
+  override func property(_ key: String) -> Any?? {
+    key == "maximumUpdateValueLength"
+      ? .some(maximumUpdateValueLength) : super.property(key)
   }
 
   func setMTU(_ mtu: Int) { lock.withLock { self.mtu = mtu } }

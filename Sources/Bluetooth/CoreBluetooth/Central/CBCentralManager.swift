@@ -68,7 +68,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   deinit { session.end() }
 
-  /// Who is told.
+  /// The object that receives the manager's events; called on the manager's queue.
   open weak var delegate: (any CBCentralManagerDelegate)? {
     get { delegateLock.withLock { delegateStorage } }
     set { delegateLock.withLock { delegateStorage = newValue } }
@@ -79,6 +79,14 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
 
   /// Whether this manager scans.
   open var isScanning: Bool { session.isScanning }
+
+  override func property(_ key: String) -> Any?? {
+    switch key {
+    case "isScanning": .some(isScanning)
+    case "delegate": .some(delegate)
+    default: super.property(key)
+    }
+  }
 
   /// Whether radios here can do all of this: extended scanning, yes; channel sounding, no.
   open class func supports(_ features: Feature) -> Bool {
@@ -93,7 +101,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     identifiers.compactMap { PeerIdentifier.address(in: $0) }.map { session.peripheral(at: $0) }
   }
 
-  /// The peripherals that somebody on this host is connected with and that have one of the
+  /// The peripherals that any client of this host is connected with and that have one of the
   /// services. Connect them before use.
   open func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
     session.connectedPeers(with: serviceUUIDs.values).map { session.peripheral(at: $0) }
@@ -129,7 +137,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   /// the host uses it.
   open func cancelPeripheralConnection(_ peripheral: CBPeripheral) { session.cancel(peripheral) }
 
-  /// Asks to be told when links to certain peers come up and go down; nil asks no more.
+  /// Reports connections and disconnections of certain peers to the delegate; nil ends that.
   open func registerForConnectionEvents(
     options: [CBConnectionEventMatchingOption: Any]? = nil
   ) {

@@ -1,4 +1,4 @@
-/// What a central manager tells an app. Only the first method must be implemented.
+/// The events of a central manager. Only the first method must be implemented.
 public protocol CBCentralManagerDelegate: NSObjectProtocol {
   /// The radio's state changed; also called once soon after the manager was made.
   func centralManagerDidUpdateState(_ central: CBCentralManager)
@@ -6,7 +6,7 @@ public protocol CBCentralManagerDelegate: NSObjectProtocol {
   func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])
   /// A peripheral advertises. `RSSI` is in dBm, 127 if the radio cannot tell.
   ///
-  /// Keep the peripheral if it is of interest: nobody else does.
+  /// Keep a reference to the peripheral if it is of interest: the manager has none.
   func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber)

@@ -4,7 +4,7 @@ internal import BluetoothWire
 // How a peripheral's commands reach the host and how its answers come back.
 
 extension Result<HostReply, HostError> {
-  /// The error that an app is told; nil if there is none.
+  /// The error that the app's delegate gets; nil if there is none.
   var error: (any Error)? {
     switch self {
     case .success: nil
@@ -16,7 +16,7 @@ extension Result<HostReply, HostError> {
 extension CBPeripheral {
   /// What waits for an answer of the host.
   typealias Completion = @Sendable (CBPeripheral, Result<HostReply, HostError>) -> Void
-  /// Tells the delegate of an error.
+  /// Reports an error to the delegate.
   typealias Refusal = @Sendable (any CBPeripheralDelegate, CBPeripheral, any Error) -> Void
 
   func withRecord<Value>(_ body: (inout PeripheralRecord) -> Value) -> Value {
@@ -45,7 +45,7 @@ extension CBPeripheral {
     request({ [address] in .gatt(address, operation, $0) }, then: then)
   }
 
-  /// Stores what was found, under the lock; returns what the delegate is told.
+  /// Stores what was found, under the lock; returns the error for the delegate.
   func took(
     _ result: Result<HostReply, HostError>, _ store: (inout PeripheralRecord, HostReply) -> Bool
   ) -> (any Error)? {
@@ -53,7 +53,7 @@ extension CBPeripheral {
     return withRecord { store(&$0, reply) } ? nil : CBError(.unknown)
   }
 
-  /// Tells the delegate, later and on the queue, that a command cannot be done.
+  /// Reports to the delegate, later and on the queue, that a command cannot be done.
   func refuse(_ error: any Error = CBError(.invalidHandle), _ tell: @escaping Refusal) {
     session.connection.enqueue { [weak self] in
       guard let self, let delegate else { return }
@@ -212,12 +212,14 @@ extension CBPeripheral {
   }
 
   func linkChanged(_ link: LinkInfo) {
-    let isRenamed = withRecord { record in
+    let (isRenamed, isConnected) = withRecord { record in
       record.mtu = max(Limits.mtuMin, link.mtu)
       let name = record.name
       record.deviceName = link.name ?? record.deviceName
-      return record.state == .connected && record.name != name
+      return (record.name != name, record.state == .connected)
     }
-    if isRenamed { delegate?.peripheralDidUpdateName(self) }
+    guard isRenamed else { return }
+    keyValueObservers.propertiesMayHaveChanged()
+    if isConnected { delegate?.peripheralDidUpdateName(self) }
   }
 }

@@ -28,7 +28,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   // MARK: What is known
 
-  /// Who is told.
+  /// The object that receives the peripheral's events; called on the manager's queue.
   open weak var delegate: (any CBPeripheralDelegate)? {
     get { delegateLock.withLock { delegateStorage } }
     set { delegateLock.withLock { delegateStorage = newValue } }
@@ -63,6 +63,21 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   /// Name, state and identifier.
   open override var description: String {
     "<CBPeripheral: identifier = \(identifier), name = \(name ?? "(none)"), state = \(state)>"
+  }
+
+  override func property(_ key: String) -> Any?? {
+    switch key {
+    case "name": .some(name)
+    case "state": .some(state.rawValue)
+    case "services": .some(services)
+    case "delegate": .some(delegate)
+    case "RSSI": .some(withRecord { $0.lastRSSI })
+    case "canSendWriteWithoutResponse": .some(canSendWriteWithoutResponse)
+    case "ancsAuthorized": .some(ancsAuthorized)
+    // Not documented by Apple, but what apps ask for that want to know the MTU.
+    case "mtuLength": .some(withRecord { $0.mtu })
+    default: super.property(key)
+    }
   }
 
   // MARK: Commands
@@ -241,7 +256,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     openChannel(PSM)
   }
 
-  /// Not supported by any radio here: the delegate is told so.
+  /// Not supported by any radio here: the delegate gets an error.
   open func startChannelSoundingSession(
     _ configuration: CBChannelSoundingSessionConfiguration
   ) {

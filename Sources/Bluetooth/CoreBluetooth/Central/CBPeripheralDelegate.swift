@@ -1,4 +1,4 @@
-/// What a peripheral tells an app; nothing after its disconnection.
+/// The events of a peripheral; there are none after its disconnection.
 public protocol CBPeripheralDelegate: NSObjectProtocol {
   /// The name changed.
   func peripheralDidUpdateName(_ peripheral: CBPeripheral)

@@ -61,25 +61,35 @@ final class CentralSession: @unchecked Sendable {
     connection.open(makeLink, handler: self)
   }
 
-  /// The manager is gone: nobody hears of its links any more, and they are given up.
+  /// The manager is gone: its links are given up, and no event is delivered any more.
   func end() {
     connection.close()
-    lock.withLock {
+    let orphans = lock.withLock {
       stateStorage = .unknown
-      orphanPeripherals()
+      return orphanPeripherals()
     }
+    reportChanges(of: orphans)
   }
 
   /// Disconnects all peripherals and forgets them: they are of no use any more. Call with the lock.
-  private func orphanPeripherals() {
-    for entry in entries.values { entry.peripheral?.record.disconnect(to: .disconnected) }
+  private func orphanPeripherals() -> [CBPeripheral] {
+    let peripherals = entries.values.compactMap(\.peripheral)
+    for peripheral in peripherals { peripheral.record.disconnect(to: .disconnected) }
     entries = [:]
+    return peripherals
   }
+
+  /// Calls the observers of properties that changed. Call without the lock.
+  private func reportChanges(of peripherals: [CBPeripheral]) {
+    for peripheral in peripherals { peripheral.keyValueObservers.propertiesMayHaveChanged() }
+  }
+
+  private func reportManagerChanges() { manager?.keyValueObservers.propertiesMayHaveChanged() }
 
   var state: CBManagerState { lock.withLock { stateStorage } }
   var isScanning: Bool { lock.withLock { isScanningStorage } }
 
-  /// The one object for this peer, as long as somebody holds it.
+  /// The one object for this peer, as long as there is a reference to it.
   func peripheral(at address: DeviceAddress) -> CBPeripheral {
     let (peripheral, mustDisconnect) = lock.withLock {
       if let known = entries[address]?.peripheral { return (known, false) }
@@ -124,6 +134,7 @@ final class CentralSession: @unchecked Sendable {
       advertisements = [:]
       connection.send(.startScan(options))
     }
+    reportManagerChanges()
   }
 
   func stopScan() {
@@ -132,6 +143,7 @@ final class CentralSession: @unchecked Sendable {
       advertisements = [:]
       connection.send(.stopScan)
     }
+    reportManagerChanges()
   }
 
   /// Connects. Where that can't work the delegate gets `didFailToConnect`, later and on the queue.
@@ -149,6 +161,7 @@ final class CentralSession: @unchecked Sendable {
       }
       connection.send(.connect(peripheral.address, options))
     }
+    reportChanges(of: [peripheral])
     guard let failure else { return }
     connection.enqueue { [weak self] in
       self?.tell { $1.centralManager($0, didFailToConnect: peripheral, error: failure) }
@@ -178,13 +191,14 @@ final class CentralSession: @unchecked Sendable {
       peripheral.record.state = .disconnecting
       connection.send(.disconnect(peripheral.address))
     }
+    reportChanges(of: [peripheral])
   }
 
   func matchConnectionEvents(_ filter: ConnectionEventFilter?) {
     command("registerForConnectionEvents") { eventFilter = filter }
   }
 
-  /// The app let go of a peripheral: nobody will use its link any more.
+  /// The app released its last reference to a peripheral: its link is of no use any more.
   func released(_ address: DeviceAddress) {
     let mustDisconnect = lock.withLock {
       guard let entry = entries[address], entry.peripheral == nil else { return false }
@@ -220,7 +234,11 @@ final class CentralSession: @unchecked Sendable {
     for address in wanted { giveUpLink(to: address) }
     // Only another controller makes the objects that the app holds invalid; it gets new ones from
     // the manager.
-    if state == .resetting { lock.withLock { orphanPeripherals() } }
+    let changed = lock.withLock {
+      state == .resetting ? orphanPeripherals() : entries.values.compactMap(\.peripheral)
+    }
+    reportChanges(of: changed)
+    reportManagerChanges()
     tell { $1.centralManagerDidUpdateState($0) }
     // A pending connection ends without a call, as Apple's does; a link with one, after the state.
     for peripheral in lost {
@@ -276,7 +294,11 @@ final class CentralSession: @unchecked Sendable {
     guard let advertisement = lock.withLock({ advertisement(report) }) else { return }
     let peripheral = peripheral(at: report.address)
     if let name = advertisement.localName {
-      lock.withLock { peripheral.record.advertisedName = name }
+      let isRenamed = lock.withLock {
+        defer { peripheral.record.advertisedName = name }
+        return peripheral.record.advertisedName != name
+      }
+      if isRenamed { reportChanges(of: [peripheral]) }
     }
     tell {
       $1.centralManager(
@@ -298,7 +320,7 @@ final class CentralSession: @unchecked Sendable {
   private func connected(_ address: DeviceAddress) {
     let connected: CBPeripheral? = lock.withLock {
       guard let entry = entries[address], entry.wantsLink else {
-        // The app asked for the link while the news of its end was under way: it has been told
+        // The app asked for the link while the report of its end was on its way: it was notified
         // of the end and wants no other link since.
         connection.send(.disconnect(address))
         return nil
@@ -310,7 +332,9 @@ final class CentralSession: @unchecked Sendable {
       if let link = links[address] { peripheral.record.mtu = link.mtu }
       return peripheral
     }
-    if let connected { tell { $1.centralManager($0, didConnect: connected) } }
+    guard let connected else { return }
+    reportChanges(of: [connected])
+    tell { $1.centralManager($0, didConnect: connected) }
   }
 
   private func connectionFailed(_ address: DeviceAddress, _ error: HostError) {
@@ -320,6 +344,7 @@ final class CentralSession: @unchecked Sendable {
       peripheral.record.disconnect(to: .disconnected)
       return entries[address]?.wantsLink ?? false
     }
+    reportChanges(of: [peripheral])
     guard wasWanted else { return }
     tell {
       $1.centralManager($0, didFailToConnect: peripheral, error: error.connectionError)
@@ -340,6 +365,7 @@ final class CentralSession: @unchecked Sendable {
       if endsWithRadio { lostWithRadio.append(peripheral) }
       return !endsWithRadio
     }
+    reportChanges(of: [peripheral])
     guard mustReport else { return }
     reportDisconnection(
       of: peripheral, error?.coreBluetoothError, reconnecting: reconnecting)

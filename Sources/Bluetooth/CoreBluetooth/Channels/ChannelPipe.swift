@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The bytes of a channel between the host and the two streams.
 ///
-/// Inbound, the host is told what the app has read, so that the peer may send no more than the app
+/// Inbound, the host learns how much the app has read, so that the peer may send no more than the app
 /// takes. Outbound, the app may write as long as there is room.
 final class ChannelPipe: BytePipe, @unchecked Sendable {
   // Unchecked: everything that changes is guarded by `condition`.

@@ -1,7 +1,7 @@
 internal import BluetoothMachines
 internal import Synchronization
 
-/// Whoever deals with a host's events.
+/// Receives a host's events.
 protocol HostEventHandler: AnyObject, Sendable {
   /// Called on the manager's queue, one event after the other.
   func handle(_ event: HostEvent)
@@ -23,7 +23,7 @@ final class HostConnection: Sendable {
   private struct State: Sendable {
     weak var handler: (any HostEventHandler)?
     var link: (any HostLink)?
-    /// What was asked for before `link` was there: a host that is on already tells so, and the app
+    /// What was asked for before `link` was there: a host that is on already reports that, and the app
     /// answers, while the link is still being made.
     var early: [HostRequest] = []
     var isClosed = false
@@ -107,7 +107,7 @@ final class HostConnection: Sendable {
 
   // MARK: Channels
 
-  /// Sends bytes of a channel; its pipe is told when they are gone.
+  /// Sends bytes of a channel; its pipe is notified when they were sent.
   func send(_ bytes: [UInt8], on pipe: ChannelPipe) {
     let token = state.withLock { state in
       state.lastToken += 1

@@ -2,7 +2,7 @@ internal import BluetoothMachines
 internal import BluetoothWire
 
 extension HostError {
-  /// The error that an app is told.
+  /// The error that the app's delegate gets.
   ///
   /// Errors of Core Bluetooth and of the attribute protocol are typed values.
   var coreBluetoothError: any Error {
@@ -98,7 +98,7 @@ extension RadioState {
 }
 
 extension CBManagerState {
-  /// Whether an app is told of this state after the other. While the radio starts for the first
+  /// Whether the delegate is notified of this state after the other. While the radio starts for the first
   /// time a manager's state stays unknown, as Apple's does.
   func isNews(after old: CBManagerState) -> Bool {
     old != .unknown || self != .unknown && self != .resetting

@@ -13,7 +13,7 @@ protocol HostLink: Sendable {
   func send(_ request: HostRequest)
   /// Acknowledges that so many more of the events that were delivered have been handled.
   func eventsHandled(_ count: Int)
-  /// Tells that something waits to be dealt with that no event asked for.
+  /// Notifies the host of work on the queue that no event caused.
   func hasWork()
   /// Ends everything that was asked for.
   func close()

@@ -22,7 +22,7 @@ final class Inbox<Item: Sendable>: Sendable {
   private let queue: DispatchQueue
   /// Entered while `isScheduled`.
   private let scheduled = DispatchGroup()
-  /// Tells on which queue one is.
+  /// Marks the queue, to see whether code runs on it.
   private let key = DispatchSpecificKey<Void>()
 
   /// An inbox whose items are handled on this queue.

@@ -47,7 +47,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   deinit { session.connection.close() }
 
-  /// Who is told.
+  /// The object that receives the manager's events; called on the manager's queue.
   open weak var delegate: (any CBPeripheralManagerDelegate)? {
     get { delegateLock.withLock { delegateStorage } }
     set { delegateLock.withLock { delegateStorage = newValue } }
@@ -58,6 +58,14 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   /// Whether this manager advertises.
   open var isAdvertising: Bool { session.isAdvertising }
+
+  override func property(_ key: String) -> Any?? {
+    switch key {
+    case "isAdvertising": .some(isAdvertising)
+    case "delegate": .some(delegate)
+    default: super.property(key)
+    }
+  }
 
   /// Whether the app may use Bluetooth: always.
   @available(*, deprecated, message: "Use CBManager's authorization instead")
@@ -88,7 +96,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
 
   /// Publishes a service, which is frozen from then on.
   ///
-  /// The delegate is told `uuidNotAllowed` for services that the host itself has (1800 and 1801),
+  /// The delegate gets `uuidNotAllowed` for services that the host itself has (1800 and 1801),
   /// and `invalidParameters` where Apple's framework raises an exception: a characteristic with a
   /// value that can be more than read, a descriptor other than a user description (2901, a
   /// `String`) and a presentation format (2904, a `Data`), an included service that is not
@@ -120,12 +128,12 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     session.update(value, of: characteristic, for: centrals)
   }
 
-  /// Listens for channels on a PSM that the host picks and the delegate is told.
+  /// Listens for channels on a PSM that the host picks and reports to the delegate.
   open func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
     session.publishChannel(requiresEncryption: encryptionRequired)
   }
 
-  /// Listens no more; open channels stay open. The delegate is told `invalidParameters` for a PSM
+  /// Stops listening; open channels stay open. The delegate gets `invalidParameters` for a PSM
   /// that this manager does not listen on.
   open func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) { session.unpublishChannel(PSM) }
 }

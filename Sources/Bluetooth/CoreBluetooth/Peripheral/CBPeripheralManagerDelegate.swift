@@ -1,4 +1,4 @@
-/// What a peripheral manager tells an app. Only the first method must be implemented.
+/// The events of a peripheral manager. Only the first method must be implemented.
 public protocol CBPeripheralManagerDelegate: NSObjectProtocol {
   /// The radio's state changed; also called once soon after the manager was made.
   func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager)

@@ -31,7 +31,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
   private var lastStart: UInt64 = 0
   private var lastAddition: UInt64 = 0
   private var entries: [ObjectIdentifier: Entry] = [:]
-  /// Removed before they were published: to be withdrawn when the host tells where they are.
+  /// Removed before they were published: to be removed when the host reports their handles.
   private var withdrawn: Set<UInt64> = []
   private var characteristics: [UInt16: CBMutableCharacteristic] = [:]
   private var centrals: [DeviceAddress: CBCentral] = [:]
@@ -76,6 +76,9 @@ final class PeripheralManagerSession: @unchecked Sendable {
     call(manager, delegate)
   }
 
+  /// Calls the observers of the manager's properties that changed. Call without the lock.
+  private func reportManagerChanges() { manager?.keyValueObservers.propertiesMayHaveChanged() }
+
   /// Calls the delegate later, on the queue.
   private func tellLater(
     _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
@@ -117,7 +120,9 @@ final class PeripheralManagerSession: @unchecked Sendable {
       advertising = error == nil ? .on : .off
       return true
     }
-    if isStillWanted { tell { $1.peripheralManagerDidStartAdvertising($0, error: error) } }
+    guard isStillWanted else { return }
+    reportManagerChanges()
+    tell { $1.peripheralManagerDidStartAdvertising($0, error: error) }
   }
 
   func stopAdvertising() {
@@ -126,6 +131,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
       advertising = .off
       connection.send(.stopAdvertising)
     }
+    reportManagerChanges()
   }
 
   func setLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {
@@ -331,6 +337,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     if state.rawValue < CBManagerState.poweredOff.rawValue, old.rawValue > state.rawValue {
       removeEverything()
     }
+    reportManagerChanges()
     tell { $1.peripheralManagerDidUpdateState($0) }
   }
 

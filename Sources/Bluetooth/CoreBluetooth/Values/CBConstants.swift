@@ -22,14 +22,14 @@ public let CBAdvertisementDataSolicitedServiceUUIDsKey: String = "kCBAdvDataSoli
 
 // MARK: Making managers
 
-/// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is nobody to warn.
+/// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBCentralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
 /// Names the central manager for restoration. Accepted; restoration comes with the hub.
 public let CBCentralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
 /// Asks for media accessories. Ignored.
 public let CBCentralManagerOptionDeviceAccessForMedia: String =
   "kCBInitOptionDeviceAccessForMedia"
-/// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is nobody to warn.
+/// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.
 public let CBPeripheralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
 /// Names the peripheral manager for restoration. Accepted; restoration comes with the hub.
 public let CBPeripheralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
@@ -96,7 +96,7 @@ public let CBUUIDCharacteristicAggregateFormatString: String = "2905"
 public let CBUUIDCharacteristicValidRangeString: String = "2906"
 /// Observation Schedule.
 public let CBUUIDCharacteristicObservationScheduleString: String = "2910"
-/// The characteristic in which a peripheral tells the PSM of its channel.
+/// The characteristic in which a peripheral publishes the PSM of its channel.
 public let CBUUIDL2CAPPSMCharacteristicString: String = "ABDD3056-28FA-441D-A470-55A75A52553A"
 
 // MARK: Errors

@@ -88,9 +88,9 @@ public enum CBPeripheralState: Int, Sendable {
 
 /// Whether a write waits for the peripheral's answer.
 public enum CBCharacteristicWriteType: Int, Sendable {
-  /// The peripheral answers; the delegate is told.
+  /// The peripheral responds, and the delegate is notified.
   case withResponse = 0
-  /// Nobody answers.
+  /// The peripheral doesn't respond.
   case withoutResponse = 1
 }
 

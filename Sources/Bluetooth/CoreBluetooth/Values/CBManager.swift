@@ -1,6 +1,10 @@
 /// What central and peripheral managers have in common.
+///
+/// `state`, `CBCentralManager.isScanning` and `CBPeripheralManager.isAdvertising` can be observed.
 open class CBManager: NSObject, @unchecked Sendable {
-  // Unchecked: it stores nothing; its subclasses keep their state behind locks.
+  // Unchecked: what it stores is constant; its subclasses keep their state behind locks.
+
+  package let keyValueObservers = KeyValueObservers()
 
   /// A manager of nothing; make a `CBCentralManager` or a `CBPeripheralManager`.
   public override init() { super.init() }
@@ -14,4 +18,25 @@ open class CBManager: NSObject, @unchecked Sendable {
   /// Whether the app may use Bluetooth.
   @available(*, deprecated, message: "Use the type's property instead")
   open var authorization: CBManagerAuthorization { .allowedAlways }
+
+  /// The value of a property by its name: `state`, `authorization`, `delegate`, `isScanning`,
+  /// `isAdvertising`; enumerations as their raw values.
+  ///
+  /// For another key it returns what `value(forUndefinedKey:)` does.
+  open func value(forKey key: String) -> Any? { lookUp(key) }
+
+  /// Called for a key that the class does not have.
+  ///
+  /// Logs the misuse and returns nil, where Apple's framework raises an exception.
+  open func value(forUndefinedKey key: String) -> Any? { reportUndefined(key) }
+
+  func property(_ key: String) -> Any?? {
+    switch key {
+    case "state": .some(state.rawValue)
+    case "authorization": .some(type(of: self).authorization.rawValue)
+    default: nil
+    }
+  }
 }
+
+extension CBManager: KeyValueObserved, KeyValueCoding {}

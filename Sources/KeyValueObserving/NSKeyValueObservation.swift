@@ -1,0 +1,103 @@
+public import Foundation
+internal import Synchronization
+
+/// What happened to an observed property.
+public enum NSKeyValueChange: UInt, Sendable {
+  /// The property has a new value. The only kind that the classes here report.
+  case setting = 1
+  /// Elements were inserted into a collection.
+  case insertion = 2
+  /// Elements were removed from a collection.
+  case removal = 3
+  /// Elements of a collection were replaced.
+  case replacement = 4
+}
+
+/// What a change handler wants to know, and when it is called.
+public struct NSKeyValueObservingOptions: OptionSet, Hashable, Sendable {
+  /// The bits.
+  public let rawValue: UInt
+  /// Options from their bits.
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  /// The change holds the new value.
+  public static let new = NSKeyValueObservingOptions(rawValue: 1 << 0)
+  /// The change holds the old value.
+  public static let old = NSKeyValueObservingOptions(rawValue: 1 << 1)
+  /// The handler is also called once before `observe` returns.
+  public static let initial = NSKeyValueObservingOptions(rawValue: 1 << 2)
+  /// The handler is called twice per change, first with `isPrior`.
+  public static let prior = NSKeyValueObservingOptions(rawValue: 1 << 3)
+}
+
+/// A change of an observed property.
+public struct NSKeyValueObservedChange<Value> {
+  /// What happened to a property.
+  public typealias Kind = NSKeyValueChange
+  /// What happened.
+  public let kind: Kind
+  /// The value after the change, if `.new` was asked for; nil in a prior call.
+  public let newValue: Value?
+  /// The value before the change, if `.old` was asked for; nil in the initial call.
+  public let oldValue: Value?
+  /// Always nil: no collection is observed element by element.
+  public let indexes: IndexSet?
+  /// Whether this is the first of the two calls that `.prior` asks for.
+  public let isPrior: Bool
+}
+
+extension NSKeyValueObservedChange: Sendable where Value: Sendable {}
+
+/// An observation that lasts as long as this object, or until `invalidate()`.
+///
+/// The observed object does not hold the handler. It may end before the observation does.
+public final class NSKeyValueObservation: NSObject, Sendable {
+  private let observation: any Observation
+
+  init(_ observation: any Observation) {
+    self.observation = observation
+    super.init()
+  }
+
+  deinit { observation.invalidate() }
+
+  /// Ends the observation: the handler is not called again and what it captured is released.
+  ///
+  /// May be called from any thread, also from the handler, and more than once. A call of the
+  /// handler that another thread has already begun runs to its end.
+  public func invalidate() { observation.invalidate() }
+}
+
+/// Objects whose properties can be observed. Apple's name for what `NSObject` conforms to.
+public protocol _KeyValueCodingAndObserving: AnyObject {}
+
+/// Objects that report changes of their properties to observations.
+package protocol KeyValueObserved: _KeyValueCodingAndObserving {
+  /// The observations of this object.
+  var keyValueObservers: KeyValueObservers { get }
+}
+
+extension _KeyValueCodingAndObserving {
+  /// Calls a handler when a property changes.
+  ///
+  /// The handler is called on the thread that changed the property, after the change and without
+  /// any lock: the manager's queue for what the radio reports, the caller of a method such as
+  /// `connect(_:options:)` for what that changes. It may call any method of the object. A value
+  /// that is set again without being different is not reported. With `.prior` both calls come
+  /// after the change; `oldValue` in the first has what there was before.
+  /// - Parameters:
+  ///   - keyPath: The property, or one of a property.
+  ///   - options: What the change holds, and when the handler is called.
+  ///   - changeHandler: Gets the object and the change.
+  /// - Returns: The observation, which ends when it is released.
+  @preconcurrency
+  public func observe<Value>(
+    _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
+    changeHandler: @escaping @Sendable (Self, NSKeyValueObservedChange<Value>) -> Void
+  ) -> NSKeyValueObservation {
+    let observation = PropertyObservation(
+      of: self, keyPath, options: options, handler: changeHandler)
+    (self as? any KeyValueObserved)?.keyValueObservers.add(observation)
+    observation.begin()
+    return NSKeyValueObservation(observation)
+  }
+}
