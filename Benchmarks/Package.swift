@@ -50,7 +50,7 @@ let package = Package(
     .executableTarget(
       name: "reactive-benchmarks",
       dependencies: [
-        "AllocationCounter", "InstructionCounter",
+        "AllocationCounter", "InstructionCounter", "BenchmarkSupport",
         .product(name: "Reactive", package: "ambit"),
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),

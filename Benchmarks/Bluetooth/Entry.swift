@@ -26,25 +26,26 @@ struct Entry {
       try await Rig.measureCentral(
         radio: arguments[1], job: arguments[2], seconds: Double(arguments[3]) ?? 1)
     default:
-      var table = Table()
+      var table = try Table(suite: "bluetooth", isSmoke: isSmoke)
       let wanted = arguments.isEmpty ? ["process", "memory", "world", "rig", "api"] : arguments
       if wanted.contains("process") {
-        runPairBenchmarks(seconds: seconds, into: &table)
-        runReceiverBenchmarks(seconds: seconds, into: &table)
+        await table.run { runPairBenchmarks(seconds: seconds, into: &$0) }
+        await table.run { runReceiverBenchmarks(seconds: seconds, into: &$0) }
       }
-      if wanted.contains("memory") { runMemoryBenchmarks(into: &table) }
-      if wanted.contains("world") { runWorldBenchmarks(isSmoke: isSmoke, into: &table) }
+      if wanted.contains("memory") { await table.run { runMemoryBenchmarks(into: &$0) } }
+      if wanted.contains("world") {
+        await table.run { runWorldBenchmarks(isSmoke: isSmoke, into: &$0) }
+      }
       let jobs = wanted.compactMap(Job.init)
       if wanted.contains("rig") || !jobs.isEmpty {
-        try await Rig.run(jobs.isEmpty ? Job.allCases : jobs, isSmoke: isSmoke, into: &table)
+        try await table.run {
+          try Rig.run(jobs.isEmpty ? Job.allCases : jobs, isSmoke: isSmoke, into: &$0)
+        }
       }
-      if wanted.contains("api") { try APIBenchmarks.run(isSmoke: isSmoke, into: &table) }
-      say("")
-      if table.missedGoals.isEmpty {
-        say("Every goal is met.")
-      } else {
-        say("Goals missed: \(table.missedGoals.joined(separator: "; ")).")
+      if wanted.contains("api") {
+        try await table.run { try APIBenchmarks.run(isSmoke: isSmoke, into: &$0) }
       }
+      guard table.finish(isComplete: arguments.isEmpty) else { exit(1) }
     }
   }
 }

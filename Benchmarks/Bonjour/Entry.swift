@@ -4,7 +4,7 @@ import Foundation
 /// Measures Bonjour on hosts that it makes itself; `Benchmarks/run` explains.
 @main
 struct Entry {
-  static func main() {
+  static func main() async {
     var arguments = Array(CommandLine.arguments.dropFirst())
     let isSmoke = arguments.contains("--smoke")
     arguments.removeAll { $0 == "--smoke" }
@@ -13,17 +13,14 @@ struct Entry {
     guard arguments.count <= parts.count else {
       fail("The parts are \(Part.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
-    var table = Table()
     do {
-      for part in parts { try part.run(isSmoke: isSmoke, into: &table) }
+      var table = try Table(suite: "bonjour", isSmoke: isSmoke)
+      for part in parts {
+        try await table.run { try part.run(isSmoke: isSmoke, into: &$0) }
+      }
+      say("* As measured for mDNSResponder elsewhere, not here.")
+      guard table.finish(isComplete: arguments.isEmpty) else { exit(1) }
     } catch { fail("\(error)") }
-    say("* As measured for mDNSResponder elsewhere, not here.")
-    say("")
-    if table.missedGoals.isEmpty {
-      say("Every goal is met.")
-    } else {
-      say("Goals missed: \(table.missedGoals.joined(separator: "; ")).")
-    }
   }
 
   private static func fail(_ reason: String) -> Never {

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// What the program does; `Benchmarks/run reactive` explains.
@@ -18,10 +19,17 @@ struct Entry {
     }
     if !Instructions.areCounted { say("This machine doesn't let its instructions be counted.") }
     say("                    ns each    allocs  instructions   times ours")
-    var missed: [String] = []
-    for name in families.keys.sorted() where arguments.isEmpty || arguments.contains(name) {
-      for workload in families[name]?() ?? [] { missed += await workload.run(isSmoke: isSmoke) }
+    do {
+      var table = try Table(suite: "reactive", isSmoke: isSmoke)
+      for name in families.keys.sorted() where arguments.isEmpty || arguments.contains(name) {
+        for workload in families[name]?() ?? [] {
+          await table.run { await workload.run(isSmoke: isSmoke, into: &$0) }
+        }
+      }
+      guard table.finish(isComplete: arguments.isEmpty) else { exit(1) }
+    } catch {
+      FileHandle.standardError.write(Data("\(error)\n".utf8))
+      exit(1)
     }
-    say(missed.isEmpty ? "\nEvery goal is met." : "\nMissed: \(missed.joined(separator: "; ")).")
   }
 }

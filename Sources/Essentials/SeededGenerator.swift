@@ -1,6 +1,6 @@
 /// A small, fast, seedable source of chance (SplitMix64): one seed, one run, on every machine.
 ///
-/// Not for secrets: whoever sees an output can compute the rest.
+/// Not for secrets: one output is enough to compute the rest.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 

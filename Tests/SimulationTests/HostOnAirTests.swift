@@ -22,7 +22,7 @@ private final class HostOnAir {
     controller = world.makeController(
       name: "host \(number)", address: DeviceAddress(bits: number, kind: .public), at: position,
       capabilities: capabilities)
-    machine = HostMachine(chance: SeededGenerator(seed: number))
+    machine = HostMachine(random: SeededGenerator(seed: number))
     controller.onPacket = { [weak self] in self?.handle(.packet($0)) }
     handle(.clientOpened(Self.client))
     handle(.transportOpened)

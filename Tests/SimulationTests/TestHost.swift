@@ -25,7 +25,7 @@ final class TestHost {
     self.world = world
     let address = DeviceAddress(bits: 0x00A0_5000_0001, kind: .public)
     controller = world.makeController(name: name, address: address, at: position)
-    machine = HostMachine(chance: SeededGenerator(seed: world.seed))
+    machine = HostMachine(random: SeededGenerator(seed: world.seed))
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     take(.input(.transportOpened))
     take(.input(.clientOpened(Self.client)))

@@ -1,82 +1,125 @@
-/// The architecture as data: what each module may import. The picture is in docs/architecture.md.
+/// The architecture as data. Which module depends on which is in `Package.swift`; the layers say in
+/// which direction that may be. The picture is in docs/architecture.md; both are checked against
+/// each other.
+enum Layer: Int, CaseIterable, Sendable {
+  /// Values that everything may use. No clock, no I/O.
+  case essentials
+  /// Bytes to values and back.
+  case wire
+  /// Events to actions.
+  case machines
+  /// I/O, clocks, chance; the simulated world.
+  case hosts
+  /// Apple's names.
+  case api
+  /// The reactive core, which the API modules do without.
+  case reactive
+  /// What joins API modules with sequences and the reactive core.
+  case bridges
+  /// What is run.
+  case programs
+
+  /// The name in docs/architecture.md.
+  var title: String {
+    self == .api ? "API" : "\(self)".prefix(1).uppercased() + "\(self)".dropFirst()
+  }
+}
+
 enum Layers {
-  struct Rule: Sendable {
-    /// Modules of this package and of others that it may import.
-    var imports: Set<String>
+  struct Module: Sendable {
+    var layer: Layer
+    /// What it imports of the system and of other packages.
+    var external: Set<String> = []
     /// Whether it may read clocks, draw chance and open sockets.
     var mayTouchTheWorld = false
     /// The files that may, of a module that otherwise may not.
     var filesThatTouchTheWorld: Set<String> = []
+
+    init(
+      _ layer: Layer, _ external: Set<String> = [], mayTouchTheWorld: Bool? = nil,
+      filesThatTouchTheWorld: Set<String> = []
+    ) {
+      self.layer = layer
+      self.external = external
+      self.mayTouchTheWorld = mayTouchTheWorld ?? (layer == .hosts || layer == .programs)
+      self.filesThatTouchTheWorld = filesThatTouchTheWorld
+    }
   }
 
-  private static let system: Set = ["Foundation", "Dispatch", "Glibc", "CoreFoundation"]
+  private static let apple: Set = ["Foundation", "Dispatch", "Glibc", "CoreFoundation"]
 
-  static let all: [String: Rule] = [
-    "Essentials": Rule(imports: []),
-    "EventLoop": Rule(
-      imports: ["Essentials", "CLinux", "Glibc", "Synchronization"], mayTouchTheWorld: true),
-    "Reactive": Rule(
-      imports: [
+  static let all: [String: Module] = [
+    "Essentials": Module(.essentials),
+
+    "BluetoothWire": Module(.wire),
+    // "Swift" for composing text, which the standard library does but doesn't offer.
+    "DNSWire": Module(.wire, ["Swift"]),
+    "ARPWire": Module(.wire),
+
+    "BluetoothMachines": Module(.machines),
+    "DiscoveryMachines": Module(.machines),
+    "PortSharing": Module(.machines),
+
+    // Headers of the C library.
+    "CLinux": Module(.hosts),
+    "EventLoop": Module(.hosts, ["Glibc", "Synchronization"]),
+    "RunLoopSupport": Module(
+      .hosts, ["Foundation", "CoreFoundation", "Synchronization"], mayTouchTheWorld: false),
+    "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
+    "BonjourHost": Module(.hosts, ["Glibc", "Synchronization"]),
+    "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
+    "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
+    "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
+
+    "KeyValueObserving": Module(.api, ["Foundation", "Synchronization"]),
+    // A module map only.
+    "CoreBluetoothSubmodules": Module(.api),
+    "CoreBluetooth": Module(.api, apple.union(["Logging", "Synchronization"])),
+    "Bonjour": Module(.api, apple.union(["Synchronization"])),
+    "CDNSServiceDiscovery": Module(.api),
+    "dns_sd": Module(.api, ["Glibc", "Synchronization"]),
+
+    "Reactive": Module(
+      .reactive,
+      [
         "Darwin", "Dispatch", "FoundationEssentials", "Glibc", "Observation", "Synchronization",
       ],
       filesThatTouchTheWorld: ["Sources/Reactive/Schedulers/QueueScheduler.swift"]),
-    "ReactiveFoundation": Rule(imports: ["Foundation", "FoundationNetworking", "Reactive"]),
-    "BluetoothWire": Rule(imports: ["Essentials"]),
-    "BluetoothMachines": Rule(imports: ["Essentials", "BluetoothWire"]),
-    // "Swift" for composing text, which the standard library does but doesn't offer.
-    "DNSWire": Rule(imports: ["Essentials", "Swift"]),
-    "ARPWire": Rule(imports: ["Essentials"]),
-    "DiscoveryMachines": Rule(imports: ["Essentials", "ARPWire", "DNSWire"]),
-    "PortSharing": Rule(imports: ["Essentials", "DNSWire", "DiscoveryMachines"]),
-    "BonjourHost": Rule(
-      imports: [
-        "Glibc", "CLinux", "Essentials", "EventLoop", "ARPWire", "DNSWire",
-        "DiscoveryMachines", "PortSharing", "Synchronization",
-      ],
-      mayTouchTheWorld: true),
-    "dns_sd": Rule(
-      imports: [
-        "Glibc", "CLinux", "Synchronization", "CDNSServiceDiscovery", "Essentials", "DNSWire",
-        "DiscoveryMachines", "BonjourHost",
-      ]),
-    "Connections": Rule(
-      imports: ["Dispatch", "Glibc", "CLinux", "Essentials", "EventLoop", "Synchronization"],
-      mayTouchTheWorld: true),
-    "BonjourReactive": Rule(imports: ["Bonjour", "Reactive"]),
-    "RunLoopSupport": Rule(imports: ["Foundation", "CoreFoundation", "Synchronization"]),
-    "Bonjour": Rule(
-      imports: system.union([
-        "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "Connections", "Synchronization",
-      ])),
-    "Simulation": Rule(
-      imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],
-      mayTouchTheWorld: true),
-    "BluetoothHost": Rule(
-      imports: [
-        "Glibc", "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "Logging",
-        "Synchronization",
-      ], mayTouchTheWorld: true),
-    "SimulatedRadio": Rule(
-      imports: [
-        "Foundation", "Glibc", "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines",
-        "BluetoothHost", "Simulation", "Logging", "Synchronization",
-      ], mayTouchTheWorld: true),
-    "CoreBluetooth": Rule(
-      imports: system.union([
-        "Essentials", "RunLoopSupport", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        "SimulatedRadio", "Logging", "Synchronization",
-      ])),
-    "CoreBluetoothAsync": Rule(
-      imports: system.union(["CoreBluetooth", "BluetoothHost", "Synchronization"])),
-    "AmbitCLI": Rule(
-      imports: system.union([
-        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
-        "Simulation", "Logging",
-        "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "ArgumentParser", "Synchronization",
-      ]), mayTouchTheWorld: true),
+    "ReactiveFoundation": Module(.reactive, ["Foundation", "FoundationNetworking"]),
+
+    "CoreBluetoothAsync": Module(.bridges, apple.union(["Synchronization"])),
+    "BonjourReactive": Module(.bridges),
+
+    "AmbitCLI": Module(
+      .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),
     // The executable, which only starts the command line.
-    "ambit": Rule(imports: ["AmbitCLI"]),
+    "ambit": Module(.programs),
+  ]
+
+  /// Names of what reads a clock, draws chance or opens a socket, as source code has them.
+  static let ambientNames = [
+    "Date()", "Date.now", "Date.timeIntervalSinceReferenceDate", "CFAbsoluteTimeGetCurrent",
+    "timeIntervalSinceNow", "systemUptime", "ContinuousClock", "SuspendingClock", "Task.sleep",
+    "Thread.sleep", "asyncAfter", "DispatchTime.now", "DispatchWallTime", "deadline: .now()",
+    "clock_gettime", "gettimeofday", "mach_absolute_time", "mach_continuous_time", "time(nil)",
+    "nanosleep", "SystemRandomNumberGenerator", ".random(in", ".random()", ".randomElement()",
+    ".shuffled()", "UUID()", "arc4random", "getrandom", "drand48", "socket(",
+  ]
+
+  /// The same as symbols that compiled code refers to: what a name above misses because it is
+  /// spelled otherwise in the source. Mangled names by how they begin.
+  static let ambientSymbols = [
+    "clock_gettime", "gettimeofday", "time", "clock", "nanosleep", "usleep", "sleep", "times",
+    "timespec_get", "mach_absolute_time", "mach_continuous_time", "CFAbsoluteTimeGetCurrent",
+    "getrandom", "getentropy", "arc4random", "arc4random_buf", "arc4random_uniform", "random",
+    "rand", "drand48", "swift_stdlib_random", "socket", "timerfd_create", "dispatch_time",
+    "dispatch_walltime", "dispatch_after",
+    // Date.init(), Date.now, UUID.init(): of FoundationEssentials.
+    "$s20FoundationEssentials4DateVACycfC", "$s20FoundationEssentials4DateV3now",
+    "$s20FoundationEssentials4UUIDVACycfC",
+    "$s10Foundation4DateVACycfC", "$s10Foundation4DateV3now", "$s10Foundation4UUIDVACycfC",
+    // ContinuousClock, SuspendingClock, Task.sleep, SystemRandomNumberGenerator.
+    "$ss15ContinuousClockV", "$ss15SuspendingClockV", "$sScT.*5sleep",
+    "$ss27SystemRandomNumberGeneratorV",
   ]
 }

@@ -5,10 +5,9 @@ import Glibc
 extension Rig {
   /// What others publish for the same rig, quoted.
   private static let nimble: [Job: Double] = [.notifications: 208_000, .reads: 9_600]
-  private static let goals: [Job: Double] = [.notifications: 200_000, .reads: 10_000]
 
   /// Runs jobs with our host on both sides and with Bumble's.
-  static func run(_ jobs: [Job], isSmoke: Bool, into table: inout Table) async throws {
+  static func run(_ jobs: [Job], isSmoke: Bool, into table: inout Table) throws {
     table.heading(
       "The rig: three processes, H4 over TCP, 20-byte values, ATT MTU 23, wall clock",
       "".padded(26) + "Ambit".leftPadded(14) + "Bumble".leftPadded(14)
@@ -31,7 +30,7 @@ extension Rig {
       line += ours.microsecondsEach.map { Table.decimals($0 * unit) }.joined(separator: "  ")
         .leftPadded(30)
       line += job == .channel ? " a kilobyte" : ""
-      line += table.verdict("rig: \(title)", ours.perSecond, atLeast: goals[job])
+      line += table.judge("rig: \(title)", ours.perSecond)
       say(line)
     }
     say("* Published for NimBLE, a C stack, on such a rig; not run here.")

@@ -26,7 +26,7 @@ final class SimulatedHost<Role: HostRole> {
     var configuration = HostConfiguration()
     configuration.name = name
     configuration.mtuMax = mtuMax
-    machine = HostMachine(configuration: configuration, chance: SeededGenerator(seed: number))
+    machine = HostMachine(configuration: configuration, random: SeededGenerator(seed: number))
     let address = DeviceAddress(bits: 0xA0BE_0000_0000 + number, kind: .public)
     controller = world.makeController(name: name, address: address, at: position)
     controller.onPacket = { [unowned self] packet in

@@ -10,14 +10,14 @@ extension Part {
       let samples = try firsts(of: stack, publishedBy: stack, isSmoke: isSmoke)
       own[stack] = samples.median
     }
-    table.compare("nothing known, own publisher, median", own, atMost: 20)
+    table.compare("nothing known, own publisher, median", own)
     for publisher in Stack.compared(isSmoke: isSmoke).dropFirst() {
       let samples = try firsts(of: .ambit, publishedBy: publisher, isSmoke: isSmoke)
       table.compare(
         "nothing known, \(publisher.rawValue) publishes, median", [.ambit: samples.median])
     }
     let again = try agains(count: isSmoke ? 1 : 15)
-    table.compare("another client asked before, median", [.ambit: again.median], atMost: 20)
+    table.compare("another client asked before, median", [.ambit: again.median])
   }
 
   /// Each by a host that has just begun to take part, so that it has heard nothing.

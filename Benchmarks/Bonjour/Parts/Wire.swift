@@ -28,11 +28,8 @@ extension Part {
       }
       let services = count == 1 ? "1 service" : "\(count) services"
       table.compare(
-        "\(services), packets", sent.mapValues(\.packets), quoted: Double(packets),
-        atMost: isSmoke ? nil : Double(packets))
-      table.compare(
-        "\(services), bytes", sent.mapValues(\.bytes), quoted: Double(bytes),
-        atMost: isSmoke ? nil : Double(bytes))
+        "\(services), packets", sent.mapValues(\.packets), quoted: Double(packets))
+      table.compare("\(services), bytes", sent.mapValues(\.bytes), quoted: Double(bytes))
     }
   }
 }

@@ -4,23 +4,20 @@ extension Table {
   /// The heading of lines that `compare` prints.
   func heading(_ title: String) {
     let names = Stack.allCases.map { $0.rawValue.leftPadded(12) }.joined()
-    heading(title, "".padded(44) + names + "mDNSResponder*".leftPadded(16) + "  goal")
+    heading(title, "".padded(44) + names + "mDNSResponder*".leftPadded(16) + "  threshold")
   }
 
-  /// Prints what the stacks came to, with how many times ours the others are, and the goal for ours.
+  /// Prints what the stacks came to, with how many times ours the others are. The threshold of this
+  /// name is for ours.
   ///
   /// - Parameter quoted: What was measured for mDNSResponder elsewhere.
   mutating func compare(
-    _ title: String, _ values: [Stack: Double], quoted: Double? = nil, atMost goal: Double? = nil,
-    atLeast floor: Double? = nil
+    _ title: String, _ values: [Stack: Double], quoted: Double? = nil
   ) {
     var line = title.padded(44)
     for stack in Stack.allCases { line += cell(values[stack]).leftPadded(12) }
     line += cell(quoted).leftPadded(16)
-    if let ours = values[.ambit] {
-      if let goal { line += "  ≤ \(Self.rounded(goal)) " + verdict(title, isMet: ours <= goal) }
-      if let floor { line += "  ≥ \(Self.rounded(floor)) " + verdict(title, isMet: ours >= floor) }
-    }
+    if let ours = values[.ambit] { line += judge(title, ours) }
     let ratios = Stack.allCases.dropFirst().compactMap { stack -> String? in
       guard let ours = values[.ambit], let theirs = values[stack], ours > 0 else { return nil }
       return "\(stack.rawValue) \(Self.decimals(theirs / ours))"
@@ -30,9 +27,4 @@ extension Table {
   }
 
   private func cell(_ value: Double?) -> String { value.map(Self.rounded) ?? "–" }
-
-  private mutating func verdict(_ title: String, isMet: Bool) -> String {
-    if !isMet { miss(title) }
-    return isMet ? "met" : "MISSED"
-  }
 }

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Something to do, and those who do it.
@@ -19,19 +20,14 @@ struct Workload {
   let name: String
   let events: Int
   let time: Time
-  /// Nanoseconds per event that ours may take.
-  let goal: Double
-  let maxAllocations: Double?
   private(set) var entries: [Entry] = []
 
-  init(
-    _ name: String, events: Int, time: Time = .processor, goal: Double, maxAllocations: Double?
-  ) {
+  /// Thresholds are for the nanoseconds of an event of ours, by this name, and for its allocations,
+  /// by the name with ", allocations".
+  init(_ name: String, events: Int, time: Time = .processor) {
     self.name = name
     self.events = events
     self.time = time
-    self.goal = goal
-    self.maxAllocations = maxAllocations
   }
 
   /// - Parameter body: Makes a stream and sends that many events through it.
@@ -41,11 +37,10 @@ struct Workload {
     entries.append(Entry(contestant: contestant, share: share, body: body))
   }
 
-  /// - Returns: What was missed.
-  func run(isSmoke: Bool) async -> [String] {
+  /// Measures everyone, and prints what each costs.
+  func run(isSmoke: Bool, into table: inout Table) async {
     say("\n\(name)\(time == .wall ? " (wall clock)" : "")")
     var ours: Cost?
-    var missed: [String] = []
     for entry in entries {
       let wanted = Double(events) * entry.share * (isSmoke ? 0.02 : 1)
       let cost = await measure(
@@ -56,33 +51,19 @@ struct Workload {
       line += number(entry.contestant == .async ? nil : cost.allocations, "%10.2f")
       line += number(cost.instructions, "%14.0f")
       if entry.contestant == .ours {
-        line += "            ≤ \(Int(goal)) ns \(verdict(cost.nanoseconds <= goal))"
-        if cost.nanoseconds > goal { missed.append(name) }
-        if let maxAllocations {
-          // Making the stream itself takes some.
-          let isMet = cost.allocations <= maxAllocations + 0.05
-          line += ", ≤ \(Int(maxAllocations)) allocations \(verdict(isMet))"
-          if !isMet { missed.append("\(name), allocations") }
-        }
+        line += "          " + table.judge(name, cost.nanoseconds)
+        // Making the stream itself takes some, a few for all events together.
+        line += table.judge("\(name), allocations", (cost.allocations * 10).rounded() / 10)
       } else if let ours {
         line += number(cost.nanoseconds / ours.nanoseconds, "%10.2f")
       }
       say(line)
     }
-    return missed
   }
-
-  private func verdict(_ isMet: Bool) -> String { isMet ? "met" : "MISSED" }
 
   private func number(_ value: Double?, _ format: String) -> String {
     let width = Int(format.dropFirst().prefix { $0 != "." }) ?? 0
     guard let value else { return String(repeating: " ", count: width - 1) + "–" }
     return String(format: format, value)
   }
-}
-
-/// Prints a line at once, also into a pipe.
-func say(_ line: String) {
-  print(line)
-  fflush(nil)
 }

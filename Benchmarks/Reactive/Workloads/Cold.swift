@@ -3,9 +3,7 @@ import OpenCombine
 import Reactive
 
 func coldWorkloads() -> [Workload] {
-  var workload = Workload(
-    "cold sequence, map four times, filter, reduce", events: 1_000_000, goal: 50,
-    maxAllocations: 0)
+  var workload = Workload("cold sequence, map four times, filter, reduce", events: 1_000_000)
   workload.add(.ours) { count in
     SignalProducer<Int, Never>(0..<count)
       .map { $0 &+ 1 }.map { $0 &+ 1 }.map { $0 &+ 1 }.map { $0 &+ 1 }

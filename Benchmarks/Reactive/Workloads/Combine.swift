@@ -6,7 +6,7 @@ import Synchronization
 func combineWorkloads() -> [Workload] { [combineTwo(), combineFour()] }
 
 private func combineTwo() -> Workload {
-  var workload = Workload("combineLatest of 2", events: 2_000_000, goal: 60, maxAllocations: 0)
+  var workload = Workload("combineLatest of 2", events: 2_000_000)
   workload.add(.ours) { count in
     let (a, b) = (Signal<Int, Never>.pipe(), Signal<Int, Never>.pipe())
     Signal.combineLatest(a.output, b.output).observeValues { sum.add($0 &+ $1) }
@@ -33,7 +33,7 @@ private func combineTwo() -> Workload {
 }
 
 private func combineFour() -> Workload {
-  var workload = Workload("combineLatest of 4", events: 2_000_000, goal: 80, maxAllocations: 0)
+  var workload = Workload("combineLatest of 4", events: 2_000_000)
   workload.add(.ours) { count in
     let pipes = (0..<4).map { _ in Signal<Int, Never>.pipe() }
     Signal.combineLatest(pipes[0].output, pipes[1].output, pipes[2].output, pipes[3].output)

@@ -15,8 +15,7 @@ func flattenWorkloads() -> [Workload] {
 }
 
 private func workload(_ name: String, _ strategy: FlattenStrategy) -> Workload {
-  var workload = Workload(
-    "flatMap of singles, \(name)", events: 100_000, goal: 250, maxAllocations: 3)
+  var workload = Workload("flatMap of singles, \(name)", events: 100_000)
   workload.add(.ours) { count in
     SignalProducer<Int, Never>(0..<count)
       .flatMap(strategy) { SignalProducer<Int, Never>(value: $0) }

@@ -6,8 +6,7 @@ import Synchronization
 func hotWorkloads() -> [Workload] { [pipe(), fanOut()] }
 
 private func pipe() -> Workload {
-  var workload = Workload(
-    "pipe, map, filter, sink", events: 10_000_000, goal: 60, maxAllocations: 0)
+  var workload = Workload("pipe, map, filter, sink", events: 10_000_000)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     signal.map { $0 &+ 1 }.filter { $0 & 1 == 0 }.observeValues { sum.add($0) }
@@ -40,8 +39,7 @@ private func pipe() -> Workload {
 
 private func fanOut() -> Workload {
   let observers = 1_000
-  var workload = Workload(
-    "fan-out to 1,000 observers, per delivery", events: 10_000_000, goal: 10, maxAllocations: 0)
+  var workload = Workload("fan-out to 1,000 observers, per delivery", events: 10_000_000)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     for _ in 0..<observers { signal.observeValues { sum.add($0) } }

@@ -3,8 +3,7 @@ import Reactive
 import Synchronization
 
 func propertyWorkloads() -> [Workload] {
-  var workload = Workload(
-    "property, set and observed", events: 2_000_000, goal: 70, maxAllocations: 0)
+  var workload = Workload("property, set and observed", events: 2_000_000)
   workload.add(.ours) { count in
     let property = MutableProperty(0)
     property.signal.observeValues { sum.add($0) }

@@ -4,7 +4,7 @@ import Reactive
 func subscribeWorkloads() -> [Workload] { [bare(), throughOperators()] }
 
 private func bare() -> Workload {
-  var workload = Workload("observe and dispose", events: 1_000_000, goal: 250, maxAllocations: 4)
+  var workload = Workload("observe and dispose", events: 1_000_000)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     for _ in 0..<count { signal.observeValues { sum.add($0) }?.dispose() }
@@ -30,8 +30,7 @@ private func bare() -> Workload {
 }
 
 private func throughOperators() -> Workload {
-  var workload = Workload(
-    "map, filter, observe and dispose", events: 500_000, goal: 500, maxAllocations: 4)
+  var workload = Workload("map, filter, observe and dispose", events: 500_000)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     for _ in 0..<count {

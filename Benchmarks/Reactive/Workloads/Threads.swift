@@ -23,8 +23,7 @@ private final class Shared: Sendable {
 }
 
 private func hop() -> Workload {
-  var workload = Workload(
-    "hop to a serial queue", events: 500_000, time: .wall, goal: 90, maxAllocations: nil)
+  var workload = Workload("hop to a serial queue", events: 500_000, time: .wall)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     let done = DispatchSemaphore(value: 0)
@@ -77,8 +76,7 @@ private func hop() -> Workload {
 private func waitBlocking(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
 private func twoThreads() -> Workload {
-  var workload = Workload(
-    "two threads into one pipe", events: 2_000_000, time: .wall, goal: 120, maxAllocations: nil)
+  var workload = Workload("two threads into one pipe", events: 2_000_000, time: .wall)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     signal.observeValues { sum.add($0) }

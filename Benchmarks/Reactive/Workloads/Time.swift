@@ -15,8 +15,7 @@ private func sendInBursts(_ count: Int, send: (Int) -> Void, advance: (Int) -> V
 func timeWorkloads() -> [Workload] { [debounce(), throttle()] }
 
 private func debounce() -> Workload {
-  var workload = Workload(
-    "debounce on virtual time", events: 500_000, goal: 150, maxAllocations: nil)
+  var workload = Workload("debounce on virtual time", events: 500_000)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     let scheduler = TestScheduler()
@@ -49,8 +48,7 @@ private func debounce() -> Workload {
 }
 
 private func throttle() -> Workload {
-  var workload = Workload(
-    "throttle on virtual time", events: 500_000, goal: 150, maxAllocations: nil)
+  var workload = Workload("throttle on virtual time", events: 500_000)
   workload.add(.ours) { count in
     let (signal, input) = Signal<Int, Never>.pipe()
     let scheduler = TestScheduler()

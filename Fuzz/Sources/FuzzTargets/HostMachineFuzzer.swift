@@ -49,7 +49,7 @@ private struct HostVictim {
     return victim
   }()
 
-  var machine = HostMachine(chance: SeededGenerator(seed: 1))
+  var machine = HostMachine(random: SeededGenerator(seed: 1))
   var now = Instant.zero
   var answersCommands = true
   var tokenCount: UInt64 = 0

@@ -57,7 +57,7 @@ public final class BluetoothHost: Sendable {
   ) {
     self.selection = selection
     driver = HostDriver(
-      machine: HostMachine(configuration: configuration, chance: random), loop: loop,
+      machine: HostMachine(configuration: configuration, random: random), loop: loop,
       capture: capture, logger: logger, makeTransport: makeTransport)
     driver.start()
   }
@@ -148,7 +148,7 @@ public final class HostClient: Sendable {
     host.driver.post(.eventsHandled(slot.id, count: count))
   }
 
-  /// Tells that the client has something to do that no event asked for. A `VirtualRadio` calls
+  /// Notifies the host that the client has work that no event caused. A `VirtualRadio` calls
   /// `settle`, and so waits for it, before time goes on.
   public func hasWork() { host.driver.hasWork(slot) }
 

@@ -17,7 +17,7 @@ public struct DeviceAddress: Hashable, Sendable {
     case `static`
     /// Changes; holders of the identity resolving key can tell whose it is.
     case resolvable
-    /// Changes; nobody can tell.
+    /// Changes, and can't be resolved.
     case nonResolvable
   }
 

@@ -19,12 +19,12 @@ public enum BluetoothError: Error, Sendable, Hashable {
   /// The task was cancelled.
   case cancelled
 
-  /// The error for what a delegate was told.
+  /// The error for one that a delegate got.
   init(_ error: any Error) {
     switch error {
     case let error as CBATTError: self = .attribute(code: error.errorCode)
     case let error as CBError:
-      // What was under way when a link broke is told before the break itself.
+      // What was under way when a link broke is reported before the disconnection.
       switch error.code {
       case .connectionTimeout, .peripheralDisconnected, .notConnected:
         self = .disconnected(error)

@@ -74,7 +74,7 @@ public final class Central: Sendable {
   /// it begins when the radio is on and goes on after an interruption.
   ///
   /// - Parameters:
-  ///   - services: The services looked for; nil for everybody.
+  ///   - services: The services looked for; nil for all advertisers.
   ///   - allowDuplicates: Every advertisement instead of every change.
   public func scan(
     services: [CBUUID]? = nil, allowDuplicates: Bool = false
@@ -111,12 +111,12 @@ public final class Central: Sendable {
     }
   }
 
-  /// The peripherals with one of these services that somebody on this host is connected with.
+  /// The peripherals with one of these services that any client of this host is connected with.
   public func connectedPeripherals(with services: [CBUUID]) -> [UUID] {
     manager.retrieveConnectedPeripherals(withServices: services).map(\.identifier)
   }
 
-  /// Nobody uses this connection any more.
+  /// No caller uses this connection any more.
   func released(_ peripheral: CBPeripheral, connection number: UInt64) {
     if listener.forget(peripheral.identifier, connection: number) {
       manager.cancelPeripheralConnection(peripheral)
@@ -212,7 +212,7 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
     try await connections.wait(for: identifier, start: start)
   }
 
-  /// Whether nobody has this connection or waits for it.
+  /// Whether no caller has this connection or waits for it.
   func isUnwanted(_ identifier: UUID) -> Bool {
     // Out of the lock with it: this may be the last reference, and its end takes the lock.
     let connected = state.withLock { $0.connections[identifier]?.peripheral }
@@ -247,7 +247,7 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
       $0.connections.removeValue(forKey: peripheral.identifier)?.peripheral
     }
     connected?.ended(error)
-    // Somebody may have asked for the next connection already.
+    // A caller may have asked for the next connection already.
     if peripheral.state == .disconnected {
       connections.resumeAll(peripheral.identifier, with: .failure(error))
     }
@@ -261,7 +261,7 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
   }
 
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-    // If nobody waits any more, nobody holds the object, and its end is that of the connection.
+    // If no caller waits any more, there is no reference to the object, whose end ends the connection.
     if let connected = connected(peripheral) {
       connections.resumeAll(peripheral.identifier, with: .success(connected))
     }

@@ -39,7 +39,7 @@ public final class ConnectedPeripheral: Sendable {
     _ = await listener.waitForEnd()
   }
 
-  /// Waits until the connection has ended, and tells why.
+  /// Waits until the connection has ended, and returns why.
   public func waitForDisconnection() async -> BluetoothError { await listener.waitForEnd() }
 
   // MARK: Discovering

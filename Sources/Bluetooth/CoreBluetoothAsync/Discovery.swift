@@ -20,7 +20,7 @@ public struct Discovery: Sendable, Identifiable {
   public let serviceData: [CBUUID: Data]
   /// Company identifier, least significant byte first, and what the company put there.
   public let manufacturerData: Data?
-  /// Transmit power in dBm, if it tells.
+  /// Transmit power in dBm, if it is advertised.
   public let txPower: Int?
   /// Whether it takes connections.
   public let isConnectable: Bool

@@ -100,7 +100,7 @@ final class PeripheralListener: NSObject, CBPeripheralDelegate, Sendable {
     }
   }
 
-  /// Nobody waits for the answer to the end of a subscription; somebody must take it.
+  /// Takes the answer to the end of a subscription, which no caller awaits.
   func expectNotification(of characteristic: CBCharacteristic) {
     waiters.expect(.notify(characteristic))
   }

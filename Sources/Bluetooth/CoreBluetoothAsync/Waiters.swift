@@ -43,7 +43,7 @@ final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return try outcome.get()
   }
 
-  /// Lets the key's next free outcome go to nobody.
+  /// Drops the key's next outcome that no waiter awaits.
   func expect(_ key: Key) {
     state.withLock { state in
       guard state.end == nil else { return }
@@ -51,7 +51,7 @@ final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// Gives the first waiter of a key its outcome; false if nobody waited.
+  /// Gives the first waiter of a key its outcome; false if there was no waiter.
   @discardableResult
   func resume(_ key: Key, with outcome: Outcome) -> Bool {
     let waiter: Waiter? = state.withLock { state in
@@ -70,7 +70,7 @@ final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     for waiter in list { waiter.continuation?.resume(returning: outcome) }
   }
 
-  /// Whether somebody waits for the key who has not given up.
+  /// Whether the key has a waiter that has not given up.
   func isAwaited(_ key: Key) -> Bool {
     state.withLock { $0.waiters[key]?.contains { $0.continuation != nil } ?? false }
   }

@@ -145,7 +145,7 @@ extension SimulatedController {
   func perform(_ packet: HCIPacket) {
     guard let header = try? HCICommandHeader(decoding: packet.bytes) else {
       drop()
-      // Where at least the opcode can be read, the host is told.
+      // Where at least the opcode can be read, the host gets an answer.
       guard let low = packet.bytes.first, let high = packet.bytes.dropFirst().first else { return }
       let opcode = HCIOpcode(rawValue: UInt16(low) | UInt16(high) << 8)
       return answer(.status(.invalidParameters), to: opcode)

@@ -17,7 +17,7 @@ public struct ControllerFaults: Hashable, Sendable {
   public var garbageProbability = 0.0
   /// Chance that a report says 127 dBm, which means "not available".
   public var missingRSSIProbability = 0.0
-  /// Never tells that packets were completed, so that its host runs out of buffers.
+  /// Never reports that packets were completed, so that its host runs out of buffers.
   public var withholdsCompletedPackets = false
 
   /// Nothing wrong.

@@ -1,7 +1,7 @@
 import BluetoothWire
 import Essentials
 
-// What a controller hears of advertising, and what its host is told.
+// What a controller receives of advertising, and what it reports to its host.
 
 extension SimulatedController {
   /// Receives a packet or not: deafness, fading, noise, loss. Returns its strength in dBm.
@@ -13,7 +13,7 @@ extension SimulatedController {
       meanDBm: meanDBm, channel: channel, phy: phy, at: site, loss: loss, using: &generator)
   }
 
-  /// One advertising event of somebody who may be strong enough to be heard.
+  /// One advertising event that may be strong enough to be received.
   func hear(_ advertiser: Advertiser, meanDBm: Double, eventStart: Int64) {
     if settings.scan.isEnabled {
       let train =

@@ -1,9 +1,9 @@
 public import BluetoothWire
 import Essentials
 
-/// Who lives in a simulated world that nobody furnished.
+/// The devices of a simulated world by default.
 public enum Population: String, Sendable, CaseIterable {
-  /// Nobody.
+  /// None.
   case empty
   /// A flat with one of each ready-made device and three beacons.
   case home

@@ -113,7 +113,7 @@ public final class SimulatedDevice {
     configuration.name = name
     configuration.appearance = appearance
     if controller.address.kind == .random { configuration.address = controller.address }
-    machine = HostMachine(configuration: configuration, chance: chance)
+    machine = HostMachine(configuration: configuration, random: chance)
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     controller.onPowerChange = { [weak self] isOn in
       self?.take(.input(isOn ? .transportOpened : .transportClosed(Self.noPower)))

@@ -88,7 +88,7 @@ public final class SimulatedCharacteristic {
     writer = write
   }
 
-  /// Is told when a central subscribes or no longer does.
+  /// Called when a central subscribes or unsubscribes.
   public func onSubscriptionChange(
     _ observe: @escaping (DeviceAddress, _ isSubscribed: Bool) -> Void
   ) {
@@ -103,7 +103,7 @@ public final class SimulatedCharacteristic {
       .updateValue(handle: valueHandle, newValue, peers: nil, device.makeToken()))
   }
 
-  /// Whether the host may serve the value without asking: nobody can change it.
+  /// Whether the host may serve the value without asking: it can't change.
   private var isConstant: Bool {
     reader == nil && properties.isSubset(of: [.read, .broadcast]) && properties.contains(.read)
   }

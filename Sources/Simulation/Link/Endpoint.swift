@@ -191,7 +191,7 @@ extension Endpoint {
     completedCount += 1
   }
 
-  /// Tells the host which of its packets are done.
+  /// Reports to the host which of its packets were completed.
   func reportCompleted() {
     guard completedCount > 0, isAlive else { return }
     let count = completedCount
@@ -263,7 +263,7 @@ extension Endpoint {
     link.wantsDelivery()
   }
 
-  /// The connection is over for this controller; tells its host why.
+  /// The connection is over for this controller; reports the reason to its host.
   func end(_ reason: HCIStatus) {
     guard isAlive else { return }
     let reason = isTerminating ? .localHostTerminatedConnection : reason
@@ -272,7 +272,7 @@ extension Endpoint {
     controller.send(DisconnectionComplete(handle: handle, reason: reason))
   }
 
-  /// The connection is over for this controller, and its host isn't told.
+  /// The connection is over for this controller, without an event for its host.
   func vanish() {
     isAlive = false
     control = []

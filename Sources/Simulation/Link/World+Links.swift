@@ -97,7 +97,7 @@ extension SimulatedController {
     endpoint.append(packet)
   }
 
-  /// Tells the host that packets are done and their buffers free.
+  /// Reports to the host that packets were completed and their buffers are free.
   func complete(_ count: Int, on endpoint: Endpoint) {
     guard !faults.withholdsCompletedPackets else { return }
     endpoint.packetsTaken -= count

@@ -165,6 +165,16 @@ struct TestFolder: ~Copyable {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
+  /// Returns when a file that another process writes has more than so many bytes. The test's time
+  /// limit ends the wait.
+  static func waitForFile(_ path: String, of size: UInt64) async throws {
+    while true {
+      let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+      if let found = attributes?[.size] as? UInt64, found > size { return }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+  }
+
   /// Writes a file and tells its path.
   func file(_ name: String, _ text: String) throws -> String {
     let file = path + "/" + name

@@ -44,7 +44,7 @@ final class RunHost {
     controller = world.makeController(
       name: "host \(index)", address: Self.address(index), at: position,
       capabilities: isBasic ? .basic : ControllerCapabilities())
-    machine = HostMachine(chance: SeededGenerator(seed: world.seed &+ UInt64(index)))
+    machine = HostMachine(random: SeededGenerator(seed: world.seed &+ UInt64(index)))
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     controller.onPowerChange = { [weak self] isOn in
       guard let self else { return }

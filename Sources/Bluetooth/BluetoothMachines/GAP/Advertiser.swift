@@ -1,11 +1,11 @@
 import BluetoothWire
 import Essentials
 
-/// Everybody's advertisements on one radio.
+/// The advertisements of all clients on one radio.
 ///
 /// Where the controller has advertising sets, every client gets one. Where clients outnumber the
 /// sets (a controller with legacy commands has one), the last set is shared in turns of a second,
-/// so that everybody is heard, only less often. Merging the data would need to know what may be
+/// so that every client's is heard, only less often. Merging the data would need to know what may be
 /// left out, and the newest alone would silence the others.
 struct Advertiser: Sendable {
   enum Limits {

@@ -1,19 +1,18 @@
 import BluetoothWire
 import Essentials
 
-/// Everybody's scan on one radio: what the controller is told to do, and who is told of what it
-/// hears.
+/// The scans of all clients on one radio: sets the controller up and delivers what it reports.
 struct Scanner: Sendable {
   enum Limits {
     /// Advertisers remembered at once: about 200 bytes each, so a megabyte in the most crowded hall.
     static let advertisersMax = 4096
-    /// Scans that are told of changes only; every bit of a word stands for one. Further ones are
-    /// told of every report.
+    /// Scans whose reports are coalesced: they get changes only. Every bit of a word stands for one;
+    /// scans beyond those get every report.
     static let coalescedScansMax = 64
     /// The longest extended advertising data (Core 5.4, Vol 4, Part E, §7.7.65.13).
     static let extendedDataByteCountMax = 1650
     /// The pause before a command that the controller refused is tried again: long enough not to
-    /// fill the air between host and controller, short enough that nobody notices.
+    /// fill the air between host and controller, short enough not to be noticed.
     static let retryDelay = TimeSpan.seconds(1)
   }
 
@@ -62,8 +61,8 @@ struct Scanner: Sendable {
   private var table: AdvertiserTable
   /// The scans that have a bit; the index is the bit's number.
   private var scans: [Scan?] = []
-  /// The scans beyond those.
-  private var crowd: [Scan] = []
+  /// The scans beyond those, which get every report.
+  private var uncoalescedScans: [Scan] = []
   /// The bits of all of `scans`, and of those that allow duplicates.
   private var everyScan: UInt64 = 0
   private var duplicateScans: UInt64 = 0
@@ -83,10 +82,10 @@ struct Scanner: Sendable {
   var advertiserCount: Int { table.count }
 
   /// The clients that scan.
-  var clients: [ClientID] { scans.compactMap { $0?.client } + crowd.map(\.client) }
+  var clients: [ClientID] { scans.compactMap { $0?.client } + uncoalescedScans.map(\.client) }
 
   /// Whether any client scans.
-  var isWanted: Bool { everyScan != 0 || !crowd.isEmpty }
+  var isWanted: Bool { everyScan != 0 || !uncoalescedScans.isEmpty }
 
   // MARK: Clients
 
@@ -104,7 +103,7 @@ struct Scanner: Sendable {
       slot = scans.count
       scans.append(scan)
     } else {
-      crowd.append(scan)
+      uncoalescedScans.append(scan)
       return
     }
     let bit = UInt64(1) << UInt64(slot)
@@ -122,7 +121,7 @@ struct Scanner: Sendable {
       everyScan &= ~(1 << UInt64(slot))
       duplicateScans &= ~(1 << UInt64(slot))
     }
-    crowd.removeAll { $0.client == client }
+    uncoalescedScans.removeAll { $0.client == client }
     if !isWanted && !keepsAdvertisers { table.removeAll() }
   }
 
@@ -185,13 +184,13 @@ struct Scanner: Sendable {
   private var wantedSetting: Setting? {
     guard isWanted else { return nil }
     let isActive =
-      scans.contains { $0?.isActive == true } || crowd.contains { $0.isActive }
+      scans.contains { $0?.isActive == true } || uncoalescedScans.contains { $0.isActive }
     return Setting(isActive: isActive)
   }
 
   // MARK: Hearing
 
-  /// Takes a report and tells those clients for whom it is news.
+  /// Takes a report and delivers it to the clients for which it is new.
   mutating func heard(
     _ report: Heard, now: Instant, into actions: inout [HostMachine.Action]
   ) {
@@ -211,9 +210,9 @@ struct Scanner: Sendable {
     }
     let isNews = everyScan & ~table[index].considered
     if isNews != 0 { consider(index, scans: isNews) }
-    let told = table[index].matches & (isNews | duplicateScans)
-    guard told != 0 || !crowd.isEmpty else { return }
-    tell(index, scans: told, report, now: now, into: &actions)
+    let receivers = table[index].matches & (isNews | duplicateScans)
+    guard receivers != 0 || !uncoalescedScans.isEmpty else { return }
+    deliver(index, to: receivers, report, now: now, into: &actions)
   }
 
   /// Puts what was heard into the entry; whether that changed it.
@@ -251,8 +250,8 @@ struct Scanner: Sendable {
     table[index].matches |= matches
   }
 
-  private func tell(
-    _ index: Int, scans told: UInt64, _ heard: Heard, now: Instant,
+  private func deliver(
+    _ index: Int, to receivers: UInt64, _ heard: Heard, now: Instant,
     into actions: inout [HostMachine.Action]
   ) {
     let report = AdvertisingReport(
@@ -260,13 +259,13 @@ struct Scanner: Sendable {
       isScannable: table[index].isScannable, isLegacy: table[index].isLegacy, rssi: heard.rssi,
       txPower: heard.txPower, data: table[index].data, scanResponse: table[index].scanResponse,
       heardAt: now)
-    var rest = told
+    var rest = receivers
     while rest != 0 {
       let slot = rest.trailingZeroBitCount
       rest &= rest - 1
       if let scan = scans[slot] { actions.append(.deliver(scan.client, .discovered(report))) }
     }
-    for scan in crowd where scan.filter.matches(report.data, report.scanResponse) {
+    for scan in uncoalescedScans where scan.filter.matches(report.data, report.scanResponse) {
       actions.append(.deliver(scan.client, .discovered(report)))
     }
   }

@@ -89,13 +89,13 @@ public struct GATTClient: Sendable {
 
   /// How far the client is with learning of changes; discoveries are remembered from `settled` on.
   private enum Watch: Sendable {
-    /// Nobody discovered anything, so it isn't worth the time yet.
+    /// No client discovered anything, so it isn't worth the time yet.
     case unneeded
     /// To be done before any discovery: the peer has no hash that would tell later of a change.
     case owed
     /// On its way, or soon: `hashDue`.
     case asked
-    /// The peer tells of changes, or there are none.
+    /// The peer indicates changes, or there are none.
     case settled
     /// The peer will not tell.
     case refused
@@ -224,7 +224,7 @@ public struct GATTClient: Sendable {
   private mutating func goOn(now: Instant, into outputs: inout [Output]) {
     while run == nil, failure == nil {
       // No change may be missed: either the hash shows it, which costs one round trip here and the
-      // others when nobody waits for them, or the peer tells of it, if that is asked for first.
+      // others when no client waits, or the peer indicates it, if that is asked for first.
       if waiting.first?.isDiscovery == true, !isHashConfirmed {
         let isOwed = watch == .owed
         if isOwed || watch == .unneeded {
@@ -348,7 +348,7 @@ public struct GATTClient: Sendable {
       database.hashHandle = hashHandle
       watching(serviceChanged, hash, run, now: now, into: &outputs)
     case (.watch, _):
-      // Nobody tells of a change: a hash read before it proves nothing after it.
+      // No change is indicated: a hash read before it proves nothing after it.
       watch = .refused
       isHashConfirmed = false
     case (.comparison, _):
@@ -363,7 +363,7 @@ public struct GATTClient: Sendable {
     _ serviceChanged: RemoteDatabase.ServiceChanged, _ hash: [UInt8]?, _ run: Run, now: Instant,
     into outputs: inout [Output]
   ) {
-    // It may have changed since the hash was read before; one that can't be read tells nothing.
+    // It may have changed since the hash was read before; one that can't be read says nothing.
     let isChanged = database.hash.map { $0 != hash } ?? false
     database.serviceChanged = serviceChanged
     watch = .settled

@@ -181,7 +181,7 @@ extension GATTServer {
 
   // MARK: Service Changed
 
-  /// Tells every peer that wants to know that its picture of a range is wrong.
+  /// Indicates Service Changed to every peer that subscribed to it.
   mutating func changed(_ range: HandleRange, now: Instant, into outputs: inout [Output]) {
     let configuration = database.configurationHandles[serviceChangedHandle] ?? 0
     for index in sessions.indices where !sessions[index].isFailed {

@@ -96,7 +96,7 @@ public struct RemoteDatabase: Sendable, Hashable {
     return isKnown ? true : nil
   }
 
-  /// Forgets everything but where changes are told.
+  /// Forgets everything except the handle of Service Changed.
   mutating func forget() {
     var empty = RemoteDatabase()
     empty.serviceChanged = serviceChanged

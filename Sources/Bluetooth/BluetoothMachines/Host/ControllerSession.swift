@@ -52,7 +52,7 @@ struct CommandAnswer: Sendable {
 /// that it must know. Some controllers list commands as supported and never answer them. Only a
 /// controller that doesn't answer the probe either has failed. An answer that arrives after its
 /// command was given up is counted and ignored, unless a command of the same kind is under way,
-/// which it can't be told from.
+/// which it can't be distinguished from.
 struct ControllerSession: Sendable {
   enum Limits {
     /// How long an answer may take. The slowest command in the field, Reset of a controller that
@@ -111,7 +111,7 @@ struct ControllerSession: Sendable {
   var isReady: Bool { if case .ready = phase { true } else { false } }
 
   /// Whether events from the controller mean anything: not before it answered Reset, because what
-  /// it sends until then belongs to somebody else's session.
+  /// it sends until then belongs to an earlier session.
   var isListening: Bool {
     switch phase {
     case .closed: false
@@ -135,7 +135,7 @@ struct ControllerSession: Sendable {
     sendNext(now: now, into: &outputs)
   }
 
-  /// Forgets everything; nothing more is sent. Returns what nobody will answer now.
+  /// Forgets everything; nothing more is sent. Returns the purposes of commands that stay unanswered.
   @discardableResult
   mutating func close() -> [CommandPurpose] {
     let unanswered = (inFlight.map { [$0.purpose] } ?? []) + waiting.map(\.purpose)

@@ -101,10 +101,10 @@ public struct HostMachine: Sendable {
   private var wakeBound = Instant.distantFuture
   var outputs = OutputBuffers()
 
-  /// Makes a host. `chance` decides random addresses.
-  public init(configuration: HostConfiguration = HostConfiguration(), chance: SeededGenerator) {
+  /// Makes a host. `random` decides random addresses.
+  public init(configuration: HostConfiguration = HostConfiguration(), random: SeededGenerator) {
     self.configuration = configuration
-    random = chance
+    self.random = random
     server = GATTServer(
       name: configuration.name, appearance: configuration.appearance,
       mtuMax: configuration.mtuMax)

@@ -1,24 +1,24 @@
 public import BluetoothWire
 public import Essentials
 
-/// What a host tells a client.
+/// An event that a host delivers to a client.
 ///
-/// A new client is told the state and every open link first. Received values share the storage of
-/// the packet they came in: whoever keeps one for long should copy it.
+/// A new client gets the state and every open link first. Received values share the storage of
+/// the packet they came in: copy one that is kept for long.
 public enum HostEvent: Sendable {
   /// The radio's state; the first event of every client.
   case stateChanged(RadioState)
   /// A request with this token has ended.
   case completed(RequestToken, Result<HostReply, HostError>)
 
-  /// Somebody advertises what the client's scan looks for.
+  /// A peer advertises what the client's scan looks for.
   case discovered(AdvertisingReport)
 
-  /// A link of either role came up, whoever wanted it.
+  /// A link of either role came up, for whichever client.
   case linkOpened(LinkInfo)
   /// Something about an open link changed: MTU, timing, encryption, what is known of the peer.
   case linkUpdated(LinkInfo)
-  /// A link went down, for everybody.
+  /// A link went down, for all clients.
   case linkClosed(DeviceAddress, HostError)
   /// The link that this client asked for stands; follows `linkOpened` if it is new.
   case connected(DeviceAddress)
@@ -147,7 +147,7 @@ public struct AdvertisingReport: Sendable, Hashable {
   public var isLegacy: Bool
   /// Strength in dBm; 127 if the controller cannot tell.
   public var rssi: Int8
-  /// Transmit power from an extended header, in dBm; 127 if not told.
+  /// Transmit power from an extended header, in dBm; 127 if unknown.
   public var txPower: Int8
   /// The advertising data.
   public var data: ArraySlice<UInt8>

@@ -65,7 +65,7 @@ public enum HostRequest: Sendable {
   case openChannel(DeviceAddress, psm: UInt16, RequestToken)
   /// Sends bytes; completed when the last was handed to the controller.
   case sendOnChannel(ChannelID, [UInt8], RequestToken)
-  /// Tells that the client has consumed so many received bytes, so that the peer may send more.
+  /// Reports that the client has consumed so many received bytes, so that the peer may send more.
   case consumedFromChannel(ChannelID, byteCount: Int)
   /// Closes the channel.
   case closeChannel(ChannelID)
@@ -77,7 +77,7 @@ public enum HostRequest: Sendable {
 
 /// What a client's scan looks for.
 public struct ScanOptions: Sendable, Hashable {
-  /// Only peers that advertise one of these services; empty means everybody.
+  /// Only peers that advertise one of these services; empty means all advertisers.
   public var services: [BluetoothUUID] = []
   /// Also peers that solicit one of these services.
   public var solicitedServices: [BluetoothUUID] = []
@@ -88,7 +88,7 @@ public struct ScanOptions: Sendable, Hashable {
   /// Also hear extended advertising on secondary channels, where the controller can.
   public var usesExtendedScanning = true
 
-  /// Options that report everybody, coalesced.
+  /// Options that report all advertisers, coalesced.
   public init() {}
 }
 
@@ -118,7 +118,7 @@ public struct ConnectOptions: Sendable, Hashable {
   /// Wait so long before starting.
   public var startDelay: TimeSpan = .zero
 
-  /// The options that Apple's central uses unless told otherwise.
+  /// The options that Apple's central uses by default.
   public init() {}
 }
 

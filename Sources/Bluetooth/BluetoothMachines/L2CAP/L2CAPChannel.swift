@@ -92,7 +92,7 @@ struct CreditBasedChannel: Sendable {
   var isIncoming: Bool
   /// Whether it was opened by an enhanced request, so that its sizes may change.
   var isEnhanced = false
-  /// Tells frames of this channel from those of an earlier one with the same CID.
+  /// Distinguishes frames of this channel from those of an earlier one with the same CID.
   var generation: UInt32
 
   var local: L2CAPChannelParameters

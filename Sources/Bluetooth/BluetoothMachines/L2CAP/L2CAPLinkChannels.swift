@@ -86,7 +86,7 @@ extension L2CAPLink {
     }
   }
 
-  /// Tells the peer why it gets no channel: `.spsmNotSupported` where no client listens,
+  /// Refuses the peer's request for a channel: `.spsmNotSupported` where no client listens,
   /// `.insufficientAuthentication` where the link must be encrypted and there is no key for it.
   public mutating func refuse(
     _ request: L2CAPChannelRequest, _ result: L2CAPResult, into outputs: inout [Output]
@@ -223,7 +223,7 @@ extension L2CAPLink {
     while let frame = channels[index].nextFrame() { outputs.append(.sendFrame(frame)) }
   }
 
-  /// The peer broke the channel's rules: tells the client and closes the channel.
+  /// The peer broke the channel's rules: notifies the client and closes the channel.
   mutating func breakChannel(_ index: Int, now: Instant, into outputs: inout [Output]) {
     guard channels[index].isOpen else { return }
     failSends(index, .invalidResponse, into: &outputs)

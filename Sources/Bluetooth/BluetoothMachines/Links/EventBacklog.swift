@@ -242,14 +242,14 @@ struct EventBacklog: Sendable {
       || (isRadioShared && !usesHostFlowControl)
   }
 
-  /// Whether the transport should not be read for now: a link is held back, the controller can't
-  /// be told so, and nothing but this link is on it that concerns other clients.
+  /// Whether the transport should not be read for now: a link is held back, the controller has
+  /// no flow control, and nothing but this link is on it that concerns other clients.
   var shouldPauseReceiving: Bool {
     guard !usesHostFlowControl, links.count == 1 else { return false }
     return !links[0].slowClients.isEmpty && !isShared(0)
   }
 
-  /// Whether `isRadioShared` matters: a link is held back, and the controller can't be told so.
+  /// Whether `isRadioShared` matters: a link is held back, and the controller has no flow control.
   var mayPauseReceiving: Bool {
     !usesHostFlowControl && links.contains { !$0.slowClients.isEmpty }
   }

@@ -3,7 +3,7 @@ public import Essentials
 extension ATTPDU {
   /// The PDU as it goes over the wire, in one allocation.
   ///
-  /// Nothing is cut: whoever builds the PDU sees to it that it fits the MTU.
+  /// Nothing is cut: the caller builds PDUs that fit the MTU.
   public var bytes: [UInt8] {
     var writer = ByteWriter(capacity: 8 + payloadByteCount)
     encode(into: &writer)

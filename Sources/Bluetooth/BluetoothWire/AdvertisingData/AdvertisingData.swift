@@ -3,7 +3,7 @@ public import Essentials
 /// Advertising data or a scan response, read in place (Core 5.4, Vol 3, Part C, §11).
 ///
 /// A sequence of structures that ends at the first one of length zero or that claims more bytes
-/// than are there: what came before is good, what follows is not told. Going through it allocates
+/// than are there: what came before is good, what follows is left out. Going through it allocates
 /// nothing.
 @frozen
 public struct AdvertisingData: Hashable, Sendable, Sequence {

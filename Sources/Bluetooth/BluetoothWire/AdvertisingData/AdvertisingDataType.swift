@@ -49,7 +49,7 @@ public struct AdvertisingDataType: RawRepresentable, Hashable, Sendable {
   public static let manufacturerData = AdvertisingDataType(rawValue: 0xFF)
 }
 
-/// What a device tells of its modes (Supplement v11, Part A, §1.3).
+/// What a device advertises of its modes (Supplement v11, Part A, §1.3).
 public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
   /// The octet on the wire.
   public let rawValue: UInt8
@@ -59,7 +59,7 @@ public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
 
   /// Found by those who look for devices that are discoverable for a short time.
   public static let limitedDiscoverable = AdvertisingFlags(rawValue: 0x01)
-  /// Found by everybody who looks.
+  /// Found by every scanner.
   public static let generalDiscoverable = AdvertisingFlags(rawValue: 0x02)
   /// Bluetooth LE only.
   public static let classicNotSupported = AdvertisingFlags(rawValue: 0x04)

@@ -1,6 +1,6 @@
 /// Names that the Bluetooth SIG gave to numbers: services, characteristics, companies, looks.
 public enum AssignedNumbers {
-  /// The service's name, such as `Heart Rate`; nil for a UUID that nobody published.
+  /// The service's name, such as `Heart Rate`; nil for a UUID that is not assigned.
   public static func serviceName(_ uuid: BluetoothUUID) -> String? {
     name(of: uuid, short: serviceRows, long: longServiceRows)
   }

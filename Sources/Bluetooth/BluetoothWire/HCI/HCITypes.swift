@@ -28,7 +28,7 @@ public enum AdvertisingType: UInt8, HCICodable {
   case directedHighDutyCycle = 1
   /// Anybody may ask for the scan response.
   case scannable = 2
-  /// Nobody may ask for anything.
+  /// No requests are allowed.
   case nonConnectable = 3
   /// One peer may connect; at the normal pace.
   case directedLowDutyCycle = 4

@@ -10,7 +10,7 @@ public struct L2CAPResult: RawRepresentable, Hashable, Sendable {
 
   /// The channel, or every channel asked for, is open.
   public static let success = L2CAPResult(rawValue: 0x0000)
-  /// Nobody listens on this SPSM.
+  /// No listener on this SPSM.
   public static let spsmNotSupported = L2CAPResult(rawValue: 0x0002)
   /// No room for another channel.
   public static let noResources = L2CAPResult(rawValue: 0x0004)

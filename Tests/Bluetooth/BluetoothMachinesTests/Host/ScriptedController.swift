@@ -169,7 +169,7 @@ struct HostRig {
 
   init(_ controller: ScriptedController = ScriptedController(), seed: UInt64 = 1) {
     self.controller = controller
-    machine = HostMachine(chance: SeededGenerator(seed: seed))
+    machine = HostMachine(random: SeededGenerator(seed: seed))
   }
 
   /// A rig whose controller is up, with one client.

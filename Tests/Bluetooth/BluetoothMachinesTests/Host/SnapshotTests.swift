@@ -27,7 +27,7 @@ struct SnapshotTests {
 
   @Test("shows the controller, and what it said it can do")
   func controller() {
-    let before = HostMachine(chance: SeededGenerator(seed: 1)).snapshot
+    let before = HostMachine(random: SeededGenerator(seed: 1)).snapshot
     #expect(before.controller.state == .unknown)
     #expect(before.controller.address == nil)
     let rig = HostRig.started(.extended)

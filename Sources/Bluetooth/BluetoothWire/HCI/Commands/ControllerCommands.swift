@@ -8,7 +8,7 @@ public struct Disconnect: HCIRecord, HCICommand {
   public static let opcode = HCIOpcode.disconnect
   /// The connection.
   public var handle: UInt16
-  /// Why; the peer is told.
+  /// The reason, which the peer gets.
   public var reason: HCIStatus
 
   /// The command with its parameters.
@@ -116,7 +116,7 @@ public struct SetControllerToHostFlowControl: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(mode:)) { $0.mode }
 }
 
-/// Tells the controller how much the host can take at a time.
+/// Sets the size and number of the host's buffers.
 public struct HostBufferSize: HCIRecord, HCICommand {
   /// Host Buffer Size (Core 5.4, Vol 4, Part E, §7.3.39).
   public static let opcode = HCIOpcode.hostBufferSize
@@ -193,7 +193,7 @@ public struct ReadLEHostSupportReturn: HCIRecord {
   }
 }
 
-/// Tells a dual-mode controller that the host does LE.
+/// Enables LE in a dual-mode controller.
 public struct WriteLEHostSupport: HCIRecord, HCICommand {
   /// Write LE Host Support (Core 5.4, Vol 4, Part E, §7.3.79).
   public static let opcode = HCIOpcode.writeLEHostSupport
@@ -421,7 +421,7 @@ public struct ReadRSSI: ConnectionCommand {
 public struct ReadRSSIReturn: HCIRecord {
   /// The connection.
   public var handle: UInt16
-  /// The strength in dBm; nil where it cannot be told.
+  /// The strength in dBm; nil where it is not available.
   public var rssi: Int8?
 
   /// Parameters from their values.

@@ -1,6 +1,6 @@
 // Making and tuning connections.
 
-/// Starts connecting; LE Connection Complete tells of the outcome.
+/// Starts connecting; LE Connection Complete reports the outcome.
 public struct LECreateConnection: HCIRecord, HCICommand {
   /// LE Create Connection (Core 5.4, Vol 4, Part E, §7.8.12).
   public static let opcode = HCIOpcode.leCreateConnection
@@ -43,7 +43,7 @@ public struct LECreateConnectionCancel: ParameterlessCommand {
   public init() {}
 }
 
-/// Changes the timing of a connection; LE Connection Update Complete tells of the outcome.
+/// Changes the timing of a connection; LE Connection Update Complete reports the outcome.
 public struct LEConnectionUpdate: HCIRecord, HCICommand {
   /// LE Connection Update (Core 5.4, Vol 4, Part E, §7.8.18).
   public static let opcode = HCIOpcode.leConnectionUpdate
@@ -62,7 +62,7 @@ public struct LEConnectionUpdate: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(handle:timing:)) { ($0.handle, $0.timing) }
 }
 
-/// Tells which data channels are of use.
+/// Classifies the data channels.
 public struct LESetHostChannelClassification: HCIRecord, HCICommand {
   /// LE Set Host Channel Classification (Core 5.4, Vol 4, Part E, §7.8.19).
   public static let opcode = HCIOpcode.leSetHostChannelClassification
@@ -353,7 +353,7 @@ public struct LESetDefaultPHY: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(preference:)) { $0.preference }
 }
 
-/// Asks for other PHYs; LE PHY Update Complete tells of the outcome.
+/// Asks for other PHYs; LE PHY Update Complete reports the outcome.
 public struct LESetPHY: HCIRecord, HCICommand {
   /// LE Set PHY (Core 5.4, Vol 4, Part E, §7.8.49).
   public static let opcode = HCIOpcode.leSetPHY

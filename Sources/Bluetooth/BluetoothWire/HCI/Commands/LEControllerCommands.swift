@@ -293,7 +293,7 @@ public struct LERFPathCompensation: HCIRecord {
   }
 }
 
-/// Tells the controller the gain between it and its antenna.
+/// Sets the gain between the controller and its antenna.
 public struct LEWriteRFPathCompensation: HCIRecord, HCICommand {
   /// LE Write RF Path Compensation (Core 5.4, Vol 4, Part E, §7.8.76).
   public static let opcode = HCIOpcode.leWriteRFPathCompensation

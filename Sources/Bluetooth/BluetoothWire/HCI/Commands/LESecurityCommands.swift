@@ -50,7 +50,7 @@ public struct LELongTermKeyRequestReply: HCIRecord, HCICommand {
   }
 }
 
-/// Tells the controller that there is no key.
+/// Answers the controller that there is no key.
 public struct LELongTermKeyRequestNegativeReply: ConnectionCommand {
   /// What the controller returns.
   public typealias Return = ConnectionHandleReturn

@@ -89,7 +89,7 @@ public struct LEAdvertisingReport: LEReport {
   public var advertiser: PeerAddress
   /// The advertising data, at most 31 bytes.
   public var data: ArraySlice<UInt8>
-  /// How strongly it arrived, in dBm; nil where it cannot be told.
+  /// How strongly it arrived, in dBm; nil where it is not available.
   public var rssi: Int8?
 
   /// A report from its values.
@@ -129,7 +129,7 @@ public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
   public var advertiser: PeerAddress
   /// To whom.
   public var target: PeerAddress
-  /// How strongly it arrived, in dBm; nil where it cannot be told.
+  /// How strongly it arrived, in dBm; nil where it is not available.
   public var rssi: Int8?
 
   /// A report from its values.
@@ -192,7 +192,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
   public var setID: UInt8?
   /// The power it was sent with, in dBm; nil where it did not say.
   public var txPowerDBm: Int8?
-  /// How strongly it arrived, in dBm; nil where it cannot be told.
+  /// How strongly it arrived, in dBm; nil where it is not available.
   public var rssi: Int8?
   /// The interval of periodic advertising, in units of 1.25 ms; 0 for none.
   public var periodicIntervalUnits1250us: UInt16
@@ -230,7 +230,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
     txPowerDBm = try reader.value()
     rssi = try reader.value()
     periodicIntervalUnits1250us = try reader.value()
-    // Where nobody is meant, controllers leave anything here: rootcanal an address of type 0xFF.
+    // Where there is no target, controllers leave anything here: rootcanal an address of type 0xFF.
     var targetReader = ByteReader(try decoding { () throws(Truncated) in try reader.slice(7) })
     target = type.contains(.directed) ? try targetReader.value() : nil
     data = try reader.counted()

@@ -4,7 +4,7 @@ public import Essentials
 public struct CompletedPackets: HCIRecord {
   /// The connection.
   public var handle: UInt16
-  /// How many packets left the controller's buffers since it last told.
+  /// Packets completed since the last Number Of Completed Packets event.
   public var count: UInt16
 
   /// Parameters from their values.

@@ -1,0 +1,81 @@
+import Foundation
+import Testing
+
+@Suite("Clocks, chance and sockets")
+struct AmbientTests {
+  @Test("are named only by hosts, the simulation and programs")
+  func names() throws {
+    for file in SourceTree.sources {
+      let module = try #require(file.module)
+      guard let rule = Layers.all[module], !rule.mayTouchTheWorld,
+        !rule.filesThatTouchTheWorld.contains(file.path)
+      else { continue }
+      for (index, line) in file.code.enumerated() {
+        for name in Layers.ambientNames where line.contains(name) {
+          Issue.record("\(file.path):\(index + 1) uses \(name)")
+        }
+      }
+    }
+  }
+
+  /// Object files are there when all of the package was built.
+  private static let objects = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+    .deletingLastPathComponent()
+  private static let areObjectsThere = FileManager.default.fileExists(
+    atPath: objects.appending(path: "CoreBluetooth.build").path)
+
+  @Test(
+    "are linked only by hosts, the simulation and programs, however the source spells them",
+    .enabled(if: areObjectsThere, "only a part of the package was built"),
+    arguments: Layers.all.filter { !$0.value.mayTouchTheWorld }.keys.sorted())
+  func symbols(_ module: String) throws {
+    let exempt = Set(
+      (Layers.all[module]?.filesThatTouchTheWorld ?? []).compactMap {
+        $0.split(separator: "/").last.map { "\($0).o" }
+      })
+    for object in Self.objectFiles(of: module) where !exempt.contains(object.lastPathComponent) {
+      for symbol in try Self.undefinedSymbols(of: object) where Self.isAmbient(symbol) {
+        Issue.record("\(module): \(object.lastPathComponent) refers to \(symbol)")
+      }
+    }
+  }
+
+  @Test(
+    "are found in the objects of a host, so that the test of symbols can fail",
+    .enabled(if: areObjectsThere, "only a part of the package was built"))
+  func finder() throws {
+    let symbols = try Self.objectFiles(of: "EventLoop").flatMap(Self.undefinedSymbols)
+    #expect(symbols.contains("clock_gettime"))
+    #expect(Self.isAmbient("clock_gettime") && !Self.isAmbient("clock_gettime_of_ours"))
+    #expect(Self.isAmbient("$s20FoundationEssentials4DateVACycfC"))
+  }
+
+  private static func objectFiles(of module: String) -> [URL] {
+    let folder = objects.appending(path: "\(module).build")
+    let files = try? FileManager.default.contentsOfDirectory(
+      at: folder, includingPropertiesForKeys: nil)
+    return (files ?? []).filter { $0.pathExtension == "o" }
+  }
+
+  private static func undefinedSymbols(of object: URL) throws -> [String] {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = ["nm", "--undefined-only", "--format=posix", object.path]
+    let output = Pipe()
+    process.standardOutput = output
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    try #require(process.terminationStatus == 0, "nm failed for \(object.path)")
+    return text.split(separator: "\n").compactMap {
+      $0.split(separator: " ").first.map(String.init)
+    }
+  }
+
+  private static func isAmbient(_ symbol: String) -> Bool {
+    Layers.ambientSymbols.contains { ambient in
+      ambient.hasPrefix("$s") ? symbol.hasPrefix(ambient) : symbol == ambient
+    }
+  }
+}
