@@ -39,6 +39,7 @@ enum Layers {
         "Glibc", "CLinux", "Synchronization", "CDNSServiceDiscovery", "Essentials", "DNSWire",
         "DiscoveryMachines", "BonjourHost",
       ]),
+    "ConnectionMachines": Rule(imports: ["Essentials"]),
     "Connections": Rule(
       imports: ["Dispatch", "Glibc", "CLinux", "Essentials", "EventLoop", "Synchronization"],
       mayTouchTheWorld: true),
@@ -47,7 +48,7 @@ enum Layers {
     "Bonjour": Rule(
       imports: system.union([
         "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "Connections", "Synchronization",
+        "BonjourHost", "ConnectionMachines", "Connections", "Synchronization",
       ])),
     "Simulation": Rule(
       imports: ["Essentials", "BluetoothWire", "BluetoothMachines", "Synchronization", "Glibc"],

@@ -51,7 +51,7 @@ struct Publish: NetworkCommand {
     session.output.progress("Publishing …")
     for await event in session.events(of: registration) {
       switch event {
-      case .published(let name): tell(name, session.output)
+      case .registered(let name): tell(name, session.output)
       case .refused:
         throw CommandFailure(.failure, "another host has the name \"\(name)\"")
       }
@@ -83,7 +83,7 @@ struct NetworkQuery: NetworkCommand {
     commandName: "query",
     abstract: "Ask for records by Multicast DNS.",
     discussion: """
-      Goes on until Ctrl-C or --timeout, telling what comes and goes.
+      Goes on until Ctrl-C or --timeout, printing what comes and goes.
 
       EXAMPLES:
         ambit query printer.local

@@ -1,13 +1,14 @@
 public import Essentials
 
-/// A frame of Ethernet, as packet sockets give and take it: without preamble, tag and check sequence.
+/// A frame of Ethernet, as packet sockets give and take it: without preamble, tag and check
+/// sequence.
 public struct EthernetFrame: Hashable, Sendable {
   /// How many bytes come before the payload.
   public static let headerByteCount = 14
 
   /// To whom it goes.
   public var destination: MACAddress
-  /// Who sent it.
+  /// The sender.
   public var source: MACAddress
   /// What is in it: ``ARPPacket/etherType`` for ARP.
   public var etherType: UInt16

@@ -15,7 +15,7 @@ struct LinkLocalHostTests {
     } catch { return error }
   }
 
-  @Test("an interface that is not there is told by its name")
+  @Test("an unknown interface is an error with its name")
   func missing() async {
     #expect(await start("no-such-if") == .noInterface("no-such-if"))
   }

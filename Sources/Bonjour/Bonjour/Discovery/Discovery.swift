@@ -2,39 +2,46 @@ package import BonjourHost
 package import Connections
 package import DNSWire
 package import DiscoveryMachines
+package import Essentials
+internal import EventLoop
 
-/// What the faces stand on: a host that takes part in Multicast DNS, and a clock. Tests have others.
+/// What the API classes are built on: Multicast DNS, and a clock. Tests have their own.
 package protocol Discovery: Sendable {
-  /// Looks for something until what is returned is let go of.
-  func find(
+  /// The time.
+  var now: Instant { get }
+
+  /// Queries until the returned object is released.
+  func startQuery(
     _ request: QueryRequest, on interface: InterfaceIndex?,
     onEvent: @escaping @Sendable (FoundEvent) -> Void
   ) -> any Sendable & AnyObject
 
-  /// Publishes a service until what is returned is let go of.
-  func announce(
-    _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
-  ) -> any Announcement
+  /// Registers a service until the returned object is released.
+  func startRegistration(
+    _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
+  ) -> any DiscoveryRegistration
 
-  /// Calls once after a while, unless what is returned is let go of before.
+  /// Calls once after a delay, unless the returned object is released before.
   func after(seconds: Double, _ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject
 
-  /// Calls whenever the host's network changed, until what is returned is let go of.
+  /// Calls whenever the host's network changed, until the returned object is released.
   func observeNetwork(_ call: @escaping @Sendable () -> Void) -> any Sendable & AnyObject
 
-  /// The way to an address, over one interface or any.
+  /// The path to an address, over one interface or any.
   func path(to endpoint: SocketEndpoint, on interfaceName: String?) -> NetworkPath
 }
 
-/// A service that is published.
-package protocol Announcement: AnyObject, Sendable {
+/// A registered service.
+package protocol DiscoveryRegistration: AnyObject, Sendable {
   /// Changes its keys and values. Throws where there are too many of them.
   func update(_ text: TXTRecord) throws(DNSWireError)
 }
 
-extension Publication: Announcement {}
+extension Registration: DiscoveryRegistration {}
 
 extension Discovery {
+  package var now: Instant { .now }
+
   package func after(
     seconds: Double, _ call: @escaping @Sendable () -> Void
   ) -> any Sendable & AnyObject {
@@ -53,40 +60,40 @@ extension Discovery {
 }
 
 extension BonjourHost: Discovery {
-  package func find(
+  package func startQuery(
     _ request: QueryRequest, on interface: InterfaceIndex?,
     onEvent: @escaping @Sendable (FoundEvent) -> Void
   ) -> any Sendable & AnyObject {
     query(request, on: interface, onEvent: onEvent)
   }
 
-  package func announce(
-    _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
-  ) -> any Announcement {
-    publish(service, onEvent: onEvent)
+  package func startRegistration(
+    _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
+  ) -> any DiscoveryRegistration {
+    register(service, onEvent: onEvent)
   }
 }
 
 /// Which host is used.
 package enum DiscoveryContext {
-  /// What is made in the scope of a test uses the test's; everything else the process's own.
+  /// Objects that are created in the scope of a test use the test's; all others the process's own.
   @TaskLocal package static var override: (any Discovery)?
 
   static var discovery: any Discovery { override ?? SharedHost() }
 }
 
-/// The process's own host, which takes part only once something is looked for or published.
+/// The process's own host, which starts with the first query or registration.
 private struct SharedHost: Discovery {
-  func find(
+  func startQuery(
     _ request: QueryRequest, on interface: InterfaceIndex?,
     onEvent: @escaping @Sendable (FoundEvent) -> Void
   ) -> any Sendable & AnyObject {
-    BonjourHost.shared.find(request, on: interface, onEvent: onEvent)
+    BonjourHost.shared.startQuery(request, on: interface, onEvent: onEvent)
   }
 
-  func announce(
-    _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
-  ) -> any Announcement {
-    BonjourHost.shared.announce(service, onEvent: onEvent)
+  func startRegistration(
+    _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
+  ) -> any DiscoveryRegistration {
+    BonjourHost.shared.startRegistration(service, onEvent: onEvent)
   }
 }

@@ -1,9 +1,9 @@
 extension NWBrowser {
-  /// What a browser looks for.
+  /// The services that a browser browses for.
   public enum Descriptor: Hashable, Sendable {
     /// Services of a type, in a domain or, without one, in `local.`
     case bonjour(type: String, domain: String?)
-    /// The same, with what they say about themselves.
+    /// The same, with the TXT records.
     case bonjourWithTXTRecord(type: String, domain: String?)
     /// Apple's devices that run an app; there are none here, and such a browser fails.
     case applicationService(name: String)
@@ -19,7 +19,7 @@ extension NWBrowser {
     case failed(NWError)
     /// It was cancelled.
     case cancelled
-    /// It can't look for now.
+    /// Browsing is impossible for now.
     case waiting(NWError)
   }
 
@@ -29,7 +29,7 @@ extension NWBrowser {
     public enum Metadata: Hashable, Sendable {
       /// Nothing.
       case none
-      /// What the service says about itself.
+      /// The TXT record of the service.
       case bonjour(NWTXTRecord)
     }
 
@@ -64,7 +64,7 @@ extension NWBrowser {
         public static let interfaceAdded = Flags(rawValue: 2)
         /// It is gone from an interface.
         public static let interfaceRemoved = Flags(rawValue: 4)
-        /// It says something else about itself.
+        /// The TXT record changed.
         public static let metadataChanged = Flags(rawValue: 8)
       }
 

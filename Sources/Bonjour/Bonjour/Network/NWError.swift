@@ -16,7 +16,7 @@ public enum NWError: Error, Hashable, Sendable, CustomDebugStringConvertible {
   /// An error of TLS, which there is none of here.
   case tls(OSStatus)
 
-  /// Number and meaning, for people.
+  /// Number and meaning, for logs.
   public var debugDescription: String {
     switch self {
     case .posix(let code): "POSIXErrorCode(rawValue: \(code.rawValue))"

@@ -4,13 +4,13 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// Port 5353 on one link: hears the group there, and what is sent to the host alone. On one event
-/// loop, until it is closed.
+/// Port 5353 on one link: receives the group there, and unicast packets. On one event loop, until
+/// it is closed.
 ///
-/// The port is shared with whoever else shares it, so a datagram to the host alone may come in at
-/// any socket of it: `Datagram.link` tells where it really arrived.
+/// Other processes may share the port, so a unicast datagram may arrive at any socket of it:
+/// `Datagram.link` is where it really arrived.
 final class MulticastSocket {
-  let link: Link
+  let link: MulticastLink
   private let group: SocketAddress
   private let loop: EpollLoop
   private let reader: DatagramReader
@@ -29,14 +29,14 @@ final class MulticastSocket {
   /// Opens the port on a link and joins the group.
   ///
   /// - Parameters:
-  ///   - source: an address of the interface, which over IPv4 the system would take from any other
-  ///     than this one.
-  ///   - port: 5353 unless a test says otherwise.
-  ///   - reader: What reads; for all sockets of the loop.
-  ///   - onDatagram: Told on the event loop what arrives; whose interface and sender are not known
-  ///     is dropped.
+  ///   - source: An address of the interface. Over IPv4 the system might use one of another
+  ///     interface.
+  ///   - port: 5353, except in tests.
+  ///   - reader: Reads for all sockets of the loop.
+  ///   - onDatagram: Called on the event loop with each datagram of known interface and sender.
   init(
-    _ link: Link, from source: IPAddress, port: UInt16 = multicastDNSPort, on loop: EpollLoop,
+    _ link: MulticastLink, from source: InetAddress, port: UInt16 = multicastDNSPort,
+    on loop: EpollLoop,
     _ reader: DatagramReader, onDatagram: @escaping (Datagram) -> Void
   ) throws(SystemError) {
     self.link = link
@@ -49,14 +49,14 @@ final class MulticastSocket {
   }
 
   private static func openDescriptor(
-    _ link: Link, from source: IPAddress, port: UInt16
+    _ link: MulticastLink, from source: InetAddress, port: UInt16
   ) throws(SystemError) -> Int32 {
     let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(link.version == .v4 ? AF_INET : AF_INET6, type, 0)
     guard descriptor >= 0 else { throw .current }
     do throws(SystemError) {
       for setting in SocketSetting.beforeBinding(link) { try setting.apply(to: descriptor) }
-      let wildcard: IPAddress = link.version == .v4 ? .v4(.any) : .v6(.any)
+      let wildcard: InetAddress = link.version == .v4 ? .v4(.any) : .v6(.any)
       let address = SocketAddress(Endpoint(wildcard, port: port), on: link.interface)
       let status = address.withPointer { unsafe bind(descriptor, $0, $1) }
       guard status == 0 else { throw .current }
@@ -82,8 +82,8 @@ final class MulticastSocket {
     closed?()
   }
 
-  /// Leaves the group and the port once the system has taken what was sent, which it may not have at
-  /// once, or when that has taken too long; then calls `completion`.
+  /// Leaves the group and the port once the system has taken what was sent, which it may not have
+  /// at once, or when that has taken too long; then calls `completion`.
   func closeWhenSent(within limit: TimeSpan, _ completion: @escaping () -> Void) {
     onClose = completion
     if waiting.isEmpty { return close() }
@@ -109,8 +109,8 @@ final class MulticastSocket {
 
   // MARK: Sending
 
-  /// Sends a datagram, now or as soon as the system takes it; one that it refuses, as it does without
-  /// a route, or behind a firewall, is lost, as on the network.
+  /// Sends a datagram, now or as soon as the system takes it; one that it refuses, as it does
+  /// without a route, or behind a firewall, is lost, as on the network.
   func send(_ packet: OutgoingPacket) {
     guard let watched, watched.isOpen else { return }
     if waiting.isEmpty, transmit(packet, over: watched) { return }
@@ -142,8 +142,8 @@ final class MulticastSocket {
   }
 }
 
-/// What is set on a socket of Multicast DNS: most of these options (ip(7), ipv6(7)) have no names in
-/// Glibc's module.
+/// What is set on a socket of Multicast DNS: most of these options (ip(7), ipv6(7)) have no names
+/// in Glibc's module.
 private enum SocketSetting {
   case number(Level, Int32, Int32)
   case membership(Int32, IPv4Membership)
@@ -167,8 +167,8 @@ private enum SocketSetting {
   /// struct ipv6_mreq: the group in two halves, the interface.
   typealias IPv6Membership = (high: UInt64, low: UInt64, interface: UInt32)
 
-  /// Shares the port, and is told where datagrams arrive.
-  static func beforeBinding(_ link: Link) -> [SocketSetting] {
+  /// Shares the port, and requests the interface of each datagram.
+  static func beforeBinding(_ link: MulticastLink) -> [SocketSetting] {
     let shared: [SocketSetting] = [
       .number(.socket, SO_REUSEADDR, 1), .number(.socket, SO_REUSEPORT, 1),
     ]
@@ -180,13 +180,13 @@ private enum SocketSetting {
     }
   }
 
-  /// Sends to and hears one link's group, with the highest TTL (RFC 6762, §11), and is heard by
-  /// others on this host.
-  static func afterBinding(_ link: Link, from source: IPAddress) -> [SocketSetting] {
+  /// Joins the group of the link, sends to it with the highest TTL (RFC 6762, §11), and loops
+  /// packets back to other programs of this host.
+  static func afterBinding(_ link: MulticastLink, from source: InetAddress) -> [SocketSetting] {
     let index = Int32(bitPattern: link.interface.rawValue)
     switch link.version {
     case .v4:
-      let group = Essentials.IPv4Address.multicastDNS.rawValue.bigEndian
+      let group = Essentials.Inet4Address.multicastDNS.rawValue.bigEndian
       var own: UInt32 = 0
       if case .v4(let address) = source { own = address.rawValue.bigEndian }
       let membership: IPv4Membership = (group, own, index)
@@ -199,7 +199,7 @@ private enum SocketSetting {
         .membership(35, membership),  // IP_ADD_MEMBERSHIP
       ]
     case .v6:
-      let group = Essentials.IPv6Address.multicastDNS
+      let group = Essentials.Inet6Address.multicastDNS
       let membership: IPv6Membership = (
         group.high.bigEndian, group.low.bigEndian, link.interface.rawValue
       )

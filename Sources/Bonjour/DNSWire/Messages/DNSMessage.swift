@@ -6,7 +6,7 @@ public struct DNSMessage: Hashable, Sendable {
   public var questions: [DNSQuestion]
   /// What is answered; in a query what the asker knows already (RFC 6762, §7.1).
   public var answers: [DNSRecord]
-  /// In a probe what the prober wants to say (RFC 6762, §8.2).
+  /// In a probe, the proposed records (RFC 6762, §8.2).
   public var authorities: [DNSRecord]
   /// What the receiver will probably ask next.
   public var additionals: [DNSRecord]
@@ -55,7 +55,7 @@ public struct DNSHeader: Hashable, Sendable {
     get { UInt8(flags >> 11 & 0xF) }
     set { flags = flags & ~0x7800 | UInt16(newValue & 0xF) << 11 }
   }
-  /// AA: the answer comes from who knows.
+  /// AA: the answer is authoritative.
   public var isAuthoritative: Bool {
     get { flags & 0x0400 != 0 }
     set { set(0x0400, newValue) }

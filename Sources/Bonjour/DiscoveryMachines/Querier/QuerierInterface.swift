@@ -15,7 +15,7 @@ public struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
   public static func < (a: QueryID, b: QueryID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a client wants to know, and go on knowing until it stops.
+/// A query, which runs until the client stops it.
 public enum QueryRequest: Hashable, Sendable {
   /// The records of a name, of one type or `any`.
   case records(DNSName, DNSType)
@@ -31,23 +31,23 @@ public enum QueryRequest: Hashable, Sendable {
   case domains(DomainUse)
 }
 
-/// How a client wants to know.
+/// Options of a query.
 public struct QueryOptions: Hashable, Sendable {
-  /// Whether names that are not of this link are asked for on it all the same; else they are
+  /// Whether names that are not of this link are queried on it all the same; otherwise they are
   /// refused.
   public var reachesBeyondLink: Bool
   /// After how long the query ends with ``QueryError/timedOut``, whatever was found; nil for never.
   public var timeout: TimeSpan?
-  /// Whether who asks for records is told the aliases on the way to them, too.
-  public var tellsAliases: Bool
+  /// Whether queries for records report the aliases that lead to them, too.
+  public var reportsAliases: Bool
 
-  /// On the link only, for ever, and following aliases silently, unless said otherwise.
+  /// By default on the link only, without timeout, and without reporting aliases.
   public init(
-    reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil, tellsAliases: Bool = false
+    reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil, reportsAliases: Bool = false
   ) {
     self.reachesBeyondLink = reachesBeyondLink
     self.timeout = timeout
-    self.tellsAliases = tellsAliases
+    self.reportsAliases = reportsAliases
   }
 }
 
@@ -55,31 +55,31 @@ public struct QueryOptions: Hashable, Sendable {
 public enum DomainUse: String, Hashable, CaseIterable, Sendable {
   /// To browse in.
   case browsing = "b"
-  /// To browse in unless told otherwise.
+  /// The default domain to browse in.
   case defaultBrowsing = "db"
   /// To register services in.
   case registration = "r"
-  /// To register services in unless told otherwise.
+  /// The default domain to register services in.
   case defaultRegistration = "dr"
-  /// To browse in without being told.
+  /// Domains that are browsed in automatically.
   case automaticBrowsing = "lb"
 
-  /// The name whose PTR records tell.
+  /// The name of its PTR records.
   public var name: DNSName { DNSName(stringLiteral: "\(rawValue)._dns-sd._udp.local.") }
 }
 
-/// Where a service is and what it says about itself.
-public struct ResolvedService: Hashable, Sendable {
+/// The host, port and TXT record of a service.
+public struct ServiceResolution: Hashable, Sendable {
   /// Which service.
   public var name: ServiceName
   /// Its host.
   public var host: DNSName
   /// Its port there.
   public var port: UInt16
-  /// What it says about itself; without entries if it says nothing.
+  /// The TXT record; without entries if there is none.
   public var text: TXTRecord
 
-  /// A service's place and text.
+  /// A service with its location and TXT record.
   public init(name: ServiceName, host: DNSName, port: UInt16, text: TXTRecord) {
     self.name = name
     self.host = host
@@ -88,24 +88,24 @@ public struct ResolvedService: Hashable, Sendable {
   }
 }
 
-/// What a client is told.
+/// A result of a query.
 public enum QueryEvent: Hashable, Sendable {
-  /// A record that answers was heard.
+  /// A record was received.
   case recordAdded(DNSRecord)
   /// It is no longer valid.
   case recordRemoved(DNSRecord)
-  /// The name has no record of that type, says its owner (RFC 6762, §6.1).
+  /// The name has no record of that type: a negative answer (RFC 6762, §6.1).
   case recordAbsent(DNSType)
   /// A service is there.
   case serviceAdded(ServiceName)
   /// It no longer is.
   case serviceRemoved(ServiceName)
-  /// A service's place and text are known, or have changed.
-  case resolved(ResolvedService)
+  /// The host, port and TXT record of a service are known, or have changed.
+  case resolved(ServiceResolution)
   /// An address of the host, and for how many seconds it is valid.
-  case addressAdded(IPAddress, ttlSeconds: UInt32)
+  case addressAdded(InetAddress, ttlSeconds: UInt32)
   /// The host no longer has that address.
-  case addressRemoved(IPAddress)
+  case addressRemoved(InetAddress)
   /// The host has no address of that version.
   case addressAbsent(IPVersion)
   /// There are services of that type.
@@ -122,10 +122,10 @@ public enum QueryEvent: Hashable, Sendable {
 
 /// Why a query ended.
 public enum QueryError: Error, Hashable, Sendable {
-  /// The name is not one of this link: only those in `local.` and of link-local addresses are asked
-  /// for by multicast (RFC 6762, §3, §4 and §22.1).
+  /// The name is not one of this link: only names in `local.` and of link-local addresses are
+  /// queried by multicast (RFC 6762, §3, §4 and §22.1).
   case notOnThisLink(DNSName)
-  /// The name that would have to be asked for is too long.
+  /// The name of the question would be too long.
   case nameTooLong
   /// There are too many clients.
   case tooManyClients
@@ -136,7 +136,7 @@ public enum QueryError: Error, Hashable, Sendable {
 }
 
 extension DNSName {
-  /// Whether the name is asked for by multicast: it is in `local.`, or the reverse mapping of a
+  /// Whether the name is queried by multicast: it is in `local.`, or the reverse mapping of a
   /// link-local address (RFC 6762, §3 and §4).
   public var isOnThisLink: Bool { Self.linkDomains.contains { isWithin($0) } }
 

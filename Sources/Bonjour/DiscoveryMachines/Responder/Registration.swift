@@ -20,7 +20,7 @@ public enum ConflictPolicy: Hashable, Sendable {
   case refuse
 }
 
-/// A service to be published (RFC 6763, §4.1).
+/// A service to register (RFC 6763, §4.1).
 public struct ServiceRegistration: Hashable, Sendable {
   /// What is bounded.
   public enum Limits {
@@ -39,7 +39,7 @@ public struct ServiceRegistration: Hashable, Sendable {
   public var port: UInt16
   /// Keys and values.
   public var text: TXTRecord
-  /// The interface on which it is published; nil for all.
+  /// The interface on which it is registered; nil for all.
   public var interface: InterfaceIndex?
   /// What happens if another host has the name.
   public var conflictPolicy: ConflictPolicy
@@ -72,23 +72,23 @@ public struct ServiceRegistration: Hashable, Sendable {
   }
 }
 
-/// A single record to be published.
+/// A single record to register.
 public struct RecordRegistration: Hashable, Sendable {
-  /// Who else may have records of the name and type.
+  /// Whether other hosts may have records of the name and type.
   public enum Ownership: Hashable, Sendable {
-    /// Anybody.
+    /// They may.
     case shared
-    /// Nobody: the name is probed for.
+    /// They may not: the name is probed.
     case unique
-    /// Nobody, as the owner knows already: there is no probing.
+    /// They may not, which the caller knows already: the name is not probed.
     case knownUnique
   }
 
   /// The record; whether it flushes caches follows from the ownership.
   public var record: DNSRecord
-  /// Who else may have records of the name and type.
+  /// Whether other hosts may have records of the name and type.
   public var ownership: Ownership
-  /// The interface on which it is published; nil for all.
+  /// The interface on which it is registered; nil for all.
   public var interface: InterfaceIndex?
 
   /// A record.

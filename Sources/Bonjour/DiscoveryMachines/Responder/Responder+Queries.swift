@@ -40,8 +40,8 @@ extension Responder {
       links[received.link] != nil, let interface = interfaces[received.link.interface]
     else { return }
     let isOnLink = interface.isOnLink(received.source.address)
-    // What is sent to the group was sent on the link, whatever the source says; what is sent to us
-    // alone may come from anywhere (RFC 6762, §11).
+    // A multicast packet was sent on the link, whatever its source address; a unicast one may come
+    // from anywhere (RFC 6762, §11).
     guard received.isMulticast || isOnLink else { return }
     let isLegacy = received.source.port != multicastDNSPort
     if header.isResponse {
@@ -70,7 +70,7 @@ extension Responder {
     let known = KnownAnswers(message.answers)
     let isProbe = !message.authorities.isEmpty
     if isProbe { compareProposals(received, now: now) }
-    takeFurtherKnownAnswers(known, of: received, now: now)
+    takeMoreKnownAnswers(known, of: received, now: now)
 
     var answers: [Answer] = []
     var seen: Set<RecordSetID> = []
@@ -102,7 +102,7 @@ extension Responder {
     }
   }
 
-  /// The question of a query that asks all for one thing and knows nothing.
+  /// The question of a multicast query with one question and no known answers.
   private static func plainQuestion(of received: ReceivedMessage) -> DNSQuestion? {
     let message = received.message
     guard message.questions.count == 1, let question = message.questions.first,
@@ -115,7 +115,8 @@ extension Responder {
   /// Remembers until when the same question needs no thought: what is to be sent is under way, or
   /// was sent less than a second before it could be sent again. What is new is announced anyway.
   private mutating func noteQuiet(
-    _ question: DNSQuestion, _ ids: [RecordSetID], isAtOnce: Bool, on link: Link, now: Instant
+    _ question: DNSQuestion, _ ids: [RecordSetID], isAtOnce: Bool, on link: MulticastLink,
+    now: Instant
   ) {
     let delay = isAtOnce ? TimeSpan.zero : Constants.sharedDelayMax
     var end = Instant.distantFuture
@@ -132,11 +133,11 @@ extension Responder {
     if end > now { links[link]?.noteQuiet(question, until: end) }
   }
 
-  /// The sets that answer a question on a link; the one that says what there is where the name is
-  /// ours but has nothing of the type (RFC 6762, §6.1). An alias answers every question for its name
-  /// (RFC 1034, §3.6.2).
+  /// The sets that answer a question on a link; the negative one where the name is ours but has no
+  /// records of the type (RFC 6762, §6.1). An alias answers every question for its name (RFC 1034,
+  /// §3.6.2).
   func setsAnswering(
-    _ question: DNSQuestion, on link: Link, countMax: Int = .max
+    _ question: DNSQuestion, on link: MulticastLink, countMax: Int = .max
   ) -> [RecordSetID] {
     guard question.questionClass == .in || question.questionClass == .any else { return [] }
     var answers: [RecordSetID] = []
@@ -176,20 +177,20 @@ extension Responder {
     let due = multicast.filter {
       store[$0]?.mayBeMulticast(on: link, at: range.upperBound, interval: interval) ?? false
     }
-    links[link]?.enqueue(due, within: range, interval: interval, chance: &chance)
+    links[link]?.enqueue(due, within: range, interval: interval, rng: &rng)
   }
 
   // MARK: Known answers in several packets
 
-  /// Keeps answers back until the asker's further known answers are here; false if too many askers
-  /// are waited for already.
+  /// Delays answers until the remaining known answers of a truncated query have arrived; false if
+  /// too many queries are waiting already.
   private mutating func waitForMore(
     _ sets: [RecordSetID], _ received: ReceivedMessage, now: Instant
   ) -> Bool {
     guard let count = links[received.link]?.truncatedQueries.count else { return false }
     let earlier = links[received.link]?.truncatedQueries[received.source]
     guard earlier != nil || count < Constants.truncatedQueriesMax else { return false }
-    let due = now + chance.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
+    let due = now + rng.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
     lastRoundNumber += 1
     var query =
       earlier ?? LinkState.TruncatedQuery(number: lastRoundNumber, due: due, sets: [])
@@ -200,8 +201,8 @@ extension Responder {
     return true
   }
 
-  /// Takes away what an asker turns out to know, and waits longer if it has still more to say.
-  private mutating func takeFurtherKnownAnswers(
+  /// Removes answers that turn out to be known, and waits longer if this packet is truncated, too.
+  private mutating func takeMoreKnownAnswers(
     _ known: KnownAnswers, of received: ReceivedMessage, now: Instant
   ) {
     guard !known.isEmpty, var query = links[received.link]?.truncatedQueries[received.source]
@@ -210,13 +211,13 @@ extension Responder {
       store[id].map { known.contain(records(of: $0, on: received.link)) } ?? true
     }
     if received.message.header.isTruncated {
-      query.due = now + chance.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
+      query.due = now + rng.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
     }
     links[received.link]?.truncatedQueries[received.source] = query.sets.isEmpty ? nil : query
   }
 
-  /// Answers those whose further known answers were waited for long enough.
-  mutating func releaseTruncatedQueries(on link: Link, now: Instant) {
+  /// Answers truncated queries whose known answers were waited for long enough.
+  mutating func releaseTruncatedQueries(on link: MulticastLink, now: Instant) {
     guard let queries = links[link]?.truncatedQueries, !queries.isEmpty else { return }
     for (source, query) in queries.sorted(by: { $0.value.number < $1.value.number })
     where query.due <= now {
@@ -226,7 +227,7 @@ extension Responder {
           ?? false
       }
       links[link]?.enqueue(
-        sets, within: now...now, interval: Constants.multicastInterval, chance: &chance)
+        sets, within: now...now, interval: Constants.multicastInterval, rng: &rng)
     }
   }
 }

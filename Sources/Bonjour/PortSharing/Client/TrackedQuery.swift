@@ -2,17 +2,17 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 
-/// Something that a query was told and that can end.
-enum Fact: Hashable, Sendable {
+/// A result of a query that can end.
+enum QueryResult: Hashable, Sendable {
   case record(DNSRecord)
   case recordAbsent(DNSType)
   case service(ServiceName)
-  case address(IPAddress)
+  case address(InetAddress)
   case addressAbsent(IPVersion)
   case type(ServiceType)
   case domain(DNSName)
 
-  /// What a query is told when it ends; nil where there is nothing to be told.
+  /// The event that reports its end; nil where there is none.
   var removal: QueryEvent? {
     switch self {
     case .record(let record): .recordRemoved(record)
@@ -26,10 +26,10 @@ enum Fact: Hashable, Sendable {
 }
 
 /// What an event does to what is known.
-enum FactChange {
-  case begins(Fact)
-  case ends(Fact)
-  case moved(ResolvedService)
+enum ResultChange {
+  case begins(QueryResult)
+  case ends(QueryResult)
+  case moved(ServiceResolution)
   case failed
 
   init(_ event: QueryEvent) {
@@ -39,7 +39,7 @@ enum FactChange {
     case .recordAbsent(let type): self = .begins(.recordAbsent(type))
     case .serviceAdded(let service): self = .begins(.service(service))
     case .serviceRemoved(let service): self = .ends(.service(service))
-    case .resolved(let place): self = .moved(place)
+    case .resolved(let resolution): self = .moved(resolution)
     case .addressAdded(let address, _): self = .begins(.address(address))
     case .addressRemoved(let address): self = .ends(.address(address))
     case .addressAbsent(let version): self = .begins(.addressAbsent(version))
@@ -59,12 +59,12 @@ extension DNSRecord {
   }
 }
 
-/// A query of a host, with what it was told: enough to ask another owner and to tell the difference
-/// only.
+/// A query of a host, with its reported results: enough to send it to another owner and to report
+/// differences only.
 struct TrackedQuery: Sendable {
-  /// A fact and where it was heard.
-  struct Told: Hashable, Sendable {
-    var fact: Fact
+  /// A result and its interface.
+  struct ReportedResult: Hashable, Sendable {
+    var fact: QueryResult
     var interface: InterfaceIndex?
   }
 
@@ -73,15 +73,16 @@ struct TrackedQuery: Sendable {
   private let options: QueryOptions
   /// When the query ends by itself.
   private let endsAt: Instant?
-  /// What it was told and has not been told the end of, with numbers that rise.
-  private var told: [Told: UInt64] = [:]
+  /// Reported results that have not ended, with ascending numbers.
+  private var reported: [ReportedResult: UInt64] = [:]
   /// What of that the present owner has not confirmed.
-  private var unconfirmed: [Told: UInt64] = [:]
-  /// Where a service was said to be.
-  private var places: [InterfaceIndex?: ResolvedService] = [:]
-  private var unconfirmedPlaces: Set<InterfaceIndex?> = []
+  private var unconfirmed: [ReportedResult: UInt64] = [:]
+  /// The last resolution of each interface.
+  private var resolutions: [InterfaceIndex?: ServiceResolution] = [:]
+  private var unconfirmedResolutions: Set<InterfaceIndex?> = []
   private var lastNumber: UInt64 = 0
-  /// An event that is told once it is known whether another follows.
+  /// An event that is held back until it is known whether more follow, so that `moreComing` is
+  /// right.
   private var held: (event: QueryEvent, interface: InterfaceIndex?)?
 
   init(
@@ -94,100 +95,101 @@ struct TrackedQuery: Sendable {
   }
 
   /// The request to an owner, which ends when the first one would have.
-  func request(_ id: QueryID, now: Instant) -> HostRequest {
+  func request(_ id: QueryID, now: Instant) -> DiscoveryRequest {
     var options = options
     options.timeout = endsAt.map { max($0 - now, .zero) }
-    return .ask(id, request, on: interface, options: options)
+    return .startQuery(id, request, on: interface, options: options)
   }
 
   /// How many facts are remembered.
-  var count: Int { told.count + unconfirmed.count + places.count }
+  var count: Int { reported.count + unconfirmed.count + resolutions.count }
 
-  /// Whether the present owner has confirmed everything that was told.
-  var isCertain: Bool { unconfirmed.isEmpty && unconfirmedPlaces.isEmpty }
+  /// Whether the present owner has confirmed all reported results.
+  var isCertain: Bool { unconfirmed.isEmpty && unconfirmedResolutions.isEmpty }
 
-  /// Another owner is asked: nothing of what was told is certain.
-  mutating func doubtEverything() {
-    unconfirmed.merge(told) { old, _ in old }
-    told = [:]
-    unconfirmedPlaces = Set(places.keys)
+  /// There is another owner: all reported results have to be confirmed.
+  mutating func markAllUnconfirmed() {
+    unconfirmed.merge(reported) { old, _ in old }
+    reported = [:]
+    unconfirmedResolutions = Set(resolutions.keys)
   }
 
-  /// Takes what the owner says and appends what is to be told: nothing that was told before.
+  /// Processes an event of the owner and appends notifications, without repeating any.
   mutating func take(
     _ event: QueryEvent, on index: InterfaceIndex?, moreComing: Bool,
-    into tellings: inout [Telling]
+    into notifications: inout [QueryNotification]
   ) {
     if note(event, on: index) {
-      release(moreComing: true, into: &tellings)
+      release(moreComing: true, into: &notifications)
       held = (event, index)
     }
-    if !moreComing { release(moreComing: false, into: &tellings) }
+    if !moreComing { release(moreComing: false, into: &notifications) }
   }
 
-  /// What was held back is told.
-  mutating func release(moreComing: Bool, into tellings: inout [Telling]) {
+  /// Appends the event that was held back.
+  mutating func release(moreComing: Bool, into notifications: inout [QueryNotification]) {
     guard let (event, index) = held else { return }
     held = nil
-    tellings.append(Telling(event: event, interface: index, moreComing: moreComing))
+    notifications.append(QueryNotification(event: event, interface: index, moreComing: moreComing))
   }
 
   /// What the owner never confirmed has ended.
-  mutating func settle(into tellings: inout [Telling]) {
+  mutating func settle(into notifications: inout [QueryNotification]) {
     let ended = unconfirmed.sorted { $0.value < $1.value }.map(\.key)
     unconfirmed = [:]
-    unconfirmedPlaces = []
-    for told in ended {
-      guard let event = told.fact.removal else { continue }
-      release(moreComing: true, into: &tellings)
-      held = (event, told.interface)
+    unconfirmedResolutions = []
+    for reported in ended {
+      guard let event = reported.fact.removal else { continue }
+      release(moreComing: true, into: &notifications)
+      held = (event, reported.interface)
     }
-    release(moreComing: false, into: &tellings)
+    release(moreComing: false, into: &notifications)
   }
 
-  /// Whether an event is news.
+  /// Whether an event changes the results.
   private mutating func note(_ event: QueryEvent, on index: InterfaceIndex?) -> Bool {
-    switch FactChange(event) {
+    switch ResultChange(event) {
     case .begins(let fact):
-      let key = Told(fact: fact, interface: index)
+      let key = ReportedResult(fact: fact, interface: index)
       if let number = unconfirmed.removeValue(forKey: key) {
-        told[key] = number
+        reported[key] = number
         return false
       }
       lastNumber += 1
-      told[key] = lastNumber
-      // Who now has what was said to be missing, or the other way round.
+      reported[key] = lastNumber
+      // A record that was reported as absent exists now, or the other way round.
       forgetOpposite(of: fact, on: index)
       return true
     case .ends(let fact):
-      let key = Told(fact: fact, interface: index)
+      let key = ReportedResult(fact: fact, interface: index)
       let (wasTold, wasUnconfirmed) = (
-        told.removeValue(forKey: key), unconfirmed.removeValue(forKey: key)
+        reported.removeValue(forKey: key), unconfirmed.removeValue(forKey: key)
       )
       return wasTold != nil || wasUnconfirmed != nil
-    case .moved(let place):
-      let isConfirmation = unconfirmedPlaces.remove(index) != nil && places[index] == place
-      places[index] = place
+    case .moved(let resolution):
+      let isConfirmation =
+        unconfirmedResolutions.remove(index) != nil && resolutions[index] == resolution
+      resolutions[index] = resolution
       return !isConfirmation
     case .failed: return true
     }
   }
 
-  private mutating func forgetOpposite(of fact: Fact, on index: InterfaceIndex?) {
-    let absence: Fact
+  private mutating func forgetOpposite(of fact: QueryResult, on index: InterfaceIndex?) {
+    let absence: QueryResult
     switch fact {
     case .record(let record): absence = .recordAbsent(record.type)
     case .address(let address): absence = .addressAbsent(address.version)
     case .recordAbsent, .addressAbsent, .service, .type, .domain: return
     }
-    let key = Told(fact: absence, interface: index)
-    told[key] = nil
+    let key = ReportedResult(fact: absence, interface: index)
+    reported[key] = nil
     unconfirmed[key] = nil
   }
 }
 
-/// An event as a query is told it.
-struct Telling: Hashable, Sendable {
+/// An event as a query reports it.
+struct QueryNotification: Hashable, Sendable {
   var event: QueryEvent
   var interface: InterfaceIndex?
   var moreComing: Bool
