@@ -47,7 +47,7 @@ extension ConnectionMachine {
     }
   }
 
-  /// What happened.
+  /// Input of the machine.
   package enum Event: Sendable {
     // From the application.
     /// The first call of `start(queue:)`.
@@ -88,7 +88,7 @@ extension ConnectionMachine {
     case ended(ConnectionError?)
   }
 
-  /// What the host has to do, in this order.
+  /// Output of the machine: work for the driver, in this order.
   package enum Action: Sendable {
     /// Create the socket and observe the network; connect if it isn't connected already.
     case open

@@ -288,7 +288,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   }
 
   private mutating func removeFirstSend() {
-    // The bytes are released at once, the place in the list later.
+    // The bytes are released at once, the element of the list later.
     sends[firstSend].rest = []
     firstSend += 1
     guard firstSend * 2 > sends.count else { return }

@@ -5,7 +5,7 @@ internal import Glibc
 package struct NetworkPath: Hashable, Sendable {
   /// An interface that is on and carries packets.
   package struct Interface: Hashable, Sendable {
-    /// What the system calls it.
+    /// The system's name.
     package var name: String
     /// The system's number of it.
     package var index: UInt32
@@ -22,10 +22,10 @@ package struct NetworkPath: Hashable, Sendable {
 
   /// The interfaces that work.
   package var interfaces: [Interface]
-  /// From where packets would be sent there; nil where there is no way.
+  /// The source address of packets; nil without a route.
   package var source: SocketEndpoint?
 
-  /// A way from an address, or none.
+  /// A path from an address, or none.
   package init(interfaces: [Interface], source: SocketEndpoint?) {
     self.interfaces = interfaces
     self.source = source

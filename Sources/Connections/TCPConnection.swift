@@ -7,7 +7,7 @@ internal import Synchronization
 /// A TCP connection: accepted, or to be established. It may be used from any thread. Releasing it
 /// closes it.
 package final class TCPConnection: Sendable {
-  /// How far connecting has come.
+  /// The progress of connecting.
   package enum Progress: Sendable {
     /// It is connected.
     case connected

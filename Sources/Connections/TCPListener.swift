@@ -13,6 +13,10 @@ package final class TCPListener: Sendable {
   /// How often another port is tried where the system's choice for one version of IP is taken for
   /// the other.
   private static let attemptsMax = 16
+
+  /// How many accepted connections wait for an app that does not take them; more would only hold
+  /// descriptors.
+  package static let waitingConnectionsMax = 128
   /// Connections that wait to be accepted.
   private static let backlog: Int32 = 128
 

@@ -19,7 +19,7 @@ package final class EpollLoop: @unchecked Sendable {
   private struct Inbox {
     var work: [Work] = []
     var hasThread = false
-    /// Whether the thread waits, or is about to, and nobody has called it yet.
+    /// Whether the thread waits, or is about to, and has not been woken yet.
     var isWaiting = false
     /// An eventfd(2) that ends the wait.
     var bell: Int32 = -1
@@ -31,7 +31,7 @@ package final class EpollLoop: @unchecked Sendable {
   private var descriptor: Int32 = -1
   private var timers = TimerList<EpollTimer>()
   /// By numbers that are never used again, other than those of descriptors: what was ready before a
-  /// descriptor was closed is not told to another.
+  /// descriptor was closed is not reported to another.
   private var watched: [UInt64: WatchedDescriptor] = [:]
   private var lastNumber: UInt64 = 0
   /// Storage of work that was done, used again.
@@ -47,7 +47,7 @@ package final class EpollLoop: @unchecked Sendable {
   /// The most that one read takes: a burst of small packets, or the largest of one.
   package static let readByteCountMax = 128 * 1024
 
-  /// How many descriptors are told that they are ready before others are looked at.
+  /// How many ready descriptors are handled before the loop polls again.
   private static let eventCountMax = 64
   /// How long to wait before something that the system refused is tried again.
   private static let retryMilliseconds: Int32 = 1_000

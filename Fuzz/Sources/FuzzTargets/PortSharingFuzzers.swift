@@ -56,7 +56,7 @@ private struct OwnerVictim {
     limits.perClient = OwnerMachine.Load(requestCount: 20, byteCount: 400)
     limits.perUser = OwnerMachine.Load(requestCount: 30, byteCount: 600)
     limits.inAll = OwnerMachine.Load(requestCount: 40, byteCount: 800)
-    (limits.begunByteCountPerUserMax, limits.begunByteCountMax) = (300, 500)
+    (limits.incompleteByteCountPerUserMax, limits.incompleteByteCountMax) = (300, 500)
     owner = OwnerMachine(
       configuration: Self.configuration, trust: .init(userID: 0), limits: limits)
     guard let machine = try? DiscoveryMachine(hostLabel: [104], rng: .init(seed: 1)) else {
@@ -75,20 +75,20 @@ private struct OwnerVictim {
     switch choice & 7 {
     case 0:
       guard clients.insert(client).inserted else { return }
-      handle(.arrived(client, userID: UInt32(choice >> 5)))
+      handle(.connected(client, userID: UInt32(choice >> 5)))
     case 1:
       handle(.received(.hello(versions: 1...2, Self.configuration), from: client))
     case 2: pass(.milliseconds(Int64(choice) * 50))
     case 3:
-      if clients.remove(client) != nil { handle(.left(client)) }
+      if clients.remove(client) != nil { handle(.disconnected(client)) }
     default:
       guard let byteCount = try? reader.uint8(), let body = try? reader.slice(Int(byteCount))
       else { return }
-      handle(.began(client, byteCount: body.count))
+      handle(.incomplete(client, byteCount: body.count))
       if let message = try? ClientMessage(decoding: body) {
         handle(.received(message, from: client))
       } else if choice & 7 == 7 {
-        handle(.misunderstood(client))
+        handle(.invalidMessage(client))
       }
     }
     precondition(owner.clientCount <= 3 && owner.clientRegistrations.count <= 40)
@@ -169,7 +169,7 @@ private struct OwnerVictim {
 
 /// A client whose owners, one after the other, say what the input says.
 private struct ClientVictim {
-  private var client = PortSharingClient(factsMax: 100)
+  private var client = PortSharingClient(resultsMax: 100)
   private var now = Instant.zero
   private var owner: PortSharingClient.Owner?
   private var asked: Set<QueryID> = []
@@ -238,7 +238,7 @@ private struct ClientVictim {
         let wasTold = services[id]?.remove(Service(name: name, interface: index)) != nil
         precondition(wasTold || owner == .thisProcess, "\(name) was never told")
       case .notify, .forward: break
-      case .leave: if owner == .another { end() }
+      case .disconnect: if owner == .another { end() }
       }
     }
   }

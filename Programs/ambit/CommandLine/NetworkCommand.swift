@@ -188,7 +188,7 @@ enum NetworkText {
   }
 
   static func failure(_ error: QueryError) -> CommandFailure {
-    switch error {
+    switch error.reason {
     case .notOnThisLink(let name):
       CommandFailure(
         .usage, "\(name) is not asked for on the local network: only names in local. are")

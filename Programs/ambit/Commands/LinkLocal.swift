@@ -82,7 +82,7 @@ struct LinkLocalReport: Sendable {
 
   static func failure(_ error: LinkLocalError) -> CommandFailure {
     let status: ExitStatus =
-      switch error {
+      switch error.reason {
       case .noInterface, .noHardwareAddress: .usage
       case .notPermitted: .notPermitted
       case .alreadyManaged, .refused: .failure

@@ -22,7 +22,7 @@ public struct ARPPacket: Hashable, Sendable {
   public var senderHardware: MACAddress
   /// The address the sender claims; 0.0.0.0 in a probe.
   public var senderAddress: Inet4Address
-  /// Whom a reply is for; zero in a request.
+  /// The hardware address of the receiver; zero in a request.
   public var targetHardware: MACAddress
   /// The address that is sought.
   public var targetAddress: Inet4Address

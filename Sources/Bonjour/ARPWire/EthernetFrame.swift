@@ -10,9 +10,9 @@ public struct EthernetFrame: Hashable, Sendable {
   public var destination: MACAddress
   /// The sender.
   public var source: MACAddress
-  /// What is in it: ``ARPPacket/etherType`` for ARP.
+  /// The type of the payload: ``ARPPacket/etherType`` for ARP.
   public var etherType: UInt16
-  /// What is in it, and what may follow to make short frames long enough.
+  /// The payload, with the padding of short frames.
   public var payload: ArraySlice<UInt8>
 
   /// Puts a frame together.

@@ -23,7 +23,7 @@ extension NWBrowser: ReactiveExtensionsProvider {}
 extension NWEndpoint: ReactiveExtensionsProvider {}
 
 extension Reactive where Base: NetService {
-  /// Where the service is, whenever that changes.
+  /// The resolved service, and each change of it.
   public var resolutions: SignalProducer<NetService.ResolvedService, NetServiceError> {
     SignalProducer(base.resolutionFeed)
   }

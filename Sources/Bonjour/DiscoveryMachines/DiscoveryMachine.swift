@@ -6,7 +6,7 @@ public import Essentials
 /// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
 public struct DiscoveryMachine: Sendable {
-  /// What happens.
+  /// Input of the machine.
   public enum Event: Sendable {
     /// An interface takes part, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
@@ -44,7 +44,7 @@ public struct DiscoveryMachine: Sendable {
     case shutDown
   }
 
-  /// What is to be done.
+  /// Output of the machine: work for the driver.
   public enum Action: Sendable, Hashable {
     /// Send a packet.
     case send(OutgoingPacket)
@@ -85,7 +85,7 @@ public struct DiscoveryMachine: Sendable {
     .earliest(responder.nextWake, querier.nextWake)
   }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     if !hasLocalLink, event.interface == .localOnly { openLocalLink(now) }
     switch event {
@@ -119,7 +119,7 @@ public struct DiscoveryMachine: Sendable {
     passAll(now, into: &actions)
   }
 
-  /// Does what is due by now.
+  /// Performs what is due by now.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     responder.wake(now: now, into: &responderActions)
     querier.wake(now: now, into: &querierActions)

@@ -23,7 +23,7 @@ struct LinkLocalHostTests {
   @Test("the loopback interface gets no address, and without the rights nothing does")
   func loopback() async throws {
     let error = try #require(await start("lo"))
-    switch error {
+    switch error.reason {
     case .noHardwareAddress("lo"), .notPermitted: break
     default: Issue.record("\(error)")
     }

@@ -60,7 +60,7 @@ struct SharingConnectionTests {
   @Test("G12: a client that does not read gets no more than may wait, within one batch too")
   func batch() async throws {
     let address = OwnerSocketAddress(name: "ambit-test-\(UInt64.random(in: 0 ... .max))")
-    let listener = try #require(address.take().descriptor)
+    let listener = try #require(address.bindAndListen().descriptor)
     let loop = EpollLoop.shared
     let (events, continuation) = AsyncStream.makeStream(of: OwnerMachine.Event.self)
     let server = try await loop.make {
@@ -71,7 +71,7 @@ struct SharingConnectionTests {
     let trust = OwnerMachine.Trust(userID: geteuid())
     let peer = Peer(try #require(address.connect(trust: trust).descriptor))
     var iterator = events.makeAsyncIterator()
-    guard case .arrived(let id, _)? = await iterator.next() else {
+    guard case .connected(let id, _)? = await iterator.next() else {
       Issue.record("Nobody came.")
       return
     }
@@ -88,7 +88,7 @@ struct SharingConnectionTests {
       server.value.flush()
       #expect(server.value.backlogByteCount == 0)
     }
-    #expect(await iterator.next() == .left(id))
+    #expect(await iterator.next() == .disconnected(id))
     try await loop.run { server.value.stop() }
     withExtendedLifetime(peer) {}
   }

@@ -152,9 +152,9 @@ struct MulticastSocketTests {
   func addresses() throws {
     for text in ["169.254.3.4", "255.255.255.255", "fe80::1:2", "ff02::fb", "2001:db8::ffff"] {
       let endpoint = Endpoint(try #require(InetAddress(text: text)), port: 40_001)
-      let system = SocketAddress(endpoint, on: InterfaceIndex(rawValue: 7))
+      let system = InternetSocketAddress(endpoint, on: InterfaceIndex(rawValue: 7))
       #expect(system.endpoint == endpoint)
     }
-    #expect(SocketAddress().endpoint == nil)
+    #expect(InternetSocketAddress().endpoint == nil)
   }
 }

@@ -24,7 +24,7 @@ struct SequenceTests {
     }
   }
 
-  private func tellPlace() throws {
+  private func reportResolution() throws {
     let name = try ServiceName.lamp()
     let resolution = ServiceResolution(name: name, host: .lampHost, port: 80, text: TXTRecord())
     discovery.notify(.resolve(name), .resolved(resolution))
@@ -87,7 +87,7 @@ struct SequenceTests {
     let service = service()
     async let resolution = service.resolve()
     while discovery.requests.isEmpty { await Task.yield() }
-    try tellPlace()
+    try reportResolution()
     let found = try await resolution
     #expect(found.hostName == "lamp.local." && found.port == 80 && found.addresses.count == 1)
     #expect(found.txtRecord == Data([0]))
@@ -114,7 +114,7 @@ struct SequenceTests {
       try await endpoint.addresses()
     }
     while discovery.requests.count < 2 { await Task.yield() }
-    try tellPlace()
+    try reportResolution()
     #expect(try await addresses == [.hostPort(host: "192.0.2.1", port: 80)])
   }
 
@@ -141,7 +141,7 @@ struct SequenceTests {
     let resolving = service.reactive.resolutions.startWithResult { result in
       if case .success(let resolution) = result { ports.withLock { $0.append(resolution.port) } }
     }
-    try tellPlace()
+    try reportResolution()
     #expect(ports.withLock { $0 } == [80])
     resolving.dispose()
 

@@ -38,7 +38,7 @@ struct OwnerMachineTests {
   private func greeted(
     _ machine: inout OwnerMachine, _ client: OwnerMachine.ConnectionID, userID: UInt32 = 1_000
   ) {
-    #expect(act(&machine, .arrived(client, userID: userID)) == [])
+    #expect(act(&machine, .connected(client, userID: userID)) == [])
     #expect(
       act(&machine, .received(.hello(versions: 1...3, configuration), from: client)).first
         == .send(.welcome(version: 1), to: client))
@@ -53,7 +53,7 @@ struct OwnerMachineTests {
     var machine = machine()
     let one = [InterfaceIndex(rawValue: 1): "eth0"]
     #expect(act(&machine, .report(.interfaces(one))) == [.notify(.interfaces(one))])
-    #expect(act(&machine, .arrived(anna, userID: 1_000)) == [])
+    #expect(act(&machine, .connected(anna, userID: 1_000)) == [])
     #expect(
       act(&machine, .received(.hello(versions: 1...1, configuration), from: anna)) == [
         .send(.welcome(version: 1), to: anna), .send(.report(.interfaces(one)), to: anna),
@@ -111,25 +111,25 @@ struct OwnerMachineTests {
     else { throw Failure() }
     #expect(machine.clientRegistrations == [number])
     #expect(
-      act(&machine, .left(anna)) == [
+      act(&machine, .disconnected(anna)) == [
         .forward(.unregister(number)), .forward(.stopQuery(question)),
       ])
     #expect(machine.clientCount == 0 && machine.clientRegistrations == [])
-    #expect(act(&machine, .left(anna)) == [])
+    #expect(act(&machine, .disconnected(anna)) == [])
     #expect(act(&machine, .report(.registered(number, "x.local."))) == [])
   }
 
   @Test(
     "a client that sends messages out of order, twice or invalid is disconnected, and loses all")
-  func misunderstood() throws {
+  func invalidMessage() throws {
     let publish = DiscoveryRequest.registerService(registration, try Sample.service("Lamp"))
     let ask = DiscoveryRequest.startQuery(query, .browse(try Sample.type()), on: nil)
-    let turnedAway: [OwnerMachine.Action] = [
-      .send(.turnedAway(.misunderstood), to: anna), .close(anna),
+    let rejected: [OwnerMachine.Action] = [
+      .send(.rejected(.invalidMessage), to: anna), .close(anna),
     ]
     var machine = machine()
-    _ = act(&machine, .arrived(anna, userID: 1_000))
-    #expect(act(&machine, .received(.request(ask), from: anna)) == turnedAway)
+    _ = act(&machine, .connected(anna, userID: 1_000))
+    #expect(act(&machine, .received(.request(ask), from: anna)) == rejected)
     #expect(act(&machine, .received(.request(ask), from: anna)) == [], "it is gone")
     let hello = ClientMessage.hello(versions: 1...1, configuration)
     for second in [hello, .request(ask), .request(publish)] {
@@ -137,32 +137,35 @@ struct OwnerMachineTests {
       _ = act(&machine, .received(.request(ask), from: anna))
       _ = act(&machine, .received(.request(publish), from: anna))
       let actions = act(&machine, .received(second, from: anna))
-      #expect(Array(actions.prefix(2)) == turnedAway)
+      #expect(Array(actions.prefix(2)) == rejected)
       #expect(actions.count == 4, "what it wanted ends")
     }
     greeted(&machine, anna)
-    #expect(act(&machine, .misunderstood(anna)) == turnedAway)
+    #expect(act(&machine, .invalidMessage(anna)) == rejected)
     for request: DiscoveryRequest in [
       .stopQuery(query), .unregister(registration), .updateText(registration, TXTRecord()),
     ] {
       greeted(&machine, anna)
       #expect(act(&machine, .received(.request(request), from: anna)) == [], "it may be late")
-      _ = act(&machine, .left(anna))
+      _ = act(&machine, .disconnected(anna))
     }
   }
 
   @Test("another version, name or set of interfaces is turned away")
   func others() {
     var machine = machine()
-    for (message, refusal) in [
-      (ClientMessage.hello(versions: 2...9, configuration), OwnerMessage.Refusal.otherVersion),
+    for (message, reason) in [
+      (
+        ClientMessage.hello(versions: 2...9, configuration),
+        OwnerMessage.RejectionReason.otherVersion
+      ),
       (.hello(versions: 1...1, .init(hostName: "there")), .otherConfiguration),
       (.hello(versions: 1...1, .init(hostName: "here", interfaceNames: [])), .otherConfiguration),
     ] {
-      _ = act(&machine, .arrived(anna, userID: 1_000))
+      _ = act(&machine, .connected(anna, userID: 1_000))
       #expect(
         act(&machine, .received(message, from: anna)) == [
-          .send(.turnedAway(refusal), to: anna), .close(anna),
+          .send(.rejected(reason), to: anna), .close(anna),
         ])
     }
   }
@@ -176,8 +179,8 @@ struct OwnerMachineTests {
     #expect(user.trusts(0) && user.trusts(1_000) && !user.trusts(1_001))
     var machine = machine()
     #expect(
-      act(&machine, .arrived(anna, userID: 7)) == [
-        .send(.turnedAway(.otherUser), to: anna), .close(anna),
+      act(&machine, .connected(anna, userID: 7)) == [
+        .send(.rejected(.otherUser), to: anna), .close(anna),
       ])
   }
 
@@ -191,8 +194,9 @@ struct OwnerMachineTests {
     limits.inAll = .init(requestCount: 4, byteCount: byteCount)
     var machine = machine(userID: 0, limits: limits)
     func client(_ number: UInt64) -> OwnerMachine.ConnectionID { .init(rawValue: number) }
-    func isRefused(_ actions: [OwnerMachine.Action], _ refusal: OwnerMessage.Refusal) -> Bool {
-      if case .send(.turnedAway(refusal), _)? = actions.first { true } else { false }
+    func isRefused(_ actions: [OwnerMachine.Action], _ reason: OwnerMessage.RejectionReason) -> Bool
+    {
+      if case .send(.rejected(reason), _)? = actions.first { true } else { false }
     }
     func wish(_ number: UInt64, of id: UInt64) -> [OwnerMachine.Action] {
       let ask = DiscoveryRequest.startQuery(QueryID(rawValue: number), .serviceTypes(), on: nil)
@@ -200,20 +204,20 @@ struct OwnerMachineTests {
     }
     greeted(&machine, client(1), userID: 5)
     greeted(&machine, client(2), userID: 5)
-    #expect(isRefused(act(&machine, .arrived(client(3), userID: 5)), .tooManyClients))
+    #expect(isRefused(act(&machine, .connected(client(3), userID: 5)), .tooManyClients))
     greeted(&machine, client(4), userID: 6)
-    #expect(isRefused(act(&machine, .arrived(client(5), userID: 7)), .tooManyClients))
+    #expect(isRefused(act(&machine, .connected(client(5), userID: 7)), .tooManyClients))
     #expect(forwarded(wish(1, of: 1)) != nil && forwarded(wish(2, of: 1)) != nil)
     #expect(forwarded(wish(1, of: 2)) != nil)
-    #expect(isRefused(wish(2, of: 2), .tooMuchWanted), "its user has three")
+    #expect(isRefused(wish(2, of: 2), .tooManyRequests), "its user has three")
     #expect(machine.clientCount == 2)
     #expect(forwarded(wish(1, of: 4)) != nil && forwarded(wish(2, of: 4)) != nil)
     greeted(&machine, client(6), userID: 5)
-    #expect(isRefused(wish(1, of: 6), .tooMuchWanted), "all have four")
+    #expect(isRefused(wish(1, of: 6), .tooManyRequests), "all have four")
     _ = act(&machine, .received(.request(.stopQuery(QueryID(rawValue: 1))), from: client(1)))
     greeted(&machine, client(7), userID: 5)
     #expect(forwarded(wish(1, of: 7)) != nil)
-    #expect(isRefused(wish(3, of: 4), .tooMuchWanted), "a client has two")
+    #expect(isRefused(wish(3, of: 4), .tooManyRequests), "a client has two")
   }
 
   @Test("added records of a service count, and are released with it")
@@ -240,7 +244,7 @@ struct OwnerMachineTests {
     _ = act(&machine, .received(.request(publish), from: anna))
     for number: UInt32 in 1...3 { _ = set(number, data) }
     #expect(
-      Array(set(4, data).prefix(2)) == [.send(.turnedAway(.tooMuchWanted), to: anna), .close(anna)])
+      Array(set(4, data).prefix(2)) == [.send(.rejected(.tooManyRequests), to: anna), .close(anna)])
   }
 
   @Test("G12: what is published counts in bytes, its subtypes one by one, and changes count too")
@@ -248,7 +252,7 @@ struct OwnerMachineTests {
     var limits = OwnerMachine.Limits()
     limits.perClient = .init(requestCount: 3, byteCount: 60)
     let tooMuch: [OwnerMachine.Action] = [
-      .send(.turnedAway(.tooMuchWanted), to: anna), .close(anna),
+      .send(.rejected(.tooManyRequests), to: anna), .close(anna),
     ]
     func text(_ count: Int) throws -> TXTRecord {
       try TXTRecord(strings: [[UInt8](repeating: 97, count: count - 1)])
@@ -304,23 +308,23 @@ struct OwnerMachineTests {
   @Test("G12: with too many incomplete messages the client with the most may come back")
   func begun() {
     var limits = OwnerMachine.Limits()
-    (limits.begunByteCountPerUserMax, limits.begunByteCountMax) = (100, 150)
+    (limits.incompleteByteCountPerUserMax, limits.incompleteByteCountMax) = (100, 150)
     var machine = machine(userID: 0, limits: limits)
     let carl = OwnerMachine.ConnectionID(rawValue: 3)
     func begin(_ client: OwnerMachine.ConnectionID, _ byteCount: Int) -> [OwnerMachine.Action] {
-      act(&machine, .began(client, byteCount: byteCount))
+      act(&machine, .incomplete(client, byteCount: byteCount))
     }
-    _ = act(&machine, .arrived(anna, userID: 1))
-    _ = act(&machine, .arrived(ben, userID: 1))
-    _ = act(&machine, .arrived(carl, userID: 2))
+    _ = act(&machine, .connected(anna, userID: 1))
+    _ = act(&machine, .connected(ben, userID: 1))
+    _ = act(&machine, .connected(carl, userID: 2))
     #expect(begin(anna, 60) == [] && begin(ben, 40) == [])
     #expect(begin(anna, 0) == [] && begin(anna, 60) == [], "a message that ended no longer counts")
     #expect(begin(ben, 41) == [.close(anna)], "its user has 101 bytes")
     #expect(begin(anna, 1_000) == [], "it is gone")
-    _ = act(&machine, .arrived(anna, userID: 1))
+    _ = act(&machine, .connected(anna, userID: 1))
     #expect(begin(anna, 39) == [] && begin(carl, 70) == [])
     #expect(begin(carl, 71) == [.close(ben)], "all have 151 bytes, and ben's user has most")
-    _ = act(&machine, .left(carl))
+    _ = act(&machine, .disconnected(carl))
     #expect(begin(anna, 0) == [])
     #expect(begin(anna, 100) == [], "who is gone has nothing")
   }
@@ -352,10 +356,10 @@ struct OwnerMachineTests {
     var machine = machine()
     let limits = OwnerMachine.Limits()
     greeted(&machine, anna)
-    _ = act(&machine, .arrived(ben, userID: 1_000))
+    _ = act(&machine, .connected(ben, userID: 1_000))
     now = now + .milliseconds(500)
     let carl = OwnerMachine.ConnectionID(rawValue: 3)
-    _ = act(&machine, .arrived(carl, userID: 1_000))
+    _ = act(&machine, .connected(carl, userID: 1_000))
     _ = act(&machine, .received(.ping, from: carl))
     #expect(wake(&machine) == [.close(ben)])
     #expect(now == Instant.zero + limits.greetingTime)
@@ -413,7 +417,7 @@ struct OwnerMachineTests {
         question, .failed(.nameTooLong), on: nil, moreComing: false)
       #expect(act(&machine, .report(failure)).count == 1)
     }
-    #expect(act(&machine, .left(anna)) == [])
+    #expect(act(&machine, .disconnected(anna)) == [])
   }
 
   private struct Failure: Error {}

@@ -41,8 +41,8 @@ struct OwnerSearchTests {
     var search = search(2)
     #expect(act(&search, .begin) == [.connect(0)])
     #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
-    #expect(act(&search, .connected(.noOwner)) == [.take])
-    #expect(act(&search, .took(.isOurs)) == [.runLocally(nil)])
+    #expect(act(&search, .connected(.noOwner)) == [.bind])
+    #expect(act(&search, .bound(.isOurs)) == [.runLocally(nil)])
     #expect(search.nextWake == nil)
   }
 
@@ -51,7 +51,7 @@ struct OwnerSearchTests {
     var search = search(1)
     _ = act(&search, .begin)
     _ = act(&search, .connected(.noOwner))
-    #expect(act(&search, .took(.isTaken)) == [])
+    #expect(act(&search, .bound(.isTaken)) == [])
     #expect(wake(&search) == [.connect(0)])
     #expect(now <= Instant.zero + OwnerSearch.Limits.electionPauseMax)
     #expect(act(&search, .connected(.isThere)) == [.greet])
@@ -121,11 +121,11 @@ struct OwnerSearchTests {
   }
 
   @Test("a host that is refused, or gets invalid messages, runs by itself for good")
-  mutating func turnedAway() {
-    for refusal in OwnerMessage.Refusal.allCases {
+  mutating func rejected() {
+    for reason in OwnerMessage.RejectionReason.allCases {
       var search = following()
       #expect(
-        act(&search, .turnedAway(refusal)) == [.disconnect, .runLocally(.turnedAway(refusal))])
+        act(&search, .rejected(reason)) == [.disconnect, .runLocally(.rejected(reason))])
       #expect(act(&search, .lost) == [] && search.nextWake == nil)
     }
     var search = following()
@@ -151,10 +151,10 @@ struct OwnerSearchTests {
     _ = act(&search, .begin)
     _ = act(&search, .connected(.noOwner))
     var attempts = 1
-    while act(&search, .took(.notNow)) == [] {
+    while act(&search, .bound(.notNow)) == [] {
       attempts += 1
       #expect(wake(&search) == [.connect(0)])
-      #expect(act(&search, .connected(.noOwner)) == [.take])
+      #expect(act(&search, .connected(.noOwner)) == [.bind])
     }
     #expect(attempts == OwnerSearch.Limits.attemptsMax)
   }
@@ -164,9 +164,9 @@ struct OwnerSearchTests {
     var search = search(1)
     _ = act(&search, .begin)
     _ = act(&search, .connected(.noOwner))
-    while act(&search, .took(.isTaken)) == [] {
+    while act(&search, .bound(.isTaken)) == [] {
       #expect(wake(&search) == [.connect(0)])
-      #expect(act(&search, .connected(.noOwner)) == [.take])
+      #expect(act(&search, .connected(.noOwner)) == [.bind])
     }
     #expect(now > Instant.zero + .milliseconds(200) && now < Instant.zero + .seconds(3))
   }
@@ -177,8 +177,8 @@ struct OwnerSearchTests {
     _ = act(&search, .begin)
     while act(&search, .connected(.busy)) == [] { #expect(wake(&search) == [.connect(0)]) }
     #expect(now < Instant.zero + .seconds(1))
-    #expect(act(&search, .connected(.noOwner)) == [.take])
-    #expect(act(&search, .took(.isTaken)) == [])
+    #expect(act(&search, .connected(.noOwner)) == [.bind])
+    #expect(act(&search, .bound(.isTaken)) == [])
     #expect(wake(&search) == [.connect(0)])
     #expect(act(&search, .connected(.busy)) == [.connect(1)], "not again")
     #expect(act(&search, .connected(.isThere)) == [.greet])
@@ -227,11 +227,11 @@ struct OwnerSearchTests {
       // Now and then somebody else is between looking and taking.
       let sees = owner != nil && rng.unit() < 0.7
       let actions = act(&searches[next], .connected(sees ? .isThere : .noOwner))
-      if actions == [.take] {
+      if actions == [.bind] {
         let isFirst = owner == nil
         if isFirst { owner = next }
         #expect(
-          act(&searches[next], .took(isFirst ? .isOurs : .isTaken))
+          act(&searches[next], .bound(isFirst ? .isOurs : .isTaken))
             == (isFirst ? [.runLocally(nil)] : []))
       } else {
         #expect(actions == [.greet])

@@ -241,11 +241,11 @@ struct SharingClientTests {
 
   @Test("an owner that reports without end is left")
   mutating func endless() throws {
-    client = PortSharingClient(factsMax: 1_000)
+    client = PortSharingClient(resultsMax: 1_000)
     try browsing([])
     var number: UInt32 = 0
     var actions: [PortSharingClient.Action] = []
-    while !actions.contains(.leave), number < 2_000 {
+    while !actions.contains(.disconnect), number < 2_000 {
       number += 1
       let record = DNSRecord(
         name: "x.local.", ttlSeconds: 1, data: .a(Inet4Address(rawValue: number)))

@@ -99,7 +99,7 @@ enum Sample {
 
   static func ownerMessages() throws -> [OwnerMessage] {
     let index = InterfaceIndex(rawValue: 2)
-    return OwnerMessage.Refusal.allCases.map { .turnedAway($0) } + [
+    return OwnerMessage.RejectionReason.allCases.map { .rejected($0) } + [
       .welcome(version: 1), .pong,
       .report(.registered(RegistrationID(rawValue: 1), "a.local.")),
       .report(.refused(RegistrationID(rawValue: 2), "a.local.")),

@@ -36,7 +36,7 @@ package struct Feed<Value: Sendable, Failure: Error>: Sendable {
   ///   - seconds: For how long to wait.
   ///   - timeout: What is thrown after that.
   func first(
-    within seconds: Double, _ discovery: any Discovery, orThrow timeout: Failure,
+    within seconds: Double, _ discovery: any DiscoveryProvider, orThrow timeout: Failure,
     where isEnough: @escaping @Sendable (Value) -> Bool
   ) async throws -> Value {
     let limited = Feed { notify in

@@ -6,12 +6,15 @@ internal import Synchronization
 
 /// Why a service was not found, resolved or published.
 public struct NetServiceError: Error, Hashable, Sendable {
-  /// What went wrong.
+  /// The kind of the error.
   public let code: NetService.ErrorCode
+  /// The error of the query behind it, in words; nil where there was no query.
+  public let cause: String?
 
-  init(_ code: NetService.ErrorCode) { self.code = code }
+  init(_ code: NetService.ErrorCode) { (self.code, cause) = (code, nil) }
 
   init(_ error: QueryError) {
+    cause = "\(error.reason)"
     if case .service(let code) = NetServiceFailure(error) {
       self.code = code
     } else {
@@ -40,7 +43,7 @@ extension NetService {
     }
   }
 
-  /// Where the service is, whenever that changes.
+  /// The resolved service, and each change of it.
   package var resolutionFeed: Feed<ResolvedService, NetServiceError> {
     Feed { [serviceName, discovery] notify in
       guard let serviceName else { return Feed.failed(.init(.badArgumentError), notify) }
@@ -71,7 +74,7 @@ extension NetService {
     }
   }
 
-  /// The names under which the service is published.
+  /// The names under which the service is registered.
   package func nameFeed(_ options: Options) -> Feed<String, NetServiceError> {
     let made = Swift.Result(catching: { () throws(NetServiceFailure) in
       try registration(options)
@@ -92,7 +95,7 @@ extension NetService {
 }
 
 extension NetServiceBrowser {
-  /// The services of a type that there are, whenever that changes.
+  /// The services of a type, and each change of them.
   package static func serviceFeed(
     ofType type: String, in domain: String
   ) -> Feed<Set<NetService>, NetServiceError> {
@@ -115,10 +118,10 @@ extension NetServiceBrowser {
 
   /// What was found, with the interfaces where it is.
   private final class FoundServices: Sendable {
-    private let discovery: any Discovery
+    private let discovery: any DiscoveryProvider
     private let found = Mutex<[ServiceName: (NetService, Set<InterfaceIndex?>)]>([:])
 
-    init(_ discovery: any Discovery) { self.discovery = discovery }
+    init(_ discovery: any DiscoveryProvider) { self.discovery = discovery }
 
     /// The services that there are now; nil if they are the same as before.
     func take(_ events: [FoundEvent]) throws(QueryError) -> Set<NetService>? {

@@ -15,13 +15,13 @@ extension NetServiceBrowser {
 }
 
 extension NetService {
-  /// Where the service is, whenever that changes: once an address is known, and again with each
+  /// The resolved service, and each change of it: once an address is known, and again with each
   /// that becomes known later.
   public var resolutions: AsyncThrowingStream<ResolvedService, any Error> {
     resolutionFeed.values()
   }
 
-  /// Where the service is.
+  /// Resolves the service.
   ///
   /// Throws a ``NetServiceError``, after the timeout that of ``ErrorCode/timeoutError``.
   public func resolve(timeout: Duration = .seconds(5)) async throws -> ResolvedService {

@@ -11,7 +11,7 @@ internal import Synchronization
 final class ConnectionSearch: Sendable {
   /// The target of a connection.
   enum Target: Sendable {
-    /// It may be at addresses that were found out before.
+    /// A service, with addresses that were resolved earlier.
     case service(ServiceName, known: [SocketEndpoint] = [])
     /// One in `local.` is looked up by Multicast DNS, any other as the system does.
     case host(String, port: UInt16)
@@ -32,14 +32,14 @@ final class ConnectionSearch: Sendable {
 
   private let target: Target
   private let connection: TCPConnection
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let isAllowed: @Sendable (SocketEndpoint) -> Bool
   private let onExhausted: @Sendable (SystemError) -> Void
   private let state = Mutex(State())
 
   /// How long a service or a host is resolved before a failure is reported.
   private static let lookUpTimeoutSeconds = 30.0
-  /// For how long other addresses of a service are waited for: answers over IPv4 and IPv6, and on
+  /// How long to wait for other addresses of a service: answers over IPv4 and IPv6, and on
   /// several interfaces, don't come at once.
   private static let otherAddressSeconds = 1.0
 
@@ -50,7 +50,7 @@ final class ConnectionSearch: Sendable {
   ///     later are tried all the same.
   init(
     _ target: Target, on interface: InterfaceIndex? = nil, for connection: TCPConnection,
-    _ discovery: any Discovery,
+    _ discovery: any DiscoveryProvider,
     where isAllowed: @escaping @Sendable (SocketEndpoint) -> Bool = { _ in true },
     onExhausted: @escaping @Sendable (SystemError) -> Void
   ) {
@@ -115,7 +115,7 @@ final class ConnectionSearch: Sendable {
       switch target {
       case .address: notify(error)
       case .host(let text, _) where (try? DNSName(text: text))?.isOnThisLink != true: notify(error)
-      case .host, .service: waitForOthers(thenTell: error)
+      case .host, .service: waitForOthers(thenReport: error)
       }
     }
   }
@@ -129,7 +129,7 @@ final class ConnectionSearch: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  private func waitForOthers(thenTell error: SystemError) {
+  private func waitForOthers(thenReport error: SystemError) {
     let (isBeforeTimeout, isWaiting) = state.withLock {
       ($0.isBeforeTimeout, $0.otherAddressTimer != nil)
     }

@@ -25,7 +25,7 @@ final class EventBatches: Sendable {
 }
 
 extension [FoundEvent] {
-  /// What it comes to: without what came and went, or went and came back.
+  /// The events without pairs that cancel out: added and removed, or removed and added.
   var coalesced: [FoundEvent] {
     var kept: [FoundEvent?] = []
     var positions: [FoundEvent: Int] = [:]

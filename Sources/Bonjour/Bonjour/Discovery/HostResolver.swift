@@ -24,7 +24,7 @@ final class HostResolver: Sendable {
   ///   - onChange: Called on the event loop with all known addresses, in the order in which they
   ///     became known.
   init(
-    _ name: DNSName, on interface: InterfaceIndex?, _ discovery: any Discovery,
+    _ name: DNSName, on interface: InterfaceIndex?, _ discovery: any DiscoveryProvider,
     onChange: @escaping @Sendable ([Address]) -> Void
   ) {
     self.onChange = onChange

@@ -7,13 +7,13 @@ internal import Synchronization
 /// Resolves a service to host, port, TXT record and addresses, and follows changes, until it is
 /// released.
 final class ServiceResolver: Sendable {
-  /// What is known of a service.
+  /// The resolved parts of a service.
   struct Resolution: Hashable, Sendable {
     var service: ServiceResolution
     /// The host's addresses, in the order in which they became known.
     var addresses: [HostResolver.Address] = []
 
-    /// Where to connect to.
+    /// The endpoints to connect to.
     var endpoints: [SocketEndpoint] {
       addresses.map {
         SocketEndpoint(
@@ -28,7 +28,7 @@ final class ServiceResolver: Sendable {
     var lookUp: HostResolver?
   }
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let interface: InterfaceIndex?
   private let onChange: @Sendable (Result<Resolution, QueryError>) -> Void
   private let state = Mutex(State())
@@ -38,7 +38,7 @@ final class ServiceResolver: Sendable {
   ///   - onChange: Called on the event loop with what is known, at first without addresses, or with
   ///     an error if the query is impossible.
   init(
-    _ name: ServiceName, on interface: InterfaceIndex?, _ discovery: any Discovery,
+    _ name: ServiceName, on interface: InterfaceIndex?, _ discovery: any DiscoveryProvider,
     onChange: @escaping @Sendable (Result<Resolution, QueryError>) -> Void
   ) {
     self.discovery = discovery

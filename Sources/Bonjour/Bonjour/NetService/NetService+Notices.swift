@@ -54,7 +54,7 @@ extension NetService {
       delegate?.netService(self, didNotResolve: failure.dictionary)
     case .timedOut: timedOut()
     case .stopped: delegate?.netServiceDidStop(self)
-    case .text(let text): heard(text)
+    case .text(let text): receivedText(text)
     }
   }
 }
@@ -63,7 +63,7 @@ extension NetService.Notice {
   /// Appends the notice to the waiting ones. Other hosts can cause any number: at the bound, a
   /// notice replaces earlier ones that it supersedes, and connections are refused.
   func add(to waiting: inout ArraySlice<Self>) {
-    if waiting.count >= Self.waitingCountMax {
+    if waiting.count >= TCPListener.waitingConnectionsMax {
       switch news {
       case .published, .resolved, .text:
         waiting.removeAll { $0.number == number && $0.news.isOlder(than: news) }
@@ -74,7 +74,6 @@ extension NetService.Notice {
     waiting.append(self)
   }
 
-  private static let waitingCountMax = 128
 }
 
 extension NetService.News {

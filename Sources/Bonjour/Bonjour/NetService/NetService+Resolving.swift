@@ -36,7 +36,7 @@ extension NetService {
     updateActivity(number) { $0.held.append(timer) }
   }
 
-  /// More is known of the service, on a run loop.
+  /// Reports new addresses. Called on a run loop.
   func resolved(_ resolution: ServiceResolver.Resolution) {
     // Without an address it is not reported.
     guard !resolution.addresses.isEmpty else { return }
@@ -54,7 +54,7 @@ extension NetService {
     if isNews { delegate?.netServiceDidResolveAddress(self) }
   }
 
-  /// There is no more time, on a run loop.
+  /// The timeout has passed. Called on a run loop.
   func timedOut() {
     let isResolved = withState { $0.activity?.isResolved ?? false }
     endActivity()

@@ -72,7 +72,7 @@ extension NetService {
   }
 
   /// A TXT record was received; called on a run loop, and once for each interface.
-  func heard(_ text: TXTRecord) {
+  func receivedText(_ text: TXTRecord) {
     let isNews = withState { state in
       defer {
         state.text = text

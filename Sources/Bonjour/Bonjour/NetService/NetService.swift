@@ -10,7 +10,7 @@ internal import RunLoopSupport
 open class NetService: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
-  let discovery: any Discovery
+  let discovery: any DiscoveryProvider
   let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
   private let lock = NSLock()
   private var guarded: State
@@ -30,13 +30,13 @@ open class NetService: NSObject, @unchecked Sendable {
     weak var delegate: (any NetServiceDelegate)?
   }
 
-  /// What a service is busy with: publishing or resolving.
+  /// The activity of a service: publishing or resolving.
   struct Activity {
     let number: Int
     var registration: (any DiscoveryRegistration)?
     /// The text to announce where another one was set since the activity began; nil if none was.
     var newText: TXTRecord?
-    /// What ends when the activity does.
+    /// Queries, registrations and timers that end with the activity.
     var held: [any Sendable & AnyObject] = []
     /// Whether the delegate was notified of an address.
     var isResolved = false
@@ -75,19 +75,19 @@ open class NetService: NSObject, @unchecked Sendable {
   }
 
   /// A service that was found, which is on no run loop.
-  static func found(_ name: ServiceName, _ discovery: any Discovery) -> NetService {
+  static func found(_ name: ServiceName, _ discovery: any DiscoveryProvider) -> NetService {
     found(name.instanceText, name.typeText, name.domainText, discovery)
   }
 
   /// A type of services that was found, as the service that Apple's systems make of it.
-  static func found(_ type: ServiceType, _ discovery: any Discovery) -> NetService {
+  static func found(_ type: ServiceType, _ discovery: any DiscoveryProvider) -> NetService {
     let labels = type.description.split(separator: ".").map(String.init)
     return found(labels.first ?? "", "\(labels.last ?? "").local.", ".", discovery)
   }
 
   /// Not an initialiser: a class with one that apps don't see passes on no convenience ones.
   private static func found(
-    _ name: String, _ type: String, _ domain: String, _ discovery: any Discovery
+    _ name: String, _ type: String, _ domain: String, _ discovery: any DiscoveryProvider
   ) -> NetService {
     let service = DiscoveryContext.$override.withValue(discovery) {
       NetService(domain: domain, type: type, name: name)

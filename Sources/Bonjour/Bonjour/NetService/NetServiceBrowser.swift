@@ -10,7 +10,7 @@ internal import RunLoopSupport
 open class NetServiceBrowser: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
   private let lock = NSLock()
   private var search: Search?
@@ -21,7 +21,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   fileprivate struct Search {
     let number: Int
     var query: (any Sendable & AnyObject)?
-    /// What was reported, with the interfaces where it is; nil for all.
+    /// Reported results with their interfaces; nil for all.
     var services: [DNSName: (object: NetService, interfaces: Set<InterfaceIndex?>)] = [:]
     var domains: [DNSName: Set<InterfaceIndex?>] = [:]
   }
@@ -212,7 +212,7 @@ extension NetServiceBrowser.Search {
   /// What is new by an event: something is there with the first interface on which it is found, and
   /// gone with the last.
   fileprivate mutating func take(
-    _ event: FoundEvent, _ discovery: any Discovery
+    _ event: FoundEvent, _ discovery: any DiscoveryProvider
   ) -> NetServiceBrowser.Change? {
     switch event.event {
     case .serviceAdded(let name):

@@ -12,7 +12,7 @@ public protocol NetServiceDelegate: NSObjectProtocol {
   func netServiceWillResolve(_ sender: NetService)
   /// Addresses of the service are known, or more than before.
   func netServiceDidResolveAddress(_ sender: NetService)
-  /// Where the service is was not found out.
+  /// The service could not be resolved.
   func netService(_ sender: NetService, didNotResolve errorDict: [String: NSNumber])
   /// Publishing or resolving ended.
   func netServiceDidStop(_ sender: NetService)

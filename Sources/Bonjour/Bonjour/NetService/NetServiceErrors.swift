@@ -14,7 +14,7 @@ extension NetService {
 
   /// Why something was not done.
   public enum ErrorCode: Int, Sendable {
-    /// Something went wrong.
+    /// An unknown error.
     case unknownError = -72000
     /// Another service has the name.
     case collisionError = -72001
@@ -24,11 +24,11 @@ extension NetService {
     case activityInProgress = -72003
     /// A name, type, domain or port can't be one.
     case badArgumentError = -72004
-    /// It was cancelled.
+    /// The operation was cancelled.
     case cancelledError = -72005
     /// The object was created for another purpose.
     case invalidError = -72006
-    /// It took too long.
+    /// The operation reached its timeout.
     case timeoutError = -72007
     /// The app may not do that.
     case missingRequiredConfigurationError = -72008
@@ -54,7 +54,7 @@ enum NetServiceFailure: Error, Hashable, Sendable {
   case service(NetService.ErrorCode)
   case system(SystemError)
 
-  /// What delegates are given.
+  /// The dictionary that delegates receive.
   var dictionary: [String: NSNumber] {
     switch self {
     case .service(let code):
@@ -76,7 +76,7 @@ enum NetServiceFailure: Error, Hashable, Sendable {
   private static let posixDomain = 1
 
   init(_ error: QueryError) {
-    switch error {
+    switch error.reason {
     case .notOnThisLink, .nameTooLong: self = .service(.badArgumentError)
     case .timedOut: self = .timeout
     case .tooManyClients, .identifierInUse: self = .service(.unknownError)

@@ -51,7 +51,7 @@ final class ConnectionDriver: Sendable {
 
   private let endpoint: NWEndpoint
   private let parameters: NWParameters
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let state: Mutex<State>
   private let work = DispatchQueue(label: "ambit.connection.work")
 

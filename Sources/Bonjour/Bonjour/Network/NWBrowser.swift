@@ -12,7 +12,7 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
   /// Where it looks.
   public let parameters: NWParameters
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let guarded = Mutex(Guarded())
 
   private struct Guarded {
@@ -74,7 +74,7 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// Looks no more.
+  /// Stops browsing.
   public func cancel() {
     let (queue, catalogue) = guarded.withLock { guarded in
       defer { guarded.catalogue = nil }

@@ -1,6 +1,6 @@
 internal import DNSWire
 
-/// Something that can be connected to.
+/// An endpoint of a connection.
 public enum NWEndpoint: Hashable, Sendable, CustomDebugStringConvertible {
   /// A port of a host.
   case hostPort(host: Host, port: Port)

@@ -16,17 +16,17 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
   public enum State: Hashable, Sendable {
     /// Not started yet.
     case setup
-    /// It can't listen for now.
+    /// Cannot listen at the moment.
     case waiting(NWError)
-    /// It listens.
+    /// Listening.
     case ready
-    /// It does not listen, and never will.
+    /// Failed; it cannot be started again.
     case failed(NWError)
-    /// It was cancelled.
+    /// Cancelled.
     case cancelled
   }
 
-  /// What became of the listener's service.
+  /// A change of the listener's registered service.
   public enum ServiceRegistrationChange: Hashable, Sendable {
     /// The service is registered under this name.
     case add(NWEndpoint)
@@ -40,7 +40,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
   /// How it listens.
   public let parameters: NWParameters
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let guarded: Mutex<Guarded>
 
   private struct Guarded {
@@ -174,7 +174,7 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
   private func accepted(_ connection: TCPConnection) {
     guarded.withLock { guarded in
       guard guarded.state == .setup || guarded.state == .ready,
-        guarded.connectionLimit > 0 || guarded.waiting.count < Self.waitingCountMax
+        guarded.connectionLimit > 0 || guarded.waiting.count < TCPListener.waitingConnectionsMax
       else { return }
       guarded.waiting.append(connection)
     }
@@ -199,9 +199,6 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
       return (handler, connection)
     }
   }
-
-  /// How many connections wait at a limit of 0; more would only hold descriptors.
-  private static let waitingCountMax = 128
 
   /// Closes the port and unregisters the service.
   public func cancel() {
@@ -261,11 +258,11 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
       do throws(DNSWireError) { try registration.update(new.text) } catch { fail(.badParameter) }
       return
     }
-    let withdrawn = guarded.withLock { guarded in
+    let removed = guarded.withLock { guarded in
       defer { guarded.registered = nil }
       return guarded.registered
     }
-    if let endpoint = withdrawn?.endpoint { notify(.remove(endpoint)) }
+    if let endpoint = removed?.endpoint { notify(.remove(endpoint)) }
     register()
   }
 

@@ -4,17 +4,17 @@ internal import Essentials
 
 /// The network path of a connection, as the system reports it.
 public struct NWPath: Hashable, Sendable, CustomDebugStringConvertible {
-  /// Whether there is a way.
+  /// Whether the path can be used.
   public enum Status: Hashable, Sendable {
-    /// There is one.
+    /// The path can be used.
     case satisfied
-    /// There is none.
+    /// The path cannot be used.
     case unsatisfied
     /// There may be a path on demand; never the case here.
     case requiresConnection
   }
 
-  /// Whether there is a way.
+  /// Whether the path can be used.
   public let status: Status
   /// The interface of this end's address; none while that is gone or doesn't work.
   public let availableInterfaces: [NWInterface]

@@ -1,6 +1,7 @@
 internal import BonjourHost
 internal import DNSWire
 internal import DiscoveryMachines
+internal import Essentials
 internal import Synchronization
 
 /// The services of one type, with interfaces and TXT records. Releasing it ends the search.
@@ -28,20 +29,18 @@ final class ServiceCatalogue: Sendable {
     var query: (any Sendable & AnyObject)?
   }
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let wantsText: Bool
   private let required: InterfaceIndex?
   private let prohibited: Set<InterfaceIndex>
   private let outbox: Outbox<Result<Snapshot, NWError>>
   private let state = Mutex(State())
 
-  /// For how long a new service's text is waited for.
-  private static let textTimeoutSeconds = 1.0
-
   /// - Parameter onChange: Called with all results after each change, serially.
   init(
     _ request: QueryRequest, wantsText: Bool, _ parameters: NWParameters,
-    _ discovery: any Discovery, onChange: @escaping @Sendable (Result<Snapshot, NWError>) -> Void
+    _ discovery: any DiscoveryProvider,
+    onChange: @escaping @Sendable (Result<Snapshot, NWError>) -> Void
   ) {
     self.discovery = discovery
     self.wantsText = wantsText
@@ -91,7 +90,7 @@ final class ServiceCatalogue: Sendable {
       }
       self?.change(name) { $0.text = text }
     }
-    let timer = discovery.after(seconds: Self.textTimeoutSeconds) { [weak self] in
+    let timer = discovery.after(seconds: QuerierLimits.textTimeout.seconds) { [weak self] in
       self?.change(name) { $0.isDue = true }
     }
     state.withLock { state in

@@ -5,24 +5,24 @@ import Glibc
 import EventLoop
 import PortSharing
 
-/// What is inside of a host: machines of its own, which may serve other processes too, or those of
-/// another process. On one event loop.
+/// Runs the machines of a host, for other processes too, or connects it to another process that
+/// does. Confined to one event loop.
 final class BonjourEngine: @unchecked Sendable {
   // Sendable because everything that changes is touched on `loop` only.
 
-  typealias Found = @Sendable (FoundEvent) -> Void
-  typealias Published = @Sendable (RegistrationEvent) -> Void
+  typealias QueryHandler = @Sendable (FoundEvent) -> Void
+  typealias RegistrationHandler = @Sendable (RegistrationEvent) -> Void
   private typealias Connection = MessageConnection<OwnerMessage>
 
   /// How a host takes part.
   enum Role: Hashable, Sendable {
-    /// Its machines run here, and serve others.
+    /// Runs the machines, and serves other processes.
     case owner
-    /// Its machines run here.
+    /// Runs the machines for itself only.
     case alone
-    /// Another process's machines work for it.
+    /// Another process runs the machines for it.
     case client
-    /// It was closed, and takes part no more.
+    /// Closed.
     case closed
   }
 
@@ -32,8 +32,8 @@ final class BonjourEngine: @unchecked Sendable {
   private let addresses: [OwnerSocketAddress]
   private let trust: OwnerMachine.Trust
 
-  private var queries: [QueryID: Found] = [:]
-  private var registrations: [RegistrationID: Published] = [:]
+  private var queries: [QueryID: QueryHandler] = [:]
+  private var registrations: [RegistrationID: RegistrationHandler] = [:]
   private(set) var interfaceNames: [InterfaceIndex: String] = [:]
   private var isStopped = false
   private var isEnded = false
@@ -145,7 +145,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   func start(
     _ id: QueryID, _ request: QueryRequest, on interface: InterfaceIndex?,
-    _ options: QueryOptions, _ onEvent: @escaping Found
+    _ options: QueryOptions, _ onEvent: @escaping QueryHandler
   ) {
     guard !isStopped else { return }
     queries[id] = onEvent
@@ -162,18 +162,19 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   func register(
-    _ id: RegistrationID, _ service: ServiceRegistration, _ onEvent: @escaping Published
+    _ id: RegistrationID, _ service: ServiceRegistration, _ onEvent: @escaping RegistrationHandler
   ) {
     register(id, .registerService(id, service), onEvent)
   }
 
-  func register(_ id: RegistrationID, _ record: RecordRegistration, _ onEvent: @escaping Published)
-  {
+  func register(
+    _ id: RegistrationID, _ record: RecordRegistration, _ onEvent: @escaping RegistrationHandler
+  ) {
     register(id, .registerRecord(id, record), onEvent)
   }
 
   private func register(
-    _ id: RegistrationID, _ request: DiscoveryRequest, _ onEvent: @escaping Published
+    _ id: RegistrationID, _ request: DiscoveryRequest, _ onEvent: @escaping RegistrationHandler
   ) {
     guard !isStopped else { return }
     registrations[id] = onEvent
@@ -236,7 +237,7 @@ final class BonjourEngine: @unchecked Sendable {
       switch action {
       case .forward(let request): requests.append(request)
       case .notify(let report): notify(report)
-      case .leave: handle(OwnerSearch.Event.distrusted)
+      case .disconnect: handle(OwnerSearch.Event.distrusted)
       }
     }
     if !requests.isEmpty { forward(requests) }
@@ -250,7 +251,7 @@ final class BonjourEngine: @unchecked Sendable {
     guard let connection else { return }
     for request in requests where !connection.send(ClientMessage.request(request)) {
       // Longer than a message may be: the machines here can have it.
-      return handle(OwnerSearch.Event.turnedAway(.tooMuchWanted))
+      return handle(OwnerSearch.Event.rejected(.tooManyRequests))
     }
     connection.flush()
   }
@@ -279,10 +280,10 @@ final class BonjourEngine: @unchecked Sendable {
         descriptor = result.descriptor
         ownerProcess = result.processID
         handle(.connected(result.outcome))
-      case .take:
-        let result = addresses.last?.take()
+      case .bind:
+        let result = addresses.last?.bindAndListen()
         descriptor = result?.descriptor
-        handle(.took(result?.outcome ?? .impossible))
+        handle(.bound(result?.outcome ?? .impossible))
       case .greet: greet()
       case .ping:
         _ = connection?.send(ClientMessage.ping)
@@ -317,11 +318,11 @@ final class BonjourEngine: @unchecked Sendable {
   private func handle(_ event: Connection.Event, _ connection: Connection) {
     guard connection === self.connection else { return }
     switch event {
-    case .began: break
+    case .incomplete: break
     case .message(let message):
       handle(OwnerSearch.Event.messageReceived)
       take(message)
-    case .misunderstood: handle(OwnerSearch.Event.distrusted)
+    case .invalidMessage: handle(OwnerSearch.Event.distrusted)
     case .closed:
       disconnect()
       handle(OwnerSearch.Event.lost)
@@ -332,7 +333,7 @@ final class BonjourEngine: @unchecked Sendable {
     switch message {
     case .welcome(let version):
       handle(PortSharingProtocol.versions.contains(version) ? .welcomed : .distrusted)
-    case .turnedAway(let refusal): handle(OwnerSearch.Event.turnedAway(refusal))
+    case .rejected(let reason): handle(OwnerSearch.Event.rejected(reason))
     case .report(let report): if isFollowing { handle(.report(report)) }
     case .pong: break
     }
@@ -410,14 +411,14 @@ extension OwnerSearch.StandaloneReason {
       switch self {
       case .untrustedUser(let userID):
         "the address where programs of this machine share it is another user's (\(userID))"
-      case .turnedAway(.otherVersion): "the program that shares it speaks another version"
-      case .turnedAway(.otherConfiguration):
+      case .rejected(.otherVersion): "the program that shares it speaks another version"
+      case .rejected(.otherConfiguration):
         "the program that shares it goes by another host name or uses other interfaces"
-      case .turnedAway(.tooManyClients): "the program that shares it has too many others to serve"
-      case .turnedAway(.tooMuchWanted): "it requests more than a program that shares it may"
-      case .turnedAway(.misunderstood), .invalidMessages:
+      case .rejected(.tooManyClients): "the program that shares it has too many others to serve"
+      case .rejected(.tooManyRequests): "it requests more than a program that shares it may"
+      case .rejected(.invalidMessage), .invalidMessages:
         "the program that shares it sends invalid messages"
-      case .turnedAway(.otherUser): "the program that shares it does not serve this user"
+      case .rejected(.otherUser): "the program that shares it does not serve this user"
       case .silence: "the program that shares it does not answer"
       case .impossible: "the program that shares it could not be reached"
       }

@@ -190,7 +190,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     isLinkUp = false
   }
 
-  /// Makes way for addresses that others set, and notices when ours was taken away.
+  /// Releases our address when another program sets one, and notices when ours was removed.
   private func checkAddresses(_ interface: SystemInterface) {
     let isThere = interface.addresses.contains { $0.address == held.map { .v4($0.address) } }
     let wasTaken = held?.isSeen == true && !isThere

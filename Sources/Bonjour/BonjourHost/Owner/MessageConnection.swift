@@ -6,14 +6,14 @@ import PortSharing
 /// One end of a connection between an owner and a client: messages in, messages out. On one event
 /// loop, until it is closed.
 final class MessageConnection<Incoming: PortSharingMessage> {
-  /// What happens on it.
+  /// An event of the connection.
   enum Event {
     /// A message arrived.
     case message(Incoming)
     /// The number of bytes that wait for the rest of their message changed.
-    case began(byteCount: Int)
-    /// What arrived is none; nothing more is read.
-    case misunderstood(PortSharingError)
+    case incomplete(byteCount: Int)
+    /// The bytes that arrived are not a valid message; nothing more is read.
+    case invalidMessage(PortSharingError)
     /// The other end has closed it. Nothing follows.
     case closed
   }
@@ -145,10 +145,10 @@ final class MessageConnection<Incoming: PortSharingMessage> {
       }
       guard !isClosing, frames.byteCount != reportedByteCount else { return }
       reportedByteCount = frames.byteCount
-      onEvent(self, .began(byteCount: reportedByteCount))
+      onEvent(self, .incomplete(byteCount: reportedByteCount))
     } catch {
       isUnderstood = false
-      onEvent(self, .misunderstood(error))
+      onEvent(self, .invalidMessage(error))
     }
   }
 }

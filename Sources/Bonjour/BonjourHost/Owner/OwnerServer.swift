@@ -62,7 +62,7 @@ final class OwnerServer {
     for connection in all.values { connection.close() }
   }
 
-  // MARK: Coming
+  // MARK: Accepting
 
   /// How long to wait where no descriptor is free.
   private static let pause = TimeSpan.seconds(1)
@@ -91,21 +91,21 @@ final class OwnerServer {
     guard let connection else { return }
     guard DescriptorLimit.hasRoom() else {
       reportFull()
-      _ = connection.send(OwnerMessage.turnedAway(.tooManyClients))
+      _ = connection.send(OwnerMessage.rejected(.tooManyClients))
       return connection.close()
     }
     connections[id] = connection
     connection.onBacklogChange = { [weak self] in self?.backlogChanged(by: $0) }
-    onEvent(.arrived(id, userID: userID))
+    onEvent(.connected(id, userID: userID))
   }
 
   private func handle(_ event: Connection.Event, _ id: ClientID) {
     switch event {
     case .message(let message): onEvent(.received(message, from: id))
-    case .began(let byteCount): onEvent(.began(id, byteCount: byteCount))
-    case .misunderstood: onEvent(.misunderstood(id))
+    case .incomplete(let byteCount): onEvent(.incomplete(id, byteCount: byteCount))
+    case .invalidMessage: onEvent(.invalidMessage(id))
     case .closed:
-      if connections.removeValue(forKey: id) != nil { onEvent(.left(id)) }
+      if connections.removeValue(forKey: id) != nil { onEvent(.disconnected(id)) }
     }
   }
 
@@ -167,6 +167,6 @@ final class OwnerServer {
   private func drop(_ id: ClientID) {
     guard let connection = connections.removeValue(forKey: id) else { return }
     connection.close()
-    onEvent(.left(id))
+    onEvent(.disconnected(id))
   }
 }

@@ -53,7 +53,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
   }
 
   /// Binds the address: from now on others can connect, though connections are not accepted yet.
-  func take() -> (outcome: OwnerSearch.TakingOutcome, descriptor: Int32?) {
+  func bindAndListen() -> (outcome: OwnerSearch.BindOutcome, descriptor: Int32?) {
     let descriptor: Int32
     do throws(SystemError) { descriptor = try Self.open() } catch {
       return (error.isShortage ? .notNow : .impossible, nil)
@@ -146,11 +146,11 @@ enum ProcessState {
     switch fields.first {
     case "T", "t", "X", "x": return true
     // If only the first thread has ended, other threads may still run.
-    case "Z": return fields.count <= threadCountPlace || Int(fields[threadCountPlace]) ?? 0 <= 1
+    case "Z": return fields.count <= threadCountIndex || Int(fields[threadCountIndex]) ?? 0 <= 1
     default: return false
     }
   }
 
   /// Where the number of threads is, after the state (the 20th of all fields).
-  private static let threadCountPlace = 17
+  private static let threadCountIndex = 17
 }

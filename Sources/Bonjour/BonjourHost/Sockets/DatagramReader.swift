@@ -13,12 +13,10 @@ struct Datagram {
 
 /// Reads datagrams, with the interface of arrival, into memory that is reused. On one event loop.
 final class DatagramReader {
-  /// The longest message there may be (RFC 6762, §17), with the headers of IP and UDP.
-  private static let byteCountMax = 9_000
   /// Room for struct cmsghdr, in6_pktinfo and other control messages.
   private static let controlByteCountMax = 256
 
-  private var bytes = [UInt8](repeating: 0, count: byteCountMax)
+  private var bytes = [UInt8](repeating: 0, count: DNSMessageEncoder.Limits.packetByteCountMax)
   private var control = [UInt8](repeating: 0, count: controlByteCountMax)
 
   /// What came of reading.
@@ -32,7 +30,7 @@ final class DatagramReader {
 
   /// Reads one datagram.
   func read(_ descriptor: Int32, _ version: IPVersion) -> Outcome {
-    var source = SocketAddress()
+    var source = InternetSocketAddress()
     let (byteCount, controlByteCount) = receive(descriptor, from: &source)
     guard byteCount >= 0 else { return errno == EAGAIN ? .empty : .nothing }
     guard let source = source.endpoint,
@@ -45,7 +43,8 @@ final class DatagramReader {
         isMulticast: arrival.destination == .multicastDNS(version)))
   }
 
-  private func receive(_ descriptor: Int32, from source: inout SocketAddress) -> (Int, Int) {
+  private func receive(_ descriptor: Int32, from source: inout InternetSocketAddress) -> (Int, Int)
+  {
     var header = msghdr()
     var byteCount = -1
     unsafe bytes.withUnsafeMutableBytes { bytes in

@@ -11,7 +11,7 @@ import EventLoop
 /// `Datagram.link` is where it really arrived.
 final class MulticastSocket {
   let link: MulticastLink
-  private let group: SocketAddress
+  private let group: InternetSocketAddress
   private let loop: EpollLoop
   private let reader: DatagramReader
   private let onDatagram: (Datagram) -> Void
@@ -43,7 +43,8 @@ final class MulticastSocket {
     self.loop = loop
     self.reader = reader
     self.onDatagram = onDatagram
-    group = SocketAddress(Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
+    group = InternetSocketAddress(
+      Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
     let descriptor = try Self.openDescriptor(link, from: source, port: port)
     watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in self?.ready($0) }
   }
@@ -57,7 +58,7 @@ final class MulticastSocket {
     do throws(SystemError) {
       for setting in SocketSetting.beforeBinding(link) { try setting.apply(to: descriptor) }
       let wildcard: InetAddress = link.version == .v4 ? .v4(.any) : .v6(.any)
-      let address = SocketAddress(Endpoint(wildcard, port: port), on: link.interface)
+      let address = InternetSocketAddress(Endpoint(wildcard, port: port), on: link.interface)
       let status = address.withPointer { unsafe bind(descriptor, $0, $1) }
       guard status == 0 else { throw .current }
       for setting in SocketSetting.afterBinding(link, from: source) {
@@ -132,7 +133,7 @@ final class MulticastSocket {
   private func transmit(_ packet: OutgoingPacket, over watched: WatchedDescriptor) -> Bool {
     var destination = group
     if case .unicast(let endpoint) = packet.destination {
-      destination = SocketAddress(endpoint, on: link.interface)
+      destination = InternetSocketAddress(endpoint, on: link.interface)
     }
     let count = unsafe destination.withPointer { address, byteCount in
       unsafe sendto(

@@ -10,11 +10,13 @@ public struct DNSMessageEncoder: Sendable {
     /// The payload of one frame on Ethernet over IPv6, whose header is the longer one: with this,
     /// no packet is cut into fragments.
     public static let unfragmentedByteCount = 1_500 - 40 - 8
-    /// The largest packet of Multicast DNS, without the headers of IPv6 and UDP (RFC 6762, §17).
-    public static let byteCountMax = 9_000 - 40 - 8
+    /// The largest packet of Multicast DNS, with the headers of IP and UDP (RFC 6762, §17).
+    public static let packetByteCountMax = 9_000
+    /// The same without the headers of IPv6 and UDP.
+    public static let byteCountMax = packetByteCountMax - 40 - 8
   }
 
-  /// Where names are shortened by pointing at earlier ones.
+  /// Which names are compressed.
   public enum Compression: Hashable, Sendable {
     /// Wherever Multicast DNS allows it, the target of SRV and the next name of NSEC included
     /// (RFC 6762, §18.14).
@@ -28,13 +30,13 @@ public struct DNSMessageEncoder: Sendable {
 
   /// The four lists of a message.
   public enum Section: Int, Comparable, Sendable {
-    /// What is asked.
+    /// Questions.
     case question
-    /// What is answered, or known already.
+    /// Answers, or known answers.
     case answer
     /// The proposed records of a probe.
     case authority
-    /// What may help.
+    /// Additional records.
     case additional
 
     /// Whether `a` comes before `b` in a message.

@@ -10,7 +10,7 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
 
   /// The service's name as registered, without underscore, in the case it was given in.
   public let name: String
-  /// What it is spoken over.
+  /// The transport protocol.
   public let transport: Transport
 
   /// A type from a service's name, such as `http`, and its transport.

@@ -2,7 +2,7 @@ public import Essentials
 
 /// A resource record: data of a name (RFC 1035, §3.2).
 public struct DNSRecord: Hashable, Sendable {
-  /// Whom the record is about.
+  /// The owner name of the record.
   public var name: DNSName
   /// The class; of an OPT record the size of UDP payload its sender takes.
   public var recordClass: DNSClass
@@ -94,7 +94,7 @@ public enum DNSRecordData: Hashable, Sendable {
   ]
 }
 
-/// Where a service is: the data of an SRV record (RFC 2782).
+/// The data of an SRV record: host and port of a service (RFC 2782).
 public struct DNSService: Hashable, Sendable {
   /// Lower ones are tried first.
   public var priority: UInt16
@@ -114,7 +114,7 @@ public struct DNSService: Hashable, Sendable {
   }
 }
 
-/// What a message asks for.
+/// A question of a message.
 public struct DNSQuestion: Hashable, Sendable {
   /// The name asked about.
   public var name: DNSName

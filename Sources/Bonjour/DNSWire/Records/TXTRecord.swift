@@ -4,7 +4,7 @@
 /// occurs twice only the first counts. A key may have no `=`, an empty value, or any bytes as its
 /// value.
 public struct TXTRecord: Hashable, Sendable {
-  /// What a record may hold.
+  /// Limits of a record.
   public enum Limits {
     /// The longest string: key, `=` and value.
     public static let stringByteCountMax = 255

@@ -8,7 +8,7 @@ public struct QuestionKey: Hashable, Sendable {
   /// The type of the question; `any` for all.
   public var type: DNSType
 
-  /// What a question is about.
+  /// Name and type of a question.
   public init(_ name: DNSName, _ type: DNSType) {
     self.name = name
     self.type = type
@@ -44,7 +44,7 @@ struct RecordCache: Sendable {
     static let refreshJitterPercent = 2.0
   }
 
-  /// What time did to a record.
+  /// A change of a record with time.
   enum Event: Sendable, Equatable {
     /// It is no longer valid; with the time of its goodbye.
     case removed(DNSRecord, goodbyeAt: Instant?)
@@ -337,7 +337,7 @@ struct RecordCache: Sendable {
   /// When `expire` should be called next.
   var nextWake: Instant? { queue.next }
 
-  /// Does what is due.
+  /// Performs what is due.
   mutating func expire(now: Instant, into events: inout [Event]) {
     while let (instant, ticket) = queue.popDue(now) {
       guard let entry = slots[ticket.slot], entry.serial == ticket.serial,
@@ -382,7 +382,7 @@ extension RecordCache {
     .seconds(Int64(min(record.ttlSeconds, Limits.ttlSecondsMax)))
   }
 
-  /// When so many hundredths of its time have passed, without chance.
+  /// The time when so many hundredths of the TTL have passed, without the random part.
   private static func refreshInstant(_ entry: Entry, stage: Int) -> Instant {
     guard stage < Limits.refreshPercents.count else { return .distantFuture }
     let percent = Limits.refreshPercents[stage]

@@ -2,7 +2,7 @@ public import ARPWire
 public import Essentials
 
 extension LinkLocalMachine {
-  /// What happens to an interface.
+  /// Input of the machine: events of an interface.
   public enum Event: Sendable, Hashable {
     /// The link came up, or may be another one than before: a cable plugged in, a network joined,
     /// the host awake again (RFC 3927, §2.2).
@@ -18,7 +18,7 @@ extension LinkLocalMachine {
     case shutDown
   }
 
-  /// What is to be done to an interface, in this order.
+  /// Output of the machine: changes of an interface, in this order.
   public enum Action: Sendable, Hashable {
     /// Send this ARP packet to the hardware address of everybody. All are broadcast, replies too
     /// (RFC 3927, §2.5).

@@ -97,7 +97,7 @@ public struct LinkLocalMachine: Sendable {
     }
   }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     guard !isShutDown else { return }
     if case .claimed(let claimed) = state, now >= claimed.forgetsConflictsAt { conflictCount = 0 }
@@ -122,7 +122,7 @@ public struct LinkLocalMachine: Sendable {
     wake(now: now, into: &actions)
   }
 
-  /// Does what is due by now.
+  /// Performs what is due by now.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     switch state {
     case .idle: break
@@ -199,7 +199,7 @@ public struct LinkLocalMachine: Sendable {
     wake(now: now, into: &actions)
   }
 
-  /// Stops whatever is under way; an address that is held stays the first that will be tried.
+  /// Stops probing, announcing and pausing. An address that is held will be tried first.
   private mutating func release(_ reason: ReleaseReason, into actions: inout [Action]) {
     if case .claimed(let claimed) = state {
       actions.append(.release(claimed.address, reason))

@@ -257,7 +257,7 @@ struct InterfaceQuerier: Sendable {
     .earliest(.earliest(cache.nextWake, queue.next), reconfirmations.earliest(\.nextAt))
   }
 
-  /// Does what is due at `now`.
+  /// Performs what is due at `now`.
   mutating func wake(now: Instant, into outputs: inout [Output]) {
     expire(now: now, into: &outputs)
     var keys = refreshes

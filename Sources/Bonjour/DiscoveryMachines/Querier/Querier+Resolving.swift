@@ -46,7 +46,7 @@ extension Querier {
     let textKey = QuestionKey(name.name, .txt)
     var text = Self.newestText(cache.answers(to: textKey).filter { $0.goodbyeAt == nil })
     if text == nil, !cache.denies(textKey) {
-      // A service should have a text, and mostly it is on its way (RFC 6763, §6.1).
+      // A service should have a TXT record, and usually it arrives soon (RFC 6763, §6.1).
       let dueAt = resolution.textDueAt ?? now + QuerierLimits.textTimeout
       if resolution.textDueAt == nil { textWaits.insert(resolving, at: dueAt) }
       resolution.textDueAt = dueAt
@@ -61,7 +61,7 @@ extension Querier {
       .deliver(resolving.query, .resolved(resolved), on: resolving.interface, moreComing: true))
   }
 
-  /// The service record to use: of the lowest priority, by chance according to weight, and the same
+  /// The service record to use: of the lowest priority, random according to weight, and the same
   /// as before while it is among those (RFC 2782). Records that are about to end don't count where
   /// there are others.
   private mutating func choose(
@@ -80,7 +80,7 @@ extension Querier {
 
   private mutating func weighted(_ candidates: [DNSService]) -> DNSService? {
     guard candidates.count > 1 else { return candidates.first }
-    // Those without weight come first and have a small chance, as RFC 2782 describes.
+    // Those without weight come first and are chosen rarely, as RFC 2782 describes.
     let ordered = candidates.filter { $0.weight == 0 } + candidates.filter { $0.weight > 0 }
     let sum = ordered.reduce(0) { $0 + UInt64($1.weight) }
     let drawn = rng.next(upperBound: sum + 1)

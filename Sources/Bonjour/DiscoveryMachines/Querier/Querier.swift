@@ -7,7 +7,7 @@ public import Essentials
 /// Clients with the same request share one question and one cache. Cached records are reported at
 /// once. Every event has its interface: a service on two links is reported twice.
 public struct Querier: Sendable {
-  /// What happens to the querier.
+  /// Input of a querier.
   public enum Event: Sendable {
     /// An interface was added, or its addresses or versions changed. If it seems to be on another
     /// link, all questions are sent again there.
@@ -91,7 +91,7 @@ public struct Querier: Sendable {
     finish(now: now, from: start, &actions)
   }
 
-  /// Does what is due at `now`.
+  /// Performs what is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     let start = actions.count
     for position in interfaces.indices {

@@ -1,7 +1,7 @@
 public import DNSWire
 public import Essentials
 
-/// What a client's query is called, in a space of its own for each querier; the caller chooses.
+/// The identifier of a query, unique within a querier. The caller chooses it.
 public struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
   /// The caller's number.
   public let rawValue: UInt64
@@ -51,7 +51,7 @@ public struct QueryOptions: Hashable, Sendable {
   }
 }
 
-/// What a domain is recommended for (RFC 6763, §11).
+/// The purpose of a recommended domain (RFC 6763, §11).
 public enum DomainUse: String, Hashable, CaseIterable, Sendable {
   /// To browse in.
   case browsing = "b"
@@ -108,9 +108,9 @@ public enum QueryEvent: Hashable, Sendable {
   case addressRemoved(InetAddress)
   /// The host has no address of that version.
   case addressAbsent(IPVersion)
-  /// There are services of that type.
+  /// The first service of that type was found.
   case typeAdded(ServiceType)
-  /// There no longer are.
+  /// The last service of that type was removed.
   case typeRemoved(ServiceType)
   /// A domain is recommended.
   case domainAdded(DNSName)
@@ -121,18 +121,55 @@ public enum QueryEvent: Hashable, Sendable {
 }
 
 /// Why a query ended.
-public enum QueryError: Error, Hashable, Sendable {
-  /// The name is not one of this link: only names in `local.` and of link-local addresses are
-  /// queried by multicast (RFC 6762, §3, §4 and §22.1).
-  case notOnThisLink(DNSName)
-  /// The name of the question would be too long.
-  case nameTooLong
-  /// There are too many clients.
-  case tooManyClients
-  /// There is a query with that number.
-  case identifierInUse
-  /// Its time was over.
-  case timedOut
+public struct QueryError: Error, Hashable, Sendable {
+  /// The kind of an error. Later versions may have more.
+  public struct Code: Hashable, Sendable {
+    fileprivate let rawValue: UInt8
+
+    /// The name is not one of this link: only names in `local.` and of link-local addresses are
+    /// queried by multicast (RFC 6762, §3, §4 and §22.1).
+    public static let notOnThisLink = Code(rawValue: 1)
+    /// The name of the question would be too long.
+    public static let nameTooLong = Code(rawValue: 2)
+    /// There are too many queries.
+    public static let tooManyClients = Code(rawValue: 3)
+    /// There is a query with that identifier.
+    public static let identifierInUse = Code(rawValue: 4)
+    /// The query reached its timeout.
+    public static let timedOut = Code(rawValue: 5)
+  }
+
+  /// The errors of this version, for an exhaustive switch.
+  package enum Reason: Hashable, Sendable {
+    case notOnThisLink(DNSName)
+    case nameTooLong, tooManyClients, identifierInUse, timedOut
+  }
+
+  package let reason: Reason
+
+  /// The kind of the error.
+  public var code: Code {
+    switch reason {
+    case .notOnThisLink: .notOnThisLink
+    case .nameTooLong: .nameTooLong
+    case .tooManyClients: .tooManyClients
+    case .identifierInUse: .identifierInUse
+    case .timedOut: .timedOut
+    }
+  }
+
+  /// See ``Code/notOnThisLink``.
+  public static func notOnThisLink(_ name: DNSName) -> QueryError {
+    QueryError(reason: .notOnThisLink(name))
+  }
+  /// See ``Code/nameTooLong``.
+  public static let nameTooLong = QueryError(reason: .nameTooLong)
+  /// See ``Code/tooManyClients``.
+  public static let tooManyClients = QueryError(reason: .tooManyClients)
+  /// See ``Code/identifierInUse``.
+  public static let identifierInUse = QueryError(reason: .identifierInUse)
+  /// See ``Code/timedOut``.
+  public static let timedOut = QueryError(reason: .timedOut)
 }
 
 extension DNSName {

@@ -1,9 +1,9 @@
-import Essentials
+package import Essentials
 
 /// The times of RFC 6762 that have to do with asking.
-enum QuerierLimits {
-  /// The first question of a series waits for so long, by chance, where the network gave rise to
-  /// it: hosts which something wakes at the same moment don't all speak at once (RFC 6762, §5.2).
+package enum QuerierLimits {
+  /// The random delay of the first question of a series that was caused by the network, so that
+  /// hosts that wake at the same moment do not all send at once (RFC 6762, §5.2).
   static let firstDelay = (shortest: TimeSpan.milliseconds(20), longest: TimeSpan.milliseconds(120))
   /// The same where only a client caused the question: time for its other questions to be sent in
   /// the same packet.
@@ -34,5 +34,5 @@ enum QuerierLimits {
   static let aliasesMax = 8
   /// How long a service with a known host and port waits for its TXT record before it is reported
   /// without.
-  static let textTimeout = TimeSpan.seconds(1)
+  package static let textTimeout = TimeSpan.seconds(1)
 }

@@ -1,7 +1,7 @@
 internal import DNSWire
 internal import Essentials
 
-/// What a responder has under way on one link.
+/// Pending probes, announcements, answers and goodbyes of a responder on one link.
 struct LinkState: Sendable {
   /// Registrations that probe in step, so that they share packets.
   struct ProbeRound: Sendable {

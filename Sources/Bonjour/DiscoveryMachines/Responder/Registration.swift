@@ -22,7 +22,7 @@ public enum ConflictPolicy: Hashable, Sendable {
 
 /// A service to register (RFC 6763, §4.1).
 public struct ServiceRegistration: Hashable, Sendable {
-  /// What is bounded.
+  /// Limits.
   public enum Limits {
     /// The longest text, in bytes, that fits into the longest message of Multicast DNS beside the
     /// service's name, host and port, each of them as long as can be (RFC 6762, §17).
@@ -33,7 +33,7 @@ public struct ServiceRegistration: Hashable, Sendable {
   public var name: ServiceName
   /// The names under which some browse for this kind of the type only (RFC 6763, §7.1).
   public let subtypeNames: [DNSName]
-  /// Where the service is; nil for this host, under whatever name it goes.
+  /// The host of the service; nil for this host, under its present name.
   public var host: DNSName?
   /// The port; 0 where only the name is to be held.
   public var port: UInt16
@@ -76,11 +76,11 @@ public struct ServiceRegistration: Hashable, Sendable {
 public struct RecordRegistration: Hashable, Sendable {
   /// Whether other hosts may have records of the name and type.
   public enum Ownership: Hashable, Sendable {
-    /// They may.
+    /// Other hosts may have records of the name.
     case shared
-    /// They may not: the name is probed.
+    /// Only this host may: the name is probed.
     case unique
-    /// They may not, which the caller knows already: the name is not probed.
+    /// Only this host may, which the caller knows already: the name is not probed.
     case knownUnique
   }
 

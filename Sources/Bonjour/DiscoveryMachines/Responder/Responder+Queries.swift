@@ -112,8 +112,8 @@ extension Responder {
     return question
   }
 
-  /// Remembers until when the same question needs no thought: what is to be sent is under way, or
-  /// was sent less than a second before it could be sent again. What is new is announced anyway.
+  /// Stores until when the same question needs no new answer: its answers are scheduled, or were
+  /// multicast less than a second before they could be again. New records are announced anyway.
   private mutating func noteQuiet(
     _ question: DNSQuestion, _ ids: [RecordSetID], isAtOnce: Bool, on link: MulticastLink,
     now: Instant

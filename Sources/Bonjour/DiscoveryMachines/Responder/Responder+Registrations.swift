@@ -31,11 +31,11 @@ extension Responder {
   mutating func begin(
     _ id: RegistrationID, notBefore: Instant? = nil, now: Instant, into actions: inout [Action]
   ) {
-    let further = addedRecords(of: id)
+    let added = addedRecords(of: id)
     dropSets(of: id)
     guard let entry = entries[id] else { return }
     for set in sets(of: entry, id) { adopt(set, by: id) }
-    for (number, record) in further {
+    for (number, record) in added {
       insertAdded(record.data, ttlSeconds: record.ttlSeconds, number, of: id)
     }
     entries[id]?.phases = [:]

@@ -85,7 +85,7 @@ public struct Responder: Sendable {
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
   public var nextWake: Instant? { links.values.earliest(\.nextWake) }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     guard !isShutDown else { return }
     switch event {
@@ -116,7 +116,7 @@ public struct Responder: Sendable {
     wake(now: now, into: &actions)
   }
 
-  /// Does what is due by now.
+  /// Performs what is due by now.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     for link in linkOrder {
       guard let next = links[link]?.nextWake, next <= now else { continue }

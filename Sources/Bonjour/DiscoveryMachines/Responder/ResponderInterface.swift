@@ -1,7 +1,7 @@
 public import DNSWire
 
 extension Responder {
-  /// What happens around a responder.
+  /// Input of a responder.
   public enum Event: Sendable {
     /// An interface is there, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
@@ -34,7 +34,7 @@ extension Responder {
     case shutDown
   }
 
-  /// What is to be done.
+  /// Output of the machine: work for the driver.
   public enum Action: Hashable, Sendable {
     /// Send a packet.
     case send(OutgoingPacket)

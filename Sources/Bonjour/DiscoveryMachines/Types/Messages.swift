@@ -7,7 +7,7 @@ public let multicastDNSPort: UInt16 = 5353
 public struct ReceivedMessage: Hashable, Sendable {
   /// The message.
   public var message: DNSMessage
-  /// Where it arrived.
+  /// The link on which it arrived.
   public var link: MulticastLink
   /// The sender.
   public var source: Endpoint
@@ -37,7 +37,7 @@ public struct OutgoingPacket: Hashable, Sendable {
 
   /// The payload of the UDP datagram.
   public var bytes: [UInt8]
-  /// Where to send it.
+  /// The destination.
   public var link: MulticastLink
   /// Its receivers.
   public var destination: Destination

@@ -7,18 +7,18 @@ package import Essentials
 /// bind itself. The engine passes events to it, performs its actions, and calls ``wake(now:into:)``
 /// at ``nextWake``.
 package struct OwnerSearch: Sendable {
-  /// What happens.
+  /// Input of the machine.
   package enum Event: Hashable, Sendable {
     /// The search begins.
     case begin
     /// The result of connecting to an address.
     case connected(Outcome)
     /// The result of binding the last address.
-    case took(TakingOutcome)
+    case bound(BindOutcome)
     /// The owner welcomed the host.
     case welcomed
     /// The owner does not serve it.
-    case turnedAway(OwnerMessage.Refusal)
+    case rejected(OwnerMessage.RejectionReason)
     /// The owner sent a message of any kind.
     case messageReceived
     /// The connection has ended.
@@ -30,13 +30,13 @@ package struct OwnerSearch: Sendable {
     case stopped
   }
 
-  /// What came of connecting.
+  /// The result of connecting to an address.
   package enum Outcome: Hashable, Sendable {
-    /// There is an owner, and it may be trusted.
+    /// Connected to an owner that is trusted.
     case isThere
-    /// There is none.
+    /// No process has bound the address.
     case noOwner
-    /// There is one that has too much to do just now, or the system has no descriptor for it.
+    /// The owner's queue of connections is full, or no descriptor is free.
     case busy
     /// The address is bound by a user whom the host does not trust.
     case untrustedUser(userID: UInt32)
@@ -45,34 +45,34 @@ package struct OwnerSearch: Sendable {
   }
 
   /// The result of binding an address.
-  package enum TakingOutcome: Hashable, Sendable {
-    /// It is the host's.
+  package enum BindOutcome: Hashable, Sendable {
+    /// The host has bound the address.
     case isOurs
-    /// Another process was faster.
+    /// Another process has bound it.
     case isTaken
-    /// The system has no descriptor for it just now.
+    /// No descriptor is free at the moment.
     case notNow
     /// The system does not allow it.
     case impossible
   }
 
-  /// What is to be done.
+  /// Output of the machine: work for the engine.
   package enum Action: Hashable, Sendable {
     /// Connect to the address with this index.
     case connect(Int)
     /// Bind the last address.
-    case take
-    /// Greet the owner, on the connection there is.
+    case bind
+    /// Send a greeting on the connection.
     case greet
     /// Send a ping, which the owner has to answer.
     case ping
-    /// Look whether the owner's process is stopped or dead; it has not answered in time.
+    /// Check whether the owner's process is stopped or dead: it has not answered in time.
     case inspect
     /// Close the connection.
     case disconnect
     /// The owner, another process, runs the machines from now on.
     case follow
-    /// Run the machines here: for all, or for this host alone, and why. There is no way back.
+    /// Run the machines in this process: as the owner, or standalone with the reason. This is final.
     case runLocally(StandaloneReason?)
   }
 
@@ -81,7 +81,7 @@ package struct OwnerSearch: Sendable {
     /// The address is bound by a user whom the host does not trust.
     case untrustedUser(userID: UInt32)
     /// The owner does not serve the host.
-    case turnedAway(OwnerMessage.Refusal)
+    case rejected(OwnerMessage.RejectionReason)
     /// The owner does not answer.
     case silence
     /// The owner sent invalid messages.
@@ -111,7 +111,7 @@ package struct OwnerSearch: Sendable {
     package static let othersAttemptsMax = 5
     /// How often an address where no process answers may turn out to be bound: an owner listens as
     /// soon as it has bound it, a process of another user may never listen.
-    package static let takesMax = 10
+    package static let bindAttemptsMax = 10
     /// Owners lost within ``lossWindow``, before the host runs by itself: it may be this host that
     /// owners disconnect, because it does not read.
     package static let lossesMax = 20
@@ -121,7 +121,7 @@ package struct OwnerSearch: Sendable {
 
   private enum State: Sendable {
     case idle
-    /// It connects to an address.
+    /// Connecting to the address with this index.
     case trying(Int)
     case pausing
     case greeting
@@ -134,7 +134,7 @@ package struct OwnerSearch: Sendable {
   private var state = State.idle
   private var attemptCount = 0
   private var inspectionCount = 0
-  private var takeCount = 0
+  private var bindAttemptCount = 0
   /// When owners were lost, the latest last.
   private var lossTimes: [Instant] = []
 
@@ -151,13 +151,13 @@ package struct OwnerSearch: Sendable {
     self.rng = rng
   }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch (event, state) {
     case (.begin, .idle): tryAddress(0, into: &actions)
     case (.connected(let outcome), .trying(let address)):
       connected(outcome, to: address, now: now, into: &actions)
-    case (.took(let outcome), .trying): took(outcome, now: now, into: &actions)
+    case (.bound(let outcome), .trying): bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
       state = .following(isAsked: false)
       (attemptCount, inspectionCount) = (0, 0)
@@ -167,9 +167,9 @@ package struct OwnerSearch: Sendable {
       state = .following(isAsked: false)
       inspectionCount = 0
       nextWake = now + Limits.silence
-    case (.turnedAway(let refusal), .greeting), (.turnedAway(let refusal), .following):
+    case (.rejected(let reason), .greeting), (.rejected(let reason), .following):
       actions.append(.disconnect)
-      runLocally(.turnedAway(refusal), into: &actions)
+      runLocally(.rejected(reason), into: &actions)
     case (.distrusted, .greeting), (.distrusted, .following):
       actions.append(.disconnect)
       runLocally(.invalidMessages, into: &actions)
@@ -178,14 +178,14 @@ package struct OwnerSearch: Sendable {
       runLocally(.silence, into: &actions)
     case (.lost, .greeting): pause(now: now, into: &actions)
     case (.lost, .following): lost(now: now, into: &actions)
-    case (.begin, _), (.connected, _), (.took, _), (.welcomed, _), (.turnedAway, _),
+    case (.begin, _), (.connected, _), (.bound, _), (.welcomed, _), (.rejected, _),
       (.messageReceived, _),
       (.lost, _), (.distrusted, _), (.stopped, _):
       break
     }
   }
 
-  /// Does what is due by now.
+  /// Performs what is due by now.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
     nextWake = nil
@@ -223,10 +223,10 @@ package struct OwnerSearch: Sendable {
     switch outcome {
     case .isThere:
       state = .greeting
-      (inspectionCount, takeCount) = (0, 0)
+      (inspectionCount, bindAttemptCount) = (0, 0)
       nextWake = now + Limits.responseTimeout
       actions.append(.greet)
-    case .noOwner where isLast: actions.append(.take)
+    case .noOwner where isLast: actions.append(.bind)
     case .busy where isLast || attemptCount < Limits.othersAttemptsMax:
       pause(now: now, into: &actions)
     case .untrustedUser(let userID) where isLast:
@@ -236,14 +236,16 @@ package struct OwnerSearch: Sendable {
     }
   }
 
-  private mutating func took(
-    _ outcome: TakingOutcome, now: Instant, into actions: inout [Action]
+  private mutating func bound(
+    _ outcome: BindOutcome, now: Instant, into actions: inout [Action]
   ) {
     switch outcome {
     case .isOurs: runLocally(nil, into: &actions)
     case .isTaken:
-      takeCount += 1
-      guard takeCount < Limits.takesMax else { return runLocally(.impossible, into: &actions) }
+      bindAttemptCount += 1
+      guard bindAttemptCount < Limits.bindAttemptsMax else {
+        return runLocally(.impossible, into: &actions)
+      }
       pause(now: now, into: &actions)
     case .notNow: pause(now: now, into: &actions)
     case .impossible: runLocally(.impossible, into: &actions)

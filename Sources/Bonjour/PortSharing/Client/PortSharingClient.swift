@@ -17,7 +17,7 @@ package struct PortSharingClient: Sendable {
     case another
   }
 
-  /// What happens.
+  /// Input of the machine.
   package enum Event: Hashable, Sendable {
     /// A request of the host.
     case request(DiscoveryRequest)
@@ -29,14 +29,14 @@ package struct PortSharingClient: Sendable {
     case report(DiscoveryReport)
   }
 
-  /// What is to be done.
+  /// Output of the machine: work for the engine.
   package enum Action: Hashable, Sendable {
     /// Send the request to the owner.
     case forward(DiscoveryRequest)
     /// Deliver a report to the host.
     case notify(DiscoveryReport)
-    /// The owner reports more than can be true: disconnect from it.
-    case leave
+    /// Disconnect from the owner, which reports more results than the network can have.
+    case disconnect
   }
 
   /// Sizes and times.
@@ -46,20 +46,20 @@ package struct PortSharingClient: Sendable {
     package static let settlingTime = TimeSpan.seconds(10)
     /// How many results another process may report without ending them: more than all its caches
     /// hold.
-    package static let factsMax = 500_000
+    package static let resultsMax = 500_000
   }
 
-  private let factsMax: Int
+  private let resultsMax: Int
   private var owner: Owner?
   private var queries: [QueryID: TrackedQuery] = [:]
   private var registrations: [RegistrationID: TrackedRegistration] = [:]
   private var settlesAt: Instant?
-  private var factCount = 0
+  private var resultCount = 0
 
   /// A client without an owner and without requests.
   ///
-  /// - Parameter factsMax: How many results another process may report.
-  package init(factsMax: Int = Limits.factsMax) { self.factsMax = factsMax }
+  /// - Parameter resultsMax: How many results another process may report.
+  package init(resultsMax: Int = Limits.resultsMax) { self.resultsMax = resultsMax }
 
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
   package var nextWake: Instant? { settlesAt }
@@ -67,7 +67,7 @@ package struct PortSharingClient: Sendable {
   /// Whether there are registrations.
   package var publishes: Bool { !registrations.isEmpty }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch event {
     case .request(let request):
@@ -96,7 +96,7 @@ package struct PortSharingClient: Sendable {
     case .startQuery(let id, let query, let index, let options):
       if isNew { queries[id] = TrackedQuery(query, on: index, options, now: now) }
     case .stopQuery(let id):
-      if let query = queries.removeValue(forKey: id) { factCount -= query.count }
+      if let query = queries.removeValue(forKey: id) { resultCount -= query.count }
     case .registerService(let id, let service):
       if isNew { registrations[id] = TrackedRegistration(content: .service(service)) }
     case .registerRecord(let id, let record):
@@ -128,7 +128,7 @@ package struct PortSharingClient: Sendable {
   /// There will be no other owner to which requests would have to be sent again.
   private mutating func forgetCertain() {
     queries = queries.filter { !$0.value.isCertain }
-    factCount = queries.values.reduce(0) { $0 + $1.count }
+    resultCount = queries.values.reduce(0) { $0 + $1.count }
   }
 
   private mutating func end(into actions: inout [Action]) {
@@ -148,7 +148,7 @@ package struct PortSharingClient: Sendable {
     switch report {
     case .found(let id, let event, let index, let moreComing):
       guard queries[id] != nil else {
-        // One of this process; or one that has ended while the report was on its way.
+        // A query of this process, or one that ended before the report was delivered.
         if owner == .thisProcess { actions.append(.notify(report)) }
         return
       }
@@ -156,9 +156,9 @@ package struct PortSharingClient: Sendable {
         $0.take(event, on: index, moreComing: moreComing, into: &$1)
       }
       if case .failed = event, let query = queries.removeValue(forKey: id) {
-        factCount -= query.count
+        resultCount -= query.count
       }
-      if owner == .another, factCount > factsMax { actions.append(.leave) }
+      if owner == .another, resultCount > resultsMax { actions.append(.disconnect) }
     case .registered(let id, let name):
       guard let registration = registrations[id] else {
         if owner == .thisProcess { actions.append(.notify(report)) }
@@ -181,9 +181,9 @@ package struct PortSharingClient: Sendable {
   ) {
     guard var query = queries.removeValue(forKey: id) else { return }
     var notifications: [QueryNotification] = []
-    factCount -= query.count
+    resultCount -= query.count
     body(&query, &notifications)
-    factCount += query.count
+    resultCount += query.count
     queries[id] = query
     for notification in notifications {
       actions.append(

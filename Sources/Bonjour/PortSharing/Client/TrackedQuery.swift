@@ -25,7 +25,7 @@ enum QueryResult: Hashable, Sendable {
   }
 }
 
-/// What an event does to what is known.
+/// How an event changes the results.
 enum ResultChange {
   case begins(QueryResult)
   case ends(QueryResult)
@@ -53,7 +53,7 @@ enum ResultChange {
 }
 
 extension DNSRecord {
-  /// The record as a fact: for how long it is valid changes all the time.
+  /// The record without its TTL, which differs in each report.
   fileprivate var withoutTime: DNSRecord {
     DNSRecord(name: name, recordClass: recordClass, ttlSeconds: 0, data: data)
   }
@@ -64,7 +64,7 @@ extension DNSRecord {
 struct TrackedQuery: Sendable {
   /// A result and its interface.
   struct ReportedResult: Hashable, Sendable {
-    var fact: QueryResult
+    var result: QueryResult
     var interface: InterfaceIndex?
   }
 
@@ -75,7 +75,7 @@ struct TrackedQuery: Sendable {
   private let endsAt: Instant?
   /// Reported results that have not ended, with ascending numbers.
   private var reported: [ReportedResult: UInt64] = [:]
-  /// What of that the present owner has not confirmed.
+  /// Reported results that the present owner has not confirmed.
   private var unconfirmed: [ReportedResult: UInt64] = [:]
   /// The last resolution of each interface.
   private var resolutions: [InterfaceIndex?: ServiceResolution] = [:]
@@ -101,13 +101,13 @@ struct TrackedQuery: Sendable {
     return .startQuery(id, request, on: interface, options: options)
   }
 
-  /// How many facts are remembered.
+  /// The number of stored results.
   var count: Int { reported.count + unconfirmed.count + resolutions.count }
 
   /// Whether the present owner has confirmed all reported results.
   var isCertain: Bool { unconfirmed.isEmpty && unconfirmedResolutions.isEmpty }
 
-  /// There is another owner: all reported results have to be confirmed.
+  /// A new owner has to confirm all reported results.
   mutating func markAllUnconfirmed() {
     unconfirmed.merge(reported) { old, _ in old }
     reported = [:]
@@ -133,13 +133,13 @@ struct TrackedQuery: Sendable {
     notifications.append(QueryNotification(event: event, interface: index, moreComing: moreComing))
   }
 
-  /// What the owner never confirmed has ended.
+  /// Reports results that the owner did not confirm as removed.
   mutating func settle(into notifications: inout [QueryNotification]) {
     let ended = unconfirmed.sorted { $0.value < $1.value }.map(\.key)
     unconfirmed = [:]
     unconfirmedResolutions = []
     for reported in ended {
-      guard let event = reported.fact.removal else { continue }
+      guard let event = reported.result.removal else { continue }
       release(moreComing: true, into: &notifications)
       held = (event, reported.interface)
     }
@@ -149,8 +149,8 @@ struct TrackedQuery: Sendable {
   /// Whether an event changes the results.
   private mutating func note(_ event: QueryEvent, on index: InterfaceIndex?) -> Bool {
     switch ResultChange(event) {
-    case .begins(let fact):
-      let key = ReportedResult(fact: fact, interface: index)
+    case .begins(let result):
+      let key = ReportedResult(result: result, interface: index)
       if let number = unconfirmed.removeValue(forKey: key) {
         reported[key] = number
         return false
@@ -158,14 +158,14 @@ struct TrackedQuery: Sendable {
       lastNumber += 1
       reported[key] = lastNumber
       // A record that was reported as absent exists now, or the other way round.
-      forgetOpposite(of: fact, on: index)
+      forgetOpposite(of: result, on: index)
       return true
-    case .ends(let fact):
-      let key = ReportedResult(fact: fact, interface: index)
-      let (wasTold, wasUnconfirmed) = (
+    case .ends(let result):
+      let key = ReportedResult(result: result, interface: index)
+      let (wasReported, wasUnconfirmed) = (
         reported.removeValue(forKey: key), unconfirmed.removeValue(forKey: key)
       )
-      return wasTold != nil || wasUnconfirmed != nil
+      return wasReported != nil || wasUnconfirmed != nil
     case .moved(let resolution):
       let isConfirmation =
         unconfirmedResolutions.remove(index) != nil && resolutions[index] == resolution
@@ -175,14 +175,14 @@ struct TrackedQuery: Sendable {
     }
   }
 
-  private mutating func forgetOpposite(of fact: QueryResult, on index: InterfaceIndex?) {
+  private mutating func forgetOpposite(of result: QueryResult, on index: InterfaceIndex?) {
     let absence: QueryResult
-    switch fact {
+    switch result {
     case .record(let record): absence = .recordAbsent(record.type)
     case .address(let address): absence = .addressAbsent(address.version)
     case .recordAbsent, .addressAbsent, .service, .type, .domain: return
     }
-    let key = ReportedResult(fact: absence, interface: index)
+    let key = ReportedResult(result: absence, interface: index)
     reported[key] = nil
     unconfirmed[key] = nil
   }

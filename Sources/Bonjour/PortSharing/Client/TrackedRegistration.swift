@@ -1,7 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 
-/// Something that a host publishes, with what has been changed about it since.
+/// A registration of a host with its later updates.
 struct TrackedRegistration: Sendable {
   enum Content: Sendable {
     case service(ServiceRegistration)
@@ -31,7 +31,7 @@ struct TrackedRegistration: Sendable {
     content = .record(registration)
   }
 
-  /// What publishes it with another owner: under the name that it has by now.
+  /// The requests that register it with another owner, under its present name.
   func requests(_ id: RegistrationID) -> [DiscoveryRequest] {
     switch content {
     case .service(var service):

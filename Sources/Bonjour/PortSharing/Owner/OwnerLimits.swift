@@ -3,7 +3,7 @@ import DiscoveryMachines
 package import Essentials
 
 extension OwnerMachine {
-  /// How much each may have.
+  /// Limits of an owner.
   package struct Limits: Sendable {
     /// Clients at once, of all users.
     package var clientsMax = 10_000
@@ -16,10 +16,10 @@ extension OwnerMachine {
     /// The limit of all clients; the machines take 50,000 queries.
     package var inAll = Load(requestCount: 40_000, byteCount: 32 << 20)
 
-    /// Bytes of messages that one user's clients have begun and not ended.
-    package var begunByteCountPerUserMax = 4 << 20
+    /// Bytes of incomplete messages of one user's clients.
+    package var incompleteByteCountPerUserMax = 4 << 20
     /// The same of all clients.
-    package var begunByteCountMax = 16 << 20
+    package var incompleteByteCountMax = 16 << 20
 
     /// How long a client may take to greet. It does so as soon as it is connected; a process that
     /// was stopped in between comes back.
@@ -35,10 +35,10 @@ extension OwnerMachine {
     /// How long a reconfirmed record is queried.
     package var reconfirmationSpan = TimeSpan.seconds(4)
 
-    /// What 5,000 programs of one user with a few wishes each need, and one with 5,000.
+    /// Room for 5,000 programs of one user with a few requests each, and one with 5,000.
     package init() {}
 
-    /// The same where no more connections can be had than this: one user leaves some for others.
+    /// The default limits with at most so many connections, of which one user gets three fifths.
     package init(connectionsMax: Int) {
       clientsMax = min(clientsMax, connectionsMax)
       clientsPerUserMax = min(clientsPerUserMax, clientsMax / 5 * 3)
@@ -53,7 +53,7 @@ extension OwnerMachine {
     /// Bytes of registered data, as on the wire.
     package var byteCount: Int
 
-    /// So much.
+    /// A cost.
     package init(requestCount: Int = 0, byteCount: Int = 0) {
       self.requestCount = requestCount
       self.byteCount = byteCount
@@ -83,12 +83,12 @@ extension OwnerMachine {
     }
   }
 
-  /// How often something was done in a span of time.
+  /// Counts actions per time span.
   struct Rate: Sendable {
     private var count = 0
     private var endsAt = Instant.zero
 
-    /// Does it once more, unless that is too often.
+    /// Counts one more action; false if that exceeds the limit.
     mutating func admits(max: Int, per span: TimeSpan, now: Instant) -> Bool {
       if now >= endsAt { (count, endsAt) = (0, now + span) }
       guard count < max else { return false }

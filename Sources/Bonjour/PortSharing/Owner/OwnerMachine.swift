@@ -21,19 +21,20 @@ package struct OwnerMachine: Sendable {
     package static func < (a: ConnectionID, b: ConnectionID) -> Bool { a.rawValue < b.rawValue }
   }
 
-  /// What happens.
+  /// Input of the machine.
   package enum Event: Hashable, Sendable {
     /// A process of this user connected.
-    case arrived(ConnectionID, userID: UInt32)
+    case connected(ConnectionID, userID: UInt32)
     /// A message arrived.
     case received(ClientMessage, from: ConnectionID)
-    /// So many bytes wait for the rest of the message that it has begun.
-    case began(ConnectionID, byteCount: Int)
-    /// Bytes arrived that are no message.
-    case misunderstood(ConnectionID)
+    /// The number of bytes that the client has sent of a message that is not complete.
+    case incomplete(ConnectionID, byteCount: Int)
+    /// The client sent bytes that are not a valid message.
+    case invalidMessage(ConnectionID)
     /// Its connection has ended.
-    case left(ConnectionID)
-    /// So many bytes wait for each that does not read, and in all some more than may.
+    case disconnected(ConnectionID)
+    /// Clients do not read: the number of unsent bytes of each, and by how many bytes all of them
+    /// together exceed the limit.
     case congested([ConnectionID: Int], excess: Int)
     /// A request of the host in the owner's own process.
     case request(DiscoveryRequest)
@@ -41,9 +42,9 @@ package struct OwnerMachine: Sendable {
     case report(DiscoveryReport)
   }
 
-  /// What is to be done.
+  /// Output of the machine: work for the engine.
   package enum Action: Hashable, Sendable {
-    /// Have the machines do it.
+    /// Pass the request to the discovery machine.
     case forward(DiscoveryRequest)
     /// Deliver a report to the host of this process.
     case notify(DiscoveryReport)
@@ -59,7 +60,7 @@ package struct OwnerMachine: Sendable {
     /// The owner's own user.
     package var userID: UInt32
 
-    /// What an owner of this user's serves.
+    /// The rules for an owner that runs as this user.
     package init(userID: UInt32) { self.userID = userID }
 
     /// An owner that runs as root serves all users: each could share the port itself, and has
@@ -76,17 +77,17 @@ package struct OwnerMachine: Sendable {
 
   private struct Client: Sendable {
     let userID: UInt32
-    let arrivedAt: Instant
+    let connectedAt: Instant
     var isGreeted = false
     var queries: [QueryID: QueryID] = [:]
-    var registrations: [RegistrationID: Published] = [:]
+    var registrations: [RegistrationID: ClientRegistration] = [:]
     var load = Load()
-    var begunByteCount = 0
+    var incompleteByteCount = 0
     var reconfirmations = Rate()
   }
 
   /// A registration of a client.
-  private struct Published: Sendable {
+  private struct ClientRegistration: Sendable {
     let number: RegistrationID
     var load: Load
     /// The records that were added to the service, by their numbers.
@@ -96,7 +97,7 @@ package struct OwnerMachine: Sendable {
   private struct User: Sendable {
     var clientCount = 0
     var load = Load()
-    var begunByteCount = 0
+    var incompleteByteCount = 0
     var reconfirmations = Rate()
   }
 
@@ -106,13 +107,13 @@ package struct OwnerMachine: Sendable {
   private var clients: [ConnectionID: Client] = [:]
   private var users: [UInt32: User] = [:]
   private var load = Load()
-  private var begunByteCount = 0
+  private var incompleteByteCount = 0
   private var queryOwners: [QueryID: (client: ConnectionID, id: QueryID)] = [:]
   private var registrationOwners: [RegistrationID: (client: ConnectionID, id: RegistrationID)] = [:]
   private var interfaces: [InterfaceIndex: String] = [:]
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
   package private(set) var nextWake: Instant?
-  /// Numbers from here on are those of clients' wishes.
+  /// Identifiers of clients' requests are above this one.
   private static let firstNumber: UInt64 = 1 << 63
   private var lastNumber = firstNumber
 
@@ -123,7 +124,7 @@ package struct OwnerMachine: Sendable {
     self.limits = limits
   }
 
-  /// How many clients there are.
+  /// The number of connected clients.
   package var clientCount: Int { clients.count }
 
   /// The registrations of clients, for the owner that takes over.
@@ -131,15 +132,15 @@ package struct OwnerMachine: Sendable {
     registrationOwners.keys.sorted { $0.rawValue < $1.rawValue }
   }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch event {
-    case .arrived(let client, let userID): arrived(client, userID, now: now, into: &actions)
+    case .connected(let client, let userID): accept(client, userID, now: now, into: &actions)
     case .received(let message, let client):
       received(message, from: client, now: now, into: &actions)
-    case .began(let client, let byteCount): began(client, byteCount, into: &actions)
-    case .misunderstood(let client): turnAway(client, .misunderstood, into: &actions)
-    case .left(let client): forget(client, into: &actions)
+    case .incomplete(let client, let byteCount): noteIncomplete(client, byteCount, into: &actions)
+    case .invalidMessage(let client): reject(client, .invalidMessage, into: &actions)
+    case .disconnected(let client): forget(client, into: &actions)
     case .congested(let backlogs, let excess): relieve(backlogs, of: excess, into: &actions)
     case .request(let request): actions.append(.forward(request))
     case .report(let report): pass(report, into: &actions)
@@ -152,7 +153,7 @@ package struct OwnerMachine: Sendable {
     guard let due = nextWake, due <= now else { return }
     nextWake = nil
     for (id, client) in clients.sorted(by: { $0.key < $1.key }) where !client.isGreeted {
-      let end = client.arrivedAt + limits.greetingTime
+      let end = client.connectedAt + limits.greetingTime
       guard end > now else {
         dismiss(id, into: &actions)
         continue
@@ -162,33 +163,33 @@ package struct OwnerMachine: Sendable {
     }
   }
 
-  // MARK: Coming and going
+  // MARK: Connections
 
-  private mutating func arrived(
+  private mutating func accept(
     _ id: ConnectionID, _ userID: UInt32, now: Instant, into actions: inout [Action]
   ) {
     let user = users[userID] ?? User()
     let hasRoom =
       clients.count < limits.clientsMax && user.clientCount < limits.clientsPerUserMax
     guard hasRoom, trust.serves(userID) else {
-      actions.append(.send(.turnedAway(hasRoom ? .otherUser : .tooManyClients), to: id))
+      actions.append(.send(.rejected(hasRoom ? .otherUser : .tooManyClients), to: id))
       return actions.append(.close(id))
     }
-    clients[id] = Client(userID: userID, arrivedAt: now)
+    clients[id] = Client(userID: userID, connectedAt: now)
     users[userID, default: User()].clientCount += 1
     nextWake = nextWake ?? now + limits.greetingTime
   }
 
-  private mutating func turnAway(
-    _ id: ConnectionID, _ refusal: OwnerMessage.Refusal, into actions: inout [Action]
+  private mutating func reject(
+    _ id: ConnectionID, _ reason: OwnerMessage.RejectionReason, into actions: inout [Action]
   ) {
     guard clients[id] != nil else { return }
-    actions.append(.send(.turnedAway(refusal), to: id))
+    actions.append(.send(.rejected(reason), to: id))
     actions.append(.close(id))
     forget(id, into: &actions)
   }
 
-  /// Closes a client without a word, after which it may come back.
+  /// Disconnects a client without a message; it may connect again.
   private mutating func dismiss(_ id: ConnectionID, into actions: inout [Action]) {
     actions.append(.close(id))
     forget(id, into: &actions)
@@ -197,7 +198,7 @@ package struct OwnerMachine: Sendable {
   /// Unregisters what a client registered and ends its queries.
   private mutating func forget(_ id: ConnectionID, into actions: inout [Action]) {
     change(from: clients[id]?.load ?? Load(), to: Load(), of: id)
-    note(begunByteCount: 0, of: id)
+    note(incompleteByteCount: 0, of: id)
     guard let client = clients.removeValue(forKey: id) else { return }
     let registrations = client.registrations.values.map(\.number)
     for number in registrations.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -213,23 +214,27 @@ package struct OwnerMachine: Sendable {
     users[client.userID] = user.clientCount == 0 ? nil : user
   }
 
-  // MARK: How much there is
+  // MARK: Limits
 
   /// A client's message is not complete yet. Where too many bytes wait, the client with the most,
   /// of the user with the most, is disconnected. It gets no message: it may have been unable to go
   /// on, and may come back.
-  private mutating func began(_ id: ConnectionID, _ byteCount: Int, into actions: inout [Action]) {
-    note(begunByteCount: byteCount, of: id)
+  private mutating func noteIncomplete(
+    _ id: ConnectionID, _ byteCount: Int, into actions: inout [Action]
+  ) {
+    note(incompleteByteCount: byteCount, of: id)
     guard let userID = clients[id]?.userID, let user = users[userID] else { return }
     var heaviest = userID
-    if begunByteCount > limits.begunByteCountMax {
-      let most = users.max { ($0.value.begunByteCount, $0.key) < ($1.value.begunByteCount, $1.key) }
+    if incompleteByteCount > limits.incompleteByteCountMax {
+      let most = users.max {
+        ($0.value.incompleteByteCount, $0.key) < ($1.value.incompleteByteCount, $1.key)
+      }
       heaviest = most?.key ?? userID
-    } else if user.begunByteCount <= limits.begunByteCountPerUserMax {
+    } else if user.incompleteByteCount <= limits.incompleteByteCountPerUserMax {
       return
     }
     let most = clients.filter { $0.value.userID == heaviest }
-      .max { ($0.value.begunByteCount, $0.key) < ($1.value.begunByteCount, $1.key) }
+      .max { ($0.value.incompleteByteCount, $0.key) < ($1.value.incompleteByteCount, $1.key) }
     if let most { dismiss(most.key, into: &actions) }
   }
 
@@ -258,12 +263,12 @@ package struct OwnerMachine: Sendable {
     }
   }
 
-  private mutating func note(begunByteCount count: Int, of id: ConnectionID) {
+  private mutating func note(incompleteByteCount count: Int, of id: ConnectionID) {
     guard let client = clients[id] else { return }
-    let more = count - client.begunByteCount
-    clients[id]?.begunByteCount = count
-    users[client.userID]?.begunByteCount += more
-    begunByteCount += more
+    let more = count - client.incompleteByteCount
+    clients[id]?.incompleteByteCount = count
+    users[client.userID]?.incompleteByteCount += more
+    incompleteByteCount += more
   }
 
   private mutating func change(from old: Load, to new: Load, of id: ConnectionID) {
@@ -282,7 +287,7 @@ package struct OwnerMachine: Sendable {
     guard (client.load - old + new).fits(limits.perClient),
       (user.load - old + new).fits(limits.perUser), (load - old + new).fits(limits.inAll)
     else {
-      turnAway(id, .tooMuchWanted, into: &actions)
+      reject(id, .tooManyRequests, into: &actions)
       return false
     }
     change(from: old, to: new, of: id)
@@ -297,13 +302,13 @@ package struct OwnerMachine: Sendable {
     guard let isGreeted = clients[id]?.isGreeted else { return }
     switch message {
     case .hello(let versions, let wanted):
-      guard !isGreeted else { return turnAway(id, .misunderstood, into: &actions) }
+      guard !isGreeted else { return reject(id, .invalidMessage, into: &actions) }
       let common = versions.clamped(to: PortSharingProtocol.versions)
       guard versions.overlaps(PortSharingProtocol.versions) else {
-        return turnAway(id, .otherVersion, into: &actions)
+        return reject(id, .otherVersion, into: &actions)
       }
       guard wanted == configuration else {
-        return turnAway(id, .otherConfiguration, into: &actions)
+        return reject(id, .otherConfiguration, into: &actions)
       }
       clients[id]?.isGreeted = true
       actions.append(.send(.welcome(version: common.upperBound), to: id))
@@ -311,7 +316,7 @@ package struct OwnerMachine: Sendable {
     case .ping:
       actions.append(.send(.pong, to: id))
     case .request(let request):
-      guard isGreeted else { return turnAway(id, .misunderstood, into: &actions) }
+      guard isGreeted else { return reject(id, .invalidMessage, into: &actions) }
       take(request, from: id, now: now, into: &actions)
     }
   }
@@ -322,7 +327,7 @@ package struct OwnerMachine: Sendable {
     switch request {
     case .startQuery(let query, let what, let index, let options):
       guard clients[id]?.queries[query] == nil else {
-        return turnAway(id, .misunderstood, into: &actions)
+        return reject(id, .invalidMessage, into: &actions)
       }
       guard allow(.query, for: id, into: &actions) else { return }
       let number = QueryID(rawValue: nextNumber())
@@ -345,12 +350,12 @@ package struct OwnerMachine: Sendable {
     case .updateText, .updateRecord, .setRecord:
       update(request, of: id, into: &actions)
     case .reconfirm:
-      // No more than a hint: what is too often is passed over.
+      // Only a hint (RFC 6762, §10.4), so requests above the limit are dropped.
       if mayReconfirm(id, now: now) { actions.append(.forward(request)) }
     }
   }
 
-  /// Updates a registration. One that is unknown was refused, and the report is on its way.
+  /// Updates a registration. An unknown one was refused, which the client has not been notified of yet.
   private mutating func update(
     _ request: DiscoveryRequest, of id: ConnectionID, into actions: inout [Action]
   ) {
@@ -402,12 +407,12 @@ package struct OwnerMachine: Sendable {
     _ registration: RegistrationID, _ load: Load, of id: ConnectionID, into actions: inout [Action]
   ) -> RegistrationID? {
     guard clients[id]?.registrations[registration] == nil else {
-      turnAway(id, .misunderstood, into: &actions)
+      reject(id, .invalidMessage, into: &actions)
       return nil
     }
     guard allow(load, for: id, into: &actions) else { return nil }
     let number = RegistrationID(rawValue: nextNumber())
-    clients[id]?.registrations[registration] = Published(number: number, load: load)
+    clients[id]?.registrations[registration] = ClientRegistration(number: number, load: load)
     registrationOwners[number] = (id, registration)
     return number
   }

@@ -5,20 +5,20 @@ import Essentials
 /// A request from `BonjourHost` to the engine that runs the state machines. Identifiers are chosen
 /// by the host.
 package enum DiscoveryRequest: Hashable, Sendable {
-  /// Look for something, on one interface or on all.
+  /// Start a query, on one interface or on all.
   case startQuery(
     QueryID, QueryRequest, on: InterfaceIndex?, options: QueryOptions = QueryOptions())
-  /// Look for it no more.
+  /// Stop a query.
   case stopQuery(QueryID)
-  /// Reconfirmation a record, on one interface or on all.
+  /// Reconfirm a record (RFC 6762, §10.4), on one interface or on all.
   case reconfirm(DNSRecord, on: InterfaceIndex?)
-  /// Publish a service.
+  /// Register a service.
   case registerService(RegistrationID, ServiceRegistration)
-  /// Publish a record.
+  /// Register a record.
   case registerRecord(RegistrationID, RecordRegistration)
-  /// Change the keys and values of a service.
+  /// Update the TXT record of a service.
   case updateText(RegistrationID, TXTRecord)
-  /// Change the data of a single record.
+  /// Update the data of a record.
   case updateRecord(RegistrationID, DNSRecordData, ttlSeconds: UInt32)
   /// Add a record to the name of a service, or replace or remove (nil) an added one. The number
   /// identifies it among the added records of the service.
@@ -29,11 +29,11 @@ package enum DiscoveryRequest: Hashable, Sendable {
 
 /// A report to `BonjourHost` from the engine that runs the state machines.
 package enum DiscoveryReport: Hashable, Sendable {
-  /// Something was found, or is gone; with the interface, and whether more follows at once.
+  /// A result of a query, with its interface, and whether more follow at once.
   case found(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
-  /// What is published goes under this name.
+  /// A service or record is registered under this name.
   case registered(RegistrationID, DNSName)
-  /// Another host has the name: it is not published.
+  /// Another host has the name: the service or record is not registered.
   case refused(RegistrationID, DNSName)
   /// The interfaces that take part, and what the system calls them.
   case interfaces([InterfaceIndex: String])
@@ -58,9 +58,9 @@ package enum ClientMessage: Hashable, Sendable {
   /// The first message: the versions of the protocol that the client speaks, and how it wants to
   /// take part.
   case hello(versions: ClosedRange<UInt16>, SharedConfiguration)
-  /// It wants something.
+  /// A request.
   case request(DiscoveryRequest)
-  /// It wants to know whether the owner still works.
+  /// Asks for a pong.
   case ping
 }
 
@@ -69,24 +69,24 @@ package enum OwnerMessage: Hashable, Sendable {
   /// The answer to a hello: the client is served, in this version of the protocol.
   case welcome(version: UInt16)
   /// The client is not served, or no longer; the owner closes the connection.
-  case turnedAway(Refusal)
-  /// Something happened.
+  case rejected(RejectionReason)
+  /// A report of the machines.
   case report(DiscoveryReport)
-  /// The owner works.
+  /// The answer to a ping.
   case pong
 
   /// Why a client is not served.
-  package enum Refusal: UInt8, Hashable, Sendable, CaseIterable {
-    /// They speak no common version of the protocol.
+  package enum RejectionReason: UInt8, Hashable, Sendable, CaseIterable {
+    /// There is no common version of the protocol.
     case otherVersion = 1
     /// The owner takes part under another name or on other interfaces.
     case otherConfiguration = 2
     /// There are too many clients, of this user or of all.
     case tooManyClients = 3
-    /// The client, or its user, wants too much at once.
-    case tooMuchWanted = 4
-    /// The client sent bytes that are no message, or one that is not allowed.
-    case misunderstood = 5
+    /// The requests of the client, or of its user, exceed a limit.
+    case tooManyRequests = 4
+    /// The client sent an invalid message, or one that is not allowed.
+    case invalidMessage = 5
     /// The owner does not serve the client's user.
     case otherUser = 6
   }
@@ -100,7 +100,7 @@ package enum PortSharingProtocol {
   package static let messageByteCountMax = 1 << 17
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a valid message.
 package enum PortSharingError: Error, Equatable, Sendable {
   /// They ended before a value did.
   case truncated(needed: Int, available: Int)
@@ -112,7 +112,7 @@ package enum PortSharingError: Error, Equatable, Sendable {
   case unknownValue(UInt8)
   /// A name, a type or a text of the DNS has no valid form.
   case invalid(DNSWireError)
-  /// A name is none of a service.
+  /// A name is not a service's.
   case notAService(DNSName)
   /// A text is not UTF-8.
   case notUTF8

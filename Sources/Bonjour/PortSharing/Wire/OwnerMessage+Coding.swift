@@ -5,7 +5,7 @@ package import Essentials
 extension OwnerMessage: PortSharingMessage {
   private enum Kind {
     static let welcome: UInt8 = 1
-    static let turnedAway: UInt8 = 2
+    static let rejected: UInt8 = 2
     static let pong: UInt8 = 3
     static let found: UInt8 = 16
     static let registered: UInt8 = 17
@@ -18,10 +18,10 @@ extension OwnerMessage: PortSharingMessage {
     var reader = MessageReader(bytes)
     switch try reader.uint8() {
     case Kind.welcome: self = .welcome(version: try reader.uint16())
-    case Kind.turnedAway:
+    case Kind.rejected:
       let number = try reader.uint8()
-      guard let refusal = Refusal(rawValue: number) else { throw .unknownValue(number) }
-      self = .turnedAway(refusal)
+      guard let reason = RejectionReason(rawValue: number) else { throw .unknownValue(number) }
+      self = .rejected(reason)
     case Kind.pong: self = .pong
     case Kind.found:
       self = .report(
@@ -47,9 +47,9 @@ extension OwnerMessage: PortSharingMessage {
     case .welcome(let version):
       writer.uint8(Kind.welcome)
       writer.uint16(version)
-    case .turnedAway(let refusal):
-      writer.uint8(Kind.turnedAway)
-      writer.uint8(refusal.rawValue)
+    case .rejected(let reason):
+      writer.uint8(Kind.rejected)
+      writer.uint8(reason.rawValue)
     case .pong: writer.uint8(Kind.pong)
     case .report(.found(let id, let event, let index, let moreComing)):
       writer.uint8(Kind.found)
@@ -166,7 +166,7 @@ extension ByteWriter {
   }
 
   private mutating func error(_ error: QueryError) {
-    switch error {
+    switch error.reason {
     case .notOnThisLink(let wanted):
       uint8(1)
       name(wanted)

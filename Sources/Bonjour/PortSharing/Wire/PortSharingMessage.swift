@@ -1,6 +1,6 @@
 package import Essentials
 
-/// A message between an owner and a client: a kind and what belongs to it.
+/// A message between an owner and a client: one byte for its kind, then its fields.
 package protocol PortSharingMessage: Hashable, Sendable {
   /// Reads a whole message. Takes any bytes.
   init(decoding bytes: ArraySlice<UInt8>) throws(PortSharingError)
@@ -34,7 +34,7 @@ package struct FrameReader: Sendable {
   private static let compactionByteCount = 1 << 10
 
   private var bytes: [UInt8] = []
-  /// Where what was not read begins.
+  /// The index of the first unread byte.
   private var start = 0
 
   /// A reader at the beginning of a stream.
@@ -62,7 +62,7 @@ package struct FrameReader: Sendable {
     start = 0
   }
 
-  /// The next message; nil if it is not complete. After an error the stream makes no sense.
+  /// The next message; nil if it is not complete. After an error the stream cannot be read further.
   package mutating func next<Message: PortSharingMessage>(
     _ type: Message.Type = Message.self
   ) throws(PortSharingError) -> Message? {

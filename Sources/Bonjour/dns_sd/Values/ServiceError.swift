@@ -21,7 +21,7 @@ struct ServiceError: Error, Equatable {
 
   /// The error code of a query that ended.
   init(_ error: QueryError) {
-    switch error {
+    switch error.reason {
     case .notOnThisLink: self = .unsupported
     case .nameTooLong: self = .badParameter
     case .tooManyClients, .identifierInUse: self = .noMemory

@@ -22,7 +22,7 @@ struct ResolvingTests {
     }
   }
 
-  private func tellPlace(port: UInt16 = 80) throws {
+  private func reportResolution(port: UInt16 = 80) throws {
     let name = try ServiceName.lamp()
     let text = try TXTRecord([.init(key: "room", value: Array("study".utf8))])
     discovery.notify(
@@ -43,7 +43,7 @@ struct ResolvingTests {
     let service = await service()
     #expect(service.port == -1 && service.addresses == nil && service.hostName == nil)
     service.resolve(withTimeout: 5)
-    try tellPlace()
+    try reportResolution()
     tellAddresses("192.0.2.1")
     #expect(
       await recorder.events.next(2) == ["will resolve", "resolved lamp.local. 80, addresses: 1"])
@@ -61,7 +61,7 @@ struct ResolvingTests {
   func addressBytes() async throws {
     let service = await service()
     service.resolve(withTimeout: 5)
-    try tellPlace(port: 0x1234)
+    try reportResolution(port: 0x1234)
     tellAddresses("192.0.2.1", "fe80::5", on: .second)
     _ = await recorder.events.next(3)
     let addresses = try #require(service.addresses).map { Array($0) }
@@ -76,7 +76,7 @@ struct ResolvingTests {
   func timeout() async throws {
     let service = await service()
     service.resolve(withTimeout: 5)
-    try tellPlace()
+    try reportResolution()
     discovery.pass(seconds: 4.9)
     discovery.pass(seconds: 0.1)
     #expect(await recorder.events.next(2) == ["will resolve", "not resolved -72007 of 10"])
@@ -101,7 +101,7 @@ struct ResolvingTests {
   func otherHost() async throws {
     let service = await service()
     service.resolve(withTimeout: 5)
-    try tellPlace()
+    try reportResolution()
     tellAddresses("192.0.2.1")
     let name = try ServiceName.lamp()
     discovery.notify(

@@ -70,7 +70,7 @@ struct StreamTests {
   }
 
   /// Says that it is at that port of this host.
-  private func tellPlace(port: UInt16, _ address: String) throws {
+  private func reportResolution(port: UInt16, _ address: String) throws {
     let name = try ServiceName.lamp()
     let resolution = ServiceResolution(name: name, host: .lampHost, port: port, text: TXTRecord())
     discovery.notify(.resolve(name), .resolved(resolution))
@@ -99,7 +99,7 @@ struct StreamTests {
     client.0.open()
     client.1.open()
     #expect(client.1.streamStatus == .opening)
-    try tellPlace(port: port, address)
+    try reportResolution(port: port, address)
     #expect(await recorder.events.next() == "accepted")
     let echo = try #require(await echoes.next())
 
@@ -154,7 +154,7 @@ struct StreamTests {
     #expect(await recorder.events.next() == "stopped")
     nonisolated(unsafe) let (input, output) = try Self.streams(found())
     let echo = await thread.run { Echo(input, output) }
-    try tellPlace(port: port, "127.0.0.1")
+    try reportResolution(port: port, "127.0.0.1")
     // For that long another address is waited for.
     await discovery.passOnceSecondIsAwaited(seconds: 1)
     let events = Set(await echo.events.next(2))

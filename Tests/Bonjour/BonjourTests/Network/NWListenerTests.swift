@@ -113,7 +113,7 @@ struct NWListenerTests {
     client.stateUpdateHandler = { clientStates.add($0) }
     client.start(queue: queue)
     #expect(await clientStates.next() == .preparing)
-    try tellPlace(port: port.rawValue)
+    try reportResolution(port: port.rawValue)
     #expect(await clientStates.next() == .ready)
     #expect(client.currentPath?.remoteEndpoint == .hostPort(host: "127.0.0.1", port: port))
 
@@ -157,7 +157,7 @@ struct NWListenerTests {
     }
   }
 
-  private func tellPlace(port: UInt16) throws {
+  private func reportResolution(port: UInt16) throws {
     let name = try ServiceName.lamp()
     let resolution = ServiceResolution(name: name, host: .lampHost, port: port, text: TXTRecord())
     discovery.notify(.resolve(name), .resolved(resolution))
@@ -332,7 +332,7 @@ struct NWListenerTests {
     client.stateUpdateHandler = { clientStates.add($0) }
     client.start(queue: queue)
     #expect(discovery.requests.count == 1 && discovery.timerCount == 1)
-    try tellPlace(port: port.rawValue)
+    try reportResolution(port: port.rawValue)
     #expect(await clientStates.next(2).last == .ready)
     #expect(discovery.requests.isEmpty && discovery.timerCount == 0)
   }

@@ -8,7 +8,7 @@ import Synchronization
 @testable import Bonjour
 
 /// A network that says what a test says, at the time that it says.
-final class ScriptedDiscovery: Discovery {
+final class ScriptedDiscovery: DiscoveryProvider {
   /// Something that goes on until it is let go of.
   final class Token: DiscoveryRegistration {
     let isLive: Liveness

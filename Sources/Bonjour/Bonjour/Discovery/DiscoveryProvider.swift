@@ -5,8 +5,8 @@ package import DiscoveryMachines
 package import Essentials
 internal import EventLoop
 
-/// What the API classes are built on: Multicast DNS, and a clock. Tests have their own.
-package protocol Discovery: Sendable {
+/// Multicast DNS, paths and a clock for the API classes. Tests provide their own.
+package protocol DiscoveryProvider: Sendable {
   /// The time.
   var now: Instant { get }
 
@@ -39,7 +39,7 @@ package protocol DiscoveryRegistration: AnyObject, Sendable {
 
 extension Registration: DiscoveryRegistration {}
 
-extension Discovery {
+extension DiscoveryProvider {
   package var now: Instant { .now }
 
   package func after(
@@ -59,7 +59,7 @@ extension Discovery {
   }
 }
 
-extension BonjourHost: Discovery {
+extension BonjourHost: DiscoveryProvider {
   package func startQuery(
     _ request: QueryRequest, on interface: InterfaceIndex?,
     onEvent: @escaping @Sendable (FoundEvent) -> Void
@@ -74,16 +74,16 @@ extension BonjourHost: Discovery {
   }
 }
 
-/// Which host is used.
+/// Chooses the provider for new objects.
 package enum DiscoveryContext {
   /// Objects that are created in the scope of a test use the test's; all others the process's own.
-  @TaskLocal package static var override: (any Discovery)?
+  @TaskLocal package static var override: (any DiscoveryProvider)?
 
-  static var discovery: any Discovery { override ?? SharedHost() }
+  static var discovery: any DiscoveryProvider { override ?? SharedHost() }
 }
 
 /// The process's own host, which starts with the first query or registration.
-private struct SharedHost: Discovery {
+private struct SharedHost: DiscoveryProvider {
   func startQuery(
     _ request: QueryRequest, on interface: InterfaceIndex?,
     onEvent: @escaping @Sendable (FoundEvent) -> Void

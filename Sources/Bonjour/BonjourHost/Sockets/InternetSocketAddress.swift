@@ -4,7 +4,7 @@ import Glibc
 
 /// An address as the system has it: the bytes of struct sockaddr_in or sockaddr_in6. Numbers are in
 /// the order of the network but for the family and, over IPv6, the scope.
-struct SocketAddress {
+struct InternetSocketAddress {
   // What is longer is no address of the Internet Protocol.
   private var storage = sockaddr_in6()
   private(set) var byteCount: socklen_t = 0
