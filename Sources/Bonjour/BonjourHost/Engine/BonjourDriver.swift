@@ -293,7 +293,8 @@ final class BonjourDriver: @unchecked Sendable {
   private func checkPort() {
     let isTooSoon = portCheckedAt.map { .now - $0 < Self.portCheckSpacing } ?? false
     guard !isTooSoon,
-      let isShared = PortTable.hasMoreSockets(multicastDNSPort, than: sockets.count)
+      let isShared = PortTable.hasMoreSockets(
+        multicastDNSPort, than: sockets.count * MulticastSocket.socketCount)
     else { return }
     portCheckedAt = .now
     guard isShared != isPortShared else { return }

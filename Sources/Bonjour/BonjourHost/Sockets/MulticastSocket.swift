@@ -7,6 +7,10 @@ import EventLoop
 /// Port 5353 on one link: receives the group there, and unicast packets. On one event loop, until
 /// it is closed.
 ///
+/// There are two sockets: what is sent to hosts that do not answer ARP fills the queue of its
+/// socket for seconds, and must not delay multicast packets. Unicast packets are never queued here:
+/// one that the system does not take is lost, as on the network.
+///
 /// Other processes may share the port, so a unicast datagram may arrive at any socket of it:
 /// `Datagram.link` is where it really arrived.
 final class MulticastSocket {
@@ -15,13 +19,18 @@ final class MulticastSocket {
   private let loop: EpollLoop
   private let reader: DatagramReader
   private let onDatagram: (Datagram) -> Void
-  private var watched: WatchedDescriptor?
-  /// What the system did not take yet.
+  /// The member of the group, which sends multicast packets.
+  private var multicast: WatchedDescriptor?
+  /// Sends unicast packets; receives some of them, as all sockets of a port do.
+  private var unicast: WatchedDescriptor?
+  /// Multicast packets that the system did not take yet.
   private var waiting: [OutgoingPacket] = []
   private var onClose: (() -> Void)?
   private var tooLate: (any LoopTimer)?
 
-  /// What more is to be sent while so many wait is lost, as on the network.
+  /// The number of sockets of the port that each instance has.
+  static let socketCount = 2
+  /// Multicast packets are lost while so many wait.
   private static let waitingCountMax = 1_024
   /// How many datagrams are read before something else is done.
   private static let burstCountMax = 32
@@ -45,12 +54,24 @@ final class MulticastSocket {
     self.onDatagram = onDatagram
     group = InternetSocketAddress(
       Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
-    let descriptor = try Self.openDescriptor(link, from: source, port: port)
-    watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in self?.ready($0) }
+    let member = try Self.openDescriptor(link, from: source, port: port, joinsGroup: true)
+    multicast = try WatchedDescriptor(owning: member, on: loop) { [weak self] readiness in
+      if readiness.contains(.writable) { self?.sendWaiting() }
+      if readiness.contains(.readable) { self?.read(self?.multicast) }
+    }
+    do throws(SystemError) {
+      let other = try Self.openDescriptor(link, from: source, port: port, joinsGroup: false)
+      unicast = try WatchedDescriptor(owning: other, on: loop) { [weak self] _ in
+        self?.read(self?.unicast)
+      }
+    } catch {
+      multicast?.close()
+      throw error
+    }
   }
 
   private static func openDescriptor(
-    _ link: MulticastLink, from source: InetAddress, port: UInt16
+    _ link: MulticastLink, from source: InetAddress, port: UInt16, joinsGroup: Bool
   ) throws(SystemError) -> Int32 {
     let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(link.version == .v4 ? AF_INET : AF_INET6, type, 0)
@@ -64,6 +85,7 @@ final class MulticastSocket {
       for setting in SocketSetting.afterBinding(link, from: source) {
         try setting.apply(to: descriptor)
       }
+      if joinsGroup { try SocketSetting.joining(link, from: source).apply(to: descriptor) }
     } catch {
       Glibc.close(descriptor)
       throw error
@@ -73,7 +95,8 @@ final class MulticastSocket {
 
   /// Leaves the group and the port, at once.
   func close() {
-    watched?.close()
+    multicast?.close()
+    unicast?.close()
     // The timer holds this socket.
     tooLate?.cancel()
     tooLate = nil
@@ -92,12 +115,7 @@ final class MulticastSocket {
     tooLate?.set(.now + limit)
   }
 
-  private func ready(_ readiness: Readiness) {
-    if readiness.contains(.writable) { sendWaiting() }
-    if readiness.contains(.readable) { read() }
-  }
-
-  private func read() {
+  private func read(_ watched: WatchedDescriptor?) {
     guard let watched else { return }
     for _ in 0..<Self.burstCountMax where watched.isOpen {
       switch reader.read(watched.descriptor, link.version) {
@@ -110,22 +128,26 @@ final class MulticastSocket {
 
   // MARK: Sending
 
-  /// Sends a datagram, now or as soon as the system takes it; one that it refuses, as it does
-  /// without a route, or behind a firewall, is lost, as on the network.
+  /// Sends a datagram: a multicast one now or as soon as the system takes it, a unicast one now or
+  /// never. One that the system refuses, without a route or behind a firewall, is lost.
   func send(_ packet: OutgoingPacket) {
-    guard let watched, watched.isOpen else { return }
-    if waiting.isEmpty, transmit(packet, over: watched) { return }
+    if case .unicast = packet.destination {
+      if let unicast, unicast.isOpen { _ = transmit(packet, over: unicast) }
+      return
+    }
+    guard let multicast, multicast.isOpen else { return }
+    if waiting.isEmpty, transmit(packet, over: multicast) { return }
     guard waiting.count < Self.waitingCountMax else { return }
     waiting.append(packet)
-    watched.interest = [.readable, .writable]
+    multicast.interest = [.readable, .writable]
   }
 
   private func sendWaiting() {
-    guard let watched else { return }
-    let sentCount = waiting.firstIndex { !transmit($0, over: watched) } ?? waiting.count
+    guard let multicast else { return }
+    let sentCount = waiting.firstIndex { !transmit($0, over: multicast) } ?? waiting.count
     waiting.removeSubrange(..<sentCount)
     guard waiting.isEmpty else { return }
-    watched.interest = .readable
+    multicast.interest = .readable
     if onClose != nil { close() }
   }
 
@@ -181,38 +203,50 @@ private enum SocketSetting {
     }
   }
 
-  /// Joins the group of the link, sends to it with the highest TTL (RFC 6762, §11), and loops
-  /// packets back to other programs of this host.
+  /// Sends over the link with the highest TTL (RFC 6762, §11), and loops packets back to other
+  /// programs of this host.
   static func afterBinding(_ link: MulticastLink, from source: InetAddress) -> [SocketSetting] {
-    let index = Int32(bitPattern: link.interface.rawValue)
     switch link.version {
     case .v4:
-      let group = Essentials.Inet4Address.multicastDNS.rawValue.bigEndian
-      var own: UInt32 = 0
-      if case .v4(let address) = source { own = address.rawValue.bigEndian }
-      let membership: IPv4Membership = (group, own, index)
       return [
         .number(.ip, 49, 0),  // IP_MULTICAST_ALL: not what others on this host joined
-        .membership(32, membership),  // IP_MULTICAST_IF
+        .membership(32, ipv4Membership(link, source)),  // IP_MULTICAST_IF
         .number(.ip, 33, 255),  // IP_MULTICAST_TTL
         .number(.ip, 2, 255),  // IP_TTL
         .number(.ip, 34, 1),  // IP_MULTICAST_LOOP
-        .membership(35, membership),  // IP_ADD_MEMBERSHIP
       ]
     case .v6:
-      let group = Essentials.Inet6Address.multicastDNS
-      let membership: IPv6Membership = (
-        group.high.bigEndian, group.low.bigEndian, link.interface.rawValue
-      )
+      let index = Int32(bitPattern: link.interface.rawValue)
       return [
         .number(.ipv6, 29, 0),  // IPV6_MULTICAST_ALL
         .number(.ipv6, 17, index),  // IPV6_MULTICAST_IF
         .number(.ipv6, 18, 255),  // IPV6_MULTICAST_HOPS
         .number(.ipv6, 16, 255),  // IPV6_UNICAST_HOPS
         .number(.ipv6, 19, 1),  // IPV6_MULTICAST_LOOP
-        .membership6(20, membership),  // IPV6_JOIN_GROUP
       ]
     }
+  }
+
+  /// Joins the group of the link.
+  static func joining(_ link: MulticastLink, from source: InetAddress) -> SocketSetting {
+    switch link.version {
+    case .v4: return .membership(35, ipv4Membership(link, source))  // IP_ADD_MEMBERSHIP
+    case .v6:
+      let group = Essentials.Inet6Address.multicastDNS
+      return .membership6(  // IPV6_JOIN_GROUP
+        20, (group.high.bigEndian, group.low.bigEndian, link.interface.rawValue))
+    }
+  }
+
+  private static func ipv4Membership(
+    _ link: MulticastLink, _ source: InetAddress
+  ) -> IPv4Membership {
+    var own: UInt32 = 0
+    if case .v4(let address) = source { own = address.rawValue.bigEndian }
+    return (
+      Essentials.Inet4Address.multicastDNS.rawValue.bigEndian, own,
+      Int32(bitPattern: link.interface.rawValue)
+    )
   }
 
   func apply(to descriptor: Int32) throws(SystemError) {

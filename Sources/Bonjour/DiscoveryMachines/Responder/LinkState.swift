@@ -55,6 +55,7 @@ struct LinkState: Sendable {
   /// Until when a question without known answers causes nothing new: all its answers wait to be
   /// sent or were just sent. So a flood of one question costs a look-up each.
   private(set) var quietQuestions: [DNSQuestion: Instant] = [:]
+  var unicastBudget = UnicastBudget()
   var goodbyes: [DNSRecord] = []
   var goodbyesDue: Instant?
 

@@ -49,7 +49,7 @@ extension Responder {
     } else if !isLegacy {
       receivedQuery(received, isOnLink: isOnLink, now: now, into: &actions)
     } else if isOnLink {
-      answerLegacyQuery(received, into: &actions)
+      answerLegacyQuery(received, now: now, into: &actions)
     }
   }
 
@@ -154,18 +154,24 @@ extension Responder {
     return answers.isEmpty ? negative.map { [$0] } ?? [] : answers
   }
 
-  /// Sends answers to the asker alone or to all, now or with others.
+  /// Sends answers by unicast or by multicast, at once or together with others. Unicast answers
+  /// above the limit are multicast.
   private mutating func reply(
     _ answers: [Answer], to received: ReceivedMessage, isProbe: Bool, isAtOnce: Bool,
     now: Instant, into actions: inout [Action]
   ) {
     let link = received.link
+    let mayBeUnicast =
+      answers.contains(where: \.wantsUnicast)
+      && links[link]?.unicastBudget.admits(
+        received.source.address, countMax: Constants.unicastResponsesMax, now: now) == true
     var unicast: [RecordSetID] = []
     var multicast: [RecordSetID] = []
     for answer in answers {
       let isFresh = store[answer.set]?.wasMulticastRecently(on: link, now: now) ?? false
-      if answer.wantsUnicast, isFresh || !received.isMulticast { unicast.append(answer.set) }
-      if !answer.wantsUnicast || !isFresh { multicast.append(answer.set) }
+      let isUnicast = answer.wantsUnicast && mayBeUnicast
+      if isUnicast, isFresh || !received.isMulticast { unicast.append(answer.set) }
+      if !isUnicast || !isFresh { multicast.append(answer.set) }
     }
     if !unicast.isEmpty {
       send(unicast, on: link, to: .unicast(received.source), now: now, into: &actions)

@@ -191,14 +191,18 @@ extension Responder {
   // MARK: Legacy queriers
 
   /// Answers a query from another port than 5353 as an ordinary name server does (RFC 6762, §6.7).
-  func answerLegacyQuery(_ received: ReceivedMessage, into actions: inout [Action]) {
+  mutating func answerLegacyQuery(
+    _ received: ReceivedMessage, now: Instant, into actions: inout [Action]
+  ) {
     let (message, link) = (received.message, received.link)
     var seen: Set<RecordSetID> = []
     // No more than could fit, so that asking for much costs us little.
     let countMax = Limits.unfragmentedByteCount / 12
     var answers = message.questions.flatMap { setsAnswering($0, on: link, countMax: countMax) }
       .filter { seen.insert($0).inserted }[...]
-    guard !answers.isEmpty else { return }
+    guard !answers.isEmpty,
+      links[link]?.unicastBudget.admits(received.source.address, countMax: nil, now: now) == true
+    else { return }
     var encoder = DNSMessageEncoder(
       header: DNSHeader(id: message.header.id, flags: DNSHeader.response.flags),
       compression: .legacy)

@@ -45,6 +45,15 @@ public enum ResponderConstants {
   /// The same for an answer to a probe, which defends a name (§6).
   public static let defenceInterval = TimeSpan.milliseconds(250)
 
+  /// The time span of ``unicastAddressesMax`` and ``unicastResponsesMax``.
+  public static let unicastWindow = TimeSpan.seconds(1)
+  /// How many addresses get unicast responses within ``unicastWindow``, on one link.
+  public static let unicastAddressesMax = 128
+  /// How many unicast responses one address gets within ``unicastWindow``. Further ones are
+  /// multicast, as §5.4 allows, and so at most once a second. Legacy queries (§6.7) have no such
+  /// limit, since they cannot be answered by multicast.
+  public static let unicastResponsesMax = 200
+
   /// How long what depends on a host's name is valid: addresses, SRV, reverse mappings (§10).
   public static let hostTTLSeconds: UInt32 = 120
   /// How long everything else is valid (§10).

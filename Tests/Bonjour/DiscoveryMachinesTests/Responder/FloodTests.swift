@@ -46,6 +46,50 @@ struct FloodTests {
     #expect(torch.count >= 3)
   }
 
+  @Test("20,000 probes for a name are answered by unicast 200 times a second, else by multicast")
+  func probeFlood() throws {
+    var rig = try ResponderRig.registered()
+    for _ in 0..<20_000 {
+      rig.query(.lamp, .any, unicast: true, proposing: [.srv(.lamp)])
+      rig.pass(.microseconds(100))
+    }
+    rig.pass(.seconds(1))
+    #expect((390...600).contains(rig.responses.count { !$0.isMulticast }))
+    let defences = rig.responses.filter(\.isMulticast)
+    #expect((4...10).contains(defences.count), "every 250 ms at most (RFC 6762, §6)")
+  }
+
+  @Test("forged addresses get few unicast answers, and delay no multicast answer")
+  func forgedAddresses() throws {
+    var rig = try ResponderRig.registered()
+    for port in [UInt16(5353), 40_000] {
+      rig.pass(.seconds(2))
+      rig.sent = []
+      let start = rig.now
+      for number in 2..<UInt8.max {
+        let forged = Endpoint(.v4(Inet4Address(10, 0, 0, number)), port: port)
+        rig.query(.lamp, .srv, unicast: true, from: forged)
+        if number == 200 { rig.query(.http, .ptr) }
+        rig.pass(.milliseconds(1))
+      }
+      rig.pass(.seconds(1))
+      let unicast = rig.responses.filter { !$0.isMulticast }
+      #expect(unicast.count == ResponderConstants.unicastAddressesMax)
+      let answer = rig.responses.first {
+        $0.isMulticast && $0.message.answers.contains(.ptr(.http, .lamp))
+      }
+      #expect(try #require(answer).at - start < .milliseconds(200 + 130))
+    }
+  }
+
+  @Test("one legacy querier is answered however often it asks")
+  func busyLegacyQuerier() throws {
+    var rig = try ResponderRig.registered()
+    let legacy = Endpoint(ResponderRig.peer.address, port: 40_000)
+    for _ in 0..<1_000 { rig.query(.lamp, .srv, from: legacy) }
+    #expect(rig.responses.count == 1_000)
+  }
+
   @Test("G11: 200,000 records of others leave no trace")
   func foreignRecords() throws {
     var rig = try ResponderRig.registered()
