@@ -54,6 +54,9 @@ struct Publish: NetworkCommand {
       case .registered(let name): tell(name, session.output)
       case .refused:
         throw CommandFailure(.failure, "another host has the name \"\(name)\"")
+      case .failed:
+        throw CommandFailure(
+          .failure, "too many programs of this machine use Bonjour; try again later")
       }
     }
   }

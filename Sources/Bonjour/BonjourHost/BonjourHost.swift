@@ -12,7 +12,8 @@ import Synchronization
 /// Where several processes of one user do so, one of them owns the sockets and the cache and serves
 /// the others. When it ends, another process takes over; clients see no interruption, but events
 /// may be up to ten seconds late. An owner that runs as root serves all users. A host whose
-/// configuration is not the default one runs by itself.
+/// configuration is not the default one runs by itself. If the owner serves as many programs as it
+/// can, queries and registrations fail with `tooManyClients`; the next one looks for an owner again.
 ///
 /// All methods may be called from any thread. Callbacks are called serially on the one event loop
 /// of this process, and must not block it. The host runs until it is closed or released.
@@ -169,6 +170,25 @@ public enum RegistrationEvent: Hashable, Sendable {
   case registered(DNSName)
   /// Another host has the name, and the conflict policy was to refuse.
   case refused(DNSName)
+  /// It is not registered, or no longer. It may be registered again.
+  case failed(RegistrationError)
+}
+
+/// Why a service or record could not be registered.
+public struct RegistrationError: Error, Hashable, Sendable {
+  /// The kind of an error. Later versions may have more.
+  public struct Code: Hashable, Sendable {
+    fileprivate let rawValue: UInt8
+
+    /// The owner of the port serves as many programs as it can.
+    public static let tooManyClients = Code(rawValue: 1)
+  }
+
+  /// The kind of the error.
+  public let code: Code
+
+  /// See ``Code/tooManyClients``.
+  public static let tooManyClients = RegistrationError(code: .tooManyClients)
 }
 
 /// A running query. Cancelling or releasing it ends the query.

@@ -133,6 +133,31 @@ struct SharingTests {
     await host.close()
   }
 
+  @Test("a host for which an owner has no room gets errors, and is served when it asks again")
+  func noRoom() async throws {
+    let rejection = try #require(OwnerMessage.rejected(.tooManyClients).frame)
+    let listener = try #require(address.bindAndListen().descriptor)
+    async let joining = host()
+    let first = try await Peer.accept(listener)
+    #expect(try await first.read().isEmpty == false, "it greets")
+    try first.write(rejection)
+    let (host, role) = await joining
+    #expect(role == .refused)
+
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let lamp = try host.register(service("Lamp")) { continuation.yield($0) }
+    let second = try await Peer.accept(listener)
+    #expect(try await second.read().isEmpty == false, "it greets again")
+    try second.write(rejection)
+    #expect(await events.first { _ in true } == .failed(.tooManyClients))
+
+    close(listener)
+    let (chair, _) = try await register("Chair", with: host)
+    #expect(await host.settledRole == .owner)
+    withExtendedLifetime((lamp, chair)) {}
+    await host.close()
+  }
+
   @Test("G12: a client that talks nonsense is turned away, and the others are served")
   func falseClient() async throws {
     let (first, _) = await host()

@@ -122,7 +122,7 @@ struct OwnerSearchTests {
 
   @Test("a host that is refused, or gets invalid messages, runs by itself for good")
   mutating func rejected() {
-    for reason in OwnerMessage.RejectionReason.allCases {
+    for reason in OwnerMessage.RejectionReason.allCases where reason != .tooManyClients {
       var search = following()
       #expect(
         act(&search, .rejected(reason)) == [.disconnect, .runLocally(.rejected(reason))])
@@ -130,6 +130,24 @@ struct OwnerSearchTests {
     }
     var search = following()
     #expect(act(&search, .distrusted) == [.disconnect, .runLocally(.invalidMessages)])
+  }
+
+  @Test("an owner with too many clients gets no second responder beside it, and is tried again")
+  mutating func tooManyClients() {
+    var search = following()
+    #expect(act(&search, .rejected(.tooManyClients)) == [.disconnect, .refuse])
+    #expect(act(&search, .lost) == [] && search.nextWake == nil)
+    #expect(act(&search, .begin) == [.connect(0)])
+    #expect(act(&search, .begin) == [])
+    var attempts = 1
+    var actions: [OwnerSearch.Action] = []
+    repeat {
+      actions = act(&search, .connected(.busy))
+      if actions.isEmpty { #expect(wake(&search) == [.connect(0)]) }
+      attempts += 1
+    } while actions.isEmpty && attempts < 1_000
+    #expect(actions == [.refuse])
+    #expect(act(&search, .begin) == [.connect(0)])
   }
 
   @Test("a host that cannot connect tries less and less often, and then no more")

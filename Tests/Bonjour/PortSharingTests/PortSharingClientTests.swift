@@ -63,6 +63,21 @@ struct SharingClientTests {
     #expect(handle(.began(.thisProcess)) == [.forward(publish)])
   }
 
+  @Test("where the owner has too many clients all requests fail, and may be made again")
+  mutating func refused() throws {
+    let id = RegistrationID(rawValue: 1)
+    let register = DiscoveryRequest.registerService(id, try Sample.service("Lamp"))
+    try browsing(["A"])
+    _ = handle(.request(register))
+    #expect(handle(.ended) == [])
+    #expect(
+      handle(.refused) == [
+        .notify(.found(browse, .failed(.tooManyClients), on: nil, moreComing: false)), .fail(id),
+      ])
+    #expect(handle(.began(.another)) == [])
+    #expect(handle(.request(register)) == [.forward(register)])
+  }
+
   @Test("after a handover only new results are reported, and removals once the owner had time")
   mutating func reconciles() throws {
     try browsing(["A", "B", "C"])

@@ -88,6 +88,7 @@ extension NetService {
         case .registered(let name):
           if let name = ServiceName(name) { notify(.success(name.instanceText)) }
         case .refused: notify(.failure(.init(.collisionError)))
+        case .failed: notify(.failure(.init(.unknownError)))
         }
       }
     }

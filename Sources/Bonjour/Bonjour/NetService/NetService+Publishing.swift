@@ -36,6 +36,7 @@ extension NetService {
         guard let name = ServiceName(name) else { return }
         inbox.post(Notice(of: number, .published(name)))
       case .refused: inbox.post(Notice(of: number, .notPublished(.collision)))
+      case .failed: inbox.post(Notice(of: number, .notPublished(.service(.unknownError))))
       }
     }
     updateActivity(number) { $0.registration = registration }

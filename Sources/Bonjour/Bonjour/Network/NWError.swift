@@ -26,6 +26,7 @@ public enum NWError: Error, Hashable, Sendable, CustomDebugStringConvertible {
   }
 
   static let badParameter = NWError.dns(DNSServiceErrorType(kDNSServiceErr_BadParam))
+  static let noMemory = NWError.dns(DNSServiceErrorType(kDNSServiceErr_NoMemory))
   static let nameConflict = NWError.dns(DNSServiceErrorType(kDNSServiceErr_NameConflict))
 
   init(_ error: SystemError) { self = .posix(error.posixError.code) }
@@ -34,7 +35,7 @@ public enum NWError: Error, Hashable, Sendable, CustomDebugStringConvertible {
     switch error.reason {
     case .notOnThisLink: self = .dns(DNSServiceErrorType(kDNSServiceErr_Unsupported))
     case .nameTooLong: self = .badParameter
-    case .tooManyClients: self = .dns(DNSServiceErrorType(kDNSServiceErr_NoMemory))
+    case .tooManyClients: self = .noMemory
     case .timedOut: self = .dns(DNSServiceErrorType(kDNSServiceErr_Timeout))
     case .identifierInUse: self = .dns(DNSServiceErrorType(kDNSServiceErr_Unknown))
     }

@@ -293,10 +293,9 @@ public final class NWListener: Sendable, CustomDebugStringConvertible {
 
   private func take(_ event: RegistrationEvent, of number: Int) {
     switch event {
-    case .refused:
-      if guarded.withLock({ guarded in guarded.registered?.number == number }) {
-        fail(.nameConflict)
-      }
+    case .refused, .failed:
+      guard guarded.withLock({ guarded in guarded.registered?.number == number }) else { return }
+      if case .refused = event { fail(.nameConflict) } else { fail(.noMemory) }
     case .registered(let name):
       guard let name = ServiceName(name) else { return }
       let endpoint = NWEndpoint(name, on: nil)

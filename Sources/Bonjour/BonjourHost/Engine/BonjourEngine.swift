@@ -22,6 +22,8 @@ final class BonjourEngine: @unchecked Sendable {
     case alone
     /// Another process runs the machines for it.
     case client
+    /// Not served, because the owner has too many clients. The next request tries again.
+    case refused
     /// Closed.
     case closed
   }
@@ -50,6 +52,7 @@ final class BonjourEngine: @unchecked Sendable {
   /// The connection to the owner, where that is another process.
   private var connection: Connection?
   private var isFollowing = false
+  private var isRefused = false
   private var ownerProcess: Int32 = 0
   /// A socket that is connected, or listens, and is not used yet.
   private var descriptor: Int32?
@@ -130,6 +133,8 @@ final class BonjourEngine: @unchecked Sendable {
       onRole(server == nil ? .alone : .owner)
     } else if isFollowing {
       onRole(.client)
+    } else if isRefused {
+      onRole(.refused)
     } else {
       awaitingRole.append(onRole)
     }
@@ -150,6 +155,7 @@ final class BonjourEngine: @unchecked Sendable {
     guard !isStopped else { return }
     queries[id] = onEvent
     handle(.request(.startQuery(id, request, on: interface, options: options)))
+    searchAgain()
   }
 
   func stop(_ id: QueryID) {
@@ -179,6 +185,7 @@ final class BonjourEngine: @unchecked Sendable {
     guard !isStopped else { return }
     registrations[id] = onEvent
     handle(.request(request))
+    searchAgain()
   }
 
   func update(_ id: RegistrationID, _ text: TXTRecord) {
@@ -237,6 +244,7 @@ final class BonjourEngine: @unchecked Sendable {
       switch action {
       case .forward(let request): requests.append(request)
       case .notify(let report): notify(report)
+      case .fail(let id): registrations.removeValue(forKey: id)?(.failed(.tooManyClients))
       case .disconnect: handle(OwnerSearch.Event.distrusted)
       }
     }
@@ -294,6 +302,7 @@ final class BonjourEngine: @unchecked Sendable {
         isFollowing = true
         handle(PortSharingClient.Event.began(.another))
         settled(.client)
+      case .refuse: refuse()
       case .runLocally(let reason): runLocally(reason)
       }
     }
@@ -345,6 +354,20 @@ final class BonjourEngine: @unchecked Sendable {
     guard isFollowing else { return }
     isFollowing = false
     handle(PortSharingClient.Event.ended)
+  }
+
+  /// Fails all requests; the next one starts another search.
+  private func refuse() {
+    log?("Bonjour is not available: the program that shares it has too many others to serve.")
+    isRefused = true
+    handle(PortSharingClient.Event.refused)
+    settled(.refused)
+  }
+
+  private func searchAgain() {
+    guard isRefused else { return }
+    isRefused = false
+    handle(OwnerSearch.Event.begin)
   }
 
   // MARK: This process
@@ -414,8 +437,8 @@ extension OwnerSearch.StandaloneReason {
       case .rejected(.otherVersion): "the program that shares it speaks another version"
       case .rejected(.otherConfiguration):
         "the program that shares it goes by another host name or uses other interfaces"
-      case .rejected(.tooManyClients): "the program that shares it has too many others to serve"
-      case .rejected(.tooManyRequests): "it requests more than a program that shares it may"
+      case .rejected(.tooManyClients), .rejected(.tooManyRequests):
+        "it requests more than a program that shares it may"
       case .rejected(.invalidMessage), .invalidMessages:
         "the program that shares it sends invalid messages"
       case .rejected(.otherUser): "the program that shares it does not serve this user"

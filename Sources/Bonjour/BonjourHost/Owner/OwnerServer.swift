@@ -115,7 +115,7 @@ final class OwnerServer {
     log?(
       "This program shares its Bonjour with \(connections.count) others and has no room for more: "
         + "the limit of \(DescriptorLimit.hardLimit) open files is reached (ulimit -Hn). The others "
-        + "work by themselves.")
+        + "get an error.")
   }
 
   // MARK: Sending

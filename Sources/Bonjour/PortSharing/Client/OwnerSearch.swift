@@ -72,6 +72,9 @@ package struct OwnerSearch: Sendable {
     case disconnect
     /// The owner, another process, runs the machines from now on.
     case follow
+    /// Fail all requests: the owner has too many clients. The search begins again with
+    /// ``Event/begin``.
+    case refuse
     /// Run the machines in this process: as the owner, or standalone with the reason. This is final.
     case runLocally(StandaloneReason?)
   }
@@ -126,6 +129,7 @@ package struct OwnerSearch: Sendable {
     case pausing
     case greeting
     case following(isAsked: Bool)
+    case refused
     case runningLocally
   }
 
@@ -155,6 +159,9 @@ package struct OwnerSearch: Sendable {
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch (event, state) {
     case (.begin, .idle): tryAddress(0, into: &actions)
+    case (.begin, .refused):
+      (attemptCount, inspectionCount, bindAttemptCount) = (0, 0, 0)
+      tryAddress(0, into: &actions)
     case (.connected(let outcome), .trying(let address)):
       connected(outcome, to: address, now: now, into: &actions)
     case (.bound(let outcome), .trying): bound(outcome, now: now, into: &actions)
@@ -167,6 +174,9 @@ package struct OwnerSearch: Sendable {
       state = .following(isAsked: false)
       inspectionCount = 0
       nextWake = now + Limits.silence
+    case (.rejected(.tooManyClients), .greeting), (.rejected(.tooManyClients), .following):
+      actions.append(.disconnect)
+      refuse(into: &actions)
     case (.rejected(let reason), .greeting), (.rejected(let reason), .following):
       actions.append(.disconnect)
       runLocally(.rejected(reason), into: &actions)
@@ -190,7 +200,7 @@ package struct OwnerSearch: Sendable {
     guard let due = nextWake, due <= now else { return }
     nextWake = nil
     switch state {
-    case .idle, .trying, .runningLocally: break
+    case .idle, .trying, .refused, .runningLocally: break
     case .pausing: tryAddress(0, into: &actions)
     case .following(isAsked: false):
       state = .following(isAsked: true)
@@ -228,7 +238,7 @@ package struct OwnerSearch: Sendable {
       actions.append(.greet)
     case .noOwner where isLast: actions.append(.bind)
     case .busy where isLast || attemptCount < Limits.othersAttemptsMax:
-      pause(now: now, into: &actions)
+      pause(now: now, isOwnerBusy: true, into: &actions)
     case .untrustedUser(let userID) where isLast:
       runLocally(.untrustedUser(userID: userID), into: &actions)
     case .impossible where isLast: runLocally(.impossible, into: &actions)
@@ -264,12 +274,23 @@ package struct OwnerSearch: Sendable {
   }
 
   /// Tries again a little later, and later each time.
-  private mutating func pause(now: Instant, into actions: inout [Action]) {
+  private mutating func pause(
+    now: Instant, isOwnerBusy: Bool = false, into actions: inout [Action]
+  ) {
     attemptCount += 1
-    guard attemptCount < Limits.attemptsMax else { return runLocally(.impossible, into: &actions) }
+    guard attemptCount < Limits.attemptsMax else {
+      return isOwnerBusy ? refuse(into: &actions) : runLocally(.impossible, into: &actions)
+    }
     let longest = min(Limits.electionPauseMax * Int64(attemptCount), Limits.retryPauseMax)
     state = .pausing
     nextWake = now + span(upTo: longest)
+  }
+
+  /// An owner that has too many clients would not have fewer if each spoke Multicast DNS itself.
+  private mutating func refuse(into actions: inout [Action]) {
+    state = .refused
+    nextWake = nil
+    actions.append(.refuse)
   }
 
   private mutating func runLocally(_ reason: StandaloneReason?, into actions: inout [Action]) {

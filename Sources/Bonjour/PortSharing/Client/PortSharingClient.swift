@@ -1,5 +1,5 @@
 import DNSWire
-import DiscoveryMachines
+package import DiscoveryMachines
 package import Essentials
 
 /// The requests of a host and the results that were reported to it, kept so that any owner of port
@@ -25,6 +25,8 @@ package struct PortSharingClient: Sendable {
     case began(Owner)
     /// There is no owner any more.
     case ended
+    /// The owner has too many clients: all requests fail.
+    case refused
     /// A report of the owner.
     case report(DiscoveryReport)
   }
@@ -35,6 +37,8 @@ package struct PortSharingClient: Sendable {
     case forward(DiscoveryRequest)
     /// Deliver a report to the host.
     case notify(DiscoveryReport)
+    /// Report to the host that a registration failed.
+    case fail(RegistrationID)
     /// Disconnect from the owner, which reports more results than the network can have.
     case disconnect
   }
@@ -75,6 +79,7 @@ package struct PortSharingClient: Sendable {
       if owner != nil { actions.append(.forward(request)) }
     case .began(let owner): begin(owner, now: now, into: &actions)
     case .ended: end(into: &actions)
+    case .refused: failAll(into: &actions)
     case .report(let report): take(report, into: &actions)
     }
   }
@@ -140,6 +145,17 @@ package struct PortSharingClient: Sendable {
         query.markAllUnconfirmed()
       }
     }
+  }
+
+  /// Fails all requests. The host may make them again.
+  private mutating func failAll(into actions: inout [Action]) {
+    for id in queries.keys.sorted() {
+      actions.append(.notify(.found(id, .failed(.tooManyClients), on: nil, moreComing: false)))
+    }
+    for id in registrations.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      actions.append(.fail(id))
+    }
+    (owner, queries, registrations, settlesAt, resultCount) = (nil, [:], [:], nil, 0)
   }
 
   // MARK: Reports

@@ -42,7 +42,8 @@ public func DNSServiceRegister(
           reference.handle, flags, error.code, nil, nil, nil, callback.context)
       }
     }
-    let replies = RegisterReplies(reference: reference, callback: callback, type: type)
+    let replies = RegisterReplies(
+      reference: reference, callback: callback, type: type, requested: service.name.name)
     reference.registration = try SharedHost.host().register(service) { event in
       reference.replies.append([replies.reply(event)].compactMap { $0 })
     }
@@ -67,11 +68,13 @@ private struct RegisterReplies: Sendable {
   let reference: Reference
   let callback: Callback<DNSServiceRegisterReply>
   let type: ServiceType
+  let requested: DNSName
 
   func reply(_ event: RegistrationEvent) -> Reply? {
     switch event {
     case .registered(let name): reply(name, .add, noError)
     case .refused(let name): reply(name, 0, ServiceError.nameConflict.code)
+    case .failed: reply(requested, 0, ServiceError.noMemory.code)
     }
   }
 
@@ -126,8 +129,13 @@ public func DNSServiceRegisterRecord(
     let register: @Sendable () -> Void = {
       record.start {
         host.register(registration) { event in
-          let isRefused = if case .refused = event { true } else { false }
-          connection.replies.append([reply(isRefused ? ServiceError.nameConflict.code : noError)])
+          let code =
+            switch event {
+            case .registered: noError
+            case .refused: ServiceError.nameConflict.code
+            case .failed: ServiceError.noMemory.code
+            }
+          connection.replies.append([reply(code)])
         }
       }
     }
