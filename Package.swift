@@ -20,7 +20,6 @@ let package = Package(
     .library(name: "BonjourHost", targets: ["BonjourHost"]),
     // Built by scripts/build-dns-sd, which makes it fit to be installed.
     .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"]),
-    .library(name: "PortSharing", targets: ["PortSharing"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
   ],
@@ -110,12 +109,13 @@ let package = Package(
         "PortSharing",
       ],
       path: "Sources/Bonjour/BonjourHost"),
+    .target(name: "ConnectionMachines", dependencies: ["Essentials"]),
     .target(name: "Connections", dependencies: ["Essentials", "EventLoop", "CLinux"]),
     .target(
       name: "Bonjour",
       dependencies: [
         "Essentials", "EventLoop", "RunLoopSupport", "DNSWire", "DiscoveryMachines",
-        "BonjourHost", "Connections",
+        "BonjourHost", "ConnectionMachines", "Connections",
       ],
       path: "Sources/Bonjour/Bonjour"),
     .target(
@@ -213,6 +213,8 @@ let package = Package(
       ],
       path: "Tests/Bonjour/BonjourHostTests"),
     .testTarget(
+      name: "ConnectionMachinesTests", dependencies: ["ConnectionMachines", "Essentials"]),
+    .testTarget(
       name: "BonjourTests",
       dependencies: [
         "Bonjour", "BonjourReactive", "BonjourHost", "Connections", "DiscoveryMachines",
@@ -245,7 +247,8 @@ let package = Package(
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
     .testTarget(name: "TreeTests"),
 
-    // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed here.
+    // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed
+    // here.
     .target(
       name: "FuzzTargets",
       dependencies: [
@@ -262,7 +265,7 @@ let package = Package(
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
-  "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
+  "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "ConnectionMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

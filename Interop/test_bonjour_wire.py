@@ -5,6 +5,7 @@ import asyncio
 import contextlib
 import socket
 import struct
+import time
 
 import dns.message
 import dns.rdatatype
@@ -173,6 +174,28 @@ async def test_a_packet_that_the_system_does_not_send_is_lost_and_nothing_else(h
                     break
             else:
                 pytest.fail("It hears no more.")
+
+
+async def test_answers_to_hosts_that_do_not_exist_delay_no_other(hosts):
+    ours, theirs = hosts
+    ours.ip("address", "add", "10.200.0.1/16", "dev", "eth0")
+    async with ours.ambit_running("publish", "Desk lamp", "_light._tcp", "8080") as published:
+        await published()
+        with Wire(theirs, IPV4, Datagram.read) as wire:
+            await wire.until_quiet(2)
+            ask = question("Desk\\ lamp." + TYPE, "SRV", wants_unicast=True)
+            for number in range(5000):
+                source = f"10.200.{1 + number // 250}.{1 + number % 250}"
+                wire.send_datagram(ask, source=source, destination=GROUP)
+                if number % 10 == 0:
+                    # Not faster than it reads.
+                    await asyncio.sleep(0.002)
+            started = time.monotonic()
+            wire.send_datagram(question(), source=theirs.address, destination=GROUP)
+            await wire.next(lambda sent: sent.is_response and sent.is_multicast and any(
+                found.rdtype == dns.rdatatype.PTR
+                for found in dns.message.from_wire(sent.payload).answer), 5)
+            assert time.monotonic() - started < 1
 
 
 async def test_broken_datagrams_are_no_harm(hosts):

@@ -4,8 +4,8 @@ import Bonjour
 func listLamps() async throws {
   for try await lamps in NetServiceBrowser.services(ofType: "_lamp._tcp.") {
     for lamp in lamps {
-      let place = try await lamp.place(within: .seconds(3))
-      print("\(lamp.name): \(place.hostName), port \(place.port)")
+      let resolved = try await lamp.resolve(timeout: .seconds(3))
+      print("\(lamp.name): \(resolved.hostName), port \(resolved.port)")
     }
   }
 }

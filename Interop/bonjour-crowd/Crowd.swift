@@ -29,7 +29,7 @@ enum Crowd {
     switch arguments.dropFirst().first {
     case "own": try await own()
     case "publish" where arguments.count == 4:
-      try await publish(hosts: Int(arguments[2]) ?? 0, each: Int(arguments[3]) ?? 0)
+      try await register(hosts: Int(arguments[2]) ?? 0, each: Int(arguments[3]) ?? 0)
     case "leave" where arguments.count == 3: try await leave(Int(arguments[2]) ?? 0)
     case "latency" where arguments.count == 3: await latency(Int(arguments[2]) ?? 0)
     default:
@@ -56,7 +56,7 @@ enum Crowd {
     try await rest()
   }
 
-  private static func publish(hosts hostCount: Int, each: Int) async throws {
+  private static func register(hosts hostCount: Int, each: Int) async throws {
     // Connections of this many hosts need as many descriptors.
     var limits = rlimit()
     _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
@@ -72,20 +72,20 @@ enum Crowd {
       "\"clients\": \(roles["client"] ?? 0), \"hosts\": \(hostCount), "
         + "\"seconds\": \((Instant.now - start).seconds)")
 
-    let (events, continuation) = AsyncStream.makeStream(of: PublicationEvent.self)
-    var publications: [Publication] = []
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    var registrations: [Registration] = []
     for (number, host) in hosts.enumerated() {
       for index in 0..<each {
         let name = try ServiceName(
           instance: "Service \(getpid()) \(number) \(index)", type: type)
         let service = try ServiceRegistration(name, port: UInt16(1 + number % 60_000))
-        publications.append(host.publish(service) { continuation.yield($0) })
+        registrations.append(host.register(service) { continuation.yield($0) })
       }
     }
     var isPublished = 0
     for await event in events {
-      if case .published = event { isPublished += 1 }
-      if isPublished == publications.count { break }
+      if case .registered = event { isPublished += 1 }
+      if isPublished == registrations.count { break }
     }
     tell(
       "published", "\"count\": \(isPublished), \"seconds\": \((Instant.now - start).seconds)")
@@ -97,37 +97,37 @@ enum Crowd {
     for await event in found {
       if case .serviceAdded(let name) = event.event { services.insert(name) }
       if case .serviceRemoved(let name) = event.event { services.remove(name) }
-      if services.count == publications.count { break }
+      if services.count == registrations.count { break }
     }
     tell(
       "found",
       "\"count\": \(services.count), \"seconds\": \((Instant.now - browseStart).seconds)")
-    withExtendedLifetime((hosts, publications, query)) {}
+    withExtendedLifetime((hosts, registrations, query)) {}
     try await rest()
   }
 
   private static func leave(_ count: Int) async throws {
     let host = BonjourHost { print("# \($0)") }
-    let (events, continuation) = AsyncStream.makeStream(of: PublicationEvent.self)
-    var publications: [Publication] = []
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    var registrations: [Registration] = []
     for index in 0..<count {
       let name = try ServiceName(instance: "Service \(getpid()) 0 \(index)", type: type)
-      publications.append(
-        host.publish(try ServiceRegistration(name, port: 1)) { continuation.yield($0) })
+      registrations.append(
+        host.register(try ServiceRegistration(name, port: 1)) { continuation.yield($0) })
     }
     var isPublished = 0
     for await event in events {
-      if case .published = event { isPublished += 1 }
+      if case .registered = event { isPublished += 1 }
       if isPublished == count { break }
     }
     tell("published", "\"count\": \(isPublished)")
     _ = readLine()
     await host.close()
-    withExtendedLifetime(publications) {}
+    withExtendedLifetime(registrations) {}
   }
 
-  /// From the request to the event, where the cache has the answer: what the way to the machines and
-  /// back takes.
+  /// From the request to the event, where the cache has the answer: what the way to the machines
+  /// and back takes.
   private static func latency(_ count: Int) async {
     let host = BonjourHost()
     let role = await role(host)

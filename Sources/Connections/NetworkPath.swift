@@ -1,19 +1,19 @@
 package import Essentials
 internal import Glibc
 
-/// What the system says of the way to an address now.
+/// The path to an address, as the system reports it now.
 package struct NetworkPath: Hashable, Sendable {
   /// An interface that is on and carries packets.
   package struct Interface: Hashable, Sendable {
-    /// What the system calls it.
+    /// The system's name.
     package var name: String
     /// The system's number of it.
     package var index: UInt32
     /// Its addresses.
-    package var addresses: Set<IPAddress>
+    package var addresses: Set<InetAddress>
 
     /// An interface.
-    package init(name: String, index: UInt32, addresses: Set<IPAddress>) {
+    package init(name: String, index: UInt32, addresses: Set<InetAddress>) {
       self.name = name
       self.index = index
       self.addresses = addresses
@@ -22,10 +22,10 @@ package struct NetworkPath: Hashable, Sendable {
 
   /// The interfaces that work.
   package var interfaces: [Interface]
-  /// From where packets would be sent there; nil where there is no way.
+  /// The source address of packets; nil without a route.
   package var source: SocketEndpoint?
 
-  /// A way from an address, or none.
+  /// A path from an address, or none.
   package init(interfaces: [Interface], source: SocketEndpoint?) {
     self.interfaces = interfaces
     self.source = source
@@ -52,7 +52,8 @@ package struct NetworkPath: Hashable, Sendable {
     }
   }
 
-  /// A datagram socket that is connected sends nothing, and has the address that it would send from.
+  /// A datagram socket that is connected sends nothing, and has the address that it would send
+  /// from.
   private static func source(
     to endpoint: SocketEndpoint, on interfaceName: String?
   ) -> SocketEndpoint? {
@@ -84,15 +85,15 @@ package struct NetworkPath: Hashable, Sendable {
         interfaces.append(Interface(name: name, index: if_nametoindex(name), addresses: []))
       }
       guard let address = item.ifa_addr.flatMap({ SocketEndpoint($0) })?.address,
-        let place = interfaces.firstIndex(where: { $0.name == name })
+        let position = interfaces.firstIndex(where: { $0.name == name })
       else { continue }
-      interfaces[place].addresses.insert(address)
+      interfaces[position].addresses.insert(address)
     }
     return interfaces
   }
 }
 
-extension IPAddress {
+extension InetAddress {
   /// Whether it is one of 127/8.
   fileprivate var isIPv4Loopback: Bool {
     if case .v4(let address) = self { address.bytes.first == 127 } else { false }

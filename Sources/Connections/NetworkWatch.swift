@@ -5,13 +5,13 @@ internal import Glibc
 internal import EventLoop
 internal import Synchronization
 
-/// Tells whenever interfaces, addresses or routes of this host changed (rtnetlink(7)), until it is let
-/// go of. Where the system doesn't say, nothing is told.
+/// Reports changes of interfaces, addresses or routes of this host (rtnetlink(7)), until it is
+/// released. Where the system has no rtnetlink, nothing is reported.
 package final class NetworkWatch: Sendable {
   private let number: UInt64
 
-  /// - Parameter onChange: Called on a thread of the system, once for what changes within a tenth of a
-  ///   second.
+  /// - Parameter onChange: Called on a thread of the system, once for what changes within a tenth
+  ///   of a second.
   package init(onChange: @escaping @Sendable () -> Void) {
     number = NetworkSocket.shared.add(onChange)
   }
@@ -36,7 +36,7 @@ private final class NetworkSocket: Sendable {
   private static let routeProtocol: Int32 = 0
   // RTMGRP_LINK, RTMGRP_IPV4_IFADDR, _ROUTE, RTMGRP_IPV6_IFADDR, _ROUTE
   private static let groups: UInt32 = 0x1 | 0x10 | 0x40 | 0x100 | 0x400
-  /// What changes together is told together.
+  /// Changes within this time are reported together.
   private static let pause = DispatchTimeInterval.milliseconds(100)
 
   func add(_ observer: @escaping @Sendable () -> Void) -> UInt64 {
@@ -72,8 +72,7 @@ private final class NetworkSocket: Sendable {
     return watch
   }
 
-  /// What the kernel says doesn't matter, only that it says something; also that it had to leave
-  /// something out.
+  /// The content of the messages doesn't matter, only that there are some, or that some were lost.
   private func take(from descriptor: Descriptor) {
     var bytes = [UInt8](repeating: 0, count: 8_192)
     while true {
@@ -84,11 +83,13 @@ private final class NetworkSocket: Sendable {
       defer { state.isTelling = true }
       return !state.isTelling
     }
-    if isFirst { DispatchQueue.global().asyncAfter(deadline: .now() + Self.pause) { self.tell() } }
+    if isFirst {
+      DispatchQueue.global().asyncAfter(deadline: .now() + Self.pause) { self.notify() }
+    }
     state.withLock { $0.watch }?.arm()
   }
 
-  private func tell() {
+  private func notify() {
     let observers = state.withLock { state in
       state.isTelling = false
       return state.observers

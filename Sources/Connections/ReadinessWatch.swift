@@ -4,7 +4,7 @@ internal import Glibc
 internal import EventLoop
 internal import Synchronization
 
-/// Tells that a descriptor is ready, once for each time that it is asked to.
+/// Reports that a descriptor is ready, once for each call of `arm`.
 final class ReadinessWatch: Sendable {
   enum Kind: Sendable { case reading, writing }
 
@@ -35,7 +35,7 @@ final class ReadinessWatch: Sendable {
 
   deinit { cancel() }
 
-  /// Asks to be told once.
+  /// Requests one report.
   func arm() {
     state.withLock { state in
       guard !state.isArmed, !state.isCancelled else { return }
@@ -44,7 +44,7 @@ final class ReadinessWatch: Sendable {
     }
   }
 
-  /// Tells nothing any more, but for what is being told just now.
+  /// Ends the watch. A report that is being made on another thread is completed.
   func cancel() {
     let isFirst = state.withLock { state in
       defer { state.isCancelled = true }
@@ -82,7 +82,7 @@ private final class Poller: Sendable {
   private static let eventsMax = 64
 
   private init() {
-    // Without a descriptor for it no watch can be made, which says so.
+    // Without a descriptor for it no watch can be made, which is reported there.
     guard epoll >= 0 else { return }
     DispatchQueue(label: "ambit.poller").async { [self] in
       while true { poll() }

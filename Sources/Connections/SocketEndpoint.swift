@@ -4,14 +4,14 @@ internal import Glibc
 /// An address and a TCP port.
 package struct SocketEndpoint: Hashable, Sendable {
   /// The address.
-  package var address: IPAddress
+  package var address: InetAddress
   /// The port.
   package var port: UInt16
   /// The number of the interface on which a link-local address is meant; 0 for any.
   package var scope: UInt32
 
   /// An address and a port.
-  package init(_ address: IPAddress, port: UInt16, scope: UInt32 = 0) {
+  package init(_ address: InetAddress, port: UInt16, scope: UInt32 = 0) {
     self.address = address
     self.port = port
     self.scope = address.isLinkLocal && address.version == .v6 ? scope : 0
@@ -46,18 +46,18 @@ package struct SocketEndpoint: Hashable, Sendable {
       let port = UInt16(truncatingIfNeeded: try reader.bigEndian(2))
       switch family {
       case AF_INET:
-        guard let address = IPv4Address(bytes: try reader.slice(4)) else { return nil }
+        guard let address = Inet4Address(bytes: try reader.slice(4)) else { return nil }
         self.init(.v4(address), port: port)
       case AF_INET6:
         _ = try reader.slice(4)
-        guard let address = IPv6Address(bytes: try reader.slice(16)) else { return nil }
+        guard let address = Inet6Address(bytes: try reader.slice(16)) else { return nil }
         self.init(.v6(address), port: port, scope: try reader.uint32())
       default: return nil
       }
     } catch { return nil }
   }
 
-  /// What the system says of a socket with `getsockname` or `getpeername`.
+  /// The endpoint of a socket, from `getsockname` or `getpeername`.
   init?(
     of descriptor: Int32,
     _ ask: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32

@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Glibc
 internal import EventLoop
 
-/// A descriptor that is closed when nobody uses it any more.
+/// A descriptor that is closed when it is released.
 final class Descriptor: Sendable {
   let number: Int32
 
@@ -18,7 +18,7 @@ final class Descriptor: Sendable {
     return Descriptor(number)
   }
 
-  /// A socket that the system made: it doesn't wait either, and other programs don't inherit it.
+  /// An accepted socket, made non-blocking, and not inherited by other programs.
   static func accepted(_ number: Int32) -> Descriptor {
     _ = fcntl(number, F_SETFD, FD_CLOEXEC)
     _ = fcntl(number, F_SETFL, fcntl(number, F_GETFL) | O_NONBLOCK)
@@ -52,9 +52,9 @@ final class Descriptor: Sendable {
   }
 }
 
-/// Calls once, after a while; not if it was let go of before.
+/// Calls once, after a delay, unless it was released before.
 package final class OneShotTimer: @unchecked Sendable {
-  // Unchecked: Dispatch's sources are thread-safe, which their type doesn't say.
+  // Unchecked: Dispatch's sources are thread-safe, but their type isn't marked so.
 
   private let source: any DispatchSourceTimer
 

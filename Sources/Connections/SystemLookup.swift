@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 
-/// The system's own way to look up hosts: `/etc/hosts`, unicast DNS and what else it is told to use.
+/// The system's resolver: `/etc/hosts`, unicast DNS and what else is configured.
 package enum SystemLookup {
   /// Looks up a host; none where there is no such host.
   ///

@@ -4,16 +4,16 @@ internal import Glibc
 package import EventLoop
 internal import Synchronization
 
-/// A TCP connection: accepted, or to be made. All of it may be used from any thread. Letting go of
-/// it closes it.
+/// A TCP connection: accepted, or to be established. It may be used from any thread. Releasing it
+/// closes it.
 package final class TCPConnection: Sendable {
-  /// How far connecting has come.
+  /// The progress of connecting.
   package enum Progress: Sendable {
     /// It is connected.
     case connected
     /// None of the addresses that are known answered, the last one for this reason. There may be
     /// others.
-    case stuck(SystemError)
+    case exhausted(SystemError)
     /// It has ended.
     case ended
   }
@@ -83,10 +83,10 @@ package final class TCPConnection: Sendable {
     var writing: ReadinessWatch
   }
 
-  /// For how long one address is tried before the next, unless the settings say otherwise.
+  /// How long one address is tried before the next, unless the settings have another limit.
   private static let attemptSeconds = 5
 
-  /// One that is yet to be made.
+  /// A connection that is not established.
   package init(_ settings: TCPSettings = TCPSettings()) {
     state = Mutex(State())
     self.settings = settings
@@ -109,7 +109,7 @@ package final class TCPConnection: Sendable {
     state.withLock { $0.onProgress = call }
   }
 
-  /// Says which addresses there are now. Those that were not tried yet are, one after the other, until
+  /// Sets the known addresses. Those that were not tried yet are tried, one after the other, until
   /// one answers.
   package func offer(_ endpoints: [SocketEndpoint]) {
     state.withLock { $0.candidates.replace(with: endpoints.filter(settings.allows)) }
@@ -133,7 +133,7 @@ package final class TCPConnection: Sendable {
     let error = state.withLock { state -> SystemError? in
       if case .idle = state.phase { state.candidates.error } else { nil }
     }
-    if let error { tell(.stuck(error)) }
+    if let error { notify(.exhausted(error)) }
   }
 
   private func nextEndpoint() -> SocketEndpoint? {
@@ -180,7 +180,8 @@ package final class TCPConnection: Sendable {
     if giveUp(socket, error) { tryNext() }
   }
 
-  /// Ends an attempt: that on a socket, or one that did not come so far. False if it is over already.
+  /// Ends an attempt: that on a socket, or one that did not come so far. False if it is over
+  /// already.
   @discardableResult
   private func giveUp(_ socket: Descriptor?, _ error: SystemError) -> Bool {
     let (isOver, old) = state.withLock { state -> (Bool, Phase) in
@@ -202,8 +203,8 @@ package final class TCPConnection: Sendable {
   private func opened(_ socket: Descriptor) throws(SystemError) {
     let open = Open(
       socket: socket,
-      reading: try ReadinessWatch(.reading, socket) { [weak self] in self?.tellInput() },
-      writing: try ReadinessWatch(.writing, socket) { [weak self] in self?.tellOutput() })
+      reading: try ReadinessWatch(.reading, socket) { [weak self] in self?.notifyInput() },
+      writing: try ReadinessWatch(.writing, socket) { [weak self] in self?.notifyOutput() })
     var isNew = false
     replacePhase { phase in
       switch phase {
@@ -215,7 +216,7 @@ package final class TCPConnection: Sendable {
     }
     guard isNew else { return }
     connecting.leave()
-    tell(.connected)
+    notify(.connected)
     open.reading.arm()
     open.writing.arm()
   }
@@ -224,7 +225,7 @@ package final class TCPConnection: Sendable {
 
   private var currentPhase: Phase { state.withLock { $0.phase } }
 
-  /// Puts another phase in place and returns the old one, which must not be let go of under the lock.
+  /// Replaces the phase and returns the old one, which must not be released under the lock.
   @discardableResult
   private func replacePhase(_ next: (Phase) -> Phase?) -> Phase {
     state.withLock { state in
@@ -234,9 +235,9 @@ package final class TCPConnection: Sendable {
     }
   }
 
-  private func tell(_ progress: Progress) { state.withLock { $0.onProgress }?(progress) }
-  private func tellInput() { state.withLock { $0.onInput }?() }
-  private func tellOutput() { state.withLock { $0.onOutput }?() }
+  private func notify(_ progress: Progress) { state.withLock { $0.onProgress }?(progress) }
+  private func notifyInput() { state.withLock { $0.onInput }?() }
+  private func notifyOutput() { state.withLock { $0.onOutput }?() }
 
   private func end(_ error: SystemError?) {
     let old = replacePhase { phase in
@@ -251,12 +252,12 @@ package final class TCPConnection: Sendable {
     case .open(let open):
       open.reading.cancel()
       open.writing.cancel()
-      // Wakes who waits in another thread; the descriptor is closed when the last has left.
+      // Wakes threads that are blocked on it; the descriptor is closed when the last has left.
       shutdown(open.socket.number, Int32(SHUT_RDWR))
     }
-    tell(.ended)
-    tellInput()
-    tellOutput()
+    notify(.ended)
+    notifyInput()
+    notifyOutput()
   }
 
   /// Whether there is a connection, or was one.
@@ -269,7 +270,7 @@ package final class TCPConnection: Sendable {
   }
 
   /// Whether no address is being tried, nor is there one that wasn't.
-  package var isStuck: Bool {
+  package var isExhausted: Bool {
     state.withLock { state in
       if case .idle = state.phase { state.candidates.isExhausted } else { false }
     }
@@ -314,7 +315,7 @@ package final class TCPConnection: Sendable {
 
   // MARK: Bytes
 
-  /// Whether something can be read without waiting; if not, it is told when there is.
+  /// Whether something can be read without blocking; if not, `observeInput` reports when it can.
   package var hasBytes: Bool {
     guard case .open(let open) = currentPhase, !isInputEnded else { return false }
     var byte: UInt8 = 0
@@ -324,7 +325,8 @@ package final class TCPConnection: Sendable {
     return count > 0
   }
 
-  /// Whether something can be written without waiting; if not, it is told when there is room.
+  /// Whether something can be written without blocking; if not, `observeOutput` reports when it
+  /// can.
   package var hasSpace: Bool {
     guard case .open(let open) = currentPhase else { return false }
     var entry = pollfd(fd: open.socket.number, events: Int16(POLLOUT), revents: 0)
@@ -376,7 +378,7 @@ package final class TCPConnection: Sendable {
     return 0
   }
 
-  /// Draws the conclusion from what `recv` said.
+  /// Processes the result of `recv`.
   private func note(_ count: Int) {
     if count == 0 {
       state.withLock { $0.isInputEnded = true }
@@ -385,7 +387,7 @@ package final class TCPConnection: Sendable {
     }
   }
 
-  /// Says that nothing more will be sent; what comes can still be read.
+  /// Closes output; input can still be read.
   package func closeOutput() {
     if let socket = openSocket { shutdown(socket.number, Int32(SHUT_WR)) }
   }

@@ -3,7 +3,7 @@ internal import Essentials
 internal import Glibc
 package import EventLoop
 
-/// Listens on one TCP port over IPv4 and IPv6, until it is let go of.
+/// Listens on one TCP port over IPv4 and IPv6, until it is released.
 package final class TCPListener: Sendable {
   /// The port.
   package let port: UInt16
@@ -13,15 +13,19 @@ package final class TCPListener: Sendable {
   /// How often another port is tried where the system's choice for one version of IP is taken for
   /// the other.
   private static let attemptsMax = 16
+
+  /// How many accepted connections wait for an app that does not take them; more would only hold
+  /// descriptors.
+  package static let waitingConnectionsMax = 128
   /// Connections that wait to be accepted.
   private static let backlog: Int32 = 128
 
   /// Starts to listen. Throws the system's error where that is not possible over any version.
   ///
   /// - Parameters:
-  ///   - port: the port, or 0 for one that the system chooses.
+  ///   - port: The port, or 0 for one that the system chooses.
   ///   - settings: Of the listener and of the connections.
-  ///   - onConnection: Told on a thread of the system who connected.
+  ///   - onConnection: Called on a thread of the system with each accepted connection.
   package init(
     port: UInt16, _ settings: TCPSettings = TCPSettings(),
     onConnection: @escaping @Sendable (TCPConnection) -> Void
@@ -33,7 +37,7 @@ package final class TCPListener: Sendable {
   }
 
   deinit {
-    // They are closed when the last thread has let go, maybe a little later.
+    // They are closed when the last thread has left, maybe a little later.
     for socket in sockets { shutdown(socket.number, Int32(SHUT_RDWR)) }
   }
 
@@ -100,7 +104,7 @@ package final class TCPListener: Sendable {
     let watch = WeakWatch()
     let reading = try ReadinessWatch(.reading, socket) {
       if accept(from: socket, onConnection) {
-        // Without descriptors to give, the system would say at once that there is someone.
+        // Without free descriptors, the system would report the waiting connection again at once.
         DispatchQueue.global().asyncAfter(deadline: .now() + 1) { watch.value?.arm() }
       } else {
         watch.value?.arm()
@@ -111,7 +115,7 @@ package final class TCPListener: Sendable {
     return reading
   }
 
-  /// Accepts all who wait; true if the system can give no more.
+  /// Accepts all waiting connections; true if the system has no free descriptor.
   private static func accept(
     from socket: Descriptor, _ onConnection: (TCPConnection) -> Void
   ) -> Bool {

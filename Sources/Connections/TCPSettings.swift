@@ -2,20 +2,20 @@ package import Essentials
 internal import Glibc
 internal import EventLoop
 
-/// What is set of the sockets of a connection or a listener, beside where it leads. Zero and nil leave
-/// the system's choice.
+/// What is set of the sockets of a connection or a listener, beside where it leads. Zero and nil
+/// leave the system's choice.
 package struct TCPSettings: Hashable, Sendable {
   /// Whether small packets are sent at once (TCP_NODELAY).
   package var sendsAtOnce = false
   /// Whether only full packets are sent, and what is left after 0.2 s (TCP_CORK).
   package var sendsFullPackets = false
-  /// Whether a peer that says nothing is asked now and then whether it is there (SO_KEEPALIVE).
+  /// Whether a silent peer is probed now and then (SO_KEEPALIVE).
   package var keepsAlive = false
-  /// After how many seconds of silence it is asked first.
+  /// The number of idle seconds before the first keepalive probe.
   package var keepaliveIdleSeconds = 0
-  /// After how many seconds it is asked again.
+  /// The number of seconds between keepalive probes.
   package var keepaliveIntervalSeconds = 0
-  /// How often it is asked before it counts as gone.
+  /// The number of unanswered keepalive probes after which the connection is broken.
   package var keepaliveCount = 0
   /// The longest segment, in bytes.
   package var segmentByteCountMax = 0
@@ -71,7 +71,7 @@ package struct TCPSettings: Hashable, Sendable {
   }
 }
 
-extension IPAddress {
+extension InetAddress {
   /// Whether it stands for all addresses of the host.
   var isUnspecified: Bool { self == .v4(.any) || self == .v6(.any) }
 }
@@ -84,7 +84,7 @@ extension Descriptor {
     guard setsockopt(number, level, option, &value, size) == 0 else { throw .current }
   }
 
-  /// Sets an option, unless the system's choice is wanted.
+  /// Sets an option, unless the system's default is chosen.
   func require(_ level: Int32, _ option: Int32, unlessZero value: Int) throws(SystemError) {
     if value != 0 { try require(level, option, Int32(clamping: value)) }
   }

@@ -19,7 +19,7 @@ package final class EpollLoop: @unchecked Sendable {
   private struct Inbox {
     var work: [Work] = []
     var hasThread = false
-    /// Whether the thread waits, or is about to, and was not called yet.
+    /// Whether the thread waits, or is about to, and has not been woken yet.
     var isWaiting = false
     /// An eventfd(2) that ends the wait.
     var bell: Int32 = -1
@@ -47,7 +47,7 @@ package final class EpollLoop: @unchecked Sendable {
   /// The most that one read takes: a burst of small packets, or the largest of one.
   package static let readByteCountMax = 128 * 1024
 
-  /// How many ready descriptors are handled before others are looked at.
+  /// How many ready descriptors are handled before the loop polls again.
   private static let eventCountMax = 64
   /// How long to wait before something that the system refused is tried again.
   private static let retryMilliseconds: Int32 = 1_000

@@ -105,7 +105,7 @@ package final class StreamConnector {
     let error = SystemError.current
     switch error.number {
     case EINPROGRESS: try watch(descriptor)
-    // The queue of a UNIX socket is full: no event reports when it no longer is (connect(2)).
+    // The queue of a UNIX socket is full: there is no notification when it has room (connect(2)).
     case EAGAIN where address.family == AF_UNIX:
       close(descriptor)
       remaining.insert(address, at: remaining.startIndex)

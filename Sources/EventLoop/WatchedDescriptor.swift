@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// What can be done with a descriptor without waiting. After an error, and at the end, that is both:
-/// reading and writing tell.
+/// What can be done with a descriptor without waiting. After an error, and at the end, it is both:
+/// reading and writing then report the error.
 package struct Readiness: OptionSet, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -28,7 +28,7 @@ package struct Readiness: OptionSet, Sendable {
 
 /// A descriptor that a loop looks at until it is closed. Used on that loop only.
 ///
-/// The loop holds it until then, so its owner must call ``close()``: releasing it ends nothing.
+/// The loop holds it until then, so its owner must call ``close()``: releasing it does not close it.
 package final class WatchedDescriptor {
   package let descriptor: Int32
   private let loop: EpollLoop
@@ -39,14 +39,14 @@ package final class WatchedDescriptor {
   /// machine: then the loop polls for a moment before it sleeps.
   package var expectsPromptEvents = false
 
-  /// What to wait for; reported again and again while it is so (level-triggered).
+  /// The readiness to watch for; reported repeatedly while it lasts.
   package var interest = Readiness.readable {
     didSet { if let number, interest != oldValue { loop.change(self, number) } }
   }
 
   /// Owns a descriptor, which must not block, and looks at it from now on; closes it if that cannot be.
   ///
-  /// - Parameter onReady: Called on the loop; lives until the descriptor is closed.
+  /// - Parameter onReady: Called on the loop; released when the descriptor is closed.
   package init(
     owning descriptor: Int32, on loop: EpollLoop, onReady: @escaping (Readiness) -> Void
   ) throws(SystemError) {

@@ -1,4 +1,4 @@
-/// What is behind a pair of streams: bytes in and out. All of it may be used from any thread.
+/// The source and sink of the bytes of a pair of streams. All methods may be called from any thread.
 package protocol BytePipe: AnyObject, Sendable {
   /// Whether bytes can flow; a pipe that still has to be connected says so later.
   var isConnected: Bool { get }

@@ -137,7 +137,7 @@ private final class StreamCore: @unchecked Sendable {
     for source in lock.withLock({ sources }) { source.signal() }
   }
 
-  /// On a run loop: tells the delegate what there is.
+  /// Calls the delegate with the pending events. On a run loop.
   private func deliver() {
     let (event, isConnected, ending) = (readyEvent, pipe.isConnected, ending)
     let (stream, events) = lock.withLock {

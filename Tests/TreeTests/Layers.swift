@@ -59,6 +59,7 @@ enum Layers {
     "BluetoothMachines": Module(.machines),
     "DiscoveryMachines": Module(.machines),
     "PortSharing": Module(.machines),
+    "ConnectionMachines": Module(.machines),
 
     // Headers of the C library.
     "CLinux": Module(.hosts),

@@ -42,6 +42,16 @@ struct SourceFile: Sendable {
     }
   }
 
+  /// The types at the top level that other modules can see.
+  var publicTypes: [String] {
+    lines.compactMap { line in
+      line.firstMatch(
+        of:
+          #/^(?:public|package|open) (?:final |indirect )*(?:struct|enum|class|actor|protocol) (\w+)/#
+      ).map { String($0.1) }
+    }
+  }
+
   /// The functions and initialisers with the number of lines each takes.
   var functions: [(name: String, lineCount: Int)] {
     let code = code

@@ -32,6 +32,18 @@ struct TreeTests {
     "Tests/ReactiveTests/Schedulers/ClockSchedulerTests.swift"
   ]
 
+  @Test("no two public types of the package have one name")
+  func uniquePublicTypes() {
+    var modules: [String: Set<String>] = [:]
+    for file in SourceTree.sources where file.path.hasPrefix("Sources/") {
+      for name in file.publicTypes { modules[name, default: []].insert(file.module ?? "") }
+    }
+    #expect(modules.count > 300, "types were not found")
+    for (name, modules) in modules where modules.count > 1 {
+      Issue.record("\(name) is a type of \(modules.sorted())")
+    }
+  }
+
   @Test("a file has at most 600 lines, unless it is a table")
   func fileSize() {
     for file in SourceTree.swiftFiles {

@@ -12,7 +12,7 @@ struct Entry {
     var words = Words(CommandLine.arguments.dropFirst())
     do {
       switch words.next() {
-      case "publish": try await publish(&words)
+      case "publish": try await register(&words)
       case "browse": try await browse(&words)
       case "count": try count(&words)
       case "ask": try ask(&words)

@@ -4,8 +4,9 @@ import Essentials
 import Glibc
 
 extension Entry {
-  /// `ask OWN SERVER NAME RECORDTYPE MILLISECONDS`: asks a server by unicast from a port of its own, as
-  /// fast as it answers, 64 questions at a time. Says how many were answered and how long it took.
+  /// `ask OWN SERVER NAME RECORDTYPE MILLISECONDS`: asks a server by unicast from a port of its
+  /// own, as fast as it answers, 64 questions at a time. Says how many were answered and how long
+  /// it took.
   static func ask(_ words: inout Words) throws {
     let (own, server) = (try address(&words), try address(&words))
     let name = try DNSName(text: try words.required())
@@ -34,9 +35,9 @@ extension Entry {
     say("answered", "\(answered)", "\(lost)", "\(Clock.nanoseconds - start)")
   }
 
-  /// `flood OWN KIND RATE COUNT [NAME]`: sends so many packets to the group at so many a second, from
-  /// port 5353. KIND says which: `unknown` asks for names that nobody has, `same` always for the PTR
-  /// records of NAME, `records` tells of 20 new address records a packet.
+  /// `flood OWN KIND RATE COUNT [NAME]`: sends so many packets to the group at so many a second,
+  /// from port 5353. KIND says which: `unknown` asks for names that nobody has, `same` always for
+  /// the PTR records of NAME, `records` tells of 20 new address records a packet.
   static func flood(_ words: inout Words) throws {
     let own = try address(&words)
     let kind = try words.required()
@@ -65,8 +66,8 @@ extension Entry {
     _ = awaitLine()
   }
 
-  private static func address(_ words: inout Words) throws -> IPv4Address {
-    guard let address = IPv4Address(text: try words.required()) else { throw Misuse() }
+  private static func address(_ words: inout Words) throws -> Inet4Address {
+    guard let address = Inet4Address(text: try words.required()) else { throw Misuse() }
     return address
   }
 
@@ -92,7 +93,7 @@ extension Entry {
           let name = try DNSName(text: "flood-\(number * 20 + index).local.")
           return DNSRecord(
             name: name, flushesCache: true, ttlSeconds: 4500,
-            data: .a(IPv4Address(rawValue: UInt32(number * 20 + index))))
+            data: .a(Inet4Address(rawValue: UInt32(number * 20 + index))))
         }
         return try DNSMessage(header: .response, answers: records).encoded()
       }

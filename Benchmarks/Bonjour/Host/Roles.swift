@@ -5,9 +5,9 @@ import Essentials
 import Synchronization
 
 extension Entry {
-  /// `publish TYPE NAME COUNT`: publishes so many services at the first line that it reads, or one at
-  /// each line, and says when it was asked to and when all of them had their names.
-  static func publish(_ words: inout Words) async throws {
+  /// `publish TYPE NAME COUNT`: publishes so many services at the first line that it reads, or one
+  /// at each line, and says when it was asked to and when all of them had their names.
+  static func register(_ words: inout Words) async throws {
     let type = try ServiceType(text: try words.required())
     let name = try words.required()
     let count = try words.number()
@@ -15,7 +15,7 @@ extension Entry {
     // Ready once it takes part: what is measured is publishing, not starting.
     while await host.interfaces.isEmpty { await Task.yield() }
     say("ready")
-    var publications: [Publication] = []
+    var registrations: [Registration] = []
     for round in 0... {
       guard awaitLine() == "go" else { break }
       let left = Mutex(count)
@@ -25,8 +25,8 @@ extension Entry {
         let instance = "\(name) \(count == 1 ? round : number)"
         let service = try ServiceRegistration(
           ServiceName(instance: instance, type: type), port: 8080)
-        publications.append(
-          host.publish(service) { _ in
+        registrations.append(
+          host.register(service) { _ in
             let isLast = left.withLock { left in
               left -= 1
               return left == 0

@@ -9,7 +9,7 @@ struct Socket: ~Copyable {
   /// - Parameters:
   ///   - address: the host's own address, to whose interface multicast goes.
   ///   - port: 0 for any.
-  init(_ address: IPv4Address, port: UInt16) throws {
+  init(_ address: Inet4Address, port: UInt16) throws {
     descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
     guard descriptor >= 0 else { throw Failure(call: "socket") }
     try set(SOL_SOCKET, SO_REUSEADDR, Int32(1))
@@ -33,7 +33,7 @@ struct Socket: ~Copyable {
   }
 
   private static func withSystem<Result>(
-    _ address: IPv4Address, _ port: UInt16,
+    _ address: Inet4Address, _ port: UInt16,
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result
   ) -> Result {
     var system = sockaddr_in()
@@ -48,7 +48,7 @@ struct Socket: ~Copyable {
   }
 
   /// Sends to port 5353.
-  func send(_ packet: [UInt8], to address: IPv4Address) throws {
+  func send(_ packet: [UInt8], to address: Inet4Address) throws {
     let sent = Self.withSystem(address, multicastDNSPort) {
       sendto(descriptor, packet, packet.count, 0, $0, $1)
     }

@@ -21,9 +21,9 @@ extension FuzzTarget {
 /// An interface on a link whose other hosts, and whose link, do what the input says.
 private struct LinkLocalVictim {
   var machine = LinkLocalMachine(
-    hardware: MACAddress(rawValue: 1), chance: SeededGenerator(seed: 1))
+    hardware: MACAddress(rawValue: 1), rng: SeededGenerator(seed: 1))
   var now = Instant.zero
-  var held: IPv4Address?
+  var held: Inet4Address?
   var probesInARow = 0
 
   mutating func act(_ choice: UInt8, _ reader: inout ByteReader) {
@@ -44,10 +44,10 @@ private struct LinkLocalVictim {
 
   /// A packet about the very address that the machine wants.
   private func dispute(_ kind: UInt8) -> ARPPacket {
-    let wanted: IPv4Address =
+    let wanted: Inet4Address =
       switch machine.status {
       case .probing(let address), .claimed(let address): address
-      case .linkDown, .routableAddress, .pausing, .shutDown: IPv4Address(169, 254, 1, 1)
+      case .linkDown, .routableAddress, .pausing, .shutDown: Inet4Address(169, 254, 1, 1)
       }
     let other = MACAddress(rawValue: UInt64(kind))
     return kind & 1 == 0 ? .probe(for: wanted, from: other) : .announcement(of: wanted, from: other)

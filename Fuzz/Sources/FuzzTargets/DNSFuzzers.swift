@@ -42,8 +42,8 @@ extension FuzzTarget {
   private static let dnsName = FuzzTarget(name: "DNSName") { bytes in
     let text = String(decoding: bytes, as: UTF8.self)
     _ = try? ServiceType(text: text)
-    if let address = IPAddress(text: text) {
-      precondition(IPAddress(text: address.description) == address)
+    if let address = InetAddress(text: text) {
+      precondition(InetAddress(text: address.description) == address)
     }
     guard let name = try? DNSName(text: text) else { return }
     let again = try? DNSName(text: name.description)

@@ -24,7 +24,7 @@ private struct QuerierVictim {
     "_services._dns-sd._udp.local.", "_printer._sub._http._tcp.local.", "example.com.",
   ]
 
-  private var querier = Querier(chance: SeededGenerator(seed: 1))
+  private var querier = Querier(rng: SeededGenerator(seed: 1))
   private var now = Instant.zero
   private var lastQuery: UInt64 = 0
   private var open: Set<QueryID> = []
@@ -49,7 +49,7 @@ private struct QuerierVictim {
     case 5: handle(.interfaceRestarted(link(argument).interface))
     case 6: receive((try? reader.slice(min(reader.count, 40 + 8 * argument))) ?? [], argument)
     case 7...11: receive(message(argument, &reader), argument)
-    case 12: handle(.doubt(record(&reader)))
+    case 12: handle(.reconfirm(record(&reader)))
     case 13, 14: pass(.milliseconds(Int64(argument) * 70))
     default: pass(.seconds(Int64(argument) * 40))
     }
@@ -65,15 +65,15 @@ private struct QuerierVictim {
     precondition(querier.nextWake == nil, "nobody is there, and it wants to be woken")
   }
 
-  private func link(_ argument: Int) -> Link {
-    Link(InterfaceIndex(rawValue: UInt32(argument & 1) + 1), argument & 2 == 0 ? .v4 : .v6)
+  private func link(_ argument: Int) -> MulticastLink {
+    MulticastLink(InterfaceIndex(rawValue: UInt32(argument & 1) + 1), argument & 2 == 0 ? .v4 : .v6)
   }
 
   private func interface(_ argument: Int) -> NetworkInterface {
     NetworkInterface(
       link(argument).interface, versions: argument & 4 == 0 ? [.v4] : [.v4, .v6],
       addresses: [
-        .init(.v4(IPv4Address(192, 0, 2, UInt8(argument >> 3))), prefixBitCount: 24)
+        .init(.v4(Inet4Address(192, 0, 2, UInt8(argument >> 3))), prefixBitCount: 24)
       ])
   }
 
@@ -97,8 +97,8 @@ private struct QuerierVictim {
     let other = Self.names[Int(detail >> 4) % Self.names.count]
     let data: DNSRecordData =
       switch kind & 7 {
-      case 0: .a(IPv4Address(192, 0, 2, detail & 3))
-      case 1: .aaaa(IPv6Address(high: 1, low: UInt64(detail & 3)))
+      case 0: .a(Inet4Address(192, 0, 2, detail & 3))
+      case 1: .aaaa(Inet6Address(high: 1, low: UInt64(detail & 3)))
       case 2: .ptr(other)
       case 3: .srv(DNSService(priority: UInt16(detail & 1), port: 80, target: other))
       case 4: .txt((try? TXTRecord(decoding: [1, detail & 3])) ?? TXTRecord())
@@ -126,7 +126,7 @@ private struct QuerierVictim {
   private mutating func receive(_ bytes: ArraySlice<UInt8>, _ argument: Int) {
     let received = ReceivedMessage(
       decoding: bytes, on: link(argument),
-      from: Endpoint(.v4(IPv4Address(192, 0, 2, 9)), port: argument == 15 ? 0 : 5353),
+      from: Endpoint(.v4(Inet4Address(192, 0, 2, 9)), port: argument == 15 ? 0 : 5353),
       isMulticast: argument & 8 == 0)
     if let received { handle(.received(received)) }
   }

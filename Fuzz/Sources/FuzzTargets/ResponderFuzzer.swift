@@ -17,7 +17,8 @@ extension FuzzTarget {
 /// A host with two links whose neighbours and owner do what the input says.
 private struct ResponderVictim {
   static let links = [
-    Link(InterfaceIndex(rawValue: 2), .v4), Link(InterfaceIndex(rawValue: 3), .v6),
+    MulticastLink(InterfaceIndex(rawValue: 2), .v4),
+    MulticastLink(InterfaceIndex(rawValue: 3), .v6),
   ]
   var responder: Responder?
   var now = Instant.zero
@@ -25,7 +26,7 @@ private struct ResponderVictim {
   var lastID: UInt64 = 0
 
   init() {
-    responder = try? Responder(hostLabel: Array("host".utf8), chance: SeededGenerator(seed: 1))
+    responder = try? Responder(hostLabel: Array("host".utf8), rng: SeededGenerator(seed: 1))
     for link in Self.links { connect(link.interface, 1) }
   }
 
@@ -49,7 +50,7 @@ private struct ResponderVictim {
     default:
       guard let id = registered.last else { return }
       let data = DNSRecordData.opaque(DNSType(rawValue: 99), Array(bytes))
-      handle(.setFurtherRecord(id, UInt32(choice >> 4), data, ttlSeconds: 60))
+      handle(.setRecord(id, UInt32(choice >> 4), data, ttlSeconds: 60))
     }
   }
 
@@ -63,8 +64,8 @@ private struct ResponderVictim {
 
   private mutating func connect(_ index: InterfaceIndex, _ last: UInt8) {
     let addresses: [NetworkInterface.Address] = [
-      .init(.v4(IPv4Address(10, 0, 0, last)), prefixBitCount: 24),
-      .init(.v6(IPv6Address(high: 0xFE80 << 48, low: UInt64(last))), prefixBitCount: 64),
+      .init(.v4(Inet4Address(10, 0, 0, last)), prefixBitCount: 24),
+      .init(.v6(Inet6Address(high: 0xFE80 << 48, low: UInt64(last))), prefixBitCount: 64),
     ]
     let interface = NetworkInterface(
       index, versions: index == Self.links[0].interface ? [.v4] : [.v6],
@@ -92,7 +93,7 @@ private struct ResponderVictim {
   }
 
   /// A message about a name of ours that says whatever the input says.
-  private mutating func replay(_ bytes: ArraySlice<UInt8>, on link: Link) {
+  private mutating func replay(_ bytes: ArraySlice<UInt8>, on link: MulticastLink) {
     guard let id = registered.last, let name = responder?.name(of: id) else { return }
     let record = DNSRecord(
       name: name, flushesCache: true, ttlSeconds: UInt32(bytes.first ?? 0),
@@ -106,18 +107,18 @@ private struct ResponderVictim {
   }
 
   private mutating func receive(
-    _ bytes: ArraySlice<UInt8>, on link: Link, port: UInt16, _ isMulticast: Bool
+    _ bytes: ArraySlice<UInt8>, on link: MulticastLink, port: UInt16, _ isMulticast: Bool
   ) {
     guard let message = try? DNSMessage(decoding: bytes) else { return }
     receive(message, on: link, port: port, isMulticast)
   }
 
   private mutating func receive(
-    _ message: DNSMessage, on link: Link, port: UInt16, _ isMulticast: Bool
+    _ message: DNSMessage, on link: MulticastLink, port: UInt16, _ isMulticast: Bool
   ) {
-    let address: IPAddress =
+    let address: InetAddress =
       link.version == .v4
-      ? .v4(IPv4Address(10, 0, 0, 200)) : .v6(IPv6Address(high: 0xFE80 << 48, low: 200))
+      ? .v4(Inet4Address(10, 0, 0, 200)) : .v6(Inet6Address(high: 0xFE80 << 48, low: 200))
     handle(
       .received(
         ReceivedMessage(

@@ -83,10 +83,10 @@ struct NetworkSession: Sendable {
   { host.events(of: request, on: interface) }
 
   /// What becomes of a service, from now on.
-  func events(of service: ServiceRegistration) -> AsyncStream<PublicationEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: PublicationEvent.self)
-    let publication = host.publish(service) { continuation.yield($0) }
-    continuation.onTermination = { _ in publication.withdraw() }
+  func events(of service: ServiceRegistration) -> AsyncStream<RegistrationEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let registration = host.register(service) { continuation.yield($0) }
+    continuation.onTermination = { _ in registration.unregister() }
     return stream
   }
 
@@ -105,7 +105,7 @@ struct NetworkSession: Sendable {
 
   /// The addresses of a host that are known at once or come soon, IPv4 first.
   func addresses(of host: DNSName, on interface: InterfaceIndex?) async -> [String] {
-    let found = Guarded<[IPAddress]>([])
+    let found = Guarded<[InetAddress]>([])
     _ = try? await race(Self.addressTime) {
       for await event in events(of: .addresses(host, versions: [.v4, .v6]), on: interface) {
         if case .addressAdded(let address, _) = event.event { found.update { $0.append(address) } }
@@ -188,7 +188,7 @@ enum NetworkText {
   }
 
   static func failure(_ error: QueryError) -> CommandFailure {
-    switch error {
+    switch error.reason {
     case .notOnThisLink(let name):
       CommandFailure(
         .usage, "\(name) is not asked for on the local network: only names in local. are")

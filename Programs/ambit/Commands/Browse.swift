@@ -121,12 +121,12 @@ struct Resolve: NetworkCommand {
     report(place, addresses, name, session.output)
   }
 
-  private static func place(_ event: QueryEvent) -> ResolvedService? {
+  private static func place(_ event: QueryEvent) -> ServiceResolution? {
     if case .resolved(let place) = event { place } else { nil }
   }
 
   private func report(
-    _ place: ResolvedService, _ addresses: [String], _ interface: String?, _ output: Output
+    _ place: ServiceResolution, _ addresses: [String], _ interface: String?, _ output: Output
   ) {
     let entries = place.text.entries
     if output.isJSON {

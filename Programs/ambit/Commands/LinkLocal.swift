@@ -31,12 +31,13 @@ struct LinkLocal: AsyncParsableCommand {
       "The address to try first. Default: what the interface had last, else one that belongs to its "
         + "hardware address.", valueName: "address"),
     transform: { text in
-      guard let address = IPv4Address(text: text), LinkLocalAddresses.range.contains(address) else {
+      guard let address = Inet4Address(text: text), LinkLocalAddresses.range.contains(address)
+      else {
         throw ValidationError("\"\(text)\" is not an address of 169.254.1.0 to 169.254.254.255.")
       }
       return address
     })
-  var start: IPv4Address?
+  var start: Inet4Address?
 
   @Option(
     help: ArgumentHelp(
@@ -81,7 +82,7 @@ struct LinkLocalReport: Sendable {
 
   static func failure(_ error: LinkLocalError) -> CommandFailure {
     let status: ExitStatus =
-      switch error {
+      switch error.reason {
       case .noInterface, .noHardwareAddress: .usage
       case .notPermitted: .notPermitted
       case .alreadyManaged, .refused: .failure
@@ -109,7 +110,7 @@ struct LinkLocalReport: Sendable {
   struct Words: Hashable {
     var event: String
     var sentence: String
-    var address: IPv4Address?
+    var address: Inet4Address?
     var other: MACAddress?
     var reason: String?
     var pause: TimeSpan?

@@ -51,9 +51,12 @@ struct Publish: NetworkCommand {
     session.output.progress("Publishing …")
     for await event in session.events(of: registration) {
       switch event {
-      case .published(let name): tell(name, session.output)
+      case .registered(let name): tell(name, session.output)
       case .refused:
         throw CommandFailure(.failure, "another host has the name \"\(name)\"")
+      case .failed:
+        throw CommandFailure(
+          .failure, "too many programs of this machine use Bonjour; try again later")
       }
     }
   }
@@ -83,7 +86,7 @@ struct NetworkQuery: NetworkCommand {
     commandName: "query",
     abstract: "Ask for records by Multicast DNS.",
     discussion: """
-      Goes on until Ctrl-C or --timeout, telling what comes and goes.
+      Goes on until Ctrl-C or --timeout, printing what comes and goes.
 
       EXAMPLES:
         ambit query printer.local

@@ -10,7 +10,7 @@ public struct ARPPacket: Hashable, Sendable {
 
   /// Whether a packet asks or answers.
   public enum Operation: UInt16, Sendable {
-    /// Who has the target's protocol address?
+    /// Requests the hardware address of the target's protocol address.
     case request = 1
     /// The sender has the sender's protocol address.
     case reply = 2
@@ -21,16 +21,16 @@ public struct ARPPacket: Hashable, Sendable {
   /// The interface that sent it.
   public var senderHardware: MACAddress
   /// The address the sender claims; 0.0.0.0 in a probe.
-  public var senderAddress: IPv4Address
-  /// Whom a reply is for; zero in a request.
+  public var senderAddress: Inet4Address
+  /// The hardware address of the receiver; zero in a request.
   public var targetHardware: MACAddress
   /// The address that is sought.
-  public var targetAddress: IPv4Address
+  public var targetAddress: Inet4Address
 
   /// Puts a packet together.
   public init(
-    _ operation: Operation, senderHardware: MACAddress, senderAddress: IPv4Address,
-    targetHardware: MACAddress = .zero, targetAddress: IPv4Address
+    _ operation: Operation, senderHardware: MACAddress, senderAddress: Inet4Address,
+    targetHardware: MACAddress = .zero, targetAddress: Inet4Address
   ) {
     self.operation = operation
     self.senderHardware = senderHardware
@@ -39,16 +39,16 @@ public struct ARPPacket: Hashable, Sendable {
     self.targetAddress = targetAddress
   }
 
-  /// An ARP Probe: asks whether anybody has `candidate` without putting anything into anybody's
-  /// cache (RFC 3927, §2.2.1).
-  public static func probe(for candidate: IPv4Address, from hardware: MACAddress) -> ARPPacket {
+  /// An ARP Probe: requests `candidate` without a sender address, so that it does not change ARP
+  /// caches (RFC 3927, §2.2.1).
+  public static func probe(for candidate: Inet4Address, from hardware: MACAddress) -> ARPPacket {
     ARPPacket(
       .request, senderHardware: hardware, senderAddress: .any, targetAddress: candidate)
   }
 
   /// An ARP Announcement: claims `address` and mends stale caches (RFC 3927, §2.4).
   public static func announcement(
-    of address: IPv4Address, from hardware: MACAddress
+    of address: Inet4Address, from hardware: MACAddress
   ) -> ARPPacket {
     ARPPacket(.request, senderHardware: hardware, senderAddress: address, targetAddress: address)
   }
@@ -98,8 +98,8 @@ extension ARPPacket {
     MACAddress(rawValue: try number(6, from: &reader))
   }
 
-  private static func address(from reader: inout ByteReader) throws(ARPError) -> IPv4Address {
-    IPv4Address(rawValue: UInt32(truncatingIfNeeded: try number(4, from: &reader)))
+  private static func address(from reader: inout ByteReader) throws(ARPError) -> Inet4Address {
+    Inet4Address(rawValue: UInt32(truncatingIfNeeded: try number(4, from: &reader)))
   }
 
   private static func number(

@@ -1,17 +1,18 @@
 public import Essentials
 
-/// A frame of Ethernet, as packet sockets give and take it: without preamble, tag and check sequence.
+/// A frame of Ethernet, as packet sockets give and take it: without preamble, tag and check
+/// sequence.
 public struct EthernetFrame: Hashable, Sendable {
   /// How many bytes come before the payload.
   public static let headerByteCount = 14
 
   /// To whom it goes.
   public var destination: MACAddress
-  /// Who sent it.
+  /// The sender.
   public var source: MACAddress
-  /// What is in it: ``ARPPacket/etherType`` for ARP.
+  /// The type of the payload: ``ARPPacket/etherType`` for ARP.
   public var etherType: UInt16
-  /// What is in it, and what may follow to make short frames long enough.
+  /// The payload, with the padding of short frames.
   public var payload: ArraySlice<UInt8>
 
   /// Puts a frame together.

@@ -16,7 +16,7 @@ public struct MACAddress: Hashable, Sendable {
 
   /// Everybody on the link.
   public static let broadcast = MACAddress(rawValue: 0xFFFF_FFFF_FFFF)
-  /// Nobody: what stands where an address is not known.
+  /// All zero: stands for an unknown address.
   public static let zero = MACAddress(rawValue: 0)
 }
 

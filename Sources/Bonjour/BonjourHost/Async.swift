@@ -4,7 +4,7 @@
   import EventLoop
 
   extension BonjourHost {
-    /// Says goodbye for everything that is published, and ends; nobody is told anything afterwards.
+    /// Unregisters everything with goodbye records, and ends. No callback is called afterwards.
     public func close() async {
       await withCheckedContinuation { continuation in
         engine.onLoop { $0.stop { continuation.resume() } }
@@ -40,9 +40,8 @@
     ///
     /// - Parameters:
     ///   - interfaceName: The interface, as in `eth0`. It may be down, and go and come back later.
-    ///   - configuration: What to try first, and where to store what was had.
-    ///   - onEvent: Told on the one event loop of this process what happens, one after the other; must not
-    ///     wait.
+    ///   - configuration: The address to try first, and where addresses are stored.
+    ///   - onEvent: Called on the event loop of this process, serially; must not block.
     /// - Throws: ``LinkLocalError`` where it cannot start.
     public static func start(
       on interfaceName: String, configuration: LinkLocalConfiguration = LinkLocalConfiguration(),
@@ -57,7 +56,7 @@
       return LinkLocalHost(driver)
     }
 
-    /// Removes the address, and ends; nobody is told anything afterwards.
+    /// Removes the address, and ends. No callback is called afterwards.
     public func close() async {
       await withCheckedContinuation { continuation in
         driver.onLoop { $0.stop { continuation.resume() } }

@@ -6,30 +6,29 @@ import EventLoop
 import PortSharing
 import Synchronization
 
-/// Publishes and finds services on the local network: Multicast DNS on every suitable interface, as
-/// they come and go.
+/// Registers and browses services of the local network by Multicast DNS, on every suitable
+/// interface, as interfaces come and go.
 ///
-/// Where several processes of one user do so, one of them has the sockets and the cache and works for
-/// the others, whichever came first; when it ends another takes its place, and nobody notices but for
-/// news that is up to ten seconds late. Root's works for all users. A host whose configuration is not
-/// the default one works by itself.
+/// Where several processes of one user do so, one of them owns the sockets and the cache and serves
+/// the others. When it ends, another process takes over; clients see no interruption, but events
+/// may be up to ten seconds late. An owner that runs as root serves all users. A host whose
+/// configuration is not the default one runs by itself. If the owner serves as many programs as it
+/// can, queries and registrations fail with `tooManyClients`; the next one looks for an owner again.
 ///
-/// All methods may be called from any thread; events are delivered one after the other on the one
-/// event loop of this process, which a callback must not keep waiting. It works until it is closed or
-/// let go of.
+/// All methods may be called from any thread. Callbacks are called serially on the one event loop
+/// of this process, and must not block it. The host runs until it is closed or released.
 public final class BonjourHost: Sendable {
   let engine: BonjourEngine
   private let lastNumber = Atomic<UInt64>(0)
 
-  /// The host that is shared by everything in this process that asks for no other, under the name
-  /// that the system has.
+  /// The host that everything in this process shares by default, with the system's host name.
   public static let shared = BonjourHost()
 
   /// Starts a host.
   ///
   /// - Parameters:
-  ///   - configuration: How it takes part.
-  ///   - log: Told, in one sentence each, on which links it cannot take part, and why.
+  ///   - configuration: Host name, interfaces, and whether it shares an owner.
+  ///   - log: Called with a sentence for each link that can't be used, and why.
   public init(
     configuration: BonjourConfiguration = BonjourConfiguration(),
     log: (@Sendable (String) -> Void)? = nil
@@ -40,21 +39,22 @@ public final class BonjourHost: Sendable {
 
   deinit { engine.onLoop { $0.stop {} } }
 
-  /// Says goodbye for everything that is published, and ends; nobody is told anything afterwards.
+  /// Unregisters everything with goodbye records, and ends. No other callback is called afterwards.
   ///
-  /// - Parameter completion: Called on the process's event loop when that is done; must not wait.
+  /// - Parameter completion: Called on the event loop of this process when that is done; must not
+  ///   block.
   public func close(_ completion: @escaping @Sendable () -> Void) {
     engine.onLoop { $0.stop(completion) }
   }
 
-  /// Looks for something until the query is cancelled or let go of.
+  /// Queries until the returned object is cancelled or released.
   ///
   /// - Parameters:
-  ///   - request: What to look for.
-  ///   - interface: Where; nil for everywhere.
-  ///   - options: How far and how long.
-  ///   - onEvent: Told on the process's event loop what is found, beginning with what is known
-  ///     already; must not wait.
+  ///   - request: Records, or services, or addresses.
+  ///   - interface: The interface to query on; nil for all.
+  ///   - options: Scope and timeout.
+  ///   - onEvent: Called on the event loop of this process with results, beginning with cached
+  ///     ones; must not block.
   public func query(
     _ request: QueryRequest, on interface: InterfaceIndex? = nil,
     options: QueryOptions = QueryOptions(), onEvent: @escaping @Sendable (FoundEvent) -> Void
@@ -64,37 +64,38 @@ public final class BonjourHost: Sendable {
     return Query(host: self, engine, id: id)
   }
 
-  /// Doubts a record that a client could not use: it is asked for, and whoever was told of it is
-  /// told that it is gone if nobody says it again within ten seconds (RFC 6762, §10.4).
+  /// Reconfirms a record that a client could not use: it is queried again, and reported as removed
+  /// if no host answers within ten seconds (RFC 6762, §10.4).
   public func reconfirm(_ record: DNSRecord, on interface: InterfaceIndex? = nil) {
     engine.onLoop { $0.reconfirm(record, on: interface) }
   }
 
-  /// Publishes a service until the publication is withdrawn or let go of.
+  /// Registers a service until the registration is unregistered or released.
   ///
   /// - Parameters:
-  ///   - service: What to publish.
-  ///   - onEvent: Told on the process's event loop under which name; must not wait.
-  public func publish(
-    _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
-  ) -> Publication {
+  ///   - service: Name, type, port and TXT record.
+  ///   - onEvent: Called on the event loop of this process with the name that it got; must not
+  ///     block.
+  public func register(
+    _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
+  ) -> Registration {
     let id = RegistrationID(rawValue: nextNumber())
-    engine.onLoop { $0.publish(id, service, onEvent) }
-    return Publication(host: self, engine, id: id)
+    engine.onLoop { $0.register(id, service, onEvent) }
+    return Registration(host: self, engine, id: id)
   }
 
-  /// Publishes a single record until the publication is withdrawn or let go of.
+  /// Registers a single record until the registration is unregistered or released.
   ///
   /// - Parameters:
-  ///   - record: What to publish.
-  ///   - onEvent: Told on the process's event loop that the name is this host's, or another's; must
-  ///     not wait.
-  public func publish(
-    _ record: RecordRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
-  ) -> Publication {
+  ///   - record: The record, and whether other hosts may have records of its name and type.
+  ///   - onEvent: Called on the event loop of this process when the record is registered, or
+  ///     refused because another host has the name; must not block.
+  public func register(
+    _ record: RecordRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
+  ) -> Registration {
     let id = RegistrationID(rawValue: nextNumber())
-    engine.onLoop { $0.publish(id, record, onEvent) }
-    return Publication(host: self, engine, id: id)
+    engine.onLoop { $0.register(id, record, onEvent) }
+    return Registration(host: self, engine, id: id)
   }
 
   /// From 1 on: 0 is the host's own registration.
@@ -107,16 +108,17 @@ public final class BonjourHost: Sendable {
 public struct BonjourConfiguration: Sendable {
   /// The host's name without `.local`; by default the first part of the system's.
   public var hostName: String
-  /// The interfaces to use, by their names; nil for all that are suitable, or the loopback interface
-  /// if none is.
+  /// The interfaces to use, by their names; nil for all that are suitable, or the loopback
+  /// interface if none is.
   public var interfaceNames: Set<String>?
 
-  /// Whether other processes of this machine may do the work for this one, and it for them. It counts
-  /// for hosts that use the system's name and all suitable interfaces; others work by themselves.
+  /// Whether other processes of this machine may do the work for this one, and it for them. It
+  /// counts for hosts that use the system's name and all suitable interfaces; others work by
+  /// themselves.
   public var isShared = true
-  /// Where programs that share find each other, instead of the usual place; whatever the name and the
-  /// interfaces are.
-  package var sharingPlace: String?
+  /// The name of the socket where processes that share find each other, instead of the default one,
+  /// whatever host name and interfaces are.
+  package var ownerSocketNameOverride: String?
 
   /// The system's name and all suitable interfaces.
   public init(hostName: String? = nil, interfaceNames: Set<String>? = nil) {
@@ -124,14 +126,14 @@ public struct BonjourConfiguration: Sendable {
     self.interfaceNames = interfaceNames
   }
 
-  /// Where to look for others; nil for nowhere.
-  var sharingName: String? {
-    if let sharingPlace { return sharingPlace }
+  /// The name of the socket of owners; nil for a standalone host.
+  var ownerSocketName: String? {
+    if let ownerSocketNameOverride { return ownerSocketNameOverride }
     let isUsual = interfaceNames == nil && hostName == Self.systemHostName
     return isShared && isUsual ? "ambit/bonjour" : nil
   }
 
-  /// What others must want as well.
+  /// The part of the configuration on which processes that share have to agree.
   var shared: SharedConfiguration {
     SharedConfiguration(hostName: hostName, interfaceNames: interfaceNames)
   }
@@ -145,16 +147,16 @@ public struct BonjourConfiguration: Sendable {
   }
 }
 
-/// What a query is told.
+/// A result of a query.
 public struct FoundEvent: Hashable, Sendable {
   /// What it is.
   public var event: QueryEvent
-  /// Where it was heard; nil for what is the same everywhere.
+  /// The interface on which it was received; nil if it is the same on all.
   public var interface: InterfaceIndex?
-  /// Whether more is told at once.
+  /// Whether more results follow at once.
   public var moreComing: Bool
 
-  /// Something that is told.
+  /// A result.
   public init(event: QueryEvent, interface: InterfaceIndex?, moreComing: Bool) {
     self.event = event
     self.interface = interface
@@ -162,17 +164,36 @@ public struct FoundEvent: Hashable, Sendable {
   }
 }
 
-/// What becomes of something that is published.
-public enum PublicationEvent: Hashable, Sendable {
-  /// It can be found under this name, which is not the one asked for where another host has that.
-  case published(DNSName)
-  /// Another host has the name, and no other was wanted.
+/// The result of a registration.
+public enum RegistrationEvent: Hashable, Sendable {
+  /// It is registered under this name, which is not the requested one if another host has that.
+  case registered(DNSName)
+  /// Another host has the name, and the conflict policy was to refuse.
   case refused(DNSName)
+  /// It is not registered, or no longer. It may be registered again.
+  case failed(RegistrationError)
 }
 
-/// Something that is looked for. Cancelling it, or letting go of it, ends the search.
+/// Why a service or record could not be registered.
+public struct RegistrationError: Error, Hashable, Sendable {
+  /// The kind of an error. Later versions may have more.
+  public struct Code: Hashable, Sendable {
+    fileprivate let rawValue: UInt8
+
+    /// The owner of the port serves as many programs as it can.
+    public static let tooManyClients = Code(rawValue: 1)
+  }
+
+  /// The kind of the error.
+  public let code: Code
+
+  /// See ``Code/tooManyClients``.
+  public static let tooManyClients = RegistrationError(code: .tooManyClients)
+}
+
+/// A running query. Cancelling or releasing it ends the query.
 public final class Query: Sendable {
-  /// It lives as long as what is asked of it.
+  /// Keeps the host alive while the query runs.
   private let host: BonjourHost
   private let engine: BonjourEngine
   private let id: QueryID
@@ -185,14 +206,14 @@ public final class Query: Sendable {
 
   deinit { cancel() }
 
-  /// Ends the search, soon: what is being told just now, or on its way, is still told.
+  /// Ends the query. Returns at once; callbacks that are already queued are still called.
   public func cancel() {
     engine.onLoop { [id] in $0.stop(id) }
   }
 }
 
-/// Something that is published. Withdrawing it, or letting go of it, says goodbye.
-public final class Publication: Sendable {
+/// A registered service or record. Releasing it unregisters.
+public final class Registration: Sendable {
   /// It lives as long as what it publishes.
   private let host: BonjourHost
   private let engine: BonjourEngine
@@ -204,11 +225,12 @@ public final class Publication: Sendable {
     self.id = id
   }
 
-  deinit { withdraw() }
+  deinit { unregister() }
 
-  /// Says goodbye, soon: what is being told just now, or on its way, is still told.
-  public func withdraw() {
-    engine.onLoop { [id] in $0.withdraw(id) }
+  /// Unregisters the service or record and sends goodbye records (TTL 0). Returns at once;
+  /// callbacks that are already queued are still called.
+  public func unregister() {
+    engine.onLoop { [id] in $0.unregister(id) }
   }
 
   /// Changes the service's keys and values. Throws for a text that no message could take, as
@@ -223,15 +245,15 @@ public final class Publication: Sendable {
     engine.onLoop { [id] in $0.update(id, data, ttlSeconds: ttlSeconds) }
   }
 
-  /// Gives a service one more record of its name, or changes that.
+  /// Adds a record to the name of a service, or replaces or removes an added one.
   ///
   /// - Parameters:
-  ///   - number: Tells the service's further records apart.
-  ///   - data: What the record says; nil to take it away.
-  ///   - ttlSeconds: For how long it is valid.
-  public func setFurtherRecord(_ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32) {
+  ///   - number: Identifies the added record among those of the service.
+  ///   - data: The data; nil to remove the record.
+  ///   - ttlSeconds: The TTL.
+  public func setRecord(_ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32) {
     engine.onLoop { [id] in
-      $0.setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds)
+      $0.setRecord(id, number, data, ttlSeconds: ttlSeconds)
     }
   }
 }

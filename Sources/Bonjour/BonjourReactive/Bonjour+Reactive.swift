@@ -23,12 +23,12 @@ extension NWBrowser: ReactiveExtensionsProvider {}
 extension NWEndpoint: ReactiveExtensionsProvider {}
 
 extension Reactive where Base: NetService {
-  /// Where the service is, whenever that changes.
-  public var places: SignalProducer<NetService.Place, NetServiceError> {
-    SignalProducer(base.placeFeed)
+  /// The resolved service, and each change of it.
+  public var resolutions: SignalProducer<NetService.ResolvedService, NetServiceError> {
+    SignalProducer(base.resolutionFeed)
   }
 
-  /// What the service says about itself, whenever that changes.
+  /// The TXT record, and each change of it.
   public var txtRecords: SignalProducer<Data, NetServiceError> { SignalProducer(base.textFeed) }
 
   /// Publishes the service during the producer's run, and sends the name under which it is.
@@ -40,7 +40,7 @@ extension Reactive where Base: NetService {
 }
 
 extension Reactive where Base == NWBrowser {
-  /// What there is, whenever that changes; the search goes on until the producer's run is
+  /// The results, and each change of them; the search goes on until the producer's run is
   /// interrupted. Values are sent on a thread of the host: observe them on a scheduler.
   public static func results(
     for descriptor: NWBrowser.Descriptor, using parameters: NWParameters = NWParameters()
@@ -57,7 +57,7 @@ extension Reactive where Base == NWEndpoint {
 }
 
 extension SignalProducer where Value: Sendable {
-  /// A producer of what a feed tells; interrupting a run ends it.
+  /// A producer of the values of a feed; interrupting a run ends it.
   init(_ feed: Feed<Value, Error>) {
     self.init { observer, lifetime in
       let held = feed.start { result in

@@ -1,12 +1,12 @@
 public import DNSWire
 public import Essentials
 
-/// Multicast DNS on all interfaces of a host: what it publishes and what its clients look for.
+/// Multicast DNS on all interfaces of a host: its registrations and the queries of its clients.
 ///
-/// Whoever owns it hands it what happens, performs its actions, and calls ``wake(now:into:)`` at
+/// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
 public struct DiscoveryMachine: Sendable {
-  /// What happens.
+  /// Input of the machine.
   public enum Event: Sendable {
     /// An interface takes part, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
@@ -17,43 +17,43 @@ public struct DiscoveryMachine: Sendable {
     /// A message arrived, from whomever, the host's own included.
     case received(ReceivedMessage)
     /// Publish a service.
-    case publish(RegistrationID, ServiceRegistration)
+    case registerService(RegistrationID, ServiceRegistration)
     /// Publish a record.
-    case publishRecord(RegistrationID, RecordRegistration)
-    /// Change the keys and values of a published service.
+    case registerRecord(RegistrationID, RecordRegistration)
+    /// Change the TXT record of a registered service.
     case updateText(RegistrationID, TXTRecord)
-    /// Change the data of a published record.
+    /// Change the data of a registered record.
     case updateRecord(RegistrationID, DNSRecordData, ttlSeconds: UInt32)
-    /// Give a published service one more record of its name, or change that, or take it away (nil).
-    /// The number tells a service's further records apart.
-    case setFurtherRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
-    /// Withdraw what was published.
-    case unpublish(RegistrationID)
-    /// Another process of this host publishes it from now on; of the host's own registration, its
-    /// name and addresses. Nothing is said about it any more, and no goodbye.
+    /// Add a record to the name of a registered service, or replace or remove (nil) an added one.
+    /// The number identifies it among the added records of the service.
+    case setRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
+    /// Unregister a service or record, with goodbye records.
+    case unregister(RegistrationID)
+    /// Another process of this host continues the registration; that of the host includes its name
+    /// and addresses. It ends here without goodbye records.
     case handOver(RegistrationID)
-    /// A client wants to know something, on one interface or on all.
-    case ask(
+    /// Start a query of a client, on one interface or on all.
+    case startQuery(
       QueryID, QueryRequest, on: InterfaceIndex?, options: QueryOptions = QueryOptions())
     /// The client has no more use for it.
-    case stopAsking(QueryID)
-    /// A client could not use a record: it is asked for, and forgotten if it isn't heard in ten
+    case stopQuery(QueryID)
+    /// A client could not use a record: it is queried, and removed if it isn't received within ten
     /// seconds (RFC 6762, §10.4).
-    case doubt(DNSRecord, on: InterfaceIndex?)
-    /// Say goodbye to everybody.
+    case reconfirm(DNSRecord, on: InterfaceIndex?)
+    /// Send goodbye records for all registrations.
     case shutDown
   }
 
-  /// What is to be done.
+  /// Output of the machine: work for the driver.
   public enum Action: Sendable, Hashable {
     /// Send a packet.
     case send(OutgoingPacket)
-    /// What is published goes under this name, on all its links.
-    case published(RegistrationID, DNSName)
-    /// Somebody else has the name, and no other was wanted: it is not published.
+    /// It is registered under this name, on all its links.
+    case registered(RegistrationID, DNSName)
+    /// Another host has the name, and the policy was to refuse: it is not registered.
     case refused(RegistrationID, DNSName)
-    /// Tell a client, with the interface where it was heard; `moreComing` on all but the last of
-    /// what it is told at once.
+    /// Deliver an event of a query, with the interface on which it was received; `moreComing` on
+    /// all but the last event that is delivered now.
     case deliver(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
   }
 
@@ -61,7 +61,7 @@ public struct DiscoveryMachine: Sendable {
   private var querier: Querier
   private var responderActions: [Responder.Action] = []
   private var querierActions: [Querier.Action] = []
-  /// Whether anybody has wanted something on this machine only.
+  /// Whether there was a registration or a query that is local to this machine.
   private var hasLocalLink = false
   /// What was sent to this machine only and has not come back.
   private var returning: [OutgoingPacket] = []
@@ -70,11 +70,11 @@ public struct DiscoveryMachine: Sendable {
   ///
   /// - Parameters:
   ///   - hostLabel: the host's name without `.local`, 1 to 63 bytes of UTF-8.
-  ///   - chance: decides on pauses only.
-  public init(hostLabel: [UInt8], chance: SeededGenerator) throws(DNSWireError) {
-    var chance = chance
-    responder = try Responder(hostLabel: hostLabel, chance: chance.fork())
-    querier = Querier(chance: chance.fork())
+  ///   - rng: decides on pauses only.
+  public init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
+    var rng = rng
+    responder = try Responder(hostLabel: hostLabel, rng: rng.fork())
+    querier = Querier(rng: rng.fork())
   }
 
   /// The host's name, whether it was probed for already or not.
@@ -85,7 +85,7 @@ public struct DiscoveryMachine: Sendable {
     .earliest(responder.nextWake, querier.nextWake)
   }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     if !hasLocalLink, event.interface == .localOnly { openLocalLink(now) }
     switch event {
@@ -101,25 +101,25 @@ public struct DiscoveryMachine: Sendable {
     case .received(let message):
       respond(.received(message), now)
       ask(.received(message), now)
-    case .publish(let id, let service): respond(.registerService(id, service), now)
-    case .publishRecord(let id, let record): respond(.registerRecord(id, record), now)
+    case .registerService(let id, let service): respond(.registerService(id, service), now)
+    case .registerRecord(let id, let record): respond(.registerRecord(id, record), now)
     case .updateText(let id, let text): respond(.updateText(id, text), now)
     case .updateRecord(let id, let data, let ttlSeconds):
       respond(.updateRecord(id, data, ttlSeconds: ttlSeconds), now)
-    case .setFurtherRecord(let id, let number, let data, let ttlSeconds):
-      respond(.setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds), now)
-    case .unpublish(let id): respond(.unregister(id), now)
+    case .setRecord(let id, let number, let data, let ttlSeconds):
+      respond(.setRecord(id, number, data, ttlSeconds: ttlSeconds), now)
+    case .unregister(let id): respond(.unregister(id), now)
     case .handOver(let id): respond(.handOver(id), now)
-    case .ask(let id, let request, let index, let options):
+    case .startQuery(let id, let request, let index, let options):
       ask(.start(id, request, on: index, options: options), now)
-    case .stopAsking(let id): ask(.stop(id), now)
-    case .doubt(let record, let index): ask(.doubt(record, on: index), now)
+    case .stopQuery(let id): ask(.stop(id), now)
+    case .reconfirm(let record, let index): ask(.reconfirm(record, on: index), now)
     case .shutDown: respond(.shutDown, now)
     }
     passAll(now, into: &actions)
   }
 
-  /// Does what is due by now.
+  /// Performs what is due by now.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     responder.wake(now: now, into: &responderActions)
     querier.wake(now: now, into: &querierActions)
@@ -136,20 +136,20 @@ public struct DiscoveryMachine: Sendable {
 
   // MARK: This machine only
 
-  /// Takes part on a link without an interface, on which it hears nobody but itself.
+  /// Adds a link without an interface, on which the machine receives its own packets only.
   private mutating func openLocalLink(_ now: Instant) {
     hasLocalLink = true
     let interface = NetworkInterface(
       .localOnly, versions: [.v4],
       addresses: [
         .init(Self.localAddress, prefixBitCount: 8),
-        .init(.v6(IPv6Address(high: 0, low: 1)), prefixBitCount: 128),
+        .init(.v6(Inet6Address(high: 0, low: 1)), prefixBitCount: 128),
       ])
     respond(.interfaceChanged(interface), now)
     ask(.interfaceChanged(interface), now)
   }
 
-  private static let localAddress = IPAddress.v4(IPv4Address(127, 0, 0, 1))
+  private static let localAddress = InetAddress.v4(Inet4Address(127, 0, 0, 1))
 
   /// Gives out what is to be done; what was sent to this machine only comes back at once.
   private mutating func passAll(_ now: Instant, into actions: inout [Action]) {
@@ -179,13 +179,13 @@ public struct DiscoveryMachine: Sendable {
     }
   }
 
-  /// Gives out what both want done, the responder's first: what others are told comes before what
-  /// they are asked.
+  /// Appends the actions of both machines, the responder's first: announcements and answers are
+  /// sent before questions.
   private mutating func pass(into actions: inout [Action]) {
     for action in responderActions {
       switch action {
       case .send(let packet): send(packet, into: &actions)
-      case .registered(let id, let name): actions.append(.published(id, name))
+      case .registered(let id, let name): actions.append(.registered(id, name))
       case .refused(let id, let name): actions.append(.refused(id, name))
       }
     }
@@ -202,12 +202,12 @@ public struct DiscoveryMachine: Sendable {
 }
 
 extension DiscoveryMachine.Event {
-  /// The interface on which a client wants something; nil for all.
+  /// The interface of a registration or a query; nil for all.
   fileprivate var interface: InterfaceIndex? {
     switch self {
-    case .publish(_, let service): service.interface
-    case .publishRecord(_, let record): record.interface
-    case .ask(_, _, let interface, _): interface
+    case .registerService(_, let service): service.interface
+    case .registerRecord(_, let record): record.interface
+    case .startQuery(_, _, let interface, _): interface
     default: nil
     }
   }

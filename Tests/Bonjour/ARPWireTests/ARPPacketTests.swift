@@ -5,7 +5,7 @@ import Testing
 @Suite("An ARP packet")
 struct ARPPacketTests {
   private let mac = MACAddress(rawValue: 0x0200_5E10_0001)
-  private let candidate = IPv4Address(169, 254, 1, 2)
+  private let candidate = Inet4Address(169, 254, 1, 2)
 
   @Test("F4: a probe has its own hardware address, no sender address, no target hardware")
   func probe() {
@@ -26,15 +26,15 @@ struct ARPPacketTests {
 
   @Test("comes back from its bytes as it was, whatever padding follows")
   func roundTrip() throws {
-    var chance = SeededGenerator(seed: 3)
+    var rng = SeededGenerator(seed: 3)
     for _ in 0..<2000 {
       let packet = ARPPacket(
-        chance.next() & 1 == 0 ? .request : .reply,
-        senderHardware: MACAddress(rawValue: chance.next()),
-        senderAddress: IPv4Address(rawValue: UInt32(truncatingIfNeeded: chance.next())),
-        targetHardware: MACAddress(rawValue: chance.next()),
-        targetAddress: IPv4Address(rawValue: UInt32(truncatingIfNeeded: chance.next())))
-      let padding = [UInt8](repeating: 0xAA, count: Int(chance.next() % 20))
+        rng.next() & 1 == 0 ? .request : .reply,
+        senderHardware: MACAddress(rawValue: rng.next()),
+        senderAddress: Inet4Address(rawValue: UInt32(truncatingIfNeeded: rng.next())),
+        targetHardware: MACAddress(rawValue: rng.next()),
+        targetAddress: Inet4Address(rawValue: UInt32(truncatingIfNeeded: rng.next())))
+      let padding = [UInt8](repeating: 0xAA, count: Int(rng.next() % 20))
       #expect(packet.bytes.count == ARPPacket.byteCount)
       #expect(try ARPPacket(decoding: (packet.bytes + padding)[...]) == packet)
     }
@@ -70,13 +70,13 @@ struct ARPPacketTests {
 
   @Test("takes any bytes without harm, and what decodes encodes to the same bytes")
   func noise() {
-    var chance = SeededGenerator(seed: 4)
+    var rng = SeededGenerator(seed: 4)
     let good = ARPPacket.announcement(of: candidate, from: mac).bytes
     var decodedCount = 0
     for _ in 0..<20_000 {
       var bytes = good
-      for _ in 0..<(chance.next() % 4) {
-        bytes[Int(chance.next() % 28)] = UInt8(truncatingIfNeeded: chance.next())
+      for _ in 0..<(rng.next() % 4) {
+        bytes[Int(rng.next() % 28)] = UInt8(truncatingIfNeeded: rng.next())
       }
       guard let packet = try? ARPPacket(decoding: bytes[...]) else { continue }
       decodedCount += 1

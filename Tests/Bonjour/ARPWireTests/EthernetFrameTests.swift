@@ -8,7 +8,7 @@ struct EthernetFrameTests {
 
   @Test("an ARP packet for everybody is framed byte by byte as RFC 826 and Ethernet have it")
   func broadcast() throws {
-    let packet = ARPPacket.announcement(of: IPv4Address(169, 254, 1, 2), from: mac)
+    let packet = ARPPacket.announcement(of: Inet4Address(169, 254, 1, 2), from: mac)
     let bytes = EthernetFrame(broadcasting: packet).bytes
     #expect(
       bytes == [
@@ -19,7 +19,7 @@ struct EthernetFrameTests {
 
   @Test("what was framed is read back, and padding stays behind the payload")
   func roundTrip() throws {
-    let packet = ARPPacket.probe(for: IPv4Address(169, 254, 9, 9), from: mac)
+    let packet = ARPPacket.probe(for: Inet4Address(169, 254, 9, 9), from: mac)
     let padded = EthernetFrame(broadcasting: packet).bytes + [UInt8](repeating: 0, count: 18)
     let frame = try EthernetFrame(decoding: padded[...])
     #expect(frame.destination == .broadcast)

@@ -34,12 +34,12 @@ struct BonjourHostTests {
     return (host.query(request) { continuation.yield($0.event) }, stream)
   }
 
-  @Test("a service is found, resolved to host, port and text, and missed when it is withdrawn")
+  @Test("a service is found, resolved to host, port and text, and removed when it is unregistered")
   func wholeWay() async throws {
     let publisher = host("lamp")
-    let (names, published) = AsyncStream.makeStream(of: PublicationEvent.self)
-    let publication = publisher.publish(service) { published.yield($0) }
-    #expect(await names.first { _ in true } == .published(service.name.name))
+    let (names, published) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let registration = publisher.register(service) { published.yield($0) }
+    #expect(await names.first { _ in true } == .registered(service.name.name))
 
     let finder = host("phone")
     let (browse, found) = Self.events(finder, .browse(type))
@@ -63,14 +63,14 @@ struct BonjourHostTests {
     }
     #expect(address.description == "127.0.0.1")
 
-    try publication.update(TXTRecord([.init(key: "room", value: Array("attic".utf8))]))
+    try registration.update(TXTRecord([.init(key: "room", value: Array("attic".utf8))]))
     guard case .resolved(let moved)? = await place.next() else {
       Issue.record("The service's text did not change.")
       return
     }
     #expect(moved.text["room"] == "attic")
 
-    publication.withdraw()
+    registration.unregister()
     #expect(await services.next() == .serviceRemoved(service.name))
     withExtendedLifetime((browse, resolve, lookUp)) {}
     await publisher.close()
@@ -80,17 +80,17 @@ struct BonjourHostTests {
   @Test("two services of one name get two names, and a host that ends says goodbye")
   func conflict() async throws {
     let first = host("one")
-    func publish(_ host: BonjourHost) async -> (Publication, DNSName?) {
-      let (names, published) = AsyncStream.makeStream(of: PublicationEvent.self)
-      let publication = host.publish(service) { published.yield($0) }
-      guard case .published(let name)? = await names.first(where: { _ in true }) else {
-        return (publication, nil)
+    func register(_ host: BonjourHost) async -> (Registration, DNSName?) {
+      let (names, published) = AsyncStream.makeStream(of: RegistrationEvent.self)
+      let registration = host.register(service) { published.yield($0) }
+      guard case .registered(let name)? = await names.first(where: { _ in true }) else {
+        return (registration, nil)
       }
-      return (publication, name)
+      return (registration, name)
     }
-    let (one, firstName) = await publish(first)
+    let (one, firstName) = await register(first)
     let second = host("two")
-    let (two, secondName) = await publish(second)
+    let (two, secondName) = await register(second)
     #expect(firstName == service.name.name)
     let other = try ServiceName(instance: "Desk lamp (2)", type: type)
     #expect(secondName == other.name)
@@ -120,16 +120,16 @@ struct BonjourHostTests {
   @Test("a text that no message could take is refused at once, and the earlier one stays")
   func longText() async throws {
     let host = host("four")
-    let publication = host.publish(service) { _ in }
+    let registration = host.register(service) { _ in }
     let long = Array(repeating: [UInt8](repeating: 65, count: 255), count: 33)
     #expect(throws: DNSWireError.messageTooLong(byteCountMax: 8_192)) {
-      try publication.update(TXTRecord(strings: long))
+      try registration.update(TXTRecord(strings: long))
     }
-    try publication.update(TXTRecord(strings: long.dropLast()))
+    try registration.update(TXTRecord(strings: long.dropLast()))
     await host.close()
   }
 
-  @Test("interfaces are told by their names")
+  @Test("interfaces are reported with their names")
   func interfaces() async throws {
     let host = host("three")
     let (query, found) = try Self.events(

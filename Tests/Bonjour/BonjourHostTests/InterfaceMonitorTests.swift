@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Interfaces of this machine", .timeLimit(.minutes(1)))
 struct InterfaceMonitorTests {
-  @Test("a monitor that gets no socket says why once, and tells all as soon as there is one")
+  @Test("a monitor without a socket reports that once, and all interfaces when there is one")
   func shortage() async throws {
     let loop = EpollLoop.shared
     let (events, continuation) = AsyncStream.makeStream(of: String.self)
@@ -30,7 +30,7 @@ struct InterfaceMonitorTests {
     try await loop.run { monitor.value.stop() }
   }
 
-  @Test("the monitor tells all interfaces, with the addresses that every machine has")
+  @Test("the monitor reports all interfaces, with the addresses that every machine has")
   func loopback() async throws {
     let loop = EpollLoop.shared
     let (interfaces, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
@@ -45,7 +45,7 @@ struct InterfaceMonitorTests {
     #expect(loopback.name == "lo")
     #expect(!loopback.isSuitable)
     if loopback.flags.contains(.up) {
-      let own = SystemInterface.Address(.v4(IPv4Address(127, 0, 0, 1)), prefixBitCount: 8)
+      let own = SystemInterface.Address(.v4(Inet4Address(127, 0, 0, 1)), prefixBitCount: 8)
       #expect(loopback.addresses.contains(own))
     }
   }

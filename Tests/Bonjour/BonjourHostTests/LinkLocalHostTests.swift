@@ -15,7 +15,7 @@ struct LinkLocalHostTests {
     } catch { return error }
   }
 
-  @Test("an interface that is not there is told by its name")
+  @Test("an unknown interface is an error with its name")
   func missing() async {
     #expect(await start("no-such-if") == .noInterface("no-such-if"))
   }
@@ -23,7 +23,7 @@ struct LinkLocalHostTests {
   @Test("the loopback interface gets no address, and without the rights nothing does")
   func loopback() async throws {
     let error = try #require(await start("lo"))
-    switch error {
+    switch error.reason {
     case .noHardwareAddress("lo"), .notPermitted: break
     default: Issue.record("\(error)")
     }

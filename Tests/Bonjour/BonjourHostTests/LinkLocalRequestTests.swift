@@ -8,7 +8,7 @@ import Testing
 
 @Suite("What the kernel is asked to do for a link-local address")
 struct LinkLocalRequestTests {
-  private let address = IPv4Address(169, 254, 7, 7)
+  private let address = Inet4Address(169, 254, 7, 7)
   private let third = InterfaceIndex(rawValue: 3)
 
   /// The attributes of a request, by type.
@@ -38,7 +38,7 @@ struct LinkLocalRequestTests {
     #expect(parts[11] == [169])
   }
 
-  @Test("the kernel's own decoder for what it tells reads the address as ours")
+  @Test("the decoder for the kernel's messages reads the address as ours")
   func readBack() throws {
     let bytes = LinkLocalAddressRequest.set(address, on: third).bytes()
     let told = SystemInterface.Address(
@@ -52,7 +52,7 @@ struct LinkLocalRequestTests {
     #expect(gone.address == .v4(address))
   }
 
-  @Test("the rule for broadcasts comes in one batch, with every part in its place")
+  @Test("the rule for broadcasts comes in one batch, with every part at its position")
   func rule() throws {
     let requests = BroadcastRule.requests(on: "eth0")
     #expect(requests.map(\.type) == [16, 0x0A00, 0x0A03, 0x0A06, 17])
@@ -76,9 +76,9 @@ struct LinkLocalRequestTests {
 
   @Test("the filter lets through ARP from and for link-local addresses, and nothing else")
   func filter() {
-    let other = IPv4Address(10, 0, 0, 1)
+    let other = Inet4Address(10, 0, 0, 1)
     let mac = MACAddress(rawValue: 0x0200_0000_0001)
-    func frame(_ sender: IPv4Address, _ target: IPv4Address, type: UInt16 = 0x0806) -> [UInt8] {
+    func frame(_ sender: Inet4Address, _ target: Inet4Address, type: UInt16 = 0x0806) -> [UInt8] {
       let packet = ARPPacket(
         .request, senderHardware: mac, senderAddress: sender, targetAddress: target)
       return EthernetFrame(
@@ -158,7 +158,7 @@ struct LinkLocalStoreTests {
     let folder = try TemporaryFolder()
     let store = LinkLocalStore(folder: folder.path + "/state")
     #expect(store.address(of: mac) == nil)
-    for address in [IPv4Address(169, 254, 7, 7), IPv4Address(169, 254, 200, 200)] {
+    for address in [Inet4Address(169, 254, 7, 7), Inet4Address(169, 254, 200, 200)] {
       store.store(address, of: mac)
       #expect(store.address(of: mac) == address)
     }
@@ -167,19 +167,19 @@ struct LinkLocalStoreTests {
     #expect(store.address(of: mac) == nil)
   }
 
-  @Test("a link that somebody else put there is not followed")
+  @Test("a link that another user put there is not followed")
   func links() throws {
     let folder = try TemporaryFolder()
     let (store, victim) = (LinkLocalStore(folder: folder.path), folder.path + "/victim")
     #expect(symlink(victim, "\(folder.path)/\(mac).new") == 0)
-    store.store(IPv4Address(169, 254, 7, 7), of: mac)
+    store.store(Inet4Address(169, 254, 7, 7), of: mac)
     #expect(access(victim, F_OK) != 0)
   }
 
   @Test("where nothing can be stored nothing happens")
   func nowhere() {
     let store = LinkLocalStore(folder: "/proc/nothing/here")
-    store.store(IPv4Address(169, 254, 7, 7), of: mac)
+    store.store(Inet4Address(169, 254, 7, 7), of: mac)
     #expect(store.address(of: mac) == nil)
   }
 }

@@ -14,7 +14,7 @@ struct MulticastSocketTests {
 
   /// Links that carry the group here: IPv4 on the interface that every machine has, and whatever
   /// else there is.
-  private static func links() async throws -> [(Link, IPAddress)] {
+  private static func links() async throws -> [(MulticastLink, InetAddress)] {
     let (lists, continuation) = AsyncStream.makeStream(of: [SystemInterface].self)
     let loop = EpollLoop.shared
     let monitor = try await loop.make {
@@ -35,7 +35,7 @@ struct MulticastSocketTests {
 
   private struct Heard: Equatable, Sendable {
     var text: String
-    var link: Link
+    var link: MulticastLink
     var sourcePort: UInt16
     var isMulticast: Bool
   }
@@ -43,7 +43,7 @@ struct MulticastSocketTests {
   /// Opens a socket, sends to the group and then to whom it heard there, itself, and gives what it
   /// heard.
   private static func converse(
-    on link: Link, from source: IPAddress, port: UInt16
+    on link: MulticastLink, from source: InetAddress, port: UInt16
   ) async throws -> (group: Heard, alone: Heard) {
     let loop = EpollLoop.shared
     let (events, continuation) = AsyncStream.makeStream(of: (Heard, Endpoint).self)
@@ -70,7 +70,7 @@ struct MulticastSocketTests {
     return (group, alone)
   }
 
-  @Test("the group is heard on its link, and so is what is sent to the host alone")
+  @Test("the group is received on its link, and so are unicast packets")
   func bothVersions() async throws {
     for (link, source) in try await Self.links() {
       let heard = try await Self.converse(on: link, from: source, port: Self.port)
@@ -138,11 +138,11 @@ struct MulticastSocketTests {
   @Test("an interface that does not exist cannot be listened to")
   func missing() async throws {
     let loop = EpollLoop.shared
-    let link = Link(InterfaceIndex(rawValue: 1_000_000), .v4)
+    let link = MulticastLink(InterfaceIndex(rawValue: 1_000_000), .v4)
     await #expect(throws: SystemError(number: EADDRNOTAVAIL)) {
       try await loop.run {
         _ = try MulticastSocket(
-          link, from: .v4(IPv4Address(127, 0, 0, 1)), port: Self.port, on: loop, DatagramReader()
+          link, from: .v4(Inet4Address(127, 0, 0, 1)), port: Self.port, on: loop, DatagramReader()
         ) { _ in }
       }
     }
@@ -151,10 +151,10 @@ struct MulticastSocketTests {
   @Test("addresses survive the way to the system and back")
   func addresses() throws {
     for text in ["169.254.3.4", "255.255.255.255", "fe80::1:2", "ff02::fb", "2001:db8::ffff"] {
-      let endpoint = Endpoint(try #require(IPAddress(text: text)), port: 40_001)
-      let system = SocketAddress(endpoint, on: InterfaceIndex(rawValue: 7))
+      let endpoint = Endpoint(try #require(InetAddress(text: text)), port: 40_001)
+      let system = InternetSocketAddress(endpoint, on: InterfaceIndex(rawValue: 7))
       #expect(system.endpoint == endpoint)
     }
-    #expect(SocketAddress().endpoint == nil)
+    #expect(InternetSocketAddress().endpoint == nil)
   }
 }

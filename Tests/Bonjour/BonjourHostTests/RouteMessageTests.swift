@@ -65,7 +65,7 @@ private enum Kernel {
 private let third = InterfaceIndex(rawValue: 3)
 private let linkLocal: [UInt8] = [0xFE, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]
 
-@Suite("What the kernel tells about interfaces")
+@Suite("Messages of the kernel about interfaces")
 struct RouteMessageTests {
   @Test("a link has its name, flags, hardware address and packet size")
   func link() throws {
@@ -85,20 +85,20 @@ struct RouteMessageTests {
       Kernel.address(index: 3, [10, 0, 0, 5], prefix: 24, peer: [10, 0, 0, 1])
       + Kernel.address(index: 3, linkLocal, prefix: 64, flags: 0x40)
       + Kernel.address(21, index: 3, [10, 0, 0, 5], prefix: 24)
-    let own = SystemInterface.Address(.v4(IPv4Address(10, 0, 0, 5)), prefixBitCount: 24)
+    let own = SystemInterface.Address(.v4(Inet4Address(10, 0, 0, 5)), prefixBitCount: 24)
     let six = SystemInterface.Address(
-      .v6(IPv6Address(high: 0xFE80 << 48, low: 9)), prefixBitCount: 64, isUsable: false)
+      .v6(Inet6Address(high: 0xFE80 << 48, low: 9)), prefixBitCount: 64, isUsable: false)
     #expect(
       try RouteMessage.decode(bytes[...]) == [
         .address(own, index: third), .address(six, index: third), .addressGone(own, index: third),
       ])
   }
 
-  @Test("an address tells who set it, where that is known")
+  @Test("an address has its origin, where that is known")
   func origin() throws {
     let bytes = Kernel.address(index: 3, [169, 254, 7, 7], prefix: 16, origin: 169)
     let own = SystemInterface.Address(
-      .v4(IPv4Address(169, 254, 7, 7)), prefixBitCount: 16, origin: 169)
+      .v4(Inet4Address(169, 254, 7, 7)), prefixBitCount: 16, origin: 169)
     #expect(try RouteMessage.decode(bytes[...]) == [.address(own, index: third)])
   }
 
@@ -124,7 +124,7 @@ struct RouteMessageTests {
     #expect(restarts == expected)
   }
 
-  @Test("the end of an answer tells whether it hangs together")
+  @Test("the end of a dump shows whether it is consistent")
   func done() throws {
     let bytes =
       Kernel.message(3, [0, 0, 0, 0]) + Kernel.message(3, flags: 0x10, sequence: 8, [0, 0, 0, 0])

@@ -15,7 +15,7 @@ struct WakingTests {
       awake: Instant(nanoseconds: Int64((sinceBoot - asleep) * 1e9)))
   }
 
-  @Test("time alone is no sleep, and a sleep is told once with its length")
+  @Test("time alone is no sleep, and a sleep is reported once with its length")
   func sleeps() {
     var watch = SleepWatch(Self.reading(100, asleep: 7))
     #expect(watch.slept(Self.reading(50_000, asleep: 7)) == nil)
@@ -109,7 +109,7 @@ struct WakingTests {
     #expect(SystemError(number: ENFILE).isShortage && !SystemError(number: EINVAL).isShortage)
   }
 
-  @Test("a monitor that watches a machine that is awake tells nothing, and can be stopped")
+  @Test("a monitor that watches a machine that is awake reports nothing, and can be stopped")
   func monitor() async throws {
     let loop = EpollLoop.shared
     let monitor = try await loop.make {

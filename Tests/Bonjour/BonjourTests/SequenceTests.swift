@@ -24,26 +24,26 @@ struct SequenceTests {
     }
   }
 
-  private func tellPlace() throws {
+  private func reportResolution() throws {
     let name = try ServiceName.lamp()
-    let place = ResolvedService(name: name, host: .lampHost, port: 80, text: TXTRecord())
-    discovery.tell(.resolve(name), .resolved(place))
-    discovery.tell(
+    let resolution = ServiceResolution(name: name, host: .lampHost, port: 80, text: TXTRecord())
+    discovery.notify(.resolve(name), .resolved(resolution))
+    discovery.notify(
       .addresses(.lampHost, versions: [.v4, .v6]),
       .addressAdded(.v4(.init(192, 0, 2, 1)), ttlSeconds: 120))
   }
 
-  @Test("services are told as what there is; the search ends with who asks")
+  @Test("a sequence has all services after each change; the search ends with its consumer")
   func services() async throws {
     do {
       let services = DiscoveryContext.$override.withValue(discovery) {
         NetServiceBrowser.services(ofType: "_lamp._tcp.")
       }
       var snapshots = services.makeAsyncIterator()
-      discovery.tell(try request(), .serviceAdded(try .lamp("A")), .serviceAdded(try .lamp("B")))
+      discovery.notify(try request(), .serviceAdded(try .lamp("A")), .serviceAdded(try .lamp("B")))
       #expect(Set(try await snapshots.next()?.map(\.name) ?? []) == ["A", "B"])
-      discovery.tell(try request(), .serviceAdded(try .lamp("A")), on: .second)
-      discovery.tell(try request(), .serviceRemoved(try .lamp("B")))
+      discovery.notify(try request(), .serviceAdded(try .lamp("A")), on: .second)
+      discovery.notify(try request(), .serviceRemoved(try .lamp("B")))
       #expect(try await snapshots.next()?.map(\.name) == ["A"])
       #expect(discovery.requests.count == 1)
     }
@@ -72,30 +72,30 @@ struct SequenceTests {
       for try await _ in NetServiceBrowser.services(ofType: "lamp") {}
     }
     let service = service()
-    let place = Task { try await service.place(within: .seconds(3)) }
+    let resolution = Task { try await service.resolve(timeout: .seconds(3)) }
     while discovery.timerCount == 0 { await Task.yield() }
     discovery.pass(seconds: 3)
-    await #expect(throws: NetServiceError(.timeoutError)) { _ = try await place.value }
+    await #expect(throws: NetServiceError(.timeoutError)) { _ = try await resolution.value }
     #expect(discovery.requests.isEmpty)
     let names = service.publishedNames(options: .noAutoRename)
-    discovery.tell(.refused(try ServiceName.lamp().name))
+    discovery.notify(.refused(try ServiceName.lamp().name))
     await #expect(throws: NetServiceError(.collisionError)) { for try await _ in names {} }
   }
 
-  @Test("a service's place, and the names under which it is published")
-  func placeAndNames() async throws {
+  @Test("a service's resolution, and the names under which it is published")
+  func resolutionAndNames() async throws {
     let service = service()
-    async let place = service.place()
+    async let resolution = service.resolve()
     while discovery.requests.isEmpty { await Task.yield() }
-    try tellPlace()
-    let found = try await place
+    try reportResolution()
+    let found = try await resolution
     #expect(found.hostName == "lamp.local." && found.port == 80 && found.addresses.count == 1)
     #expect(found.txtRecord == Data([0]))
 
     do {
       var names = service.publishedNames().makeAsyncIterator()
-      discovery.tell(.published(try ServiceName.lamp().name))
-      discovery.tell(.published(try ServiceName.lamp("Desk lamp (2)").name))
+      discovery.notify(.registered(try ServiceName.lamp().name))
+      discovery.notify(.registered(try ServiceName.lamp("Desk lamp (2)").name))
       #expect(try await names.next() == "Desk lamp")
       #expect(try await names.next() == "Desk lamp (2)")
     }
@@ -108,13 +108,13 @@ struct SequenceTests {
       NWBrowser.results(for: .bonjour(type: "_lamp._tcp", domain: nil))
     }
     var snapshots = results.makeAsyncIterator()
-    discovery.tell(try request(), .serviceAdded(try .lamp()))
+    discovery.notify(try request(), .serviceAdded(try .lamp()))
     let endpoint = try #require(try await snapshots.next()?.first?.endpoint)
     async let addresses = DiscoveryContext.$override.withValue(discovery) {
       try await endpoint.addresses()
     }
     while discovery.requests.count < 2 { await Task.yield() }
-    try tellPlace()
+    try reportResolution()
     #expect(try await addresses == [.hostPort(host: "192.0.2.1", port: 80)])
   }
 
@@ -131,17 +131,17 @@ struct SequenceTests {
         names.withLock { $0.append(services.map(\.name).sorted()) }
       }
     }
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")))
-    discovery.tell(try request(), .serviceAdded(try .lamp("B")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("B")))
     #expect(names.withLock { $0 } == [["A"], ["A", "B"]])
     run.dispose()
     #expect(discovery.requests.isEmpty)
 
     let ports = Mutex<[Int]>([])
-    let resolving = service.reactive.places.startWithResult { result in
-      if case .success(let place) = result { ports.withLock { $0.append(place.port) } }
+    let resolving = service.reactive.resolutions.startWithResult { result in
+      if case .success(let resolution) = result { ports.withLock { $0.append(resolution.port) } }
     }
-    try tellPlace()
+    try reportResolution()
     #expect(ports.withLock { $0 } == [80])
     resolving.dispose()
 
@@ -149,12 +149,12 @@ struct SequenceTests {
     _ = service.reactive.publishedNames(options: .noAutoRename).startWithResult { result in
       if case .failure(let error) = result { errors.withLock { $0.append(error) } }
     }
-    discovery.tell(.refused(try ServiceName.lamp().name))
+    discovery.notify(.refused(try ServiceName.lamp().name))
     #expect(errors.withLock { $0 } == [NetServiceError(.collisionError)])
     #expect(discovery.published.first?.isLive == false)
   }
 
-  @Test("who is told of results may have more found, look at others and end the search")
+  @Test("a consumer of results may find more, look at others and end the search")
   func resultsAreToldFreely() throws {
     let counts = Mutex<[Int]>([])
     let run = Mutex<(any Disposable)?>(nil)
@@ -167,11 +167,11 @@ struct SequenceTests {
         return
       }
       counts.withLock { $0.append(results.count) }
-      if results.count == 1 { discovery.tell(request, .serviceAdded(next)) }
+      if results.count == 1 { discovery.notify(request, .serviceAdded(next)) }
       if results.count == 2 { run.withLock { $0 }?.dispose() }
     }
     run.withLock { $0 = new }
-    discovery.tell(request, .serviceAdded(try .lamp("A")))
+    discovery.notify(request, .serviceAdded(try .lamp("A")))
     #expect(counts.withLock { $0 } == [1, 2])
     #expect(discovery.requests.isEmpty)
   }

@@ -33,17 +33,17 @@ struct DNSMessageEncoderTests {
   @Test("a record that doesn't fit leaves no trace")
   func takingBack() throws {
     let seed: UInt64 = 21
-    var chance = SeededGenerator(seed: seed)
+    var rng = SeededGenerator(seed: seed)
     for byteCountMax in stride(from: 12, through: 600, by: 7) {
       var encoder = DNSMessageEncoder(header: .response, byteCountMax: byteCountMax)
       var fitting: [DNSRecord] = []
       // The small ones still fit where large ones no longer did, and must not point into them.
       for _ in 0..<60 {
-        let labels = (0..<chance.next() % 4 + 1).map { _ in
-          Array("label\(chance.next() % 9)".utf8)
+        let labels = (0..<rng.next() % 4 + 1).map { _ in
+          Array("label\(rng.next() % 9)".utf8)
         }
         let name = try DNSName(labels: labels)
-        let padding = Array(repeating: UInt8(1), count: Int(chance.next() % 80))
+        let padding = Array(repeating: UInt8(1), count: Int(rng.next() % 80))
         let record = DNSRecord(
           name: name, ttlSeconds: 1, data: .opaque(DNSType(rawValue: 999), padding))
         if encoder.append(record, to: .answer) { fitting.append(record) }
@@ -78,7 +78,7 @@ struct DNSMessageEncoderTests {
     }
   }
 
-  @Test("no pointer reaches further than pointers can")
+  @Test("no pointer exceeds the range of pointers")
   func farNames() throws {
     let filler = DNSRecord(
       name: "filler.", ttlSeconds: 1,
@@ -91,7 +91,7 @@ struct DNSMessageEncoderTests {
   @Test("random messages come back as they were, under every compression")
   func roundTrip() throws {
     let seed: UInt64 = 99
-    var maker = RandomMessages(chance: SeededGenerator(seed: seed))
+    var maker = RandomMessages(rng: SeededGenerator(seed: seed))
     for _ in 0..<500 {
       let message = try maker.message()
       for compression in [DNSMessageEncoder.Compression.multicast, .legacy, .none] {
@@ -104,9 +104,9 @@ struct DNSMessageEncoderTests {
 
 /// Draws messages of every kind of record.
 struct RandomMessages {
-  var chance: SeededGenerator
+  var rng: SeededGenerator
 
-  mutating func below(_ bound: UInt64) -> Int { Int(chance.next() % bound) }
+  mutating func below(_ bound: UInt64) -> Int { Int(rng.next() % bound) }
 
   mutating func name() throws -> DNSName {
     let words = ["local", "LOCAL", "_tcp", "_http", "host", "é.ü", "\u{0}"]
@@ -114,13 +114,13 @@ struct RandomMessages {
   }
 
   mutating func bytes(_ bound: UInt64) -> [UInt8] {
-    (0..<below(bound)).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+    (0..<below(bound)).map { _ in UInt8(truncatingIfNeeded: rng.next()) }
   }
 
   mutating func data() throws -> DNSRecordData {
     switch below(11) {
-    case 0: return .a(IPv4Address(rawValue: UInt32(truncatingIfNeeded: chance.next())))
-    case 1: return .aaaa(IPv6Address(high: chance.next(), low: chance.next()))
+    case 0: return .a(Inet4Address(rawValue: UInt32(truncatingIfNeeded: rng.next())))
+    case 1: return .aaaa(Inet6Address(high: rng.next(), low: rng.next()))
     case 2: return .ptr(try name())
     case 3: return .cname(try name())
     case 4: return .ns(try name())
@@ -142,15 +142,15 @@ struct RandomMessages {
       let data = try data()
       return DNSRecord(
         name: try name(), flushesCache: data.type != .opt && below(2) == 0,
-        ttlSeconds: UInt32(truncatingIfNeeded: chance.next()), data: data)
+        ttlSeconds: UInt32(truncatingIfNeeded: rng.next()), data: data)
     }
   }
 
   mutating func message() throws -> DNSMessage {
     DNSMessage(
       header: DNSHeader(
-        id: UInt16(truncatingIfNeeded: chance.next()),
-        flags: UInt16(truncatingIfNeeded: chance.next())),
+        id: UInt16(truncatingIfNeeded: rng.next()),
+        flags: UInt16(truncatingIfNeeded: rng.next())),
       questions: try (0..<below(4)).map { _ in
         DNSQuestion(
           name: try name(), type: DNSType(rawValue: UInt16(below(300))),

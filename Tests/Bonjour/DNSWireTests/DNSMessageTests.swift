@@ -30,7 +30,7 @@ struct DNSMessageTests {
     #expect(try DNSMessage(decoding: expected[...]) == message)
   }
 
-  @Test("A23: to those who don't speak Multicast DNS, the target of SRV is written out")
+  @Test("A23: to legacy queriers, the target of SRV is written out")
   func legacy() throws {
     let encoded = try Samples.response.encoded(compression: .legacy)
     let target = Array(("host.local." as DNSName).wireBytes)
@@ -92,7 +92,7 @@ struct DNSMessageTests {
         DNSQuestion(name: "a.", type: .any, questionClass: .any),
       ],
       answers: [
-        DNSRecord(name: "a.", flushesCache: true, ttlSeconds: 1, data: .a(IPv4Address(1, 2, 3, 4)))
+        DNSRecord(name: "a.", flushesCache: true, ttlSeconds: 1, data: .a(Inet4Address(1, 2, 3, 4)))
       ])
     let encoded = try message.encoded()
     #expect(Hexadecimal.string(encoded).contains("016100" + "00ff" + "80ff"))
@@ -176,14 +176,14 @@ struct DNSMessageTests {
         name: "a.", recordClass: DNSClass(rawValue: number), ttlSeconds: 1, data: data)
     }
     // RFC 6762, §8.2: 169.254.200.50 is later than 169.254.99.200: bytes are unsigned.
-    let earlier = record(.a(IPv4Address(169, 254, 99, 200)))
-    let later = record(.a(IPv4Address(169, 254, 200, 50)))
+    let earlier = record(.a(Inet4Address(169, 254, 99, 200)))
+    let later = record(.a(Inet4Address(169, 254, 200, 50)))
     #expect(earlier.isBefore(later) && !later.isBefore(earlier))
     let ascending = [
       earlier, later, record(.ptr("a.b.")), record(.ptr("b.")), record(.ptr("bb.")),
       record(.txt(TXTRecord())), record(.srv(DNSService(port: 1, target: "z."))),
       record(.srv(DNSService(port: 2, target: "a."))),
-      record(.a(IPv4Address(0, 0, 0, 0)), class: 2),
+      record(.a(Inet4Address(0, 0, 0, 0)), class: 2),
     ]
     for (index, record) in ascending.enumerated() {
       for (other, second) in ascending.enumerated() {
@@ -195,7 +195,7 @@ struct DNSMessageTests {
   @Test("the first difference decides a tie between probers, then the longer list")
   func tieBreak() {
     let records = (0..<4).map {
-      DNSRecord(name: "a.", ttlSeconds: 1, data: .a(IPv4Address(10, 0, 0, $0)))
+      DNSRecord(name: "a.", ttlSeconds: 1, data: .a(Inet4Address(10, 0, 0, $0)))
     }
     #expect(DNSRecord.tieBreak(ours: [records[1]], theirs: [records[0]]) > 0)
     #expect(DNSRecord.tieBreak(ours: [records[0]], theirs: [records[1]]) < 0)
@@ -227,7 +227,7 @@ enum Samples {
         data: .txt(text("path=/"))),
       DNSRecord(
         name: "host.local.", flushesCache: true, ttlSeconds: 120,
-        data: .a(IPv4Address(192, 0, 2, 5))),
+        data: .a(Inet4Address(192, 0, 2, 5))),
     ])
 
   static func text(_ strings: String...) -> TXTRecord {

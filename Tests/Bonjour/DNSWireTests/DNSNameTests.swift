@@ -35,16 +35,16 @@ struct DNSNameTests {
     // Each byte in each place of a word, against the folding of one byte.
     for byte in UInt8.min...UInt8.max {
       let isLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte)
-      for place in 0..<9 {
+      for position in 0..<9 {
         var label = Array("abcdefghi".utf8)
-        label[place] = byte
+        label[position] = byte
         var folded = label
-        if isLetter { folded[place] = byte + 32 }
+        if isLetter { folded[position] = byte + 32 }
         let (a, b) = (try DNSName(labels: [label]), try DNSName(labels: [folded]))
         #expect(a == b)
         #expect(a.hashValue == b.hashValue)
         var other = label
-        other[place] = byte ^ 0x20
+        other[position] = byte ^ 0x20
         let isOtherLetter = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte & ~0x20)
         #expect((try DNSName(labels: [other]) == a) == isOtherLetter)
       }
@@ -123,10 +123,10 @@ struct DNSNameTests {
   @Test("every name comes back from its text")
   func textRoundTrip() throws {
     let seed: UInt64 = 11
-    var chance = SeededGenerator(seed: seed)
+    var rng = SeededGenerator(seed: seed)
     for _ in 0..<2_000 {
-      let labels = (0..<chance.next() % 6).map { _ in
-        (0..<chance.next() % 20 + 1).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+      let labels = (0..<rng.next() % 6).map { _ in
+        (0..<rng.next() % 20 + 1).map { _ in UInt8(truncatingIfNeeded: rng.next()) }
       }
       let name = try DNSName(labels: labels)
       #expect(try DNSName(text: name.description).wireBytes == name.wireBytes, "seed \(seed)")

@@ -19,10 +19,10 @@ struct DNSTypeBitmapTests {
   @Test("a set holds exactly the types it was made of")
   func membership() {
     let seed: UInt64 = 3
-    var chance = SeededGenerator(seed: seed)
+    var rng = SeededGenerator(seed: seed)
     for _ in 0..<200 {
       let types = Set(
-        (0..<chance.next() % 20).map { _ in DNSType(rawValue: UInt16(chance.next() % 700)) })
+        (0..<rng.next() % 20).map { _ in DNSType(rawValue: UInt16(rng.next() % 700)) })
       let bitmap = DNSTypeBitmap(types)
       #expect(Array(bitmap) == types.sorted(), "seed \(seed)")
       for number in 0..<800 {

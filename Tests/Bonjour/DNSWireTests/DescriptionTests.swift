@@ -7,8 +7,8 @@ struct DescriptionTests {
   @Test(
     "a record reads as in a zone file",
     arguments: [
-      (DNSRecordData.a(IPv4Address(192, 0, 2, 1)), "A 192.0.2.1"),
-      (.aaaa(IPv6Address(high: 0xFE80 << 48, low: 1)), "AAAA fe80::1"),
+      (DNSRecordData.a(Inet4Address(192, 0, 2, 1)), "A 192.0.2.1"),
+      (.aaaa(Inet6Address(high: 0xFE80 << 48, low: 1)), "AAAA fe80::1"),
       (.ptr("b.c."), "PTR b.c."),
       (.srv(DNSService(priority: 1, weight: 2, port: 3, target: "h.")), "SRV 1 2 3 h."),
       (.txt(Samples.text("k=\"\\", "\u{7}ü")), "TXT \"k=\\\"\\\\\" \"\\007\\195\\188\""),

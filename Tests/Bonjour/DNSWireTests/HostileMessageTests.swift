@@ -109,7 +109,7 @@ struct HostileMessageTests {
       let data = try bytes(data)
       let message = try DNSMessage(decoding: (head + [0, UInt8(data.count)] + data + good)[...])
       #expect(message.answers.first?.data == .opaque(.nsec, data))
-      #expect(message.answers.last?.data == .a(IPv4Address(1, 2, 3, 4)))
+      #expect(message.answers.last?.data == .a(Inet4Address(1, 2, 3, 4)))
     }
   }
 
@@ -133,13 +133,13 @@ struct HostileMessageTests {
   @Test("G13: a mutated message is read or refused, and what is read can be written and read again")
   func mutations() throws {
     let seed: UInt64 = 7
-    var chance = SeededGenerator(seed: seed)
+    var rng = SeededGenerator(seed: seed)
     let whole = try Samples.response.encoded()
     var readCount = 0
     for _ in 0..<20_000 {
       var bytes = whole
-      for _ in 0..<chance.next() % 4 + 1 {
-        bytes[Int(chance.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: chance.next())
+      for _ in 0..<rng.next() % 4 + 1 {
+        bytes[Int(rng.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: rng.next())
       }
       guard let message = try? DNSMessage(decoding: bytes[...]) else { continue }
       readCount += 1

@@ -77,7 +77,7 @@ struct TXTRecordTests {
     }
   }
 
-  @Test("setting a key keeps its place, removing takes it away")
+  @Test("setting a key keeps its position, removing deletes it")
   func editing() throws {
     var record = try record("a=1", "b=2", "c")
     try record.set("B", to: Array("x".utf8))

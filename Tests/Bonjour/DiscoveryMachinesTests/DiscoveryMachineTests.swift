@@ -5,22 +5,22 @@ import Testing
 
 /// Two hosts on one link on which every packet arrives at both at once.
 private struct Pair {
-  static let link = Link(InterfaceIndex(rawValue: 1), .v4)
+  static let link = MulticastLink(InterfaceIndex(rawValue: 1), .v4)
 
   var hosts: [DiscoveryMachine] = []
   var now = Instant.zero
   var told: [[DiscoveryMachine.Action]] = [[], []]
   var questions: [DNSQuestion] = []
 
-  init(hearsUnicast: Bool = true) throws {
+  init(receivesUnicast: Bool = true) throws {
     for (number, name) in ["lamp", "phone"].enumerated() {
       hosts.append(
         try DiscoveryMachine(
-          hostLabel: Array(name.utf8), chance: SeededGenerator(seed: UInt64(number))))
-      let address = IPv4Address(10, 0, 0, UInt8(number + 1))
+          hostLabel: Array(name.utf8), rng: SeededGenerator(seed: UInt64(number))))
+      let address = Inet4Address(10, 0, 0, UInt8(number + 1))
       let interface = NetworkInterface(
         Self.link.interface, versions: [.v4],
-        addresses: [.init(.v4(address), prefixBitCount: 24)], hearsUnicast: hearsUnicast)
+        addresses: [.init(.v4(address), prefixBitCount: 24)], receivesUnicast: receivesUnicast)
       handle(number, .interfaceChanged(interface))
     }
   }
@@ -50,7 +50,7 @@ private struct Pair {
         told[sender].append(action)
         continue
       }
-      let source = Endpoint(.v4(IPv4Address(10, 0, 0, UInt8(sender + 1))), port: 5353)
+      let source = Endpoint(.v4(Inet4Address(10, 0, 0, UInt8(sender + 1))), port: 5353)
       guard
         let message = ReceivedMessage(
           decoding: packet.bytes[...], on: Self.link, from: source,
@@ -82,10 +82,10 @@ struct DiscoveryMachineTests {
   func published() throws {
     var pair = try Pair()
     let (id, query) = (RegistrationID(rawValue: 1), QueryID(rawValue: 1))
-    pair.handle(0, .publish(id, service))
-    pair.handle(1, .ask(query, .browse(type), on: nil))
+    pair.handle(0, .registerService(id, service))
+    pair.handle(1, .startQuery(query, .browse(type), on: nil))
     pair.pass(.seconds(5))
-    #expect(pair.told[0].contains(.published(id, service.name.name)))
+    #expect(pair.told[0].contains(.registered(id, service.name.name)))
     let interface = Pair.link.interface
     #expect(
       pair.told[1].last
@@ -97,27 +97,27 @@ struct DiscoveryMachineTests {
         == .deliver(query, .serviceRemoved(service.name), on: interface, moreComing: false))
   }
 
-  @Test("A12: where the port is shared nobody is asked to answer to this host alone")
+  @Test("A12: where the port is shared no unicast response is requested")
   func sharedPort() throws {
-    for hearsUnicast in [true, false] {
-      var pair = try Pair(hearsUnicast: hearsUnicast)
-      pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
-      pair.handle(1, .ask(QueryID(rawValue: 1), .browse(type), on: nil))
+    for receivesUnicast in [true, false] {
+      var pair = try Pair(receivesUnicast: receivesUnicast)
+      pair.handle(0, .registerService(RegistrationID(rawValue: 1), service))
+      pair.handle(1, .startQuery(QueryID(rawValue: 1), .browse(type), on: nil))
       pair.pass(.seconds(5))
       #expect(pair.questions.count > 3)
-      #expect(pair.questions.contains(where: \.wantsUnicastResponse) == hearsUnicast)
+      #expect(pair.questions.contains(where: \.wantsUnicastResponse) == receivesUnicast)
     }
   }
 
   @Test("two hosts that want one name get two")
   func conflict() throws {
-    var pair = try Pair(hearsUnicast: false)
-    pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
-    pair.handle(1, .publish(RegistrationID(rawValue: 1), service))
+    var pair = try Pair(receivesUnicast: false)
+    pair.handle(0, .registerService(RegistrationID(rawValue: 1), service))
+    pair.handle(1, .registerService(RegistrationID(rawValue: 1), service))
     pair.pass(.seconds(10))
     let names = pair.told.map { actions in
       actions.compactMap { action -> DNSName? in
-        if case .published(_, let name) = action { name } else { nil }
+        if case .registered(_, let name) = action { name } else { nil }
       }.last
     }
     let second = try ServiceName(instance: "Lamp (2)", type: type)
@@ -131,17 +131,17 @@ struct DiscoveryMachineTests {
     }
   }
 
-  @Test("a name beyond the link is asked for on it only by who insists")
+  @Test("a name beyond the link is queried on it only with that option")
   func beyondTheLink() throws {
     var pair = try Pair()
     let name: DNSName = "printer.example.com."
     let record = DNSRecord(
-      name: name, flushesCache: true, ttlSeconds: 120, data: .a(IPv4Address(10, 0, 0, 9)))
+      name: name, flushesCache: true, ttlSeconds: 120, data: .a(Inet4Address(10, 0, 0, 9)))
     let (refused, insisting) = (QueryID(rawValue: 1), QueryID(rawValue: 2))
-    pair.handle(0, .publishRecord(RegistrationID(rawValue: 1), .init(record, .unique)))
-    pair.handle(1, .ask(refused, .records(name, .a), on: nil))
+    pair.handle(0, .registerRecord(RegistrationID(rawValue: 1), .init(record, .unique)))
+    pair.handle(1, .startQuery(refused, .records(name, .a), on: nil))
     let options = QueryOptions(reachesBeyondLink: true)
-    pair.handle(1, .ask(insisting, .records(name, .a), on: nil, options: options))
+    pair.handle(1, .startQuery(insisting, .records(name, .a), on: nil, options: options))
     pair.pass(.seconds(5))
     #expect(events(pair, 1, refused) == [.failed(.notOnThisLink(name))])
     #expect(events(pair, 1, insisting) == [.recordAdded(record)])
@@ -156,61 +156,61 @@ struct DiscoveryMachineTests {
       name: name, flushesCache: true, ttlSeconds: 120, data: .opaque(DNSType(rawValue: 10), [1]))
     var new = old
     new.data = .opaque(DNSType(rawValue: 10), [2, 3])
-    pair.handle(0, .publishRecord(id, .init(old, .unique)))
-    pair.handle(1, .ask(query, .records(name, old.type), on: nil))
+    pair.handle(0, .registerRecord(id, .init(old, .unique)))
+    pair.handle(1, .startQuery(query, .records(name, old.type), on: nil))
     pair.pass(.seconds(5))
     pair.handle(0, .updateRecord(id, new.data, ttlSeconds: 120))
     pair.pass(.seconds(5))
     #expect(events(pair, 1, query) == [.recordAdded(old), .recordAdded(new), .recordRemoved(old)])
   }
 
-  @Test("a query with a timeout ends then, whatever it found, and is told nothing afterwards")
+  @Test("a query with a timeout ends then, whatever it found, and gets nothing afterwards")
   func timeout() throws {
     var pair = try Pair()
     let query = QueryID(rawValue: 1)
     let options = QueryOptions(timeout: .seconds(30))
-    pair.handle(1, .ask(query, .browse(type), on: nil, options: options))
+    pair.handle(1, .startQuery(query, .browse(type), on: nil, options: options))
     pair.pass(.seconds(29))
     #expect(events(pair, 1, query) == [])
     pair.pass(.seconds(2))
     #expect(events(pair, 1, query) == [.failed(.timedOut)])
-    pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
+    pair.handle(0, .registerService(RegistrationID(rawValue: 1), service))
     pair.pass(.seconds(5))
     #expect(events(pair, 1, query) == [.failed(.timedOut)])
   }
 
-  @Test("a record that a client doubts is gone when nobody says it again")
-  func doubt() throws {
+  @Test("a record that a client reconfirms is gone when no host sends it again")
+  func reconfirm() throws {
     var pair = try Pair()
     let query = QueryID(rawValue: 1)
-    pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
-    pair.handle(1, .ask(query, .browse(type), on: nil))
+    pair.handle(0, .registerService(RegistrationID(rawValue: 1), service))
+    pair.handle(1, .startQuery(query, .browse(type), on: nil))
     pair.pass(.seconds(5))
     let record = DNSRecord(
       name: try type.name(in: .local), ttlSeconds: 4_500, data: .ptr(service.name.name))
-    pair.handle(1, .doubt(record, on: nil))
+    pair.handle(1, .reconfirm(record, on: nil))
     pair.pass(.seconds(20))
     #expect(events(pair, 1, query) == [.serviceAdded(service.name)])
     pair.handle(0, .interfaceGone(Pair.link.interface))
-    pair.handle(1, .doubt(record, on: nil))
+    pair.handle(1, .reconfirm(record, on: nil))
     pair.pass(.seconds(11))
     let told: [QueryEvent] = [.serviceAdded(service.name), .serviceRemoved(service.name)]
     #expect(events(pair, 1, query) == told)
   }
 
-  @Test("a service that has to take another name takes its further records along")
+  @Test("a service that has to take another name keeps its added records")
   func furtherRecordOfRenamedService() throws {
-    var pair = try Pair(hearsUnicast: false)
+    var pair = try Pair(receivesUnicast: false)
     let (id, query) = (RegistrationID(rawValue: 1), QueryID(rawValue: 1))
     let data = DNSRecordData.opaque(DNSType(rawValue: 10), [7])
-    pair.handle(0, .publish(id, service))
+    pair.handle(0, .registerService(id, service))
     pair.pass(.seconds(5))
-    pair.handle(1, .publish(id, service))
-    pair.handle(1, .setFurtherRecord(id, 1, data, ttlSeconds: 120))
+    pair.handle(1, .registerService(id, service))
+    pair.handle(1, .setRecord(id, 1, data, ttlSeconds: 120))
     pair.pass(.seconds(5))
     let name = try ServiceName(instance: "Lamp (2)", type: type).name
-    #expect(pair.told[1].contains(.published(id, name)))
-    pair.handle(0, .ask(query, .records(name, data.type), on: nil))
+    #expect(pair.told[1].contains(.registered(id, name)))
+    pair.handle(0, .startQuery(query, .records(name, data.type), on: nil))
     pair.pass(.seconds(5))
     let record = DNSRecord(name: name, flushesCache: true, ttlSeconds: 120, data: data)
     #expect(events(pair, 0, query) == [.recordAdded(record)])
@@ -222,26 +222,26 @@ struct DiscoveryMachineTests {
     var local = service
     local.interface = .localOnly
     let ids = (1...5).map { QueryID(rawValue: $0) }
-    pair.handle(0, .publish(RegistrationID(rawValue: 1), local))
-    pair.handle(0, .ask(ids[0], .browse(type), on: .localOnly))
-    pair.handle(0, .ask(ids[1], .browse(type), on: nil))
-    pair.handle(0, .ask(ids[2], .addresses("lamp.local.", versions: [.v4]), on: .localOnly))
-    pair.handle(0, .ask(ids[3], .addresses("lamp.local.", versions: [.v4]), on: nil))
-    pair.handle(0, .ask(ids[4], .browse(type), on: Pair.link.interface))
-    pair.handle(1, .ask(ids[0], .browse(type), on: nil))
+    pair.handle(0, .registerService(RegistrationID(rawValue: 1), local))
+    pair.handle(0, .startQuery(ids[0], .browse(type), on: .localOnly))
+    pair.handle(0, .startQuery(ids[1], .browse(type), on: nil))
+    pair.handle(0, .startQuery(ids[2], .addresses("lamp.local.", versions: [.v4]), on: .localOnly))
+    pair.handle(0, .startQuery(ids[3], .addresses("lamp.local.", versions: [.v4]), on: nil))
+    pair.handle(0, .startQuery(ids[4], .browse(type), on: Pair.link.interface))
+    pair.handle(1, .startQuery(ids[0], .browse(type), on: nil))
     pair.pass(.seconds(5))
-    #expect(pair.told[0].contains(.published(RegistrationID(rawValue: 1), service.name.name)))
+    #expect(pair.told[0].contains(.registered(RegistrationID(rawValue: 1), service.name.name)))
     for query in ids.prefix(2) {
       let found = DiscoveryMachine.Action.deliver(
         query, .serviceAdded(service.name), on: .localOnly, moreComing: false)
       #expect(pair.told[0].contains(found))
     }
-    let here = IPAddress.v4(IPv4Address(127, 0, 0, 1))
+    let here = InetAddress.v4(Inet4Address(127, 0, 0, 1))
     #expect(events(pair, 0, ids[2]) == [.addressAdded(here, ttlSeconds: 120)])
-    let there = IPAddress.v4(IPv4Address(10, 0, 0, 1))
+    let there = InetAddress.v4(Inet4Address(10, 0, 0, 1))
     #expect(events(pair, 0, ids[3]) == [.addressAdded(there, ttlSeconds: 120)])
     #expect(events(pair, 0, ids[4]) == [] && events(pair, 1, ids[0]) == [])
-    pair.handle(0, .unpublish(RegistrationID(rawValue: 1)))
+    pair.handle(0, .unregister(RegistrationID(rawValue: 1)))
     pair.pass(.seconds(5))
     #expect(events(pair, 0, ids[1]).last == .serviceRemoved(service.name))
   }
@@ -250,10 +250,10 @@ struct DiscoveryMachineTests {
   func notLocalOnly() throws {
     var pair = try Pair()
     let query = QueryID(rawValue: 1)
-    pair.handle(0, .ask(query, .browse(type), on: .localOnly))
-    pair.handle(0, .publish(RegistrationID(rawValue: 1), service))
+    pair.handle(0, .startQuery(query, .browse(type), on: .localOnly))
+    pair.handle(0, .registerService(RegistrationID(rawValue: 1), service))
     pair.pass(.seconds(5))
     #expect(events(pair, 0, query) == [])
-    #expect(pair.told[0].contains(.published(RegistrationID(rawValue: 1), service.name.name)))
+    #expect(pair.told[0].contains(.registered(RegistrationID(rawValue: 1), service.name.name)))
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Messages between an owner and its clients")
 struct MessageTests {
   /// What a reader makes of bytes that arrive in these pieces.
-  private static func read<Message: SharingMessage>(
+  private static func read<Message: PortSharingMessage>(
     _ pieces: some Sequence<some Collection<UInt8>>, as type: Message.Type
   ) throws -> [Message] {
     var reader = FrameReader()
@@ -20,7 +20,7 @@ struct MessageTests {
     return messages
   }
 
-  private static func check<Message: SharingMessage>(_ messages: [Message]) throws {
+  private static func check<Message: PortSharingMessage>(_ messages: [Message]) throws {
     let frames = try messages.map { try #require($0.frame) }
     let glued = frames.flatMap { $0 }
     #expect(try read(frames, as: Message.self) == messages)
@@ -39,28 +39,28 @@ struct MessageTests {
     for message in try Sample.clientMessages() {
       let body = try #require(message.frame).dropFirst(4)
       for count in 0..<body.count {
-        #expect(throws: SharingError.self) { try ClientMessage(decoding: body.prefix(count)) }
+        #expect(throws: PortSharingError.self) { try ClientMessage(decoding: body.prefix(count)) }
       }
-      #expect(throws: SharingError.bytesLeft(1)) { try ClientMessage(decoding: body + [0]) }
+      #expect(throws: PortSharingError.bytesLeft(1)) { try ClientMessage(decoding: body + [0]) }
     }
     for message in try Sample.ownerMessages() {
       let body = try #require(message.frame).dropFirst(4)
       for count in 0..<body.count {
-        #expect(throws: SharingError.self) { try OwnerMessage(decoding: body.prefix(count)) }
+        #expect(throws: PortSharingError.self) { try OwnerMessage(decoding: body.prefix(count)) }
       }
     }
   }
 
   @Test("changed bytes make another message or none, and what is read can be written")
   func mutated() throws {
-    var chance = SeededGenerator(seed: 5)
-    func mutate<Message: SharingMessage>(_ messages: [Message]) throws {
+    var rng = SeededGenerator(seed: 5)
+    func mutate<Message: PortSharingMessage>(_ messages: [Message]) throws {
       for _ in 0..<5_000 {
-        let index = Int(chance.next(upperBound: UInt64(messages.count)))
+        let index = Int(rng.next(upperBound: UInt64(messages.count)))
         var body = Array(try #require(messages[index].frame).dropFirst(4))
         for _ in 0..<3 {
-          let place = Int(chance.next(upperBound: UInt64(body.count)))
-          body[place] = UInt8(truncatingIfNeeded: chance.next())
+          let position = Int(rng.next(upperBound: UInt64(body.count)))
+          body[position] = UInt8(truncatingIfNeeded: rng.next())
         }
         guard let message = try? Message(decoding: body[...]) else { continue }
         #expect(message.frame != nil)
@@ -74,12 +74,12 @@ struct MessageTests {
   func tooLong() throws {
     var reader = FrameReader()
     reader.append([0xFF, 0xFF, 0xFF, 0x7F])
-    #expect(throws: SharingError.messageTooLong(byteCount: 0x7FFF_FFFF)) {
+    #expect(throws: PortSharingError.messageTooLong(byteCount: 0x7FFF_FFFF)) {
       try reader.next(ClientMessage.self)
     }
     reader = FrameReader()
     reader.append([1, 0, 2, 0])
-    #expect(throws: SharingError.messageTooLong(byteCount: 0x2_0001)) {
+    #expect(throws: PortSharingError.messageTooLong(byteCount: 0x2_0001)) {
       try reader.next(OwnerMessage.self)
     }
   }
@@ -92,12 +92,12 @@ struct MessageTests {
     let single = ClientMessage.request(.updateRecord(id, .txt(text), ttlSeconds: 1))
     try Self.check([single])
     let update = try #require(ClientMessage.request(.updateText(id, text)).frame)
-    #expect(throws: SharingError.invalid(.messageTooLong(byteCountMax: 8_192))) {
+    #expect(throws: PortSharingError.invalid(.messageTooLong(byteCountMax: 8_192))) {
       try ClientMessage(decoding: update.dropFirst(4))
     }
     let subtypes = (0..<10_000).map { "_subtype-\($0)" }
     let service = try ServiceRegistration(Sample.name("Lamp"), subtypes: subtypes, port: 1)
-    #expect(ClientMessage.request(.publish(id, service)).frame == nil)
+    #expect(ClientMessage.request(.registerService(id, service)).frame == nil)
   }
 
   @Test("G12: between messages there is nothing left of the memory that a long one took")

@@ -9,8 +9,8 @@ import Testing
 struct OwnerMachineTests {
   private var now = Instant.zero
   private let configuration = SharedConfiguration(hostName: "here")
-  private let anna = OwnerMachine.ClientID(rawValue: 1)
-  private let ben = OwnerMachine.ClientID(rawValue: 2)
+  private let anna = OwnerMachine.ConnectionID(rawValue: 1)
+  private let ben = OwnerMachine.ConnectionID(rawValue: 2)
   private let query = QueryID(rawValue: 1)
   private let registration = RegistrationID(rawValue: 1)
 
@@ -36,31 +36,31 @@ struct OwnerMachineTests {
   }
 
   private func greeted(
-    _ machine: inout OwnerMachine, _ client: OwnerMachine.ClientID, userID: UInt32 = 1_000
+    _ machine: inout OwnerMachine, _ client: OwnerMachine.ConnectionID, userID: UInt32 = 1_000
   ) {
-    #expect(act(&machine, .arrived(client, userID: userID)) == [])
+    #expect(act(&machine, .connected(client, userID: userID)) == [])
     #expect(
       act(&machine, .received(.hello(versions: 1...3, configuration), from: client)).first
         == .send(.welcome(version: 1), to: client))
   }
 
-  private func forwarded(_ actions: [OwnerMachine.Action]) -> HostRequest? {
+  private func forwarded(_ actions: [OwnerMachine.Action]) -> DiscoveryRequest? {
     if case .forward(let request)? = actions.first { request } else { nil }
   }
 
-  @Test("a client is welcomed and told the interfaces, also when they change")
+  @Test("a client gets a welcome and the interfaces, also when they change")
   func welcome() {
     var machine = machine()
     let one = [InterfaceIndex(rawValue: 1): "eth0"]
-    #expect(act(&machine, .report(.interfaces(one))) == [.tell(.interfaces(one))])
-    #expect(act(&machine, .arrived(anna, userID: 1_000)) == [])
+    #expect(act(&machine, .report(.interfaces(one))) == [.notify(.interfaces(one))])
+    #expect(act(&machine, .connected(anna, userID: 1_000)) == [])
     #expect(
       act(&machine, .received(.hello(versions: 1...1, configuration), from: anna)) == [
         .send(.welcome(version: 1), to: anna), .send(.report(.interfaces(one)), to: anna),
       ])
     #expect(
       act(&machine, .report(.interfaces([:]))) == [
-        .tell(.interfaces([:])), .send(.report(.interfaces([:])), to: anna),
+        .notify(.interfaces([:])), .send(.report(.interfaces([:])), to: anna),
       ])
     #expect(act(&machine, .received(.ping, from: anna)) == [.send(.pong, to: anna)])
   }
@@ -70,17 +70,17 @@ struct OwnerMachineTests {
     var machine = machine()
     greeted(&machine, anna)
     greeted(&machine, ben)
-    let ask = HostRequest.ask(query, .browse(try Sample.type()), on: nil)
+    let ask = DiscoveryRequest.startQuery(query, .browse(try Sample.type()), on: nil)
     guard
-      case .ask(let first, _, _, _)? = forwarded(
+      case .startQuery(let first, _, _, _)? = forwarded(
         act(&machine, .received(.request(ask), from: anna))),
-      case .ask(let second, _, _, _)? = forwarded(
+      case .startQuery(let second, _, _, _)? = forwarded(
         act(&machine, .received(.request(ask), from: ben)))
     else { throw Failure() }
     #expect(act(&machine, .request(ask)) == [.forward(ask)], "the process's own host")
     #expect(Set([first, second, query]).count == 3)
     let event = QueryEvent.serviceAdded(try Sample.name("Lamp"))
-    let report = HostReport.found(query, event, on: nil, moreComing: true)
+    let report = DiscoveryReport.found(query, event, on: nil, moreComing: true)
     #expect(
       act(&machine, .report(.found(first, event, on: nil, moreComing: true))) == [
         .send(.report(report), to: anna)
@@ -89,46 +89,47 @@ struct OwnerMachineTests {
       act(&machine, .report(.found(second, event, on: nil, moreComing: true))) == [
         .send(.report(report), to: ben)
       ])
-    #expect(act(&machine, .report(report)) == [.tell(report)])
+    #expect(act(&machine, .report(report)) == [.notify(report)])
     #expect(
-      act(&machine, .received(.request(.stopAsking(query)), from: anna)) == [
-        .forward(.stopAsking(first))
+      act(&machine, .received(.request(.stopQuery(query)), from: anna)) == [
+        .forward(.stopQuery(first))
       ])
     #expect(act(&machine, .report(.found(first, event, on: nil, moreComing: true))) == [])
   }
 
-  @Test("when a client is gone its services are withdrawn and its queries end")
+  @Test("when a client is gone its services are unregistered and its queries end")
   func gone() throws {
     var machine = machine()
     greeted(&machine, anna)
-    let publish = HostRequest.publish(registration, try Sample.service("Lamp"))
-    let ask = HostRequest.ask(query, .browse(try Sample.type()), on: nil)
+    let publish = DiscoveryRequest.registerService(registration, try Sample.service("Lamp"))
+    let ask = DiscoveryRequest.startQuery(query, .browse(try Sample.type()), on: nil)
     guard
-      case .publish(let number, _)? = forwarded(
+      case .registerService(let number, _)? = forwarded(
         act(&machine, .received(.request(publish), from: anna))),
-      case .ask(let question, _, _, _)? = forwarded(
+      case .startQuery(let question, _, _, _)? = forwarded(
         act(&machine, .received(.request(ask), from: anna)))
     else { throw Failure() }
     #expect(machine.clientRegistrations == [number])
     #expect(
-      act(&machine, .left(anna)) == [
-        .forward(.withdraw(number)), .forward(.stopAsking(question)),
+      act(&machine, .disconnected(anna)) == [
+        .forward(.unregister(number)), .forward(.stopQuery(question)),
       ])
     #expect(machine.clientCount == 0 && machine.clientRegistrations == [])
-    #expect(act(&machine, .left(anna)) == [])
-    #expect(act(&machine, .report(.published(number, "x.local."))) == [])
+    #expect(act(&machine, .disconnected(anna)) == [])
+    #expect(act(&machine, .report(.registered(number, "x.local."))) == [])
   }
 
-  @Test("who speaks out of turn, says something twice or nonsense is turned away, and loses all")
-  func misunderstood() throws {
-    let publish = HostRequest.publish(registration, try Sample.service("Lamp"))
-    let ask = HostRequest.ask(query, .browse(try Sample.type()), on: nil)
-    let turnedAway: [OwnerMachine.Action] = [
-      .send(.turnedAway(.misunderstood), to: anna), .close(anna),
+  @Test(
+    "a client that sends messages out of order, twice or invalid is disconnected, and loses all")
+  func invalidMessage() throws {
+    let publish = DiscoveryRequest.registerService(registration, try Sample.service("Lamp"))
+    let ask = DiscoveryRequest.startQuery(query, .browse(try Sample.type()), on: nil)
+    let rejected: [OwnerMachine.Action] = [
+      .send(.rejected(.invalidMessage), to: anna), .close(anna),
     ]
     var machine = machine()
-    _ = act(&machine, .arrived(anna, userID: 1_000))
-    #expect(act(&machine, .received(.request(ask), from: anna)) == turnedAway)
+    _ = act(&machine, .connected(anna, userID: 1_000))
+    #expect(act(&machine, .received(.request(ask), from: anna)) == rejected)
     #expect(act(&machine, .received(.request(ask), from: anna)) == [], "it is gone")
     let hello = ClientMessage.hello(versions: 1...1, configuration)
     for second in [hello, .request(ask), .request(publish)] {
@@ -136,32 +137,35 @@ struct OwnerMachineTests {
       _ = act(&machine, .received(.request(ask), from: anna))
       _ = act(&machine, .received(.request(publish), from: anna))
       let actions = act(&machine, .received(second, from: anna))
-      #expect(Array(actions.prefix(2)) == turnedAway)
+      #expect(Array(actions.prefix(2)) == rejected)
       #expect(actions.count == 4, "what it wanted ends")
     }
     greeted(&machine, anna)
-    #expect(act(&machine, .misunderstood(anna)) == turnedAway)
-    for request: HostRequest in [
-      .stopAsking(query), .withdraw(registration), .updateText(registration, TXTRecord()),
+    #expect(act(&machine, .invalidMessage(anna)) == rejected)
+    for request: DiscoveryRequest in [
+      .stopQuery(query), .unregister(registration), .updateText(registration, TXTRecord()),
     ] {
       greeted(&machine, anna)
       #expect(act(&machine, .received(.request(request), from: anna)) == [], "it may be late")
-      _ = act(&machine, .left(anna))
+      _ = act(&machine, .disconnected(anna))
     }
   }
 
   @Test("another version, name or set of interfaces is turned away")
   func others() {
     var machine = machine()
-    for (message, refusal) in [
-      (ClientMessage.hello(versions: 2...9, configuration), OwnerMessage.Refusal.otherVersion),
+    for (message, reason) in [
+      (
+        ClientMessage.hello(versions: 2...9, configuration),
+        OwnerMessage.RejectionReason.otherVersion
+      ),
       (.hello(versions: 1...1, .init(hostName: "there")), .otherConfiguration),
       (.hello(versions: 1...1, .init(hostName: "here", interfaceNames: [])), .otherConfiguration),
     ] {
-      _ = act(&machine, .arrived(anna, userID: 1_000))
+      _ = act(&machine, .connected(anna, userID: 1_000))
       #expect(
         act(&machine, .received(message, from: anna)) == [
-          .send(.turnedAway(refusal), to: anna), .close(anna),
+          .send(.rejected(reason), to: anna), .close(anna),
         ])
     }
   }
@@ -171,12 +175,12 @@ struct OwnerMachineTests {
     let (root, user) = (OwnerMachine.Trust(userID: 0), OwnerMachine.Trust(userID: 1_000))
     #expect(root.serves(0) && root.serves(1_000) && root.serves(65_534))
     #expect(user.serves(0) && user.serves(1_000) && !user.serves(1_001))
-    #expect(root.believes(0) && !root.believes(1_000))
-    #expect(user.believes(0) && user.believes(1_000) && !user.believes(1_001))
+    #expect(root.trusts(0) && !root.trusts(1_000))
+    #expect(user.trusts(0) && user.trusts(1_000) && !user.trusts(1_001))
     var machine = machine()
     #expect(
-      act(&machine, .arrived(anna, userID: 7)) == [
-        .send(.turnedAway(.otherUser), to: anna), .close(anna),
+      act(&machine, .connected(anna, userID: 7)) == [
+        .send(.rejected(.otherUser), to: anna), .close(anna),
       ])
   }
 
@@ -185,95 +189,96 @@ struct OwnerMachineTests {
     var limits = OwnerMachine.Limits()
     (limits.clientsMax, limits.clientsPerUserMax) = (3, 2)
     let byteCount = limits.inAll.byteCount
-    limits.perClient = .init(wishCount: 2, byteCount: byteCount)
-    limits.perUser = .init(wishCount: 3, byteCount: byteCount)
-    limits.inAll = .init(wishCount: 4, byteCount: byteCount)
+    limits.perClient = .init(requestCount: 2, byteCount: byteCount)
+    limits.perUser = .init(requestCount: 3, byteCount: byteCount)
+    limits.inAll = .init(requestCount: 4, byteCount: byteCount)
     var machine = machine(userID: 0, limits: limits)
-    func client(_ number: UInt64) -> OwnerMachine.ClientID { .init(rawValue: number) }
-    func isRefused(_ actions: [OwnerMachine.Action], _ refusal: OwnerMessage.Refusal) -> Bool {
-      if case .send(.turnedAway(refusal), _)? = actions.first { true } else { false }
+    func client(_ number: UInt64) -> OwnerMachine.ConnectionID { .init(rawValue: number) }
+    func isRefused(_ actions: [OwnerMachine.Action], _ reason: OwnerMessage.RejectionReason) -> Bool
+    {
+      if case .send(.rejected(reason), _)? = actions.first { true } else { false }
     }
     func wish(_ number: UInt64, of id: UInt64) -> [OwnerMachine.Action] {
-      let ask = HostRequest.ask(QueryID(rawValue: number), .serviceTypes(), on: nil)
+      let ask = DiscoveryRequest.startQuery(QueryID(rawValue: number), .serviceTypes(), on: nil)
       return act(&machine, .received(.request(ask), from: client(id)))
     }
     greeted(&machine, client(1), userID: 5)
     greeted(&machine, client(2), userID: 5)
-    #expect(isRefused(act(&machine, .arrived(client(3), userID: 5)), .tooManyClients))
+    #expect(isRefused(act(&machine, .connected(client(3), userID: 5)), .tooManyClients))
     greeted(&machine, client(4), userID: 6)
-    #expect(isRefused(act(&machine, .arrived(client(5), userID: 7)), .tooManyClients))
+    #expect(isRefused(act(&machine, .connected(client(5), userID: 7)), .tooManyClients))
     #expect(forwarded(wish(1, of: 1)) != nil && forwarded(wish(2, of: 1)) != nil)
     #expect(forwarded(wish(1, of: 2)) != nil)
-    #expect(isRefused(wish(2, of: 2), .tooMuchWanted), "its user has three")
+    #expect(isRefused(wish(2, of: 2), .tooManyRequests), "its user has three")
     #expect(machine.clientCount == 2)
     #expect(forwarded(wish(1, of: 4)) != nil && forwarded(wish(2, of: 4)) != nil)
     greeted(&machine, client(6), userID: 5)
-    #expect(isRefused(wish(1, of: 6), .tooMuchWanted), "all have four")
-    _ = act(&machine, .received(.request(.stopAsking(QueryID(rawValue: 1))), from: client(1)))
+    #expect(isRefused(wish(1, of: 6), .tooManyRequests), "all have four")
+    _ = act(&machine, .received(.request(.stopQuery(QueryID(rawValue: 1))), from: client(1)))
     greeted(&machine, client(7), userID: 5)
     #expect(forwarded(wish(1, of: 7)) != nil)
-    #expect(isRefused(wish(3, of: 4), .tooMuchWanted), "a client has two")
+    #expect(isRefused(wish(3, of: 4), .tooManyRequests), "a client has two")
   }
 
-  @Test("further records of a service count, and are given back with it")
-  func furtherRecords() throws {
+  @Test("added records of a service count, and are released with it")
+  func addedRecords() throws {
     var limits = OwnerMachine.Limits()
-    limits.perClient.wishCount = 4
+    limits.perClient.requestCount = 4
     var machine = machine(limits: limits)
     greeted(&machine, anna)
-    let publish = HostRequest.publish(registration, try Sample.service("Lamp"))
+    let publish = DiscoveryRequest.registerService(registration, try Sample.service("Lamp"))
     func set(_ number: UInt32, _ data: DNSRecordData?) -> [OwnerMachine.Action] {
       act(
         &machine,
         .received(
-          .request(.setFurtherRecord(registration, number, data, ttlSeconds: 9)), from: anna))
+          .request(.setRecord(registration, number, data, ttlSeconds: 9)), from: anna))
     }
-    let data = DNSRecordData.a(IPv4Address(1, 2, 3, 4))
+    let data = DNSRecordData.a(Inet4Address(1, 2, 3, 4))
     #expect(set(1, data) == [], "there is no such service")
     for _ in 0..<2 {
       _ = act(&machine, .received(.request(publish), from: anna))
       for number: UInt32 in [1, 2, 3, 3] { #expect(forwarded(set(number, data)) != nil) }
       #expect(forwarded(set(2, nil)) != nil && forwarded(set(4, data)) != nil)
-      _ = act(&machine, .received(.request(.withdraw(registration)), from: anna))
+      _ = act(&machine, .received(.request(.unregister(registration)), from: anna))
     }
     _ = act(&machine, .received(.request(publish), from: anna))
     for number: UInt32 in 1...3 { _ = set(number, data) }
     #expect(
-      Array(set(4, data).prefix(2)) == [.send(.turnedAway(.tooMuchWanted), to: anna), .close(anna)])
+      Array(set(4, data).prefix(2)) == [.send(.rejected(.tooManyRequests), to: anna), .close(anna)])
   }
 
   @Test("G12: what is published counts in bytes, its subtypes one by one, and changes count too")
   func bytes() throws {
     var limits = OwnerMachine.Limits()
-    limits.perClient = .init(wishCount: 3, byteCount: 60)
+    limits.perClient = .init(requestCount: 3, byteCount: 60)
     let tooMuch: [OwnerMachine.Action] = [
-      .send(.turnedAway(.tooMuchWanted), to: anna), .close(anna),
+      .send(.rejected(.tooManyRequests), to: anna), .close(anna),
     ]
     func text(_ count: Int) throws -> TXTRecord {
       try TXTRecord(strings: [[UInt8](repeating: 97, count: count - 1)])
     }
-    func service(_ subtypes: [String] = [], textByteCount: Int) throws -> HostRequest {
-      .publish(
+    func service(_ subtypes: [String] = [], textByteCount: Int) throws -> DiscoveryRequest {
+      .registerService(
         registration,
         try ServiceRegistration(
           Sample.name("Lamp"), subtypes: subtypes, port: 80, text: text(textByteCount)))
     }
     let data = DNSRecordData.opaque(DNSType(rawValue: 99), [UInt8](repeating: 1, count: 11))
     let record = DNSRecord(name: "x.local.", ttlSeconds: 9, data: data)
-    for excess: [HostRequest] in try [
+    for excess: [DiscoveryRequest] in try [
       [service(["a", "b", "c"], textByteCount: 9)], [service(textByteCount: 61)],
       [service(textByteCount: 50), .updateText(registration, text(61))],
       [
         service(textByteCount: 50),
-        .setFurtherRecord(registration, 1, .opaque(DNSType(rawValue: 99), [1]), ttlSeconds: 9),
-        .setFurtherRecord(registration, 1, data, ttlSeconds: 9),
+        .setRecord(registration, 1, .opaque(DNSType(rawValue: 99), [1]), ttlSeconds: 9),
+        .setRecord(registration, 1, data, ttlSeconds: 9),
       ],
       [
         service(textByteCount: 50),
-        .publishRecord(RegistrationID(rawValue: 2), RecordRegistration(record, .shared)),
+        .registerRecord(RegistrationID(rawValue: 2), RecordRegistration(record, .shared)),
       ],
       [
-        .publishRecord(registration, RecordRegistration(record, .shared)),
+        .registerRecord(registration, RecordRegistration(record, .shared)),
         .updateRecord(
           registration, .opaque(DNSType(rawValue: 99), [UInt8](repeating: 1, count: 61)),
           ttlSeconds: 9),
@@ -292,66 +297,69 @@ struct OwnerMachineTests {
     for _ in 0..<3 {
       for request in try [
         service(["a"], textByteCount: 40), .updateText(registration, text(49)),
-        .setFurtherRecord(registration, 1, data, ttlSeconds: 9),
-        .updateText(registration, text(20)), .withdraw(registration),
+        .setRecord(registration, 1, data, ttlSeconds: 9),
+        .updateText(registration, text(20)), .unregister(registration),
       ] {
         #expect(forwarded(act(&machine, .received(.request(request), from: anna))) != nil)
       }
     }
   }
 
-  @Test("G12: where too many bytes wait for the end of their message who began most may come back")
+  @Test("G12: with too many incomplete messages the client with the most may come back")
   func begun() {
     var limits = OwnerMachine.Limits()
-    (limits.begunByteCountPerUserMax, limits.begunByteCountMax) = (100, 150)
+    (limits.incompleteByteCountPerUserMax, limits.incompleteByteCountMax) = (100, 150)
     var machine = machine(userID: 0, limits: limits)
-    let carl = OwnerMachine.ClientID(rawValue: 3)
-    func begin(_ client: OwnerMachine.ClientID, _ byteCount: Int) -> [OwnerMachine.Action] {
-      act(&machine, .began(client, byteCount: byteCount))
+    let carl = OwnerMachine.ConnectionID(rawValue: 3)
+    func begin(_ client: OwnerMachine.ConnectionID, _ byteCount: Int) -> [OwnerMachine.Action] {
+      act(&machine, .incomplete(client, byteCount: byteCount))
     }
-    _ = act(&machine, .arrived(anna, userID: 1))
-    _ = act(&machine, .arrived(ben, userID: 1))
-    _ = act(&machine, .arrived(carl, userID: 2))
+    _ = act(&machine, .connected(anna, userID: 1))
+    _ = act(&machine, .connected(ben, userID: 1))
+    _ = act(&machine, .connected(carl, userID: 2))
     #expect(begin(anna, 60) == [] && begin(ben, 40) == [])
     #expect(begin(anna, 0) == [] && begin(anna, 60) == [], "a message that ended no longer counts")
     #expect(begin(ben, 41) == [.close(anna)], "its user has 101 bytes")
     #expect(begin(anna, 1_000) == [], "it is gone")
-    _ = act(&machine, .arrived(anna, userID: 1))
+    _ = act(&machine, .connected(anna, userID: 1))
     #expect(begin(anna, 39) == [] && begin(carl, 70) == [])
     #expect(begin(carl, 71) == [.close(ben)], "all have 151 bytes, and ben's user has most")
-    _ = act(&machine, .left(carl))
+    _ = act(&machine, .disconnected(carl))
     #expect(begin(anna, 0) == [])
     #expect(begin(anna, 100) == [], "who is gone has nothing")
   }
 
-  @Test("G12: of those who do not read the user with the most loses, and no more than needed")
+  @Test(
+    "G12: of clients that do not read, those of the user with the most lose, no more than needed")
   func congested() throws {
     var machine = machine(userID: 0)
-    let (carl, dora) = (OwnerMachine.ClientID(rawValue: 3), OwnerMachine.ClientID(rawValue: 4))
+    let (carl, dora) = (
+      OwnerMachine.ConnectionID(rawValue: 3), OwnerMachine.ConnectionID(rawValue: 4)
+    )
     greeted(&machine, anna, userID: 1)
     for client in [ben, carl, dora] { greeted(&machine, client, userID: 2) }
-    let publish = HostRequest.publish(registration, try Sample.service("Lamp"))
+    let publish = DiscoveryRequest.registerService(registration, try Sample.service("Lamp"))
     let number = act(&machine, .received(.request(publish), from: ben))
     let backlogs = [anna: 50, ben: 40, carl: 30, dora: 0]
     #expect(act(&machine, .congested(backlogs, excess: 0)) == [])
-    guard case .publish(let id, _)? = forwarded(number) else { throw Failure() }
+    guard case .registerService(let id, _)? = forwarded(number) else { throw Failure() }
     #expect(
       act(&machine, .congested(backlogs, excess: 41)) == [
-        .close(ben), .forward(.withdraw(id)), .close(anna),
+        .close(ben), .forward(.unregister(id)), .close(anna),
       ])
     #expect(act(&machine, .congested(backlogs, excess: 1_000)) == [.close(carl)])
     #expect(machine.clientCount == 1)
   }
 
-  @Test("G12: who does not greet in time is closed without a word, and others are not")
+  @Test("G12: a client without a greeting in time is closed without a message, and others are not")
   mutating func silent() {
     var machine = machine()
     let limits = OwnerMachine.Limits()
     greeted(&machine, anna)
-    _ = act(&machine, .arrived(ben, userID: 1_000))
+    _ = act(&machine, .connected(ben, userID: 1_000))
     now = now + .milliseconds(500)
-    let carl = OwnerMachine.ClientID(rawValue: 3)
-    _ = act(&machine, .arrived(carl, userID: 1_000))
+    let carl = OwnerMachine.ConnectionID(rawValue: 3)
+    _ = act(&machine, .connected(carl, userID: 1_000))
     _ = act(&machine, .received(.ping, from: carl))
     #expect(wake(&machine) == [.close(ben)])
     #expect(now == Instant.zero + limits.greetingTime)
@@ -361,22 +369,22 @@ struct OwnerMachineTests {
     #expect(act(&machine, .received(.ping, from: carl)) == [], "it is gone")
   }
 
-  @Test("G12: one client, and one user, may doubt so many records in a while")
-  mutating func doubts() {
+  @Test("G12: one client, and one user, may reconfirm a limited number of records in a while")
+  mutating func reconfirmations() {
     var limits = OwnerMachine.Limits()
-    (limits.doubtsPerClientMax, limits.doubtsPerUserMax) = (2, 3)
+    (limits.reconfirmationsPerClientMax, limits.reconfirmationsPerUserMax) = (2, 3)
     var machine = machine(userID: 0, limits: limits)
-    let carl = OwnerMachine.ClientID(rawValue: 3)
+    let carl = OwnerMachine.ConnectionID(rawValue: 3)
     greeted(&machine, anna)
     greeted(&machine, ben)
     greeted(&machine, carl, userID: 7)
-    let doubt = ClientMessage.request(.doubt(Sample.record, on: nil))
+    let reconfirm = ClientMessage.request(.reconfirm(Sample.record, on: nil))
     for _ in 0..<2 {
       let passed = [anna, anna, anna, ben, ben, carl].map {
-        act(&machine, .received(doubt, from: $0)).count
+        act(&machine, .received(reconfirm, from: $0)).count
       }
       #expect(passed == [1, 1, 0, 1, 0, 1])
-      now = now + limits.doubtSpan
+      now = now + limits.reconfirmationSpan
     }
   }
 
@@ -392,24 +400,24 @@ struct OwnerMachineTests {
   func refused() throws {
     var machine = machine()
     greeted(&machine, anna)
-    let publish = HostRequest.publish(registration, try Sample.service("Lamp"))
-    let ask = HostRequest.ask(query, .serviceTypes(), on: nil)
+    let publish = DiscoveryRequest.registerService(registration, try Sample.service("Lamp"))
+    let ask = DiscoveryRequest.startQuery(query, .serviceTypes(), on: nil)
     for _ in 0..<3 {
       guard
-        case .publish(let number, _)? = forwarded(
+        case .registerService(let number, _)? = forwarded(
           act(&machine, .received(.request(publish), from: anna))),
-        case .ask(let question, _, _, _)? = forwarded(
+        case .startQuery(let question, _, _, _)? = forwarded(
           act(&machine, .received(.request(ask), from: anna)))
       else { throw Failure() }
       #expect(
         act(&machine, .report(.refused(number, "x.local."))) == [
           .send(.report(.refused(registration, "x.local.")), to: anna)
         ])
-      let failure = HostReport.found(
+      let failure = DiscoveryReport.found(
         question, .failed(.nameTooLong), on: nil, moreComing: false)
       #expect(act(&machine, .report(failure)).count == 1)
     }
-    #expect(act(&machine, .left(anna)) == [])
+    #expect(act(&machine, .disconnected(anna)) == [])
   }
 
   private struct Failure: Error {}

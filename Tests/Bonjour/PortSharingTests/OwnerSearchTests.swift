@@ -23,8 +23,8 @@ struct OwnerSearchTests {
     return actions
   }
 
-  private func search(_ placeCount: Int) -> OwnerSearch {
-    OwnerSearch(placeCount: placeCount, chance: SeededGenerator(seed: 1))
+  private func search(_ addressCount: Int) -> OwnerSearch {
+    OwnerSearch(addressCount: addressCount, rng: SeededGenerator(seed: 1))
   }
 
   /// A search that follows an owner.
@@ -36,44 +36,46 @@ struct OwnerSearchTests {
     return search
   }
 
-  @Test("the first one takes the last place, after it looked at the others")
+  @Test("the first one binds the last address, after it tried the others")
   mutating func first() {
     var search = search(2)
     #expect(act(&search, .begin) == [.connect(0)])
-    #expect(act(&search, .connected(.nobody)) == [.connect(1)])
-    #expect(act(&search, .connected(.nobody)) == [.take])
-    #expect(act(&search, .took(.isOurs)) == [.workHere(nil)])
+    #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
+    #expect(act(&search, .connected(.noOwner)) == [.bind])
+    #expect(act(&search, .bound(.isOurs)) == [.runLocally(nil)])
     #expect(search.nextWake == nil)
   }
 
-  @Test("who was slower in taking the place tries again a moment later")
+  @Test("a host that was slower in binding the address tries again a moment later")
   mutating func slower() {
     var search = search(1)
     _ = act(&search, .begin)
-    _ = act(&search, .connected(.nobody))
-    #expect(act(&search, .took(.isTaken)) == [])
+    _ = act(&search, .connected(.noOwner))
+    #expect(act(&search, .bound(.isTaken)) == [])
     #expect(wake(&search) == [.connect(0)])
     #expect(now <= Instant.zero + OwnerSearch.Limits.electionPauseMax)
     #expect(act(&search, .connected(.isThere)) == [.greet])
   }
 
-  @Test("a host without a place, or whom the system allows none, works by itself")
+  @Test("a host without an address, or to which the system allows none, runs by itself")
   mutating func impossible() {
     var without = search(0)
-    #expect(act(&without, .begin) == [.workHere(.impossible)])
+    #expect(act(&without, .begin) == [.runLocally(.impossible)])
     var forbidden = search(2)
     _ = act(&forbidden, .begin)
     #expect(act(&forbidden, .connected(.impossible)) == [.connect(1)])
-    #expect(act(&forbidden, .connected(.impossible)) == [.workHere(.impossible)])
+    #expect(act(&forbidden, .connected(.impossible)) == [.runLocally(.impossible)])
   }
 
-  @Test("a stranger at root's place is passed by, at one's own place shut out")
+  @Test("an untrusted user at root's address is skipped, at the own address avoided")
   mutating func strangers() {
     var search = search(2)
     _ = act(&search, .begin)
-    #expect(act(&search, .connected(.stranger(userID: 5))) == [.connect(1)])
+    #expect(act(&search, .connected(.untrustedUser(userID: 5))) == [.connect(1)])
     #expect(
-      act(&search, .connected(.stranger(userID: 5))) == [.workHere(.stranger(userID: 5))])
+      act(&search, .connected(.untrustedUser(userID: 5))) == [
+        .runLocally(.untrustedUser(userID: 5))
+      ])
   }
 
   @Test("an owner that does not answer because it was stopped is left")
@@ -81,12 +83,12 @@ struct OwnerSearchTests {
     var search = search(1)
     _ = act(&search, .begin)
     _ = act(&search, .connected(.isThere))
-    #expect(act(&search, .stopped) == [.disconnect, .workHere(.silence)])
+    #expect(act(&search, .stopped) == [.disconnect, .runLocally(.silence)])
     search = following()
     #expect(act(&search, .stopped) == [], "nobody asked it anything")
     #expect(wake(&search) == [.ping])
     #expect(wake(&search) == [.inspect])
-    #expect(act(&search, .stopped) == [.disconnect, .workHere(.silence)])
+    #expect(act(&search, .stopped) == [.disconnect, .runLocally(.silence)])
   }
 
   @Test("an owner that works is given its time, but not for ever")
@@ -97,9 +99,10 @@ struct OwnerSearchTests {
     for _ in 1..<OwnerSearch.Limits.inspectionsMax { #expect(wake(&search) == [.inspect]) }
     var slow = search
     #expect(act(&slow, .welcomed) == [.follow])
-    #expect(wake(&search) == [.disconnect, .workHere(.silence)])
+    #expect(wake(&search) == [.disconnect, .runLocally(.silence)])
     #expect(
-      now == Instant.zero + OwnerSearch.Limits.patience * Int64(OwnerSearch.Limits.inspectionsMax))
+      now == Instant.zero + OwnerSearch.Limits.responseTimeout
+        * Int64(OwnerSearch.Limits.inspectionsMax))
     #expect(act(&search, .welcomed) == [], "too late")
   }
 
@@ -107,29 +110,47 @@ struct OwnerSearchTests {
   mutating func silentLater() {
     var search = following()
     now = now + .seconds(20)
-    #expect(act(&search, .heard) == [])
+    #expect(act(&search, .messageReceived) == [])
     #expect(wake(&search) == [.ping])
     #expect(now == Instant.zero + .seconds(20) + OwnerSearch.Limits.silence)
     #expect(wake(&search) == [.inspect])
-    #expect(act(&search, .heard) == [])
+    #expect(act(&search, .messageReceived) == [])
     #expect(wake(&search) == [.ping])
     for _ in 1..<OwnerSearch.Limits.inspectionsMax { #expect(wake(&search) == [.inspect]) }
-    #expect(wake(&search) == [.disconnect, .workHere(.silence)])
+    #expect(wake(&search) == [.disconnect, .runLocally(.silence)])
   }
 
-  @Test("a host that is turned away, or told nonsense, works by itself for good")
-  mutating func turnedAway() {
-    for refusal in OwnerMessage.Refusal.allCases {
+  @Test("a host that is refused, or gets invalid messages, runs by itself for good")
+  mutating func rejected() {
+    for reason in OwnerMessage.RejectionReason.allCases where reason != .tooManyClients {
       var search = following()
       #expect(
-        act(&search, .turnedAway(refusal)) == [.disconnect, .workHere(.turnedAway(refusal))])
+        act(&search, .rejected(reason)) == [.disconnect, .runLocally(.rejected(reason))])
       #expect(act(&search, .lost) == [] && search.nextWake == nil)
     }
     var search = following()
-    #expect(act(&search, .distrusted) == [.disconnect, .workHere(.nonsense)])
+    #expect(act(&search, .distrusted) == [.disconnect, .runLocally(.invalidMessages)])
   }
 
-  @Test("who cannot get through tries less and less often, and then no more")
+  @Test("an owner with too many clients gets no second responder beside it, and is tried again")
+  mutating func tooManyClients() {
+    var search = following()
+    #expect(act(&search, .rejected(.tooManyClients)) == [.disconnect, .refuse])
+    #expect(act(&search, .lost) == [] && search.nextWake == nil)
+    #expect(act(&search, .begin) == [.connect(0)])
+    #expect(act(&search, .begin) == [])
+    var attempts = 1
+    var actions: [OwnerSearch.Action] = []
+    repeat {
+      actions = act(&search, .connected(.busy))
+      if actions.isEmpty { #expect(wake(&search) == [.connect(0)]) }
+      attempts += 1
+    } while actions.isEmpty && attempts < 1_000
+    #expect(actions == [.refuse])
+    #expect(act(&search, .begin) == [.connect(0)])
+  }
+
+  @Test("a host that cannot connect tries less and less often, and then no more")
   mutating func busy() {
     var search = search(1)
     _ = act(&search, .begin)
@@ -142,46 +163,46 @@ struct OwnerSearchTests {
     #expect(now > Instant.zero + .seconds(3) && now < Instant.zero + .seconds(15))
   }
 
-  @Test("who has no descriptor just now tries again, and then works by itself")
+  @Test("a host without a free descriptor tries again, and then runs by itself")
   mutating func noDescriptors() {
     var search = search(1)
     _ = act(&search, .begin)
-    _ = act(&search, .connected(.nobody))
+    _ = act(&search, .connected(.noOwner))
     var attempts = 1
-    while act(&search, .took(.notNow)) == [] {
+    while act(&search, .bound(.notNow)) == [] {
       attempts += 1
       #expect(wake(&search) == [.connect(0)])
-      #expect(act(&search, .connected(.nobody)) == [.take])
+      #expect(act(&search, .connected(.noOwner)) == [.bind])
     }
     #expect(attempts == OwnerSearch.Limits.attemptsMax)
   }
 
-  @Test("a place that somebody has taken without answering there is given up before long")
+  @Test("an address that is bound by a process that does not answer is given up before long")
   mutating func squatted() {
     var search = search(1)
     _ = act(&search, .begin)
-    _ = act(&search, .connected(.nobody))
-    while act(&search, .took(.isTaken)) == [] {
+    _ = act(&search, .connected(.noOwner))
+    while act(&search, .bound(.isTaken)) == [] {
       #expect(wake(&search) == [.connect(0)])
-      #expect(act(&search, .connected(.nobody)) == [.take])
+      #expect(act(&search, .connected(.noOwner)) == [.bind])
     }
     #expect(now > Instant.zero + .milliseconds(200) && now < Instant.zero + .seconds(3))
   }
 
-  @Test("another user's place where nobody gets through is passed by before long")
+  @Test("another user's address that accepts no connection is skipped before long")
   mutating func shut() {
     var search = search(2)
     _ = act(&search, .begin)
     while act(&search, .connected(.busy)) == [] { #expect(wake(&search) == [.connect(0)]) }
     #expect(now < Instant.zero + .seconds(1))
-    #expect(act(&search, .connected(.nobody)) == [.take])
-    #expect(act(&search, .took(.isTaken)) == [])
+    #expect(act(&search, .connected(.noOwner)) == [.bind])
+    #expect(act(&search, .bound(.isTaken)) == [])
     #expect(wake(&search) == [.connect(0)])
     #expect(act(&search, .connected(.busy)) == [.connect(1)], "not again")
     #expect(act(&search, .connected(.isThere)) == [.greet])
   }
 
-  @Test("who loses owner after owner in no time works by itself")
+  @Test("a host that loses many owners in a short time runs by itself")
   mutating func unsteady() {
     var search = following()
     var losses = 1
@@ -202,12 +223,12 @@ struct OwnerSearchTests {
     }
   }
 
-  @Test("when the owner ends, exactly one of its clients takes its place", arguments: 1...20)
+  @Test("when the owner ends, exactly one of its clients becomes the owner", arguments: 1...20)
   mutating func election(seed: UInt64) {
-    var chance = SeededGenerator(seed: seed)
+    var rng = SeededGenerator(seed: seed)
     var searches: [OwnerSearch] = []
     for _ in 0..<50 {
-      var search = OwnerSearch(placeCount: 1, chance: chance.fork())
+      var search = OwnerSearch(addressCount: 1, rng: rng.fork())
       _ = act(&search, .begin)
       _ = act(&search, .connected(.isThere))
       _ = act(&search, .welcomed)
@@ -222,14 +243,14 @@ struct OwnerSearchTests {
     .min(by: { (searches[$0].nextWake ?? .zero) < (searches[$1].nextWake ?? .zero) }) {
       #expect(wake(&searches[next]) == [.connect(0)])
       // Now and then somebody else is between looking and taking.
-      let sees = owner != nil && chance.unit() < 0.7
-      let actions = act(&searches[next], .connected(sees ? .isThere : .nobody))
-      if actions == [.take] {
+      let sees = owner != nil && rng.unit() < 0.7
+      let actions = act(&searches[next], .connected(sees ? .isThere : .noOwner))
+      if actions == [.bind] {
         let isFirst = owner == nil
         if isFirst { owner = next }
         #expect(
-          act(&searches[next], .took(isFirst ? .isOurs : .isTaken))
-            == (isFirst ? [.workHere(nil)] : []))
+          act(&searches[next], .bound(isFirst ? .isOurs : .isTaken))
+            == (isFirst ? [.runLocally(nil)] : []))
       } else {
         #expect(actions == [.greet])
         #expect(act(&searches[next], .welcomed) == [.follow])

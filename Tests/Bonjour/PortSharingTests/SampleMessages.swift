@@ -22,39 +22,39 @@ enum Sample {
   }
 
   static let record = DNSRecord(
-    name: "lamp.local.", ttlSeconds: 120, data: .a(IPv4Address(10, 0, 0, 1)))
+    name: "lamp.local.", ttlSeconds: 120, data: .a(Inet4Address(10, 0, 0, 1)))
 
-  static func requests() throws -> [HostRequest] {
+  static func requests() throws -> [DiscoveryRequest] {
     let (query, registration) = (QueryID(rawValue: 7), RegistrationID(rawValue: .max))
     let udp = try ServiceType(name: "Light", transport: .udp)
     let full = try ServiceRegistration(
       name("Désk. lämp"), subtypes: ["_dim", "ü"], host: "elsewhere.local.", port: 65_535,
       text: text("study"), interface: InterfaceIndex(rawValue: 3), conflictPolicy: .refuse)
     return try [
-      .ask(query, .records("lamp.local.", .any), on: nil),
-      .ask(query, .browse(type()), on: InterfaceIndex(rawValue: 2)),
-      .ask(query, .browse(udp, subtype: "_dim", domain: "example.org."), on: nil),
-      .ask(query, .resolve(name("Desk lamp")), on: nil),
-      .ask(query, .addresses("lamp.local.", versions: []), on: nil),
-      .ask(query, .addresses("lamp.local.", versions: [.v4, .v6]), on: nil),
-      .ask(query, .serviceTypes(), on: nil),
-      .ask(query, .domains(.automaticBrowsing), on: nil),
-      .ask(
+      .startQuery(query, .records("lamp.local.", .any), on: nil),
+      .startQuery(query, .browse(type()), on: InterfaceIndex(rawValue: 2)),
+      .startQuery(query, .browse(udp, subtype: "_dim", domain: "example.org."), on: nil),
+      .startQuery(query, .resolve(name("Desk lamp")), on: nil),
+      .startQuery(query, .addresses("lamp.local.", versions: []), on: nil),
+      .startQuery(query, .addresses("lamp.local.", versions: [.v4, .v6]), on: nil),
+      .startQuery(query, .serviceTypes(), on: nil),
+      .startQuery(query, .domains(.automaticBrowsing), on: nil),
+      .startQuery(
         query, .records("x.org.", .a), on: nil,
         options: QueryOptions(
-          reachesBeyondLink: true, timeout: .seconds(3), tellsAliases: true)),
-      .stopAsking(query),
-      .doubt(record, on: nil), .doubt(record, on: InterfaceIndex(rawValue: 4)),
-      .publish(registration, service("Desk lamp")), .publish(registration, full),
-      .publishRecord(registration, RecordRegistration(record, .shared)),
-      .publishRecord(
+          reachesBeyondLink: true, timeout: .seconds(3), reportsAliases: true)),
+      .stopQuery(query),
+      .reconfirm(record, on: nil), .reconfirm(record, on: InterfaceIndex(rawValue: 4)),
+      .registerService(registration, service("Desk lamp")), .registerService(registration, full),
+      .registerRecord(registration, RecordRegistration(record, .shared)),
+      .registerRecord(
         registration,
         RecordRegistration(record, .unique, interface: InterfaceIndex(rawValue: 9))),
-      .publishRecord(registration, RecordRegistration(record, .knownUnique)),
-      .updateText(registration, text("attic")), .withdraw(registration),
+      .registerRecord(registration, RecordRegistration(record, .knownUnique)),
+      .updateText(registration, text("attic")), .unregister(registration),
       .updateRecord(registration, .txt(text("x")), ttlSeconds: 5),
-      .setFurtherRecord(registration, 9, .a(IPv4Address(1, 2, 3, 4)), ttlSeconds: 7),
-      .setFurtherRecord(registration, .max, nil, ttlSeconds: 0),
+      .setRecord(registration, 9, .a(Inet4Address(1, 2, 3, 4)), ttlSeconds: 7),
+      .setRecord(registration, .max, nil, ttlSeconds: 0),
     ]
   }
 
@@ -69,15 +69,17 @@ enum Sample {
 
   static func events() throws -> [QueryEvent] {
     let data: [DNSRecordData] = [
-      .a(IPv4Address(1, 2, 3, 4)), .aaaa(IPv6Address(high: 1, low: 2)), .ptr("a.local."),
+      .a(Inet4Address(1, 2, 3, 4)), .aaaa(Inet6Address(high: 1, low: 2)), .ptr("a.local."),
       .cname("b.local."), .ns("c.local."), .srv(DNSService(port: 1, target: "d.local.")),
       .txt(try text("hall")), .hinfo(processor: [1], system: []),
       .nsec(next: "e.local.", types: [.a, .srv]), .opt(options: [0, 1, 0, 0]),
       .opaque(DNSType(rawValue: 99), [1, 2, 3]),
     ]
-    let place = ResolvedService(
+    let resolution = ServiceResolution(
       name: try name("Desk lamp"), host: "lamp.local.", port: 80, text: try text("study"))
-    let addresses: [IPAddress] = [.v4(IPv4Address(1, 2, 3, 4)), .v6(IPv6Address(high: 1, low: 2))]
+    let addresses: [InetAddress] = [
+      .v4(Inet4Address(1, 2, 3, 4)), .v6(Inet6Address(high: 1, low: 2)),
+    ]
     return data.map {
       .recordAdded(DNSRecord(name: "x.local.", flushesCache: true, ttlSeconds: 9, data: $0))
     }
@@ -88,7 +90,7 @@ enum Sample {
         ]
       } + [
         .recordRemoved(record), .recordAbsent(.srv), .serviceAdded(try name("A")),
-        .serviceRemoved(try name("B")), .resolved(place), .typeAdded(try type()),
+        .serviceRemoved(try name("B")), .resolved(resolution), .typeAdded(try type()),
         .typeRemoved(try type("_ipp._udp")), .domainAdded(.local), .domainRemoved("example.org."),
         .failed(.notOnThisLink("example.org.")), .failed(.nameTooLong), .failed(.tooManyClients),
         .failed(.identifierInUse), .failed(.timedOut),
@@ -97,9 +99,9 @@ enum Sample {
 
   static func ownerMessages() throws -> [OwnerMessage] {
     let index = InterfaceIndex(rawValue: 2)
-    return OwnerMessage.Refusal.allCases.map { .turnedAway($0) } + [
+    return OwnerMessage.RejectionReason.allCases.map { .rejected($0) } + [
       .welcome(version: 1), .pong,
-      .report(.published(RegistrationID(rawValue: 1), "a.local.")),
+      .report(.registered(RegistrationID(rawValue: 1), "a.local.")),
       .report(.refused(RegistrationID(rawValue: 2), "a.local.")),
       .report(.interfaces([:])),
       .report(.interfaces([index: "eth0", InterfaceIndex(rawValue: 9): "wlan0"])),

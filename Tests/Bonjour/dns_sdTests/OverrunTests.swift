@@ -42,7 +42,7 @@ struct OverrunTests {
     unsafeBitCast(sync, to: Sync.self)(queue, nil) { _ in }
   }
 
-  @Test("is told once on its dispatch queue, by each of its callbacks, that there is no more")
+  @Test("reports once on its dispatch queue, by each of its callbacks, that there is no more")
   func onAQueue() async throws {
     let (stream, told) = AsyncStream.makeStream(of: String.self)
     let (connection, one) = try reference("one", told)

@@ -1,21 +1,21 @@
 internal import Synchronization
 
-/// Something that is told of again and again, for as long as what `start` returned is held.
+/// A source of values that runs for as long as the object that `start` returns is held.
 package struct Feed<Value: Sendable, Failure: Error>: Sendable {
-  /// Begins to tell, from any thread, one after the other; after a failure nothing more.
+  /// Starts the feed. The callback is called on any thread, serially; a failure is the last call.
   package let start:
-    @Sendable (_ tell: @escaping @Sendable (Result<Value, Failure>) -> Void) -> any Sendable
+    @Sendable (_ notify: @escaping @Sendable (Result<Value, Failure>) -> Void) -> any Sendable
       & AnyObject
 
   init(
     start:
       @escaping @Sendable (
-        _ tell: @escaping @Sendable (Result<Value, Failure>) -> Void
+        _ notify: @escaping @Sendable (Result<Value, Failure>) -> Void
       ) -> any Sendable & AnyObject
   ) { self.start = start }
 
-  /// What is told, as a sequence: of what was not taken yet only the latest, unless all is to be
-  /// kept. The sequence ends the feed when it is let go of or its task is cancelled.
+  /// The values as a sequence. Of values that were not consumed yet only the latest is kept, unless
+  /// `keepingAll` is true. The feed ends when the sequence is released or its task is cancelled.
   func values(keepingAll: Bool = false) -> AsyncThrowingStream<Value, any Error> {
     AsyncThrowingStream(bufferingPolicy: keepingAll ? .unbounded : .bufferingNewest(1)) {
       continuation in
@@ -36,24 +36,24 @@ package struct Feed<Value: Sendable, Failure: Error>: Sendable {
   ///   - seconds: For how long to wait.
   ///   - timeout: What is thrown after that.
   func first(
-    within seconds: Double, _ discovery: any Discovery, orThrow timeout: Failure,
+    within seconds: Double, _ discovery: any DiscoveryProvider, orThrow timeout: Failure,
     where isEnough: @escaping @Sendable (Value) -> Bool
   ) async throws -> Value {
-    let limited = Feed { tell in
+    let limited = Feed { notify in
       let source = start { result in
         switch result {
-        case .success(let value): if isEnough(value) { tell(.success(value)) }
-        case .failure: tell(result)
+        case .success(let value): if isEnough(value) { notify(.success(value)) }
+        case .failure: notify(result)
         }
       }
-      return Pair(source, discovery.after(seconds: seconds) { tell(.failure(timeout)) })
+      return Pair(source, discovery.after(seconds: seconds) { notify(.failure(timeout)) })
     }
     for try await value in limited.values() { return value }
     throw CancellationError()
   }
 }
 
-/// Holds something until it is told to let go.
+/// Holds an object until `release` is called.
 private final class Holder: Sendable {
   private let value: Mutex<(any Sendable & AnyObject)?>
 

@@ -6,12 +6,15 @@ internal import Synchronization
 
 /// Why a service was not found, resolved or published.
 public struct NetServiceError: Error, Hashable, Sendable {
-  /// What went wrong.
+  /// The kind of the error.
   public let code: NetService.ErrorCode
+  /// The error of the query behind it, in words; nil where there was no query.
+  public let cause: String?
 
-  init(_ code: NetService.ErrorCode) { self.code = code }
+  init(_ code: NetService.ErrorCode) { (self.code, cause) = (code, nil) }
 
   init(_ error: QueryError) {
+    cause = "\(error.reason)"
     if case .service(let code) = NetServiceFailure(error) {
       self.code = code
     } else {
@@ -21,70 +24,71 @@ public struct NetServiceError: Error, Hashable, Sendable {
 }
 
 extension NetService {
-  /// Where a service is and what it says about itself.
-  public struct Place: Hashable, Sendable {
+  /// The host, port, addresses and TXT record of a resolved service.
+  public struct ResolvedService: Hashable, Sendable {
     /// The host's name, such as `lamp.local.`
     public let hostName: String
     /// The port.
     public let port: Int
     /// The addresses, each a `sockaddr_in` or `sockaddr_in6` with the port; at least one.
     public let addresses: [Data]
-    /// What the service says about itself.
+    /// The TXT record, as on the wire (RFC 6763, §6).
     public let txtRecord: Data
 
-    init(_ place: ServiceResolver.Place) {
-      hostName = place.service.host.description
-      port = Int(place.service.port)
-      addresses = place.endpoints.map { Data($0.systemBytes) }
-      txtRecord = Data(place.service.text.wireBytes)
+    init(_ resolution: ServiceResolver.Resolution) {
+      hostName = resolution.service.host.description
+      port = Int(resolution.service.port)
+      addresses = resolution.endpoints.map { Data($0.systemBytes) }
+      txtRecord = Data(resolution.service.text.wireBytes)
     }
   }
 
-  /// Where the service is, whenever that changes.
-  package var placeFeed: Feed<Place, NetServiceError> {
-    Feed { [serviceName, discovery] tell in
-      guard let serviceName else { return Feed.failed(.init(.badArgumentError), tell) }
+  /// The resolved service, and each change of it.
+  package var resolutionFeed: Feed<ResolvedService, NetServiceError> {
+    Feed { [serviceName, discovery] notify in
+      guard let serviceName else { return Feed.failed(.init(.badArgumentError), notify) }
       return ServiceResolver(serviceName, on: nil, discovery) { result in
         switch result {
-        case .success(let place) where place.addresses.isEmpty: break
-        case .success(let place): tell(.success(Place(place)))
-        case .failure(let error): tell(.failure(NetServiceError(error)))
+        case .success(let resolution) where resolution.addresses.isEmpty: break
+        case .success(let resolution): notify(.success(ResolvedService(resolution)))
+        case .failure(let error): notify(.failure(NetServiceError(error)))
         }
       }
     }
   }
 
-  /// What the service says about itself, whenever that changes.
+  /// The TXT record, and each change of it.
   package var textFeed: Feed<Data, NetServiceError> {
-    Feed { [serviceName, discovery] tell in
-      guard let serviceName else { return Feed.failed(.init(.badArgumentError), tell) }
+    Feed { [serviceName, discovery] notify in
+      guard let serviceName else { return Feed.failed(.init(.badArgumentError), notify) }
       let last = Latest<TXTRecord>()
-      return discovery.find(.records(serviceName.name, .txt), on: nil) { event in
+      return discovery.startQuery(.records(serviceName.name, .txt), on: nil) { event in
         switch event.event {
-        case .failed(let error): tell(.failure(NetServiceError(error)))
+        case .failed(let error): notify(.failure(NetServiceError(error)))
         case .recordAdded(let record):
           guard case .txt(let text) = record.data, last.replace(with: text) else { return }
-          tell(.success(Data(text.wireBytes)))
+          notify(.success(Data(text.wireBytes)))
         default: break
         }
       }
     }
   }
 
-  /// The names under which the service is published.
+  /// The names under which the service is registered.
   package func nameFeed(_ options: Options) -> Feed<String, NetServiceError> {
     let made = Swift.Result(catching: { () throws(NetServiceFailure) in
       try registration(options)
     })
-    return Feed { [discovery] tell in
+    return Feed { [discovery] notify in
       guard case .success(let registration) = made else {
-        return Feed.failed(.init(.badArgumentError), tell)
+        return Feed.failed(.init(.badArgumentError), notify)
       }
-      return discovery.announce(registration) { event in
+      return discovery.startRegistration(registration) { event in
         switch event {
-        case .published(let name):
-          if let name = ServiceName(name) { tell(.success(name.instanceText)) }
-        case .refused: tell(.failure(.init(.collisionError)))
+        case .registered(let name):
+          if let name = ServiceName(name) { notify(.success(name.instanceText)) }
+        case .refused: notify(.failure(.init(.collisionError)))
+        case .failed: notify(.failure(.init(.unknownError)))
         }
       }
     }
@@ -92,33 +96,33 @@ extension NetService {
 }
 
 extension NetServiceBrowser {
-  /// The services of a type that there are, whenever that changes.
+  /// The services of a type, and each change of them.
   package static func serviceFeed(
     ofType type: String, in domain: String
   ) -> Feed<Set<NetService>, NetServiceError> {
     let discovery = DiscoveryContext.discovery
-    return Feed { tell in
+    return Feed { notify in
       guard let request = try? QueryRequest.services(ofType: type, inDomain: domain) else {
-        return Feed.failed(.init(.badArgumentError), tell)
+        return Feed.failed(.init(.badArgumentError), notify)
       }
       let catalogue = FoundServices(discovery)
       let batches = EventBatches { events in
         do throws(QueryError) {
-          if let services = try catalogue.take(events) { tell(.success(services)) }
+          if let services = try catalogue.take(events) { notify(.success(services)) }
         } catch {
-          tell(.failure(NetServiceError(error)))
+          notify(.failure(NetServiceError(error)))
         }
       }
-      return discovery.find(request, on: nil) { batches.take($0) }
+      return discovery.startQuery(request, on: nil) { batches.take($0) }
     }
   }
 
   /// What was found, with the interfaces where it is.
   private final class FoundServices: Sendable {
-    private let discovery: any Discovery
+    private let discovery: any DiscoveryProvider
     private let found = Mutex<[ServiceName: (NetService, Set<InterfaceIndex?>)]>([:])
 
-    init(_ discovery: any Discovery) { self.discovery = discovery }
+    init(_ discovery: any DiscoveryProvider) { self.discovery = discovery }
 
     /// The services that there are now; nil if they are the same as before.
     func take(_ events: [FoundEvent]) throws(QueryError) -> Set<NetService>? {
@@ -145,16 +149,16 @@ extension NetServiceBrowser {
 }
 
 extension NWBrowser {
-  /// What there is, whenever that changes.
+  /// The results, and each change of them.
   package static func resultFeed(
     for descriptor: Descriptor, using parameters: NWParameters
   ) -> Feed<Set<Result>, NWError> {
     let browser = NWBrowser(for: descriptor, using: parameters)
-    return Feed { tell in
+    return Feed { notify in
       do throws(NWError) {
-        return browser.catalogue(try browser.request()) { tell($0.map(\.results)) }
+        return browser.catalogue(try browser.request()) { notify($0.map(\.results)) }
       } catch {
-        return Feed.failed(error, tell)
+        return Feed.failed(error, notify)
       }
     }
   }
@@ -164,13 +168,13 @@ extension NWEndpoint {
   /// The addresses and ports of a service, whenever they change.
   package var addressFeed: Feed<[NWEndpoint], NWError> {
     let discovery = DiscoveryContext.discovery
-    return Feed { [self] tell in
-      guard let serviceName else { return Feed.failed(.badParameter, tell) }
+    return Feed { [self] notify in
+      guard let serviceName else { return Feed.failed(.badParameter, notify) }
       return ServiceResolver(serviceName, on: InterfaceIndex(interface), discovery) { result in
         switch result {
-        case .success(let place) where place.addresses.isEmpty: break
-        case .success(let place): tell(.success(place.endpoints.map { NWEndpoint($0) }))
-        case .failure(let error): tell(.failure(NWError(error)))
+        case .success(let resolution) where resolution.addresses.isEmpty: break
+        case .success(let resolution): notify(.success(resolution.endpoints.map { NWEndpoint($0) }))
+        case .failure(let error): notify(.failure(NWError(error)))
         }
       }
     }
@@ -180,9 +184,9 @@ extension NWEndpoint {
 extension Feed {
   /// A feed that fails at once.
   static func failed(
-    _ error: Failure, _ tell: @Sendable (Result<Value, Failure>) -> Void
+    _ error: Failure, _ notify: @Sendable (Result<Value, Failure>) -> Void
   ) -> any Sendable & AnyObject {
-    tell(.failure(error))
+    notify(.failure(error))
     return Latest<Bool>()
   }
 }

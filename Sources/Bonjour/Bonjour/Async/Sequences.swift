@@ -2,7 +2,7 @@ extension NetServiceBrowser {
   /// The services of a type that there are, whenever that changes: for a `for await` loop, without
   /// delegate or run loop. The search ends with the loop or its task.
   ///
-  /// The services are on no run loop; ``NetService/place(within:)`` resolves one.
+  /// The services are on no run loop; ``NetService/resolve(timeout:)`` resolves one.
   ///
   /// - Parameters:
   ///   - type: Such as `_http._tcp.`, with the name of one subtype after a comma.
@@ -15,24 +15,26 @@ extension NetServiceBrowser {
 }
 
 extension NetService {
-  /// Where the service is, whenever that changes: once an address is known, and again with each that
-  /// becomes known later.
-  public var places: AsyncThrowingStream<Place, any Error> { placeFeed.values() }
+  /// The resolved service, and each change of it: once an address is known, and again with each
+  /// that becomes known later.
+  public var resolutions: AsyncThrowingStream<ResolvedService, any Error> {
+    resolutionFeed.values()
+  }
 
-  /// Where the service is.
+  /// Resolves the service.
   ///
   /// Throws a ``NetServiceError``, after the timeout that of ``ErrorCode/timeoutError``.
-  public func place(within timeout: Duration = .seconds(5)) async throws -> Place {
-    try await placeFeed.first(
+  public func resolve(timeout: Duration = .seconds(5)) async throws -> ResolvedService {
+    try await resolutionFeed.first(
       within: timeout.inSeconds, discovery, orThrow: NetServiceError(.timeoutError)
     ) { _ in true }
   }
 
-  /// What the service says about itself, whenever that changes.
+  /// The TXT record, and each change of it.
   public var txtRecords: AsyncThrowingStream<Data, any Error> { textFeed.values() }
 
-  /// Publishes the service for as long as the sequence is held, and gives the name under which it is;
-  /// another one if another host takes that.
+  /// Publishes the service for as long as the sequence is held, and gives the name under which it
+  /// is; another one if another host takes that.
   ///
   /// - Parameter options: ``Options/listenForConnections`` has no meaning here.
   public func publishedNames(
@@ -43,7 +45,7 @@ extension NetService {
 }
 
 extension NWBrowser {
-  /// What there is, whenever that changes: for a `for await` loop, without handlers or queue. The
+  /// The results, and each change of them, for a `for await` loop without handlers or queue. The
   /// search ends with the loop or its task.
   public static func results(
     for descriptor: Descriptor, using parameters: NWParameters = NWParameters()

@@ -8,9 +8,9 @@ final class ConnectionPipe: BytePipe {
   typealias Opening = @Sendable (TCPConnection) -> (any Sendable & AnyObject)?
 
   private let connection: TCPConnection
-  /// What has to be done when a stream is opened; once.
+  /// Opens the connection when a stream is opened; used once.
   private let opening: Mutex<Opening?>
-  /// What is under way to a connection.
+  /// Keeps the search for an address alive.
   private let held = Mutex<(any Sendable & AnyObject)?>(nil)
 
   /// - Parameter onOpen: Makes the connection when one of the streams is opened, unless it is there.
@@ -32,7 +32,7 @@ final class ConnectionPipe: BytePipe {
   var isConnected: Bool { connection.isConnected }
   var hasBytes: Bool { connection.hasBytes }
   var hasSpace: Bool { connection.hasSpace }
-  /// What was written is the system's.
+  /// The system has taken all bytes that were written.
   var unsentByteCount: Int { 0 }
   var inputEnding: PipeEnding? { connection.isInputEnded ? ending ?? .closed : nil }
   var ending: PipeEnding? {

@@ -6,12 +6,12 @@ internal import Essentials
 internal import EventLoop
 internal import Synchronization
 
-/// Looks for where to connect to, and has a connection tried there, and at each address that becomes
-/// known later, until it is made or has ended. It looks no more if it is let go of.
+/// Resolves the target of a connection and offers its addresses to it, also those that become known
+/// later, until the connection is established or has ended. Releasing the search ends it.
 final class ConnectionSearch: Sendable {
-  /// What is looked for.
-  enum Goal: Sendable {
-    /// It may be at addresses that were found out before.
+  /// The target of a connection.
+  enum Target: Sendable {
+    /// A service, with addresses that were resolved earlier.
     case service(ServiceName, known: [SocketEndpoint] = [])
     /// One in `local.` is looked up by Multicast DNS, any other as the system does.
     case host(String, port: UInt16)
@@ -21,56 +21,56 @@ final class ConnectionSearch: Sendable {
   private struct State {
     var lookUp: (any Sendable & AnyObject)?
     /// Ends waiting for an address that answers.
-    var patience: (any Sendable & AnyObject)?
+    var lookUpTimer: (any Sendable & AnyObject)?
     /// Ends waiting for another address after those that are known didn't answer.
-    var others: (any Sendable & AnyObject)?
-    /// Whether nothing was told yet, and there is still time.
-    var isPatient = true
+    var otherAddressTimer: (any Sendable & AnyObject)?
+    /// Whether the look-up timeout has not passed and no failure was reported.
+    var isBeforeTimeout = true
     var offered: Set<SocketEndpoint> = []
     var isOver = false
   }
 
-  private let goal: Goal
+  private let target: Target
   private let connection: TCPConnection
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let isAllowed: @Sendable (SocketEndpoint) -> Bool
-  private let onStuck: @Sendable (SystemError) -> Void
+  private let onExhausted: @Sendable (SystemError) -> Void
   private let state = Mutex(State())
 
-  /// For how long a service or a host is looked for before that is told.
-  private static let patienceSeconds = 30.0
-  /// For how long other addresses of a service are waited for: answers over IPv4 and IPv6, and on
+  /// How long a service or a host is resolved before a failure is reported.
+  private static let lookUpTimeoutSeconds = 30.0
+  /// How long to wait for other addresses of a service: answers over IPv4 and IPv6, and on
   /// several interfaces, don't come at once.
   private static let otherAddressSeconds = 1.0
 
   /// - Parameters:
-  ///   - interface: Where to look; nil for everywhere.
+  ///   - interface: The interface to search; nil for all.
   ///   - isAllowed: Whether an address may be connected to.
-  ///   - onStuck: Told when there is no address, or none that answers. Those that become known later
-  ///     are tried all the same.
+  ///   - onExhausted: Called when there is no address, or none answers. Addresses that become known
+  ///     later are tried all the same.
   init(
-    _ goal: Goal, on interface: InterfaceIndex? = nil, for connection: TCPConnection,
-    _ discovery: any Discovery,
+    _ target: Target, on interface: InterfaceIndex? = nil, for connection: TCPConnection,
+    _ discovery: any DiscoveryProvider,
     where isAllowed: @escaping @Sendable (SocketEndpoint) -> Bool = { _ in true },
-    onStuck: @escaping @Sendable (SystemError) -> Void
+    onExhausted: @escaping @Sendable (SystemError) -> Void
   ) {
-    (self.goal, self.connection, self.discovery) = (goal, connection, discovery)
-    (self.isAllowed, self.onStuck) = (isAllowed, onStuck)
+    (self.target, self.connection, self.discovery) = (target, connection, discovery)
+    (self.isAllowed, self.onExhausted) = (isAllowed, onExhausted)
     connection.observeProgress { [weak self] in self?.take($0) }
-    let patience = discovery.after(seconds: Self.patienceSeconds) { [weak self] in
+    let lookUpTimer = discovery.after(seconds: Self.lookUpTimeoutSeconds) { [weak self] in
       guard let self else { return }
-      state.withLock { $0.isPatient = false }
-      tellIfStuck(SystemError(number: ETIMEDOUT))
+      state.withLock { $0.isBeforeTimeout = false }
+      notifyIfExhausted(SystemError(number: ETIMEDOUT))
     }
-    hold(patience, as: \.patience)
+    hold(lookUpTimer, as: \.lookUpTimer)
     let lookUp = lookUp(on: interface)
     hold(lookUp, as: \.lookUp)
-    // Another search may have been told that.
+    // That progress may have been reported to the search before this one.
     if connection.isConnected || connection.isEnded { end() }
   }
 
   private func lookUp(on interface: InterfaceIndex?) -> (any Sendable & AnyObject)? {
-    switch goal {
+    switch target {
     case .address(let endpoint):
       offer([endpoint])
       return nil
@@ -78,9 +78,9 @@ final class ConnectionSearch: Sendable {
       if !known.isEmpty { offer(known) }
       return ServiceResolver(name, on: interface, discovery) { [weak self] result in
         switch result {
-        case .success(let place) where place.addresses.isEmpty: break
-        case .success(let place): self?.offer(place.endpoints)
-        case .failure: self?.tell(SystemError(number: EADDRNOTAVAIL))
+        case .success(let resolution) where resolution.addresses.isEmpty: break
+        case .success(let resolution): self?.offer(resolution.endpoints)
+        case .failure: self?.notify(SystemError(number: EADDRNOTAVAIL))
         }
       }
     case .host(let text, let port):
@@ -104,18 +104,18 @@ final class ConnectionSearch: Sendable {
       defer { state.offered = Set(allowed) }
       return !state.offered.isSuperset(of: allowed)
     }
-    if isNews { hold(nil, as: \.others) }
+    if isNews { hold(nil, as: \.otherAddressTimer) }
     connection.offer(allowed)
   }
 
   private func take(_ progress: TCPConnection.Progress) {
     switch progress {
     case .connected, .ended: end()
-    case .stuck(let error):
-      switch goal {
-      case .address: tell(error)
-      case .host(let text, _) where (try? DNSName(text: text))?.isOnThisLink != true: tell(error)
-      case .host, .service: waitForOthers(thenTell: error)
+    case .exhausted(let error):
+      switch target {
+      case .address: notify(error)
+      case .host(let text, _) where (try? DNSName(text: text))?.isOnThisLink != true: notify(error)
+      case .host, .service: waitForOthers(thenReport: error)
       }
     }
   }
@@ -125,35 +125,39 @@ final class ConnectionSearch: Sendable {
       defer { state = State(isOver: true) }
       return state
     }
-    // Let go of outside the lock.
+    // Released outside the lock.
     withExtendedLifetime(old) {}
   }
 
-  private func waitForOthers(thenTell error: SystemError) {
-    let (isPatient, isWaiting) = state.withLock { ($0.isPatient, $0.others != nil) }
-    guard isPatient else { return tell(error) }
+  private func waitForOthers(thenReport error: SystemError) {
+    let (isBeforeTimeout, isWaiting) = state.withLock {
+      ($0.isBeforeTimeout, $0.otherAddressTimer != nil)
+    }
+    guard isBeforeTimeout else { return notify(error) }
     guard !isWaiting else { return }
     let timer = discovery.after(seconds: Self.otherAddressSeconds) { [weak self] in
-      self?.hold(nil, as: \.others)
-      self?.tellIfStuck(error)
+      self?.hold(nil, as: \.otherAddressTimer)
+      self?.notifyIfExhausted(error)
     }
-    hold(timer, as: \.others)
+    hold(timer, as: \.otherAddressTimer)
   }
 
-  /// Another address may be being tried by now; what comes of that will be told.
-  private func tellIfStuck(_ error: SystemError) { if connection.isStuck { tell(error) } }
+  /// Another address may be being tried by now; its result will be reported.
+  private func notifyIfExhausted(_ error: SystemError) {
+    if connection.isExhausted { notify(error) }
+  }
 
-  private func tell(_ error: SystemError) {
+  private func notify(_ error: SystemError) {
     let isOver = state.withLock { state in
-      state.isPatient = false
+      state.isBeforeTimeout = false
       return state.isOver
     }
     guard !isOver else { return }
-    hold(nil, as: \.patience)
-    onStuck(error)
+    hold(nil, as: \.lookUpTimer)
+    onExhausted(error)
   }
 
-  /// Keeps something until it is over; what was kept before is let go of outside the lock.
+  /// Keeps a resource until the search ends; the previous one is released outside the lock.
   private func hold(
     _ value: (any Sendable & AnyObject)?,
     as member: WritableKeyPath<State, (any Sendable & AnyObject)?>

@@ -2,7 +2,7 @@ internal import BonjourHost
 internal import DiscoveryMachines
 internal import Synchronization
 
-/// Hands on what a query is told in batches: all that came together at once.
+/// Collects the events of a query into batches, each of which ends where no more is coming at once.
 final class EventBatches: Sendable {
   private let pending = Mutex<[FoundEvent]>([])
   private let onBatch: @Sendable ([FoundEvent]) -> Void
@@ -25,19 +25,19 @@ final class EventBatches: Sendable {
 }
 
 extension [FoundEvent] {
-  /// What it comes to: without what came and went, or went and came back.
-  var withoutDetours: [FoundEvent] {
+  /// The events without pairs that cancel out: added and removed, or removed and added.
+  var coalesced: [FoundEvent] {
     var kept: [FoundEvent?] = []
-    var places: [FoundEvent: Int] = [:]
+    var positions: [FoundEvent: Int] = [:]
     for event in self {
       let subject = FoundEvent(
         event: event.event.addition, interface: event.interface, moreComing: false)
-      if let place = places[subject], let earlier = kept[place] {
+      if let position = positions[subject], let earlier = kept[position] {
         guard earlier.event != event.event else { continue }
-        kept[place] = nil
-        places[subject] = nil
+        kept[position] = nil
+        positions[subject] = nil
       } else {
-        places[subject] = kept.count
+        positions[subject] = kept.count
         kept.append(event)
       }
     }

@@ -4,11 +4,11 @@ internal import DiscoveryMachines
 internal import Essentials
 internal import Synchronization
 
-/// Finds out the addresses of a host by Multicast DNS, and follows what changes, until it is let go of.
+/// Resolves the addresses of a host by Multicast DNS, and follows changes, until it is released.
 final class HostResolver: Sendable {
   struct Address: Hashable, Sendable {
-    var address: Essentials.IPAddress
-    /// Where it was heard.
+    var address: InetAddress
+    /// The interface on which the record was received.
     var interface: InterfaceIndex?
   }
 
@@ -20,16 +20,16 @@ final class HostResolver: Sendable {
   private let query = Mutex<(any Sendable & AnyObject)?>(nil)
 
   /// - Parameters:
-  ///   - interface: Where to look; nil for everywhere.
-  ///   - onChange: Told on the event loop all addresses that there are, in the order in which
-  ///     they became known.
+  ///   - interface: The interface to search; nil for all.
+  ///   - onChange: Called on the event loop with all known addresses, in the order in which they
+  ///     became known.
   init(
-    _ name: DNSName, on interface: InterfaceIndex?, _ discovery: any Discovery,
+    _ name: DNSName, on interface: InterfaceIndex?, _ discovery: any DiscoveryProvider,
     onChange: @escaping @Sendable ([Address]) -> Void
   ) {
     self.onChange = onChange
     let batches = EventBatches { [weak self] in self?.take($0) }
-    let query = discovery.find(.addresses(name, versions: [.v4, .v6]), on: interface) {
+    let query = discovery.startQuery(.addresses(name, versions: [.v4, .v6]), on: interface) {
       batches.take($0)
     }
     self.query.withLock { $0 = query }

@@ -1,8 +1,8 @@
 internal import RunLoopSupport
 internal import Synchronization
 
-/// Hands values over one after the other, in the order in which they were put in, and with no lock
-/// held: whoever gets one may do anything, also have more put in.
+/// Delivers values serially, in the order in which they were put in, with no lock held: the
+/// receiver may put in more.
 final class Outbox<Value: Sendable>: Sendable {
   private struct State {
     var values: ArraySlice<Value> = []
@@ -17,7 +17,7 @@ final class Outbox<Value: Sendable>: Sendable {
   /// Puts a value at the end; ``send()`` hands it over.
   func put(_ value: Value) { state.withLock { $0.values.append(value) } }
 
-  /// Hands over what was put in, unless that is being done already: then the one who does it goes on.
+  /// Delivers all values. Returns at once if another thread is delivering: that one continues.
   func send() {
     let isFirst = state.withLock { state in
       defer { state.isSending = true }

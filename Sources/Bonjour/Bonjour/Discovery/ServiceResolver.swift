@@ -4,17 +4,16 @@ internal import DNSWire
 internal import DiscoveryMachines
 internal import Synchronization
 
-/// Finds out where a service is, down to its addresses, and follows what changes.
-///
-/// It looks until it is let go of.
+/// Resolves a service to host, port, TXT record and addresses, and follows changes, until it is
+/// released.
 final class ServiceResolver: Sendable {
-  /// What is known of a service.
-  struct Place: Hashable, Sendable {
-    var service: ResolvedService
+  /// The resolved parts of a service.
+  struct Resolution: Hashable, Sendable {
+    var service: ServiceResolution
     /// The host's addresses, in the order in which they became known.
     var addresses: [HostResolver.Address] = []
 
-    /// Where to connect to.
+    /// The endpoints to connect to.
     var endpoints: [SocketEndpoint] {
       addresses.map {
         SocketEndpoint(
@@ -24,33 +23,33 @@ final class ServiceResolver: Sendable {
   }
 
   private struct State {
-    var place: Place?
-    var resolution: (any Sendable & AnyObject)?
+    var resolution: Resolution?
+    var query: (any Sendable & AnyObject)?
     var lookUp: HostResolver?
   }
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let interface: InterfaceIndex?
-  private let onChange: @Sendable (Result<Place, QueryError>) -> Void
+  private let onChange: @Sendable (Result<Resolution, QueryError>) -> Void
   private let state = Mutex(State())
 
   /// - Parameters:
-  ///   - interface: Where to look; nil for everywhere.
-  ///   - onChange: Told on the event loop what is known, first without addresses; or that
-  ///     nothing can be found out.
+  ///   - interface: The interface to search; nil for all.
+  ///   - onChange: Called on the event loop with what is known, at first without addresses, or with
+  ///     an error if the query is impossible.
   init(
-    _ name: ServiceName, on interface: InterfaceIndex?, _ discovery: any Discovery,
-    onChange: @escaping @Sendable (Result<Place, QueryError>) -> Void
+    _ name: ServiceName, on interface: InterfaceIndex?, _ discovery: any DiscoveryProvider,
+    onChange: @escaping @Sendable (Result<Resolution, QueryError>) -> Void
   ) {
     self.discovery = discovery
     self.interface = interface
     self.onChange = onChange
-    let batches = EventBatches { [weak self] in self?.take(places: $0) }
-    let query = discovery.find(.resolve(name), on: interface) { batches.take($0) }
-    state.withLock { $0.resolution = query }
+    let batches = EventBatches { [weak self] in self?.take($0) }
+    let query = discovery.startQuery(.resolve(name), on: interface) { batches.take($0) }
+    state.withLock { $0.query = query }
   }
 
-  private func take(places events: [FoundEvent]) {
+  private func take(_ events: [FoundEvent]) {
     for event in events {
       if case .failed(let error) = event.event { return onChange(.failure(error)) }
     }
@@ -58,14 +57,15 @@ final class ServiceResolver: Sendable {
       if case .resolved(let service) = event.event { service } else { nil }
     }
     guard let service = services.last else { return }
-    let (place, isNewHost) = state.withLock { state in
-      let old = state.place
+    let (resolution, isNewHost) = state.withLock { state in
+      let old = state.resolution
       let isNewHost = old?.service.host != service.host
-      let place = Place(service: service, addresses: isNewHost ? [] : old?.addresses ?? [])
-      state.place = place
-      return (place == old ? nil : place, isNewHost)
+      let resolution = Resolution(
+        service: service, addresses: isNewHost ? [] : old?.addresses ?? [])
+      state.resolution = resolution
+      return (resolution == old ? nil : resolution, isNewHost)
     }
-    if let place { onChange(.success(place)) }
+    if let resolution { onChange(.success(resolution)) }
     if isNewHost { lookUp(service.host) }
   }
 
@@ -73,7 +73,7 @@ final class ServiceResolver: Sendable {
     let new = HostResolver(host, on: interface, discovery) { [weak self] in
       self?.take($0, of: host)
     }
-    // The one before is let go of outside the lock.
+    // The previous one is released outside the lock.
     let old = state.withLock { state in
       defer { state.lookUp = new }
       return state.lookUp
@@ -82,11 +82,11 @@ final class ServiceResolver: Sendable {
   }
 
   private func take(_ addresses: [HostResolver.Address], of host: DNSName) {
-    let place = state.withLock { state -> Place? in
-      guard state.place?.service.host == host else { return nil }
-      state.place?.addresses = addresses
-      return state.place
+    let resolution = state.withLock { state -> Resolution? in
+      guard state.resolution?.service.host == host else { return nil }
+      state.resolution?.addresses = addresses
+      return state.resolution
     }
-    if let place { onChange(.success(place)) }
+    if let resolution { onChange(.success(resolution)) }
   }
 }

@@ -4,9 +4,9 @@ internal import DiscoveryMachines
 internal import RunLoopSupport
 
 extension NetService {
-  /// What happened and is to be told on a run loop.
+  /// An event that is delivered to the delegate on a run loop.
   struct Notice: Sendable {
-    /// Of which activity or monitor it is news; nil for what is told in any case.
+    /// The activity or monitor that it belongs to; nil for an event that is always delivered.
     var number: Int?
     var news: News
 
@@ -22,15 +22,15 @@ extension NetService {
     case notPublished(NetServiceFailure)
     case accepted(TCPConnection)
     case willResolve
-    case placed(ServiceResolver.Place)
+    case resolved(ServiceResolver.Resolution)
     case notResolved(NetServiceFailure)
     case timedOut
-    /// With the service itself, which lives until its delegate is told.
+    /// Holds the service until its delegate was called.
     case stopped(NetService?)
     case text(TXTRecord)
   }
 
-  /// Tells the delegate, on a run loop.
+  /// Calls the delegate, on a run loop.
   func handle(_ notice: Notice) {
     let isCurrent = withState { state in
       notice.number == nil || notice.number == state.activity?.number
@@ -48,24 +48,24 @@ extension NetService {
       delegate?.netService(
         self, didAcceptConnectionWith: streams.input, outputStream: streams.output)
     case .willResolve: delegate?.netServiceWillResolve(self)
-    case .placed(let place): placed(place)
+    case .resolved(let resolution): resolved(resolution)
     case .notResolved(let failure):
       if let number = notice.number { endActivity(number) }
       delegate?.netService(self, didNotResolve: failure.dictionary)
     case .timedOut: timedOut()
     case .stopped: delegate?.netServiceDidStop(self)
-    case .text(let text): heard(text)
+    case .text(let text): receivedText(text)
     }
   }
 }
 
 extension NetService.Notice {
-  /// Puts the notice to those that wait. Other hosts must not make them many: then one that says all
-  /// that earlier ones did takes their place, and who connects is turned away.
+  /// Appends the notice to the waiting ones. Other hosts can cause any number: at the bound, a
+  /// notice replaces earlier ones that it supersedes, and connections are refused.
   func add(to waiting: inout ArraySlice<Self>) {
-    if waiting.count >= Self.waitingCountMax {
+    if waiting.count >= TCPListener.waitingConnectionsMax {
       switch news {
-      case .published, .placed, .text:
+      case .published, .resolved, .text:
         waiting.removeAll { $0.number == number && $0.news.isOlder(than: news) }
       case .accepted: return
       case .willPublish, .notPublished, .willResolve, .notResolved, .timedOut, .stopped: break
@@ -74,14 +74,13 @@ extension NetService.Notice {
     waiting.append(self)
   }
 
-  private static let waitingCountMax = 128
 }
 
 extension NetService.News {
-  /// Whether the other says the same of a later time.
+  /// Whether the other supersedes it.
   fileprivate func isOlder(than other: Self) -> Bool {
     switch (self, other) {
-    case (.published, .published), (.placed, .placed), (.text, .text): true
+    case (.published, .published), (.resolved, .resolved), (.text, .text): true
     default: false
     }
   }

@@ -6,7 +6,7 @@ internal import RunLoopSupport
 internal import EventLoop
 
 extension NetService {
-  /// Publishes, or says why not.
+  /// Starts publishing, or posts the error.
   func beginPublishing(_ options: Options) {
     do throws(NetServiceFailure) {
       guard let number = beginActivity() else { throw .busy }
@@ -22,25 +22,26 @@ extension NetService {
   }
 
   private func startPublishing(_ options: Options, _ number: Int) throws(NetServiceFailure) {
-    var registration = try registration(options)
+    var description = try registration(options)
     if options.contains(.listenForConnections) {
-      let listener = try listen(registration.port, number)
-      registration.port = listener.port
+      let listener = try listen(description.port, number)
+      description.port = listener.port
       withState { $0.port = Int(listener.port) }
       updateActivity(number) { $0.held.append(listener) }
     }
     inbox.post(Notice(of: number, .willPublish))
-    let announcement = discovery.announce(registration) { [inbox] event in
+    let registration = discovery.startRegistration(description) { [inbox] event in
       switch event {
-      case .published(let name):
+      case .registered(let name):
         guard let name = ServiceName(name) else { return }
         inbox.post(Notice(of: number, .published(name)))
       case .refused: inbox.post(Notice(of: number, .notPublished(.collision)))
+      case .failed: inbox.post(Notice(of: number, .notPublished(.service(.unknownError))))
       }
     }
-    updateActivity(number) { $0.announcement = announcement }
+    updateActivity(number) { $0.registration = registration }
     // One that was set meanwhile.
-    announceNewText()
+    updateRegisteredText()
   }
 
   func registration(_ options: Options) throws(NetServiceFailure) -> ServiceRegistration {

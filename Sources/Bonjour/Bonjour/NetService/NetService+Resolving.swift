@@ -5,7 +5,7 @@ internal import DiscoveryMachines
 internal import RunLoopSupport
 
 extension NetService {
-  /// Looks for the service, or says why not.
+  /// Starts resolving, or posts the error.
   func beginResolving(timeout: TimeInterval) {
     do throws(NetServiceFailure) {
       guard let number = beginActivity() else { throw .busy }
@@ -24,7 +24,7 @@ extension NetService {
     inbox.post(Notice(of: number, .willResolve))
     let resolver = ServiceResolver(name, on: nil, discovery) { [inbox] result in
       switch result {
-      case .success(let place): inbox.post(Notice(of: number, .placed(place)))
+      case .success(let resolution): inbox.post(Notice(of: number, .resolved(resolution)))
       case .failure(let error): inbox.post(Notice(of: number, .notResolved(.init(error))))
       }
     }
@@ -36,25 +36,25 @@ extension NetService {
     updateActivity(number) { $0.held.append(timer) }
   }
 
-  /// More is known of the service, on a run loop.
-  func placed(_ place: ServiceResolver.Place) {
-    // A place without an address is of no use yet.
-    guard !place.addresses.isEmpty else { return }
+  /// Reports new addresses. Called on a run loop.
+  func resolved(_ resolution: ServiceResolver.Resolution) {
+    // Without an address it is not reported.
+    guard !resolution.addresses.isEmpty else { return }
     let isNews = withState { state in
       let known = Set(state.endpoints ?? [])
-      state.hostName = place.service.host.description
-      state.port = Int(place.service.port)
-      state.text = place.service.text
-      state.endpoints = place.endpoints.reduce(into: []) { endpoints, endpoint in
+      state.hostName = resolution.service.host.description
+      state.port = Int(resolution.service.port)
+      state.text = resolution.service.text
+      state.endpoints = resolution.endpoints.reduce(into: []) { endpoints, endpoint in
         if !endpoints.contains(endpoint) { endpoints.append(endpoint) }
       }
       state.activity?.isResolved = true
-      return !known.isSuperset(of: place.endpoints)
+      return !known.isSuperset(of: resolution.endpoints)
     }
     if isNews { delegate?.netServiceDidResolveAddress(self) }
   }
 
-  /// There is no more time, on a run loop.
+  /// The timeout has passed. Called on a run loop.
   func timedOut() {
     let isResolved = withState { $0.activity?.isResolved ?? false }
     endActivity()
@@ -68,9 +68,9 @@ extension NetService {
   /// Streams that connect when they are opened, to where the service is then.
   func streams() -> (input: InputStream, output: OutputStream)? {
     guard let name = serviceName else { return nil }
-    let goal = ConnectionSearch.Goal.service(name, known: withState { $0.endpoints ?? [] })
+    let target = ConnectionSearch.Target.service(name, known: withState { $0.endpoints ?? [] })
     let pipe = ConnectionPipe(TCPConnection()) { [discovery] connection in
-      ConnectionSearch(goal, for: connection, discovery) { [weak connection] in
+      ConnectionSearch(target, for: connection, discovery) { [weak connection] in
         connection?.fail($0)
       }
     }

@@ -4,7 +4,7 @@ internal import DiscoveryMachines
 internal import RunLoopSupport
 
 extension NetService {
-  /// Takes another text, and publishes it if the service is published.
+  /// Sets the TXT record, and updates the registration if there is one.
   func changeText(_ data: Data?) -> Bool {
     var text: TXTRecord?
     do throws(DNSWireError) {
@@ -17,31 +17,32 @@ extension NetService {
       state.text = text
       state.activity?.newText = text ?? TXTRecord()
     }
-    announceNewText()
+    updateRegisteredText()
     return true
   }
 
   /// Announces the text that was set last, however many threads set one; nothing before the service
   /// is announced.
-  func announceNewText() {
-    var told: TXTRecord?
-    while let (announcement, text) = newText(otherThan: told) {
+  func updateRegisteredText() {
+    var reported: TXTRecord?
+    while let (registration, text) = newText(otherThan: reported) {
       // It is not too long for a message: that was seen to when it was set.
-      try? announcement.update(text)
-      told = text
+      try? registration.update(text)
+      reported = text
     }
   }
 
-  private func newText(otherThan told: TXTRecord?) -> ((any Announcement), TXTRecord)? {
+  private func newText(otherThan reported: TXTRecord?) -> ((any DiscoveryRegistration), TXTRecord)?
+  {
     withState { state in
-      guard let announcement = state.activity?.announcement, let text = state.activity?.newText,
-        text != told
+      guard let registration = state.activity?.registration, let text = state.activity?.newText,
+        text != reported
       else { return nil }
-      return (announcement, text)
+      return (registration, text)
     }
   }
 
-  /// Begins to tell of changes of the text.
+  /// Starts to report changes of the TXT record.
   func beginMonitoring() {
     guard let name = serviceName else { return }
     let number = withState { state -> Int? in
@@ -51,7 +52,7 @@ extension NetService {
       return state.lastNumber
     }
     guard let number else { return }
-    let query = discovery.find(.records(name.name, .txt), on: nil) { [inbox] event in
+    let query = discovery.startQuery(.records(name.name, .txt), on: nil) { [inbox] event in
       guard case .recordAdded(let record) = event.event, case .txt(let text) = record.data else {
         return
       }
@@ -60,32 +61,32 @@ extension NetService {
     withState { if $0.monitor?.number == number { $0.monitor?.query = query } }
   }
 
-  /// Tells of changes of the text no more.
+  /// Stops reporting changes of the TXT record.
   func endMonitoring() {
     let ended = withState { state in
       defer { state.monitor = nil }
       return state.monitor
     }
-    // Its query is let go of here, outside the lock.
+    // Its query is released here, outside the lock.
     withExtendedLifetime(ended?.query) {}
   }
 
-  /// A text was heard, on a run loop; the same one on every interface.
-  func heard(_ text: TXTRecord) {
+  /// A TXT record was received; called on a run loop, and once for each interface.
+  func receivedText(_ text: TXTRecord) {
     let isNews = withState { state in
       defer {
         state.text = text
-        state.monitor?.toldText = text
+        state.monitor?.reportedText = text
       }
-      return state.monitor?.toldText != text
+      return state.monitor?.reportedText != text
     }
     if isNews { delegate?.netService(self, didUpdateTXTRecord: Data(text.wireBytes)) }
   }
 }
 
 extension NetService {
-  /// The keys and values of a text record; of a key without a value the value is empty. Nothing where
-  /// the data is no text record.
+  /// The keys and values of a text record; of a key without a value the value is empty. Nothing
+  /// where the data is no text record.
   static func entries(of data: Data) -> [String: Data] {
     guard let record = try? TXTRecord(decoding: data) else { return [:] }
     let pairs = record.entries.map { ($0.key, Data($0.value ?? [])) }
@@ -93,8 +94,8 @@ extension NetService {
   }
 
   /// A text record of these keys and values, in the order of the keys but with the version first
-  /// (RFC 6763, §6.7). Left out is what can't be in a record: keys that are empty, have a `=` or are
-  /// not ASCII, and strings above 255 bytes.
+  /// (RFC 6763, §6.7). Left out is what can't be in a record: keys that are empty, have a `=` or
+  /// are not ASCII, and strings above 255 bytes.
   static func record(of entries: [String: Data]) -> Data {
     let order = entries.keys.sorted { a, b in
       (a == "txtvers" ? 0 : 1, a) < (b == "txtvers" ? 0 : 1, b)

@@ -6,12 +6,11 @@ internal import RunLoopSupport
 /// A service of the local network: one that this program publishes, or one that it found.
 ///
 /// The delegate is called on the run loops on which the service is scheduled, at first that of the
-/// thread which made it. What the properties say changes there, too. A service that is let go of
-/// stops.
+/// thread which created it. The properties change there, too. Releasing the service stops it.
 open class NetService: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
-  let discovery: any Discovery
+  let discovery: any DiscoveryProvider
   let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
   private let lock = NSLock()
   private var guarded: State
@@ -31,22 +30,22 @@ open class NetService: NSObject, @unchecked Sendable {
     weak var delegate: (any NetServiceDelegate)?
   }
 
-  /// What a service is busy with: publishing or resolving.
+  /// The activity of a service: publishing or resolving.
   struct Activity {
     let number: Int
-    var announcement: (any Announcement)?
+    var registration: (any DiscoveryRegistration)?
     /// The text to announce where another one was set since the activity began; nil if none was.
     var newText: TXTRecord?
-    /// What ends when the activity does.
+    /// Queries, registrations and timers that end with the activity.
     var held: [any Sendable & AnyObject] = []
-    /// Whether the delegate was told of an address.
+    /// Whether the delegate was notified of an address.
     var isResolved = false
   }
 
   struct Monitor {
     let number: Int
     var query: (any Sendable & AnyObject)?
-    var toldText: TXTRecord?
+    var reportedText: TXTRecord?
   }
 
   /// A service to publish.
@@ -55,8 +54,8 @@ open class NetService: NSObject, @unchecked Sendable {
   ///   - domain: Where; empty for the default, `local.`.
   ///   - type: Such as `_http._tcp.`, with names of subtypes after commas.
   ///   - name: Up to 63 bytes of UTF-8; empty for the host's name.
-  ///   - port: The port on which it can be reached; with ``Options/listenForConnections``, 0 for one
-  ///     that the system chooses.
+  ///   - port: The port on which it can be reached; with ``Options/listenForConnections``, 0 for
+  ///     one that the system chooses.
   public init(domain: String, type: String, name: String, port: Int32) {
     discovery = DiscoveryContext.discovery
     guarded = State(name: name, type: type, domain: domain, port: Int(port))
@@ -76,19 +75,19 @@ open class NetService: NSObject, @unchecked Sendable {
   }
 
   /// A service that was found, which is on no run loop.
-  static func found(_ name: ServiceName, _ discovery: any Discovery) -> NetService {
+  static func found(_ name: ServiceName, _ discovery: any DiscoveryProvider) -> NetService {
     found(name.instanceText, name.typeText, name.domainText, discovery)
   }
 
   /// A type of services that was found, as the service that Apple's systems make of it.
-  static func found(_ type: ServiceType, _ discovery: any Discovery) -> NetService {
+  static func found(_ type: ServiceType, _ discovery: any DiscoveryProvider) -> NetService {
     let labels = type.description.split(separator: ".").map(String.init)
     return found(labels.first ?? "", "\(labels.last ?? "").local.", ".", discovery)
   }
 
   /// Not an initialiser: a class with one that apps don't see passes on no convenience ones.
   private static func found(
-    _ name: String, _ type: String, _ domain: String, _ discovery: any Discovery
+    _ name: String, _ type: String, _ domain: String, _ discovery: any DiscoveryProvider
   ) -> NetService {
     let service = DiscoveryContext.$override.withValue(discovery) {
       NetService(domain: domain, type: type, name: name)
@@ -108,7 +107,7 @@ open class NetService: NSObject, @unchecked Sendable {
 
   // MARK: Properties
 
-  /// Told what becomes of the service; held weakly.
+  /// Receives the events of the service; held weakly.
   open weak var delegate: (any NetServiceDelegate)? {
     get { withState { $0.delegate } }
     set { withState { $0.delegate = newValue } }
@@ -120,8 +119,8 @@ open class NetService: NSObject, @unchecked Sendable {
     set { withState { $0.includesPeerToPeer = newValue } }
   }
 
-  /// The service's name; another one than it was given after it was published where another service
-  /// had that.
+  /// The name of the service. It changes when the service is published while another host has the
+  /// name.
   open var name: String { withState { $0.name } }
 
   /// Its type, such as `_http._tcp.`.
@@ -133,8 +132,8 @@ open class NetService: NSObject, @unchecked Sendable {
   /// The host's name, such as `lamp.local.`; nil before the service was resolved.
   open var hostName: String? { withState { $0.hostName } }
 
-  /// The addresses, each a `sockaddr_in` or `sockaddr_in6` with the port; nil before the service was
-  /// resolved.
+  /// The addresses, each a `sockaddr_in` or `sockaddr_in6` with the port; nil before the service
+  /// was resolved.
   open var addresses: [Data]? {
     withState { $0.endpoints?.map { Data($0.systemBytes) } }
   }
@@ -155,9 +154,9 @@ open class NetService: NSObject, @unchecked Sendable {
     inbox.schedule(in: aRunLoop, forMode: mode)
   }
 
-  /// Has the delegate called no more on a run loop in that mode. What happens while the service is on
-  /// no run loop is told when it is on one again. When 128 notices wait, only the latest of names,
-  /// places and texts is kept, and who connects is turned away.
+  /// Stops calling the delegate on a run loop in that mode. What happens while the service is on no
+  /// run loop is delivered when it is scheduled again. When 128 notices wait, only the latest
+  /// names, resolutions and TXT records are kept, and connections are refused.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
   }
@@ -193,12 +192,12 @@ open class NetService: NSObject, @unchecked Sendable {
       state.activity = nil
       return activity
     }
-    // What it held is let go of here, outside the lock.
+    // What it held is released here, outside the lock.
     return ended != nil
   }
 
-  /// Ends publishing or resolving; the delegate is told, also if the service is let go of at once.
-  /// Does nothing if the service does neither.
+  /// Ends publishing or resolving, and calls `netServiceDidStop`, also if the service is released
+  /// at once. No effect if the service does neither.
   open func stop() {
     guard endActivity() else { return }
     inbox.post(Notice(.stopped(inbox.isScheduled ? self : nil)))
@@ -211,9 +210,9 @@ open class NetService: NSObject, @unchecked Sendable {
 
   /// Publishes the service.
   ///
-  /// The delegate is told that it begins, and then that the service is published, under which name
-  /// it is in ``name``; or why it is not. If another host takes the name later the delegate is told
-  /// once more, of the new name.
+  /// The delegate is called when publishing begins, and again when the service is published, with
+  /// its name in ``name``, or when it failed. If another host takes the name later, the delegate is
+  /// called once more, with the new name.
   open func publish(options: NetService.Options = []) { beginPublishing(options) }
 
   // MARK: Resolving
@@ -222,17 +221,17 @@ open class NetService: NSObject, @unchecked Sendable {
   @available(*, deprecated, message: "use resolve(withTimeout:)")
   open func resolve() { beginResolving(timeout: 5) }
 
-  /// Finds out host, port, text and addresses of the service.
+  /// Resolves host, port, TXT record and addresses of the service.
   ///
-  /// The delegate is told whenever an address becomes known; at the timeout that the service stopped,
-  /// or, if there was none, that it is not resolved.
+  /// The delegate is called whenever an address becomes known; at the timeout with
+  /// `netServiceDidStop`, or with `didNotResolve` if there was no address.
   ///
-  /// - Parameter timeout: In seconds; 0 for no end.
+  /// - Parameter timeout: In seconds; 0 for none.
   open func resolve(withTimeout timeout: TimeInterval) { beginResolving(timeout: timeout) }
 
-  /// Streams to the service, which is looked for when they are opened.
+  /// Streams to the service, which is resolved when they are opened.
   ///
-  /// - Returns: Whether the service's name makes sense.
+  /// - Returns: Whether the name of the service is valid.
   open func getInputStream(
     _ inputStream: UnsafeMutablePointer<InputStream?>?,
     outputStream: UnsafeMutablePointer<OutputStream?>?
@@ -251,26 +250,25 @@ open class NetService: NSObject, @unchecked Sendable {
     entries(of: txtData)
   }
 
-  /// A text record of keys and values. Left out is what can't be in one: keys that are empty, have a
-  /// `=` or are not printable ASCII, and entries above 255 bytes.
+  /// A text record of keys and values. Left out is what can't be in one: keys that are empty, have
+  /// a `=` or are not printable ASCII, and entries above 255 bytes.
   open class func data(fromTXTRecord txtDictionary: [String: Data]) -> Data {
     record(of: txtDictionary)
   }
 
-  /// Sets what the service says about itself; nil for nothing. A service that is published says so at
-  /// once.
+  /// Sets the TXT record; nil for an empty one. A published service is updated at once.
   ///
-  /// - Returns: Whether the data is a text record, of 8,192 bytes at most.
+  /// - Returns: Whether the data is a TXT record, of 8,192 bytes at most.
   @discardableResult
   open func setTXTRecord(_ recordData: Data?) -> Bool { changeText(recordData) }
 
-  /// What the service says about itself: what was set, heard while resolving, or by monitoring.
+  /// The TXT record that was set, or received while resolving or monitoring.
   open func txtRecordData() -> Data? { withState { $0.text.map { Data($0.wireBytes) } } }
 
-  /// Has the delegate told what the service says about itself, now and whenever that changes.
+  /// Starts to call `didUpdateTXTRecord`, with the present TXT record and with each change.
   open func startMonitoring() { beginMonitoring() }
 
-  /// Has the delegate told no more of that.
+  /// Stops calling `didUpdateTXTRecord`.
   open func stopMonitoring() { endMonitoring() }
 
   // MARK: Equality
@@ -284,7 +282,7 @@ open class NetService: NSObject, @unchecked Sendable {
   /// Feeds from name, type and domain.
   open override var hash: Int { identity.hashValue }
 
-  /// Name, type, domain and port, for people.
+  /// Name, type, domain and port, for logs.
   open override var description: String {
     "<NetService \(name).\(type)\(domain) \(port)>"
   }

@@ -3,14 +3,14 @@ internal import DNSWire
 internal import DiscoveryMachines
 internal import RunLoopSupport
 
-/// Finds services and domains.
+/// Browses for services and domains.
 ///
 /// One search at a time. The delegate is called on the run loops on which the browser is scheduled,
-/// at first that of the thread which made it. A browser that is let go of stops.
+/// at first that of the thread which created it. Releasing the browser stops it.
 open class NetServiceBrowser: NSObject, @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
   private let lock = NSLock()
   private var search: Search?
@@ -21,18 +21,18 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
   fileprivate struct Search {
     let number: Int
     var query: (any Sendable & AnyObject)?
-    /// What was told, with the interfaces where it is; nil for everywhere.
+    /// Reported results with their interfaces; nil for all.
     var services: [DNSName: (object: NetService, interfaces: Set<InterfaceIndex?>)] = [:]
     var domains: [DNSName: Set<InterfaceIndex?>] = [:]
   }
 
   private struct Notice: Sendable {
-    /// Of which search it is news; nil for what is told in any case.
+    /// The search that it belongs to; nil for an event that is always delivered.
     var number: Int?
     var news: News
 
-    /// Puts the notice to those that wait. Other hosts must not make them many: what came and went
-    /// meanwhile is left out then, so that no more waits than was told and is there.
+    /// Appends the notice to the waiting ones. Other hosts can cause any number: at the bound,
+    /// additions and removals that cancel each other are left out.
     func add(to waiting: inout ArraySlice<Notice>) {
       waiting.append(self)
       guard waiting.count > Self.waitingCountMax else { return }
@@ -42,7 +42,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
         found += events
         return true
       }
-      waiting.append(Notice(number: number, news: .found(found.withoutDetours)))
+      waiting.append(Notice(number: number, news: .found(found.coalesced)))
     }
 
     private static let waitingCountMax = 64
@@ -63,7 +63,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     schedule(in: .current, forMode: .default)
   }
 
-  /// Told what is found; held weakly.
+  /// Receives the results; held weakly.
   open weak var delegate: (any NetServiceBrowserDelegate)? {
     get { lock.withLock { observer } }
     set { lock.withLock { observer = newValue } }
@@ -80,8 +80,9 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     inbox.schedule(in: aRunLoop, forMode: mode)
   }
 
-  /// Has the delegate called no more on a run loop in that mode. What is found while the browser is
-  /// on no run loop is told when it is on one again; if much happened, without what came and went.
+  /// Stops calling the delegate on a run loop in that mode. What is found while the browser is on
+  /// no run loop is delivered when it is scheduled again; if that is much, without what came and
+  /// went.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
   }
@@ -110,7 +111,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Ends the search; the delegate is told. Does nothing if there is none.
+  /// Ends the search, and calls `netServiceBrowserDidStopSearch`. No effect if there is none.
   open func stop() {
     if end() { inbox.post(Notice(news: .stopped)) }
   }
@@ -142,7 +143,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     }
     inbox.post(Notice(number: number, news: .willSearch))
     let batches = EventBatches { [inbox] in inbox.post(Notice(number: number, news: .found($0))) }
-    let query = discovery.find(request, on: nil) { batches.take($0) }
+    let query = discovery.startQuery(request, on: nil) { batches.take($0) }
     lock.withLock { if search?.number == number { search?.query = query } }
   }
 
@@ -153,11 +154,11 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
       self.search = nil
       return search
     }
-    // Its query is let go of here, outside the lock.
+    // Its query is released here, outside the lock.
     return ended != nil
   }
 
-  // MARK: Telling
+  // MARK: Reporting
 
   private func handle(_ notice: Notice) {
     guard lock.withLock({ notice.number == nil || notice.number == search?.number }) else { return }
@@ -181,11 +182,11 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     for (index, change) in changes.enumerated() {
       // The delegate may have stopped the search.
       guard lock.withLock({ search?.number == number }) else { return }
-      tell(change, moreComing: index < changes.count - 1)
+      notify(change, moreComing: index < changes.count - 1)
     }
   }
 
-  private func tell(_ change: Change, moreComing: Bool) {
+  private func notify(_ change: Change, moreComing: Bool) {
     switch change {
     case .serviceFound(let service):
       service.schedule(in: .current, forMode: .default)
@@ -211,7 +212,7 @@ extension NetServiceBrowser.Search {
   /// What is new by an event: something is there with the first interface on which it is found, and
   /// gone with the last.
   fileprivate mutating func take(
-    _ event: FoundEvent, _ discovery: any Discovery
+    _ event: FoundEvent, _ discovery: any DiscoveryProvider
   ) -> NetServiceBrowser.Change? {
     switch event.event {
     case .serviceAdded(let name):
@@ -256,7 +257,7 @@ extension NetServiceBrowser.Search {
 }
 
 extension QueryRequest {
-  /// What is asked for services of a type as Apple's interfaces give it.
+  /// The request for services of a type, as Apple's API takes it.
   static func services(
     ofType text: String, inDomain domain: String?
   ) throws(DNSWireError) -> QueryRequest {

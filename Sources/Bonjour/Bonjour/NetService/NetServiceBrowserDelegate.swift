@@ -1,4 +1,5 @@
-/// Told what a ``NetServiceBrowser`` finds: on the run loops on which that is scheduled.
+/// Receives the results of a ``NetServiceBrowser``, on the run loops on which the browser is
+/// scheduled.
 ///
 /// Apple's protocol has optional methods; here all have an implementation that does nothing.
 public protocol NetServiceBrowserDelegate: NSObjectProtocol {
@@ -8,16 +9,16 @@ public protocol NetServiceBrowserDelegate: NSObjectProtocol {
   func netServiceBrowserDidStopSearch(_ browser: NetServiceBrowser)
   /// The search did not begin.
   func netServiceBrowser(_ browser: NetServiceBrowser, didNotSearch errorDict: [String: NSNumber])
-  /// There is a domain; `moreComing` if more is told at once.
+  /// A domain was found; `moreComing` if more calls follow at once.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didFindDomain domainString: String, moreComing: Bool)
-  /// There is a service; `moreComing` if more is told at once.
+  /// A service was found; `moreComing` if more calls follow at once.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didFind service: NetService, moreComing: Bool)
-  /// A domain is no longer there; `moreComing` if more is told at once.
+  /// A domain is gone; `moreComing` if more calls follow at once.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didRemoveDomain domainString: String, moreComing: Bool)
-  /// A service is no longer there; `moreComing` if more is told at once.
+  /// A service is gone; `moreComing` if more calls follow at once.
   func netServiceBrowser(
     _ browser: NetServiceBrowser, didRemove service: NetService, moreComing: Bool)
 }

@@ -4,8 +4,8 @@ internal import DiscoveryMachines
 internal import EventLoop
 
 extension NetService {
-  /// The key under which an error dictionary has the code: an ``ErrorCode``, or where
-  /// ``errorDomain`` says so an error of the system.
+  /// The key of the code in an error dictionary: an ``ErrorCode``, or an error number of the system
+  /// if ``errorDomain`` is the system's.
   public static let errorCode = "NSNetServicesErrorCode"
 
   /// The key under which an error dictionary has the domain: 10 for codes of ``ErrorCode``, 1 for
@@ -14,7 +14,7 @@ extension NetService {
 
   /// Why something was not done.
   public enum ErrorCode: Int, Sendable {
-    /// Something went wrong.
+    /// An unknown error.
     case unknownError = -72000
     /// Another service has the name.
     case collisionError = -72001
@@ -24,17 +24,17 @@ extension NetService {
     case activityInProgress = -72003
     /// A name, type, domain or port can't be one.
     case badArgumentError = -72004
-    /// It was cancelled.
+    /// The operation was cancelled.
     case cancelledError = -72005
-    /// The object was not made for that.
+    /// The object was created for another purpose.
     case invalidError = -72006
-    /// It took too long.
+    /// The operation reached its timeout.
     case timeoutError = -72007
     /// The app may not do that.
     case missingRequiredConfigurationError = -72008
   }
 
-  /// How a service is published.
+  /// Options of publishing.
   public struct Options: OptionSet, Sendable {
     /// The bits.
     public let rawValue: UInt
@@ -42,19 +42,19 @@ extension NetService {
     /// Options with these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// The service is not published where another one has the name, instead of under another.
+    /// Publishing fails if another host has the name; without it the service is renamed.
     public static let noAutoRename = Options(rawValue: 1 << 0)
-    /// The service object listens on the port itself, and its delegate is told who connects.
+    /// The service object listens on the port itself, and passes connections to its delegate.
     public static let listenForConnections = Options(rawValue: 1 << 1)
   }
 }
 
-/// Why a service or a browser did not do what it was asked for.
+/// Why a request to a service or a browser failed.
 enum NetServiceFailure: Error, Hashable, Sendable {
   case service(NetService.ErrorCode)
   case system(SystemError)
 
-  /// What delegates are given.
+  /// The dictionary that delegates receive.
   var dictionary: [String: NSNumber] {
     switch self {
     case .service(let code):
@@ -76,7 +76,7 @@ enum NetServiceFailure: Error, Hashable, Sendable {
   private static let posixDomain = 1
 
   init(_ error: QueryError) {
-    switch error {
+    switch error.reason {
     case .notOnThisLink, .nameTooLong: self = .service(.badArgumentError)
     case .timedOut: self = .timeout
     case .tooManyClients, .identifierInUse: self = .service(.unknownError)

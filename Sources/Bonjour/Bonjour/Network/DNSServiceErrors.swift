@@ -53,15 +53,15 @@ public let kDNSServiceErr_BadSig = -65_560
 public let kDNSServiceErr_BadKey = -65_561
 /// It fails for now.
 public let kDNSServiceErr_Transient = -65_562
-/// Nobody takes part in Multicast DNS.
+/// No Multicast DNS service is running.
 public let kDNSServiceErr_ServiceNotRunning = -65_563
 /// The router maps no ports.
 public let kDNSServiceErr_NATPortMappingUnsupported = -65_564
-/// The router was told to map no ports.
+/// The router is configured not to map ports.
 public let kDNSServiceErr_NATPortMappingDisabled = -65_565
 /// There is no router.
 public let kDNSServiceErr_NoRouter = -65_566
-/// Changes are asked for rather than told.
+/// Changes are polled instead of pushed.
 public let kDNSServiceErr_PollingMode = -65_567
 /// It took too long.
 public let kDNSServiceErr_Timeout = -65_568

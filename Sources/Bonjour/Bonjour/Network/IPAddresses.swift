@@ -21,25 +21,25 @@ public protocol IPAddress: Hashable, Sendable, CustomDebugStringConvertible {
 
 /// An address of IPv4.
 public struct IPv4Address: IPAddress {
-  let value: Essentials.IPv4Address
+  let value: Inet4Address
   /// The interface on which the address is meant; nil for any.
   public let interface: NWInterface?
 
-  init(_ value: Essentials.IPv4Address, _ interface: NWInterface? = nil) {
+  init(_ value: Inet4Address, _ interface: NWInterface? = nil) {
     self.value = value
     self.interface = interface
   }
 
   /// The address of four bytes; nil for any other number.
   public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {
-    guard let value = Essentials.IPv4Address(bytes: rawValue) else { return nil }
+    guard let value = Inet4Address(bytes: rawValue) else { return nil }
     self.init(value, interface)
   }
 
   /// The address written as four numbers, with an interface after a `%`.
   public init?(_ string: String) {
     let parts = ScopedText(string)
-    guard let parts, let value = Essentials.IPv4Address(text: parts.address) else { return nil }
+    guard let parts, let value = Inet4Address(text: parts.address) else { return nil }
     self.init(value, parts.interface)
   }
 
@@ -72,25 +72,25 @@ public struct IPv4Address: IPAddress {
 
 /// An address of IPv6.
 public struct IPv6Address: IPAddress {
-  let value: Essentials.IPv6Address
+  let value: Inet6Address
   /// The interface on which the address is meant; nil for any.
   public let interface: NWInterface?
 
-  init(_ value: Essentials.IPv6Address, _ interface: NWInterface? = nil) {
+  init(_ value: Inet6Address, _ interface: NWInterface? = nil) {
     self.value = value
     self.interface = interface
   }
 
   /// The address of sixteen bytes; nil for any other number.
   public init?(_ rawValue: Data, _ interface: NWInterface? = nil) {
-    guard let value = Essentials.IPv6Address(bytes: rawValue) else { return nil }
+    guard let value = Inet6Address(bytes: rawValue) else { return nil }
     self.init(value, interface)
   }
 
   /// The address written as RFC 4291 has it, with an interface after a `%`.
   public init?(_ string: String) {
     let parts = ScopedText(string)
-    guard let parts, let value = Essentials.IPv6Address(text: parts.address) else { return nil }
+    guard let parts, let value = Inet6Address(text: parts.address) else { return nil }
     self.init(value, parts.interface)
   }
 
@@ -175,7 +175,7 @@ struct ScopedText {
   }
 }
 
-extension Essentials.IPAddress {
+extension InetAddress {
   /// The address as an endpoint's host has it: link-local ones with their interface.
   func host(on interface: NWInterface?) -> NWEndpoint.Host {
     let interface = isLinkLocal ? interface : nil

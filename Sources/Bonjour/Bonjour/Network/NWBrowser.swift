@@ -2,21 +2,18 @@ internal import DNSWire
 internal import DiscoveryMachines
 internal import Synchronization
 
-/// Finds services, and follows them as they come, change and go.
+/// Browses for services, and follows them as they appear, change and disappear.
 ///
-/// The handlers are called on the queue with which the browser was started. It looks until it is
-/// cancelled or let go of; a browser that was cancelled is not started again.
-public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible {
-  // Unchecked: what changes is guarded by `lock`.
-
-  /// What it looks for.
+/// The handlers are called on the queue with which the browser was started. Cancelling or releasing
+/// the browser ends the search; a cancelled browser can't be started again.
+public final class NWBrowser: Sendable, CustomDebugStringConvertible {
+  /// The services that it browses for.
   public let descriptor: Descriptor
   /// Where it looks.
   public let parameters: NWParameters
 
-  private let discovery: any Discovery
-  private let lock = NSLock()
-  private var guarded = Guarded()
+  private let discovery: any DiscoveryProvider
+  private let guarded = Mutex(Guarded())
 
   private struct Guarded {
     var state = State.setup
@@ -36,28 +33,29 @@ public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible 
 
   /// Called when the state changes.
   @preconcurrency public var stateUpdateHandler: (@Sendable (State) -> Void)? {
-    get { lock.withLock { guarded.onState } }
-    set { lock.withLock { guarded.onState = newValue } }
+    get { guarded.withLock { guarded in guarded.onState } }
+    set { guarded.withLock { guarded in guarded.onState = newValue } }
   }
 
-  /// Called when results come, change or go: with all that there are, and what is other than before.
+  /// Called when results come, change or go: with all that there are, and what is other than
+  /// before.
   @preconcurrency public var browseResultsChangedHandler:
     (@Sendable (Set<Result>, Set<Result.Change>) -> Void)?
   {
-    get { lock.withLock { guarded.onResults } }
-    set { lock.withLock { guarded.onResults = newValue } }
+    get { guarded.withLock { guarded in guarded.onResults } }
+    set { guarded.withLock { guarded in guarded.onResults = newValue } }
   }
 
   /// How it is.
-  public var state: State { lock.withLock { guarded.state } }
+  public var state: State { guarded.withLock { guarded in guarded.state } }
   /// What is there now.
-  public var browseResults: Set<Result> { lock.withLock { guarded.results } }
+  public var browseResults: Set<Result> { guarded.withLock { guarded in guarded.results } }
   /// Where its handlers are called; nil before it is started.
-  public var queue: DispatchQueue? { lock.withLock { guarded.queue } }
+  public var queue: DispatchQueue? { guarded.withLock { guarded in guarded.queue } }
 
   /// Begins to look; only once.
   public func start(queue: DispatchQueue) {
-    let isFirst = lock.withLock {
+    let isFirst = guarded.withLock { guarded in
       guard guarded.state == .setup, guarded.queue == nil else { return false }
       guarded.queue = queue
       return true
@@ -69,15 +67,16 @@ public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible 
       let catalogue = catalogue(request) { [weak self] result in
         queue.async { self?.take(result) }
       }
-      lock.withLock { if guarded.state != .cancelled { guarded.catalogue = catalogue } }
+      guarded.withLock { guarded in if guarded.state != .cancelled { guarded.catalogue = catalogue }
+      }
     } catch {
       change(to: .failed(error), on: queue)
     }
   }
 
-  /// Looks no more.
+  /// Stops browsing.
   public func cancel() {
-    let (queue, catalogue) = lock.withLock {
+    let (queue, catalogue) = guarded.withLock { guarded in
       defer { guarded.catalogue = nil }
       return (guarded.queue, guarded.catalogue)
     }
@@ -111,9 +110,9 @@ public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible 
     }
   }
 
-  /// Takes another state, unless it was cancelled or failed before, and has that told.
+  /// Changes the state and calls the handler, unless the browser was cancelled or failed before.
   private func change(to new: State, on queue: DispatchQueue?) {
-    let isNew = lock.withLock {
+    let isNew = guarded.withLock { guarded in
       switch guarded.state {
       case .cancelled: return false
       case .failed where new != .cancelled: return false
@@ -127,7 +126,7 @@ public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible 
       stateUpdateHandler?(new)
       guard new == .cancelled else { return }
       // What the handlers hold is free again.
-      let old = lock.withLock {
+      let old = guarded.withLock { guarded in
         defer { (guarded.onState, guarded.onResults) = (nil, nil) }
         return (guarded.onState, guarded.onResults)
       }
@@ -140,7 +139,8 @@ public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible 
     switch result {
     case .failure(let error): change(to: .failed(error), on: queue)
     case .success(let snapshot):
-      let handler = lock.withLock { () -> (@Sendable (Set<Result>, Set<Result.Change>) -> Void)? in
+      let handler = guarded.withLock {
+        guarded -> (@Sendable (Set<Result>, Set<Result.Change>) -> Void)? in
         guard guarded.state == .ready else { return nil }
         guarded.results = snapshot.results
         return guarded.onResults
@@ -149,6 +149,6 @@ public final class NWBrowser: @unchecked Sendable, CustomDebugStringConvertible 
     }
   }
 
-  /// What it looks for.
+  /// The descriptor and the state, for logs.
   public var debugDescription: String { "\(descriptor)" }
 }

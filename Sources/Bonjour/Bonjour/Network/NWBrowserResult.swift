@@ -1,9 +1,9 @@
 extension NWBrowser {
-  /// What a browser looks for.
+  /// The services that a browser browses for.
   public enum Descriptor: Hashable, Sendable {
     /// Services of a type, in a domain or, without one, in `local.`
     case bonjour(type: String, domain: String?)
-    /// The same, with what they say about themselves.
+    /// The same, with the TXT records.
     case bonjourWithTXTRecord(type: String, domain: String?)
     /// Apple's devices that run an app; there are none here, and such a browser fails.
     case applicationService(name: String)
@@ -13,42 +13,42 @@ extension NWBrowser {
   public enum State: Hashable, Sendable {
     /// Not started yet.
     case setup
-    /// It looks.
+    /// Browsing.
     case ready
-    /// It does not look, and never will.
+    /// Failed; it cannot be started again.
     case failed(NWError)
-    /// It was cancelled.
+    /// Cancelled.
     case cancelled
-    /// It can't look for now.
+    /// Browsing is impossible for now.
     case waiting(NWError)
   }
 
-  /// Something that was found.
+  /// A result of browsing.
   public struct Result: Hashable, Sendable {
-    /// What comes with a result.
+    /// Metadata of a result.
     public enum Metadata: Hashable, Sendable {
       /// Nothing.
       case none
-      /// What the service says about itself.
+      /// The TXT record of the service.
       case bonjour(NWTXTRecord)
     }
 
-    /// What to connect to.
+    /// The endpoint to connect to.
     public let endpoint: NWEndpoint
-    /// Where it was found.
+    /// The interfaces on which it was found.
     public let interfaces: [NWInterface]
-    /// What comes with it.
+    /// Its metadata.
     public let metadata: Metadata
 
-    /// What became of a result.
+    /// A change of a result.
     public enum Change: Hashable, Sendable {
       /// Nothing.
       case identical
-      /// It is new.
+      /// The result was added.
       case added(Result)
-      /// It is gone.
+      /// The result was removed.
       case removed(Result)
-      /// It is another than before.
+      /// The result changed.
       case changed(old: Result, new: Result, flags: Flags)
 
       /// In what a result is another than before.
@@ -58,13 +58,13 @@ extension NWBrowser {
         /// Flags with these bits.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// It is the same.
+        /// No difference.
         public static let identical = Flags(rawValue: 1)
-        /// It was found on one more interface.
+        /// An interface was added.
         public static let interfaceAdded = Flags(rawValue: 2)
-        /// It is gone from an interface.
+        /// An interface was removed.
         public static let interfaceRemoved = Flags(rawValue: 4)
-        /// It says something else about itself.
+        /// The TXT record changed.
         public static let metadataChanged = Flags(rawValue: 8)
       }
 

@@ -1,7 +1,7 @@
 extension NWConnection {
   /// What is known of bytes beside them: whether they are the last.
   public final class ContentContext: Sendable {
-    /// For people.
+    /// A description, for logs.
     public let identifier: String
     /// Whether nothing more will be sent.
     public let isFinal: Bool

@@ -1,6 +1,6 @@
 internal import DNSWire
 
-/// Something that can be connected to.
+/// An endpoint of a connection.
 public enum NWEndpoint: Hashable, Sendable, CustomDebugStringConvertible {
   /// A port of a host.
   case hostPort(host: Host, port: Port)
@@ -22,7 +22,7 @@ public enum NWEndpoint: Hashable, Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// The endpoint for people: `lamp.local:80`, `Lamp._http._tcp.local.`.
+  /// The endpoint for logs: `lamp.local:80`, `Lamp._http._tcp.local.`.
   public var debugDescription: String {
     switch self {
     case .hostPort(.ipv6(let address), let port): "\(address).\(port)"

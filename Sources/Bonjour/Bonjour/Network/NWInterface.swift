@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A network interface.
 public struct NWInterface: Hashable, Sendable, CustomDebugStringConvertible {
-  /// What an interface is made of.
+  /// The medium of an interface.
   public enum InterfaceType: Hashable, Sendable {
     /// None of the others, or not known.
     case other
@@ -17,7 +17,7 @@ public struct NWInterface: Hashable, Sendable, CustomDebugStringConvertible {
     case loopback
   }
 
-  /// What it is made of.
+  /// The medium.
   public let type: InterfaceType
   /// What the system calls it: `eth0`.
   public let name: String

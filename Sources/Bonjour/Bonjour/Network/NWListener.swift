@@ -4,34 +4,33 @@ internal import DNSWire
 internal import DiscoveryMachines
 internal import RunLoopSupport
 internal import EventLoop
+internal import Synchronization
 
-/// Listens on a TCP port, and publishes a service there.
+/// Listens on a TCP port, and registers a service there.
 ///
-/// The handlers are called on the queue with which the listener was started. It listens until it is
-/// cancelled or let go of; a listener that was cancelled is not started again. Listening for UDP is
-/// not supported: such a listener fails.
-public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible {
-  // Unchecked: what changes is guarded by `lock`.
-
+/// The handlers are called on the queue with which the listener was started. Cancelling or
+/// releasing the listener closes the port; a cancelled listener can't be started again. Listening
+/// for UDP is not supported: such a listener fails.
+public final class NWListener: Sendable, CustomDebugStringConvertible {
   /// How a listener is.
   public enum State: Hashable, Sendable {
     /// Not started yet.
     case setup
-    /// It can't listen for now.
+    /// Cannot listen at the moment.
     case waiting(NWError)
-    /// It listens.
+    /// Listening.
     case ready
-    /// It does not listen, and never will.
+    /// Failed; it cannot be started again.
     case failed(NWError)
-    /// It was cancelled.
+    /// Cancelled.
     case cancelled
   }
 
-  /// What became of the listener's service.
+  /// A change of the listener's registered service.
   public enum ServiceRegistrationChange: Hashable, Sendable {
-    /// It is published, under this name.
+    /// The service is registered under this name.
     case add(NWEndpoint)
-    /// It is published under that name no more.
+    /// The service is no longer registered under this name.
     case remove(NWEndpoint)
   }
 
@@ -41,9 +40,8 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
   /// How it listens.
   public let parameters: NWParameters
 
-  private let discovery: any Discovery
-  private let lock = NSLock()
-  private var guarded: Guarded
+  private let discovery: any DiscoveryProvider
+  private let guarded: Mutex<Guarded>
 
   private struct Guarded {
     var state = State.setup
@@ -51,97 +49,95 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
     var queue: DispatchQueue?
     var listener: TCPListener?
     var service: Service?
-    var publication: PublishedService?
+    var registered: RegisteredService?
+    var lastNumber = 0
     var connectionLimit = InfiniteConnectionLimit
-    /// Who connected and was not handed over yet.
+    /// Accepted connections that were not handed over yet.
     var waiting: ArraySlice<TCPConnection> = []
     var onState: (@Sendable (State) -> Void)?
     var onConnection: (@Sendable (NWConnection) -> Void)?
     var onRegistration: (@Sendable (ServiceRegistrationChange) -> Void)?
   }
 
-  /// A service's publication, and the name under which it was told.
-  private struct PublishedService {
+  /// The registration of a service, and the name that was reported.
+  private struct RegisteredService {
     let number: Int
-    var announcement: (any Announcement)?
+    var registration: (any DiscoveryRegistration)?
     var endpoint: NWEndpoint?
   }
-
-  private var lastNumber = 0
 
   /// A listener that does not listen yet, on that port or one that the system chooses.
   public init(using parameters: NWParameters, on port: NWEndpoint.Port = .any) throws {
     self.parameters = parameters
     discovery = DiscoveryContext.discovery
-    guarded = Guarded(requestedPort: port)
+    guarded = Mutex(Guarded(requestedPort: port))
   }
 
   /// A listener that does not listen yet, for that service.
   public convenience init(service: Service, using parameters: NWParameters) throws {
     try self.init(using: parameters)
-    guarded.service = service
+    guarded.withLock { guarded in guarded.service = service }
   }
 
   // MARK: Properties
 
   /// Called when the state changes.
   @preconcurrency public var stateUpdateHandler: (@Sendable (State) -> Void)? {
-    get { lock.withLock { guarded.onState } }
-    set { lock.withLock { guarded.onState = newValue } }
+    get { guarded.withLock { guarded in guarded.onState } }
+    set { guarded.withLock { guarded in guarded.onState = newValue } }
   }
 
-  /// Called with who connects, to be started; without it there is no listening.
+  /// Called with each accepted connection, which is not started. Required before the start.
   @preconcurrency public var newConnectionHandler: (@Sendable (NWConnection) -> Void)? {
-    get { lock.withLock { guarded.onConnection } }
-    set { lock.withLock { guarded.onConnection = newValue } }
+    get { guarded.withLock { guarded in guarded.onConnection } }
+    set { guarded.withLock { guarded in guarded.onConnection = newValue } }
   }
 
-  /// Called when the service is published under a name, or no more.
+  /// Called when the service is registered under a name, and when it no longer is.
   @preconcurrency public var serviceRegistrationUpdateHandler:
     (@Sendable (ServiceRegistrationChange) -> Void)?
   {
-    get { lock.withLock { guarded.onRegistration } }
-    set { lock.withLock { guarded.onRegistration = newValue } }
+    get { guarded.withLock { guarded in guarded.onRegistration } }
+    set { guarded.withLock { guarded in guarded.onRegistration = newValue } }
   }
 
-  /// How many may still connect; each who does counts down. At 0 the next ones, up to 128, wait until
-  /// it is raised.
+  /// How many connections may still be accepted; each counts down. At 0 the next ones, up to 128,
+  /// wait until it is raised.
   public var newConnectionLimit: Int {
-    get { lock.withLock { guarded.connectionLimit } }
+    get { guarded.withLock { guarded in guarded.connectionLimit } }
     set {
-      lock.withLock { guarded.connectionLimit = newValue }
+      guarded.withLock { guarded in guarded.connectionLimit = newValue }
       handOver()
     }
   }
 
   /// How it is.
-  public var state: State { lock.withLock { guarded.state } }
+  public var state: State { guarded.withLock { guarded in guarded.state } }
   /// Where its handlers are called; nil before it is started.
-  public var queue: DispatchQueue? { lock.withLock { guarded.queue } }
-  /// The port: while it listens the one on which, before that the one that was asked for; nil for
-  /// any.
+  public var queue: DispatchQueue? { guarded.withLock { guarded in guarded.queue } }
+  /// The port on which it listens, or before that the requested one; nil for any.
   public var port: NWEndpoint.Port? {
-    lock.withLock {
+    guarded.withLock { guarded in
       if let listener = guarded.listener { return .init(integerLiteral: listener.port) }
       return guarded.requestedPort == .any ? nil : guarded.requestedPort
     }
   }
 
-  /// What is published; nil for nothing. It may be changed while the listener listens: another text
-  /// is told of the service that there is, anything else makes it another one.
+  /// The service to register; nil for none. It may be changed while the listener listens: another
+  /// TXT record updates the registration, anything else replaces it.
   public var service: Service? {
-    get { lock.withLock { guarded.service } }
+    get { guarded.withLock { guarded in guarded.service } }
     set { change(to: newValue) }
   }
 
-  /// State and port, for people.
+  /// State and port, for logs.
   public var debugDescription: String { "\(state) on \(port?.debugDescription ?? "any port")" }
 
   // MARK: Listening
 
   /// Begins to listen; only once. Without a ``newConnectionHandler`` it fails.
   public func start(queue: DispatchQueue) {
-    let isFirst = lock.withLock {
+    let isFirst = guarded.withLock { guarded in
       guard guarded.state == .setup, guarded.queue == nil else { return false }
       guarded.queue = queue
       return true
@@ -149,18 +145,18 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
     guard isFirst else { return }
     do throws(NWError) {
       let listener = try listen()
-      lock.withLock { if guarded.state == .setup { guarded.listener = listener } }
+      guarded.withLock { guarded in if guarded.state == .setup { guarded.listener = listener } }
       change(to: .ready)
-      // Who connected before it was ready.
+      // Connections that were accepted before it was ready.
       handOver()
-      publish()
+      register()
     } catch {
       fail(error)
     }
   }
 
   private func listen() throws(NWError) -> TCPListener {
-    let (hasHandler, port) = lock.withLock {
+    let (hasHandler, port) = guarded.withLock { guarded in
       (guarded.onConnection != nil, guarded.requestedPort.rawValue)
     }
     guard hasHandler else { throw .posix(.EINVAL) }
@@ -176,16 +172,16 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
   }
 
   private func accepted(_ connection: TCPConnection) {
-    lock.withLock {
+    guarded.withLock { guarded in
       guard guarded.state == .setup || guarded.state == .ready,
-        guarded.connectionLimit > 0 || guarded.waiting.count < Self.waitingCountMax
+        guarded.connectionLimit > 0 || guarded.waiting.count < TCPListener.waitingConnectionsMax
       else { return }
       guarded.waiting.append(connection)
     }
     handOver()
   }
 
-  /// Has those who wait handed over, as many as may connect.
+  /// Hands over waiting connections, as many as the limit allows.
   private func handOver() {
     queue?.async { [weak self] in
       while let self, let (handler, connection) = nextWaiting() {
@@ -195,7 +191,7 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
   }
 
   private func nextWaiting() -> (@Sendable (NWConnection) -> Void, TCPConnection)? {
-    lock.withLock {
+    guarded.withLock { guarded in
       guard guarded.state == .ready, guarded.connectionLimit > 0,
         let handler = guarded.onConnection, let connection = guarded.waiting.takeFirst()
       else { return nil }
@@ -204,13 +200,10 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
     }
   }
 
-  /// Who waits while nobody may connect; more would only hold descriptors.
-  private static let waitingCountMax = 128
-
-  /// Listens no more, and withdraws the service.
+  /// Closes the port and unregisters the service.
   public func cancel() {
     let held = takeDown()
-    if let endpoint = held.publication?.endpoint { tell(.remove(endpoint)) }
+    if let endpoint = held.registered?.endpoint { notify(.remove(endpoint)) }
     change(to: .cancelled)
     withExtendedLifetime(held) {}
   }
@@ -221,19 +214,19 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
     withExtendedLifetime(held) {}
   }
 
-  /// Takes away what ends with it, to be let go of outside the lock.
+  /// Removes what ends with the listener, to be released outside the lock.
   private func takeDown() -> (
-    publication: PublishedService?, listener: TCPListener?, waiting: ArraySlice<TCPConnection>
+    registered: RegisteredService?, listener: TCPListener?, waiting: ArraySlice<TCPConnection>
   ) {
-    lock.withLock {
-      defer { (guarded.publication, guarded.listener, guarded.waiting) = (nil, nil, []) }
-      return (guarded.publication, guarded.listener, guarded.waiting)
+    guarded.withLock { guarded in
+      defer { (guarded.registered, guarded.listener, guarded.waiting) = (nil, nil, []) }
+      return (guarded.registered, guarded.listener, guarded.waiting)
     }
   }
 
-  /// Takes another state, unless it was cancelled or failed before, and has that told.
+  /// Changes the state and calls the handler, unless the listener was cancelled or failed before.
   private func change(to new: State) {
-    let queue = lock.withLock { () -> DispatchQueue? in
+    let queue = guarded.withLock { guarded -> DispatchQueue? in
       switch guarded.state {
       case .cancelled: return nil
       case .failed where new != .cancelled: return nil
@@ -246,7 +239,7 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
       stateUpdateHandler?(new)
       guard new == .cancelled else { return }
       // What the handlers hold is free again.
-      let old = lock.withLock {
+      let old = guarded.withLock { guarded in
         defer { (guarded.onState, guarded.onConnection, guarded.onRegistration) = (nil, nil, nil) }
         return (guarded.onState, guarded.onConnection, guarded.onRegistration)
       }
@@ -257,40 +250,40 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
   // MARK: Publishing
 
   private func change(to new: Service?) {
-    let (old, publication) = lock.withLock { () -> (Service?, PublishedService?) in
+    let (old, registered) = guarded.withLock { guarded -> (Service?, RegisteredService?) in
       defer { guarded.service = new }
-      return (guarded.service, guarded.publication)
+      return (guarded.service, guarded.registered)
     }
-    if let new, let old, new.isSame(as: old), let announcement = publication?.announcement {
-      do throws(DNSWireError) { try announcement.update(new.text) } catch { fail(.badParameter) }
+    if let new, let old, new.isSame(as: old), let registration = registered?.registration {
+      do throws(DNSWireError) { try registration.update(new.text) } catch { fail(.badParameter) }
       return
     }
-    let withdrawn = lock.withLock {
-      defer { guarded.publication = nil }
-      return guarded.publication
+    let removed = guarded.withLock { guarded in
+      defer { guarded.registered = nil }
+      return guarded.registered
     }
-    if let endpoint = withdrawn?.endpoint { tell(.remove(endpoint)) }
-    publish()
+    if let endpoint = removed?.endpoint { notify(.remove(endpoint)) }
+    register()
   }
 
   /// Publishes the service, if there is one and the listener listens.
-  private func publish() {
-    let work = lock.withLock { () -> (Service, UInt16, Int)? in
+  private func register() {
+    let work = guarded.withLock { guarded -> (Service, UInt16, Int)? in
       guard guarded.state == .ready, let service = guarded.service, let listener = guarded.listener
       else { return nil }
-      lastNumber += 1
-      guarded.publication = PublishedService(number: lastNumber)
-      return (service, listener.port, lastNumber)
+      guarded.lastNumber += 1
+      guarded.registered = RegisteredService(number: guarded.lastNumber)
+      return (service, listener.port, guarded.lastNumber)
     }
     guard let (service, port, number) = work else { return }
     do throws(DNSWireError) {
-      let registration = try service.registration(port: port, on: parameters.requiredInterface)
-      let announcement = discovery.announce(registration) { [weak self] event in
+      let description = try service.registration(port: port, on: parameters.requiredInterface)
+      let registration = discovery.startRegistration(description) { [weak self] event in
         self?.take(event, of: number)
       }
-      lock.withLock {
-        if guarded.publication?.number == number {
-          guarded.publication?.announcement = announcement
+      guarded.withLock { guarded in
+        if guarded.registered?.number == number {
+          guarded.registered?.registration = registration
         }
       }
     } catch {
@@ -298,26 +291,27 @@ public final class NWListener: @unchecked Sendable, CustomDebugStringConvertible
     }
   }
 
-  private func take(_ event: PublicationEvent, of number: Int) {
+  private func take(_ event: RegistrationEvent, of number: Int) {
     switch event {
-    case .refused:
-      if lock.withLock({ guarded.publication?.number == number }) { fail(.nameConflict) }
-    case .published(let name):
+    case .refused, .failed:
+      guard guarded.withLock({ guarded in guarded.registered?.number == number }) else { return }
+      if case .refused = event { fail(.nameConflict) } else { fail(.noMemory) }
+    case .registered(let name):
       guard let name = ServiceName(name) else { return }
       let endpoint = NWEndpoint(name, on: nil)
-      let old = lock.withLock { () -> NWEndpoint?? in
-        guard guarded.publication?.number == number else { return nil }
-        defer { guarded.publication?.endpoint = endpoint }
-        return .some(guarded.publication?.endpoint)
+      let old = guarded.withLock { guarded -> NWEndpoint?? in
+        guard guarded.registered?.number == number else { return nil }
+        defer { guarded.registered?.endpoint = endpoint }
+        return .some(guarded.registered?.endpoint)
       }
       guard let old else { return }
-      if let old { tell(.remove(old)) }
-      tell(.add(endpoint))
+      if let old { notify(.remove(old)) }
+      notify(.add(endpoint))
     }
   }
 
-  private func tell(_ change: ServiceRegistrationChange) {
-    lock.withLock { guarded.queue }?.async { [weak self] in
+  private func notify(_ change: ServiceRegistrationChange) {
+    guarded.withLock { guarded in guarded.queue }?.async { [weak self] in
       self?.serviceRegistrationUpdateHandler?(change)
     }
   }

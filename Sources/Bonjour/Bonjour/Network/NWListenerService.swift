@@ -9,11 +9,12 @@ extension NWListener {
     public var name: String?
     /// Its type, such as `_http._tcp`, with names of subtypes after commas.
     public let type: String
-    /// Where it is published; nil for `local.`
+    /// The domain in which it is registered; nil for `local.`
     public var domain: String?
-    /// What it says about itself, as on the wire; nil for nothing.
+    /// The TXT record, as on the wire; nil for none.
     public var txtRecord: Data?
-    /// Whether the listener fails where another service has the name, instead of taking another name.
+    /// Whether the listener fails where another service has the name, instead of taking another
+    /// name.
     public var noAutoRename = false
 
     /// A service with a text as on the wire.
@@ -33,13 +34,13 @@ extension NWListener {
       self.init(name: name, type: type, domain: domain, txtRecord: txtRecord.data)
     }
 
-    /// What it says about itself, as keys and values; nil for nothing.
+    /// The TXT record, as keys and values; nil for none.
     public var txtRecordObject: NWTXTRecord? {
       get { txtRecord.map { NWTXTRecord($0) } }
       set { txtRecord = newValue?.data }
     }
 
-    /// Name, type and domain, for people.
+    /// Name, type and domain, for logs.
     public var debugDescription: String { "\(name ?? "").\(type).\(domain ?? "")" }
 
     var text: TXTRecord { txtRecordObject?.wire ?? TXTRecord() }

@@ -78,7 +78,7 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
   @available(*, unavailable, message: "there is no TLS here; use tcp to speak without")
   public static var tls: NWParameters { NWParameters() }
 
-  /// Parameters that say the same.
+  /// A copy with the same values.
   public func copy() -> NWParameters {
     NWParameters(defaultProtocolStack.copy(), settings.withLock { $0 })
   }
@@ -108,14 +108,14 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     set { settings.withLock { $0.includesPeerToPeer = newValue } }
   }
 
-  /// Whether a port may be listened on that is still known from an earlier connection; here it always
-  /// may.
+  /// Whether a port may be listened on that is still known from an earlier connection; here it
+  /// always may.
   public var allowLocalEndpointReuse: Bool {
     get { settings.withLock { $0.allowsLocalEndpointReuse } }
     set { settings.withLock { $0.allowsLocalEndpointReuse = newValue } }
   }
 
-  /// The transport, for people.
+  /// The transport, for logs.
   public var debugDescription: String {
     switch defaultProtocolStack.transportProtocol {
     case nil: "none"
@@ -125,8 +125,8 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     }
   }
 
-  /// How to make sockets by these parameters. Throws where they are for something else than TCP, or
-  /// want this side to be what is no address.
+  /// The socket settings for these parameters. Throws for other protocols than TCP, and for a
+  /// required local endpoint that is no address.
   func sockets() throws(NWError) -> TCPSettings {
     guard let tcp = defaultProtocolStack.transportProtocol as? NWProtocolTCP.Options else {
       throw .posix(.EPROTONOSUPPORT)

@@ -2,19 +2,19 @@ internal import Connections
 internal import DiscoveryMachines
 internal import Essentials
 
-/// The way that a connection takes, as the system tells it.
+/// The network path of a connection, as the system reports it.
 public struct NWPath: Hashable, Sendable, CustomDebugStringConvertible {
-  /// Whether there is a way.
+  /// Whether the path can be used.
   public enum Status: Hashable, Sendable {
-    /// There is one.
+    /// The path can be used.
     case satisfied
-    /// There is none.
+    /// The path cannot be used.
     case unsatisfied
-    /// There may be one if it is asked for; no path here says so.
+    /// There may be a path on demand; never the case here.
     case requiresConnection
   }
 
-  /// Whether there is a way.
+  /// Whether the path can be used.
   public let status: Status
   /// The interface of this end's address; none while that is gone or doesn't work.
   public let availableInterfaces: [NWInterface]
@@ -35,20 +35,20 @@ public struct NWPath: Hashable, Sendable, CustomDebugStringConvertible {
   /// Whether bytes go over a mobile network; that another one costs is not known here.
   public var isExpensive: Bool { usesInterfaceType(.cellular) }
 
-  /// Whether somebody asked to save data: never, as there is no such setting.
+  /// Whether data saving is on: never, as there is no such setting.
   public var isConstrained: Bool { false }
 
-  /// Both ends, for people.
+  /// Both ends, for logs.
   public var debugDescription: String {
     "\(status), \(localEndpoint?.debugDescription ?? "?")"
       + " to \(remoteEndpoint?.debugDescription ?? "?")"
   }
 }
 
-/// The way of a connection that is made, as far as the network says.
-struct ConnectionWay: Sendable {
+/// The path of an established connection.
+struct ConnectionPath: Sendable {
   var path: NWPath
-  /// Whether a connection that is made now would take another interface.
+  /// Whether a new connection would use another interface.
   var hasBetter: Bool
   /// Whether bytes can get through.
   var isViable: Bool { path.status == .satisfied }

@@ -13,7 +13,8 @@ public class NWProtocolOptions: @unchecked Sendable {
 
 /// The Transmission Control Protocol.
 public enum NWProtocolTCP {
-  /// How TCP is spoken. What is set after a connection or a listener was started has no effect on it.
+  /// How TCP is spoken. What is set after a connection or a listener was started has no effect on
+  /// it.
   ///
   /// Times are in seconds. 0 leaves a number to the system. One that the system refuses keeps the
   /// connection waiting, and the listener from listening.
@@ -44,19 +45,19 @@ public enum NWProtocolTCP {
       set { settings.withLock { $0.sendsFullPackets = newValue } }
     }
 
-    /// Whether a peer that says nothing is asked now and then whether it is still there.
+    /// Whether a silent peer is probed now and then (SO_KEEPALIVE).
     public var enableKeepalive: Bool {
       get { all.keepsAlive }
       set { settings.withLock { $0.keepsAlive = newValue } }
     }
 
-    /// After how many seconds of silence a peer is asked first.
+    /// The number of idle seconds before the first keepalive probe.
     public var keepaliveIdle: Int {
       get { all.keepaliveIdleSeconds }
       set { settings.withLock { $0.keepaliveIdleSeconds = newValue } }
     }
 
-    /// After how many seconds without an answer it is asked again.
+    /// The number of seconds between keepalive probes.
     public var keepaliveInterval: Int {
       get { all.keepaliveIntervalSeconds }
       set { settings.withLock { $0.keepaliveIntervalSeconds = newValue } }
@@ -80,8 +81,8 @@ public enum NWProtocolTCP {
       set { settings.withLock { $0.connectingSecondsMax = newValue } }
     }
 
-    /// After how many seconds in which the peer acknowledged nothing of what was sent the connection
-    /// has failed.
+    /// After how many seconds in which the peer acknowledged nothing of what was sent the
+    /// connection has failed.
     public var connectionDropTime: Int {
       get { all.unacknowledgedSecondsMax }
       set { settings.withLock { $0.unacknowledgedSecondsMax = newValue } }
@@ -100,7 +101,8 @@ public enum NWProtocolUDP {
 
 /// The Internet Protocol.
 public enum NWProtocolIP {
-  /// How IP is spoken. What is set after a connection or a listener was started has no effect on it.
+  /// How IP is spoken. What is set after a connection or a listener was started has no effect on
+  /// it.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     /// Versions of IP.
     public enum Version: Hashable, Sendable {
@@ -132,7 +134,7 @@ public enum NWProtocolIP {
       set { settings.withLock { $0.version = newValue } }
     }
 
-    /// How many routers a packet may pass; 0 for as many as the system says.
+    /// The hop limit of packets; 0 for the system's default.
     public var hopLimit: UInt8 {
       get { settings.withLock { $0.hopLimit } }
       set { settings.withLock { $0.hopLimit = newValue } }
@@ -151,7 +153,7 @@ public enum NWProtocolIP {
 
 /// Transport Layer Security, which there is none of here.
 public enum NWProtocolTLS {
-  /// What can't be made: the only value of `NWProtocolTLS.Options?` is nil.
+  /// Can't be created: the only value of `NWProtocolTLS.Options?` is nil.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     /// Not available.
     @available(*, unavailable, message: "there is no TLS here; pass nil to speak without")

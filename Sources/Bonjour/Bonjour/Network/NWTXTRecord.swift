@@ -1,6 +1,6 @@
 internal import DNSWire
 
-/// What a service says about itself: keys and values (RFC 6763, §6).
+/// A TXT record: keys and values (RFC 6763, §6).
 ///
 /// Keys are printable ASCII without `=` and compared without regard to case; a key with its value
 /// takes at most 254 bytes. What can't be in a record is left out.
@@ -76,7 +76,7 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
       }
     }
 
-    /// The value for people.
+    /// The value, for logs.
     public var debugDescription: String {
       switch self {
       case .none: "none"
@@ -150,7 +150,7 @@ public struct NWTXTRecord: Hashable, Sendable, CustomDebugStringConvertible {
 }
 
 extension NWTXTRecord: BidirectionalCollection {
-  /// The place of a key.
+  /// The position of a key.
   public struct Index: Comparable, Hashable, Sendable {
     fileprivate let offset: Int
 
@@ -161,13 +161,13 @@ extension NWTXTRecord: BidirectionalCollection {
   /// A key and what it has.
   public typealias Element = (key: String, value: Entry)
 
-  /// The place of the first key.
+  /// The position of the first key.
   public var startIndex: Index { Index(offset: 0) }
-  /// The place after the last key.
+  /// The position after the last key.
   public var endIndex: Index { Index(offset: record.entries.count) }
-  /// The place after that one.
+  /// The position after that one.
   public func index(after index: Index) -> Index { Index(offset: index.offset + 1) }
-  /// The place before that one.
+  /// The position before that one.
   public func index(before index: Index) -> Index { Index(offset: index.offset - 1) }
 
   /// The key there and what it has.
@@ -176,7 +176,7 @@ extension NWTXTRecord: BidirectionalCollection {
     return (entry.key, Entry(entry.value.map { Data($0) }))
   }
 
-  /// Goes over the keys once, which is quicker than by their places.
+  /// Iterates over the keys once, which is quicker than by position.
   public func makeIterator() -> AnyIterator<Element> {
     var entries = record.entries.makeIterator()
     return AnyIterator {

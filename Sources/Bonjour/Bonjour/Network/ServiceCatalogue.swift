@@ -1,11 +1,10 @@
 internal import BonjourHost
 internal import DNSWire
 internal import DiscoveryMachines
+internal import Essentials
 internal import Synchronization
 
-/// The services of one type: where they are, and what they say about themselves.
-///
-/// It looks until it is let go of.
+/// The services of one type, with interfaces and TXT records. Releasing it ends the search.
 final class ServiceCatalogue: Sendable {
   /// What was found, and what of it is other than before.
   struct Snapshot: Sendable {
@@ -18,10 +17,10 @@ final class ServiceCatalogue: Sendable {
     var text: TXTRecord?
     var textQuery: (any Sendable & AnyObject)?
     var textTimer: (any Sendable & AnyObject)?
-    /// Whether it is told of although its text is not known.
+    /// Whether it is reported although its TXT record is not known.
     var isDue = false
-    /// What was told of it.
-    var told: NWBrowser.Result?
+    /// The last reported result.
+    var reported: NWBrowser.Result?
   }
 
   private struct State {
@@ -30,20 +29,18 @@ final class ServiceCatalogue: Sendable {
     var query: (any Sendable & AnyObject)?
   }
 
-  private let discovery: any Discovery
+  private let discovery: any DiscoveryProvider
   private let wantsText: Bool
   private let required: InterfaceIndex?
   private let prohibited: Set<InterfaceIndex>
   private let outbox: Outbox<Result<Snapshot, NWError>>
   private let state = Mutex(State())
 
-  /// For how long a new service's text is waited for.
-  private static let textPatienceSeconds = 1.0
-
-  /// - Parameter onChange: Told what is there whenever that changes, in order.
+  /// - Parameter onChange: Called with all results after each change, serially.
   init(
     _ request: QueryRequest, wantsText: Bool, _ parameters: NWParameters,
-    _ discovery: any Discovery, onChange: @escaping @Sendable (Result<Snapshot, NWError>) -> Void
+    _ discovery: any DiscoveryProvider,
+    onChange: @escaping @Sendable (Result<Snapshot, NWError>) -> Void
   ) {
     self.discovery = discovery
     self.wantsText = wantsText
@@ -51,7 +48,7 @@ final class ServiceCatalogue: Sendable {
     required = InterfaceIndex(parameters.requiredInterface)
     prohibited = parameters.prohibitedIndices
     let batches = EventBatches { [weak self] in self?.take($0) }
-    let query = discovery.find(request, on: required) { batches.take($0) }
+    let query = discovery.startQuery(request, on: required) { batches.take($0) }
     state.withLock { $0.query = query }
   }
 
@@ -75,9 +72,9 @@ final class ServiceCatalogue: Sendable {
         default: continue
         }
       }
-      tell(of: touched, &state)
+      notify(of: touched, &state)
       for name in touched where state.entries[name]?.interfaces.isEmpty == true {
-        // Let go of outside the lock.
+        // Released outside the lock.
         old.append(state.entries.removeValue(forKey: name))
       }
     }
@@ -85,15 +82,15 @@ final class ServiceCatalogue: Sendable {
     for name in new { follow(name) }
   }
 
-  /// Asks what a service says about itself.
+  /// Queries the TXT record of a service.
   private func follow(_ name: ServiceName) {
-    let query = discovery.find(.records(name.name, .txt), on: required) { [weak self] event in
+    let query = discovery.startQuery(.records(name.name, .txt), on: required) { [weak self] event in
       guard case .recordAdded(let record) = event.event, case .txt(let text) = record.data else {
         return
       }
       self?.change(name) { $0.text = text }
     }
-    let timer = discovery.after(seconds: Self.textPatienceSeconds) { [weak self] in
+    let timer = discovery.after(seconds: QuerierLimits.textTimeout.seconds) { [weak self] in
       self?.change(name) { $0.isDue = true }
     }
     state.withLock { state in
@@ -107,21 +104,21 @@ final class ServiceCatalogue: Sendable {
       guard var entry = state.entries[name] else { return }
       change(&entry)
       state.entries[name] = entry
-      tell(of: [name], &state)
+      notify(of: [name], &state)
     }
     outbox.send()
   }
 
   /// Puts into the outbox what is other than before.
-  private func tell(of names: [ServiceName], _ state: inout State) {
+  private func notify(of names: [ServiceName], _ state: inout State) {
     var changes: Set<NWBrowser.Result.Change> = []
     for name in names {
-      let old = state.entries[name]?.told
+      let old = state.entries[name]?.reported
       let new = state.entries[name].flatMap { result(name, $0) }
       guard old != new else { continue }
       if let old { state.results.remove(old) }
       if let new { state.results.insert(new) }
-      state.entries[name]?.told = new
+      state.entries[name]?.reported = new
       changes.insert(NWBrowser.Result.Change(between: old, new))
     }
     guard !changes.isEmpty else { return }

@@ -4,8 +4,8 @@ import Essentials
 import EventLoop
 import PortSharing
 
-/// Feeds a `DiscoveryMachine` with packets, requests and time, and does what it says. On one event
-/// loop.
+/// Runs a `DiscoveryMachine`: passes packets, requests and time to it, and performs its actions. On
+/// one event loop.
 final class BonjourDriver: @unchecked Sendable {
   // Sendable because everything that changes is touched on `loop` only.
 
@@ -14,10 +14,10 @@ final class BonjourDriver: @unchecked Sendable {
   private let log: (@Sendable (String) -> Void)?
   private var machine: DiscoveryMachine
   private var actions: [DiscoveryMachine.Action] = []
-  private let onReports: ([HostReport]) -> Void
-  private var publications: Set<RegistrationID> = []
-  /// What was asked for before the interfaces were known, on which a name has to be probed for; nil
-  /// from then on.
+  private let onReports: ([DiscoveryReport]) -> Void
+  private var registrations: Set<RegistrationID> = []
+  /// Requests from before the interfaces were known, on which names have to be probed; nil from
+  /// then on.
   private var early: [DiscoveryMachine.Event]? = []
 
   private var onInterfaces: (() -> Void)?
@@ -26,35 +26,35 @@ final class BonjourDriver: @unchecked Sendable {
   private var wakeMonitor: WakeMonitor?
   private var interfaces: [InterfaceIndex: SystemInterface] = [:]
   /// What is open, with the address that it sends from.
-  private var sockets: [Link: (socket: MulticastSocket, source: IPAddress)] = [:]
+  private var sockets: [MulticastLink: (socket: MulticastSocket, source: InetAddress)] = [:]
   /// What could not be opened and is about to be tried again.
-  private var failed: Set<Link> = []
-  /// Of what could not be opened since it last was, the log has been told.
-  private var troubled: Set<Link> = []
+  private var failed: Set<MulticastLink> = []
+  /// Links that could not be opened, and for which that was logged.
+  private var troubled: Set<MulticastLink> = []
   private let reader = DatagramReader()
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
   private var isStopped = false
-  /// Whether somebody else has the port, and gets some of what is sent to this host alone
-  /// (RFC 6762, §15.1).
+  /// Whether another process has the port, too, and receives some of the unicast packets (RFC 6762,
+  /// §15.1).
   private var isPortShared = false
   private var portCheckedAt: Instant?
 
   /// How long to wait before a socket that could not be opened is tried again.
   private static let retryDelay = TimeSpan.seconds(5)
-  /// How often is looked who has the port, at most.
+  /// The shortest time between two checks which processes have the port.
   private static let portCheckSpacing = TimeSpan.seconds(1)
   /// How long goodbyes may wait for a system that cannot send them just now.
   private static let goodbyeTime = TimeSpan.seconds(1)
 
   /// - Parameters:
-  ///   - configuration: How to take part.
-  ///   - loop: Where everything happens.
-  ///   - log: Told on which links it cannot take part, and why.
-  ///   - onReports: Told what the machine says, all at once that came together.
+  ///   - configuration: Host name and interfaces.
+  ///   - loop: The event loop of everything here.
+  ///   - log: Called with a sentence for each link that can't be used, and why.
+  ///   - onReports: Called with the reports of the machine, in batches.
   init(
     configuration: BonjourConfiguration, on loop: EpollLoop,
-    log: (@Sendable (String) -> Void)?, onReports: @escaping ([HostReport]) -> Void
+    log: (@Sendable (String) -> Void)?, onReports: @escaping ([DiscoveryReport]) -> Void
   ) {
     self.configuration = configuration
     self.loop = loop
@@ -85,21 +85,21 @@ final class BonjourDriver: @unchecked Sendable {
     wakeMonitor.start()
   }
 
-  /// Ends; then, when all was sent or could not be, calls `completion`.
+  /// Ends; calls `completion` when everything was sent or could not be.
   ///
-  /// - Parameter continued: What another process goes on with, under the same host name; nil if none
-  ///   does. Everything else is said goodbye to.
+  /// - Parameter continued: The registrations that another process continues, under the same host
+  ///   name; nil if none does. All others get goodbye records.
   func stop(handingOver continued: [RegistrationID]?, _ completion: @escaping () -> Void) {
     guard !isStopped else { return completion() }
     monitor?.stop()
     wakeMonitor?.stop()
     if let continued {
-      // First the goodbyes: what is shared with somebody who goes on is not among them.
-      let ended = publications.subtracting(continued)
-      for id in ended.sorted(by: { $0.rawValue < $1.rawValue }) { tellMachine(.unpublish(id)) }
-      for id in continued + [.host] { tellMachine(.handOver(id)) }
+      // Goodbyes first; records that a continued registration has, too, are not among them.
+      let ended = registrations.subtracting(continued)
+      for id in ended.sorted(by: { $0.rawValue < $1.rawValue }) { feedMachine(.unregister(id)) }
+      for id in continued + [.host] { feedMachine(.handOver(id)) }
     }
-    tellMachine(.shutDown)
+    feedMachine(.shutDown)
     finish()
     isStopped = true
     timer?.cancel()
@@ -117,22 +117,22 @@ final class BonjourDriver: @unchecked Sendable {
 
   // MARK: Requests
 
-  /// Hands the machine what is wanted, once there is something to do it on.
-  func handle(_ requests: [HostRequest]) {
+  /// Passes requests to the machine, once interfaces are known.
+  func handle(_ requests: [DiscoveryRequest]) {
     guard !isStopped else { return }
     if requests.contains(where: \.beginsSomething) { checkPort() }
     for request in requests {
       note(request)
-      if early == nil { tellMachine(request.event) } else { early?.append(request.event) }
+      if early == nil { feedMachine(request.event) } else { early?.append(request.event) }
     }
     if early == nil { finish() }
   }
 
-  private func note(_ request: HostRequest) {
+  private func note(_ request: DiscoveryRequest) {
     switch request {
-    case .publish(let id, _), .publishRecord(let id, _): publications.insert(id)
-    case .withdraw(let id): publications.remove(id)
-    case .ask, .stopAsking, .doubt, .updateText, .updateRecord, .setFurtherRecord: break
+    case .registerService(let id, _), .registerRecord(let id, _): registrations.insert(id)
+    case .unregister(let id): registrations.remove(id)
+    case .startQuery, .stopQuery, .reconfirm, .updateText, .updateRecord, .setRecord: break
     }
   }
 
@@ -140,7 +140,7 @@ final class BonjourDriver: @unchecked Sendable {
   private func handOverEarly() {
     guard let events = early else { return }
     early = nil
-    for event in events { tellMachine(event) }
+    for event in events { feedMachine(event) }
     finish()
     onInterfaces?()
     onInterfaces = nil
@@ -149,12 +149,12 @@ final class BonjourDriver: @unchecked Sendable {
   // MARK: The machine
 
   private func handle(_ event: DiscoveryMachine.Event) {
-    tellMachine(event)
+    feedMachine(event)
     finish()
   }
 
   /// Hands the machine an event; what is to be done waits for ``finish()``.
-  private func tellMachine(_ event: DiscoveryMachine.Event) {
+  private func feedMachine(_ event: DiscoveryMachine.Event) {
     guard !isStopped else { return }
     machine.handle(event, now: .now, into: &actions)
   }
@@ -167,7 +167,7 @@ final class BonjourDriver: @unchecked Sendable {
     finish()
   }
 
-  /// Does what the machine said and sets the timer for its next wish.
+  /// Performs the actions of the machine and sets the timer to its next wake.
   private func finish() {
     perform()
     guard let due = machine.nextWake else { return }
@@ -183,13 +183,13 @@ final class BonjourDriver: @unchecked Sendable {
   }
 
   private func perform() {
-    var reports: [HostReport] = []
+    var reports: [DiscoveryReport] = []
     for action in actions {
       switch action {
       case .send(let packet): sockets[packet.link]?.socket.send(packet)
-      case .published(let id, let name): reports.append(.published(id, name))
+      case .registered(let id, let name): reports.append(.registered(id, name))
       case .refused(let id, let name):
-        publications.remove(id)
+        registrations.remove(id)
         reports.append(.refused(id, name))
       case .deliver(let id, let event, let interface, let moreComing):
         reports.append(.found(id, event, on: interface, moreComing: moreComing))
@@ -237,28 +237,28 @@ final class BonjourDriver: @unchecked Sendable {
     interfaces[index] = nil
     handle(.interfaceGone(index))
     for version in IPVersion.allCases {
-      closeSocket(Link(index, version))
-      troubled.remove(Link(index, version))
+      closeSocket(MulticastLink(index, version))
+      troubled.remove(MulticastLink(index, version))
     }
   }
 
-  private func closeSocket(_ link: Link) {
+  private func closeSocket(_ link: MulticastLink) {
     sockets.removeValue(forKey: link)?.socket.close()
   }
 
-  /// Opens what sockets the interface needs, closes those that it no longer needs, and tells the
-  /// machine.
+  /// Opens the sockets that the interface needs, closes those that it no longer needs, and notifies
+  /// the machine.
   private func update(_ interface: SystemInterface) {
     for version in IPVersion.allCases {
-      let link = Link(interface.index, version)
+      let link = MulticastLink(interface.index, version)
       let source = interface.usableAddress(version)
       if let open = sockets[link], open.source != source { closeSocket(link) }
       if let source, sockets[link] == nil { openSocket(link, from: source) }
     }
-    tell(interface)
+    notify(interface)
   }
 
-  private func openSocket(_ link: Link, from source: IPAddress) {
+  private func openSocket(_ link: MulticastLink, from source: InetAddress) {
     do throws(SystemError) {
       let socket = try MulticastSocket(link, from: source, on: loop, reader) {
         [weak self] in self?.received($0)
@@ -274,8 +274,8 @@ final class BonjourDriver: @unchecked Sendable {
     }
   }
 
-  /// Opens a link's socket after a while, if it is still wanted.
-  private func retryLater(_ link: Link) {
+  /// Opens the socket of a link after a pause, if it is still needed.
+  private func retryLater(_ link: MulticastLink) {
     guard failed.insert(link).inserted else { return }
     loop.schedule(in: Self.retryDelay) { [weak self] in
       guard let self, !isStopped else { return }
@@ -284,28 +284,29 @@ final class BonjourDriver: @unchecked Sendable {
         let source = interface.usableAddress(link.version)
       else { return }
       openSocket(link, from: source)
-      if sockets[link] != nil { tell(interface) }
+      if sockets[link] != nil { notify(interface) }
     }
   }
 
-  /// Looks whether others share the port, since nobody tells: when something is asked for or
-  /// published, which begins with questions that may be answered to this host alone.
+  /// Checks whether other processes share the port, of which there is no notification: at each
+  /// query and registration, since these begin with questions that may be answered by unicast.
   private func checkPort() {
     let isTooSoon = portCheckedAt.map { .now - $0 < Self.portCheckSpacing } ?? false
     guard !isTooSoon,
-      let isShared = PortTable.hasMoreSockets(multicastDNSPort, than: sockets.count)
+      let isShared = PortTable.hasMoreSockets(
+        multicastDNSPort, than: sockets.count * MulticastSocket.socketCount)
     else { return }
     portCheckedAt = .now
     guard isShared != isPortShared else { return }
     isPortShared = isShared
-    for index in interfaces.keys.sorted() { interfaces[index].map { tell($0) } }
+    for index in interfaces.keys.sorted() { interfaces[index].map { notify($0) } }
   }
 
-  /// Tells the machine what the interface is like, with the links that can be spoken on.
-  private func tell(_ interface: SystemInterface) {
+  /// Notifies the machine of the interface, with the links on which there is a socket.
+  private func notify(_ interface: SystemInterface) {
     var known = interface.forDiscovery
-    known.versions = known.versions.filter { sockets[Link(interface.index, $0)] != nil }
-    known.hearsUnicast = !isPortShared
+    known.versions = known.versions.filter { sockets[MulticastLink(interface.index, $0)] != nil }
+    known.receivesUnicast = !isPortShared
     handle(.interfaceChanged(known))
   }
 }
@@ -315,44 +316,44 @@ extension DiscoveryMachine {
   fileprivate init(hostName: String) {
     let label = Array(Array(hostName.utf8).utf8Prefix(DNSName.Limits.labelByteCountMax))
     do throws(DNSWireError) {
-      try self.init(hostLabel: label, chance: .random())
+      try self.init(hostLabel: label, rng: .random())
     } catch {
       self = .init(hostName: "localhost")
     }
   }
 }
 
-extension HostRequest {
-  /// Whether it makes the machine ask others something.
+extension DiscoveryRequest {
+  /// Whether it causes the machine to send questions.
   fileprivate var beginsSomething: Bool {
     switch self {
-    case .ask, .publish, .publishRecord: true
-    case .stopAsking, .doubt, .updateText, .updateRecord, .setFurtherRecord, .withdraw: false
+    case .startQuery, .registerService, .registerRecord: true
+    case .stopQuery, .reconfirm, .updateText, .updateRecord, .setRecord, .unregister: false
     }
   }
 
-  /// What the machine has to be told.
+  /// The event for the machine.
   fileprivate var event: DiscoveryMachine.Event {
     switch self {
-    case .ask(let id, let request, let index, let options):
-      .ask(id, request, on: index, options: options)
-    case .stopAsking(let id): .stopAsking(id)
-    case .publish(let id, let service): .publish(id, service)
-    case .publishRecord(let id, let record): .publishRecord(id, record)
+    case .startQuery(let id, let request, let index, let options):
+      .startQuery(id, request, on: index, options: options)
+    case .stopQuery(let id): .stopQuery(id)
+    case .registerService(let id, let service): .registerService(id, service)
+    case .registerRecord(let id, let record): .registerRecord(id, record)
     case .updateText(let id, let text): .updateText(id, text)
     case .updateRecord(let id, let data, let ttlSeconds):
       .updateRecord(id, data, ttlSeconds: ttlSeconds)
-    case .setFurtherRecord(let id, let number, let data, let ttlSeconds):
-      .setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds)
-    case .doubt(let record, let index): .doubt(record, on: index)
-    case .withdraw(let id): .unpublish(id)
+    case .setRecord(let id, let number, let data, let ttlSeconds):
+      .setRecord(id, number, data, ttlSeconds: ttlSeconds)
+    case .reconfirm(let record, let index): .reconfirm(record, on: index)
+    case .unregister(let id): .unregister(id)
     }
   }
 }
 
 extension BonjourConfiguration {
-  /// The interfaces to use: those that were asked for, or all suitable ones, or for want of any the
-  /// one on which this host talks to itself.
+  /// The interfaces to use: those of the configuration, or all suitable ones, or the loopback
+  /// interface if there is none.
   func chosen(from all: [SystemInterface]) -> [SystemInterface] {
     if let interfaceNames {
       return all.filter { interfaceNames.contains($0.name) && $0.flags.contains(.up) }

@@ -5,35 +5,37 @@ import Glibc
 import EventLoop
 import PortSharing
 
-/// What is inside of a host: machines of its own, which may serve other processes too, or those of
-/// another process. On one event loop.
+/// Runs the machines of a host, for other processes too, or connects it to another process that
+/// does. Confined to one event loop.
 final class BonjourEngine: @unchecked Sendable {
   // Sendable because everything that changes is touched on `loop` only.
 
-  typealias Found = @Sendable (FoundEvent) -> Void
-  typealias Published = @Sendable (PublicationEvent) -> Void
+  typealias QueryHandler = @Sendable (FoundEvent) -> Void
+  typealias RegistrationHandler = @Sendable (RegistrationEvent) -> Void
   private typealias Connection = MessageConnection<OwnerMessage>
 
   /// How a host takes part.
   enum Role: Hashable, Sendable {
-    /// Its machines run here, and serve others.
+    /// Runs the machines, and serves other processes.
     case owner
-    /// Its machines run here.
+    /// Runs the machines for itself only.
     case alone
-    /// Another process's machines work for it.
+    /// Another process runs the machines for it.
     case client
-    /// It was closed, and takes part no more.
+    /// Not served, because the owner has too many clients. The next request tries again.
+    case refused
+    /// Closed.
     case closed
   }
 
   private let configuration: BonjourConfiguration
   private let loop: EpollLoop
   private let log: (@Sendable (String) -> Void)?
-  private let places: [SharingPlace]
+  private let addresses: [OwnerSocketAddress]
   private let trust: OwnerMachine.Trust
 
-  private var queries: [QueryID: Found] = [:]
-  private var publications: [RegistrationID: Published] = [:]
+  private var queries: [QueryID: QueryHandler] = [:]
+  private var registrations: [RegistrationID: RegistrationHandler] = [:]
   private(set) var interfaceNames: [InterfaceIndex: String] = [:]
   private var isStopped = false
   private var isEnded = false
@@ -41,15 +43,16 @@ final class BonjourEngine: @unchecked Sendable {
   private var awaitingEnd: [@Sendable () -> Void] = []
 
   private var search: OwnerSearch
-  private var client = SharingClient()
+  private var client = PortSharingClient()
   private var searchTimer: (any LoopTimer)?
   private var clientTimer: (any LoopTimer)?
   private var ownerTimer: (any LoopTimer)?
   private var ownerTimerSetFor: Instant?
 
-  /// The way to the owner, where that is another process.
+  /// The connection to the owner, where that is another process.
   private var connection: Connection?
   private var isFollowing = false
+  private var isRefused = false
   private var ownerProcess: Int32 = 0
   /// A socket that is connected, or listens, and is not used yet.
   private var descriptor: Int32?
@@ -67,8 +70,10 @@ final class BonjourEngine: @unchecked Sendable {
     self.log = log
     let userID = geteuid()
     trust = OwnerMachine.Trust(userID: userID)
-    places = configuration.sharingName.map { SharingPlace.places(named: $0, userID: userID) } ?? []
-    search = OwnerSearch(placeCount: places.count, chance: .random())
+    addresses =
+      configuration.ownerSocketName.map { OwnerSocketAddress.addresses(named: $0, userID: userID) }
+      ?? []
+    search = OwnerSearch(addressCount: addresses.count, rng: .random())
     owner = OwnerMachine(
       configuration: configuration.shared, trust: trust,
       limits: OwnerMachine.Limits(connectionsMax: DescriptorLimit.connectionsMax))
@@ -81,7 +86,7 @@ final class BonjourEngine: @unchecked Sendable {
 
   // MARK: On the loop
 
-  /// Looks for an owner, or becomes one.
+  /// Starts the search for an owner.
   func start() {
     searchTimer = loop.makeTimer { [weak self] in self?.wakeSearch() }
     clientTimer = loop.makeTimer { [weak self] in self?.wakeClient() }
@@ -89,8 +94,8 @@ final class BonjourEngine: @unchecked Sendable {
     handle(OwnerSearch.Event.begin)
   }
 
-  /// Says goodbye and ends; then, when all was sent, calls `completion`. Where other processes were
-  /// served one of them goes on, and nothing of what they published is taken back.
+  /// Unregisters everything and ends; calls `completion` when everything was sent. If other
+  /// processes were served, one of them takes over, and what they registered gets no goodbye.
   func stop(_ completion: @escaping @Sendable () -> Void) {
     guard !isEnded else { return completion() }
     awaitingEnd.append(completion)
@@ -98,7 +103,7 @@ final class BonjourEngine: @unchecked Sendable {
     isStopped = true
     settled(.closed)
     queries = [:]
-    publications = [:]
+    registrations = [:]
     searchTimer?.cancel()
     clientTimer?.cancel()
     ownerTimer?.cancel()
@@ -128,6 +133,8 @@ final class BonjourEngine: @unchecked Sendable {
       onRole(server == nil ? .alone : .owner)
     } else if isFollowing {
       onRole(.client)
+    } else if isRefused {
+      onRole(.refused)
     } else {
       awaitingRole.append(onRole)
     }
@@ -139,41 +146,46 @@ final class BonjourEngine: @unchecked Sendable {
     for onRole in waiting { onRole(role) }
   }
 
-  // MARK: What the host wants
+  // MARK: Requests of the host
 
   func start(
     _ id: QueryID, _ request: QueryRequest, on interface: InterfaceIndex?,
-    _ options: QueryOptions, _ onEvent: @escaping Found
+    _ options: QueryOptions, _ onEvent: @escaping QueryHandler
   ) {
     guard !isStopped else { return }
     queries[id] = onEvent
-    handle(.request(.ask(id, request, on: interface, options: options)))
+    handle(.request(.startQuery(id, request, on: interface, options: options)))
+    searchAgain()
   }
 
   func stop(_ id: QueryID) {
     guard queries.removeValue(forKey: id) != nil else { return }
-    handle(.request(.stopAsking(id)))
+    handle(.request(.stopQuery(id)))
   }
 
   func reconfirm(_ record: DNSRecord, on interface: InterfaceIndex?) {
-    handle(.request(.doubt(record, on: interface)))
+    handle(.request(.reconfirm(record, on: interface)))
   }
 
-  func publish(_ id: RegistrationID, _ service: ServiceRegistration, _ onEvent: @escaping Published)
-  {
-    publish(id, .publish(id, service), onEvent)
+  func register(
+    _ id: RegistrationID, _ service: ServiceRegistration, _ onEvent: @escaping RegistrationHandler
+  ) {
+    register(id, .registerService(id, service), onEvent)
   }
 
-  func publish(_ id: RegistrationID, _ record: RecordRegistration, _ onEvent: @escaping Published) {
-    publish(id, .publishRecord(id, record), onEvent)
+  func register(
+    _ id: RegistrationID, _ record: RecordRegistration, _ onEvent: @escaping RegistrationHandler
+  ) {
+    register(id, .registerRecord(id, record), onEvent)
   }
 
-  private func publish(
-    _ id: RegistrationID, _ request: HostRequest, _ onEvent: @escaping Published
+  private func register(
+    _ id: RegistrationID, _ request: DiscoveryRequest, _ onEvent: @escaping RegistrationHandler
   ) {
     guard !isStopped else { return }
-    publications[id] = onEvent
+    registrations[id] = onEvent
     handle(.request(request))
+    searchAgain()
   }
 
   func update(_ id: RegistrationID, _ text: TXTRecord) {
@@ -184,69 +196,70 @@ final class BonjourEngine: @unchecked Sendable {
     change(id, .updateRecord(id, data, ttlSeconds: ttlSeconds))
   }
 
-  func setFurtherRecord(
+  func setRecord(
     _ id: RegistrationID, _ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32
   ) {
-    change(id, .setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds))
+    change(id, .setRecord(id, number, data, ttlSeconds: ttlSeconds))
   }
 
-  private func change(_ id: RegistrationID, _ request: HostRequest) {
-    guard publications[id] != nil else { return }
+  private func change(_ id: RegistrationID, _ request: DiscoveryRequest) {
+    guard registrations[id] != nil else { return }
     handle(.request(request))
   }
 
-  func withdraw(_ id: RegistrationID) {
-    guard publications.removeValue(forKey: id) != nil else { return }
-    handle(.request(.withdraw(id)))
+  func unregister(_ id: RegistrationID) {
+    guard registrations.removeValue(forKey: id) != nil else { return }
+    handle(.request(.unregister(id)))
   }
 
-  private func tell(_ report: HostReport) {
+  private func notify(_ report: DiscoveryReport) {
     switch report {
     case .found(let id, let event, let interface, let moreComing):
       queries[id]?(FoundEvent(event: event, interface: interface, moreComing: moreComing))
-    case .published(let id, let name): publications[id]?(.published(name))
-    case .refused(let id, let name): publications.removeValue(forKey: id)?(.refused(name))
+    case .registered(let id, let name): registrations[id]?(.registered(name))
+    case .refused(let id, let name): registrations.removeValue(forKey: id)?(.refused(name))
     case .interfaces(let names): interfaceNames = names
     }
   }
 
   // MARK: The client's machine
 
-  private func handle(_ event: SharingClient.Event) {
+  private func handle(_ event: PortSharingClient.Event) {
     guard !isStopped else { return }
-    var actions: [SharingClient.Action] = []
+    var actions: [PortSharingClient.Action] = []
     client.handle(event, now: .now, into: &actions)
     finish(actions)
   }
 
   private func wakeClient() {
     guard !isStopped else { return }
-    var actions: [SharingClient.Action] = []
+    var actions: [PortSharingClient.Action] = []
     client.wake(now: .now, into: &actions)
     finish(actions)
   }
 
-  private func finish(_ actions: [SharingClient.Action]) {
-    var requests: [HostRequest] = []
+  private func finish(_ actions: [PortSharingClient.Action]) {
+    var requests: [DiscoveryRequest] = []
     for action in actions {
       switch action {
       case .forward(let request): requests.append(request)
-      case .tell(let report): tell(report)
-      case .leave: handle(OwnerSearch.Event.distrusted)
+      case .notify(let report): notify(report)
+      case .fail(let id): registrations.removeValue(forKey: id)?(.failed(.tooManyClients))
+      case .disconnect: handle(OwnerSearch.Event.distrusted)
       }
     }
     if !requests.isEmpty { forward(requests) }
     if let wake = client.nextWake { clientTimer?.set(wake) } else { clientTimer?.cancel() }
   }
 
-  private func forward(_ requests: [HostRequest]) {
+  private func forward(_ requests: [DiscoveryRequest]) {
     if driver != nil {
       return handle(requests.map { OwnerMachine.Event.request($0) })
     }
     guard let connection else { return }
     for request in requests where !connection.send(ClientMessage.request(request)) {
       // Longer than a message may be: the machines here can have it.
-      return handle(OwnerSearch.Event.turnedAway(.tooMuchWanted))
+      return handle(OwnerSearch.Event.rejected(.tooManyRequests))
     }
     connection.flush()
   }
@@ -270,15 +283,15 @@ final class BonjourEngine: @unchecked Sendable {
   private func finish(_ actions: [OwnerSearch.Action]) {
     for action in actions {
       switch action {
-      case .connect(let place):
-        let result = places[place].connect(trust: trust)
+      case .connect(let address):
+        let result = addresses[address].connect(trust: trust)
         descriptor = result.descriptor
         ownerProcess = result.processID
         handle(.connected(result.outcome))
-      case .take:
-        let result = places.last?.take()
+      case .bind:
+        let result = addresses.last?.bindAndListen()
         descriptor = result?.descriptor
-        handle(.took(result?.outcome ?? .impossible))
+        handle(.bound(result?.outcome ?? .impossible))
       case .greet: greet()
       case .ping:
         _ = connection?.send(ClientMessage.ping)
@@ -287,9 +300,10 @@ final class BonjourEngine: @unchecked Sendable {
       case .disconnect: disconnect()
       case .follow:
         isFollowing = true
-        handle(SharingClient.Event.began(.another))
+        handle(PortSharingClient.Event.began(.another))
         settled(.client)
-      case .workHere(let solitude): workHere(solitude)
+      case .refuse: refuse()
+      case .runLocally(let reason): runLocally(reason)
       }
     }
     if let wake = search.nextWake { searchTimer?.set(wake) } else { searchTimer?.cancel() }
@@ -306,18 +320,18 @@ final class BonjourEngine: @unchecked Sendable {
     guard let connection else { return handle(.lost) }
     self.connection = connection
     _ = connection.send(
-      ClientMessage.hello(versions: SharingProtocol.versions, configuration.shared))
+      ClientMessage.hello(versions: PortSharingProtocol.versions, configuration.shared))
     connection.flush()
   }
 
   private func handle(_ event: Connection.Event, _ connection: Connection) {
     guard connection === self.connection else { return }
     switch event {
-    case .began: break
+    case .incomplete: break
     case .message(let message):
-      handle(OwnerSearch.Event.heard)
+      handle(OwnerSearch.Event.messageReceived)
       take(message)
-    case .misunderstood: handle(OwnerSearch.Event.distrusted)
+    case .invalidMessage: handle(OwnerSearch.Event.distrusted)
     case .closed:
       disconnect()
       handle(OwnerSearch.Event.lost)
@@ -327,8 +341,8 @@ final class BonjourEngine: @unchecked Sendable {
   private func take(_ message: OwnerMessage) {
     switch message {
     case .welcome(let version):
-      handle(SharingProtocol.versions.contains(version) ? .welcomed : .distrusted)
-    case .turnedAway(let refusal): handle(OwnerSearch.Event.turnedAway(refusal))
+      handle(PortSharingProtocol.versions.contains(version) ? .welcomed : .distrusted)
+    case .rejected(let reason): handle(OwnerSearch.Event.rejected(reason))
     case .report(let report): if isFollowing { handle(.report(report)) }
     case .pong: break
     }
@@ -339,13 +353,27 @@ final class BonjourEngine: @unchecked Sendable {
     connection = nil
     guard isFollowing else { return }
     isFollowing = false
-    handle(SharingClient.Event.ended)
+    handle(PortSharingClient.Event.ended)
+  }
+
+  /// Fails all requests; the next one starts another search.
+  private func refuse() {
+    log?("Bonjour is not available: the program that shares it has too many others to serve.")
+    isRefused = true
+    handle(PortSharingClient.Event.refused)
+    settled(.refused)
+  }
+
+  private func searchAgain() {
+    guard isRefused else { return }
+    isRefused = false
+    handle(OwnerSearch.Event.begin)
   }
 
   // MARK: This process
 
-  private func workHere(_ solitude: OwnerSearch.Solitude?) {
-    if let solitude, !places.isEmpty { log?(solitude.text) }
+  private func runLocally(_ reason: OwnerSearch.StandaloneReason?) {
+    if let reason, !addresses.isEmpty { log?(reason.text) }
     let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
       [weak self] in self?.handle($0.map { .report($0) })
     }
@@ -353,10 +381,10 @@ final class BonjourEngine: @unchecked Sendable {
     if descriptor != nil {
       server = OwnerServer(on: loop, log: log) { [weak self] in self?.handle([$0]) }
     }
-    // What clients want before that would only pile up; where it never comes to that, they do
-    // without this process.
+    // Requests of clients would only queue up before; if it never starts, they do without this
+    // process.
     driver.start { [weak self] in self?.acceptClients() }
-    handle(SharingClient.Event.began(.thisProcess))
+    handle(PortSharingClient.Event.began(.thisProcess))
     settled(server == nil ? .alone : .owner)
   }
 
@@ -382,11 +410,11 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   private func finish(_ actions: [OwnerMachine.Action]) {
-    var requests: [HostRequest] = []
+    var requests: [DiscoveryRequest] = []
     for action in actions {
       switch action {
       case .forward(let request): requests.append(request)
-      case .tell(let report): handle(SharingClient.Event.report(report))
+      case .notify(let report): handle(PortSharingClient.Event.report(report))
       case .send(let message, let id): server?.send(message, to: id)
       case .close(let id): server?.close(id)
       }
@@ -399,21 +427,21 @@ final class BonjourEngine: @unchecked Sendable {
   }
 }
 
-extension OwnerSearch.Solitude {
-  /// A sentence for people.
+extension OwnerSearch.StandaloneReason {
+  /// A sentence for the log.
   fileprivate var text: String {
     let reason =
       switch self {
-      case .stranger(let userID):
-        "the place where programs of this machine share it is another user's (\(userID))"
-      case .turnedAway(.otherVersion): "the program that shares it speaks another version"
-      case .turnedAway(.otherConfiguration):
+      case .untrustedUser(let userID):
+        "the address where programs of this machine share it is another user's (\(userID))"
+      case .rejected(.otherVersion): "the program that shares it speaks another version"
+      case .rejected(.otherConfiguration):
         "the program that shares it goes by another host name or uses other interfaces"
-      case .turnedAway(.tooManyClients): "the program that shares it has too many others to serve"
-      case .turnedAway(.tooMuchWanted): "it is more than a program that shares it may ask for"
-      case .turnedAway(.misunderstood), .nonsense:
-        "the program that shares it does not make itself understood"
-      case .turnedAway(.otherUser): "the program that shares it does not serve this user"
+      case .rejected(.tooManyClients), .rejected(.tooManyRequests):
+        "it requests more than a program that shares it may"
+      case .rejected(.invalidMessage), .invalidMessages:
+        "the program that shares it sends invalid messages"
+      case .rejected(.otherUser): "the program that shares it does not serve this user"
       case .silence: "the program that shares it does not answer"
       case .impossible: "the program that shares it could not be reached"
       }

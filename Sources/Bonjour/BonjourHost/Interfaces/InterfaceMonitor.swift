@@ -11,11 +11,11 @@ final class InterfaceMonitor {
   private var pauses: RetryPauses
   private var socket: WatchedDescriptor?
   private var table = InterfaceTable()
-  /// What was told last; nil before the first time.
-  private var told: [SystemInterface]?
+  /// The last report; nil before the first one.
+  private var reported: [SystemInterface]?
   private var isStopped = false
 
-  /// What the kernel was asked for and has not answered to the end.
+  /// The request to which the kernel has not replied completely.
   private var pending: RouteMessage.Request?
   private var sequence: UInt32 = 0
 
@@ -23,11 +23,12 @@ final class InterfaceMonitor {
   private static let groups: UInt32 = 0x1 | 0x10 | 0x100
 
   /// - Parameters:
-  ///   - loop: Where everything happens.
+  ///   - loop: The event loop of everything here.
   ///   - pauses: How long to wait before another socket is tried.
-  ///   - openSocket: Gives the descriptor of a socket.
-  ///   - onTrouble: Told once when there is none to be had; it is tried again.
-  ///   - onChange: Told all interfaces once they are known and whenever something about them changed.
+  ///   - openSocket: Returns the descriptor of a socket.
+  ///   - onTrouble: Called once when no socket can be opened; it is tried again.
+  ///   - onChange: Called with all interfaces, first when they are known and then after each
+  ///     change.
   init(
     on loop: EpollLoop, pauses: RetryPauses = RetryPauses(),
     openSocket: @escaping () throws(SystemError) -> Int32 = InterfaceMonitor.openSystemSocket,
@@ -44,7 +45,7 @@ final class InterfaceMonitor {
   /// Starts to follow them.
   func start() { open() }
 
-  /// Tells nothing any more.
+  /// Ends. No callback is called afterwards.
   func stop() {
     isStopped = true
     socket?.close()
@@ -64,7 +65,8 @@ final class InterfaceMonitor {
     askForEverything()
   }
 
-  /// The kernel had more to say than the socket could hold, or nothing to give just now, and why.
+  /// Opens another socket later, after the kernel's messages overflowed this one, or after an
+  /// error.
   private func reopenLater(_ error: SystemError? = nil) {
     socket?.close()
     socket = nil
@@ -78,7 +80,7 @@ final class InterfaceMonitor {
     loop.schedule(in: pause) { [weak self] in self?.open() }
   }
 
-  /// A socket that hears of interfaces and addresses.
+  /// A socket that receives changes of interfaces and addresses.
   static func openSystemSocket() throws(SystemError) -> Int32 {
     try NetlinkSocket.open(.route, groups: groups)
   }
@@ -110,7 +112,7 @@ final class InterfaceMonitor {
   private func received(_ bytes: [UInt8]) {
     let messages: [RouteMessage]
     do throws(Truncated) { messages = try RouteMessage.decode(bytes[...]) } catch {
-      // Cut short: what else it said is lost.
+      // Truncated: the rest of the message is lost.
       return askForEverything()
     }
     for message in messages {
@@ -126,8 +128,8 @@ final class InterfaceMonitor {
       }
     }
     if pending == nil { pauses.succeeded() }
-    guard pending == nil, told != table.interfaces else { return }
-    told = table.interfaces
+    guard pending == nil, reported != table.interfaces else { return }
+    reported = table.interfaces
     onChange(table.interfaces)
   }
 }

@@ -16,10 +16,10 @@ struct InterfaceTable {
     case .linkGone(let index):
       byIndex[index] = nil
     case .address(let new, let index):
-      // Before the interface is known nothing is: it is listed first, or asked for again.
+      // Addresses of an unknown interface are ignored: it is listed first, or requested again.
       guard var interface = byIndex[index] else { return }
-      if let place = interface.addresses.firstIndex(where: { $0.address == new.address }) {
-        interface.addresses[place] = new
+      if let position = interface.addresses.firstIndex(where: { $0.address == new.address }) {
+        interface.addresses[position] = new
       } else {
         interface.addresses.append(new)
       }

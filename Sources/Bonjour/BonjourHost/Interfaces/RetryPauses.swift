@@ -2,8 +2,8 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// How long to wait before something that failed is tried again: longer each time, and for no reason
-/// to tell about it more than once.
+/// How long to wait before something that failed is tried again: longer each time; and whether the
+/// failure is new, so that it is logged once.
 struct RetryPauses {
   let shortest: TimeSpan
   private let longest: TimeSpan

@@ -1,7 +1,7 @@
 import DiscoveryMachines
 import Essentials
 
-/// What the kernel says about interfaces and addresses: messages of rtnetlink(7).
+/// A message of the kernel about interfaces and addresses (rtnetlink(7)).
 ///
 /// Anything but links and addresses is `other`.
 enum RouteMessage: Hashable {
@@ -20,7 +20,7 @@ enum RouteMessage: Hashable {
   /// Something else.
   case other
 
-  /// What to ask the kernel for.
+  /// A request to the kernel.
   enum Request: UInt16 {
     /// All interfaces (RTM_GETLINK).
     case links = 18
@@ -98,18 +98,18 @@ enum RouteMessage: Hashable {
   private static func address(
     _ reader: inout ByteReader
   ) throws(Truncated) -> (SystemInterface.Address, index: InterfaceIndex)? {
-    _ = try reader.uint8()  // family: the length tells it, too
+    _ = try reader.uint8()  // family: the length determines it, too
     let prefixBitCount = Int(try reader.uint8())
     var flags = UInt32(try reader.uint8())
     _ = try reader.uint8()  // scope
     let index = InterfaceIndex(rawValue: try reader.uint32())
-    var local: IPAddress?
-    var other: IPAddress?
+    var local: InetAddress?
+    var other: InetAddress?
     var origin: UInt8 = 0
     while let (type, value) = try reader.netlinkAttribute() {
       switch type {
-      case 1: other = IPAddress(bytes: value)  // IFA_ADDRESS: of the other end, if any
-      case 2: local = IPAddress(bytes: value)  // IFA_LOCAL
+      case 1: other = InetAddress(bytes: value)  // IFA_ADDRESS: of the other end, if any
+      case 2: local = InetAddress(bytes: value)  // IFA_LOCAL
       case 8:  // IFA_FLAGS: all of them
         var number = ByteReader(value)
         flags = try number.uint32()

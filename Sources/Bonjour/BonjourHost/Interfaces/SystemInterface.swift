@@ -1,11 +1,11 @@
 import DiscoveryMachines
 import Essentials
 
-/// A network interface of this host, as its kernel tells it.
+/// A network interface of this host, as its kernel reports it.
 struct SystemInterface: Hashable, Sendable {
   /// The kernel's number of it; another one after it went and came back.
   var index: InterfaceIndex
-  /// What people call it: `eth0`.
+  /// Its name, such as `eth0`.
   var name: String
   /// What it is and whether it works.
   var flags: Flags
@@ -15,7 +15,7 @@ struct SystemInterface: Hashable, Sendable {
   var maxPacketByteCount = 1_500
   /// How often its carrier came: the cable was plugged in, the network joined.
   var carrierUpCount: UInt32 = 0
-  /// Its addresses, in the order in which the kernel told them.
+  /// Its addresses, in the order in which the kernel reported them.
   var addresses: [Address] = []
 
   /// An interface without addresses.
@@ -47,18 +47,18 @@ struct SystemInterface: Hashable, Sendable {
   /// An address of an interface.
   struct Address: Hashable, Sendable {
     /// The host's own address.
-    var address: IPAddress
+    var address: InetAddress
     /// How many leading bits it shares with its neighbours: at most 32 or 128.
     var prefixBitCount: Int
-    /// Whether packets may have it for their source: IPv6 addresses are looked for first, and may
-    /// be found to be another host's (RFC 4862, §5.4).
+    /// Whether packets may have it as their source: IPv6 addresses are probed first, and may be
+    /// found to be another host's (RFC 4862, §5.4).
     var isUsable: Bool
-    /// Who set it (IFA_PROTO): a number that programs choose, or 0 for not saying it, as always
+    /// The protocol that set it (IFA_PROTO): a number that programs choose; 0 if unknown, as always
     /// before Linux 5.18.
     var origin: UInt8
 
-    /// An address that is usable unless said otherwise.
-    init(_ address: IPAddress, prefixBitCount: Int, isUsable: Bool = true, origin: UInt8 = 0) {
+    /// An address, by default a usable one of unknown origin.
+    init(_ address: InetAddress, prefixBitCount: Int, isUsable: Bool = true, origin: UInt8 = 0) {
       self.address = address
       self.prefixBitCount = prefixBitCount
       self.isUsable = isUsable
@@ -69,7 +69,8 @@ struct SystemInterface: Hashable, Sendable {
   /// Whether it is on and its link carries packets.
   var isWorking: Bool { flags.isSuperset(of: [.up, .running]) }
 
-  /// Whether its link came up since it was like `earlier`, so that another network may be behind it.
+  /// Whether its link came up since it was like `earlier`, so that another network may be behind
+  /// it.
   func hasRestarted(since earlier: SystemInterface) -> Bool {
     isWorking && (!earlier.isWorking || carrierUpCount != earlier.carrierUpCount)
   }
@@ -93,7 +94,7 @@ struct SystemInterface: Hashable, Sendable {
   }
 
   /// The address of one version from which it speaks: over IPv6 the one that every interface has.
-  func usableAddress(_ version: IPVersion) -> IPAddress? {
+  func usableAddress(_ version: IPVersion) -> InetAddress? {
     let own = forDiscovery.addresses.map(\.address).filter { $0.version == version }
     return (version == .v6 ? own.first(where: \.isLinkLocal) : nil) ?? own.first
   }

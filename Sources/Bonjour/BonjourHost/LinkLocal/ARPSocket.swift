@@ -4,7 +4,7 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// Hears and sends ARP on one interface, by packet(7). On one event loop.
+/// Sends and receives ARP on one interface, by packet(7). On one event loop.
 final class ARPSocket {
   private let onPacket: (ARPPacket) -> Void
   private let onEnd: () -> Void
@@ -13,8 +13,8 @@ final class ARPSocket {
   /// Opens a socket on an interface that is up; it ends by itself when that goes down.
   ///
   /// - Parameters:
-  ///   - onPacket: Told on the event loop what arrives from or for link-local addresses.
-  ///   - onEnd: Told when it hears no more, unless it was closed.
+  ///   - onPacket: Called on the event loop with packets from or for link-local addresses.
+  ///   - onEnd: Called when it receives nothing more, unless it was closed.
   init(
     _ interface: InterfaceIndex, on loop: EpollLoop,
     onPacket: @escaping (ARPPacket) -> Void, onEnd: @escaping () -> Void
@@ -35,7 +35,7 @@ final class ARPSocket {
     _ = unsafe Glibc.send(watched.descriptor, frame, frame.count, 0)
   }
 
-  /// Hears nothing any more.
+  /// Closes the socket.
   func close() { watched?.close() }
 
   private func read() {
@@ -84,8 +84,8 @@ final class ARPSocket {
     return descriptor
   }
 
-  /// The program that the kernel runs for every frame: it lets through ARP packets from or for
-  /// 169.254.0.0/16, so that on a busy network nobody is woken for others'.
+  /// The program that the kernel runs for every frame: it passes ARP packets from or for
+  /// 169.254.0.0/16 only, so that other traffic does not wake the process.
   static let filter: [FilterInstruction] = [
     FilterInstruction(0x28, 12),  // Load two bytes: the frame's type.
     FilterInstruction(0x15, UInt32(ARPPacket.etherType), otherwise: 5),

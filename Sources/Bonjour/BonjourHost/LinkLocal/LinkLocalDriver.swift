@@ -4,8 +4,8 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// Feeds a `LinkLocalMachine` with ARP packets, what becomes of its interface, and time, and does
-/// what it says. On one event loop.
+/// Runs a `LinkLocalMachine`: passes ARP packets, changes of its interface and time to it, and
+/// performs its actions. On one event loop.
 final class LinkLocalDriver: @unchecked Sendable {
   // Sendable because everything that changes is touched on `loop` only.
 
@@ -31,10 +31,10 @@ final class LinkLocalDriver: @unchecked Sendable {
   /// Whether a socket that could not be opened, or ended, is about to be tried again.
   private var isReopening = false
   private var isLinkUp = false
-  /// The address that was set, and whether the kernel has told that it is there.
-  private var held: (address: IPv4Address, isSeen: Bool)?
+  /// The address that was set, and whether the kernel has reported it.
+  private var held: (address: Inet4Address, isSeen: Bool)?
   private var actions: [LinkLocalMachine.Action] = []
-  private var toldStatus: LinkLocalMachine.Status?
+  private var reportedStatus: LinkLocalMachine.Status?
 
   /// How long to wait before a socket that could not be opened, or ended, is tried again.
   private static let reopenDelay = TimeSpan.seconds(1)
@@ -98,10 +98,10 @@ final class LinkLocalDriver: @unchecked Sendable {
     guard index.rawValue != 0 else { throw .noInterface(interfaceName) }
     try mapping(.rawSockets) { () throws(SystemError) in try ARPSocket.checkPermission() }
     try mapping(.administration) { () throws(SystemError) in
-      // Nobody has this address: 169.254.0.0 is reserved.
-      let nobodys = IPv4Address(169, 254, 0, 0)
+      // No host has this address: 169.254.0.0 is reserved.
+      let reserved = Inet4Address(169, 254, 0, 0)
       do throws(SystemError) {
-        try NetlinkSocket(.route).perform(LinkLocalAddressRequest.remove(nobodys, from: index))
+        try NetlinkSocket(.route).perform(LinkLocalAddressRequest.remove(reserved, from: index))
       } catch {
         guard [EADDRNOTAVAIL, ENODEV].contains(error.number) else { throw error }
       }
@@ -123,7 +123,7 @@ final class LinkLocalDriver: @unchecked Sendable {
 
   // MARK: The interface
 
-  /// Nothing is known of the interfaces for now. What has started goes on with what was.
+  /// The interfaces are unknown for now. A machine that runs continues with the last known state.
   private func monitorFailed(_ error: SystemError) {
     guard let onStart else { return }
     self.onStart = nil
@@ -162,21 +162,21 @@ final class LinkLocalDriver: @unchecked Sendable {
 
   private func begin(_ interface: SystemInterface, _ hardware: MACAddress) {
     let first = configuration.firstAddress ?? store?.address(of: hardware)
-    var machine = LinkLocalMachine(hardware: hardware, remembered: first, chance: .random())
+    var machine = LinkLocalMachine(hardware: hardware, remembered: first, rng: .random())
     for leftover in interface.addresses where leftover.origin == LinkLocalAddressRequest.origin {
       guard case .v4(let address) = leftover.address else { continue }
-      // A program that was killed could not remove it, and nobody defends it.
+      // A program that was killed could not remove it, and it is not defended.
       remove(address, from: interface.index)
     }
     do throws(SystemError) {
       rule = try BroadcastRule(on: interfaceName)
       machine.answersRequests = false
     } catch {
-      // Who asks is answered by the kernel, to him alone, and by the machine, to everybody.
+      // The kernel answers requests by unicast, the machine by broadcast.
       machine.answersRequests = true
     }
     self.machine = machine
-    toldStatus = machine.status
+    reportedStatus = machine.status
   }
 
   /// There is nothing left to give an address to, or it is to be left alone.
@@ -190,7 +190,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     isLinkUp = false
   }
 
-  /// Makes way for addresses that others set, and notices when ours was taken away.
+  /// Releases our address when another program sets one, and notices when ours was removed.
   private func checkAddresses(_ interface: SystemInterface) {
     let isThere = interface.addresses.contains { $0.address == held.map { .v4($0.address) } }
     let wasTaken = held?.isSeen == true && !isThere
@@ -199,8 +199,8 @@ final class LinkLocalDriver: @unchecked Sendable {
     if wasTaken, held != nil { handle(.linkUp) }
   }
 
-  /// An IPv4 address of the interface that somebody else set.
-  private var otherAddress: IPv4Address? {
+  /// An IPv4 address of the interface that another program set.
+  private var otherAddress: Inet4Address? {
     for found in interface?.addresses ?? [] {
       guard case .v4(let address) = found.address, address != held?.address,
         found.origin != LinkLocalAddressRequest.origin
@@ -214,7 +214,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     if isLinkUp { handle(.linkUp) }
   }
 
-  /// Tells the machine whether it can hear and speak.
+  /// Notifies the machine whether it can send and receive.
   private func updateLink(hasRestarted: Bool = false) {
     let wasUp = isLinkUp
     isLinkUp = socket != nil && interface?.isWorking == true
@@ -241,7 +241,8 @@ final class LinkLocalDriver: @unchecked Sendable {
     socket = nil
   }
 
-  /// The interface went down or is gone, of which the monitor tells too, or something else happened.
+  /// The interface went down or is gone, which the monitor reports, too, or there was another
+  /// error.
   private func socketEnded() {
     socket = nil
     updateLink()
@@ -274,15 +275,15 @@ final class LinkLocalDriver: @unchecked Sendable {
     finish()
   }
 
-  /// Does what the machine said, tells about it, and sets the timer for its next wish.
+  /// Performs the actions of the machine, reports its status, and sets the timer to its next wake.
   private func finish() {
     let todo = actions
     actions.removeAll(keepingCapacity: true)
     for action in todo { perform(action) }
     guard let machine else { return }
-    if machine.status != toldStatus {
-      toldStatus = machine.status
-      tell(machine.status)
+    if machine.status != reportedStatus {
+      reportedStatus = machine.status
+      notify(machine.status)
     }
     guard let due = machine.nextWake else { return }
     if timer == nil {
@@ -303,7 +304,7 @@ final class LinkLocalDriver: @unchecked Sendable {
         try NetlinkSocket(.route).perform(LinkLocalAddressRequest.set(address, on: index))
         onEvent(.claimed(address))
       } catch {
-        // If the interface is gone, the monitor is about to tell.
+        // If the interface is gone, the monitor is about to report it.
         if error.number != ENODEV { fail(.refused(error.number)) }
       }
     case .remember(let address):
@@ -321,16 +322,16 @@ final class LinkLocalDriver: @unchecked Sendable {
   }
 
   /// Removes an address, unless it or its interface is gone already.
-  private func remove(_ address: IPv4Address, from index: InterfaceIndex) {
+  private func remove(_ address: Inet4Address, from index: InterfaceIndex) {
     try? NetlinkSocket(.route).perform(LinkLocalAddressRequest.remove(address, from: index))
   }
 
-  private func tell(_ status: LinkLocalMachine.Status) {
+  private func notify(_ status: LinkLocalMachine.Status) {
     switch status {
     case .routableAddress: otherAddress.map { onEvent(.waiting(.otherAddress($0))) }
     case .probing(let address): onEvent(.probing(address))
     case .pausing(let until): onEvent(.pausing(until - .now))
-    case .linkDown, .claimed, .shutDown: break  // These are told where they begin.
+    case .linkDown, .claimed, .shutDown: break  // Reported where they begin.
     }
   }
 }

@@ -7,7 +7,7 @@ struct LinkLocalStore {
   let folder: String
 
   /// The address that an interface had last; nil if that is not known.
-  func address(of hardware: MACAddress) -> IPv4Address? {
+  func address(of hardware: MACAddress) -> Inet4Address? {
     let descriptor = open(path(of: hardware), O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
@@ -16,12 +16,11 @@ struct LinkLocalStore {
       unsafe read(descriptor, $0.baseAddress, $0.count)
     }
     let line = buffer.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
-    return IPv4Address(text: String(decoding: line, as: UTF8.self))
+    return Inet4Address(text: String(decoding: line, as: UTF8.self))
   }
 
-  /// Stores an address, or nothing where that is not possible. Whoever reads meanwhile finds the old
-  /// one or the new one.
-  func store(_ address: IPv4Address, of hardware: MACAddress) {
+  /// Stores an address; an error is ignored. A concurrent reader sees the old one or the new one.
+  func store(_ address: Inet4Address, of hardware: MACAddress) {
     mkdir(folder, 0o755)
     let temporary = path(of: hardware) + ".new"
     let descriptor = open(

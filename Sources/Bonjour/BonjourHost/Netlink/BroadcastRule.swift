@@ -2,8 +2,8 @@ import Essentials
 import EventLoop
 
 /// Makes the kernel send all ARP packets from link-local addresses of one interface to everybody
-/// (RFC 3927, §2.5), as long as it lives: also when the program is killed, the kernel takes the rule
-/// away with the socket.
+/// (RFC 3927, §2.5), as long as it lives: also when the program is killed, the kernel takes the
+/// rule away with the socket.
 ///
 /// It is a table of nftables with one rule, in the words of its command line:
 ///
@@ -24,7 +24,7 @@ struct BroadcastRule: ~Copyable {
     let socket = try NetlinkSocket(.filter)
     let batch = Self.requests(on: interfaceName).enumerated()
     try socket.send(batch.flatMap { $1.bytes(sequence: UInt32($0)) })
-    // Only refusals are told.
+    // Only errors are reported.
     for message in try socket.receive() {
       guard let number = message.errorNumber, number != 0 else { continue }
       throw SystemError(number: number)

@@ -55,17 +55,17 @@ extension ByteReader {
   }
 }
 
-/// What the kernel is asked to do, by netlink(7).
+/// A request to the kernel (netlink(7)).
 struct NetlinkRequest {
   /// What a request is like: NLM_F_REQUEST is in all.
   struct Flags: OptionSet {
     let rawValue: UInt16
 
-    /// Tell whether it was done (NLM_F_ACK).
+    /// Report the result (NLM_F_ACK).
     static let acknowledge = Flags(rawValue: 0x4)
-    /// Tell all there are (NLM_F_DUMP).
+    /// Report all objects (NLM_F_DUMP).
     static let dump = Flags(rawValue: 0x300)
-    /// In place of one that is there (NLM_F_REPLACE).
+    /// Replace an existing object (NLM_F_REPLACE).
     static let replace = Flags(rawValue: 0x100)
     /// Where there is none (NLM_F_CREATE).
     static let create = Flags(rawValue: 0x400)

@@ -2,8 +2,8 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// A socket of netlink(7) on which the kernel does what it is asked before the request is sent, so
-/// that nothing is waited for.
+/// A netlink(7) socket on which the kernel performs a request before `send` returns, so that there
+/// is no waiting.
 struct NetlinkSocket: ~Copyable {
   /// What part of the kernel is spoken to: the numbers of its headers, which Glibc does not have.
   enum Part: Int32 {
@@ -21,12 +21,12 @@ struct NetlinkSocket: ~Copyable {
 
   private let descriptor: Int32
 
-  /// Opens a socket, which needs no privilege; what is asked for may.
+  /// Opens a socket. That needs no privilege; requests may.
   init(_ part: Part) throws(SystemError) { descriptor = try Self.open(part) }
 
   deinit { close(descriptor) }
 
-  /// Opens a socket that does not block and hears what the kernel tells these groups.
+  /// Opens a non-blocking socket that is subscribed to these groups of the kernel.
   static func open(_ part: Part, groups: UInt32 = 0) throws(SystemError) -> Int32 {
     let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(addressFamily, type, part.rawValue)
@@ -49,7 +49,7 @@ struct NetlinkSocket: ~Copyable {
     guard count == bytes.count else { throw .current }
   }
 
-  /// The kernel's next messages; none if it has no more to say.
+  /// The kernel's next messages; none if there are no more now.
   func receive() throws(SystemError) -> [NetlinkMessage] {
     var buffer = [UInt8](repeating: 0, count: Self.readByteCount)
     let count = unsafe buffer.withUnsafeMutableBytes {

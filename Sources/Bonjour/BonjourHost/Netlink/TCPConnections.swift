@@ -3,8 +3,8 @@ import EventLoop
 
 /// The TCP connections of this host, through sock_diag(7).
 enum TCPConnections {
-  /// Resets all connections from an address, at both ends. What listens there goes on.
-  static func reset(from address: IPv4Address) throws(SystemError) {
+  /// Resets all connections from an address, at both ends. Listening sockets stay.
+  static func reset(from address: Inet4Address) throws(SystemError) {
     let socket = try NetlinkSocket(.sockets)
     for family in Family.allCases {
       let connections = try socket.dump(request(20, .dump, family))  // SOCK_DIAG_BY_FAMILY
@@ -29,7 +29,7 @@ enum TCPConnections {
     _ type: UInt16, _ flags: NetlinkRequest.Flags, _ family: Family,
     _ id: ArraySlice<UInt8> = ArraySlice(repeating: 0, count: Connection.idByteCount)
   ) -> NetlinkRequest {
-    // struct inet_diag_req_v2: family, TCP, nothing further, padding, states, which socket.
+    // struct inet_diag_req_v2: family, TCP, no extensions, padding, states, which socket.
     var head = ByteWriter()
     head.append([family.rawValue, 6, 0, 0])
     head.uint32(states)
@@ -37,14 +37,14 @@ enum TCPConnections {
     return NetlinkRequest(type: type, flags: flags, head: head.bytes)
   }
 
-  /// A connection as the kernel tells it.
+  /// A connection as the kernel reports it.
   struct Connection {
     /// struct inet_diag_sockid.
     static let idByteCount = 48
 
     let id: ArraySlice<UInt8>
     /// This end's address; nil if it is none of IPv4.
-    let source: IPv4Address?
+    let source: Inet4Address?
 
     /// Reads struct inet_diag_msg; nil where it is cut short.
     init?(_ body: ByteReader) {
@@ -58,12 +58,11 @@ enum TCPConnections {
       } catch { return nil }
     }
 
-    /// The first four of sixteen bytes, or the last four where the others say that IPv4 is mapped
-    /// into IPv6.
-    private static func address(_ bytes: ArraySlice<UInt8>) -> IPv4Address? {
+    /// The first four of sixteen bytes, or the last four of an IPv4-mapped IPv6 address.
+    private static func address(_ bytes: ArraySlice<UInt8>) -> Inet4Address? {
       let mapped: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
-      if bytes.starts(with: mapped) { return IPv4Address(bytes: bytes.suffix(4)) }
-      return bytes.dropFirst(4).allSatisfy { $0 == 0 } ? IPv4Address(bytes: bytes.prefix(4)) : nil
+      if bytes.starts(with: mapped) { return Inet4Address(bytes: bytes.suffix(4)) }
+      return bytes.dropFirst(4).allSatisfy { $0 == 0 } ? Inet4Address(bytes: bytes.prefix(4)) : nil
     }
   }
 }

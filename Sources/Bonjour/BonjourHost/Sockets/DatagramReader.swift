@@ -6,26 +6,23 @@ import Glibc
 /// A datagram that arrived.
 struct Datagram {
   var bytes: [UInt8]
-  var link: Link
+  var link: MulticastLink
   var source: Endpoint
   var isMulticast: Bool
 }
 
-/// Reads datagrams from sockets that tell where they arrived, into memory that is used again and
-/// again. On one event loop.
+/// Reads datagrams, with the interface of arrival, into memory that is reused. On one event loop.
 final class DatagramReader {
-  /// The longest message there may be (RFC 6762, §17), with the headers of IP and UDP.
-  private static let byteCountMax = 9_000
-  /// Room for struct cmsghdr, in6_pktinfo and what else somebody has set.
+  /// Room for struct cmsghdr, in6_pktinfo and other control messages.
   private static let controlByteCountMax = 256
 
-  private var bytes = [UInt8](repeating: 0, count: byteCountMax)
+  private var bytes = [UInt8](repeating: 0, count: DNSMessageEncoder.Limits.packetByteCountMax)
   private var control = [UInt8](repeating: 0, count: controlByteCountMax)
 
   /// What came of reading.
   enum Outcome {
     case datagram(Datagram)
-    /// Something whose interface or sender is not known, or an error of something sent before.
+    /// A datagram of unknown interface or sender, or an error of an earlier packet.
     case nothing
     /// There is no more.
     case empty
@@ -33,7 +30,7 @@ final class DatagramReader {
 
   /// Reads one datagram.
   func read(_ descriptor: Int32, _ version: IPVersion) -> Outcome {
-    var source = SocketAddress()
+    var source = InternetSocketAddress()
     let (byteCount, controlByteCount) = receive(descriptor, from: &source)
     guard byteCount >= 0 else { return errno == EAGAIN ? .empty : .nothing }
     guard let source = source.endpoint,
@@ -42,11 +39,12 @@ final class DatagramReader {
     return .datagram(
       Datagram(
         bytes: Array(bytes[..<byteCount]),
-        link: Link(arrival.interface, version), source: source,
+        link: MulticastLink(arrival.interface, version), source: source,
         isMulticast: arrival.destination == .multicastDNS(version)))
   }
 
-  private func receive(_ descriptor: Int32, from source: inout SocketAddress) -> (Int, Int) {
+  private func receive(_ descriptor: Int32, from source: inout InternetSocketAddress) -> (Int, Int)
+  {
     var header = msghdr()
     var byteCount = -1
     unsafe bytes.withUnsafeMutableBytes { bytes in
@@ -69,11 +67,11 @@ final class DatagramReader {
     return (byteCount, header.msg_controllen)
   }
 
-  /// Where it arrived: struct in_pktinfo (ip(7)) or in6_pktinfo (ipv6(7)), in one of the messages that
-  /// come with it, each after a struct cmsghdr: how long it is, of whom, and what.
+  /// The interface and address of arrival: struct in_pktinfo (ip(7)) or in6_pktinfo (ipv6(7)), in
+  /// one of the control messages, each of which begins with a struct cmsghdr.
   private func arrival(
     _ version: IPVersion, _ byteCount: Int
-  ) -> (interface: InterfaceIndex, destination: IPAddress)? {
+  ) -> (interface: InterfaceIndex, destination: InetAddress)? {
     var reader = ByteReader(control.prefix(byteCount))
     do throws(Truncated) {
       while !reader.isAtEnd {
@@ -85,9 +83,9 @@ final class DatagramReader {
         case (Int32(IPPROTO_IP), 8) where version == .v4:  // IP_PKTINFO
           let index = InterfaceIndex(rawValue: try body.uint32())
           _ = try body.uint32()  // The host's own address on the way back.
-          return (index, .v4(IPv4Address(rawValue: UInt32(try body.bigEndian(4)))))
+          return (index, .v4(Inet4Address(rawValue: UInt32(try body.bigEndian(4)))))
         case (Int32(IPPROTO_IPV6), 50) where version == .v6:  // IPV6_PKTINFO
-          let address = IPv6Address(high: try body.bigEndian(8), low: try body.bigEndian(8))
+          let address = Inet6Address(high: try body.bigEndian(8), low: try body.bigEndian(8))
           return (InterfaceIndex(rawValue: try body.uint32()), .v6(address))
         default: _ = try reader.slice(min(reader.count, (8 - length % 8) % 8))
         }

@@ -4,24 +4,33 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// Port 5353 on one link: hears the group there, and what is sent to the host alone. On one event
-/// loop, until it is closed.
+/// Port 5353 on one link: receives the group there, and unicast packets. On one event loop, until
+/// it is closed.
 ///
-/// The port is shared with whoever else shares it, so a datagram to the host alone may come in at
-/// any socket of it: `Datagram.link` tells where it really arrived.
+/// There are two sockets: what is sent to hosts that do not answer ARP fills the queue of its
+/// socket for seconds, and must not delay multicast packets. Unicast packets are never queued here:
+/// one that the system does not take is lost, as on the network.
+///
+/// Other processes may share the port, so a unicast datagram may arrive at any socket of it:
+/// `Datagram.link` is where it really arrived.
 final class MulticastSocket {
-  let link: Link
-  private let group: SocketAddress
+  let link: MulticastLink
+  private let group: InternetSocketAddress
   private let loop: EpollLoop
   private let reader: DatagramReader
   private let onDatagram: (Datagram) -> Void
-  private var watched: WatchedDescriptor?
-  /// What the system did not take yet.
+  /// The member of the group, which sends multicast packets.
+  private var multicast: WatchedDescriptor?
+  /// Sends unicast packets; receives some of them, as all sockets of a port do.
+  private var unicast: WatchedDescriptor?
+  /// Multicast packets that the system did not take yet.
   private var waiting: [OutgoingPacket] = []
   private var onClose: (() -> Void)?
   private var tooLate: (any LoopTimer)?
 
-  /// What more is to be sent while so many wait is lost, as on the network.
+  /// The number of sockets of the port that each instance has.
+  static let socketCount = 2
+  /// Multicast packets are lost while so many wait.
   private static let waitingCountMax = 1_024
   /// How many datagrams are read before something else is done.
   private static let burstCountMax = 32
@@ -29,40 +38,54 @@ final class MulticastSocket {
   /// Opens the port on a link and joins the group.
   ///
   /// - Parameters:
-  ///   - source: an address of the interface, which over IPv4 the system would take from any other
-  ///     than this one.
-  ///   - port: 5353 unless a test says otherwise.
-  ///   - reader: What reads; for all sockets of the loop.
-  ///   - onDatagram: Told on the event loop what arrives; whose interface and sender are not known
-  ///     is dropped.
+  ///   - source: An address of the interface. Over IPv4 the system might use one of another
+  ///     interface.
+  ///   - port: 5353, except in tests.
+  ///   - reader: Reads for all sockets of the loop.
+  ///   - onDatagram: Called on the event loop with each datagram of known interface and sender.
   init(
-    _ link: Link, from source: IPAddress, port: UInt16 = multicastDNSPort, on loop: EpollLoop,
+    _ link: MulticastLink, from source: InetAddress, port: UInt16 = multicastDNSPort,
+    on loop: EpollLoop,
     _ reader: DatagramReader, onDatagram: @escaping (Datagram) -> Void
   ) throws(SystemError) {
     self.link = link
     self.loop = loop
     self.reader = reader
     self.onDatagram = onDatagram
-    group = SocketAddress(Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
-    let descriptor = try Self.openDescriptor(link, from: source, port: port)
-    watched = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] in self?.ready($0) }
+    group = InternetSocketAddress(
+      Endpoint(.multicastDNS(link.version), port: port), on: link.interface)
+    let member = try Self.openDescriptor(link, from: source, port: port, joinsGroup: true)
+    multicast = try WatchedDescriptor(owning: member, on: loop) { [weak self] readiness in
+      if readiness.contains(.writable) { self?.sendWaiting() }
+      if readiness.contains(.readable) { self?.read(self?.multicast) }
+    }
+    do throws(SystemError) {
+      let other = try Self.openDescriptor(link, from: source, port: port, joinsGroup: false)
+      unicast = try WatchedDescriptor(owning: other, on: loop) { [weak self] _ in
+        self?.read(self?.unicast)
+      }
+    } catch {
+      multicast?.close()
+      throw error
+    }
   }
 
   private static func openDescriptor(
-    _ link: Link, from source: IPAddress, port: UInt16
+    _ link: MulticastLink, from source: InetAddress, port: UInt16, joinsGroup: Bool
   ) throws(SystemError) -> Int32 {
     let type = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
     let descriptor = socket(link.version == .v4 ? AF_INET : AF_INET6, type, 0)
     guard descriptor >= 0 else { throw .current }
     do throws(SystemError) {
       for setting in SocketSetting.beforeBinding(link) { try setting.apply(to: descriptor) }
-      let wildcard: IPAddress = link.version == .v4 ? .v4(.any) : .v6(.any)
-      let address = SocketAddress(Endpoint(wildcard, port: port), on: link.interface)
+      let wildcard: InetAddress = link.version == .v4 ? .v4(.any) : .v6(.any)
+      let address = InternetSocketAddress(Endpoint(wildcard, port: port), on: link.interface)
       let status = address.withPointer { unsafe bind(descriptor, $0, $1) }
       guard status == 0 else { throw .current }
       for setting in SocketSetting.afterBinding(link, from: source) {
         try setting.apply(to: descriptor)
       }
+      if joinsGroup { try SocketSetting.joining(link, from: source).apply(to: descriptor) }
     } catch {
       Glibc.close(descriptor)
       throw error
@@ -72,7 +95,8 @@ final class MulticastSocket {
 
   /// Leaves the group and the port, at once.
   func close() {
-    watched?.close()
+    multicast?.close()
+    unicast?.close()
     // The timer holds this socket.
     tooLate?.cancel()
     tooLate = nil
@@ -82,8 +106,8 @@ final class MulticastSocket {
     closed?()
   }
 
-  /// Leaves the group and the port once the system has taken what was sent, which it may not have at
-  /// once, or when that has taken too long; then calls `completion`.
+  /// Leaves the group and the port once the system has taken what was sent, which it may not have
+  /// at once, or when that has taken too long; then calls `completion`.
   func closeWhenSent(within limit: TimeSpan, _ completion: @escaping () -> Void) {
     onClose = completion
     if waiting.isEmpty { return close() }
@@ -91,12 +115,7 @@ final class MulticastSocket {
     tooLate?.set(.now + limit)
   }
 
-  private func ready(_ readiness: Readiness) {
-    if readiness.contains(.writable) { sendWaiting() }
-    if readiness.contains(.readable) { read() }
-  }
-
-  private func read() {
+  private func read(_ watched: WatchedDescriptor?) {
     guard let watched else { return }
     for _ in 0..<Self.burstCountMax where watched.isOpen {
       switch reader.read(watched.descriptor, link.version) {
@@ -109,22 +128,26 @@ final class MulticastSocket {
 
   // MARK: Sending
 
-  /// Sends a datagram, now or as soon as the system takes it; one that it refuses, as it does without
-  /// a route, or behind a firewall, is lost, as on the network.
+  /// Sends a datagram: a multicast one now or as soon as the system takes it, a unicast one now or
+  /// never. One that the system refuses, without a route or behind a firewall, is lost.
   func send(_ packet: OutgoingPacket) {
-    guard let watched, watched.isOpen else { return }
-    if waiting.isEmpty, transmit(packet, over: watched) { return }
+    if case .unicast = packet.destination {
+      if let unicast, unicast.isOpen { _ = transmit(packet, over: unicast) }
+      return
+    }
+    guard let multicast, multicast.isOpen else { return }
+    if waiting.isEmpty, transmit(packet, over: multicast) { return }
     guard waiting.count < Self.waitingCountMax else { return }
     waiting.append(packet)
-    watched.interest = [.readable, .writable]
+    multicast.interest = [.readable, .writable]
   }
 
   private func sendWaiting() {
-    guard let watched else { return }
-    let sentCount = waiting.firstIndex { !transmit($0, over: watched) } ?? waiting.count
+    guard let multicast else { return }
+    let sentCount = waiting.firstIndex { !transmit($0, over: multicast) } ?? waiting.count
     waiting.removeSubrange(..<sentCount)
     guard waiting.isEmpty else { return }
-    watched.interest = .readable
+    multicast.interest = .readable
     if onClose != nil { close() }
   }
 
@@ -132,7 +155,7 @@ final class MulticastSocket {
   private func transmit(_ packet: OutgoingPacket, over watched: WatchedDescriptor) -> Bool {
     var destination = group
     if case .unicast(let endpoint) = packet.destination {
-      destination = SocketAddress(endpoint, on: link.interface)
+      destination = InternetSocketAddress(endpoint, on: link.interface)
     }
     let count = unsafe destination.withPointer { address, byteCount in
       unsafe sendto(
@@ -142,8 +165,8 @@ final class MulticastSocket {
   }
 }
 
-/// What is set on a socket of Multicast DNS: most of these options (ip(7), ipv6(7)) have no names in
-/// Glibc's module.
+/// What is set on a socket of Multicast DNS: most of these options (ip(7), ipv6(7)) have no names
+/// in Glibc's module.
 private enum SocketSetting {
   case number(Level, Int32, Int32)
   case membership(Int32, IPv4Membership)
@@ -167,8 +190,8 @@ private enum SocketSetting {
   /// struct ipv6_mreq: the group in two halves, the interface.
   typealias IPv6Membership = (high: UInt64, low: UInt64, interface: UInt32)
 
-  /// Shares the port, and is told where datagrams arrive.
-  static func beforeBinding(_ link: Link) -> [SocketSetting] {
+  /// Shares the port, and requests the interface of each datagram.
+  static func beforeBinding(_ link: MulticastLink) -> [SocketSetting] {
     let shared: [SocketSetting] = [
       .number(.socket, SO_REUSEADDR, 1), .number(.socket, SO_REUSEPORT, 1),
     ]
@@ -180,38 +203,50 @@ private enum SocketSetting {
     }
   }
 
-  /// Sends to and hears one link's group, with the highest TTL (RFC 6762, §11), and is heard by
-  /// others on this host.
-  static func afterBinding(_ link: Link, from source: IPAddress) -> [SocketSetting] {
-    let index = Int32(bitPattern: link.interface.rawValue)
+  /// Sends over the link with the highest TTL (RFC 6762, §11), and loops packets back to other
+  /// programs of this host.
+  static func afterBinding(_ link: MulticastLink, from source: InetAddress) -> [SocketSetting] {
     switch link.version {
     case .v4:
-      let group = Essentials.IPv4Address.multicastDNS.rawValue.bigEndian
-      var own: UInt32 = 0
-      if case .v4(let address) = source { own = address.rawValue.bigEndian }
-      let membership: IPv4Membership = (group, own, index)
       return [
         .number(.ip, 49, 0),  // IP_MULTICAST_ALL: not what others on this host joined
-        .membership(32, membership),  // IP_MULTICAST_IF
+        .membership(32, ipv4Membership(link, source)),  // IP_MULTICAST_IF
         .number(.ip, 33, 255),  // IP_MULTICAST_TTL
         .number(.ip, 2, 255),  // IP_TTL
         .number(.ip, 34, 1),  // IP_MULTICAST_LOOP
-        .membership(35, membership),  // IP_ADD_MEMBERSHIP
       ]
     case .v6:
-      let group = Essentials.IPv6Address.multicastDNS
-      let membership: IPv6Membership = (
-        group.high.bigEndian, group.low.bigEndian, link.interface.rawValue
-      )
+      let index = Int32(bitPattern: link.interface.rawValue)
       return [
         .number(.ipv6, 29, 0),  // IPV6_MULTICAST_ALL
         .number(.ipv6, 17, index),  // IPV6_MULTICAST_IF
         .number(.ipv6, 18, 255),  // IPV6_MULTICAST_HOPS
         .number(.ipv6, 16, 255),  // IPV6_UNICAST_HOPS
         .number(.ipv6, 19, 1),  // IPV6_MULTICAST_LOOP
-        .membership6(20, membership),  // IPV6_JOIN_GROUP
       ]
     }
+  }
+
+  /// Joins the group of the link.
+  static func joining(_ link: MulticastLink, from source: InetAddress) -> SocketSetting {
+    switch link.version {
+    case .v4: return .membership(35, ipv4Membership(link, source))  // IP_ADD_MEMBERSHIP
+    case .v6:
+      let group = Essentials.Inet6Address.multicastDNS
+      return .membership6(  // IPV6_JOIN_GROUP
+        20, (group.high.bigEndian, group.low.bigEndian, link.interface.rawValue))
+    }
+  }
+
+  private static func ipv4Membership(
+    _ link: MulticastLink, _ source: InetAddress
+  ) -> IPv4Membership {
+    var own: UInt32 = 0
+    if case .v4(let address) = source { own = address.rawValue.bigEndian }
+    return (
+      Essentials.Inet4Address.multicastDNS.rawValue.bigEndian, own,
+      Int32(bitPattern: link.interface.rawValue)
+    )
   }
 
   func apply(to descriptor: Int32) throws(SystemError) {

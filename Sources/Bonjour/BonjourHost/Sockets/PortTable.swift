@@ -16,8 +16,8 @@ enum PortTable {
     return isKnown ? false : nil
   }
 
-  /// The second word of a line ends with a colon and the port in four hexadecimal digits; that of the
-  /// heading does not.
+  /// The second word of a line ends with a colon and the port in four hexadecimal digits; that of
+  /// the heading does not.
   static func socketCount(_ port: UInt16, inTable bytes: some Collection<UInt8>) -> Int {
     let digits = String(port, radix: 16, uppercase: true)
     let end = Array((":" + String(repeating: "0", count: 4 - digits.utf8.count) + digits).utf8)
@@ -27,13 +27,13 @@ enum PortTable {
     }
   }
 
-  /// Reads no further once there are enough: others may have opened many.
+  /// Stops reading once there are enough: other programs may have opened many.
   private static func socketCount(_ port: UInt16, inFile path: String, enough: Int) -> Int? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var socketCount = 0
-    // The last line of what was read goes on with what is read next.
+    // The beginning of a line that continues in the next part.
     var begun: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 1 << 14)
     while socketCount < enough {

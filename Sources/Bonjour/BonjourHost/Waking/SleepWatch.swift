@@ -1,7 +1,7 @@
 import Essentials
 
-/// Tells from two clocks whether the machine slept: the time since it was switched on goes on while
-/// it sleeps, the monotonic time does not (clock_gettime(2)).
+/// Determines from two clocks whether the machine slept: the boot time goes on while it sleeps, the
+/// monotonic time does not (clock_gettime(2)).
 struct SleepWatch {
   /// Two clocks, read at about the same time.
   struct Reading {
@@ -12,7 +12,7 @@ struct SleepWatch {
     var awake: Instant
   }
 
-  /// Who sleeps for less has missed nothing.
+  /// A shorter sleep misses nothing.
   static let sleepMin = TimeSpan.seconds(1)
 
   private var asleep: TimeSpan
@@ -20,7 +20,7 @@ struct SleepWatch {
   /// Starts to watch.
   init(_ reading: Reading) { asleep = reading.sinceBoot - reading.awake }
 
-  /// How long the machine slept since that was last asked; nil if it did not.
+  /// How long the machine slept since the last call; nil if it did not.
   mutating func slept(_ reading: Reading) -> TimeSpan? {
     let (before, total) = (asleep, reading.sinceBoot - reading.awake)
     let span = TimeSpan(nanoseconds: total.nanoseconds - before.nanoseconds)

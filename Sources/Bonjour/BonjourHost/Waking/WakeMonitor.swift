@@ -3,12 +3,11 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// Notices that the machine slept and is awake again. On one event loop.
+/// Detects that the machine slept and is awake again. On one event loop.
 ///
-/// It sets a timer that never rings, to be cancelled whenever the clock on the wall jumps
-/// (timerfd_create(2)), as it does when the machine wakes. So watching costs nothing: nothing is
-/// asked from time to time, and a machine that could rest is not kept from it. Whether the clock was
-/// only set is told by ``SleepWatch``.
+/// It sets a timer far in the future that is cancelled whenever the wall clock jumps
+/// (timerfd_create(2)), as it does when the machine wakes. So it costs nothing while nothing
+/// happens. ``SleepWatch`` determines whether the clock was only set.
 final class WakeMonitor {
   private let loop: EpollLoop
   private let openTimer: () throws(SystemError) -> Int32
@@ -19,15 +18,15 @@ final class WakeMonitor {
   private var timer: WatchedDescriptor?
   private var isStopped = false
 
-  /// How long to wait before another timer is set; what happens meanwhile is noticed then.
+  /// How long to wait before another timer is set; what happens meanwhile is detected then.
   private static let restartDelay = TimeSpan.milliseconds(100)
 
   /// - Parameters:
-  ///   - loop: Where everything happens.
-  ///   - pauses: How long to wait where there is no timer to be had just now.
-  ///   - openTimer: Gives the descriptor of a timer.
-  ///   - onTrouble: Told once why there is none; where there is a shortage, it is tried again.
-  ///   - onWake: Told that the machine is awake again.
+  ///   - loop: The event loop of everything here.
+  ///   - pauses: How long to wait where no timer can be opened now.
+  ///   - openTimer: Returns the descriptor of a timer.
+  ///   - onTrouble: Called once with the error; after a shortage, it is tried again.
+  ///   - onWake: Called when the machine is awake again.
   init(
     on loop: EpollLoop, pauses: RetryPauses = RetryPauses(),
     openTimer: @escaping () throws(SystemError) -> Int32 = WakeMonitor.openSystemTimer,
@@ -40,10 +39,10 @@ final class WakeMonitor {
     self.onWake = onWake
   }
 
-  /// Whether there is a timer to notice by.
+  /// Whether there is a timer.
   var isWatching: Bool { timer != nil }
 
-  /// Starts to watch. Where there are no such timers, nothing is ever told.
+  /// Starts to watch. On systems without such timers, nothing is ever reported.
   func start() {
     guard !isStopped else { return }
     do throws(SystemError) {
@@ -52,7 +51,7 @@ final class WakeMonitor {
       }
     } catch { return failed(error) }
     pauses.succeeded()
-    // What happened before the timer was set, it does not tell.
+    // The timer does not report what happened before it was set.
     look()
   }
 
@@ -66,7 +65,7 @@ final class WakeMonitor {
     loop.schedule(in: pause) { [weak self] in self?.start() }
   }
 
-  /// Tells nothing any more.
+  /// Ends. No callback is called afterwards.
   func stop() {
     isStopped = true
     timer?.close()
@@ -85,7 +84,7 @@ final class WakeMonitor {
     if !isStopped { start(in: Self.restartDelay) }
   }
 
-  /// How often a timer is set whose setting is cancelled.
+  /// How often a timer is set again after its setting was cancelled.
   private static let settingCountMax = 10
 
   /// A timer as described above.
@@ -107,7 +106,7 @@ final class WakeMonitor {
 }
 
 extension SleepWatch.Reading {
-  /// What the clocks say now.
+  /// The current times.
   static var current: Self {
     Self(sinceBoot: time(CLOCK_BOOTTIME), awake: time(CLOCK_MONOTONIC))
   }

@@ -1,8 +1,8 @@
 public import Essentials
 
-extension IPv4Address {
+extension Inet4Address {
   /// The group of Multicast DNS, 224.0.0.251 (RFC 6762, §3).
-  public static let multicastDNS = IPv4Address(224, 0, 0, 251)
+  public static let multicastDNS = Inet4Address(224, 0, 0, 251)
 
   /// The name of its reverse mapping, `d.c.b.a.in-addr.arpa.` (RFC 1035, §3.5).
   public var reverseName: DNSName {
@@ -11,20 +11,21 @@ extension IPv4Address {
   }
 }
 
-extension IPv6Address {
+extension Inet6Address {
   /// The group of Multicast DNS, ff02::fb (RFC 6762, §3).
-  public static let multicastDNS = IPv6Address(high: 0xFF02_0000_0000_0000, low: 0xFB)
+  public static let multicastDNS = Inet6Address(high: 0xFF02_0000_0000_0000, low: 0xFB)
 
-  /// The name of its reverse mapping, a label for each half byte below `ip6.arpa.` (RFC 3596, §2.5).
+  /// The name of its reverse mapping, a label for each half byte below `ip6.arpa.` (RFC 3596,
+  /// §2.5).
   public var reverseName: DNSName {
     let nibbles = Hexadecimal.string(bytes).reversed().map { "\($0)." }.joined()
     return DNSName(stringLiteral: nibbles + "ip6.arpa.")
   }
 }
 
-extension IPAddress {
+extension InetAddress {
   /// The group of Multicast DNS of this version (RFC 6762, §3).
-  public static func multicastDNS(_ version: IPVersion) -> IPAddress {
+  public static func multicastDNS(_ version: IPVersion) -> InetAddress {
     switch version {
     case .v4: .v4(.multicastDNS)
     case .v6: .v6(.multicastDNS)

@@ -95,12 +95,12 @@ extension DNSReader {
   fileprivate mutating func formedData(of type: DNSType) throws(DNSWireError) -> DNSRecordData {
     switch type {
     case .a:
-      guard let address = IPv4Address(bytes: try slice(available)) else {
+      guard let address = Inet4Address(bytes: try slice(available)) else {
         throw .invalidLength(available)
       }
       return .a(address)
     case .aaaa:
-      guard let address = IPv6Address(bytes: try slice(available)) else {
+      guard let address = Inet6Address(bytes: try slice(available)) else {
         throw .invalidLength(available)
       }
       return .aaaa(address)

@@ -2,13 +2,13 @@
 public struct DNSMessage: Hashable, Sendable {
   /// Number and flags.
   public var header: DNSHeader
-  /// What is asked.
+  /// The questions.
   public var questions: [DNSQuestion]
-  /// What is answered; in a query what the asker knows already (RFC 6762, §7.1).
+  /// The answers; in a query the known answers (RFC 6762, §7.1).
   public var answers: [DNSRecord]
-  /// In a probe what the prober wants to say (RFC 6762, §8.2).
+  /// In a probe, the proposed records (RFC 6762, §8.2).
   public var authorities: [DNSRecord]
-  /// What the receiver will probably ask next.
+  /// Additional records, which the receiver will probably query next.
   public var additionals: [DNSRecord]
 
   /// A message of these parts.
@@ -29,7 +29,7 @@ public struct DNSHeader: Hashable, Sendable {
   /// How many bytes it takes, the counts of the four lists included.
   public static let byteCount = 12
 
-  /// What ties an answer to its question; 0 in multicast.
+  /// Matches a response to its query; 0 in multicast.
   public var id: UInt16
   /// All of the flags as on the wire, the highest bit being that of a response.
   public var flags: UInt16
@@ -55,7 +55,7 @@ public struct DNSHeader: Hashable, Sendable {
     get { UInt8(flags >> 11 & 0xF) }
     set { flags = flags & ~0x7800 | UInt16(newValue & 0xF) << 11 }
   }
-  /// AA: the answer comes from who knows.
+  /// AA: the answer is authoritative.
   public var isAuthoritative: Bool {
     get { flags & 0x0400 != 0 }
     set { set(0x0400, newValue) }

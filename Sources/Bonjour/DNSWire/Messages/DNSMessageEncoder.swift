@@ -1,26 +1,28 @@
 import Essentials
 
-/// Writes a message piece by piece and says of each piece whether it fitted.
+/// Writes a message piece by piece and returns of each piece whether it fitted.
 ///
-/// A piece that doesn't fit leaves no trace, so that the caller can send what is there and begin
-/// the next packet with it. The four lists are filled in their order.
+/// A piece that doesn't fit leaves no trace, so that the caller can send the message and begin the
+/// next one with that piece. The four sections are filled in their order.
 public struct DNSMessageEncoder: Sendable {
   /// Sizes of packets.
   public enum Limits {
     /// The payload of one frame on Ethernet over IPv6, whose header is the longer one: with this,
     /// no packet is cut into fragments.
     public static let unfragmentedByteCount = 1_500 - 40 - 8
-    /// The largest packet of Multicast DNS, without the headers of IPv6 and UDP (RFC 6762, §17).
-    public static let byteCountMax = 9_000 - 40 - 8
+    /// The largest packet of Multicast DNS, with the headers of IP and UDP (RFC 6762, §17).
+    public static let packetByteCountMax = 9_000
+    /// The same without the headers of IPv6 and UDP.
+    public static let byteCountMax = packetByteCountMax - 40 - 8
   }
 
-  /// Where names are shortened by pointing at earlier ones.
+  /// Which names are compressed.
   public enum Compression: Hashable, Sendable {
     /// Wherever Multicast DNS allows it, the target of SRV and the next name of NSEC included
     /// (RFC 6762, §18.14).
     case multicast
-    /// Where every resolver since RFC 1035 expects it: not in SRV and NSEC. For answers to those
-    /// who don't speak Multicast DNS.
+    /// As every resolver since RFC 1035 expects: not in SRV and NSEC. For answers to legacy queries
+    /// (RFC 6762, §6.7).
     case legacy
     /// Nowhere.
     case none
@@ -28,13 +30,13 @@ public struct DNSMessageEncoder: Sendable {
 
   /// The four lists of a message.
   public enum Section: Int, Comparable, Sendable {
-    /// What is asked.
+    /// Questions.
     case question
-    /// What is answered, or known already.
+    /// Answers, or known answers.
     case answer
-    /// What a prober wants to say.
+    /// The proposed records of a probe.
     case authority
-    /// What may help.
+    /// Additional records.
     case additional
 
     /// Whether `a` comes before `b` in a message.
@@ -82,9 +84,9 @@ public struct DNSMessageEncoder: Sendable {
     }
   }
 
-  /// Appends a record to a list that is the last one so far or comes after it; false, and nothing
-  /// changes, if it doesn't fit. `ttlSeconds` takes the place of the record's own: for known
-  /// answers, of which only the rest of their time is told.
+  /// Appends a record to the last section so far or to a later one; false, and nothing changes, if
+  /// it doesn't fit. `ttlSeconds` replaces the record's own TTL: known answers carry the remaining
+  /// time.
   public mutating func append(
     _ record: DNSRecord, to section: Section, ttlSeconds: UInt32? = nil
   ) -> Bool {
@@ -160,7 +162,7 @@ public struct DNSMessageEncoder: Sendable {
     case .txt(let record): body += record.wireBytes
     case .aaaa, .hinfo, .opt, .opaque: body += data.wireBytes
     }
-    // Longer data than the length field can tell is longer than any message, and taken back.
+    // Data longer than the length field can express is longer than any message, and removed again.
     let byteCount = UInt16(truncatingIfNeeded: body.count - lengthIndex - 2)
     body[lengthIndex] = UInt8(byteCount >> 8)
     body[lengthIndex + 1] = UInt8(byteCount & 0xFF)

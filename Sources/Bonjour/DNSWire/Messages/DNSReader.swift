@@ -1,7 +1,7 @@
 /// Reads integers and names off a message; never reads past its end, never loops.
 struct DNSReader {
   enum Limits {
-    /// Compression pointers in one name: more than a name has labels means that somebody plays.
+    /// Compression pointers in one name: more than a name can have labels is an attack.
     static let pointersMax = 127
     /// Names remembered for when a pointer points at the whole of one.
     static let rememberedNamesMax = 16
@@ -23,8 +23,8 @@ struct DNSReader {
   /// How many bytes are left.
   var available: Int { end - position }
 
-  /// Runs `body` with no more than the next `byteCount` bytes to read; nil, with nothing read, where
-  /// it throws or leaves some of them.
+  /// Runs `body` with no more than the next `byteCount` bytes to read; nil, with nothing read,
+  /// where it throws or leaves some of them.
   mutating func bounded<Value>(
     byteCount: Int, _ body: (inout DNSReader) throws(DNSWireError) -> Value
   ) -> Value? {

@@ -1,7 +1,7 @@
 /// Where in a message which ends of names stand, for compression.
 ///
-/// Open addressing over offsets: a message has at most a few hundred of them, and an encoder is made
-/// for each packet.
+/// Open addressing over offsets: a message has at most a few hundred of them, and an encoder is
+/// made for each packet.
 struct SuffixTable: Sendable {
   private struct Entry {
     var hash: UInt32
@@ -46,27 +46,28 @@ struct SuffixTable: Sendable {
     guard offset <= Self.offsetMax else { return }
     if count * 2 >= slots.count { grow() }
     let entry = Entry(hash: Self.hash(suffix), offset: UInt16(offset))
-    recent.append(place(entry))
+    recent.append(insert(entry))
     count += 1
   }
 
-  private mutating func place(_ entry: Entry) -> Int {
+  private mutating func insert(_ entry: Entry) -> Int {
     var slot = Int(entry.hash) & (slots.count - 1)
     while slots[slot].offset != 0 { slot = (slot + 1) & (slots.count - 1) }
     slots[slot] = entry
     return slot
   }
 
-  /// Doubles the table. Everything moves, the recent ones last, so that they can still be taken back.
+  /// Doubles the table. Everything moves, the recent ones last, so that they can still be taken
+  /// back.
   private mutating func grow() {
     let old = slots
     let recentEntries = recent.map { old[$0] }
     let recentSlots = Set(recent)
     slots = Array(repeating: Entry(hash: 0, offset: 0), count: max(32, old.count * 2))
     for (slot, entry) in old.enumerated() where entry.offset != 0 && !recentSlots.contains(slot) {
-      _ = place(entry)
+      _ = insert(entry)
     }
-    recent = recentEntries.map { place($0) }
+    recent = recentEntries.map { insert($0) }
   }
 
   private static func hash(_ suffix: ArraySlice<UInt8>) -> UInt32 {

@@ -4,7 +4,7 @@
 /// it is (RFC 6762, §16). The case is kept. The hash is taken once, when the name is made, so that
 /// tables of names cost no more than tables of numbers.
 public struct DNSName: Sendable {
-  /// What a label and a name may hold.
+  /// Limits of labels and names.
   public enum Limits {
     /// The longest label.
     public static let labelByteCountMax = 63

@@ -5,7 +5,7 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
   public let instance: ArraySlice<UInt8>
   /// The service's type.
   public let type: ServiceType
-  /// Where it lives; `local.` on this link.
+  /// The domain; `local.` on this link.
   public let domain: DNSName
   /// All of it as one name.
   public let name: DNSName

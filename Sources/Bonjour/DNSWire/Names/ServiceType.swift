@@ -1,6 +1,6 @@
 /// The type of a service, such as `_http._tcp` (RFC 6763, §7).
 public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
-  /// What the service is spoken over; everything that is not TCP says UDP (RFC 6763, §4.1.2).
+  /// The transport protocol; all but TCP use `_udp` (RFC 6763, §4.1.2).
   public enum Transport: Hashable, Sendable {
     /// TCP.
     case tcp
@@ -10,7 +10,7 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
 
   /// The service's name as registered, without underscore, in the case it was given in.
   public let name: String
-  /// What it is spoken over.
+  /// The transport protocol.
   public let transport: Transport
 
   /// A type from a service's name, such as `http`, and its transport.

@@ -1,20 +1,20 @@
 public import Essentials
 
-/// What is said about a name: a resource record.
+/// A resource record: data of a name (RFC 1035, §3.2).
 public struct DNSRecord: Hashable, Sendable {
-  /// Whom the record is about.
+  /// The owner name of the record.
   public var name: DNSName
   /// The class; of an OPT record the size of UDP payload its sender takes.
   public var recordClass: DNSClass
   /// Whether the record is its name's and type's only one or one of a whole set, so that a cache
   /// forgets the others it had (RFC 6762, §10.2).
   public var flushesCache: Bool
-  /// For how many seconds the record is valid; 0 says that it no longer is.
+  /// For how many seconds the record is valid; 0 in a goodbye.
   public var ttlSeconds: UInt32
-  /// What is said.
+  /// The data.
   public var data: DNSRecordData
 
-  /// A record; of class IN unless said otherwise.
+  /// A record, by default of class IN.
   public init(
     name: DNSName, recordClass: DNSClass = .in, flushesCache: Bool = false, ttlSeconds: UInt32,
     data: DNSRecordData
@@ -29,8 +29,8 @@ public struct DNSRecord: Hashable, Sendable {
   /// The type, which the data decides.
   public var type: DNSType { data.type }
 
-  /// Whether both say the same of the same name: name, class, type and data agree. Time to live
-  /// and the cache-flush bit don't matter (RFC 6762, §7.1).
+  /// Whether name, class, type and data agree. TTL and cache-flush bit don't matter (RFC 6762,
+  /// §7.1).
   public func saysTheSame(as other: DNSRecord) -> Bool {
     name == other.name && recordClass == other.recordClass && data == other.data
   }
@@ -42,9 +42,9 @@ public struct DNSRecord: Hashable, Sendable {
 /// in names.
 public enum DNSRecordData: Hashable, Sendable {
   /// An IPv4 address.
-  case a(IPv4Address)
+  case a(Inet4Address)
   /// An IPv6 address.
-  case aaaa(IPv6Address)
+  case aaaa(Inet6Address)
   /// Another name.
   case ptr(DNSName)
   /// The name that this one is an alias of.
@@ -94,7 +94,7 @@ public enum DNSRecordData: Hashable, Sendable {
   ]
 }
 
-/// Where a service is: the data of an SRV record (RFC 2782).
+/// The data of an SRV record: host and port of a service (RFC 2782).
 public struct DNSService: Hashable, Sendable {
   /// Lower ones are tried first.
   public var priority: UInt16
@@ -114,7 +114,7 @@ public struct DNSService: Hashable, Sendable {
   }
 }
 
-/// What a message asks for.
+/// A question of a message.
 public struct DNSQuestion: Hashable, Sendable {
   /// The name asked about.
   public var name: DNSName
@@ -125,7 +125,7 @@ public struct DNSQuestion: Hashable, Sendable {
   /// Whether an answer to the asker alone is welcome: the QU bit (RFC 6762, §5.4).
   public var wantsUnicastResponse: Bool
 
-  /// A question; of class IN unless said otherwise.
+  /// A question, by default of class IN.
   public init(
     name: DNSName, type: DNSType, questionClass: DNSClass = .in, wantsUnicastResponse: Bool = false
   ) {

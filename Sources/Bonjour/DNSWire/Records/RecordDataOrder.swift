@@ -9,7 +9,7 @@ extension DNSRecord {
   /// Which of two sets of proposed records wins (RFC 6762, §8.2.1): both in order, then the first
   /// difference decides, then the longer one.
   ///
-  /// Negative where `theirs` wins, positive where `ours` does, zero where both say the same.
+  /// Negative where `theirs` wins, positive where `ours` does, zero where both are equal.
   public static func tieBreak(ours: [DNSRecord], theirs: [DNSRecord]) -> Int {
     let (ours, theirs) = (
       ours.sorted { $0.isBefore($1) }, theirs.sorted { $0.isBefore($1) }

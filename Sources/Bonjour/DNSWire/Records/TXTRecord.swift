@@ -1,10 +1,10 @@
-/// What a service says about itself: strings, most of the form `key=value` (RFC 6763, §6).
+/// The data of a TXT record: strings, most of the form `key=value` (RFC 6763, §6).
 ///
 /// The bytes are kept as they came. Keys are ASCII and compared without regard to case; where a key
-/// occurs twice only the first counts. A key may come without `=`, with nothing behind it, or with
-/// any bytes.
+/// occurs twice only the first counts. A key may have no `=`, an empty value, or any bytes as its
+/// value.
 public struct TXTRecord: Hashable, Sendable {
-  /// What a record may hold.
+  /// Limits of a record.
   public enum Limits {
     /// The longest string: key, `=` and value.
     public static let stringByteCountMax = 255

@@ -3,63 +3,64 @@ import Essentials
 
 /// A name and a type: what a question is about. The class is always IN.
 public struct QuestionKey: Hashable, Sendable {
-  /// The name asked about.
+  /// The name of the question.
   public var name: DNSName
-  /// The type asked for; `any` for all.
+  /// The type of the question; `any` for all.
   public var type: DNSType
 
-  /// What a question is about.
+  /// Name and type of a question.
   public init(_ name: DNSName, _ type: DNSType) {
     self.name = name
     self.type = type
   }
 }
 
-/// The records that were heard on one interface, for as long as they are valid (RFC 6762, §10).
+/// The records that were received on one interface, for as long as they are valid (RFC 6762, §10).
 ///
-/// Bounded in number and bytes: records that nobody asks for make room, the oldest first, and where
-/// all are asked for newcomers are refused. So a flood of records costs neither memory nor the
-/// answers in use.
+/// Bounded in number and bytes: records without a query are evicted, the oldest first, and where
+/// all records have a query new ones are refused. So a flood of records costs neither memory nor
+/// the answers in use.
 struct RecordCache: Sendable {
   enum Limits {
     /// Records at once: five thousand services with everything that belongs to them.
     static let recordsMax = 24_576
     /// Bytes of names and data at once, as on the wire; in memory it is some four times as much.
     static let byteCountMax = 4 << 20
-    /// How long a record outlives its goodbye, or a newer record that replaces it: time for whoever
-    /// disagrees to say so (RFC 6762, §10.1 and §10.2).
+    /// How long a record is kept after its goodbye, or after a newer record that replaces it: time
+    /// for other hosts to object (RFC 6762, §10.1 and §10.2).
     static let grace = TimeSpan.seconds(1)
-    /// How long a record that is in doubt may go without an answer (RFC 6762, §10.4 and §10.5).
-    static let doubt = TimeSpan.seconds(10)
-    /// How many questions of others without an answer put a record in doubt (RFC 6762, §10.5).
+    /// How long a record is kept without an answer after its reconfirmation (RFC 6762, §10.4 and
+    /// §10.5).
+    static let reconfirm = TimeSpan.seconds(10)
+    /// How many unanswered questions of other hosts cause a reconfirmation (RFC 6762, §10.5).
     static let unansweredMax = 2
     /// Questions closer together than this are one: it came over both versions of IP.
     static let questionSpacing = TimeSpan.milliseconds(500)
     /// The longest time to live that the DNS knows (RFC 2181, §8).
     static let ttlSecondsMax: UInt32 = 0x7FFF_FFFF
-    /// When an active record is asked for again, in hundredths of its time to live, and how much
-    /// later by chance (RFC 6762, §5.2).
+    /// When a record with a query is refreshed, in hundredths of its TTL, and by how much that is
+    /// delayed at random (RFC 6762, §5.2).
     static let refreshPercents: [Int64] = [80, 85, 90, 95]
     static let refreshJitterPercent = 2.0
   }
 
-  /// What time did to a record.
+  /// A change of a record with time.
   enum Event: Sendable, Equatable {
-    /// It is no longer valid; with when it had said goodbye.
+    /// It is no longer valid; with the time of its goodbye.
     case removed(DNSRecord, goodbyeAt: Instant?)
-    /// It is in use and should be asked for again.
+    /// It is in use and should be refreshed.
     case refreshDue(QuestionKey)
   }
 
-  /// What became of a record that was heard.
+  /// The result of inserting a received record.
   enum Outcome: Sendable, Equatable {
     /// It is new.
     case added
     /// It was known; its time starts anew.
     case renewed
-    /// The same, and it had said goodbye: whoever asked since then has not been told of it.
+    /// The same, after its goodbye: queries that began since then did not get it.
     case rescued(goodbyeAt: Instant)
-    /// It says that it is no longer valid; it was known, and will be removed.
+    /// A goodbye for a known record, which will be removed.
     case goodbye
     /// It was not known and is not valid, or there is no room for it.
     case ignored
@@ -69,25 +70,25 @@ struct RecordCache: Sendable {
     var record: DNSRecord
     var receivedAt: Instant
     var expiresAt: Instant
-    /// Whether its end was brought forward: by a goodbye, a newer record or doubt.
+    /// Whether its end was brought forward: by a goodbye, a newer record or a reconfirmation.
     var isDoomed = false
-    /// When it said that it is no longer valid; nil if it did not, or was heard again.
+    /// The time of its goodbye; nil if there was none, or the record was received again.
     var goodbyeAt: Instant?
-    /// How many of the times to ask again have passed.
+    /// How many of its refreshes are past.
     var refreshStage = 0
     var refreshAt = Instant.distantFuture
     var unansweredCount = 0
     var lastUnansweredAt = Instant.zero
-    /// Whether somebody asks for it.
+    /// Whether there is a query for it.
     var isWanted: Bool
     /// The deadline under which it is queued; none of its others is earlier.
     var queuedAt = Instant.distantFuture
-    /// Its place among the records of its name.
-    var place: Int
-    /// Its neighbours among those that nobody asks for, in the order in which they came.
+    /// Its position among the records of its name.
+    var position: Int
+    /// Its neighbours among the records without a query, in the order of arrival.
     var older: Int?
     var newer: Int?
-    /// Tells it from those that had its slot before.
+    /// Distinguishes it from earlier records of its slot.
     let serial: UInt64
 
     var key: QuestionKey { QuestionKey(record.name, record.type) }
@@ -119,15 +120,15 @@ struct RecordCache: Sendable {
   private var oldestIdle: Int?
   private var newestIdle: Int?
   private var lastSerial: UInt64 = 0
-  private var chance: SeededGenerator
+  private var rng: SeededGenerator
 
   init(
     recordsMax: Int = Limits.recordsMax, byteCountMax: Int = Limits.byteCountMax,
-    chance: SeededGenerator
+    rng: SeededGenerator
   ) {
     self.recordsMax = recordsMax
     self.byteCountMax = byteCountMax
-    self.chance = chance
+    self.rng = rng
   }
 
   static func byteCount(_ record: DNSRecord) -> Int {
@@ -147,7 +148,7 @@ struct RecordCache: Sendable {
 
   // MARK: Hearing
 
-  /// Takes a record of class IN that was heard.
+  /// Inserts a received record of class IN.
   mutating func insert(_ record: DNSRecord, now: Instant) -> Outcome {
     if let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] {
       let goodbyeAt = slots[slot]?.goodbyeAt
@@ -168,8 +169,8 @@ struct RecordCache: Sendable {
     return .added
   }
 
-  /// The records of one name and type, of which some were heard at `now` with the cache-flush bit:
-  /// those that were heard more than a second ago end in a second (RFC 6762, §10.2).
+  /// Records of this name and type were received at `now` with the cache-flush bit: those that were
+  /// received more than a second ago end in a second (RFC 6762, §10.2).
   mutating func flush(_ key: QuestionKey, now: Instant) {
     for slot in slotsByName[key.name] ?? [] {
       guard let entry = slots[slot], entry.record.type == key.type,
@@ -179,9 +180,9 @@ struct RecordCache: Sendable {
     }
   }
 
-  /// A question that another host asked everybody, with what it knows already. Where the answer
-  /// stays out, twice, the record is in doubt (RFC 6762, §10.5).
-  mutating func heardQuestion(_ key: QuestionKey, knownAnswers: [DNSRecord], now: Instant) {
+  /// Processes a multicast question of another host, with its known answers. Two of them without an
+  /// answer cause a reconfirmation (RFC 6762, §10.5).
+  mutating func receivedQuestion(_ key: QuestionKey, knownAnswers: [DNSRecord], now: Instant) {
     guard let candidates = slotsByName[key.name] else { return }
     let known = Set(
       knownAnswers.compactMap { slotsByIdentity[Identity(name: $0.name, data: $0.data)] })
@@ -192,23 +193,24 @@ struct RecordCache: Sendable {
       entry.unansweredCount += 1
       entry.lastUnansweredAt = now
       slots[slot] = entry
-      if entry.unansweredCount == Limits.unansweredMax { doom(slot, until: now + Limits.doubt) }
+      if entry.unansweredCount == Limits.unansweredMax { doom(slot, until: now + Limits.reconfirm) }
     }
   }
 
-  /// Doubts a record: it ends in ten seconds, unless it is heard again. False if it is not known.
-  mutating func doubt(_ record: DNSRecord, now: Instant) -> Bool {
+  /// Reconfirms a record: it ends in ten seconds, unless it is received again. False if it is not
+  /// known.
+  mutating func reconfirm(_ record: DNSRecord, now: Instant) -> Bool {
     guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] else {
       return false
     }
-    doom(slot, until: now + Limits.doubt)
+    doom(slot, until: now + Limits.reconfirm)
     return true
   }
 
-  /// Doubts everything that is asked for, and forgets the rest: the link may be another one.
-  mutating func doubtAll(now: Instant) {
+  /// Reconfirms all records with a query, and removes the others: the link may be another one.
+  mutating func reconfirmAll(now: Instant) {
     while let slot = oldestIdle { remove(slot) }
-    for slot in slots.indices { doom(slot, until: now + Limits.doubt) }
+    for slot in slots.indices { doom(slot, until: now + Limits.reconfirm) }
   }
 
   // MARK: Looking up
@@ -259,8 +261,8 @@ struct RecordCache: Sendable {
     return slots[slot]?.isDoomed == false
   }
 
-  /// Whether the question needs not be asked for now: there is an answer that its sender says is
-  /// complete, or that there is none, and it is not time yet to ask for it again.
+  /// Whether the question needs not be sent now: there is a complete answer, or a negative one, and
+  /// it is not time yet to refresh it.
   func isSettled(_ key: QuestionKey, now: Instant) -> Bool {
     guard key.type != .any else { return false }
     if denies(key) { return true }
@@ -271,7 +273,7 @@ struct RecordCache: Sendable {
       }
   }
 
-  /// Whether the name's owner said that it has no record of that type (RFC 6762, §6.1).
+  /// Whether there is a negative answer for that type (NSEC; RFC 6762, §6.1).
   func denies(_ key: QuestionKey) -> Bool {
     guard key.type != .any, key.type != .nsec else { return false }
     let isDenied = answers(to: QuestionKey(key.name, .nsec)).contains { entry in
@@ -290,7 +292,7 @@ struct RecordCache: Sendable {
 
   // MARK: Interest
 
-  /// Somebody asks: what answers is kept and asked for again in time.
+  /// A query began: its answers are kept and refreshed in time.
   mutating func want(_ key: QuestionKey, now: Instant) {
     wants[key, default: 0] += 1
     guard wants[key] == 1 else { return }
@@ -304,7 +306,7 @@ struct RecordCache: Sendable {
     }
   }
 
-  /// Nobody asks that any more.
+  /// The last query for this key ended.
   mutating func unwant(_ key: QuestionKey) {
     guard let count = wants[key] else { return }
     wants[key] = count == 1 ? nil : count - 1
@@ -319,7 +321,7 @@ struct RecordCache: Sendable {
     }
   }
 
-  /// The question was sent: what should be asked for again by now was.
+  /// The question was sent, which refreshes its records.
   mutating func asked(_ key: QuestionKey, now: Instant) {
     for slot in slotsByName[key.name] ?? [] {
       guard let entry = slots[slot], key.type == entry.record.type || key.type == .any,
@@ -335,7 +337,7 @@ struct RecordCache: Sendable {
   /// When `expire` should be called next.
   var nextWake: Instant? { queue.next }
 
-  /// Does what is due.
+  /// Performs what is due.
   mutating func expire(now: Instant, into events: inout [Event]) {
     while let (instant, ticket) = queue.popDue(now) {
       guard let entry = slots[ticket.slot], entry.serial == ticket.serial,
@@ -356,8 +358,7 @@ struct RecordCache: Sendable {
     passOver()
   }
 
-  /// Queues anew what stands first but is due later than that by now, so that nobody is woken for
-  /// nothing.
+  /// Queues the first entry anew if it is due later by now, to avoid a wake without work.
   private mutating func passOver() {
     while let (instant, ticket) = queue.first {
       let entry = slots[ticket.slot]
@@ -381,7 +382,7 @@ extension RecordCache {
     .seconds(Int64(min(record.ttlSeconds, Limits.ttlSecondsMax)))
   }
 
-  /// When so many hundredths of its time have passed, without chance.
+  /// The time when so many hundredths of the TTL have passed, without the random part.
   private static func refreshInstant(_ entry: Entry, stage: Int) -> Instant {
     guard stage < Limits.refreshPercents.count else { return .distantFuture }
     let percent = Limits.refreshPercents[stage]
@@ -389,7 +390,7 @@ extension RecordCache {
       + TimeSpan(nanoseconds: lifetime(entry.record).nanoseconds / 100 * percent)
   }
 
-  /// Sets when to ask again: at the first time that has not passed.
+  /// Schedules the next refresh.
   private mutating func scheduleRefresh(_ slot: Int, now: Instant) {
     guard var entry = slots[slot] else { return }
     while entry.refreshStage < Limits.refreshPercents.count,
@@ -401,7 +402,7 @@ extension RecordCache {
     if !entry.isDoomed, entry.refreshStage < Limits.refreshPercents.count {
       let jitter =
         Double(Self.lifetime(entry.record).nanoseconds) / 100 * Limits.refreshJitterPercent
-        * chance.unit()
+        * rng.unit()
       entry.refreshAt =
         Self.refreshInstant(entry, stage: entry.refreshStage) + .nanoseconds(Int64(jitter))
     }
@@ -450,13 +451,13 @@ extension RecordCache {
     }
     let slot = freeSlots.popLast() ?? slots.count
     if slot == slots.count { slots.append(nil) }
-    let place = slotsByName[record.name]?.count ?? 0
+    let position = slotsByName[record.name]?.count ?? 0
     slotsByName[record.name, default: []].append(slot)
     slotsByIdentity[Identity(name: record.name, data: record.data)] = slot
     lastSerial += 1
     let entry = Entry(
       record: record, receivedAt: now, expiresAt: now + Self.lifetime(record), isWanted: isWanted,
-      place: place, serial: lastSerial)
+      position: position, serial: lastSerial)
     slots[slot] = entry
     count += 1
     byteCount += entry.byteCount
@@ -474,8 +475,8 @@ extension RecordCache {
     slotsByIdentity[Identity(name: entry.record.name, data: entry.record.data)] = nil
     let name = entry.record.name
     if let last = slotsByName[name]?.popLast(), last != slot {
-      slotsByName[name]?[entry.place] = last
-      slots[last]?.place = entry.place
+      slotsByName[name]?[entry.position] = last
+      slots[last]?.position = entry.position
     }
     if slotsByName[name]?.isEmpty == true { slotsByName[name] = nil }
     slots[slot] = nil
@@ -484,7 +485,7 @@ extension RecordCache {
     byteCount -= entry.byteCount
   }
 
-  /// Removes what nobody asks for until a record of this size fits. False if it doesn't even then.
+  /// Evicts records without a query until one of this size fits. False if it still doesn't.
   private mutating func makeRoom(for added: Int) -> Bool {
     while count >= recordsMax || byteCount + added > byteCountMax {
       guard let oldest = oldestIdle else { return false }

@@ -8,7 +8,7 @@ public import Essentials
 public struct LinkLocalAddresses: Sendable {
   /// 169.254.1.0 up to 169.254.254.255; the first and last 256 are reserved.
   public static let range =
-    IPv4Address(169, 254, 1, 0)...IPv4Address(169, 254, 254, 255)
+    Inet4Address(169, 254, 1, 0)...Inet4Address(169, 254, 254, 255)
 
   private var generator: SeededGenerator
 
@@ -18,8 +18,8 @@ public struct LinkLocalAddresses: Sendable {
   }
 
   /// The next address to try.
-  public mutating func next() -> IPv4Address {
+  public mutating func next() -> Inet4Address {
     let (first, last) = (Self.range.lowerBound.rawValue, Self.range.upperBound.rawValue)
-    return IPv4Address(rawValue: first + generator.next(upperBound: last - first + 1))
+    return Inet4Address(rawValue: first + generator.next(upperBound: last - first + 1))
   }
 }

@@ -21,9 +21,10 @@ public enum LinkLocalConstants {
   public static let conflictsMax = 10
   /// RATE_LIMIT_INTERVAL: then one new address in this time.
   public static let rateLimitInterval = TimeSpan.seconds(60)
-  /// DEFEND_INTERVAL: an address is defended once in this time; it is given up at the next conflict.
+  /// DEFEND_INTERVAL: an address is defended once in this time; it is given up at the next
+  /// conflict.
   public static let defendInterval = TimeSpan.seconds(10)
-  /// The shortest pause between answers to whoever asks for the address. An answer is broadcast, so
-  /// one serves all who asked, and a flood of questions is not answered with another.
+  /// The shortest pause between replies to requests for the address. A reply is broadcast, so one
+  /// serves all, and a flood of requests is not answered with another.
   public static let replyInterval = TimeSpan.milliseconds(100)
 }

@@ -2,10 +2,10 @@ public import ARPWire
 public import Essentials
 
 extension LinkLocalMachine {
-  /// What happens to an interface.
+  /// Input of the machine: events of an interface.
   public enum Event: Sendable, Hashable {
-    /// The link came up, or may be another one than before: a cable plugged in, a network joined, the
-    /// host awake again (RFC 3927, §2.2).
+    /// The link came up, or may be another one than before: a cable plugged in, a network joined,
+    /// the host awake again (RFC 3927, §2.2).
     case linkUp
     /// The link went down.
     case linkDown
@@ -18,24 +18,24 @@ extension LinkLocalMachine {
     case shutDown
   }
 
-  /// What is to be done to an interface, in this order.
+  /// Output of the machine: changes of an interface, in this order.
   public enum Action: Sendable, Hashable {
     /// Send this ARP packet to the hardware address of everybody. All are broadcast, replies too
     /// (RFC 3927, §2.5).
     case broadcast(ARPPacket)
     /// The address is the host's: set it, with prefix length 16 and a route to 169.254.0.0/16 that
     /// has the scope of the link. Only now may other protocols use it.
-    case claim(IPv4Address)
+    case claim(Inet4Address)
     /// Store the address, and hand it to the next machine of this interface: it tries it first.
-    case remember(IPv4Address)
-    /// Tell people: another host has the address that is being probed for, or wants it too.
-    case conflicted(IPv4Address, with: MACAddress)
-    /// Tell people: another host used the address, which was then defended.
-    case defended(IPv4Address, against: MACAddress)
+    case remember(Inet4Address)
+    /// Report: another host has the address that is being probed, or probes it, too.
+    case conflicted(Inet4Address, with: MACAddress)
+    /// Report: another host used the address, which was then defended.
+    case defended(Inet4Address, against: MACAddress)
     /// Reset the TCP connections of the address, which is about to be given up for a conflict.
-    case resetConnections(IPv4Address)
+    case resetConnections(Inet4Address)
     /// The address is no longer the host's: take it away, with its route.
-    case release(IPv4Address, ReleaseReason)
+    case release(Inet4Address, ReleaseReason)
   }
 
   /// Why an address was given up.
@@ -50,18 +50,18 @@ extension LinkLocalMachine {
     case shutDown
   }
 
-  /// What the machine is doing, for people.
+  /// What the machine is doing, for status displays.
   public enum Status: Sendable, Hashable {
     /// There is nothing to do until the link comes up.
     case linkDown
     /// There is nothing to do while the interface has another address.
     case routableAddress
-    /// It asks whether anybody has this address.
-    case probing(IPv4Address)
+    /// It probes this address.
+    case probing(Inet4Address)
     /// There were too many conflicts: it pauses before it tries another address.
     case pausing(until: Instant)
     /// The address is the host's.
-    case claimed(IPv4Address)
+    case claimed(Inet4Address)
     /// Shut down.
     case shutDown
   }

@@ -1,28 +1,28 @@
 public import ARPWire
 public import Essentials
 
-/// Gives one interface an IPv4 address without anybody's help (RFC 3927).
+/// Configures one interface with an IPv4 link-local address (RFC 3927).
 ///
-/// It draws an address, asks the link whether somebody has it, claims it after silence, and defends
-/// it. Whoever owns the machine hands it what happens, performs its actions, and calls
-/// ``wake(now:into:)`` at ``nextWake``. Every interface has a machine of its own.
+/// It chooses an address, probes it, claims it if there is no conflict, and defends it. The host
+/// passes events to it, performs its actions, and calls ``wake(now:into:)`` at ``nextWake``. Every
+/// interface has a machine of its own.
 public struct LinkLocalMachine: Sendable {
   private typealias Constants = LinkLocalConstants
 
   private struct Probing: Sendable {
-    var candidate: IPv4Address
+    var candidate: Inet4Address
     var sentCount = 0
     /// When the next probe is due or, after the last, the address is ours.
     var next: Instant
   }
 
   private struct Claimed: Sendable {
-    var address: IPv4Address
+    var address: Inet4Address
     var announcementsLeft = Constants.announcementCount
     var nextAnnouncement: Instant
-    /// When somebody else last used the address, unless that is forgotten.
+    /// The time of the last conflict, unless that is forgotten.
     var lastConflict: Instant?
-    /// When nobody has disputed the address for so long that earlier conflicts no longer count.
+    /// When there was no conflict for so long that earlier ones no longer count.
     var forgetsConflictsAt: Instant
     var reply: PendingReply?
     var nextReply: Instant
@@ -46,14 +46,14 @@ public struct LinkLocalMachine: Sendable {
   /// Whether the address is defended at the first conflict, or given up at once: a host without
   /// connections to lose may do so (RFC 3927, §2.5).
   public var defendsAddress = true
-  /// Whether ARP requests for the address are answered here, by broadcast as the RFC wants it, or by
-  /// a kernel that was left to do so.
+  /// Whether ARP requests for the address are answered here, by broadcast as the RFC requires, or
+  /// left to the kernel.
   public var answersRequests = true
 
   private var addresses: LinkLocalAddresses
   /// What to try next: the remembered address, or one that was held before.
-  private var preferred: IPv4Address?
-  private var chance: SeededGenerator
+  private var preferred: Inet4Address?
+  private var rng: SeededGenerator
   private var state = State.idle
   private var isLinkUp = false
   private var hasRoutableAddress = false
@@ -66,10 +66,10 @@ public struct LinkLocalMachine: Sendable {
   /// - Parameters:
   ///   - hardware: the interface's hardware address, from which addresses are drawn.
   ///   - remembered: the address that an earlier machine of this interface wanted stored.
-  ///   - chance: decides on pauses only.
-  public init(hardware: MACAddress, remembered: IPv4Address? = nil, chance: SeededGenerator) {
+  ///   - rng: decides on pauses only.
+  public init(hardware: MACAddress, remembered: Inet4Address? = nil, rng: SeededGenerator) {
     self.hardware = hardware
-    self.chance = chance
+    self.rng = rng
     addresses = LinkLocalAddresses(hardware: hardware)
     if let remembered, LinkLocalAddresses.range.contains(remembered) { preferred = remembered }
   }
@@ -97,7 +97,7 @@ public struct LinkLocalMachine: Sendable {
     }
   }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     guard !isShutDown else { return }
     if case .claimed(let claimed) = state, now >= claimed.forgetsConflictsAt { conflictCount = 0 }
@@ -122,7 +122,7 @@ public struct LinkLocalMachine: Sendable {
     wake(now: now, into: &actions)
   }
 
-  /// Does what is due by now.
+  /// Performs what is due by now.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     switch state {
     case .idle: break
@@ -167,7 +167,7 @@ public struct LinkLocalMachine: Sendable {
     lastAttempt = now
     let candidate = preferred ?? addresses.next()
     preferred = candidate
-    let wait = chance.span(.zero, Constants.probeWait)
+    let wait = rng.span(.zero, Constants.probeWait)
     state = .probing(Probing(candidate: candidate, next: now + wait))
   }
 
@@ -184,12 +184,12 @@ public struct LinkLocalMachine: Sendable {
     let wait =
       probing.sentCount == Constants.probeCount
       ? Constants.announceWait
-      : chance.span(Constants.probeIntervalMin, Constants.probeIntervalMax)
+      : rng.span(Constants.probeIntervalMin, Constants.probeIntervalMax)
     probing.next = now + wait
     state = .probing(probing)
   }
 
-  private mutating func claim(_ address: IPv4Address, now: Instant, into actions: inout [Action]) {
+  private mutating func claim(_ address: Inet4Address, now: Instant, into actions: inout [Action]) {
     state = .claimed(
       Claimed(
         address: address, nextAnnouncement: now,
@@ -199,7 +199,7 @@ public struct LinkLocalMachine: Sendable {
     wake(now: now, into: &actions)
   }
 
-  /// Stops whatever is under way; an address that is held stays the first that will be tried.
+  /// Stops probing, announcing and pausing. An address that is held will be tried first.
   private mutating func release(_ reason: ReleaseReason, into actions: inout [Action]) {
     if case .claimed(let claimed) = state {
       actions.append(.release(claimed.address, reason))
@@ -234,7 +234,7 @@ public struct LinkLocalMachine: Sendable {
     }
   }
 
-  /// Somebody else uses our address.
+  /// Another host uses our address.
   private mutating func disputed(
     _ claimed: Claimed, by other: MACAddress, now: Instant, into actions: inout [Action]
   ) {
@@ -262,7 +262,7 @@ public struct LinkLocalMachine: Sendable {
     startIfWanted(now: now)
   }
 
-  private func answer(to request: ARPPacket, from address: IPv4Address) -> ARPPacket {
+  private func answer(to request: ARPPacket, from address: Inet4Address) -> ARPPacket {
     ARPPacket(
       .reply, senderHardware: hardware, senderAddress: address,
       targetHardware: request.senderHardware, targetAddress: request.senderAddress)

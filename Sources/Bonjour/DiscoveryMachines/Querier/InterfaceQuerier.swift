@@ -1,44 +1,44 @@
 import DNSWire
 import Essentials
 
-/// Asks and listens on one interface: every question once, however many clients share it, no more
-/// often than RFC 6762 wants, and a cache of what was heard.
+/// The queries and the cache of one interface: each question is sent once for all clients that
+/// share it, and no more often than RFC 6762 allows.
 struct InterfaceQuerier: Sendable {
-  /// What the querier is told and gives out.
+  /// Packets to send and changes to report.
   enum Output: Sendable, Equatable {
     /// Send this to the group of that version.
     case send([UInt8], IPVersion)
-    /// A record that was not known; or one that was, and is heard again after it had said goodbye,
-    /// of which whoever asks since then was not told.
+    /// A new record; or a known one that is received again after its goodbye: queries that began
+    /// since then did not get it.
     case added(DNSRecord, goodbyeAt: Instant? = nil)
-    /// A record is no longer valid. Whoever asks since it said goodbye was not told of it.
+    /// A record is no longer valid. Queries that began after its goodbye did not get it.
     case removed(DNSRecord, goodbyeAt: Instant?)
-    /// The name's owner says that it has no such record.
+    /// A negative answer: the name has no such record.
     case absent(QuestionKey)
   }
 
-  /// One question that is asked again and again.
+  /// A question that is sent repeatedly.
   struct Ask: Sendable {
     var clientCount = 1
     /// When the series may begin, along with others.
     var earliestAt: Instant
-    /// When to ask next; never while its answer is known to be complete.
+    /// When to send it next; never while its answer is known to be complete.
     var dueAt: Instant
     /// The pause that ends at `dueAt`.
     var interval = TimeSpan.zero
-    /// How often the series asked.
+    /// How often it was sent in this series.
     var sentCount = 0
-    /// Whether a record that answers it should be asked for again.
+    /// Whether one of its records should be refreshed.
     var isRefreshDue = false
     /// Until when unicast answers are welcome.
     var unicastUntil = Instant(nanoseconds: .min)
-    /// When another host last asked the same and knew no more than we do.
+    /// When another host last sent the same question with no more known answers than ours.
     var heardAt: [IPVersion: Instant] = [:]
     /// The deadline under which it is queued.
     var queuedAt = Instant.distantFuture
   }
 
-  private struct Doubt {
+  private struct Reconfirmation {
     var record: DNSRecord
     var nextAt: Instant
     var round = 0
@@ -52,25 +52,25 @@ struct InterfaceQuerier: Sendable {
   private var asks: [QuestionKey: Ask] = [:]
   private var askedTypes: [DNSName: [DNSType]] = [:]
   private var queue = DeadlineQueue<QuestionKey>()
-  private var doubts: [Doubt] = []
-  /// Questions whose records asked to be refreshed since the last packet.
+  private var reconfirmations: [Reconfirmation] = []
+  /// Questions with records to refresh since the last packet.
   private var refreshes: [QuestionKey] = []
-  /// When everybody on the link was last told something new.
+  /// When something new was last multicast on the link.
   private var newsAt: Instant?
-  private var chance: SeededGenerator
+  private var rng: SeededGenerator
   private var cacheEvents: [RecordCache.Event] = []
 
-  init(_ interface: NetworkInterface, chance: SeededGenerator) {
+  init(_ interface: NetworkInterface, rng: SeededGenerator) {
     self.interface = interface
-    self.chance = chance
-    cache = RecordCache(chance: self.chance.fork())
+    self.rng = rng
+    cache = RecordCache(rng: self.rng.fork())
   }
 
   // MARK: Questions
 
-  /// One more client asks. The records that are known already are not given out.
+  /// One more client queries this key. Cached records are not output.
   ///
-  /// - Parameter isProvoked: whether the network gave rise to the question, at others as well.
+  /// - Parameter isProvoked: Whether a packet caused the query, perhaps on other hosts as well.
   mutating func start(_ key: QuestionKey, isProvoked: Bool, now: Instant) {
     cache.want(key, now: now)
     if asks[key] != nil {
@@ -87,7 +87,7 @@ struct InterfaceQuerier: Sendable {
     }
   }
 
-  /// One client fewer asks.
+  /// One client fewer queries this key.
   mutating func stop(_ key: QuestionKey) {
     guard let ask = asks[key] else { return }
     cache.unwant(key)
@@ -103,19 +103,21 @@ struct InterfaceQuerier: Sendable {
   /// The interface has other addresses.
   mutating func update(_ interface: NetworkInterface) { self.interface = interface }
 
-  /// The link may be another one: everything is asked anew, and what isn't answered is forgotten.
+  /// The link may be another one: all questions are sent again, and records without an answer are
+  /// removed.
   mutating func restart(now: Instant) {
-    cache.doubtAll(now: now)
+    cache.reconfirmAll(now: now)
     for key in asks.keys.sorted(by: Self.isBefore) { begin(key, isProvoked: true, now: now) }
   }
 
-  /// Doubts a record on behalf of a client that could not use it (RFC 6762, §10.4).
-  mutating func doubt(_ record: DNSRecord, now: Instant) {
-    guard doubts.count < QuerierLimits.doubtsMax, cache.doubt(record, now: now),
-      !doubts.contains(where: { $0.record.saysTheSame(as: record) })
+  /// Reconfirms a record for a client that could not use it (RFC 6762, §10.4).
+  mutating func reconfirm(_ record: DNSRecord, now: Instant) {
+    guard reconfirmations.count < QuerierLimits.reconfirmationsMax,
+      cache.reconfirm(record, now: now),
+      !reconfirmations.contains(where: { $0.record.saysTheSame(as: record) })
     else { return }
     let firstAt = now + delay(isProvoked: true)
-    doubts.append(Doubt(record: record, nextAt: firstAt, firstAt: firstAt))
+    reconfirmations.append(Reconfirmation(record: record, nextAt: firstAt, firstAt: firstAt))
   }
 
   /// Begins the question's series.
@@ -132,7 +134,7 @@ struct InterfaceQuerier: Sendable {
 
   private mutating func delay(isProvoked: Bool) -> TimeSpan {
     let range = isProvoked ? QuerierLimits.firstDelay : QuerierLimits.clientDelay
-    return chance.span(range.shortest, range.longest)
+    return rng.span(range.shortest, range.longest)
   }
 
   private mutating func enqueue(_ key: QuestionKey) {
@@ -165,9 +167,9 @@ struct InterfaceQuerier: Sendable {
     }
   }
 
-  /// Whether a response may be believed: from port 5353, and to all, or to us alone after we asked
-  /// for that and from this link (RFC 6762, §6 and §11). That a name is an alias, or has no such
-  /// record, is an answer, too.
+  /// Whether a response is accepted: from port 5353, and by multicast, or by unicast after a
+  /// question that requested that and from this link (RFC 6762, §6 and §11). An alias, or a
+  /// negative answer, counts as an answer, too.
   private func accepts(_ received: ReceivedMessage, now: Instant) -> Bool {
     guard received.source.port == multicastDNSPort else { return false }
     if received.isMulticast { return true }
@@ -192,7 +194,7 @@ struct InterfaceQuerier: Sendable {
       let outcome = cache.insert(record, now: now)
       if record.flushesCache, record.ttlSeconds > 0, flushed.insert(key).inserted {
         cache.flush(key, now: now)
-        // A complete answer: no reason to ask before it grows old.
+        // A complete answer: no question is due before its refresh.
         if asks[key] != nil, outcome != .ignored { asks[key]?.dueAt = .distantFuture }
       }
       switch outcome {
@@ -204,7 +206,7 @@ struct InterfaceQuerier: Sendable {
     }
   }
 
-  /// The owner of a name says which types it has.
+  /// An NSEC record lists which types a name has.
   private mutating func denied(
     _ record: DNSRecord, now: Instant, into outputs: inout [Output]
   ) {
@@ -216,8 +218,8 @@ struct InterfaceQuerier: Sendable {
     }
   }
 
-  /// There is nothing to ask for until the denial grows old. That record is not asked for itself,
-  /// and may make room for others, so the question has a deadline of its own.
+  /// No question is due until the negative answer expires. That record is not refreshed itself, and
+  /// may be evicted, so the question has a deadline of its own.
   private mutating func sleepWhileDenied(_ key: QuestionKey, now: Instant) {
     let left = cache.answers(to: QuestionKey(key.name, .nsec)).map { $0.expiresAt - now }.max()
     let fresh = TimeSpan(nanoseconds: (left ?? .zero).nanoseconds / 5 * 4)
@@ -225,8 +227,8 @@ struct InterfaceQuerier: Sendable {
     enqueue(key)
   }
 
-  /// Another host's question: it may stand for ours (RFC 6762, §7.3), and it may stay unanswered
-  /// (§10.5). What it says to know is never believed (§7.1).
+  /// Another host's question: it may replace ours (RFC 6762, §7.3), and it may stay unanswered
+  /// (§10.5). Its known answers are never cached (§7.1).
   private mutating func overhear(_ received: ReceivedMessage, now: Instant) {
     guard received.isMulticast, received.source.port == multicastDNSPort,
       !interface.addresses.contains(where: { $0.address == received.source.address })
@@ -244,7 +246,7 @@ struct InterfaceQuerier: Sendable {
       {
         asks[key]?.heardAt[received.link.version] = now
       }
-      cache.heardQuestion(key, knownAnswers: known, now: now)
+      cache.receivedQuestion(key, knownAnswers: known, now: now)
     }
   }
 
@@ -252,15 +254,15 @@ struct InterfaceQuerier: Sendable {
 
   /// When `wake` should be called next.
   var nextWake: Instant? {
-    .earliest(.earliest(cache.nextWake, queue.next), doubts.earliest(\.nextAt))
+    .earliest(.earliest(cache.nextWake, queue.next), reconfirmations.earliest(\.nextAt))
   }
 
-  /// Does what is due at `now`.
+  /// Performs what is due at `now`.
   mutating func wake(now: Instant, into outputs: inout [Output]) {
     expire(now: now, into: &outputs)
     var keys = refreshes
     refreshes.removeAll(keepingCapacity: true)
-    let doubted = dueDoubts(now: now)
+    let reconfirmed = dueReconfirmations(now: now)
     var postponed: [QuestionKey] = []
     while let next = queue.next, next <= now + QuerierLimits.joinMax {
       guard let (instant, key) = queue.popDue(next) else { break }
@@ -273,14 +275,14 @@ struct InterfaceQuerier: Sendable {
         postponed.append(key)
       }
     }
-    if !keys.isEmpty || !doubted.isEmpty {
+    if !keys.isEmpty || !reconfirmed.isEmpty {
       for key in postponed where canJoin(key, now: now) { keys.append(key) }
-      send(keys, doubted: doubted, now: now, into: &outputs)
+      send(keys, reconfirmed: reconfirmed, now: now, into: &outputs)
     }
     for key in postponed { enqueue(key) }
   }
 
-  /// Lets records end, and notes which should be asked for again.
+  /// Removes expired records, and collects those to refresh.
   private mutating func expire(now: Instant, into outputs: inout [Output]) {
     cacheEvents.removeAll(keepingCapacity: true)
     cache.expire(now: now, into: &cacheEvents)
@@ -316,31 +318,32 @@ struct InterfaceQuerier: Sendable {
     return (ask.dueAt - now) * QuerierLimits.joinDivisor <= ask.interval
   }
 
-  private mutating func dueDoubts(now: Instant) -> [QuestionKey] {
+  private mutating func dueReconfirmations(now: Instant) -> [QuestionKey] {
     var due: [QuestionKey] = []
-    for index in doubts.indices where doubts[index].nextAt <= now {
-      // Heard again, or gone: the doubt is over.
-      guard !cache.isTrusted(doubts[index].record), cache.isKnown(doubts[index].record),
-        doubts[index].round < QuerierLimits.doubtPauses.count
+    for index in reconfirmations.indices where reconfirmations[index].nextAt <= now {
+      // Received again, or removed: the reconfirmation is over.
+      guard !cache.isTrusted(reconfirmations[index].record),
+        cache.isKnown(reconfirmations[index].record),
+        reconfirmations[index].round < QuerierLimits.reconfirmationPauses.count
       else {
-        doubts[index].nextAt = .distantFuture
+        reconfirmations[index].nextAt = .distantFuture
         continue
       }
-      due.append(doubts[index].key)
-      doubts[index].round += 1
-      let pauses = QuerierLimits.doubtPauses
-      let round = doubts[index].round
-      doubts[index].nextAt =
-        round < pauses.count ? doubts[index].firstAt + pauses[round] : .distantFuture
+      due.append(reconfirmations[index].key)
+      reconfirmations[index].round += 1
+      let pauses = QuerierLimits.reconfirmationPauses
+      let round = reconfirmations[index].round
+      reconfirmations[index].nextAt =
+        round < pauses.count ? reconfirmations[index].firstAt + pauses[round] : .distantFuture
     }
-    doubts.removeAll { $0.nextAt == .distantFuture }
+    reconfirmations.removeAll { $0.nextAt == .distantFuture }
     return due
   }
 
   // MARK: Sending
 
   private mutating func send(
-    _ keys: [QuestionKey], doubted: [QuestionKey], now: Instant, into outputs: inout [Output]
+    _ keys: [QuestionKey], reconfirmed: [QuestionKey], now: Instant, into outputs: inout [Output]
   ) {
     var known: [QuestionKey: [(record: DNSRecord, ttlSeconds: UInt32)]] = [:]
     var pendingBefore: [PendingQuestion] = []
@@ -348,18 +351,18 @@ struct InterfaceQuerier: Sendable {
     for version in IPVersion.allCases where interface.versions.contains(version) {
       var seen: Set<QuestionKey> = []
       var pending: [PendingQuestion] = []
-      for key in keys + doubted where seen.insert(key).inserted {
-        guard doubted.contains(key) || !isSpared(key, version, now: now) else { continue }
+      for key in keys + reconfirmed where seen.insert(key).inserted {
+        guard reconfirmed.contains(key) || !isSpared(key, version, now: now) else { continue }
         let answers = known[key] ?? cache.knownAnswers(to: key, now: now)
         known[key] = answers
         pending.append(
           PendingQuestion(
             question: DNSQuestion(
               name: key.name, type: key.type,
-              wantsUnicastResponse: interface.hearsUnicast && asks[key]?.sentCount == 0),
+              wantsUnicastResponse: interface.receivesUnicast && asks[key]?.sentCount == 0),
             knownAnswers: answers))
       }
-      // Mostly the same is sent over both versions, and made only once.
+      // Mostly the same packets are sent over both versions of IP, and encoded only once.
       if packets.isEmpty || pending.map(\.question) != pendingBefore.map(\.question) {
         packets = QuestionPackets.make(pending)
         pendingBefore = pending
@@ -367,10 +370,10 @@ struct InterfaceQuerier: Sendable {
       outputs += packets.map { .send($0, version) }
     }
     for key in keys { sent(key, now: now) }
-    for key in doubted { cache.asked(key, now: now) }
+    for key in reconfirmed { cache.asked(key, now: now) }
   }
 
-  /// Whether another host has just asked the same over this version of IP.
+  /// Whether another host has just sent the same question over this version of IP.
   private func isSpared(_ key: QuestionKey, _ version: IPVersion, now: Instant) -> Bool {
     guard let ask = asks[key], let heardAt = ask.heardAt[version] else { return false }
     if ask.isRefreshDue { return now - heardAt < QuerierLimits.firstInterval }
@@ -378,14 +381,14 @@ struct InterfaceQuerier: Sendable {
     return (now - heardAt) * 2 <= ask.interval
   }
 
-  /// The question was sent, or need not be: the series goes on.
+  /// The question was sent, or need not be: schedules the next one of the series.
   private mutating func sent(_ key: QuestionKey, now: Instant) {
     cache.asked(key, now: now)
     guard var ask = asks[key] else { return }
     let isSeries = ask.dueAt <= now || !ask.isRefreshDue
     ask.isRefreshDue = false
     if isSeries {
-      if ask.sentCount == 0 { ask.unicastUntil = now + QuerierLimits.unicastPatience }
+      if ask.sentCount == 0 { ask.unicastUntil = now + QuerierLimits.unicastTimeout }
       ask.sentCount += 1
       ask.interval =
         ask.sentCount == 1

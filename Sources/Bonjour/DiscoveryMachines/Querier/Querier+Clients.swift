@@ -11,20 +11,20 @@ extension Querier {
     let options: QueryOptions
     /// When it ends by itself.
     let endsAt: Instant?
-    /// What it asks for, those behind aliases included.
+    /// The keys that it queries, including the targets of aliases.
     var keys: [QuestionKey] = []
     /// The aliases it follows: from which name to which.
     var aliases: [DNSName: DNSName] = [:]
-    /// What it was told about a service, by interface.
+    /// Its resolutions, by interface.
     var resolutions: [InterfaceIndex: Resolution] = [:]
 
-    /// Whether it is told places, which are put together of several records.
+    /// Whether its results are resolutions, which are composed of several records.
     var isResolving: Bool {
       if case .resolve = request { true } else { false }
     }
 
-    /// Whether what is heard on an interface counts. Services of this machine only are found
-    /// everywhere; its name means other addresses there, which are not for all.
+    /// Whether records of an interface are for it. Services that are local to this machine are
+    /// found on all; the host's name has other addresses there, which are not.
     func isInterested(in index: InterfaceIndex) -> Bool {
       if let interface { return interface == index }
       guard index == .localOnly else { return true }
@@ -34,9 +34,9 @@ extension Querier {
       }
     }
 
-    /// Whether who asked for one type is told a record of another: an alias on the way, perhaps.
-    func isTold(_ type: DNSType, askedFor asked: DNSType) -> Bool {
-      type == asked || asked == .any || (type == .cname && options.tellsAliases)
+    /// Whether a query for one type gets a record of another: an alias, perhaps.
+    func isNotified(_ type: DNSType, askedFor asked: DNSType) -> Bool {
+      type == asked || asked == .any || (type == .cname && options.reportsAliases)
     }
   }
 
@@ -67,8 +67,8 @@ extension Querier {
     }
   }
 
-  /// Remembers when a client ends. Those that ended earlier are forgotten now and then: there may be
-  /// any number of them.
+  /// Remembers when a client ends. Those that ended earlier are forgotten now and then: there may
+  /// be any number of them.
   private mutating func remember(_ end: Instant, of id: QueryID) {
     if clientEnds.count > 2 * clients.count + 64 {
       clientEnds.prune { clients[$1]?.endsAt == $0 }
@@ -81,7 +81,7 @@ extension Querier {
     for key in client.keys { unsubscribe(client, from: key) }
   }
 
-  /// Asks for one more thing on a client's behalf, and tells what is known already.
+  /// Subscribes a client to one more key, and reports cached records.
   private mutating func subscribe(
     _ id: QueryID, to key: QuestionKey, now: Instant, into actions: inout [Action]
   ) {
@@ -89,21 +89,21 @@ extension Querier {
     clients[id]?.keys.append(key)
     let subscription = Subscription(query: id, type: key.type, startedAt: now)
     subscriptions[key.name, default: []].append(subscription)
-    for place in interfaces.indices where isInScope(client, interfaces[place]) {
-      let index = interfaces[place].interface.index
-      interfaces[place].start(key, isProvoked: false, now: now)
-      for entry in interfaces[place].cache.answers(to: key)
-      where subscription.isTold(ofOneThatLeftAt: entry.goodbyeAt) {
-        tell(id, entry.record, isAdded: true, on: index, into: &actions)
+    for position in interfaces.indices where isInScope(client, interfaces[position]) {
+      let index = interfaces[position].interface.index
+      interfaces[position].start(key, isProvoked: false, now: now)
+      for entry in interfaces[position].cache.answers(to: key)
+      where subscription.isNotified(ofOneThatLeftAt: entry.goodbyeAt) {
+        report(id, entry.record, isAdded: true, on: index, into: &actions)
       }
-      let aliases = interfaces[place].cache.answers(to: QuestionKey(key.name, .cname))
+      let aliases = interfaces[position].cache.answers(to: QuestionKey(key.name, .cname))
         .filter { $0.goodbyeAt == nil }
-      if interfaces[place].cache.denies(key), aliases.isEmpty {
-        tellAbsent(id, key, on: index, into: &actions)
+      if interfaces[position].cache.denies(key), aliases.isEmpty {
+        reportAbsent(id, key, on: index, into: &actions)
       }
       for entry in aliases where key.type != .cname {
-        if key.type != .any, client.isTold(.cname, askedFor: key.type) {
-          tell(id, entry.record, isAdded: true, on: index, into: &actions)
+        if key.type != .any, client.isNotified(.cname, askedFor: key.type) {
+          report(id, entry.record, isAdded: true, on: index, into: &actions)
         }
         follow(entry.record, for: id, now: now, into: &actions)
       }
@@ -113,8 +113,8 @@ extension Querier {
   private mutating func unsubscribe(_ client: Client, from key: QuestionKey) {
     subscriptions[key.name]?.removeAll { $0.query == client.id && $0.type == key.type }
     if subscriptions[key.name]?.isEmpty == true { subscriptions[key.name] = nil }
-    for place in interfaces.indices where isInScope(client, interfaces[place]) {
-      interfaces[place].stop(key)
+    for position in interfaces.indices where isInScope(client, interfaces[position]) {
+      interfaces[position].stop(key)
     }
   }
 
@@ -124,7 +124,7 @@ extension Querier {
 
   // MARK: Aliases
 
-  /// Whoever asks for an aliased name asks for the name behind it, too (RFC 1034, §3.6.2).
+  /// A query for an aliased name includes the name of its target (RFC 1034, §3.6.2).
   mutating func follow(_ record: DNSRecord, now: Instant, into actions: inout [Action]) {
     guard case .cname = record.data else { return }
     let ids = Set((subscriptions[record.name] ?? []).filter { $0.type != .cname }.map(\.query))
@@ -146,7 +146,7 @@ extension Querier {
     }
   }
 
-  /// An alias ended: what was found behind it no longer counts. Another one may take its place.
+  /// An alias ended: results for its target are removed. Another alias may follow.
   mutating func unfollow(_ record: DNSRecord, now: Instant, into actions: inout [Action]) {
     guard case .cname(let target) = record.data else { return }
     for id in Set((subscriptions[record.name] ?? []).map(\.query)).sorted() {
@@ -176,10 +176,10 @@ extension Querier {
         for interface in interfaces where isInScope(client, interface) {
           let index = interface.interface.index
           for entry in interface.cache.answers(to: QuestionKey(key.name, .any))
-          where client.isTold(entry.record.type, askedFor: key.type)
-            && subscription?.isTold(ofOneThatLeftAt: entry.goodbyeAt) ?? true
+          where client.isNotified(entry.record.type, askedFor: key.type)
+            && subscription?.isNotified(ofOneThatLeftAt: entry.goodbyeAt) ?? true
           {
-            tell(id, entry.record, isAdded: false, on: index, into: &actions)
+            report(id, entry.record, isAdded: false, on: index, into: &actions)
           }
         }
       }
@@ -187,25 +187,25 @@ extension Querier {
     }
   }
 
-  // MARK: Telling
+  // MARK: Reporting
 
-  /// Tells everybody whose question a record answers. If it had said goodbye, whoever was told of it
-  /// before that is told of its end, and everybody else that it is there again.
-  mutating func tell(
+  /// Reports a record to all clients that subscribed to it. After its goodbye, clients that got it
+  /// before get its end, and all others get it as new.
+  mutating func report(
     _ record: DNSRecord, isAdded: Bool, _ goodbyeAt: Instant?, on index: InterfaceIndex,
     into actions: inout [Action]
   ) {
     for subscription in subscriptions[record.name] ?? [] {
       guard let client = clients[subscription.query], client.isInterested(in: index),
-        client.isTold(record.type, askedFor: subscription.type),
+        client.isNotified(record.type, askedFor: subscription.type),
         goodbyeAt == nil || client.isResolving
-          || subscription.isTold(ofOneThatLeftAt: goodbyeAt) != isAdded
+          || subscription.isNotified(ofOneThatLeftAt: goodbyeAt) != isAdded
       else { continue }
-      tell(client.id, record, isAdded: isAdded, on: index, into: &actions)
+      report(client.id, record, isAdded: isAdded, on: index, into: &actions)
     }
   }
 
-  private mutating func tell(
+  private mutating func report(
     _ id: QueryID, _ record: DNSRecord, isAdded: Bool, on index: InterfaceIndex,
     into actions: inout [Action]
   ) {
@@ -218,22 +218,22 @@ extension Querier {
   }
 
   /// An alias has no other records, and yet there may be some behind it.
-  mutating func tellAbsent(
+  mutating func reportAbsent(
     _ key: QuestionKey, on index: InterfaceIndex, into actions: inout [Action]
   ) {
-    guard let place = place(of: index),
-      interfaces[place].cache.answers(to: QuestionKey(key.name, .cname))
+    guard let position = position(of: index),
+      interfaces[position].cache.answers(to: QuestionKey(key.name, .cname))
         .allSatisfy({ $0.goodbyeAt != nil })
     else { return }
     for subscription in subscriptions[key.name] ?? [] where subscription.type == key.type {
       guard let client = clients[subscription.query], client.isInterested(in: index) else {
         continue
       }
-      tellAbsent(client.id, key, on: index, into: &actions)
+      reportAbsent(client.id, key, on: index, into: &actions)
     }
   }
 
-  private mutating func tellAbsent(
+  private mutating func reportAbsent(
     _ id: QueryID, _ key: QuestionKey, on index: InterfaceIndex, into actions: inout [Action]
   ) {
     switch clients[id]?.request {
@@ -249,8 +249,8 @@ extension Querier {
 }
 
 extension QueryRequest {
-  /// Whether the name may be an alias: that of a host, or any. Services and their types are what
-  /// their own names say; behind an alias the same service would be found twice.
+  /// Whether the name may be an alias: that of a host, or of any record. Services and their types
+  /// may not; behind an alias the same service would be found twice.
   var followsAliases: Bool {
     switch self {
     case .records, .addresses: true
@@ -258,7 +258,7 @@ extension QueryRequest {
     }
   }
 
-  /// What has to be asked.
+  /// The keys to query.
   func keys() throws(QueryError) -> [QuestionKey] {
     do {
       switch self {
@@ -283,7 +283,7 @@ extension QueryRequest {
     }
   }
 
-  /// What a client with this request is told of a record; nil if it says nothing to it.
+  /// The event of a record for this request; nil if there is none.
   func event(for record: DNSRecord, isAdded: Bool) -> QueryEvent? {
     switch (self, record.data) {
     case (.records, _): return isAdded ? .recordAdded(record) : .recordRemoved(record)
@@ -291,18 +291,18 @@ extension QueryRequest {
       guard let service = ServiceName(target), service.type == type else { return nil }
       return isAdded ? .serviceAdded(service) : .serviceRemoved(service)
     case (.addresses, .a(let address)):
-      let address = IPAddress.v4(address)
+      let address = InetAddress.v4(address)
       return isAdded
         ? .addressAdded(address, ttlSeconds: record.ttlSeconds) : .addressRemoved(address)
     case (.addresses, .aaaa(let address)):
-      let address = IPAddress.v6(address)
+      let address = InetAddress.v6(address)
       return isAdded
         ? .addressAdded(address, ttlSeconds: record.ttlSeconds) : .addressRemoved(address)
     case (.serviceTypes, .ptr(let target)):
       guard let type = ServiceType(labelsOf: target) else { return nil }
       return isAdded ? .typeAdded(type) : .typeRemoved(type)
     case (.domains, .ptr(let domain)):
-      // That one was told at the beginning.
+      // That one was reported at the beginning.
       guard domain != .local else { return nil }
       return isAdded ? .domainAdded(domain) : .domainRemoved(domain)
     case (.browse, _), (.resolve, _), (.addresses, _), (.serviceTypes, _), (.domains, _):

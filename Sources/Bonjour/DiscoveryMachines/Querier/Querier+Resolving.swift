@@ -9,8 +9,8 @@ struct Resolving: Hashable, Sendable {
 
 /// How far a client's resolving has come on one interface.
 struct Resolution: Sendable {
-  /// What the client was told last.
-  var told: ResolvedService?
+  /// The last reported resolution.
+  var reported: ServiceResolution?
   /// The service record that was chosen where several are equally good.
   var choice: DNSService?
   /// Until when a text is waited for.
@@ -18,7 +18,7 @@ struct Resolution: Sendable {
 }
 
 extension Querier {
-  /// Tells resolving clients what has changed for them, once for all that came together.
+  /// Reports changed resolutions, once for all records that were processed together.
   mutating func settle(now: Instant, into actions: inout [Action]) {
     guard !unsettled.isEmpty else { return }
     var seen: Set<Resolving> = []
@@ -33,35 +33,35 @@ extension Querier {
     _ resolving: Resolving, now: Instant, into actions: inout [Action]
   ) {
     guard let client = clients[resolving.query], case .resolve(let name) = client.request,
-      let place = place(of: resolving.interface)
+      let position = position(of: resolving.interface)
     else { return }
     var resolution = client.resolutions[resolving.interface] ?? Resolution()
     defer { clients[resolving.query]?.resolutions[resolving.interface] = resolution }
-    let cache = interfaces[place].cache
-    let places = cache.answers(to: QuestionKey(name.name, .srv)).filter { $0.goodbyeAt == nil }
-    guard let service = choose(among: places, &resolution) else {
+    let cache = interfaces[position].cache
+    let positions = cache.answers(to: QuestionKey(name.name, .srv)).filter { $0.goodbyeAt == nil }
+    guard let service = choose(among: positions, &resolution) else {
       resolution.textDueAt = nil
       return
     }
     let textKey = QuestionKey(name.name, .txt)
     var text = Self.newestText(cache.answers(to: textKey).filter { $0.goodbyeAt == nil })
     if text == nil, !cache.denies(textKey) {
-      // A service should have a text, and mostly it is on its way (RFC 6763, §6.1).
-      let dueAt = resolution.textDueAt ?? now + QuerierLimits.textPatience
+      // A service should have a TXT record, and usually it arrives soon (RFC 6763, §6.1).
+      let dueAt = resolution.textDueAt ?? now + QuerierLimits.textTimeout
       if resolution.textDueAt == nil { textWaits.insert(resolving, at: dueAt) }
       resolution.textDueAt = dueAt
       guard dueAt <= now else { return }
     }
     text = text ?? TXTRecord()
-    let resolved = ResolvedService(
+    let resolved = ServiceResolution(
       name: name, host: service.target, port: service.port, text: text ?? TXTRecord())
-    guard resolved != resolution.told else { return }
-    resolution.told = resolved
+    guard resolved != resolution.reported else { return }
+    resolution.reported = resolved
     actions.append(
       .deliver(resolving.query, .resolved(resolved), on: resolving.interface, moreComing: true))
   }
 
-  /// The service record to use: of the lowest priority, by chance according to weight, and the same
+  /// The service record to use: of the lowest priority, random according to weight, and the same
   /// as before while it is among those (RFC 2782). Records that are about to end don't count where
   /// there are others.
   private mutating func choose(
@@ -80,10 +80,10 @@ extension Querier {
 
   private mutating func weighted(_ candidates: [DNSService]) -> DNSService? {
     guard candidates.count > 1 else { return candidates.first }
-    // Those without weight come first and have a small chance, as RFC 2782 describes.
+    // Those without weight come first and are chosen rarely, as RFC 2782 describes.
     let ordered = candidates.filter { $0.weight == 0 } + candidates.filter { $0.weight > 0 }
     let sum = ordered.reduce(0) { $0 + UInt64($1.weight) }
-    let drawn = chance.next(upperBound: sum + 1)
+    let drawn = rng.next(upperBound: sum + 1)
     var running: UInt64 = 0
     for candidate in ordered {
       running += UInt64(candidate.weight)

@@ -1,40 +1,40 @@
 public import DNSWire
 public import Essentials
 
-/// Browses, resolves and looks up for any number of clients on every interface of a host
-/// (RFC 6762, §5; RFC 6763).
+/// Browses, resolves and queries for any number of clients on all interfaces of a host (RFC 6762,
+/// §5; RFC 6763).
 ///
-/// Clients that want the same share one question and one cache. What is known already is told at
-/// once. Every event says on which interface it was heard: a service on two links is told twice.
+/// Clients with the same request share one question and one cache. Cached records are reported at
+/// once. Every event has its interface: a service on two links is reported twice.
 public struct Querier: Sendable {
-  /// What happens to the querier.
+  /// Input of a querier.
   public enum Event: Sendable {
-    /// An interface is there, or its addresses or versions changed. Where it seems to be on another
-    /// link than before, everything is asked anew there.
+    /// An interface was added, or its addresses or versions changed. If it seems to be on another
+    /// link, all questions are sent again there.
     case interfaceChanged(NetworkInterface)
-    /// An interface no longer takes part; what was heard there is forgotten.
+    /// An interface no longer takes part; its records are removed.
     case interfaceGone(InterfaceIndex)
-    /// The link of an interface may be another one, or the host slept: everything is asked anew
-    /// there, and what isn't heard again within ten seconds is forgotten.
+    /// The link of an interface may be another one, or the host slept: all queries are sent again
+    /// there, and records that aren't received again within ten seconds are removed.
     case interfaceRestarted(InterfaceIndex)
     /// A message came in, also one of our own that came back.
     case received(ReceivedMessage)
-    /// A client wants to know something, on one interface or on all.
+    /// Start a query of a client, on one interface or on all.
     case start(
       QueryID, QueryRequest, on: InterfaceIndex? = nil, options: QueryOptions = QueryOptions())
     /// The client has no more use for it.
     case stop(QueryID)
-    /// A client could not use a record: it is asked for, and forgotten if it isn't heard in ten
+    /// A client could not use a record: it is queried, and removed if it isn't received within ten
     /// seconds (RFC 6762, §10.4).
-    case doubt(DNSRecord, on: InterfaceIndex? = nil)
+    case reconfirm(DNSRecord, on: InterfaceIndex? = nil)
   }
 
   /// What the driver does for the querier.
   public enum Action: Sendable, Hashable {
     /// Send a packet.
     case send(OutgoingPacket)
-    /// Tell a client, with the interface where it was heard; `moreComing` on all but the last of
-    /// what it is told at once.
+    /// Deliver an event of a query, with the interface on which it was received; `moreComing` on
+    /// all but the last event that is delivered now.
     case deliver(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
   }
 
@@ -44,30 +44,30 @@ public struct Querier: Sendable {
     /// Since when.
     var startedAt: Instant
 
-    /// Whether it is told of a record: not of one that had said goodbye before it began, which is
-    /// known for a second more (RFC 6762, §10.1).
-    func isTold(ofOneThatLeftAt goodbyeAt: Instant?) -> Bool {
+    /// Whether a record is reported to it: not one whose goodbye was before its start, which is
+    /// kept for a second more (RFC 6762, §10.1).
+    func isNotified(ofOneThatLeftAt goodbyeAt: Instant?) -> Bool {
       goodbyeAt.map { startedAt <= $0 } ?? true
     }
   }
 
-  var chance: SeededGenerator
+  var rng: SeededGenerator
   /// In the order of their indices.
   var interfaces: [InterfaceQuerier] = []
   var clients: [QueryID: Client] = [:]
-  /// Who wants what, by name.
+  /// The subscriptions of clients, by name.
   var subscriptions: [DNSName: [Subscription]] = [:]
-  /// Resolving clients whose answer may have changed in this call.
+  /// Clients whose resolutions may have changed in this call.
   var unsettled: [Resolving] = []
   /// Resolving clients that wait for a text.
   var textWaits = DeadlineQueue<Resolving>()
-  /// Clients that don't want to know for ever.
+  /// Clients with a timeout.
   var clientEnds = DeadlineQueue<QueryID>()
   private var outputs: [InterfaceQuerier.Output] = []
 
-  /// Makes a querier; `chance` decides the delays.
-  public init(chance: SeededGenerator) {
-    self.chance = chance
+  /// Makes a querier; `rng` decides the delays.
+  public init(rng: SeededGenerator) {
+    self.rng = rng
   }
 
   /// Takes an event and appends what is to be done to `actions`.
@@ -77,28 +77,28 @@ public struct Querier: Sendable {
     case .interfaceChanged(let interface): update(interface, now: now)
     case .interfaceGone(let index): remove(index, now: now, into: &actions)
     case .interfaceRestarted(let index):
-      if let place = place(of: index) { interfaces[place].restart(now: now) }
+      if let position = position(of: index) { interfaces[position].restart(now: now) }
     case .received(let message): receive(message, now: now, into: &actions)
     case .start(let id, let request, let index, let options):
       open(id, request, on: index, options, now: now, into: &actions)
     case .stop(let id): close(id)
-    case .doubt(let record, let index):
-      for place in interfaces.indices
-      where index == nil || interfaces[place].interface.index == index {
-        interfaces[place].doubt(record, now: now)
+    case .reconfirm(let record, let index):
+      for position in interfaces.indices
+      where index == nil || interfaces[position].interface.index == index {
+        interfaces[position].reconfirm(record, now: now)
       }
     }
     finish(now: now, from: start, &actions)
   }
 
-  /// Does what is due at `now`.
+  /// Performs what is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     let start = actions.count
-    for place in interfaces.indices {
-      guard let due = interfaces[place].nextWake, due <= now else { continue }
+    for position in interfaces.indices {
+      guard let due = interfaces[position].nextWake, due <= now else { continue }
       outputs.removeAll(keepingCapacity: true)
-      interfaces[place].wake(now: now, into: &outputs)
-      perform(at: place, now: now, into: &actions)
+      interfaces[position].wake(now: now, into: &outputs)
+      perform(at: position, now: now, into: &actions)
     }
     while let (_, waiting) = textWaits.popDue(now) { unsettled.append(waiting) }
     while let (instant, id) = clientEnds.popDue(now) {
@@ -118,38 +118,38 @@ public struct Querier: Sendable {
   /// How many records are remembered, on all interfaces.
   public var recordCount: Int { interfaces.reduce(0) { $0 + $1.cache.count } }
 
-  func place(of index: InterfaceIndex) -> Int? {
+  func position(of index: InterfaceIndex) -> Int? {
     interfaces.firstIndex { $0.interface.index == index }
   }
 
   // MARK: Interfaces
 
   private mutating func update(_ interface: NetworkInterface, now: Instant) {
-    if let place = place(of: interface.index) {
-      let isSameLink = interfaces[place].interface.isOnSameLink(as: interface)
-      interfaces[place].update(interface)
-      if !isSameLink { interfaces[place].restart(now: now) }
+    if let position = position(of: interface.index) {
+      let isSameLink = interfaces[position].interface.isOnSameLink(as: interface)
+      interfaces[position].update(interface)
+      if !isSameLink { interfaces[position].restart(now: now) }
       return
     }
-    var added = InterfaceQuerier(interface, chance: chance.fork())
+    var added = InterfaceQuerier(interface, rng: rng.fork())
     for client in clients.values.sorted(by: { $0.id < $1.id })
     where client.isInterested(in: interface.index) {
       for key in client.keys { added.start(key, isProvoked: true, now: now) }
     }
-    let place =
+    let position =
       interfaces.firstIndex { $0.interface.index > interface.index } ?? interfaces.count
-    interfaces.insert(added, at: place)
+    interfaces.insert(added, at: position)
   }
 
   private mutating func remove(
     _ index: InterfaceIndex, now: Instant, into actions: inout [Action]
   ) {
-    guard let place = place(of: index) else { return }
-    let gone = interfaces.remove(at: place)
+    guard let position = position(of: index) else { return }
+    let gone = interfaces.remove(at: position)
     let entries = gone.cache.entries
     // All of them first: an alias that ends takes those behind it out of sight.
     for entry in entries {
-      tell(entry.record, isAdded: false, entry.goodbyeAt, on: index, into: &actions)
+      report(entry.record, isAdded: false, entry.goodbyeAt, on: index, into: &actions)
     }
     for entry in entries { unfollow(entry.record, now: now, into: &actions) }
     for id in clients.keys { clients[id]?.resolutions[index] = nil }
@@ -158,28 +158,29 @@ public struct Querier: Sendable {
   private mutating func receive(
     _ received: ReceivedMessage, now: Instant, into actions: inout [Action]
   ) {
-    guard let place = place(of: received.link.interface) else { return }
+    guard let position = position(of: received.link.interface) else { return }
     outputs.removeAll(keepingCapacity: true)
-    interfaces[place].receive(received, now: now, into: &outputs)
-    perform(at: place, now: now, into: &actions)
+    interfaces[position].receive(received, now: now, into: &outputs)
+    perform(at: position, now: now, into: &actions)
   }
 
   /// Does what one interface's querier gave out.
-  private mutating func perform(at place: Int, now: Instant, into actions: inout [Action]) {
-    let index = interfaces[place].interface.index
+  private mutating func perform(at position: Int, now: Instant, into actions: inout [Action]) {
+    let index = interfaces[position].interface.index
     let given = outputs
     for output in given {
       switch output {
       case .send(let bytes, let version):
-        actions.append(.send(OutgoingPacket(bytes, on: Link(index, version))))
+        actions.append(.send(OutgoingPacket(bytes, on: MulticastLink(index, version))))
       case .added(let record, let goodbyeAt):
-        tell(record, isAdded: true, goodbyeAt, on: index, into: &actions)
+        report(record, isAdded: true, goodbyeAt, on: index, into: &actions)
       case .removed(let record, let goodbyeAt):
-        tell(record, isAdded: false, goodbyeAt, on: index, into: &actions)
-      case .absent(let key): tellAbsent(key, on: index, into: &actions)
+        report(record, isAdded: false, goodbyeAt, on: index, into: &actions)
+      case .absent(let key): reportAbsent(key, on: index, into: &actions)
       }
     }
-    // After all of them: who follows an alias is told at once what the cache has behind it.
+    // After all of them: a client that follows an alias gets the cached records of the target at
+    // once.
     for output in given {
       switch output {
       case .added(let record, _): follow(record, now: now, into: &actions)
@@ -189,14 +190,15 @@ public struct Querier: Sendable {
     }
   }
 
-  /// Tells what came together, and marks all but the last of each client's events.
+  /// Reports what follows from this event, and sets `moreComing` on all but the last event of each
+  /// client.
   private mutating func finish(now: Instant, from start: Int, _ actions: inout [Action]) {
     settle(now: now, into: &actions)
-    var told: Set<QueryID> = []
-    for place in actions.indices[start...].reversed() {
-      guard case .deliver(let id, let event, let index, _) = actions[place] else { continue }
-      let isLast = told.insert(id).inserted
-      actions[place] = .deliver(id, event, on: index, moreComing: !isLast)
+    var reported: Set<QueryID> = []
+    for position in actions.indices[start...].reversed() {
+      guard case .deliver(let id, let event, let index, _) = actions[position] else { continue }
+      let isLast = reported.insert(id).inserted
+      actions[position] = .deliver(id, event, on: index, moreComing: !isLast)
     }
   }
 }

@@ -1,7 +1,7 @@
 public import DNSWire
 public import Essentials
 
-/// What a client's query is called, in a space of its own for each querier; the caller chooses.
+/// The identifier of a query, unique within a querier. The caller chooses it.
 public struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
   /// The caller's number.
   public let rawValue: UInt64
@@ -15,7 +15,7 @@ public struct QueryID: RawRepresentable, Hashable, Comparable, Sendable {
   public static func < (a: QueryID, b: QueryID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a client wants to know, and go on knowing until it stops.
+/// A query, which runs until the client stops it.
 public enum QueryRequest: Hashable, Sendable {
   /// The records of a name, of one type or `any`.
   case records(DNSName, DNSType)
@@ -31,55 +31,55 @@ public enum QueryRequest: Hashable, Sendable {
   case domains(DomainUse)
 }
 
-/// How a client wants to know.
+/// Options of a query.
 public struct QueryOptions: Hashable, Sendable {
-  /// Whether names that are not of this link are asked for on it all the same; else they are
+  /// Whether names that are not of this link are queried on it all the same; otherwise they are
   /// refused.
   public var reachesBeyondLink: Bool
   /// After how long the query ends with ``QueryError/timedOut``, whatever was found; nil for never.
   public var timeout: TimeSpan?
-  /// Whether who asks for records is told the aliases on the way to them, too.
-  public var tellsAliases: Bool
+  /// Whether queries for records report the aliases that lead to them, too.
+  public var reportsAliases: Bool
 
-  /// On the link only, for ever, and following aliases silently, unless said otherwise.
+  /// By default on the link only, without timeout, and without reporting aliases.
   public init(
-    reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil, tellsAliases: Bool = false
+    reachesBeyondLink: Bool = false, timeout: TimeSpan? = nil, reportsAliases: Bool = false
   ) {
     self.reachesBeyondLink = reachesBeyondLink
     self.timeout = timeout
-    self.tellsAliases = tellsAliases
+    self.reportsAliases = reportsAliases
   }
 }
 
-/// What a domain is recommended for (RFC 6763, §11).
+/// The purpose of a recommended domain (RFC 6763, §11).
 public enum DomainUse: String, Hashable, CaseIterable, Sendable {
   /// To browse in.
   case browsing = "b"
-  /// To browse in unless told otherwise.
+  /// The default domain to browse in.
   case defaultBrowsing = "db"
   /// To register services in.
   case registration = "r"
-  /// To register services in unless told otherwise.
+  /// The default domain to register services in.
   case defaultRegistration = "dr"
-  /// To browse in without being told.
+  /// Domains that are browsed in automatically.
   case automaticBrowsing = "lb"
 
-  /// The name whose PTR records tell.
+  /// The name of its PTR records.
   public var name: DNSName { DNSName(stringLiteral: "\(rawValue)._dns-sd._udp.local.") }
 }
 
-/// Where a service is and what it says about itself.
-public struct ResolvedService: Hashable, Sendable {
+/// The host, port and TXT record of a service.
+public struct ServiceResolution: Hashable, Sendable {
   /// Which service.
   public var name: ServiceName
   /// Its host.
   public var host: DNSName
   /// Its port there.
   public var port: UInt16
-  /// What it says about itself; without entries if it says nothing.
+  /// The TXT record; without entries if there is none.
   public var text: TXTRecord
 
-  /// A service's place and text.
+  /// A service with its location and TXT record.
   public init(name: ServiceName, host: DNSName, port: UInt16, text: TXTRecord) {
     self.name = name
     self.host = host
@@ -88,29 +88,29 @@ public struct ResolvedService: Hashable, Sendable {
   }
 }
 
-/// What a client is told.
+/// A result of a query.
 public enum QueryEvent: Hashable, Sendable {
-  /// A record that answers was heard.
+  /// A record was received.
   case recordAdded(DNSRecord)
   /// It is no longer valid.
   case recordRemoved(DNSRecord)
-  /// The name has no record of that type, says its owner (RFC 6762, §6.1).
+  /// The name has no record of that type: a negative answer (RFC 6762, §6.1).
   case recordAbsent(DNSType)
   /// A service is there.
   case serviceAdded(ServiceName)
   /// It no longer is.
   case serviceRemoved(ServiceName)
-  /// A service's place and text are known, or have changed.
-  case resolved(ResolvedService)
+  /// The host, port and TXT record of a service are known, or have changed.
+  case resolved(ServiceResolution)
   /// An address of the host, and for how many seconds it is valid.
-  case addressAdded(IPAddress, ttlSeconds: UInt32)
+  case addressAdded(InetAddress, ttlSeconds: UInt32)
   /// The host no longer has that address.
-  case addressRemoved(IPAddress)
+  case addressRemoved(InetAddress)
   /// The host has no address of that version.
   case addressAbsent(IPVersion)
-  /// There are services of that type.
+  /// The first service of that type was found.
   case typeAdded(ServiceType)
-  /// There no longer are.
+  /// The last service of that type was removed.
   case typeRemoved(ServiceType)
   /// A domain is recommended.
   case domainAdded(DNSName)
@@ -121,22 +121,59 @@ public enum QueryEvent: Hashable, Sendable {
 }
 
 /// Why a query ended.
-public enum QueryError: Error, Hashable, Sendable {
-  /// The name is not one of this link: only those in `local.` and of link-local addresses are asked
-  /// for by multicast (RFC 6762, §3, §4 and §22.1).
-  case notOnThisLink(DNSName)
-  /// The name that would have to be asked for is too long.
-  case nameTooLong
-  /// There are too many clients.
-  case tooManyClients
-  /// There is a query with that number.
-  case identifierInUse
-  /// Its time was over.
-  case timedOut
+public struct QueryError: Error, Hashable, Sendable {
+  /// The kind of an error. Later versions may have more.
+  public struct Code: Hashable, Sendable {
+    fileprivate let rawValue: UInt8
+
+    /// The name is not one of this link: only names in `local.` and of link-local addresses are
+    /// queried by multicast (RFC 6762, §3, §4 and §22.1).
+    public static let notOnThisLink = Code(rawValue: 1)
+    /// The name of the question would be too long.
+    public static let nameTooLong = Code(rawValue: 2)
+    /// There are too many queries.
+    public static let tooManyClients = Code(rawValue: 3)
+    /// There is a query with that identifier.
+    public static let identifierInUse = Code(rawValue: 4)
+    /// The query reached its timeout.
+    public static let timedOut = Code(rawValue: 5)
+  }
+
+  /// The errors of this version, for an exhaustive switch.
+  package enum Reason: Hashable, Sendable {
+    case notOnThisLink(DNSName)
+    case nameTooLong, tooManyClients, identifierInUse, timedOut
+  }
+
+  package let reason: Reason
+
+  /// The kind of the error.
+  public var code: Code {
+    switch reason {
+    case .notOnThisLink: .notOnThisLink
+    case .nameTooLong: .nameTooLong
+    case .tooManyClients: .tooManyClients
+    case .identifierInUse: .identifierInUse
+    case .timedOut: .timedOut
+    }
+  }
+
+  /// See ``Code/notOnThisLink``.
+  public static func notOnThisLink(_ name: DNSName) -> QueryError {
+    QueryError(reason: .notOnThisLink(name))
+  }
+  /// See ``Code/nameTooLong``.
+  public static let nameTooLong = QueryError(reason: .nameTooLong)
+  /// See ``Code/tooManyClients``.
+  public static let tooManyClients = QueryError(reason: .tooManyClients)
+  /// See ``Code/identifierInUse``.
+  public static let identifierInUse = QueryError(reason: .identifierInUse)
+  /// See ``Code/timedOut``.
+  public static let timedOut = QueryError(reason: .timedOut)
 }
 
 extension DNSName {
-  /// Whether the name is asked for by multicast: it is in `local.`, or the reverse mapping of a
+  /// Whether the name is queried by multicast: it is in `local.`, or the reverse mapping of a
   /// link-local address (RFC 6762, §3 and §4).
   public var isOnThisLink: Bool { Self.linkDomains.contains { isWithin($0) } }
 

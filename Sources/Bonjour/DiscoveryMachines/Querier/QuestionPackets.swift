@@ -56,7 +56,8 @@ enum QuestionPackets {
       encoder.header.isTruncated = true
       packets.append(encoder.bytes)
       encoder = DNSMessageEncoder(header: .query, byteCountMax: byteCountMax)
-      // One that doesn't fit into a packet of its own is heard again, which costs a packet.
+      // A known answer that doesn't fit into an empty packet is left out; its host will send it
+      // again.
       _ = encoder.append(answer.record, to: .answer, ttlSeconds: answer.ttlSeconds)
     }
     packets.append(encoder.bytes)

@@ -1,7 +1,7 @@
 internal import DNSWire
 internal import Essentials
 
-/// What a responder has under way on one link.
+/// Pending probes, announcements, answers and goodbyes of a responder on one link.
 struct LinkState: Sendable {
   /// Registrations that probe in step, so that they share packets.
   struct ProbeRound: Sendable {
@@ -42,7 +42,7 @@ struct LinkState: Sendable {
 
   /// A query whose known answers have not all arrived.
   struct TruncatedQuery: Sendable {
-    /// Tells which came first.
+    /// Gives their order.
     let number: Int
     var due: Instant
     var sets: [RecordSetID]
@@ -52,9 +52,10 @@ struct LinkState: Sendable {
   var announcementRounds: [AnnouncementRound] = []
   var batches: [Batch] = []
   var truncatedQueries: [Endpoint: TruncatedQuery] = [:]
-  /// Until when a question, asked by who knows nothing, brings nothing new: all that answers it
-  /// waits to be sent or just was. So a flood of one question costs a look-up each.
+  /// Until when a question without known answers causes nothing new: all its answers wait to be
+  /// sent or were just sent. So a flood of one question costs a look-up each.
   private(set) var quietQuestions: [DNSQuestion: Instant] = [:]
+  var unicastBudget = UnicastBudget()
   var goodbyes: [DNSRecord] = []
   var goodbyesDue: Instant?
 
@@ -69,7 +70,7 @@ struct LinkState: Sendable {
   /// Puts an answer with others that go out at about the same time.
   mutating func enqueue(
     _ sets: [RecordSetID], within range: ClosedRange<Instant>, interval: TimeSpan,
-    chance: inout SeededGenerator
+    rng: inout SeededGenerator
   ) {
     guard !sets.isEmpty else { return }
     let isSuitable = { (batch: Batch) in
@@ -80,7 +81,7 @@ struct LinkState: Sendable {
       index = found
     } else {
       index = batches.count
-      let due = range.lowerBound + chance.span(.zero, range.upperBound - range.lowerBound)
+      let due = range.lowerBound + rng.span(.zero, range.upperBound - range.lowerBound)
       batches.append(Batch(due: due, interval: interval))
     }
     for id in sets { batches[index].insert(id) }

@@ -1,6 +1,6 @@
 internal import Essentials
 
-/// The next name to try when somebody else has the one before.
+/// The next name to try after a conflict.
 enum NameRevision {
   /// "Name", "Name (2)", "Name (3)", in at most 63 bytes.
   static func instance(after label: some Collection<UInt8>) -> [UInt8] {

@@ -12,9 +12,9 @@ struct RecordSet: Sendable {
   enum Kind: Sendable {
     /// Others may have records of the name and type.
     case shared
-    /// Nobody else has. Only names with probed sets can be lost to others.
+    /// No other host may have the name. Only names with probed sets can be lost in a conflict.
     case unique(isProbed: Bool)
-    /// The NSEC record that says which types the name has; its data follows from the other sets.
+    /// The NSEC record that lists the types of the name; its data follows from the other sets.
     case negative
   }
 
@@ -23,11 +23,12 @@ struct RecordSet: Sendable {
   let kind: Kind
   /// The interface on which the records are valid; nil for all.
   let interface: InterfaceIndex?
-  /// The registrations that want it; more than one only where a type's services share its listing.
+  /// The registrations that it belongs to; more than one only where services share the PTR record
+  /// of their type.
   var owners: ShortList<RegistrationID>
   var records: [DNSRecord]
   /// When the set was last multicast, for each link.
-  private var sentTimes = ShortList<(link: Link, at: Instant)>()
+  private var sentTimes = ShortList<(link: MulticastLink, at: Instant)>()
   /// When the latest changes were announced, or will be.
   private(set) var updateTimes: [Instant] = []
 
@@ -50,32 +51,32 @@ struct RecordSet: Sendable {
   /// For how long the records are valid.
   var ttlSeconds: UInt32 { records.first?.ttlSeconds ?? ResponderConstants.hostTTLSeconds }
 
-  func lastMulticast(on link: Link) -> Instant? {
+  func lastMulticast(on link: MulticastLink) -> Instant? {
     sentTimes.first { $0.link == link }?.at
   }
 
   /// Whether the set may be multicast at `time`, having been sent before.
-  func mayBeMulticast(on link: Link, at time: Instant, interval: TimeSpan) -> Bool {
+  func mayBeMulticast(on link: MulticastLink, at time: Instant, interval: TimeSpan) -> Bool {
     lastMulticast(on: link).map { time >= $0 + interval } ?? true
   }
 
-  /// Whether everybody was told in the last quarter of the records' time (RFC 6762, §5.4).
-  func wasMulticastRecently(on link: Link, now: Instant) -> Bool {
+  /// Whether it was multicast in the last quarter of the records' TTL (RFC 6762, §5.4).
+  func wasMulticastRecently(on link: MulticastLink, now: Instant) -> Bool {
     let quarter = TimeSpan.milliseconds(Int64(ttlSeconds) * 250)
     return lastMulticast(on: link).map { now < $0 + quarter } ?? false
   }
 
-  mutating func noteMulticast(on link: Link, now: Instant) {
+  mutating func noteMulticast(on link: MulticastLink, now: Instant) {
     sentTimes.removeAll { $0.link == link }
     sentTimes.append((link, now))
   }
 
-  mutating func forgetMulticasts(on link: Link) {
+  mutating func forgetMulticasts(on link: MulticastLink) {
     sentTimes.removeAll { $0.link == link }
   }
 
-  /// When a change may be announced; nil if the announcement of an earlier one still lies ahead and
-  /// will tell of this one too.
+  /// When a change may be announced; nil if the announcement of an earlier one is still to come and
+  /// will include it.
   mutating func updateTime(now: Instant) -> Instant? {
     if let last = updateTimes.last, last > now { return nil }
     let latest = sentTimes.map(\.at).max()

@@ -39,19 +39,19 @@ struct RecordStore: Sendable {
     sets[id]
   }
 
-  /// The set that says what this shared one says, on the same links.
+  /// Another shared set with the same records, on the same links.
   func twin(of set: RecordSet) -> RecordSetID? {
     SharedContent(set).flatMap { sharedByContent[$0] }
   }
 
-  /// The sets of a name, whoever owns them.
+  /// The sets of a name, of all registrations.
   func ids(named name: DNSName) -> [RecordSetID] {
     guard let named = byName[name] else { return [] }
     if named.own.isEmpty { return named.shared }
     return named.shared.isEmpty ? named.own : named.shared + named.own
   }
 
-  /// Whether there are sets of the name that nobody else may have.
+  /// Whether there are unique sets of the name.
   func hasOwn(named name: DNSName) -> Bool { byName[name]?.own.isEmpty == false }
 
   /// The sets in which this record is, of those that are valid on an interface.
@@ -67,7 +67,7 @@ struct RecordStore: Sendable {
     return shared + own
   }
 
-  /// The sets of a name, whoever owns them.
+  /// The sets of a name, of all registrations.
   func sets(named name: DNSName) -> [RecordSet] { ids(named: name).compactMap { sets[$0] } }
 
   mutating func insert(_ set: RecordSet) -> RecordSetID {
@@ -115,16 +115,16 @@ struct RecordStore: Sendable {
     return set
   }
 
-  /// Whether a record with this data is ours, on whatever interface: then who says it says nothing
-  /// against us, be it an echo, another of our interfaces or a reflector.
+  /// Whether a record with this data is ours, on any interface: receiving it is no conflict, be it
+  /// an echo, from another of our interfaces or from a reflector.
   func owns(_ record: DNSRecord) -> Bool {
     ids(named: record.name).contains { id in
       sets[id]?.records.contains { $0.data == record.data } ?? false
     }
   }
 
-  /// Nobody on this link remembers anything.
-  mutating func forgetMulticasts(on link: Link) {
+  /// Forgets what was multicast on this link: no host there has it cached.
+  mutating func forgetMulticasts(on link: MulticastLink) {
     for index in sets.indices { sets.values[index].forgetMulticasts(on: link) }
   }
 }

@@ -20,9 +20,9 @@ public enum ConflictPolicy: Hashable, Sendable {
   case refuse
 }
 
-/// A service to be published (RFC 6763, §4.1).
+/// A service to register (RFC 6763, §4.1).
 public struct ServiceRegistration: Hashable, Sendable {
-  /// What is bounded.
+  /// Limits.
   public enum Limits {
     /// The longest text, in bytes, that fits into the longest message of Multicast DNS beside the
     /// service's name, host and port, each of them as long as can be (RFC 6762, §17).
@@ -33,13 +33,13 @@ public struct ServiceRegistration: Hashable, Sendable {
   public var name: ServiceName
   /// The names under which some browse for this kind of the type only (RFC 6763, §7.1).
   public let subtypeNames: [DNSName]
-  /// Where the service is; nil for this host, under whatever name it goes.
+  /// The host of the service; nil for this host, under its present name.
   public var host: DNSName?
   /// The port; 0 where only the name is to be held.
   public var port: UInt16
   /// Keys and values.
   public var text: TXTRecord
-  /// The interface on which it is published; nil for all.
+  /// The interface on which it is registered; nil for all.
   public var interface: InterfaceIndex?
   /// What happens if another host has the name.
   public var conflictPolicy: ConflictPolicy
@@ -72,23 +72,23 @@ public struct ServiceRegistration: Hashable, Sendable {
   }
 }
 
-/// A single record to be published.
+/// A single record to register.
 public struct RecordRegistration: Hashable, Sendable {
-  /// Who else may have records of the name and type.
+  /// Whether other hosts may have records of the name and type.
   public enum Ownership: Hashable, Sendable {
-    /// Anybody.
+    /// Other hosts may have records of the name.
     case shared
-    /// Nobody: the name is probed for.
+    /// Only this host may: the name is probed.
     case unique
-    /// Nobody, as the owner knows already: there is no probing.
+    /// Only this host may, which the caller knows already: the name is not probed.
     case knownUnique
   }
 
   /// The record; whether it flushes caches follows from the ownership.
   public var record: DNSRecord
-  /// Who else may have records of the name and type.
+  /// Whether other hosts may have records of the name and type.
   public var ownership: Ownership
-  /// The interface on which it is published; nil for all.
+  /// The interface on which it is registered; nil for all.
   public var interface: InterfaceIndex?
 
   /// A record.

@@ -2,7 +2,7 @@ internal import DNSWire
 internal import Essentials
 
 extension Responder {
-  /// Whether another registration of ours has the name where this one wants it.
+  /// Whether another registration of ours has the name on one of the same links.
   func isTaken(_ name: DNSName, by id: RegistrationID) -> Bool {
     guard let entry = entries[id] else { return false }
     if case .record(let record) = entry.content, record.ownership == .shared { return false }
@@ -10,15 +10,15 @@ extension Responder {
     return store.sets(named: name).contains { set in
       guard set.isProbed, let owner = set.owners.first, owner != id, let other = entries[owner]
       else { return false }
-      // Whoever registers records one by one may have several of a name.
+      // Records that are registered one by one may have the same name.
       if isRecord, case .record = other.content { return false }
       let (a, b) = (entry.interface, set.interface)
       return a == nil || b == nil || a == b
     }
   }
 
-  /// Gives a registration the next name that none of ours has; false if it wants no other or there
-  /// is none.
+  /// Gives a registration the next name that none of ours has; false if its policy is to refuse, or
+  /// there is none.
   mutating func reviseName(of id: RegistrationID) -> Bool {
     guard entries[id]?.conflictPolicy == .rename else { return false }
     repeat {
@@ -27,7 +27,7 @@ extension Responder {
     return true
   }
 
-  /// Ends a registration whose name somebody else has.
+  /// Ends a registration whose name another host has.
   mutating func refuse(_ id: RegistrationID, now: Instant, into actions: inout [Action]) {
     guard let name = entries[id]?.name else { return }
     remove(id, saysGoodbye: false, now: now)
@@ -57,7 +57,7 @@ extension Responder {
 
   // MARK: Responses of others
 
-  /// Looks for what others say about names and records of ours.
+  /// Checks the records of a response against our names and records.
   mutating func receivedResponse(
     _ received: ReceivedMessage, now: Instant, into actions: inout [Action]
   ) {
@@ -68,16 +68,16 @@ extension Responder {
         guard let set = store[id] else { continue }
         confirm(id, set, record, on: received.link, now: now)
       }
-      // Nobody takes from us what is everybody's.
+      // There is no conflict about shared records.
       guard store.hasOwn(named: record.name) else { continue }
       let isOurs = record.type == .nsec || record.data.isMalformed || store.owns(record)
       if !isOurs { dispute(record, on: received.link, now: now, into: &actions) }
     }
   }
 
-  /// Somebody else says what we would say.
+  /// Another host sent one of our records.
   private mutating func confirm(
-    _ id: RecordSetID, _ set: RecordSet, _ record: DNSRecord, on link: Link, now: Instant
+    _ id: RecordSetID, _ set: RecordSet, _ record: DNSRecord, on link: MulticastLink, now: Instant
   ) {
     guard isVisible(set, on: link) else { return }
     if UInt64(record.ttlSeconds) * 2 < UInt64(set.ttlSeconds) {
@@ -85,18 +85,18 @@ extension Responder {
       let earliest = now + Constants.sharedDelayMin
       links[link]?.enqueue(
         [id], within: earliest...now + Constants.sharedDelayMax,
-        interval: Constants.multicastInterval, chance: &chance)
+        interval: Constants.multicastInterval, rng: &rng)
     } else if set.records.count == 1, record.ttlSeconds >= set.ttlSeconds {
-      // Nobody needs to hear it twice (RFC 6762, §7.4).
+      // It need not be sent twice (RFC 6762, §7.4).
       links[link]?.suppress(id)
     }
   }
 
-  /// Somebody else says something different of a name.
+  /// Another host sent other data for one of our unique names.
   private mutating func dispute(
-    _ record: DNSRecord, on link: Link, now: Instant, into actions: inout [Action]
+    _ record: DNSRecord, on link: MulticastLink, now: Instant, into actions: inout [Action]
   ) {
-    // Who says goodbye is no rival.
+    // A goodbye is no conflict.
     guard record.ttlSeconds > 0 else { return }
     let owners = Set(store.sets(named: record.name).filter(\.isProbed).flatMap(\.owners))
     for id in owners.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -125,8 +125,8 @@ extension Responder {
     let notBefore = entries[id]?.conflicts.isSlow == true ? now + Constants.conflictPause : nil
     let lostName = entries[id]?.name
     let isRevised = reviseName(of: id)
-    // What was listed under the name is taken back; what the other host says of it now is not
-    // (RFC 6762, §8.4).
+    // Shared records that point to the name get goodbyes; the other host's records of the name do
+    // not (RFC 6762, §8.4).
     for id in entries[id]?.sets ?? [] {
       guard let set = store[id], set.isShared, set.owners.count == 1 else { continue }
       if isRevised, set.records.first?.data != lostName.map(DNSRecordData.ptr) { continue }
@@ -139,8 +139,8 @@ extension Responder {
 
   // MARK: Probes of others
 
-  /// Somebody probes for a name that we probe for as well (RFC 6762, §8.2): whose data comes later
-  /// goes on, the other waits a second and tries again.
+  /// Another host probes a name that we probe as well (RFC 6762, §8.2): the one with the
+  /// lexicographically later data goes on, the other waits a second and probes again.
   mutating func compareProposals(_ received: ReceivedMessage, now: Instant) {
     let link = received.link
     var seen: Set<DNSName> = []
@@ -169,7 +169,8 @@ extension Responder {
     }
   }
 
-  private mutating func postpone(_ id: RegistrationID, on link: Link, until time: Instant) {
+  private mutating func postpone(_ id: RegistrationID, on link: MulticastLink, until time: Instant)
+  {
     lastRoundNumber += 1
     links[link]?.probeRounds.append(
       LinkState.ProbeRound(number: lastRoundNumber, at: time, members: [id]))

@@ -50,18 +50,18 @@ extension Responder {
     for id in idOrder { report(id, into: &actions) }
   }
 
-  private mutating func addLink(_ link: Link) {
+  private mutating func addLink(_ link: MulticastLink) {
     links[link] = LinkState()
     linkOrder.append(link)
   }
 
-  private mutating func removeLink(_ link: Link) {
+  private mutating func removeLink(_ link: MulticastLink) {
     links[link] = nil
     linkOrder.removeAll { $0 == link }
     for id in idOrder { entries[id]?.phases[link] = nil }
   }
 
-  private mutating func startAll(on link: Link, now: Instant) {
+  private mutating func startAll(on link: MulticastLink, now: Instant) {
     for id in idOrder where entries[id].map({ links(of: $0).contains(link) }) ?? false {
       start(id, on: link, now: now)
     }
@@ -69,7 +69,7 @@ extension Responder {
 
   // MARK: Addresses
 
-  /// Brings the host's record sets in line with the addresses of an interface, and tells the links.
+  /// Updates the host's record sets for the addresses of an interface, and announces changes.
   private mutating func updateAddresses(of interface: NetworkInterface, now: Instant) {
     let wanted = addressSets(of: interface)
     var changed: [RecordSetID] = []
@@ -98,8 +98,8 @@ extension Responder {
     for id in changed { announceChange(of: id, now: now) }
   }
 
-  /// What the host says of itself on one interface: all its addresses there and the way back from
-  /// each to its name (RFC 6762, §4 and §6.2).
+  /// The host's records on one interface: all its addresses there and the reverse mapping of each
+  /// to its name (RFC 6762, §4 and §6.2).
   func addressSets(of interface: NetworkInterface) -> [RecordSet] {
     let name = hostName
     let addresses = interface.addresses.map(\.address)
@@ -133,7 +133,7 @@ extension Responder {
       name: name, type: type, kind: kind, interface: interface, owner: .host, records: records)
   }
 
-  private static func addressData(_ address: IPAddress) -> DNSRecordData {
+  private static func addressData(_ address: InetAddress) -> DNSRecordData {
     switch address {
     case .v4(let address): .a(address)
     case .v6(let address): .aaaa(address)

@@ -5,7 +5,7 @@ extension Responder {
   /// Begins to probe for a registration's name on a link or, if there is nothing to be probed for,
   /// announces its records.
   mutating func start(
-    _ id: RegistrationID, on link: Link, notBefore: Instant? = nil, now: Instant
+    _ id: RegistrationID, on link: MulticastLink, notBefore: Instant? = nil, now: Instant
   ) {
     guard let entry = entries[id] else { return }
     let isProbed = entry.sets.contains { set in
@@ -20,7 +20,7 @@ extension Responder {
       joinProbeRound(id, on: link, within: earliest...earliest + Constants.probeWaitMax)
     } else {
       entries[id]?.phases[link] = .established
-      let time = now + chance.span(Constants.sharedDelayMin, Constants.sharedDelayMax)
+      let time = now + rng.span(Constants.sharedDelayMin, Constants.sharedDelayMax)
       let sets = announcedSets(of: entry, on: link)
       links[link]?.announce(sets, within: now...time)
     }
@@ -28,7 +28,7 @@ extension Responder {
 
   /// Probes with others whose first probe is due at about the same time.
   private mutating func joinProbeRound(
-    _ id: RegistrationID, on link: Link, within range: ClosedRange<Instant>
+    _ id: RegistrationID, on link: MulticastLink, within range: ClosedRange<Instant>
   ) {
     let found = links[link]?.probeRounds.firstIndex {
       $0.sentCount == 0 && range.contains($0.at)
@@ -38,15 +38,15 @@ extension Responder {
       entries[id]?.phases[link] = .probing(round: number)
     } else {
       lastRoundNumber += 1
-      let time = range.lowerBound + chance.span(.zero, range.upperBound - range.lowerBound)
+      let time = range.lowerBound + rng.span(.zero, range.upperBound - range.lowerBound)
       links[link]?.probeRounds.append(
         LinkState.ProbeRound(number: lastRoundNumber, at: time, members: [id]))
       entries[id]?.phases[link] = .probing(round: lastRoundNumber)
     }
   }
 
-  /// Sends the probes that are due, and makes names ours whose probes were met with silence.
-  mutating func probe(on link: Link, now: Instant, into actions: inout [Action]) {
+  /// Sends the probes that are due, and completes probing of names without an answer.
+  mutating func probe(on link: MulticastLink, now: Instant, into actions: inout [Action]) {
     guard var rounds = links[link]?.probeRounds, rounds.contains(where: { $0.at <= now }) else {
       return
     }
@@ -70,7 +70,7 @@ extension Responder {
   }
 
   private mutating func establish(
-    _ ids: [RegistrationID], on link: Link, now: Instant, into actions: inout [Action]
+    _ ids: [RegistrationID], on link: MulticastLink, now: Instant, into actions: inout [Action]
   ) {
     for id in ids { entries[id]?.phases[link] = .established }
     // What several registrations share is announced once.
@@ -81,8 +81,9 @@ extension Responder {
     for id in ids { report(id, into: &actions) }
   }
 
-  /// What a registration announces: all but what is said already by another of the same type.
-  private func announcedSets(of entry: Entry, on link: Link) -> [RecordSetID] {
+  /// The sets that a registration announces: all but those that another one of the same type has
+  /// announced.
+  private func announcedSets(of entry: Entry, on link: MulticastLink) -> [RecordSetID] {
     entry.sets.filter { id in
       guard let set = store[id], !set.isNegative,
         set.interface.map({ $0 == link.interface }) ?? true
@@ -91,12 +92,12 @@ extension Responder {
     }
   }
 
-  /// Tells the owner the name, if it is settled and new.
+  /// Reports the name of a registration, if it is settled and new.
   mutating func report(_ id: RegistrationID, into actions: inout [Action]) {
     guard let entry = entries[id], !entry.isProbing, entry.reportedName != entry.name else {
       return
     }
-    // A host without an interface has nobody to tell from.
+    // A host without an interface has no name to report.
     if id == .host, entry.phases.isEmpty { return }
     entries[id]?.reportedName = entry.name
     actions.append(.registered(id, entry.name))
@@ -104,15 +105,15 @@ extension Responder {
 
   // MARK: Packets
 
-  /// The records that are proposed for a name on a link, whoever of us owns them.
-  func proposals(for name: DNSName, on link: Link) -> [DNSRecord] {
+  /// The records that are proposed for a name on a link, of all registrations.
+  func proposals(for name: DNSName, on link: MulticastLink) -> [DNSRecord] {
     store.sets(named: name).filter { set in
       set.isProbed && set.interface.map { $0 == link.interface } ?? true
     }.flatMap(\.records)
   }
 
   private func sendProbes(
-    for ids: [RegistrationID], on link: Link, into actions: inout [Action]
+    for ids: [RegistrationID], on link: MulticastLink, into actions: inout [Action]
   ) {
     var known: Set<DNSName> = []
     var names = ids.compactMap { entries[$0]?.name }.filter { known.insert($0).inserted }[...]
@@ -125,7 +126,7 @@ extension Responder {
         count += 4
       } else {
         guard count > 1 else {
-          // Not even alone: no message takes such records, so nobody can be asked about them.
+          // Too long for any message: such records can't be probed.
           names = names.dropFirst()
           continue
         }
@@ -136,7 +137,7 @@ extension Responder {
 
   /// A probe for several names; nil if they don't fit into one packet.
   private func probePacket(
-    _ names: ArraySlice<DNSName>, on link: Link, isLast: Bool
+    _ names: ArraySlice<DNSName>, on link: MulticastLink, isLast: Bool
   ) -> [UInt8]? {
     typealias Limits = DNSMessageEncoder.Limits
     var encoder = DNSMessageEncoder(
@@ -144,7 +145,7 @@ extension Responder {
     for name in names {
       let question = DNSQuestion(
         name: name, type: .any,
-        wantsUnicastResponse: interfaces[link.interface]?.hearsUnicast ?? false)
+        wantsUnicastResponse: interfaces[link.interface]?.receivesUnicast ?? false)
       guard encoder.append(question) else { return nil }
     }
     for name in names {

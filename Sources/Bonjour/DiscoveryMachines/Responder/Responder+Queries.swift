@@ -40,8 +40,8 @@ extension Responder {
       links[received.link] != nil, let interface = interfaces[received.link.interface]
     else { return }
     let isOnLink = interface.isOnLink(received.source.address)
-    // What is sent to the group was sent on the link, whatever the source says; what is sent to us
-    // alone may come from anywhere (RFC 6762, §11).
+    // A multicast packet was sent on the link, whatever its source address; a unicast one may come
+    // from anywhere (RFC 6762, §11).
     guard received.isMulticast || isOnLink else { return }
     let isLegacy = received.source.port != multicastDNSPort
     if header.isResponse {
@@ -49,7 +49,7 @@ extension Responder {
     } else if !isLegacy {
       receivedQuery(received, isOnLink: isOnLink, now: now, into: &actions)
     } else if isOnLink {
-      answerLegacyQuery(received, into: &actions)
+      answerLegacyQuery(received, now: now, into: &actions)
     }
   }
 
@@ -70,7 +70,7 @@ extension Responder {
     let known = KnownAnswers(message.answers)
     let isProbe = !message.authorities.isEmpty
     if isProbe { compareProposals(received, now: now) }
-    takeFurtherKnownAnswers(known, of: received, now: now)
+    takeMoreKnownAnswers(known, of: received, now: now)
 
     var answers: [Answer] = []
     var seen: Set<RecordSetID> = []
@@ -102,7 +102,7 @@ extension Responder {
     }
   }
 
-  /// The question of a query that asks all for one thing and knows nothing.
+  /// The question of a multicast query with one question and no known answers.
   private static func plainQuestion(of received: ReceivedMessage) -> DNSQuestion? {
     let message = received.message
     guard message.questions.count == 1, let question = message.questions.first,
@@ -112,10 +112,11 @@ extension Responder {
     return question
   }
 
-  /// Remembers until when the same question needs no thought: what is to be sent is under way, or
-  /// was sent less than a second before it could be sent again. What is new is announced anyway.
+  /// Stores until when the same question needs no new answer: its answers are scheduled, or were
+  /// multicast less than a second before they could be again. New records are announced anyway.
   private mutating func noteQuiet(
-    _ question: DNSQuestion, _ ids: [RecordSetID], isAtOnce: Bool, on link: Link, now: Instant
+    _ question: DNSQuestion, _ ids: [RecordSetID], isAtOnce: Bool, on link: MulticastLink,
+    now: Instant
   ) {
     let delay = isAtOnce ? TimeSpan.zero : Constants.sharedDelayMax
     var end = Instant.distantFuture
@@ -132,11 +133,11 @@ extension Responder {
     if end > now { links[link]?.noteQuiet(question, until: end) }
   }
 
-  /// The sets that answer a question on a link; the one that says what there is where the name is
-  /// ours but has nothing of the type (RFC 6762, §6.1). An alias answers every question for its name
-  /// (RFC 1034, §3.6.2).
+  /// The sets that answer a question on a link; the negative one where the name is ours but has no
+  /// records of the type (RFC 6762, §6.1). An alias answers every question for its name (RFC 1034,
+  /// §3.6.2).
   func setsAnswering(
-    _ question: DNSQuestion, on link: Link, countMax: Int = .max
+    _ question: DNSQuestion, on link: MulticastLink, countMax: Int = .max
   ) -> [RecordSetID] {
     guard question.questionClass == .in || question.questionClass == .any else { return [] }
     var answers: [RecordSetID] = []
@@ -153,18 +154,24 @@ extension Responder {
     return answers.isEmpty ? negative.map { [$0] } ?? [] : answers
   }
 
-  /// Sends answers to the asker alone or to all, now or with others.
+  /// Sends answers by unicast or by multicast, at once or together with others. Unicast answers
+  /// above the limit are multicast.
   private mutating func reply(
     _ answers: [Answer], to received: ReceivedMessage, isProbe: Bool, isAtOnce: Bool,
     now: Instant, into actions: inout [Action]
   ) {
     let link = received.link
+    let mayBeUnicast =
+      answers.contains(where: \.wantsUnicast)
+      && links[link]?.unicastBudget.admits(
+        received.source.address, countMax: Constants.unicastResponsesMax, now: now) == true
     var unicast: [RecordSetID] = []
     var multicast: [RecordSetID] = []
     for answer in answers {
       let isFresh = store[answer.set]?.wasMulticastRecently(on: link, now: now) ?? false
-      if answer.wantsUnicast, isFresh || !received.isMulticast { unicast.append(answer.set) }
-      if !answer.wantsUnicast || !isFresh { multicast.append(answer.set) }
+      let isUnicast = answer.wantsUnicast && mayBeUnicast
+      if isUnicast, isFresh || !received.isMulticast { unicast.append(answer.set) }
+      if !isUnicast || !isFresh { multicast.append(answer.set) }
     }
     if !unicast.isEmpty {
       send(unicast, on: link, to: .unicast(received.source), now: now, into: &actions)
@@ -176,20 +183,20 @@ extension Responder {
     let due = multicast.filter {
       store[$0]?.mayBeMulticast(on: link, at: range.upperBound, interval: interval) ?? false
     }
-    links[link]?.enqueue(due, within: range, interval: interval, chance: &chance)
+    links[link]?.enqueue(due, within: range, interval: interval, rng: &rng)
   }
 
   // MARK: Known answers in several packets
 
-  /// Keeps answers back until the asker's further known answers are here; false if too many askers
-  /// are waited for already.
+  /// Delays answers until the remaining known answers of a truncated query have arrived; false if
+  /// too many queries are waiting already.
   private mutating func waitForMore(
     _ sets: [RecordSetID], _ received: ReceivedMessage, now: Instant
   ) -> Bool {
     guard let count = links[received.link]?.truncatedQueries.count else { return false }
     let earlier = links[received.link]?.truncatedQueries[received.source]
     guard earlier != nil || count < Constants.truncatedQueriesMax else { return false }
-    let due = now + chance.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
+    let due = now + rng.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
     lastRoundNumber += 1
     var query =
       earlier ?? LinkState.TruncatedQuery(number: lastRoundNumber, due: due, sets: [])
@@ -200,8 +207,8 @@ extension Responder {
     return true
   }
 
-  /// Takes away what an asker turns out to know, and waits longer if it has still more to say.
-  private mutating func takeFurtherKnownAnswers(
+  /// Removes answers that turn out to be known, and waits longer if this packet is truncated, too.
+  private mutating func takeMoreKnownAnswers(
     _ known: KnownAnswers, of received: ReceivedMessage, now: Instant
   ) {
     guard !known.isEmpty, var query = links[received.link]?.truncatedQueries[received.source]
@@ -210,13 +217,13 @@ extension Responder {
       store[id].map { known.contain(records(of: $0, on: received.link)) } ?? true
     }
     if received.message.header.isTruncated {
-      query.due = now + chance.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
+      query.due = now + rng.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
     }
     links[received.link]?.truncatedQueries[received.source] = query.sets.isEmpty ? nil : query
   }
 
-  /// Answers those whose further known answers were waited for long enough.
-  mutating func releaseTruncatedQueries(on link: Link, now: Instant) {
+  /// Answers truncated queries whose known answers were waited for long enough.
+  mutating func releaseTruncatedQueries(on link: MulticastLink, now: Instant) {
     guard let queries = links[link]?.truncatedQueries, !queries.isEmpty else { return }
     for (source, query) in queries.sorted(by: { $0.value.number < $1.value.number })
     where query.due <= now {
@@ -226,7 +233,7 @@ extension Responder {
           ?? false
       }
       links[link]?.enqueue(
-        sets, within: now...now, interval: Constants.multicastInterval, chance: &chance)
+        sets, within: now...now, interval: Constants.multicastInterval, rng: &rng)
     }
   }
 }

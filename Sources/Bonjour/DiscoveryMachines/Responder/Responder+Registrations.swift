@@ -31,12 +31,12 @@ extension Responder {
   mutating func begin(
     _ id: RegistrationID, notBefore: Instant? = nil, now: Instant, into actions: inout [Action]
   ) {
-    let further = furtherRecords(of: id)
+    let added = addedRecords(of: id)
     dropSets(of: id)
     guard let entry = entries[id] else { return }
     for set in sets(of: entry, id) { adopt(set, by: id) }
-    for (number, record) in further {
-      insertFurther(record.data, ttlSeconds: record.ttlSeconds, number, of: id)
+    for (number, record) in added {
+      insertAdded(record.data, ttlSeconds: record.ttlSeconds, number, of: id)
     }
     entries[id]?.phases = [:]
     for link in links(of: entry) { start(id, on: link, notBefore: notBefore, now: now) }
@@ -54,7 +54,7 @@ extension Responder {
     }
   }
 
-  /// Takes a registration's sets away, without a word to anybody.
+  /// Removes the sets of a registration, without goodbye records.
   private mutating func dropSets(of id: RegistrationID) {
     for set in entries[id]?.sets ?? [] {
       if let owners = store[set]?.owners, owners.count > 1 {
@@ -64,13 +64,13 @@ extension Responder {
       }
     }
     entries[id]?.sets = []
-    entries[id]?.furtherSets = [:]
+    entries[id]?.addedSets = [:]
   }
 
   mutating func remove(_ id: RegistrationID, saysGoodbye: Bool, now: Instant) {
     guard let entry = entries[id] else { return }
     if saysGoodbye {
-      // What others of ours want, too, goes on.
+      // Sets that other registrations share stay.
       for set in entry.sets where store[set]?.owners.count == 1 { sayGoodbye(to: set, now: now) }
     }
     dropSets(of: id)
@@ -99,8 +99,8 @@ extension Responder {
       interface: registration.interface, owner: id, records: [registration.record])
   }
 
-  /// The listing of a service below its type and subtypes and of its type, its place and its text
-  /// (RFC 6763, §4, §6, §7.1 and §9). What has no port only holds its name (§7), and is not listed.
+  /// The PTR records of a service and of its type, SRV and TXT (RFC 6763, §4, §6, §7.1 and §9). A
+  /// service without a port only reserves its name (§7), and has no PTR records.
   private func serviceSets(_ service: ServiceRegistration, _ id: RegistrationID) -> [RecordSet] {
     let name = service.name.name
     let typeName = name.parent ?? .root
@@ -117,8 +117,8 @@ extension Responder {
           DNSRecord(name: owner, ttlSeconds: Constants.otherTTLSeconds, data: data)
         ])
     }
-    let place = DNSService(port: service.port, target: service.host ?? hostName)
-    sets.append(unique(name, .srv(place), Constants.hostTTLSeconds, service.interface, id))
+    let location = DNSService(port: service.port, target: service.host ?? hostName)
+    sets.append(unique(name, .srv(location), Constants.hostTTLSeconds, service.interface, id))
     sets.append(unique(name, .txt(service.text), Constants.otherTTLSeconds, service.interface, id))
     sets.append(
       RecordSet(
@@ -160,48 +160,48 @@ extension Responder {
     change(set, to: data, ttlSeconds: ttlSeconds, now: now)
   }
 
-  mutating func setFurtherRecord(
+  mutating func setRecord(
     _ id: RegistrationID, _ number: UInt32, _ data: DNSRecordData?, ttlSeconds: UInt32,
     now: Instant
   ) {
     guard let entry = entries[id], case .service = entry.content else { return }
-    let old = entry.furtherSets[number]
+    let old = entry.addedSets[number]
     guard let data else {
-      if let old { removeFurther(old, number, of: id, now: now) }
+      if let old { removeAdded(old, number, of: id, now: now) }
       return
     }
     if let old, store[old]?.type == data.type {
       return change(old, to: data, ttlSeconds: ttlSeconds, now: now)
     }
-    if let old { removeFurther(old, number, of: id, now: now) }
-    guard let set = insertFurther(data, ttlSeconds: ttlSeconds, number, of: id) else { return }
+    if let old { removeAdded(old, number, of: id, now: now) }
+    guard let set = insertAdded(data, ttlSeconds: ttlSeconds, number, of: id) else { return }
     announceChange(of: set, now: now)
   }
 
-  private mutating func removeFurther(
+  private mutating func removeAdded(
     _ set: RecordSetID, _ number: UInt32, of id: RegistrationID, now: Instant
   ) {
     sayGoodbye(to: set, now: now)
-    entries[id]?.furtherSets[number] = nil
+    entries[id]?.addedSets[number] = nil
     entries[id]?.sets.removeAll { $0 == set }
     store.remove(set)
   }
 
-  /// Makes the set of a further record under the service's present name.
+  /// Creates the set of an added record under the service's present name.
   @discardableResult
-  private mutating func insertFurther(
+  private mutating func insertAdded(
     _ data: DNSRecordData, ttlSeconds: UInt32, _ number: UInt32, of id: RegistrationID
   ) -> RecordSetID? {
     guard let entry = entries[id] else { return nil }
     let set = store.insert(unique(entry.name, data, ttlSeconds, entry.interface, id))
-    entries[id]?.furtherSets[number] = set
+    entries[id]?.addedSets[number] = set
     entries[id]?.sets.append(set)
     return set
   }
 
-  /// A service's further records with their numbers; they go along when it gets another name.
-  private func furtherRecords(of id: RegistrationID) -> [(UInt32, DNSRecord)] {
-    let sets = (entries[id]?.furtherSets ?? [:]).sorted { $0.key < $1.key }
+  /// The added records of a service with their numbers; they follow when it is renamed.
+  private func addedRecords(of id: RegistrationID) -> [(UInt32, DNSRecord)] {
+    let sets = (entries[id]?.addedSets ?? [:]).sorted { $0.key < $1.key }
     return sets.compactMap { number, set in (store[set]?.records.first).map { (number, $0) } }
   }
 
@@ -220,7 +220,7 @@ extension Responder {
     announceChange(of: id, now: now)
   }
 
-  /// Tells the links on which the name is ours already of new data, but not too often.
+  /// Announces new data on the links where the name was probed, at a limited rate.
   mutating func announceChange(of id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
     let affected = linkOrder.filter { isVisible(set, on: $0) }
@@ -236,7 +236,7 @@ extension Responder {
     }
   }
 
-  /// The host has another name: the services that are on it say so.
+  /// Updates the SRV records of services after the host was renamed.
   mutating func retargetServices(now: Instant) {
     let target = hostName
     for id in idOrder {
@@ -244,9 +244,9 @@ extension Responder {
         service.host == nil
       else { continue }
       for id in entry.sets {
-        guard case .srv(var place) = store[id]?.records.first?.data else { continue }
-        place.target = target
-        change(id, to: .srv(place), ttlSeconds: nil, now: now)
+        guard case .srv(var service) = store[id]?.records.first?.data else { continue }
+        service.target = target
+        change(id, to: .srv(service), ttlSeconds: nil, now: now)
       }
     }
   }

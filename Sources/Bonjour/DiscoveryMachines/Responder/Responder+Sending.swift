@@ -5,7 +5,7 @@ extension Responder {
   private typealias Limits = DNSMessageEncoder.Limits
 
   /// Announces what is due on a link.
-  mutating func announce(on link: Link, now: Instant, into actions: inout [Action]) {
+  mutating func announce(on link: MulticastLink, now: Instant, into actions: inout [Action]) {
     guard var rounds = links[link]?.announcementRounds, rounds.contains(where: { $0.at <= now })
     else { return }
     var sets: [RecordSetID] = []
@@ -28,7 +28,7 @@ extension Responder {
   }
 
   /// Sends the answers that are due on a link.
-  mutating func answer(on link: Link, now: Instant, into actions: inout [Action]) {
+  mutating func answer(on link: MulticastLink, now: Instant, into actions: inout [Action]) {
     guard let batches = links[link]?.batches, batches.contains(where: { $0.due <= now }) else {
       return
     }
@@ -48,7 +48,7 @@ extension Responder {
 
   // MARK: Goodbyes
 
-  /// Tells the links that heard of a set that it is no longer true, soon (RFC 6762, §10.1).
+  /// Schedules goodbyes on the links on which a set was sent (RFC 6762, §10.1).
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
     for link in linkOrder where set.lastMulticast(on: link) != nil {
@@ -59,7 +59,7 @@ extension Responder {
     }
   }
 
-  mutating func sendGoodbyes(on link: Link, into actions: inout [Action]) {
+  mutating func sendGoodbyes(on link: MulticastLink, into actions: inout [Action]) {
     guard var rest = links[link]?.goodbyes[...], !rest.isEmpty else { return }
     links[link]?.goodbyes = []
     links[link]?.goodbyesDue = nil
@@ -76,10 +76,9 @@ extension Responder {
 
   // MARK: Packets
 
-  /// Sends sets in as few packets as hold them, with what the receivers will ask for next where
-  /// there is room.
+  /// Sends sets in as few packets as possible, with additional records where there is room.
   mutating func send(
-    _ ids: [RecordSetID], on link: Link, to destination: OutgoingPacket.Destination,
+    _ ids: [RecordSetID], on link: MulticastLink, to destination: OutgoingPacket.Destination,
     withAdditionals: Bool = true, now: Instant, into actions: inout [Action]
   ) {
     var rest = ids[...]
@@ -120,7 +119,7 @@ extension Responder {
   /// Appends all records of a set, or none if they don't all fit.
   private func append(
     _ id: RecordSetID, to section: DNSMessageEncoder.Section, of encoder: inout DNSMessageEncoder,
-    on link: Link
+    on link: MulticastLink
   ) -> Bool {
     guard let set = store[id] else { return true }
     let records = records(of: set, on: link)
@@ -131,10 +130,10 @@ extension Responder {
     return false
   }
 
-  /// What receivers of these answers will probably ask for next (RFC 6763, §12; RFC 6762, §6.2):
-  /// place, text and addresses of a service, the other addresses of a host or that it has none.
+  /// The additional records for these answers (RFC 6763, §12; RFC 6762, §6.2): SRV, TXT and
+  /// addresses of a service, the other addresses of a host or the negative answer.
   private func additionals(
-    for answers: ArraySlice<RecordSetID>, on link: Link,
+    for answers: ArraySlice<RecordSetID>, on link: MulticastLink,
     to destination: OutgoingPacket.Destination?, now: Instant
   ) -> [RecordSetID] {
     var found: [RecordSetID] = []
@@ -156,21 +155,21 @@ extension Responder {
     return found
   }
 
-  private func followers(of set: RecordSet, on link: Link) -> [RecordSetID] {
+  private func followers(of set: RecordSet, on link: MulticastLink) -> [RecordSetID] {
     switch set.records.first?.data {
     case .ptr(let name):
       return unique(named: name, types: [.srv, .txt], on: link, elseNegative: false)
-    case .srv(let place):
-      return unique(named: place.target, types: [.a, .aaaa], on: link, elseNegative: true)
+    case .srv(let service):
+      return unique(named: service.target, types: [.a, .aaaa], on: link, elseNegative: true)
     case .a, .aaaa:
       return unique(named: set.name, types: [.a, .aaaa], on: link, elseNegative: true)
     default: return []
     }
   }
 
-  /// Our own sets of these types at a name and, where one is missing, the set that says so.
+  /// Our unique sets of these types at a name and, where one is missing, the negative set.
   private func unique(
-    named name: DNSName, types: [DNSType], on link: Link, elseNegative: Bool
+    named name: DNSName, types: [DNSType], on link: MulticastLink, elseNegative: Bool
   ) -> [RecordSetID] {
     var found: [RecordSetID] = []
     var foundTypes: [DNSType] = []
@@ -189,17 +188,21 @@ extension Responder {
     return found
   }
 
-  // MARK: Those who don't speak Multicast DNS
+  // MARK: Legacy queriers
 
-  /// Answers somebody who asks from another port as an ordinary name server does (RFC 6762, §6.7).
-  func answerLegacyQuery(_ received: ReceivedMessage, into actions: inout [Action]) {
+  /// Answers a query from another port than 5353 as an ordinary name server does (RFC 6762, §6.7).
+  mutating func answerLegacyQuery(
+    _ received: ReceivedMessage, now: Instant, into actions: inout [Action]
+  ) {
     let (message, link) = (received.message, received.link)
     var seen: Set<RecordSetID> = []
     // No more than could fit, so that asking for much costs us little.
     let countMax = Limits.unfragmentedByteCount / 12
     var answers = message.questions.flatMap { setsAnswering($0, on: link, countMax: countMax) }
       .filter { seen.insert($0).inserted }[...]
-    guard !answers.isEmpty else { return }
+    guard !answers.isEmpty,
+      links[link]?.unicastBudget.admits(received.source.address, countMax: nil, now: now) == true
+    else { return }
     var encoder = DNSMessageEncoder(
       header: DNSHeader(id: message.header.id, flags: DNSHeader.response.flags),
       compression: .legacy)
@@ -220,7 +223,7 @@ extension Responder {
 
   private func appendLegacy(
     _ id: RecordSetID, to section: DNSMessageEncoder.Section,
-    of encoder: inout DNSMessageEncoder, on link: Link
+    of encoder: inout DNSMessageEncoder, on link: MulticastLink
   ) -> Bool {
     guard let set = store[id] else { return true }
     return records(of: set, on: link).allSatisfy { record in

@@ -1,10 +1,10 @@
 public import DNSWire
 public import Essentials
 
-/// Publishes names and services by Multicast DNS (RFC 6762) on all interfaces of a host: probes for
-/// names, announces records, answers queries, defends what is its own, gives way where it must.
+/// Registers names and services by Multicast DNS (RFC 6762) on all interfaces of a host: probes
+/// names, announces records, answers queries, defends unique names, and renames after a conflict.
 ///
-/// Whoever owns it hands it what happens, performs its actions, and calls ``wake(now:into:)`` at
+/// The host passes events to it, performs its actions, and calls ``wake(now:into:)`` at
 /// ``nextWake``.
 public struct Responder: Sendable {
   typealias Constants = ResponderConstants
@@ -25,12 +25,12 @@ public struct Responder: Sendable {
 
   struct Entry: Sendable {
     var content: Content
-    /// The name that it has or wants for itself.
+    /// Its present name, or the one that is being probed.
     var name: DNSName
     var sets: [RecordSetID] = []
-    var furtherSets: [UInt32: RecordSetID] = [:]
-    var phases: [Link: Phase] = [:]
-    /// The name that the owner was told of last.
+    var addedSets: [UInt32: RecordSetID] = [:]
+    var phases: [MulticastLink: Phase] = [:]
+    /// The last reported name.
     var reportedName: DNSName?
     var conflicts = ConflictHistory()
 
@@ -55,11 +55,11 @@ public struct Responder: Sendable {
     }
   }
 
-  var chance: SeededGenerator
+  var rng: SeededGenerator
   var interfaces: [InterfaceIndex: NetworkInterface] = [:]
-  var links: [Link: LinkState] = [:]
+  var links: [MulticastLink: LinkState] = [:]
   /// The links in the order in which they are served, so that one seed gives one run.
-  var linkOrder: [Link] = []
+  var linkOrder: [MulticastLink] = []
   var entries: [RegistrationID: Entry] = [:]
   var store = RecordStore()
   var lastRoundNumber = 0
@@ -69,9 +69,9 @@ public struct Responder: Sendable {
   ///
   /// - Parameters:
   ///   - hostLabel: the host's name without `.local`, 1 to 63 bytes of UTF-8.
-  ///   - chance: decides on pauses only.
-  public init(hostLabel: [UInt8], chance: SeededGenerator) throws(DNSWireError) {
-    self.chance = chance
+  ///   - rng: decides on pauses only.
+  public init(hostLabel: [UInt8], rng: SeededGenerator) throws(DNSWireError) {
+    self.rng = rng
     let name = try DNSName.local.prepending(hostLabel)
     entries[.host] = Entry(content: .host(label: hostLabel), name: name)
   }
@@ -85,7 +85,7 @@ public struct Responder: Sendable {
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
   public var nextWake: Instant? { links.values.earliest(\.nextWake) }
 
-  /// Takes what happened and appends what is to be done.
+  /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     guard !isShutDown else { return }
     switch event {
@@ -99,8 +99,8 @@ public struct Responder: Sendable {
     case .updateText(let id, let text): updateText(id, text, now: now)
     case .updateRecord(let id, let data, let ttlSeconds):
       updateRecord(id, data, ttlSeconds: ttlSeconds, now: now)
-    case .setFurtherRecord(let id, let number, let data, let ttlSeconds):
-      setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
+    case .setRecord(let id, let number, let data, let ttlSeconds):
+      setRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
     case .unregister(let id):
       if id != .host { remove(id, saysGoodbye: true, now: now) }
     case .handOver(let id): remove(id, saysGoodbye: false, now: now)
@@ -116,7 +116,7 @@ public struct Responder: Sendable {
     wake(now: now, into: &actions)
   }
 
-  /// Does what is due by now.
+  /// Performs what is due by now.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     for link in linkOrder {
       guard let next = links[link]?.nextWake, next <= now else { continue }
@@ -132,15 +132,15 @@ public struct Responder: Sendable {
   // MARK: What is where
 
   /// Whether the records of a set are valid on a link and the name is ours there.
-  func isVisible(_ set: RecordSet, on link: Link) -> Bool {
+  func isVisible(_ set: RecordSet, on link: MulticastLink) -> Bool {
     guard set.interface.map({ $0 == link.interface }) ?? true else { return false }
     return set.owners.contains {
       if case .established = entries[$0]?.phases[link] { true } else { false }
     }
   }
 
-  /// The records of a set as they are said on a link.
-  func records(of set: RecordSet, on link: Link) -> [DNSRecord] {
+  /// The records of a set as they are sent on a link.
+  func records(of set: RecordSet, on link: MulticastLink) -> [DNSRecord] {
     guard set.isNegative else { return set.records }
     let types = store.sets(named: set.name)
       .filter { !$0.isNegative && !$0.records.isEmpty && isVisible($0, on: link) }.map(\.type)
@@ -154,9 +154,9 @@ public struct Responder: Sendable {
   /// The registrations in order.
   var idOrder: [RegistrationID] { entries.keys.sorted { $0.rawValue < $1.rawValue } }
 
-  /// The links on which a registration is published. What goes everywhere goes to other hosts; of
-  /// this machine only its name is known to itself, too.
-  func links(of entry: Entry) -> [Link] {
+  /// The links on which a registration takes part. A local one takes part on the local link only;
+  /// all others on all links but that, except for the host's name, which is known there, too.
+  func links(of entry: Entry) -> [MulticastLink] {
     linkOrder.filter { link in
       if let interface = entry.interface { return interface == link.interface }
       if case .host = entry.content { return true }

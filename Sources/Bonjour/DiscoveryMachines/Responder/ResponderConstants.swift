@@ -8,7 +8,7 @@ public enum ResponderConstants {
   public static let probeInterval = TimeSpan.milliseconds(250)
   /// How many probes are sent (§8.1).
   public static let probeCount = 3
-  /// How long who lost a tie waits before it probes for the same name again (§8.2).
+  /// How long the loser of a tie-break waits before it probes the same name again (§8.2).
   public static let tieBreakWait = TimeSpan.seconds(1)
   /// After so many conflicts within ``conflictWindow``, ``conflictPause`` lies between attempts,
   /// until there was none for as long (§8.1).
@@ -37,18 +37,27 @@ public enum ResponderConstants {
   public static let truncatedWaitMin = TimeSpan.milliseconds(400)
   /// The longest wait for known answers that are in the asker's next packet (§7.2).
   public static let truncatedWaitMax = TimeSpan.milliseconds(500)
-  /// Askers whose further packets are waited for at once. One more is answered without: a flood of
-  /// such queries costs no more memory than this.
+  /// How many truncated queries wait for more known answers at once. Others are answered without
+  /// them, so that a flood of such queries costs no more memory than this.
   public static let truncatedQueriesMax = 64
   /// How long a record is not multicast again (§6).
   public static let multicastInterval = TimeSpan.seconds(1)
-  /// The same where a prober has to be told that the name is taken (§6).
+  /// The same for an answer to a probe, which defends a name (§6).
   public static let defenceInterval = TimeSpan.milliseconds(250)
+
+  /// The time span of ``unicastAddressesMax`` and ``unicastResponsesMax``.
+  public static let unicastWindow = TimeSpan.seconds(1)
+  /// How many addresses get unicast responses within ``unicastWindow``, on one link.
+  public static let unicastAddressesMax = 128
+  /// How many unicast responses one address gets within ``unicastWindow``. Further ones are
+  /// multicast, as §5.4 allows, and so at most once a second. Legacy queries (§6.7) have no such
+  /// limit, since they cannot be answered by multicast.
+  public static let unicastResponsesMax = 200
 
   /// How long what depends on a host's name is valid: addresses, SRV, reverse mappings (§10).
   public static let hostTTLSeconds: UInt32 = 120
   /// How long everything else is valid (§10).
   public static let otherTTLSeconds: UInt32 = 4500
-  /// How long an answer is valid for who doesn't speak Multicast DNS (§6.7).
+  /// The largest TTL of an answer to a legacy query (§6.7).
   public static let legacyTTLSecondsMax: UInt32 = 10
 }

@@ -1,7 +1,7 @@
 public import DNSWire
 
 extension Responder {
-  /// What happens around a responder.
+  /// Input of a responder.
   public enum Event: Sendable {
     /// An interface is there, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
@@ -18,29 +18,29 @@ extension Responder {
     case updateText(RegistrationID, TXTRecord)
     /// Change the data of a record that was registered alone.
     case updateRecord(RegistrationID, DNSRecordData, ttlSeconds: UInt32)
-    /// Give a service one more record of its name, or change that, or take it away (nil). The number
-    /// tells a service's further records apart.
-    case setFurtherRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
-    /// Withdraw a service or record, with a goodbye.
+    /// Add a record to the name of a service, or replace or remove (nil) an added one. The number
+    /// identifies it among the added records of the service.
+    case setRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
+    /// Unregister a service or record, with goodbye records.
     case unregister(RegistrationID)
-    /// Forget a service, a record or the host's own name without a goodbye: somebody else on this host
-    /// goes on with it.
+    /// Remove a service, a record or the host's own name without goodbye records: another process
+    /// of this host continues it.
     case handOver(RegistrationID)
     /// Give the host another name: this label in `local.`.
     case setHostLabel([UInt8])
     /// A message arrived, query or response, from whomever, the host's own included.
     case received(ReceivedMessage)
-    /// Say goodbye to everybody.
+    /// Send goodbye records for all registrations.
     case shutDown
   }
 
-  /// What is to be done.
+  /// Output of the machine: work for the driver.
   public enum Action: Hashable, Sendable {
     /// Send a packet.
     case send(OutgoingPacket)
-    /// The name is the registration's on all its links. Told again only if it changes.
+    /// The name is the registration's on all its links. Reported again only if it changes.
     case registered(RegistrationID, DNSName)
-    /// Somebody else has the name, and the registration did not want another: it has ended.
+    /// Another host has the name, and the policy was to refuse: the registration has ended.
     case refused(RegistrationID, DNSName)
   }
 }

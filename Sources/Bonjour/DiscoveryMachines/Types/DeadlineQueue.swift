@@ -1,9 +1,9 @@
 import Essentials
 
-/// What is due when, the soonest first: a binary heap.
+/// Items with deadlines, the soonest first: a binary heap.
 ///
-/// An item whose deadline changes is put in again; the one who takes it out compares the instant
-/// with the one that counts and drops what is out of date.
+/// An item whose deadline changes is inserted again; the caller that removes it compares the
+/// instant with the current one and drops outdated items.
 struct DeadlineQueue<Item: Sendable>: Sendable {
   private var heap: [(instant: Instant, item: Item)] = []
 
@@ -43,7 +43,7 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
     sift()
   }
 
-  /// Keeps what `isCurrent` says still counts.
+  /// Keeps the items for which `isCurrent` returns true.
   mutating func prune(_ isCurrent: (Instant, Item) -> Bool) {
     let kept = heap.filter { isCurrent($0.instant, $0.item) }
     heap.removeAll(keepingCapacity: true)
@@ -73,7 +73,7 @@ extension Instant {
 }
 
 extension Sequence {
-  /// The earliest of what the elements have to say.
+  /// The earliest instant of the elements.
   func earliest(_ instant: (Element) -> Instant?) -> Instant? {
     reduce(nil) { .earliest($0, instant($1)) }
   }

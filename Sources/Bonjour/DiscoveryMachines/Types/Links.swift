@@ -10,7 +10,7 @@ public struct InterfaceIndex: RawRepresentable, Hashable, Comparable, Sendable {
   @inlinable
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// No interface of the system: what is published or asked for here stays on this machine.
+  /// No interface of the system: registrations and queries with it stay on this machine.
   public static let localOnly = InterfaceIndex(rawValue: .max)
 
   /// Whether `a` has the smaller number.
@@ -18,11 +18,11 @@ public struct InterfaceIndex: RawRepresentable, Hashable, Comparable, Sendable {
   public static func < (a: InterfaceIndex, b: InterfaceIndex) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// Where packets of Multicast DNS go and come from: one version of IP on one interface.
+/// A link of Multicast DNS: one version of IP on one interface.
 ///
-/// What was said over IPv4 was not heard by who listens on IPv6 only, so machines keep both apart.
+/// A host that uses IPv6 only doesn't receive packets over IPv4, so machines keep both apart.
 @frozen
-public struct Link: Hashable, Sendable {
+public struct MulticastLink: Hashable, Sendable {
   /// The interface.
   public var interface: InterfaceIndex
   /// The version of IP.
@@ -41,12 +41,12 @@ public struct NetworkInterface: Hashable, Sendable {
   /// An address with the length of its subnet's prefix.
   public struct Address: Hashable, Sendable {
     /// The address.
-    public var address: IPAddress
+    public var address: InetAddress
     /// How many leading bits all hosts of its subnet share.
     public var prefixBitCount: Int
 
     /// An address in its subnet.
-    public init(_ address: IPAddress, prefixBitCount: Int) {
+    public init(_ address: InetAddress, prefixBitCount: Int) {
       self.address = address
       self.prefixBitCount = prefixBitCount
     }
@@ -58,29 +58,29 @@ public struct NetworkInterface: Hashable, Sendable {
   public var versions: Set<IPVersion>
   /// The addresses that other hosts may use, of both versions.
   public var addresses: [Address]
-  /// Whether what is sent to this host alone arrives for certain. It doesn't where another program
-  /// shares the port and may get it; then nobody is asked to answer so (RFC 6762, §15.1).
-  public var hearsUnicast: Bool
+  /// Whether unicast packets arrive reliably. They don't where another program shares the port and
+  /// may receive them; then no unicast responses are requested (RFC 6762, §15.1).
+  public var receivesUnicast: Bool
 
   /// An interface with its addresses.
   public init(
     _ index: InterfaceIndex, versions: Set<IPVersion>, addresses: [Address],
-    hearsUnicast: Bool = true
+    receivesUnicast: Bool = true
   ) {
     self.index = index
     self.versions = versions
     self.addresses = addresses
-    self.hearsUnicast = hearsUnicast
+    self.receivesUnicast = receivesUnicast
   }
 
   /// The links it has, IPv4 first.
-  public var links: [Link] {
-    IPVersion.allCases.filter(versions.contains).map { Link(index, $0) }
+  public var links: [MulticastLink] {
+    IPVersion.allCases.filter(versions.contains).map { MulticastLink(index, $0) }
   }
 
   /// Whether a packet from this address was sent on this interface's own link: one from elsewhere
   /// is none of Multicast DNS's business (RFC 6762, §11).
-  public func isOnLink(_ source: IPAddress) -> Bool {
+  public func isOnLink(_ source: InetAddress) -> Bool {
     source.isLinkLocal && source.isHost(ofSubnetOf: Self.linkLocalBitCount)
       || addresses.contains {
         source.hasPrefix(of: $0.address, bitCount: $0.prefixBitCount)
@@ -88,13 +88,14 @@ public struct NetworkInterface: Hashable, Sendable {
       }
   }
 
-  /// Of 169.254.0.0/16; fe80::/10 has no addresses that are nobody's.
+  /// Of 169.254.0.0/16; fe80::/10 has no broadcast addresses.
   private static let linkLocalBitCount = 16
 }
 
-extension IPAddress {
-  /// Whether an address may be a host's in a subnet with a prefix of so many bits: over IPv4 the first
-  /// and the last one stand for all (RFC 1122, §3.2.1.3), unless there are only two (RFC 3021).
+extension InetAddress {
+  /// Whether an address may be a host's in a subnet with a prefix of so many bits: over IPv4 the
+  /// first and the last one stand for all (RFC 1122, §3.2.1.3), unless there are only two (RFC
+  /// 3021).
   fileprivate func isHost(ofSubnetOf prefixBitCount: Int) -> Bool {
     guard case .v4(let address) = self, prefixBitCount < 31 else { return true }
     let mask = UInt32.max >> UInt32(max(prefixBitCount, 0))
@@ -106,13 +107,13 @@ extension IPAddress {
 @frozen
 public struct Endpoint: Hashable, Sendable {
   /// The address.
-  public var address: IPAddress
+  public var address: InetAddress
   /// The port.
   public var port: UInt16
 
   /// An address and a port.
   @inlinable
-  public init(_ address: IPAddress, port: UInt16) {
+  public init(_ address: InetAddress, port: UInt16) {
     self.address = address
     self.port = port
   }

@@ -5,17 +5,19 @@ public let multicastDNSPort: UInt16 = 5353
 
 /// A message that arrived.
 public struct ReceivedMessage: Hashable, Sendable {
-  /// What it says.
+  /// The message.
   public var message: DNSMessage
-  /// Where it arrived.
-  public var link: Link
-  /// Who sent it.
+  /// The link on which it arrived.
+  public var link: MulticastLink
+  /// The sender.
   public var source: Endpoint
   /// Whether it was sent to the group of Multicast DNS, rather than to this host alone.
   public var isMulticast: Bool
 
   /// A message and how it came.
-  public init(_ message: DNSMessage, on link: Link, from source: Endpoint, isMulticast: Bool) {
+  public init(
+    _ message: DNSMessage, on link: MulticastLink, from source: Endpoint, isMulticast: Bool
+  ) {
     self.message = message
     self.link = link
     self.source = source
@@ -25,7 +27,7 @@ public struct ReceivedMessage: Hashable, Sendable {
 
 /// A packet to send from port 5353, with a TTL or hop limit of 255.
 public struct OutgoingPacket: Hashable, Sendable {
-  /// To whom a packet goes.
+  /// The receivers of a packet.
   public enum Destination: Hashable, Sendable {
     /// The group of Multicast DNS.
     case multicast
@@ -35,13 +37,13 @@ public struct OutgoingPacket: Hashable, Sendable {
 
   /// The payload of the UDP datagram.
   public var bytes: [UInt8]
-  /// Where to send it.
-  public var link: Link
-  /// To whom it goes.
+  /// The destination.
+  public var link: MulticastLink
+  /// Its receivers.
   public var destination: Destination
 
   /// A packet and where it goes.
-  public init(_ bytes: [UInt8], on link: Link, to destination: Destination = .multicast) {
+  public init(_ bytes: [UInt8], on link: MulticastLink, to destination: Destination = .multicast) {
     self.bytes = bytes
     self.link = link
     self.destination = destination

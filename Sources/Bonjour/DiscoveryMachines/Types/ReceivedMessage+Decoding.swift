@@ -1,11 +1,12 @@
 import DNSWire
 
 extension ReceivedMessage {
-  /// Reads a datagram; nil where nobody has use for it: it is no message of the DNS, is about
-  /// another operation than queries, reports an error (RFC 6762, §18.3 and §18.11), or comes from
-  /// port 0, where no answer can go.
+  /// Decodes a datagram; nil if it must be ignored: it is no DNS message, has another operation
+  /// than query, has an error code (RFC 6762, §18.3 and §18.11), or comes from port 0, to which no
+  /// answer can be sent.
   public init?(
-    decoding bytes: ArraySlice<UInt8>, on link: Link, from source: Endpoint, isMulticast: Bool
+    decoding bytes: ArraySlice<UInt8>, on link: MulticastLink, from source: Endpoint,
+    isMulticast: Bool
   ) {
     guard source.port != 0, let message = try? DNSMessage(decoding: bytes),
       message.header.operation == 0, message.header.responseCode == 0

@@ -1,249 +1,264 @@
-public import Essentials
+package import Essentials
 
-/// How a host finds who owns port 5353 on this machine, or becomes the owner: a race that whoever
-/// binds a name first wins, and that begins again when the owner ends.
+/// How a host finds the owner of port 5353 on this machine, or becomes the owner: the first process
+/// that binds a socket name owns the port, and the search begins again when the owner ends.
 ///
-/// There are one or more places where an owner may be, tried in order; the last is the one that the
-/// host may take itself. Whoever owns it hands it what happens, performs its actions, and calls
-/// ``wake(now:into:)`` at ``nextWake``.
-public struct OwnerSearch: Sendable {
-  /// What happens.
-  public enum Event: Hashable, Sendable {
+/// There are one or more addresses of owners, tried in order; the last is the one that the host may
+/// bind itself. The engine passes events to it, performs its actions, and calls ``wake(now:into:)``
+/// at ``nextWake``.
+package struct OwnerSearch: Sendable {
+  /// Input of the machine.
+  package enum Event: Hashable, Sendable {
     /// The search begins.
     case begin
-    /// What came of connecting to a place.
+    /// The result of connecting to an address.
     case connected(Outcome)
-    /// Whether the last place could be taken.
-    case took(TakingOutcome)
+    /// The result of binding the last address.
+    case bound(BindOutcome)
     /// The owner welcomed the host.
     case welcomed
     /// The owner does not serve it.
-    case turnedAway(OwnerMessage.Refusal)
-    /// The owner said anything at all.
-    case heard
+    case rejected(OwnerMessage.RejectionReason)
+    /// The owner sent a message of any kind.
+    case messageReceived
     /// The connection has ended.
     case lost
-    /// The owner, or what it says, is not to be trusted.
+    /// The owner, or what it sent, is not to be trusted.
     case distrusted
-    /// The owner's process was stopped by somebody, or has ended though its sockets have not, and
-    /// cannot answer.
+    /// The owner's process was stopped, or has ended though its sockets have not, and cannot
+    /// answer.
     case stopped
   }
 
-  /// What came of connecting.
-  public enum Outcome: Hashable, Sendable {
-    /// There is an owner, and it may be trusted.
+  /// The result of connecting to an address.
+  package enum Outcome: Hashable, Sendable {
+    /// Connected to an owner that is trusted.
     case isThere
-    /// There is none.
-    case nobody
-    /// There is one that has too much to do just now, or the system has no descriptor for it.
+    /// No process has bound the address.
+    case noOwner
+    /// The owner's queue of connections is full, or no descriptor is free.
     case busy
-    /// A user has the place whom the host has no reason to trust.
-    case stranger(userID: UInt32)
+    /// The address is bound by a user whom the host does not trust.
+    case untrustedUser(userID: UInt32)
     /// The system does not allow it.
     case impossible
   }
 
-  /// What came of taking a place.
-  public enum TakingOutcome: Hashable, Sendable {
-    /// It is the host's.
+  /// The result of binding an address.
+  package enum BindOutcome: Hashable, Sendable {
+    /// The host has bound the address.
     case isOurs
-    /// Somebody else was faster.
+    /// Another process has bound it.
     case isTaken
-    /// The system has no descriptor for it just now.
+    /// No descriptor is free at the moment.
     case notNow
     /// The system does not allow it.
     case impossible
   }
 
-  /// What is to be done.
-  public enum Action: Hashable, Sendable {
-    /// Connect to the place of this number.
+  /// Output of the machine: work for the engine.
+  package enum Action: Hashable, Sendable {
+    /// Connect to the address with this index.
     case connect(Int)
-    /// Take the last place.
-    case take
-    /// Greet the owner, on the connection there is.
+    /// Bind the last address.
+    case bind
+    /// Send a greeting on the connection.
     case greet
-    /// Ask the owner whether it still works.
+    /// Send a ping, which the owner has to answer.
     case ping
-    /// Look whether the owner's process is stopped or dead; it has not answered in time.
+    /// Check whether the owner's process is stopped or dead: it has not answered in time.
     case inspect
     /// Close the connection.
     case disconnect
     /// The owner, another process, runs the machines from now on.
     case follow
-    /// Run the machines here: for all, or for this host alone, and why. There is no way back.
-    case workHere(Solitude?)
+    /// Fail all requests: the owner has too many clients. The search begins again with
+    /// ``Event/begin``.
+    case refuse
+    /// Run the machines in this process: as the owner, or standalone with the reason. This is final.
+    case runLocally(StandaloneReason?)
   }
 
   /// Why a host works by itself.
-  public enum Solitude: Hashable, Sendable {
-    /// A user has the place whom the host has no reason to trust.
-    case stranger(userID: UInt32)
+  package enum StandaloneReason: Hashable, Sendable {
+    /// The address is bound by a user whom the host does not trust.
+    case untrustedUser(userID: UInt32)
     /// The owner does not serve the host.
-    case turnedAway(OwnerMessage.Refusal)
+    case rejected(OwnerMessage.RejectionReason)
     /// The owner does not answer.
     case silence
-    /// The owner says what makes no sense.
-    case nonsense
+    /// The owner sent invalid messages.
+    case invalidMessages
     /// The system allows no socket, or the race never ended.
     case impossible
   }
 
   /// Times and bounds.
-  public enum Limits {
-    /// How long an owner may take to answer before somebody looks what it is doing.
-    public static let patience = TimeSpan.seconds(5)
+  package enum Limits {
+    /// How long an owner may take to answer before the state of its process is inspected.
+    package static let responseTimeout = TimeSpan.seconds(5)
     /// How often that is done: an owner that works may be slow on a busy machine, the more so where
     /// thousands greet it at once, and each of them working by itself would not make it faster.
-    public static let inspectionsMax = 6
-    /// After so long a silence the owner is asked whether it still works.
-    public static let silence = TimeSpan.seconds(30)
-    /// The longest pause before a new owner is looked for: as many clients as there are look at once.
-    public static let electionPauseMax = TimeSpan.milliseconds(50)
+    package static let inspectionsMax = 6
+    /// After so long a silence a ping is sent.
+    package static let silence = TimeSpan.seconds(30)
+    /// The longest pause before the search for a new owner: all clients of the old one begin at
+    /// once.
+    package static let electionPauseMax = TimeSpan.milliseconds(50)
     /// The longest pause before another attempt where there is no getting through.
-    public static let retryPauseMax = TimeSpan.milliseconds(500)
+    package static let retryPauseMax = TimeSpan.milliseconds(500)
     /// Attempts in a row, before the host works by itself.
-    public static let attemptsMax = 30
-    /// Attempts at another user's place, before the next is tried: that user may be anybody who lets
-    /// nobody through.
-    public static let othersAttemptsMax = 5
-    /// How often a place that nobody answers at may turn out to be taken: an owner answers as soon
-    /// as it has taken it, another user may have no mind to.
-    public static let takesMax = 10
-    /// Owners lost within ``lossWindow``, before the host works by itself: it may be the one that
-    /// owners let go of, because it does not take what it is told.
-    public static let lossesMax = 20
+    package static let attemptsMax = 30
+    /// Attempts at another user's address, before the next is tried: that user's process may never
+    /// accept.
+    package static let othersAttemptsMax = 5
+    /// How often an address where no process answers may turn out to be bound: an owner listens as
+    /// soon as it has bound it, a process of another user may never listen.
+    package static let bindAttemptsMax = 10
+    /// Owners lost within ``lossWindow``, before the host runs by itself: it may be this host that
+    /// owners disconnect, because it does not read.
+    package static let lossesMax = 20
     /// See ``lossesMax``.
-    public static let lossWindow = TimeSpan.seconds(60)
+    package static let lossWindow = TimeSpan.seconds(60)
   }
 
   private enum State: Sendable {
     case idle
-    /// It tries a place.
+    /// Connecting to the address with this index.
     case trying(Int)
     case pausing
     case greeting
     case following(isAsked: Bool)
-    case workingHere
+    case refused
+    case runningLocally
   }
 
-  private let placeCount: Int
-  private var chance: SeededGenerator
+  private let addressCount: Int
+  private var rng: SeededGenerator
   private var state = State.idle
   private var attemptCount = 0
   private var inspectionCount = 0
-  private var takeCount = 0
+  private var bindAttemptCount = 0
   /// When owners were lost, the latest last.
   private var lossTimes: [Instant] = []
 
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
-  public private(set) var nextWake: Instant?
+  package private(set) var nextWake: Instant?
 
   /// A search that has not begun.
   ///
   /// - Parameters:
-  ///   - placeCount: how many places there are; without any, the host works by itself.
-  ///   - chance: decides on pauses only.
-  public init(placeCount: Int, chance: SeededGenerator) {
-    self.placeCount = placeCount
-    self.chance = chance
+  ///   - addressCount: The number of addresses; without any, the host runs by itself.
+  ///   - rng: Chooses pauses only.
+  package init(addressCount: Int, rng: SeededGenerator) {
+    self.addressCount = addressCount
+    self.rng = rng
   }
 
-  /// Takes what happened and appends what is to be done.
-  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+  /// Processes an event and appends the resulting actions.
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     switch (event, state) {
-    case (.begin, .idle): tryPlace(0, into: &actions)
-    case (.connected(let outcome), .trying(let place)):
-      connected(outcome, to: place, now: now, into: &actions)
-    case (.took(let outcome), .trying): took(outcome, now: now, into: &actions)
+    case (.begin, .idle): tryAddress(0, into: &actions)
+    case (.begin, .refused):
+      (attemptCount, inspectionCount, bindAttemptCount) = (0, 0, 0)
+      tryAddress(0, into: &actions)
+    case (.connected(let outcome), .trying(let address)):
+      connected(outcome, to: address, now: now, into: &actions)
+    case (.bound(let outcome), .trying): bound(outcome, now: now, into: &actions)
     case (.welcomed, .greeting):
       state = .following(isAsked: false)
       (attemptCount, inspectionCount) = (0, 0)
       nextWake = now + Limits.silence
       actions.append(.follow)
-    case (.heard, .following):
+    case (.messageReceived, .following):
       state = .following(isAsked: false)
       inspectionCount = 0
       nextWake = now + Limits.silence
-    case (.turnedAway(let refusal), .greeting), (.turnedAway(let refusal), .following):
+    case (.rejected(.tooManyClients), .greeting), (.rejected(.tooManyClients), .following):
       actions.append(.disconnect)
-      workHere(.turnedAway(refusal), into: &actions)
+      refuse(into: &actions)
+    case (.rejected(let reason), .greeting), (.rejected(let reason), .following):
+      actions.append(.disconnect)
+      runLocally(.rejected(reason), into: &actions)
     case (.distrusted, .greeting), (.distrusted, .following):
       actions.append(.disconnect)
-      workHere(.nonsense, into: &actions)
+      runLocally(.invalidMessages, into: &actions)
     case (.stopped, .greeting), (.stopped, .following(isAsked: true)):
       actions.append(.disconnect)
-      workHere(.silence, into: &actions)
+      runLocally(.silence, into: &actions)
     case (.lost, .greeting): pause(now: now, into: &actions)
     case (.lost, .following): lost(now: now, into: &actions)
-    case (.begin, _), (.connected, _), (.took, _), (.welcomed, _), (.turnedAway, _), (.heard, _),
+    case (.begin, _), (.connected, _), (.bound, _), (.welcomed, _), (.rejected, _),
+      (.messageReceived, _),
       (.lost, _), (.distrusted, _), (.stopped, _):
       break
     }
   }
 
-  /// Does what is due by now.
-  public mutating func wake(now: Instant, into actions: inout [Action]) {
+  /// Performs what is due by now.
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
     nextWake = nil
     switch state {
-    case .idle, .trying, .workingHere: break
-    case .pausing: tryPlace(0, into: &actions)
+    case .idle, .trying, .refused, .runningLocally: break
+    case .pausing: tryAddress(0, into: &actions)
     case .following(isAsked: false):
       state = .following(isAsked: true)
-      nextWake = now + Limits.patience
+      nextWake = now + Limits.responseTimeout
       actions.append(.ping)
     case .greeting, .following(isAsked: true):
       inspectionCount += 1
       guard inspectionCount < Limits.inspectionsMax else {
         actions.append(.disconnect)
-        return workHere(.silence, into: &actions)
+        return runLocally(.silence, into: &actions)
       }
-      nextWake = now + Limits.patience
+      nextWake = now + Limits.responseTimeout
       actions.append(.inspect)
     }
   }
 
   // MARK: Steps
 
-  private mutating func tryPlace(_ place: Int, into actions: inout [Action]) {
+  private mutating func tryAddress(_ address: Int, into actions: inout [Action]) {
     nextWake = nil
-    guard place < placeCount else { return workHere(.impossible, into: &actions) }
-    state = .trying(place)
-    actions.append(.connect(place))
+    guard address < addressCount else { return runLocally(.impossible, into: &actions) }
+    state = .trying(address)
+    actions.append(.connect(address))
   }
 
   private mutating func connected(
-    _ outcome: Outcome, to place: Int, now: Instant, into actions: inout [Action]
+    _ outcome: Outcome, to address: Int, now: Instant, into actions: inout [Action]
   ) {
-    let isLast = place == placeCount - 1
+    let isLast = address == addressCount - 1
     switch outcome {
     case .isThere:
       state = .greeting
-      (inspectionCount, takeCount) = (0, 0)
-      nextWake = now + Limits.patience
+      (inspectionCount, bindAttemptCount) = (0, 0)
+      nextWake = now + Limits.responseTimeout
       actions.append(.greet)
-    case .nobody where isLast: actions.append(.take)
+    case .noOwner where isLast: actions.append(.bind)
     case .busy where isLast || attemptCount < Limits.othersAttemptsMax:
-      pause(now: now, into: &actions)
-    case .stranger(let userID) where isLast: workHere(.stranger(userID: userID), into: &actions)
-    case .impossible where isLast: workHere(.impossible, into: &actions)
-    case .nobody, .busy, .stranger, .impossible: tryPlace(place + 1, into: &actions)
+      pause(now: now, isOwnerBusy: true, into: &actions)
+    case .untrustedUser(let userID) where isLast:
+      runLocally(.untrustedUser(userID: userID), into: &actions)
+    case .impossible where isLast: runLocally(.impossible, into: &actions)
+    case .noOwner, .busy, .untrustedUser, .impossible: tryAddress(address + 1, into: &actions)
     }
   }
 
-  private mutating func took(
-    _ outcome: TakingOutcome, now: Instant, into actions: inout [Action]
+  private mutating func bound(
+    _ outcome: BindOutcome, now: Instant, into actions: inout [Action]
   ) {
     switch outcome {
-    case .isOurs: workHere(nil, into: &actions)
+    case .isOurs: runLocally(nil, into: &actions)
     case .isTaken:
-      takeCount += 1
-      guard takeCount < Limits.takesMax else { return workHere(.impossible, into: &actions) }
+      bindAttemptCount += 1
+      guard bindAttemptCount < Limits.bindAttemptsMax else {
+        return runLocally(.impossible, into: &actions)
+      }
       pause(now: now, into: &actions)
     case .notNow: pause(now: now, into: &actions)
-    case .impossible: workHere(.impossible, into: &actions)
+    case .impossible: runLocally(.impossible, into: &actions)
     }
   }
 
@@ -252,28 +267,39 @@ public struct OwnerSearch: Sendable {
     if lossTimes.count == Limits.lossesMax, let first = lossTimes.first,
       now <= first + Limits.lossWindow
     {
-      return workHere(.impossible, into: &actions)
+      return runLocally(.impossible, into: &actions)
     }
     state = .pausing
     nextWake = now + span(upTo: Limits.electionPauseMax)
   }
 
   /// Tries again a little later, and later each time.
-  private mutating func pause(now: Instant, into actions: inout [Action]) {
+  private mutating func pause(
+    now: Instant, isOwnerBusy: Bool = false, into actions: inout [Action]
+  ) {
     attemptCount += 1
-    guard attemptCount < Limits.attemptsMax else { return workHere(.impossible, into: &actions) }
+    guard attemptCount < Limits.attemptsMax else {
+      return isOwnerBusy ? refuse(into: &actions) : runLocally(.impossible, into: &actions)
+    }
     let longest = min(Limits.electionPauseMax * Int64(attemptCount), Limits.retryPauseMax)
     state = .pausing
     nextWake = now + span(upTo: longest)
   }
 
-  private mutating func workHere(_ solitude: Solitude?, into actions: inout [Action]) {
-    state = .workingHere
+  /// An owner that has too many clients would not have fewer if each spoke Multicast DNS itself.
+  private mutating func refuse(into actions: inout [Action]) {
+    state = .refused
     nextWake = nil
-    actions.append(.workHere(solitude))
+    actions.append(.refuse)
+  }
+
+  private mutating func runLocally(_ reason: StandaloneReason?, into actions: inout [Action]) {
+    state = .runningLocally
+    nextWake = nil
+    actions.append(.runLocally(reason))
   }
 
   private mutating func span(upTo longest: TimeSpan) -> TimeSpan {
-    .nanoseconds(Int64(chance.next(upperBound: UInt64(longest.nanoseconds))) + 1)
+    .nanoseconds(Int64(rng.next(upperBound: UInt64(longest.nanoseconds))) + 1)
   }
 }

@@ -1,93 +1,94 @@
 import DNSWire
 import DiscoveryMachines
-public import Essentials
+package import Essentials
 
 extension OwnerMachine {
-  /// How much each may have.
-  public struct Limits: Sendable {
+  /// Limits of an owner.
+  package struct Limits: Sendable {
     /// Clients at once, of all users.
-    public var clientsMax = 10_000
+    package var clientsMax = 10_000
     /// Clients at once of one user.
-    public var clientsPerUserMax = 6_000
-    /// What one client may want at once.
-    public var perClient = Load(wishCount: 10_000, byteCount: 8 << 20)
-    /// What one user's clients may want at once.
-    public var perUser = Load(wishCount: 20_000, byteCount: 16 << 20)
-    /// What all clients may want at once; the machines take 50,000 queries.
-    public var inAll = Load(wishCount: 40_000, byteCount: 32 << 20)
+    package var clientsPerUserMax = 6_000
+    /// The limit of one client.
+    package var perClient = Load(requestCount: 10_000, byteCount: 8 << 20)
+    /// The limit of all clients of one user.
+    package var perUser = Load(requestCount: 20_000, byteCount: 16 << 20)
+    /// The limit of all clients; the machines take 50,000 queries.
+    package var inAll = Load(requestCount: 40_000, byteCount: 32 << 20)
 
-    /// Bytes of messages that one user's clients have begun and not ended.
-    public var begunByteCountPerUserMax = 4 << 20
+    /// Bytes of incomplete messages of one user's clients.
+    package var incompleteByteCountPerUserMax = 4 << 20
     /// The same of all clients.
-    public var begunByteCountMax = 16 << 20
+    package var incompleteByteCountMax = 16 << 20
 
     /// How long a client may take to greet. It does so as soon as it is connected; a process that
     /// was stopped in between comes back.
-    public var greetingTime = TimeSpan.seconds(10)
-    /// How often is looked for those that do not greet.
-    public var greetingSpacing = TimeSpan.seconds(1)
+    package var greetingTime = TimeSpan.seconds(10)
+    /// How often clients without a greeting are checked.
+    package var greetingSpacing = TimeSpan.seconds(1)
 
-    /// Records that one client may doubt within ``doubtSpan``.
-    public var doubtsPerClientMax = 32
-    /// Records that one user's clients may doubt within ``doubtSpan``: of those that are asked for at
-    /// once (256 per interface) there have to be some left for others.
-    public var doubtsPerUserMax = 64
-    /// For as long a record in doubt is asked for.
-    public var doubtSpan = TimeSpan.seconds(4)
+    /// Records that one client may reconfirm within ``reconfirmationSpan``.
+    package var reconfirmationsPerClientMax = 32
+    /// Records that one user's clients may reconfirm within ``reconfirmationSpan``: of those that
+    /// can be queried at once (256 per interface) some have to be left for others.
+    package var reconfirmationsPerUserMax = 64
+    /// How long a reconfirmed record is queried.
+    package var reconfirmationSpan = TimeSpan.seconds(4)
 
-    /// What 5,000 programs of one user with a few wishes each need, and one with 5,000.
-    public init() {}
+    /// Room for 5,000 programs of one user with a few requests each, and one with 5,000.
+    package init() {}
 
-    /// The same where no more connections can be had than this: one user leaves some for others.
-    public init(connectionsMax: Int) {
+    /// The default limits with at most so many connections, of which one user gets three fifths.
+    package init(connectionsMax: Int) {
       clientsMax = min(clientsMax, connectionsMax)
       clientsPerUserMax = min(clientsPerUserMax, clientsMax / 5 * 3)
     }
   }
 
-  /// How much is wanted.
-  public struct Load: Hashable, Sendable {
-    /// Queries, services and records; each of a service's subtypes and further records is one more.
-    public var wishCount: Int
-    /// Bytes of published data, as on the wire.
-    public var byteCount: Int
+  /// The cost of requests.
+  package struct Load: Hashable, Sendable {
+    /// Queries, services and records; each subtype and each added record of a service counts as one
+    /// more.
+    package var requestCount: Int
+    /// Bytes of registered data, as on the wire.
+    package var byteCount: Int
 
-    /// So much.
-    public init(wishCount: Int = 0, byteCount: Int = 0) {
-      self.wishCount = wishCount
+    /// A cost.
+    package init(requestCount: Int = 0, byteCount: Int = 0) {
+      self.requestCount = requestCount
       self.byteCount = byteCount
     }
 
     /// A query.
-    static let query = Load(wishCount: 1)
+    static let query = Load(requestCount: 1)
 
     init(_ service: ServiceRegistration) {
       self.init(
-        wishCount: 1 + service.subtypeNames.count, byteCount: service.text.wireBytes.count)
+        requestCount: 1 + service.subtypeNames.count, byteCount: service.text.wireBytes.count)
     }
 
-    init(_ data: DNSRecordData) { self.init(wishCount: 1, byteCount: data.wireBytes.count) }
+    init(_ data: DNSRecordData) { self.init(requestCount: 1, byteCount: data.wireBytes.count) }
 
     static func + (a: Load, b: Load) -> Load {
-      Load(wishCount: a.wishCount + b.wishCount, byteCount: a.byteCount + b.byteCount)
+      Load(requestCount: a.requestCount + b.requestCount, byteCount: a.byteCount + b.byteCount)
     }
 
     static func - (a: Load, b: Load) -> Load {
-      Load(wishCount: a.wishCount - b.wishCount, byteCount: a.byteCount - b.byteCount)
+      Load(requestCount: a.requestCount - b.requestCount, byteCount: a.byteCount - b.byteCount)
     }
 
     /// Whether neither number is above its bound.
     func fits(_ limit: Load) -> Bool {
-      wishCount <= limit.wishCount && byteCount <= limit.byteCount
+      requestCount <= limit.requestCount && byteCount <= limit.byteCount
     }
   }
 
-  /// How often something was done in a span of time.
+  /// Counts actions per time span.
   struct Rate: Sendable {
     private var count = 0
     private var endsAt = Instant.zero
 
-    /// Does it once more, unless that is too often.
+    /// Counts one more action; false if that exceeds the limit.
     mutating func admits(max: Int, per span: TimeSpan, now: Instant) -> Bool {
       if now >= endsAt { (count, endsAt) = (0, now + span) }
       guard count < max else { return false }

@@ -1,24 +1,24 @@
 import DNSWire
 import DiscoveryMachines
-public import Essentials
+package import Essentials
 
-extension ClientMessage: SharingMessage {
+extension ClientMessage: PortSharingMessage {
   private enum Kind {
     static let hello: UInt8 = 1
     static let ping: UInt8 = 2
-    static let ask: UInt8 = 16
-    static let stopAsking: UInt8 = 17
-    static let publish: UInt8 = 18
-    static let publishRecord: UInt8 = 19
+    static let startQuery: UInt8 = 16
+    static let stopQuery: UInt8 = 17
+    static let registerService: UInt8 = 18
+    static let registerRecord: UInt8 = 19
     static let updateText: UInt8 = 20
-    static let withdraw: UInt8 = 21
+    static let unregister: UInt8 = 21
     static let updateRecord: UInt8 = 22
-    static let setFurtherRecord: UInt8 = 23
-    static let doubt: UInt8 = 24
+    static let setRecord: UInt8 = 23
+    static let reconfirm: UInt8 = 24
   }
 
   /// Reads a whole message.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(SharingError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(PortSharingError) {
     var reader = MessageReader(bytes)
     switch try reader.uint8() {
     case Kind.hello: self = try reader.hello()
@@ -30,34 +30,35 @@ extension ClientMessage: SharingMessage {
 
   private static func request(
     _ kind: UInt8, _ reader: inout MessageReader
-  ) throws(SharingError) -> HostRequest {
+  ) throws(PortSharingError) -> DiscoveryRequest {
     switch kind {
-    case Kind.ask:
-      return .ask(
+    case Kind.startQuery:
+      return .startQuery(
         try reader.queryID(), try reader.query(), on: try reader.interface(),
         options: try reader.options())
-    case Kind.stopAsking: return .stopAsking(try reader.queryID())
-    case Kind.doubt: return .doubt(try reader.record(), on: try reader.interface())
-    case Kind.publish: return .publish(try reader.registrationID(), try reader.service())
-    case Kind.publishRecord:
-      return .publishRecord(try reader.registrationID(), try reader.recordRegistration())
+    case Kind.stopQuery: return .stopQuery(try reader.queryID())
+    case Kind.reconfirm: return .reconfirm(try reader.record(), on: try reader.interface())
+    case Kind.registerService:
+      return .registerService(try reader.registrationID(), try reader.service())
+    case Kind.registerRecord:
+      return .registerRecord(try reader.registrationID(), try reader.recordRegistration())
     case Kind.updateText:
       return .updateText(try reader.registrationID(), try reader.serviceText())
     case Kind.updateRecord:
       return .updateRecord(
         try reader.registrationID(), try reader.recordData(), ttlSeconds: try reader.uint32())
-    case Kind.setFurtherRecord:
-      return .setFurtherRecord(
+    case Kind.setRecord:
+      return .setRecord(
         try reader.registrationID(), try reader.uint32(),
-        try reader.optional { reader throws(SharingError) in try reader.recordData() },
+        try reader.optional { reader throws(PortSharingError) in try reader.recordData() },
         ttlSeconds: try reader.uint32())
-    case Kind.withdraw: return .withdraw(try reader.registrationID())
+    case Kind.unregister: return .unregister(try reader.registrationID())
     case let other: throw .unknownValue(other)
     }
   }
 
   /// Appends the message.
-  public func write(into writer: inout ByteWriter) {
+  package func write(into writer: inout ByteWriter) {
     switch self {
     case .hello(let versions, let configuration):
       writer.uint8(Kind.hello)
@@ -72,27 +73,27 @@ extension ClientMessage: SharingMessage {
     }
   }
 
-  private static func write(_ request: HostRequest, into writer: inout ByteWriter) {
+  private static func write(_ request: DiscoveryRequest, into writer: inout ByteWriter) {
     switch request {
-    case .ask(let id, let request, let index, let options):
-      writer.uint8(Kind.ask)
+    case .startQuery(let id, let request, let index, let options):
+      writer.uint8(Kind.startQuery)
       writer.uint64(id.rawValue)
       writer.query(request)
       writer.interface(index)
       writer.options(options)
-    case .stopAsking(let id):
-      writer.uint8(Kind.stopAsking)
+    case .stopQuery(let id):
+      writer.uint8(Kind.stopQuery)
       writer.uint64(id.rawValue)
-    case .doubt(let record, let index):
-      writer.uint8(Kind.doubt)
+    case .reconfirm(let record, let index):
+      writer.uint8(Kind.reconfirm)
       writer.record(record)
       writer.interface(index)
-    case .publish(let id, let service):
-      writer.uint8(Kind.publish)
+    case .registerService(let id, let service):
+      writer.uint8(Kind.registerService)
       writer.uint64(id.rawValue)
       writer.service(service)
-    case .publishRecord(let id, let registration):
-      writer.uint8(Kind.publishRecord)
+    case .registerRecord(let id, let registration):
+      writer.uint8(Kind.registerRecord)
       writer.uint64(id.rawValue)
       writer.recordRegistration(registration)
     case .updateText(let id, let text):
@@ -104,14 +105,14 @@ extension ClientMessage: SharingMessage {
       writer.uint64(id.rawValue)
       writer.recordData(data)
       writer.uint32(ttlSeconds)
-    case .setFurtherRecord(let id, let number, let data, let ttlSeconds):
-      writer.uint8(Kind.setFurtherRecord)
+    case .setRecord(let id, let number, let data, let ttlSeconds):
+      writer.uint8(Kind.setRecord)
       writer.uint64(id.rawValue)
       writer.uint32(number)
       writer.optional(data) { $0.recordData($1) }
       writer.uint32(ttlSeconds)
-    case .withdraw(let id):
-      writer.uint8(Kind.withdraw)
+    case .unregister(let id):
+      writer.uint8(Kind.unregister)
       writer.uint64(id.rawValue)
     }
   }
@@ -129,25 +130,25 @@ private enum RequestKind {
 }
 
 extension MessageReader {
-  fileprivate mutating func hello() throws(SharingError) -> ClientMessage {
+  fileprivate mutating func hello() throws(PortSharingError) -> ClientMessage {
     let (oldest, newest) = (try uint16(), try uint16())
     guard oldest <= newest else { throw .unknownValue(UInt8(truncatingIfNeeded: oldest)) }
     let hostName = try text()
-    let names = try optional { reader throws(SharingError) in
-      try reader.list { reader throws(SharingError) in try reader.text() }
+    let names = try optional { reader throws(PortSharingError) in
+      try reader.list { reader throws(PortSharingError) in try reader.text() }
     }
     return .hello(
       versions: oldest...newest,
       SharedConfiguration(hostName: hostName, interfaceNames: names.map { Set($0) }))
   }
 
-  fileprivate mutating func query() throws(SharingError) -> QueryRequest {
+  fileprivate mutating func query() throws(PortSharingError) -> QueryRequest {
     switch try uint8() {
     case RequestKind.records: return .records(try name(), DNSType(rawValue: try uint16()))
     case RequestKind.browse:
       return .browse(
         try serviceType(),
-        subtype: try optional { reader throws(SharingError) in try reader.text() },
+        subtype: try optional { reader throws(PortSharingError) in try reader.text() },
         domain: try name())
     case RequestKind.resolve: return .resolve(try serviceName())
     case RequestKind.addresses:
@@ -164,19 +165,19 @@ extension MessageReader {
     }
   }
 
-  fileprivate mutating func options() throws(SharingError) -> QueryOptions {
+  fileprivate mutating func options() throws(PortSharingError) -> QueryOptions {
     let reachesBeyondLink = try bool()
-    let timeout = try optional { reader throws(SharingError) in
+    let timeout = try optional { reader throws(PortSharingError) in
       TimeSpan(nanoseconds: Int64(clamping: try reader.uint64()))
     }
     return QueryOptions(
-      reachesBeyondLink: reachesBeyondLink, timeout: timeout, tellsAliases: try bool())
+      reachesBeyondLink: reachesBeyondLink, timeout: timeout, reportsAliases: try bool())
   }
 
-  fileprivate mutating func service() throws(SharingError) -> ServiceRegistration {
+  fileprivate mutating func service() throws(PortSharingError) -> ServiceRegistration {
     let name = try serviceName()
-    let subtypes = try list { reader throws(SharingError) in try reader.text() }
-    let host = try optional { reader throws(SharingError) in try reader.name() }
+    let subtypes = try list { reader throws(PortSharingError) in try reader.text() }
+    let host = try optional { reader throws(PortSharingError) in try reader.name() }
     let (port, text, index) = (try uint16(), try txtRecord(), try interface())
     let policy: ConflictPolicy = try bool() ? .refuse : .rename
     do throws(DNSWireError) {
@@ -186,7 +187,7 @@ extension MessageReader {
     } catch { throw .invalid(error) }
   }
 
-  fileprivate mutating func serviceText() throws(SharingError) -> TXTRecord {
+  fileprivate mutating func serviceText() throws(PortSharingError) -> TXTRecord {
     let text = try txtRecord()
     do throws(DNSWireError) { try ServiceRegistration.check(text) } catch {
       throw .invalid(error)
@@ -194,7 +195,7 @@ extension MessageReader {
     return text
   }
 
-  fileprivate mutating func recordRegistration() throws(SharingError) -> RecordRegistration {
+  fileprivate mutating func recordRegistration() throws(PortSharingError) -> RecordRegistration {
     let record = try record()
     let ownership: RecordRegistration.Ownership
     switch try uint8() {
@@ -238,7 +239,7 @@ extension ByteWriter {
   fileprivate mutating func options(_ options: QueryOptions) {
     bool(options.reachesBeyondLink)
     optional(options.timeout) { $0.uint64(UInt64(clamping: $1.nanoseconds)) }
-    bool(options.tellsAliases)
+    bool(options.reportsAliases)
   }
 
   fileprivate mutating func service(_ service: ServiceRegistration) {

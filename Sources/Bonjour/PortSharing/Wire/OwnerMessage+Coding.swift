@@ -1,38 +1,38 @@
 import DNSWire
 import DiscoveryMachines
-public import Essentials
+package import Essentials
 
-extension OwnerMessage: SharingMessage {
+extension OwnerMessage: PortSharingMessage {
   private enum Kind {
     static let welcome: UInt8 = 1
-    static let turnedAway: UInt8 = 2
+    static let rejected: UInt8 = 2
     static let pong: UInt8 = 3
     static let found: UInt8 = 16
-    static let published: UInt8 = 17
+    static let registered: UInt8 = 17
     static let refused: UInt8 = 18
     static let interfaces: UInt8 = 19
   }
 
   /// Reads a whole message.
-  public init(decoding bytes: ArraySlice<UInt8>) throws(SharingError) {
+  package init(decoding bytes: ArraySlice<UInt8>) throws(PortSharingError) {
     var reader = MessageReader(bytes)
     switch try reader.uint8() {
     case Kind.welcome: self = .welcome(version: try reader.uint16())
-    case Kind.turnedAway:
+    case Kind.rejected:
       let number = try reader.uint8()
-      guard let refusal = Refusal(rawValue: number) else { throw .unknownValue(number) }
-      self = .turnedAway(refusal)
+      guard let reason = RejectionReason(rawValue: number) else { throw .unknownValue(number) }
+      self = .rejected(reason)
     case Kind.pong: self = .pong
     case Kind.found:
       self = .report(
         .found(
           try reader.queryID(), try reader.event(), on: try reader.interface(),
           moreComing: try reader.bool()))
-    case Kind.published:
-      self = .report(.published(try reader.registrationID(), try reader.name()))
+    case Kind.registered:
+      self = .report(.registered(try reader.registrationID(), try reader.name()))
     case Kind.refused: self = .report(.refused(try reader.registrationID(), try reader.name()))
     case Kind.interfaces:
-      let interfaces = try reader.list { reader throws(SharingError) in
+      let interfaces = try reader.list { reader throws(PortSharingError) in
         (InterfaceIndex(rawValue: try reader.uint32()), try reader.text())
       }
       self = .report(.interfaces(Dictionary(interfaces) { first, _ in first }))
@@ -42,14 +42,14 @@ extension OwnerMessage: SharingMessage {
   }
 
   /// Appends the message.
-  public func write(into writer: inout ByteWriter) {
+  package func write(into writer: inout ByteWriter) {
     switch self {
     case .welcome(let version):
       writer.uint8(Kind.welcome)
       writer.uint16(version)
-    case .turnedAway(let refusal):
-      writer.uint8(Kind.turnedAway)
-      writer.uint8(refusal.rawValue)
+    case .rejected(let reason):
+      writer.uint8(Kind.rejected)
+      writer.uint8(reason.rawValue)
     case .pong: writer.uint8(Kind.pong)
     case .report(.found(let id, let event, let index, let moreComing)):
       writer.uint8(Kind.found)
@@ -57,8 +57,8 @@ extension OwnerMessage: SharingMessage {
       writer.event(event)
       writer.interface(index)
       writer.bool(moreComing)
-    case .report(.published(let id, let name)):
-      writer.uint8(Kind.published)
+    case .report(.registered(let id, let name)):
+      writer.uint8(Kind.registered)
       writer.uint64(id.rawValue)
       writer.name(name)
     case .report(.refused(let id, let name)):
@@ -95,7 +95,7 @@ private enum EventKind {
 }
 
 extension MessageReader {
-  fileprivate mutating func event() throws(SharingError) -> QueryEvent {
+  fileprivate mutating func event() throws(PortSharingError) -> QueryEvent {
     switch try uint8() {
     case EventKind.recordAdded: return .recordAdded(try record())
     case EventKind.recordRemoved: return .recordRemoved(try record())
@@ -104,7 +104,7 @@ extension MessageReader {
     case EventKind.serviceRemoved: return .serviceRemoved(try serviceName())
     case EventKind.resolved:
       return .resolved(
-        ResolvedService(
+        ServiceResolution(
           name: try serviceName(), host: try name(), port: try uint16(), text: try txtRecord()))
     case EventKind.addressAdded: return .addressAdded(try address(), ttlSeconds: try uint32())
     case EventKind.addressRemoved: return .addressRemoved(try address())
@@ -118,7 +118,7 @@ extension MessageReader {
     }
   }
 
-  private mutating func error() throws(SharingError) -> QueryError {
+  private mutating func error() throws(PortSharingError) -> QueryError {
     switch try uint8() {
     case 1: return .notOnThisLink(try name())
     case 2: return .nameTooLong
@@ -138,12 +138,12 @@ extension ByteWriter {
     case .recordAbsent(let type): kind(EventKind.recordAbsent) { $0.uint16(type.rawValue) }
     case .serviceAdded(let service): kind(EventKind.serviceAdded) { $0.name(service.name) }
     case .serviceRemoved(let service): kind(EventKind.serviceRemoved) { $0.name(service.name) }
-    case .resolved(let place):
+    case .resolved(let resolution):
       kind(EventKind.resolved) { writer in
-        writer.name(place.name.name)
-        writer.name(place.host)
-        writer.uint16(place.port)
-        writer.string(place.text.wireBytes)
+        writer.name(resolution.name.name)
+        writer.name(resolution.host)
+        writer.uint16(resolution.port)
+        writer.string(resolution.text.wireBytes)
       }
     case .addressAdded(let address, let ttlSeconds):
       kind(EventKind.addressAdded) { writer in
@@ -166,7 +166,7 @@ extension ByteWriter {
   }
 
   private mutating func error(_ error: QueryError) {
-    switch error {
+    switch error.reason {
     case .notOnThisLink(let wanted):
       uint8(1)
       name(wanted)

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// What C callers hold are numbers that look like pointers. Nothing is behind them: whatever a caller
-/// makes up, frees twice or goes on to use is only a number that nobody has.
+/// C callers hold numbers that look like pointers. They are looked up, never dereferenced: an
+/// invalid pointer, or one that was freed, is a number that is not in the table.
 final class HandleTable<Object: Sendable>: Sendable {
   private let objects = Mutex<[UInt: Object]>([:])
   private let lastNumber = Atomic<UInt>(0)

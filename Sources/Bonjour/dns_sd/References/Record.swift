@@ -9,9 +9,9 @@ final class Record: Sendable {
     /// Waits to be sent.
     case queued
     /// One more record of a service.
-    case further(Publication, number: UInt32)
+    case added(Registration, number: UInt32)
     /// A record by itself.
-    case single(Publication)
+    case single(Registration)
     case ended
   }
 
@@ -30,42 +30,42 @@ final class Record: Sendable {
     state = Mutex(.queued)
   }
 
-  /// How the client is told that it will hear nothing more of the record; nil where it never does.
+  /// Makes the reply that reports the end of the record to the client; nil if there is none.
   var failing: (@Sendable (ServiceError) -> Reply)? {
     get { fails.withLock { $0 } }
     set { fails.withLock { $0 = newValue } }
   }
 
-  /// A further record of a service.
-  init(_ type: DNSType, number: UInt32, of publication: Publication) {
+  /// A record that is added to a service.
+  init(_ type: DNSType, number: UInt32, of registration: Registration) {
     handle = Self.handles.makeHandle()
     self.type = type
-    state = Mutex(.further(publication, number: number))
+    state = Mutex(.added(registration, number: number))
   }
 
-  /// It is published, unless it has ended in the meantime.
-  func start(_ publish: () -> Publication) {
+  /// Registers it, unless it has ended in the meantime.
+  func start(_ register: () -> Registration) {
     state.withLock { state in
-      if case .queued = state { state = .single(publish()) }
+      if case .queued = state { state = .single(register()) }
     }
   }
 
-  /// Changes what it says. Throws where it is not published yet.
+  /// Changes the data. Throws where it is not registered yet.
   func update(_ data: DNSRecordData, ttlSeconds: UInt32) throws(ServiceError) {
     switch state.withLock({ $0 }) {
-    case .further(let publication, let number):
-      publication.setFurtherRecord(number, data, ttlSeconds: ttlSeconds)
-    case .single(let publication): publication.update(data, ttlSeconds: ttlSeconds)
+    case .added(let registration, let number):
+      registration.setRecord(number, data, ttlSeconds: ttlSeconds)
+    case .single(let registration): registration.update(data, ttlSeconds: ttlSeconds)
     case .queued, .ended: throw .badReference
     }
   }
 
-  /// Whether it was withdrawn; then nothing is told of it any more.
+  /// Whether it was unregistered; then nothing more is reported.
   var isEnded: Bool {
     state.withLock { if case .ended = $0 { true } else { false } }
   }
 
-  /// Withdraws it.
+  /// Unregisters it.
   func end() {
     let old = state.withLock { state in
       let old = state
@@ -74,9 +74,9 @@ final class Record: Sendable {
     }
     failing = nil
     switch old {
-    case .further(let publication, let number):
-      publication.setFurtherRecord(number, nil, ttlSeconds: 0)
-    case .single(let publication): publication.withdraw()
+    case .added(let registration, let number):
+      registration.setRecord(number, nil, ttlSeconds: 0)
+    case .single(let registration): registration.unregister()
     case .queued, .ended: break
     }
   }

@@ -5,11 +5,11 @@ import Synchronization
 
 /// What is behind a `DNSServiceRef`.
 final class Reference: Sendable {
-  /// What it was made for, where that matters.
+  /// Its purpose, where that matters.
   enum Kind: Sendable {
     /// A search.
     case query
-    /// A service, whose client may not want to be told anything.
+    /// A service; silent if its client passed no callback.
     case registration(isSilent: Bool)
     /// Something to share.
     case connection
@@ -18,9 +18,9 @@ final class Reference: Sendable {
   private struct State {
     var isEnded = false
     var queries: [Query] = []
-    /// How the client is told that there is nothing more to come.
+    /// Makes the reply that reports a failure to the client.
     var failing: (@Sendable (ServiceError) -> Reply)?
-    var publication: Publication?
+    var registration: Registration?
     /// Those that share this one's descriptor.
     var subordinates: [DNSServiceRef: Reference] = [:]
     var records: [UInt: Record] = [:]
@@ -36,7 +36,7 @@ final class Reference: Sendable {
   nonisolated(unsafe) let handle: DNSServiceRef
   let kind: Kind
   let replies: ReplyQueue
-  /// Whose descriptor it shares; nil if it has its own.
+  /// The reference with the descriptor that it shares; nil if it has its own.
   private let primary: Reference?
   private let state = Mutex(State())
 
@@ -72,7 +72,7 @@ final class Reference: Sendable {
         reference.end()
         throw .badReference
       }
-      // Before anything can be told.
+      // Before any callback can be called.
       result.store(reference.handle)
       do throws(ServiceError) {
         try begin(reference)
@@ -103,7 +103,7 @@ final class Reference: Sendable {
   /// Whether it shares another's descriptor.
   var isSubordinate: Bool { primary != nil }
 
-  /// Whether nothing is to be told any more.
+  /// Whether no more callbacks are called.
   var isEnded: Bool { state.withLock { $0.isEnded } }
 
   private func end() {
@@ -116,7 +116,7 @@ final class Reference: Sendable {
     }
     guard !old.isEnded else { return }
     for query in old.queries { query.cancel() }
-    old.publication?.withdraw()
+    old.registration?.unregister()
     for record in old.records.values { record.end() }
     for subordinate in old.subordinates.values { subordinate.end() }
     if let primary {
@@ -142,14 +142,13 @@ final class Reference: Sendable {
 
   // MARK: What it does
 
-  /// Has the client told by this reply that there is nothing more to come. Throws where nothing can
-  /// be told already.
+  /// Sets the reply that reports a failure. Throws where the reference has failed already.
   func fail(by failing: @escaping @Sendable (ServiceError) -> Reply) throws(ServiceError) {
     guard !replies.isOverrun else { throw .notRunning }
     state.withLock { $0.failing = failing }
   }
 
-  /// A failure is told once, however many queries fail.
+  /// A failure is reported once, however many queries fail.
   private func takeFailing() -> (@Sendable (ServiceError) -> Reply)? {
     state.withLock { state in
       defer { state.failing = nil }
@@ -157,15 +156,15 @@ final class Reference: Sendable {
     }
   }
 
-  /// What the client is told where there is nothing more to come, of its records, too.
+  /// The replies that report a failure of this reference and of its records.
   func failures(_ error: ServiceError) -> [Reply] {
     state.withLock { state in
       ([state.failing] + state.records.values.map(\.failing)).compactMap { $0?(error) }
     }
   }
 
-  /// Looks for something, and tells the client what `translate` makes of what is found.
-  func ask(
+  /// Starts a query whose results `translate` turns into replies.
+  func startQuery(
     _ request: QueryRequest, on interface: InterfaceIndex?, _ flags: DNSServiceFlags,
     _ translate: @escaping @Sendable (FoundEvent) -> Reply?
   ) throws(ServiceError) {
@@ -191,21 +190,21 @@ final class Reference: Sendable {
     if isEnded { query.cancel() }
   }
 
-  /// What is told at once.
+  /// Replies that are delivered together.
   private final class Batch: @unchecked Sendable {
     // Sendable because it is touched only on the event loop.
     var replies: [Reply] = []
   }
 
   /// The service that it registered.
-  var publication: Publication? {
-    get { state.withLock { $0.publication } }
+  var registration: Registration? {
+    get { state.withLock { $0.registration } }
     set {
       let isEnded = state.withLock { state in
-        if !state.isEnded { state.publication = newValue }
+        if !state.isEnded { state.registration = newValue }
         return state.isEnded
       }
-      if isEnded { newValue?.withdraw() }
+      if isEnded { newValue?.unregister() }
     }
   }
 

@@ -5,19 +5,18 @@ import Synchronization
 
 /// One call of a client's callback.
 struct Reply: Sendable {
-  /// Whose it is.
+  /// The reference that it belongs to.
   let reference: Reference
   var flags: DNSServiceFlags
   /// Calls the callback with these flags.
   let call: @Sendable (DNSServiceFlags) -> Void
 }
 
-/// What waits to be told to a client, behind one descriptor that is readable while there is
-/// something.
+/// Replies that wait for a client, behind one descriptor that is readable while there are any.
 final class ReplyQueue: Sendable {
   enum Limits {
-    /// A client that never listens is told nothing more after so many replies; each takes about
-    /// half a kilobyte.
+    /// A client that never reads gets nothing more after so many replies; each takes about half a
+    /// kilobyte.
     static let repliesMax = 100_000
   }
 
@@ -27,17 +26,17 @@ final class ReplyQueue: Sendable {
     var next = 0
     /// How many replies each reference has.
     var counts: [DNSServiceRef: Int] = [:]
-    /// Who is told something here.
+    /// The references whose replies are queued here.
     var members: [DNSServiceRef: Reference] = [:]
     /// The client has no more use for it.
     var isClosed = false
     /// The client did not listen.
     var isOverrun = false
-    /// The dispatch queue was told that.
-    var isOverrunTold = false
+    /// Whether that was reported on the dispatch queue.
+    var isOverrunReported = false
     var isReadable = false
     var dispatchQueue: ClientDispatchQueue?
-    /// Whether the dispatch queue has been told that there are replies.
+    /// Whether a call on the dispatch queue is scheduled.
     var isScheduled = false
 
     var count: Int { replies.count - next }
@@ -57,14 +56,14 @@ final class ReplyQueue: Sendable {
 
   // MARK: Filling
 
-  /// One more reference is told something here.
+  /// Adds a reference whose replies are queued here.
   func join(_ reference: Reference) {
     state.withLock { state in
       if !state.isClosed { state.members[reference.handle] = reference }
     }
   }
 
-  /// Whether the client did not listen, and is told nothing more.
+  /// Whether the client did not read, and gets nothing more.
   var isOverrun: Bool { state.withLock { $0.isOverrun } }
 
   /// Adds replies that come together.
@@ -76,7 +75,7 @@ final class ReplyQueue: Sendable {
         state.next = 0
         state.counts = [:]
         state.isOverrun = true
-        Self.tellOverrun(&state)
+        Self.reportOverrun(&state)
       } else {
         Self.add(replies, &state)
       }
@@ -93,14 +92,15 @@ final class ReplyQueue: Sendable {
     }
   }
 
-  /// On a dispatch queue nobody asks whether there is more: so everybody is told.
-  private static func tellOverrun(_ state: inout State) {
-    guard state.isOverrun, state.dispatchQueue != nil, !state.isOverrunTold else { return }
-    state.isOverrunTold = true
+  /// With a dispatch queue, `DNSServiceProcessResult` isn't called: all references report the
+  /// failure.
+  private static func reportOverrun(_ state: inout State) {
+    guard state.isOverrun, state.dispatchQueue != nil, !state.isOverrunReported else { return }
+    state.isOverrunReported = true
     add(state.members.values.flatMap { $0.failures(.notRunning) }, &state)
   }
 
-  /// Forgets what a reference was to be told.
+  /// Removes the waiting replies of a reference.
   func removeReplies(of reference: Reference) {
     state.withLock { state in
       state.members[reference.handle] = nil
@@ -111,7 +111,7 @@ final class ReplyQueue: Sendable {
     }
   }
 
-  /// Forgets everything, and lets whoever waits go.
+  /// Removes everything, and wakes threads that wait.
   func end() {
     let members = state.withLock { state in
       defer { state.members = [:] }
@@ -123,7 +123,7 @@ final class ReplyQueue: Sendable {
       update(&state)
       return state.members
     }
-    // Let go of outside the lock.
+    // Released outside the lock.
     withExtendedLifetime(members) {}
   }
 
@@ -147,7 +147,7 @@ final class ReplyQueue: Sendable {
     eventfd_read(descriptor, &value)
   }
 
-  // MARK: Telling
+  // MARK: Reporting
 
   private func take() -> Reply? {
     state.withLock { state in
@@ -171,7 +171,7 @@ final class ReplyQueue: Sendable {
   func process() throws(ServiceError) {
     var count = try pendingCount()
     while count == 0 {
-      // A client that made the descriptor so wants to wait for nothing.
+      // A client that made the descriptor non-blocking does not wait.
       if fcntl(descriptor, F_GETFL) & O_NONBLOCK != 0 { return }
       wait()
       count = try pendingCount()
@@ -194,7 +194,7 @@ final class ReplyQueue: Sendable {
   private func wait() {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&entry, 1, -1) == 1 else { return }
-    // Readable with nothing to tell: the client wrote to it.
+    // Readable without replies: the client wrote to it.
     state.withLock { state in
       if !state.isReadable { drain() }
     }
@@ -204,13 +204,13 @@ final class ReplyQueue: Sendable {
 
   /// Has the callbacks called on a queue from now on. False if there is one already.
   func use(_ queue: ClientDispatchQueue) -> Bool {
-    let (isNew, told): (Bool, ClientDispatchQueue?) = state.withLock { state in
+    let (isNew, replies): (Bool, ClientDispatchQueue?) = state.withLock { state in
       guard state.dispatchQueue == nil, !state.isClosed else { return (false, nil) }
       state.dispatchQueue = queue
-      Self.tellOverrun(&state)
+      Self.reportOverrun(&state)
       return (true, Self.queueToTell(&state))
     }
-    if let told { schedule(on: told) }
+    if let replies { schedule(on: replies) }
     return isNew
   }
 

@@ -1,6 +1,6 @@
 public import CDNSServiceDiscovery
 
-/// Attributes that clients made; what they set has no meaning here.
+/// Attributes that clients created; they have no effect here.
 private let attributes = HandleTable<Void>()
 
 /// See `dns_sd.h`.
@@ -95,7 +95,7 @@ public func DNSServiceUpdateRecordWithAttribute(
   DNSServiceUpdateRecord(sdRef, recordRef, flags, rdlen, rdata, ttl)
 }
 
-// MARK: What there is not
+// MARK: Not supported
 
 /// See `dns_sd.h`.
 @c @implementation

@@ -18,20 +18,20 @@ public func DNSServiceBrowse(
           reference.handle, flags, 0, error.code, nil, nil, nil, callback.context)
       }
     }
-    let told = BrowseReplies(reference: reference, callback: callback)
+    let replies = BrowseReplies(reference: reference, callback: callback)
     let interface = try Arguments.interface(interfaceIndex)
     let domain = try Arguments.domain(domain, flags)
     // A type with a long subtype behind it is no name.
     if (try? DNSName(text: try Arguments.string(regtype))) == "_services._dns-sd._udp." {
       let request = QueryRequest.serviceTypes(domain: domain)
-      return try reference.ask(request, on: interface, flags, told.reply)
+      return try reference.startQuery(request, on: interface, flags, replies.reply)
     }
     let (type, subtypes) = try Arguments.type(regtype)
     guard subtypes.count <= 1,
       subtypes.allSatisfy({ (try? type.name(ofSubtype: $0, in: domain)) != nil })
     else { throw .badParameter }
     let request = QueryRequest.browse(type, subtype: subtypes.first, domain: domain)
-    try reference.ask(request, on: interface, flags, told.reply)
+    try reference.startQuery(request, on: interface, flags, replies.reply)
   }
 }
 
@@ -99,14 +99,14 @@ public func DNSServiceResolve(
     guard subtypes.isEmpty else { throw .badParameter }
     let service = try Arguments.service(name, type, try Arguments.domain(domain, flags))
     let interface = try Arguments.interface(interfaceIndex)
-    try reference.ask(.resolve(service), on: interface, flags) { found in
-      guard case .resolved(let place) = found.event else { return nil }
-      let (name, host) = (place.name.description, place.host.description)
-      let text = place.text.wireBytes
+    try reference.startQuery(.resolve(service), on: interface, flags) { found in
+      guard case .resolved(let resolution) = found.event else { return nil }
+      let (name, host) = (resolution.name.description, resolution.host.description)
+      let text = resolution.text.wireBytes
       return Reply(reference: reference, flags: 0) { flags in
         callback.function(
           reference.handle, flags, found.interfaceIndex, noError, name, host,
-          place.port.bigEndian, UInt16(truncatingIfNeeded: text.count), text, callback.context)
+          resolution.port.bigEndian, UInt16(truncatingIfNeeded: text.count), text, callback.context)
       }
     }
   }
@@ -138,16 +138,16 @@ public func DNSServiceEnumerateDomains(
           reference.handle, flags, interface, noError, domain, callback.context)
       }
     }
-    try reference.ask(.domains(all), on: interface, flags) { found in
+    try reference.startQuery(.domains(all), on: interface, flags) { found in
       switch found.event {
-      // What is there without anybody's word is what to take.
+      // The domain that exists without a record is the default one.
       case .domainAdded(.local): reply(.local, .add | .defaultDomain, found.interfaceIndex)
       case .domainAdded(let domain): reply(domain, .add, found.interfaceIndex)
       case .domainRemoved(let domain): reply(domain, 0, found.interfaceIndex)
       default: nil
       }
     }
-    try reference.ask(.domains(usual), on: interface, flags) { found in
+    try reference.startQuery(.domains(usual), on: interface, flags) { found in
       switch found.event {
       case .domainAdded(.local): nil
       case .domainAdded(let domain): reply(domain, .add | .defaultDomain, found.interfaceIndex)

@@ -13,21 +13,22 @@ public func DNSServiceQueryRecord(
   _ rrclass: UInt16, _ callBack: DNSServiceQueryRecordReply?, _ context: UnsafeMutableRawPointer?
 ) -> DNSServiceErrorType {
   Reference.start(sdRef, flags, .query) { (reference) throws(ServiceError) in
-    let told = RecordReplies(
+    let replies = RecordReplies(
       reference: reference, callback: try Callback(callBack, context),
       name: try Arguments.name(fullname), type: DNSType(rawValue: rrtype),
-      tellsAbsence: flags.has(.returnIntermediates))
-    try reference.fail { told.reply($0, 0, 0, told.type) }
+      reportsAbsence: flags.has(.returnIntermediates))
+    try reference.fail { replies.reply($0, 0, 0, replies.type) }
     let recordClass = DNSClass(rawValue: rrclass)
     guard rrtype != 0, recordClass == .in || recordClass == .any else { throw .badParameter }
-    try Arguments.checkIsReachable(told.name, flags)
+    try Arguments.checkIsReachable(replies.name, flags)
     let interface = try Arguments.interface(interfaceIndex)
-    try reference.ask(.records(told.name, told.type), on: interface, flags, told.reply)
+    try reference.startQuery(
+      .records(replies.name, replies.type), on: interface, flags, replies.reply)
   }
 }
 
 extension Arguments {
-  /// Throws where a name is asked for by unicast, which is not done here.
+  /// Throws for a name that would have to be queried by unicast, which is not supported.
   fileprivate static func checkIsReachable(
     _ name: DNSName, _ flags: DNSServiceFlags
   ) throws(ServiceError) {
@@ -40,7 +41,7 @@ private struct RecordReplies: Sendable {
   let callback: Callback<DNSServiceQueryRecordReply>
   let name: DNSName
   let type: DNSType
-  let tellsAbsence: Bool
+  let reportsAbsence: Bool
 
   func reply(_ found: FoundEvent) -> Reply? {
     let interface = found.interfaceIndex
@@ -48,7 +49,7 @@ private struct RecordReplies: Sendable {
     case .recordAdded(let record): return reply(record, .add, interface, record.ttlSeconds)
     case .recordRemoved(let record): return reply(record, 0, interface, 0)
     case .recordAbsent(let type):
-      return tellsAbsence ? reply(.noSuchRecord, .add, interface, type) : nil
+      return reportsAbsence ? reply(.noSuchRecord, .add, interface, type) : nil
     default: return nil
     }
   }
@@ -85,19 +86,19 @@ public func DNSServiceGetAddrInfo(
   _ callBack: DNSServiceGetAddrInfoReply?, _ context: UnsafeMutableRawPointer?
 ) -> DNSServiceErrorType {
   Reference.start(sdRef, flags, .query) { (reference) throws(ServiceError) in
-    let told = AddressReplies(
+    let replies = AddressReplies(
       reference: reference, callback: try Callback(callBack, context),
-      host: try Arguments.name(hostname), tellsAbsence: flags.has(.returnIntermediates))
-    try reference.fail(by: told.failure)
+      host: try Arguments.name(hostname), reportsAbsence: flags.has(.returnIntermediates))
+    try reference.fail(by: replies.failure)
     let known = DNSServiceProtocol(kDNSServiceProtocol_IPv4 | kDNSServiceProtocol_IPv6)
     guard `protocol` & ~known == 0 else { throw .badParameter }
     var versions = Set(IPVersion.allCases)
     if `protocol` == kDNSServiceProtocol_IPv4 { versions = [.v4] }
     if `protocol` == kDNSServiceProtocol_IPv6 { versions = [.v6] }
-    try Arguments.checkIsReachable(told.host, flags)
+    try Arguments.checkIsReachable(replies.host, flags)
     let interface = try Arguments.interface(interfaceIndex)
-    try reference.ask(
-      .addresses(told.host, versions: versions), on: interface, flags, told.reply)
+    try reference.startQuery(
+      .addresses(replies.host, versions: versions), on: interface, flags, replies.reply)
   }
 }
 
@@ -105,7 +106,7 @@ private struct AddressReplies: Sendable {
   let reference: Reference
   let callback: Callback<DNSServiceGetAddrInfoReply>
   let host: DNSName
-  let tellsAbsence: Bool
+  let reportsAbsence: Bool
 
   func reply(_ found: FoundEvent) -> Reply? {
     let interface = found.interfaceIndex
@@ -115,9 +116,9 @@ private struct AddressReplies: Sendable {
     case .addressRemoved(let address): return reply(address, 0, interface, noError, 0)
     case .addressAbsent(let version):
       // Of its version, and nothing else.
-      let none: IPAddress =
-        version == .v4 ? .v4(IPv4Address(0, 0, 0, 0)) : .v6(IPv6Address(high: 0, low: 0))
-      return tellsAbsence
+      let none: InetAddress =
+        version == .v4 ? .v4(Inet4Address(0, 0, 0, 0)) : .v6(Inet6Address(high: 0, low: 0))
+      return reportsAbsence
         ? reply(none, .add, interface, ServiceError.noSuchRecord.code, 0) : nil
     default: return nil
     }
@@ -131,7 +132,7 @@ private struct AddressReplies: Sendable {
   }
 
   private func reply(
-    _ address: IPAddress, _ flags: DNSServiceFlags, _ interface: UInt32,
+    _ address: InetAddress, _ flags: DNSServiceFlags, _ interface: UInt32,
     _ error: DNSServiceErrorType, _ ttlSeconds: UInt32
   ) -> Reply {
     let name = host.description
@@ -144,8 +145,8 @@ private struct AddressReplies: Sendable {
   }
 }
 
-extension IPAddress {
-  /// The address as C has it, without a port; one that is valid on one link only says on which.
+extension InetAddress {
+  /// The address as a C structure, with port 0; a link-local one has its scope.
   fileprivate func withSocketAddress(
     scope: UInt32, _ body: (UnsafePointer<sockaddr>) -> Void
   ) {

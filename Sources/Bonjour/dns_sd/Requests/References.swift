@@ -12,7 +12,7 @@ public func DNSServiceRefSockFD(_ sdRef: DNSServiceRef?) -> dnssd_sock_t {
 public func DNSServiceProcessResult(_ sdRef: DNSServiceRef?) -> DNSServiceErrorType {
   status { () throws(ServiceError) in
     let reference = try Reference.find(sdRef)
-    // As with Apple: whose descriptor it is has to ask, and nobody who could never be told anything.
+    // As with Apple: only the reference that owns the descriptor, and none without callbacks.
     if case .registration(isSilent: true) = reference.kind { throw .badReference }
     guard !reference.isSubordinate, !reference.replies.usesDispatch else { throw .badReference }
     try reference.replies.process()

@@ -12,7 +12,7 @@ public func DNSServiceRegister(
   _ txtLen: UInt16, _ txtRecord: UnsafeRawPointer?, _ callBack: DNSServiceRegisterReply?,
   _ context: UnsafeMutableRawPointer?
 ) -> DNSServiceErrorType {
-  // Who refuses another name has to hear of it.
+  // A caller that refuses another name has to be notified of a conflict.
   guard callBack != nil || !flags.has(.noAutoRename) else { return ServiceError.badParameter.code }
   let kind = Reference.Kind.registration(isSilent: callBack == nil)
   return Reference.start(sdRef, flags, kind) { (reference) throws(ServiceError) in
@@ -32,7 +32,7 @@ public func DNSServiceRegister(
       throw .badParameter
     }
     guard let function = callBack else {
-      reference.publication = try SharedHost.host().publish(service) { _ in }
+      reference.registration = try SharedHost.host().register(service) { _ in }
       return
     }
     let callback = try Callback(function, context)
@@ -42,9 +42,10 @@ public func DNSServiceRegister(
           reference.handle, flags, error.code, nil, nil, nil, callback.context)
       }
     }
-    let told = RegisterReplies(reference: reference, callback: callback, type: type)
-    reference.publication = try SharedHost.host().publish(service) { event in
-      reference.replies.append([told.reply(event)].compactMap { $0 })
+    let replies = RegisterReplies(
+      reference: reference, callback: callback, type: type, requested: service.name.name)
+    reference.registration = try SharedHost.host().register(service) { event in
+      reference.replies.append([replies.reply(event)].compactMap { $0 })
     }
   }
 }
@@ -67,11 +68,13 @@ private struct RegisterReplies: Sendable {
   let reference: Reference
   let callback: Callback<DNSServiceRegisterReply>
   let type: ServiceType
+  let requested: DNSName
 
-  func reply(_ event: PublicationEvent) -> Reply? {
+  func reply(_ event: RegistrationEvent) -> Reply? {
     switch event {
-    case .published(let name): reply(name, .add, noError)
+    case .registered(let name): reply(name, .add, noError)
     case .refused(let name): reply(name, 0, ServiceError.nameConflict.code)
+    case .failed: reply(requested, 0, ServiceError.noMemory.code)
     }
   }
 
@@ -123,21 +126,26 @@ public func DNSServiceRegisterRecord(
     record.failing = { reply($0.code) }
     try connection.keep(record)
     recordRef.store(record.handle)
-    let publish: @Sendable () -> Void = {
+    let register: @Sendable () -> Void = {
       record.start {
-        host.publish(registration) { event in
-          let isRefused = if case .refused = event { true } else { false }
-          connection.replies.append([reply(isRefused ? ServiceError.nameConflict.code : noError)])
+        host.register(registration) { event in
+          let code =
+            switch event {
+            case .registered: noError
+            case .refused: ServiceError.nameConflict.code
+            case .failed: ServiceError.noMemory.code
+            }
+          connection.replies.append([reply(code)])
         }
       }
     }
-    if flags.has(.queueRequest) { connection.queue(publish) } else { publish() }
+    if flags.has(.queueRequest) { connection.queue(register) } else { register() }
   }
 }
 
 extension Arguments {
-  /// Who else may have records of the name and type: exactly one of the flags says so, but what is
-  /// known to be unique may be called unique as well.
+  /// Whether other hosts may have records of the name and type: exactly one of the flags is set,
+  /// but `KnownUnique` may be combined with `Unique`.
   fileprivate static func ownership(
     _ flags: DNSServiceFlags
   ) throws(ServiceError) -> RecordRegistration.Ownership {
@@ -158,13 +166,13 @@ public func DNSServiceAddRecord(
   status { () throws(ServiceError) in
     let reference = try Reference.find(sdRef)
     guard let recordRef else { throw .badParameter }
-    guard let publication = reference.publication else { throw .badReference }
+    guard let registration = reference.registration else { throw .badReference }
     recordRef.store(nil)
     let data = try Arguments.record(DNSType(rawValue: rrtype), rdata, rdlen)
     let number = reference.nextRecordNumber()
-    let record = Record(data.type, number: number, of: publication)
+    let record = Record(data.type, number: number, of: registration)
     try reference.keep(record)
-    publication.setFurtherRecord(
+    registration.setRecord(
       number, data, ttlSeconds: Arguments.ttlSeconds(ttl, data.type))
     recordRef.store(record.handle)
   }
@@ -179,9 +187,9 @@ public func DNSServiceUpdateRecord(
   status { () throws(ServiceError) in
     let reference = try Reference.find(sdRef)
     guard let recordRef else {
-      guard let publication = reference.publication else { throw .badReference }
+      guard let registration = reference.registration else { throw .badReference }
       let text = try Arguments.text(rdata, rdlen)
-      do throws(DNSWireError) { return try publication.update(text) } catch {
+      do throws(DNSWireError) { return try registration.update(text) } catch {
         throw .badParameter
       }
     }

@@ -9,7 +9,8 @@ import Glibc
 enum Arguments {
   typealias Text = UnsafePointer<CChar>
 
-  /// The bytes of a text; an error where it is null or has no end within what a domain's name takes.
+  /// The bytes of a text; an error where it is null or has no end within what a domain's name
+  /// takes.
   static func bytes(_ text: Text?) throws(ServiceError) -> [UInt8] {
     guard let text else { throw .badParameter }
     let count = strnlen(text, Int(kDNSServiceMaxDomainName))
@@ -37,7 +38,7 @@ enum Arguments {
     do { return try DNSName(bytes: try bytes(text)) } catch { throw .badParameter }
   }
 
-  /// A domain, `local.` where none is named. Others are for who insists on multicast.
+  /// A domain; `local.` if there is none. Others are allowed with `ForceMulticast` only.
   static func domain(_ text: Text?, _ flags: DNSServiceFlags) throws(ServiceError) -> DNSName {
     guard let text, text.pointee != 0 else { return .local }
     let domain = try name(text)
@@ -89,7 +90,7 @@ enum Arguments {
     QueryOptions(
       reachesBeyondLink: flags.has(.forceMulticast),
       timeout: flags.has(.timeout) ? Self.timeout : nil,
-      tellsAliases: flags.has(.returnIntermediates))
+      reportsAliases: flags.has(.returnIntermediates))
   }
 
   /// After how long a query with a timeout ends; Apple leaves the number open.
@@ -112,7 +113,7 @@ enum Arguments {
     do { return try TXTRecord(decoding: bytes) } catch { throw .badParameter }
   }
 
-  /// For how long a record is valid whose owner does not say (RFC 6762, §10).
+  /// The TTL of a record for which 0 was passed (RFC 6762, §10).
   static func ttlSeconds(_ seconds: UInt32, _ type: DNSType) -> UInt32 {
     guard seconds == 0 else { return min(seconds, .max >> 1) }
     switch type {
@@ -141,7 +142,7 @@ extension DNSName {
   }
 }
 
-/// A client's function, and what it wants to get back.
+/// A client's callback, and its context.
 struct Callback<Function>: @unchecked Sendable {
   // Sendable because it is called only from where the client has its callbacks called, and the
   // context is not looked at.
@@ -157,7 +158,7 @@ struct Callback<Function>: @unchecked Sendable {
 }
 
 extension UnsafeMutablePointer {
-  /// Stores a value where a C caller wants it, which need not be where such values may lie.
+  /// Stores a value at a C caller's address, which need not be aligned.
   func store(_ value: Pointee) where Pointee: BitwiseCopyable {
     UnsafeMutableRawPointer(self).storeBytes(of: value, as: Pointee.self)
   }

@@ -2,7 +2,7 @@ import CDNSServiceDiscovery
 import DNSWire
 import DiscoveryMachines
 
-/// Why a call could not do what it was asked for: the code that its C caller gets.
+/// The error code of a call, which its C caller gets.
 struct ServiceError: Error, Equatable {
   let code: DNSServiceErrorType
 
@@ -19,9 +19,9 @@ struct ServiceError: Error, Equatable {
   static let invalid = ServiceError(kDNSServiceErr_Invalid)
   static let timeout = ServiceError(kDNSServiceErr_Timeout)
 
-  /// What the client is told of a query that ended.
+  /// The error code of a query that ended.
   init(_ error: QueryError) {
-    switch error {
+    switch error.reason {
     case .notOnThisLink: self = .unsupported
     case .nameTooLong: self = .badParameter
     case .tooManyClients, .identifierInUse: self = .noMemory

@@ -24,7 +24,7 @@ extern "C" {
 
 typedef int dnssd_sock_t;
 
-/* Something that is under way: a search, a registration, or a connection that others share. */
+/* An operation: a query, a registration, or a connection that others share. */
 typedef struct _DNSServiceRef_t *DNSServiceRef;
 /* One record of a registration or a connection. Ends with it. */
 typedef struct _DNSRecordRef_t *DNSRecordRef;
@@ -50,7 +50,7 @@ __extension__ enum {
   kDNSServiceFlagsNoAutoRename = 0x8,
   /* Others may have records of the name and type. */
   kDNSServiceFlagsShared = 0x10,
-  /* Nobody else may: the name is probed for. */
+  /* Only this host may have it: the name is probed. */
   kDNSServiceFlagsUnique = 0x20,
   kDNSServiceFlagsBrowseDomains = 0x40,
   kDNSServiceFlagsRegistrationDomains = 0x80,
@@ -59,9 +59,9 @@ __extension__ enum {
   /* Ask by multicast for names outside of local., too. */
   kDNSServiceFlagsForceMulticast = 0x400,
   kDNSServiceFlagsForce = 0x800,
-  /* Nobody else may, as the caller knows already: there is no probing. */
+  /* Only this host may have it, as the caller knows already: the name is not probed. */
   kDNSServiceFlagsKnownUnique = 0x800,
-  /* Also tell that there is no such record. */
+  /* Also report that there is no such record. */
   kDNSServiceFlagsReturnIntermediates = 0x1000,
   /* The reference that is passed in holds a connection to share. */
   kDNSServiceFlagsShareConnection = 0x4000,
@@ -237,14 +237,14 @@ enum {
 DNSSD_EXPORT DNSServiceErrorType DNSSD_API DNSServiceGetProperty(
     const char *property, void *result, uint32_t *size);
 
-/* A descriptor to wait on: readable while DNSServiceProcessResult has something to tell. -1 if the
+/* A descriptor to wait on: readable while DNSServiceProcessResult has results. -1 if the
  * reference is not valid. Neither to be read nor to be closed. */
 DNSSD_EXPORT dnssd_sock_t DNSSD_API DNSServiceRefSockFD(DNSServiceRef sdRef);
 
-/* Calls callbacks with everything there is to tell; waits if there is nothing. */
+/* Calls callbacks with all pending results; waits if there is none. */
 DNSSD_EXPORT DNSServiceErrorType DNSSD_API DNSServiceProcessResult(DNSServiceRef sdRef);
 
-/* Ends what is under way. No callback begins afterwards, but for one that another thread is about to
+/* Ends the operation. No callback begins afterwards, but for one that another thread is about to
  * call: where callbacks are called, in one of them included, there is none. */
 DNSSD_EXPORT void DNSSD_API DNSServiceRefDeallocate(DNSServiceRef sdRef);
 
@@ -284,7 +284,7 @@ DNSSD_EXPORT DNSServiceErrorType DNSSD_API DNSServiceUpdateRecord(
     DNSServiceRef sdRef, DNSRecordRef recordRef, DNSServiceFlags flags, uint16_t rdlen,
     const void *rdata, uint32_t ttl);
 
-/* Withdraws a record. */
+/* Unregisters a record. */
 DNSSD_EXPORT DNSServiceErrorType DNSSD_API DNSServiceRemoveRecord(
     DNSServiceRef sdRef, DNSRecordRef RecordRef, DNSServiceFlags flags);
 

@@ -25,16 +25,16 @@ struct BrowsingTests {
     .browse(try ServiceType(text: "_lamp._tcp"))
   }
 
-  @Test("what comes at once is told with more coming, but for the last")
+  @Test("results that come together are reported with more coming, but for the last")
   func moreComing() async throws {
     let browser = await browser()
     browser.searchForServices(ofType: "_lamp._tcp.", inDomain: "")
     #expect(discovery.requests == [try request()])
-    discovery.tell(
+    discovery.notify(
       try request(), .serviceAdded(try .lamp("A")), .serviceAdded(try .lamp("B")),
       .serviceAdded(try .lamp("C")))
     #expect(await recorder.events.next(4) == ["will search", "found A…", "found B…", "found C"])
-    discovery.tell(try request(), .serviceRemoved(try .lamp("A")), .serviceAdded(try .lamp("D")))
+    discovery.notify(try request(), .serviceRemoved(try .lamp("A")), .serviceAdded(try .lamp("D")))
     #expect(await recorder.events.next(2) == ["gone A…", "found D"])
     withExtendedLifetime(browser) {}
     await thread.end()
@@ -44,10 +44,11 @@ struct BrowsingTests {
   func twoInterfaces() async throws {
     let browser = await browser()
     browser.searchForServices(ofType: "_lamp._tcp.", inDomain: "local.")
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")), .serviceAdded(try .lamp("B")))
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")), on: .second)
-    discovery.tell(try request(), .serviceRemoved(try .lamp("A")), .serviceRemoved(try .lamp("B")))
-    discovery.tell(try request(), .serviceRemoved(try .lamp("A")), on: .second)
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")), .serviceAdded(try .lamp("B")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")), on: .second)
+    discovery.notify(
+      try request(), .serviceRemoved(try .lamp("A")), .serviceRemoved(try .lamp("B")))
+    discovery.notify(try request(), .serviceRemoved(try .lamp("A")), on: .second)
     // The last of what is told at once has no more coming, whatever is not told behind it.
     #expect(
       await recorder.events.next(5) == [
@@ -86,7 +87,7 @@ struct BrowsingTests {
     let browser = await browser()
     browser.searchForServices(ofType: "_lamp._tcp.", inDomain: "example.com.")
     let request = QueryRequest.browse(try ServiceType(text: "_lamp._tcp"), domain: "example.com.")
-    discovery.tell(request, .failed(.notOnThisLink("_lamp._tcp.example.com.")))
+    discovery.notify(request, .failed(.notOnThisLink("_lamp._tcp.example.com.")))
     #expect(await recorder.events.next(2) == ["will search", "not searched -72004 of 10"])
     #expect(discovery.requests.isEmpty)
     withExtendedLifetime(browser) {}
@@ -108,16 +109,16 @@ struct BrowsingTests {
     let browser = await browser()
     browser.searchForServices(ofType: "_services._dns-sd._udp.", inDomain: "")
     let lamp = try ServiceType(text: "_lamp._tcp")
-    discovery.tell(.serviceTypes(), .typeAdded(lamp))
-    discovery.tell(.serviceTypes(), .typeAdded(lamp), on: .second)
-    discovery.tell(.serviceTypes(), .typeAdded(try ServiceType(text: "_lamp._udp")))
+    discovery.notify(.serviceTypes(), .typeAdded(lamp))
+    discovery.notify(.serviceTypes(), .typeAdded(lamp), on: .second)
+    discovery.notify(.serviceTypes(), .typeAdded(try ServiceType(text: "_lamp._udp")))
     #expect(
       await recorder.events.next(3) == ["will search", "found _lamp", "found _lamp"])
     let services = await thread.run { [recorder] in recorder.services }
     #expect(services.map(\.type) == ["_tcp.local.", "_udp.local."])
     #expect(services.first?.domain == ".")
-    discovery.tell(.serviceTypes(), .typeRemoved(lamp))
-    discovery.tell(.serviceTypes(), .typeRemoved(lamp), on: .second)
+    discovery.notify(.serviceTypes(), .typeRemoved(lamp))
+    discovery.notify(.serviceTypes(), .typeRemoved(lamp), on: .second)
     #expect(await recorder.events.next() == "gone _lamp")
     withExtendedLifetime(browser) {}
     await thread.end()
@@ -127,11 +128,11 @@ struct BrowsingTests {
   func domains() async throws {
     let browser = await browser()
     browser.searchForBrowsableDomains()
-    discovery.tell(.domains(.browsing), .domainAdded(.local), on: nil)
-    discovery.tell(.domains(.browsing), .domainAdded("home.arpa."))
-    discovery.tell(.domains(.browsing), .domainAdded("home.arpa."), on: .second)
-    discovery.tell(.domains(.browsing), .domainRemoved("home.arpa."), on: .second)
-    discovery.tell(.domains(.browsing), .domainRemoved("home.arpa."))
+    discovery.notify(.domains(.browsing), .domainAdded(.local), on: nil)
+    discovery.notify(.domains(.browsing), .domainAdded("home.arpa."))
+    discovery.notify(.domains(.browsing), .domainAdded("home.arpa."), on: .second)
+    discovery.notify(.domains(.browsing), .domainRemoved("home.arpa."), on: .second)
+    discovery.notify(.domains(.browsing), .domainRemoved("home.arpa."))
     #expect(
       await recorder.events.next(4) == [
         "will search", "domain local.", "domain home.arpa.", "domain gone home.arpa.",
@@ -140,7 +141,7 @@ struct BrowsingTests {
     await thread.end()
   }
 
-  @Test("a browser that is let go of stops, and holds neither itself nor its delegate")
+  @Test("a browser that is released stops, and holds neither itself nor its delegate")
   func letGo() async throws {
     weak var browser: NetServiceBrowser?
     weak var delegate: BrowserRecorder?
@@ -149,7 +150,7 @@ struct BrowsingTests {
       let recorder = BrowserRecorder()
       held.delegate = recorder
       held.searchForServices(ofType: "_lamp._tcp.", inDomain: "")
-      discovery.tell(try request(), .serviceAdded(try .lamp("A")))
+      discovery.notify(try request(), .serviceAdded(try .lamp("A")))
       _ = await recorder.events.next(2)
       (browser, delegate) = (held, recorder)
     }
@@ -163,7 +164,7 @@ struct BrowsingTests {
   func resolvesFound() async throws {
     let browser = await browser()
     browser.searchForServices(ofType: "_lamp._tcp.", inDomain: "")
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")))
     _ = await recorder.events.next(2)
     let services = ServiceRecorder()
     let found = await thread.run { [recorder] in recorder.services.first }

@@ -25,7 +25,7 @@ struct PublishingTests {
     }
   }
 
-  @Test("the delegate hears that it begins, then the name under which it is done")
+  @Test("the delegate is called when publishing begins, then with the name")
   func publishes() async throws {
     let service = await service()
     service.publish()
@@ -34,20 +34,20 @@ struct PublishingTests {
     #expect(published.service.name == (try .lamp()))
     #expect(published.service.port == 8_080)
     #expect(published.service.conflictPolicy == .rename)
-    discovery.tell(.published(try ServiceName.lamp().name))
+    discovery.notify(.registered(try ServiceName.lamp().name))
     #expect(await recorder.events.next() == "published Desk lamp in local.")
     #expect(service.type == "_lamp._tcp.")
     await thread.end()
   }
 
-  @Test("a service that had to be renamed has its new name before it is told, also a second time")
+  @Test("a renamed service has its new name when the delegate is called, also a second time")
   func renamed() async throws {
     let service = await service()
     service.publish()
-    discovery.tell(.published(try ServiceName.lamp("Desk lamp (2)").name))
+    discovery.notify(.registered(try ServiceName.lamp("Desk lamp (2)").name))
     let events = await recorder.events.next(2)
     #expect(events.last == "published Desk lamp (2) in local.")
-    discovery.tell(.published(try ServiceName.lamp("Desk lamp (3)").name))
+    discovery.notify(.registered(try ServiceName.lamp("Desk lamp (3)").name))
     #expect(await recorder.events.next() == "published Desk lamp (3) in local.")
     #expect(service.name == "Desk lamp (3)")
     await thread.end()
@@ -58,7 +58,7 @@ struct PublishingTests {
     let service = await service()
     service.publish(options: .noAutoRename)
     #expect(discovery.published.first?.service.conflictPolicy == .refuse)
-    discovery.tell(.refused(try ServiceName.lamp().name))
+    discovery.notify(.refused(try ServiceName.lamp().name))
     #expect(await recorder.events.next(2).last == "not published -72001 of 10")
     // It is free to try again.
     service.publish()
@@ -66,7 +66,7 @@ struct PublishingTests {
     await thread.end()
   }
 
-  @Test("who publishes or resolves a second time meanwhile hears that it is under way")
+  @Test("publishing or resolving a second time meanwhile fails as already in progress")
   func busy() async throws {
     let service = await service()
     service.publish()
@@ -126,7 +126,7 @@ struct PublishingTests {
     await thread.end()
   }
 
-  @Test("a service may be let go of as soon as it was stopped: its delegate is told")
+  @Test("a service may be released as soon as it was stopped: its delegate is called")
   func stopsAndGoes() async throws {
     final class App: @unchecked Sendable {
       // Unchecked: used on one run loop only.
@@ -150,7 +150,7 @@ struct PublishingTests {
     await thread.end()
   }
 
-  @Test("a service that is let go of withdraws, and holds neither itself nor its delegate")
+  @Test("a service that is released unregisters, and holds neither itself nor its delegate")
   func letGo() async throws {
     weak var service: NetService?
     weak var delegate: ServiceRecorder?

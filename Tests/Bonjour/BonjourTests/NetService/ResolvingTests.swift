@@ -22,28 +22,28 @@ struct ResolvingTests {
     }
   }
 
-  private func tellPlace(port: UInt16 = 80) throws {
+  private func reportResolution(port: UInt16 = 80) throws {
     let name = try ServiceName.lamp()
     let text = try TXTRecord([.init(key: "room", value: Array("study".utf8))])
-    discovery.tell(
+    discovery.notify(
       .resolve(name), .resolved(.init(name: name, host: .lampHost, port: port, text: text)))
   }
 
   private func tellAddresses(_ texts: String..., on interface: InterfaceIndex = .first) {
     for text in texts {
-      guard let address = IPAddress(text: text) else { continue }
-      discovery.tell(
+      guard let address = InetAddress(text: text) else { continue }
+      discovery.notify(
         .addresses(.lampHost, versions: [.v4, .v6]), .addressAdded(address, ttlSeconds: 120),
         on: interface)
     }
   }
 
-  @Test("each new address is told, and at the timeout that the service stopped")
+  @Test("each new address is reported, and at the timeout that the service stopped")
   func lateAddress() async throws {
     let service = await service()
     #expect(service.port == -1 && service.addresses == nil && service.hostName == nil)
     service.resolve(withTimeout: 5)
-    try tellPlace()
+    try reportResolution()
     tellAddresses("192.0.2.1")
     #expect(
       await recorder.events.next(2) == ["will resolve", "resolved lamp.local. 80, addresses: 1"])
@@ -61,7 +61,7 @@ struct ResolvingTests {
   func addressBytes() async throws {
     let service = await service()
     service.resolve(withTimeout: 5)
-    try tellPlace(port: 0x1234)
+    try reportResolution(port: 0x1234)
     tellAddresses("192.0.2.1", "fe80::5", on: .second)
     _ = await recorder.events.next(3)
     let addresses = try #require(service.addresses).map { Array($0) }
@@ -76,7 +76,7 @@ struct ResolvingTests {
   func timeout() async throws {
     let service = await service()
     service.resolve(withTimeout: 5)
-    try tellPlace()
+    try reportResolution()
     discovery.pass(seconds: 4.9)
     discovery.pass(seconds: 0.1)
     #expect(await recorder.events.next(2) == ["will resolve", "not resolved -72007 of 10"])
@@ -101,17 +101,17 @@ struct ResolvingTests {
   func otherHost() async throws {
     let service = await service()
     service.resolve(withTimeout: 5)
-    try tellPlace()
+    try reportResolution()
     tellAddresses("192.0.2.1")
     let name = try ServiceName.lamp()
-    discovery.tell(
+    discovery.notify(
       .resolve(name),
       .resolved(.init(name: name, host: "attic.local.", port: 81, text: TXTRecord())))
     #expect(
       discovery.requests == [
         .resolve(name), .addresses("attic.local.", versions: [.v4, .v6]),
       ])
-    discovery.tell(
+    discovery.notify(
       .addresses("attic.local.", versions: [.v4, .v6]),
       .addressAdded(.v4(.init(192, 0, 2, 2)), ttlSeconds: 120))
     #expect(await recorder.events.next(3).last == "resolved attic.local. 81, addresses: 1")
@@ -119,7 +119,7 @@ struct ResolvingTests {
     await thread.end()
   }
 
-  @Test("a text is told when monitoring begins and when it changes, not again on every interface")
+  @Test("a text is reported when monitoring begins and when it changes, once for all interfaces")
   func monitoring() async throws {
     let service = await service()
     service.startMonitoring()
@@ -130,9 +130,9 @@ struct ResolvingTests {
       return DNSRecord(name: name, ttlSeconds: 4_500, data: .txt(text))
     }
     #expect(discovery.requests == [.records(name, .txt)])
-    discovery.tell(.records(name, .txt), .recordAdded(try record("study")))
-    discovery.tell(.records(name, .txt), .recordAdded(try record("study")), on: .second)
-    discovery.tell(
+    discovery.notify(.records(name, .txt), .recordAdded(try record("study")))
+    discovery.notify(.records(name, .txt), .recordAdded(try record("study")), on: .second)
+    discovery.notify(
       .records(name, .txt), .recordAdded(try record("attic")), .recordRemoved(try record("study")))
     #expect(await recorder.events.next(2) == ["text room=study", "text room=attic"])
     service.stopMonitoring()

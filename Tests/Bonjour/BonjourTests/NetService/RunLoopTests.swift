@@ -38,14 +38,14 @@ struct RunLoopTests {
     await thread.end()
   }
 
-  @Test("who is taken off the run loop hears nothing until it is on one again, and then all of it")
+  @Test("an object without a run loop reports nothing until it has one again, and then everything")
   func silence() async throws {
     let service = service()
     service.schedule(in: thread.loop, forMode: .default)
     service.publish()
     #expect(await recorder.events.next() == "will publish Desk lamp")
     service.remove(from: thread.loop, forMode: .default)
-    discovery.tell(.published(try ServiceName.lamp("Lamp (2)").name))
+    discovery.notify(.registered(try ServiceName.lamp("Lamp (2)").name))
     await thread.run {}
     // Nothing was told, so the name is the old one.
     #expect(service.name == "Desk lamp")
@@ -87,12 +87,12 @@ struct RunLoopTests {
     await thread.end()
   }
 
-  @Test("however much happens while nobody listens, what waits stays little and comes to the same")
+  @Test("however much happens while no run loop runs, few notices wait, with the same result")
   func bounded() async throws {
     let service = service()
     service.publish()
     for number in 1...1_000 {
-      discovery.tell(.published(try ServiceName.lamp("Lamp \(number)").name))
+      discovery.notify(.registered(try ServiceName.lamp("Lamp \(number)").name))
     }
     service.schedule(in: thread.loop, forMode: .default)
     var count = 0
@@ -103,7 +103,7 @@ struct RunLoopTests {
     await thread.end()
   }
 
-  @Test("a browser that nobody listens to forgets what came and went, and nothing else")
+  @Test("a browser without a run loop drops what came and went, and nothing else")
   func browserIsBounded() async throws {
     let recorder = BrowserRecorder()
     let browser = DiscoveryContext.$override.withValue(discovery) {
@@ -114,13 +114,13 @@ struct RunLoopTests {
     browser.delegate = recorder
     browser.searchForServices(ofType: "_lamp._tcp.", inDomain: "")
     let request = QueryRequest.browse(try ServiceType(text: "_lamp._tcp"))
-    discovery.tell(request, .serviceAdded(try .lamp("First")))
+    discovery.notify(request, .serviceAdded(try .lamp("First")))
     for number in 1...1_000 {
       let name = try ServiceName.lamp("Lamp \(number)")
-      discovery.tell(request, .serviceAdded(name))
-      discovery.tell(request, .serviceRemoved(name))
+      discovery.notify(request, .serviceAdded(name))
+      discovery.notify(request, .serviceRemoved(name))
     }
-    discovery.tell(request, .serviceAdded(try .lamp("Last")))
+    discovery.notify(request, .serviceAdded(try .lamp("Last")))
     browser.schedule(in: thread.loop, forMode: .default)
     var events: [String] = []
     while let event = await recorder.events.next(), event != "found Last" { events.append(event) }

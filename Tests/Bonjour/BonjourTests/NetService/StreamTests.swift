@@ -70,12 +70,12 @@ struct StreamTests {
   }
 
   /// Says that it is at that port of this host.
-  private func tellPlace(port: UInt16, _ address: String) throws {
+  private func reportResolution(port: UInt16, _ address: String) throws {
     let name = try ServiceName.lamp()
-    let place = ResolvedService(name: name, host: .lampHost, port: port, text: TXTRecord())
-    discovery.tell(.resolve(name), .resolved(place))
-    if let address = IPAddress(text: address) {
-      discovery.tell(
+    let resolution = ServiceResolution(name: name, host: .lampHost, port: port, text: TXTRecord())
+    discovery.notify(.resolve(name), .resolved(resolution))
+    if let address = InetAddress(text: address) {
+      discovery.notify(
         .addresses(.lampHost, versions: [.v4, .v6]), .addressAdded(address, ttlSeconds: 120))
     }
   }
@@ -87,7 +87,7 @@ struct StreamTests {
     return (try #require(input), try #require(output))
   }
 
-  @Test("who connects is told with streams, on IPv4 and IPv6", arguments: ["127.0.0.1", "::1"])
+  @Test("a connection is reported with streams, on IPv4 and IPv6", arguments: ["127.0.0.1", "::1"])
   func echo(_ address: String) async throws {
     let echoes = Events<Echo>()
     recorder.onAccept = { echoes.add(Echo($0, $1)) }
@@ -99,7 +99,7 @@ struct StreamTests {
     client.0.open()
     client.1.open()
     #expect(client.1.streamStatus == .opening)
-    try tellPlace(port: port, address)
+    try reportResolution(port: port, address)
     #expect(await recorder.events.next() == "accepted")
     let echo = try #require(await echoes.next())
 
@@ -146,7 +146,7 @@ struct StreamTests {
     }
   }
 
-  @Test("where nobody listens the streams fail with the system's error")
+  @Test("without a listener the streams fail with the system's error")
   func refused() async throws {
     // A port that was free a moment ago.
     let (service, port) = await listening()
@@ -154,7 +154,7 @@ struct StreamTests {
     #expect(await recorder.events.next() == "stopped")
     nonisolated(unsafe) let (input, output) = try Self.streams(found())
     let echo = await thread.run { Echo(input, output) }
-    try tellPlace(port: port, "127.0.0.1")
+    try reportResolution(port: port, "127.0.0.1")
     // For that long another address is waited for.
     await discovery.passOnceSecondIsAwaited(seconds: 1)
     let events = Set(await echo.events.next(2))
@@ -164,7 +164,7 @@ struct StreamTests {
     await thread.end()
   }
 
-  @Test("a port that somebody has can't be listened on")
+  @Test("a port in use can't be listened on")
   func taken() async throws {
     let (service, port) = await listening()
     let other = DiscoveryContext.$override.withValue(discovery) {

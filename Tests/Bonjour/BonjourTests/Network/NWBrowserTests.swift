@@ -39,51 +39,51 @@ struct NWBrowserTests {
       interfaces: interfaces.compactMap { NWInterface($0) }, metadata: metadata)
   }
 
-  @Test("it is ready, and tells in one call what comes at once")
+  @Test("it is ready, and reports in one call what comes together")
   func batch() async throws {
     let browser = browser()
     #expect(browser.state == .setup && browser.queue == nil)
     browser.start(queue: queue)
     #expect(await states.next() == .ready)
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")), .serviceAdded(try .lamp("B")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")), .serviceAdded(try .lamp("B")))
     let told = await changes.next()
     let (a, b) = (Self.result("A"), Self.result("B"))
     #expect(told?.0 == [a, b])
     #expect(told?.1 == [.added(a), .added(b)])
     #expect(browser.browseResults == [a, b])
     #expect(a.interfaces.map(\.name) == ["lo"])
-    discovery.tell(try request(), .serviceRemoved(try .lamp("A")))
+    discovery.notify(try request(), .serviceRemoved(try .lamp("A")))
     let gone = await changes.next()
     #expect(gone?.0 == [b] && gone?.1 == [.removed(a)])
   }
 
-  @Test("a text that comes with a service is there when it is told; another changes it")
+  @Test("a text that comes with a service is there when that is reported; another changes it")
   func text() async throws {
     let browser = browser(.bonjourWithTXTRecord(type: "_lamp._tcp", domain: "local."))
     browser.start(queue: queue)
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")))
     let name = try ServiceName.lamp("A").name
     let record = { (room: String) throws in
       let text = try TXTRecord([.init(key: "room", value: Array(room.utf8))])
       return DNSRecord(name: name, ttlSeconds: 4_500, data: .txt(text))
     }
-    discovery.tell(.records(name, .txt), .recordAdded(try record("study")))
+    discovery.notify(.records(name, .txt), .recordAdded(try record("study")))
     let study = Self.result("A", [.first], .bonjour(NWTXTRecord(["room": "study"])))
     #expect(await changes.next()?.1 == [.added(study)])
-    discovery.tell(.records(name, .txt), .recordAdded(try record("attic")))
+    discovery.notify(.records(name, .txt), .recordAdded(try record("attic")))
     let attic = Self.result("A", [.first], .bonjour(NWTXTRecord(["room": "attic"])))
     #expect(
       await changes.next()?.1 == [.changed(old: study, new: attic, flags: .metadataChanged)])
-    discovery.tell(try request(), .serviceRemoved(try .lamp("A")))
+    discovery.notify(try request(), .serviceRemoved(try .lamp("A")))
     #expect(await changes.next()?.1 == [.removed(attic)])
     #expect(discovery.requests == [try request()])
   }
 
-  @Test("a service without a text is told after a second")
+  @Test("a service without a text is reported after a second")
   func noText() async throws {
     let browser = browser(.bonjourWithTXTRecord(type: "_lamp._tcp", domain: nil))
     browser.start(queue: queue)
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")))
     discovery.pass(seconds: 1)
     #expect(await changes.next()?.1 == [.added(Self.result("A"))])
   }
@@ -94,8 +94,8 @@ struct NWBrowserTests {
     parameters.prohibitedInterfaces = [NWInterface(name: "x", index: 2)]
     let browser = browser(.bonjour(type: "_lamp._tcp", domain: nil), parameters)
     browser.start(queue: queue)
-    discovery.tell(try request(), .serviceAdded(try .lamp("A")), on: .second)
-    discovery.tell(try request(), .serviceAdded(try .lamp("B")))
+    discovery.notify(try request(), .serviceAdded(try .lamp("A")), on: .second)
+    discovery.notify(try request(), .serviceAdded(try .lamp("B")))
     #expect(await changes.next()?.1 == [.added(Self.result("B"))])
 
     parameters.requiredInterface = NWInterface(.first)
@@ -112,14 +112,14 @@ struct NWBrowserTests {
     #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_Unsupported))))
     let elsewhere = browser(.bonjour(type: "_lamp._tcp", domain: "example.com"))
     elsewhere.start(queue: queue)
-    discovery.tell(
+    discovery.notify(
       .browse(try ServiceType(text: "_lamp._tcp"), domain: "example.com."),
       .failed(.notOnThisLink("_lamp._tcp.example.com.")))
     #expect(await states.next() == .ready)
     #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_Unsupported))))
   }
 
-  @Test("one that is cancelled says so, tells nothing more, and holds no handlers")
+  @Test("one that is cancelled reports that, and nothing more, and holds no handlers")
   func cancels() async throws {
     let browser = browser()
     browser.start(queue: queue)
@@ -133,7 +133,7 @@ struct NWBrowserTests {
     #expect(browser.state == .cancelled)
   }
 
-  @Test("one that is let go of stops")
+  @Test("one that is released stops")
   func letGo() async throws {
     weak var browser: NWBrowser?
     do {

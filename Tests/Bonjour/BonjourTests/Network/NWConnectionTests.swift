@@ -7,7 +7,7 @@ import Testing
 
 @testable import Bonjour
 
-@Suite("Connections that wait, and their ways", .timeLimit(.minutes(1)))
+@Suite("Connections that wait, and their paths", .timeLimit(.minutes(1)))
 struct NWConnectionTests {
   private let discovery = ScriptedDiscovery()
   private let queue = DispatchQueue(label: "test")
@@ -38,17 +38,17 @@ struct NWConnectionTests {
     return connection
   }
 
-  private func tell(port: NWEndpoint.Port, text: TXTRecord = TXTRecord()) throws {
+  private func notify(port: NWEndpoint.Port, text: TXTRecord = TXTRecord()) throws {
     let name = try ServiceName.lamp()
-    discovery.tell(
+    discovery.notify(
       .resolve(name),
       .resolved(.init(name: name, host: .lampHost, port: port.rawValue, text: text)))
   }
 
-  private func tell(_ addresses: Essentials.IPv4Address...) { tell(addresses) }
+  private func notify(_ addresses: Inet4Address...) { notify(addresses) }
 
-  private func tell(_ addresses: [Essentials.IPv4Address]) {
-    discovery.tell(
+  private func notify(_ addresses: [Inet4Address]) {
+    discovery.notify(
       .addresses(.lampHost, versions: [.v4, .v6]),
       addresses.map { .addressAdded(.v4($0), ttlSeconds: 120) })
   }
@@ -62,11 +62,11 @@ struct NWConnectionTests {
     let client = connection(to: Self.lamp)
     client.start(queue: queue)
     #expect(await states.next() == .preparing)
-    try tell(port: port)
+    try notify(port: port)
     // Nobody listens there.
-    tell(.init(127, 0, 0, 2), .init(127, 0, 0, 3))
+    notify(.init(127, 0, 0, 2), .init(127, 0, 0, 3))
     await discovery.passOnceSecondIsAwaited(seconds: 0.9)
-    tell(.init(127, 0, 0, 1))
+    notify(.init(127, 0, 0, 1))
     #expect(await states.next() == .ready)
     #expect(client.currentPath?.remoteEndpoint == .hostPort(host: "127.0.0.1", port: port))
     #expect(discovery.requests.isEmpty && discovery.timerCount == 0)
@@ -78,11 +78,11 @@ struct NWConnectionTests {
     let (listener, port) = try await listener()
     let client = connection(to: Self.lamp)
     client.start(queue: queue)
-    try tell(port: port)
-    tell(.init(127, 0, 0, 2))
+    try notify(port: port)
+    notify(.init(127, 0, 0, 2))
     await discovery.passOnceSecondIsAwaited(seconds: 1)
     #expect(await states.next(2) == [.preparing, .waiting(.posix(.ECONNREFUSED))])
-    tell(.init(127, 0, 0, 1))
+    notify(.init(127, 0, 0, 1))
     #expect(await states.next() == .ready)
     withExtendedLifetime(listener) {}
   }
@@ -94,13 +94,13 @@ struct NWConnectionTests {
     client.start(queue: queue)
     discovery.pass(seconds: 30)
     #expect(await states.next(2) == [.preparing, .waiting(.posix(.ETIMEDOUT))])
-    try tell(port: port)
-    tell(.init(127, 0, 0, 1))
+    try notify(port: port)
+    notify(.init(127, 0, 0, 1))
     #expect(await states.next() == .ready)
     withExtendedLifetime(listener) {}
   }
 
-  @Test("a connection that waits is tried again when the network changed, or when somebody says so")
+  @Test("a connection that waits is tried again when the network changed, and on request")
   func triesAgain() async throws {
     let (gone, port) = try await listener()
     gone.cancel()
@@ -145,10 +145,10 @@ struct NWConnectionTests {
     gone.cancel()
     let client = connection(to: Self.lamp)
     client.start(queue: queue)
-    try tell(port: port)
-    tell(.init(127, 0, 0, 2))
+    try notify(port: port)
+    notify(.init(127, 0, 0, 2))
     await discovery.passOnceSecondIsAwaited(seconds: 0.6)
-    try tell(port: port, text: TXTRecord(strings: [Array("a=b".utf8)]))
+    try notify(port: port, text: TXTRecord(strings: [Array("a=b".utf8)]))
     discovery.pass(seconds: 0.6)
     #expect(await states.next(2) == [.preparing, .waiting(.posix(.ECONNREFUSED))])
     withExtendedLifetime(client) {}
@@ -159,8 +159,8 @@ struct NWConnectionTests {
     let (listener, port) = try await listener()
     let client = connection(to: Self.lamp)
     client.start(queue: queue)
-    try tell(port: port)
-    tell((1...64).map { .init(127, 0, 1, $0) } + [.init(127, 0, 0, 1)])
+    try notify(port: port)
+    notify((1...64).map { .init(127, 0, 1, $0) } + [.init(127, 0, 0, 1)])
     await discovery.passOnceSecondIsAwaited(seconds: 1)
     #expect(await states.next(2) == [.preparing, .waiting(.posix(.ECONNREFUSED))])
     withExtendedLifetime((listener, client)) {}
@@ -168,7 +168,7 @@ struct NWConnectionTests {
 
   @Test("an end is on the interface of its scope, and all of 127/8 on that of loopback")
   func interfaceOfEnd() throws {
-    let linkLocal = Essentials.IPAddress.v6(.init(high: 0xFE80 << 48, low: 1))
+    let linkLocal = InetAddress.v6(.init(high: 0xFE80 << 48, low: 1))
     let lo = NetworkPath.Interface(name: "lo", index: 1, addresses: [.v4(.init(127, 0, 0, 1))])
     let one = NetworkPath.Interface(name: "eth1", index: 2, addresses: [linkLocal])
     let other = NetworkPath.Interface(name: "eth2", index: 3, addresses: [linkLocal])
@@ -180,7 +180,7 @@ struct NWConnectionTests {
     #expect(path.interface(of: SocketEndpoint(.v4(.init(192, 0, 2, 1)), port: 9)) == nil)
   }
 
-  @Test("the way is told when the connection is made, and when the network becomes another")
+  @Test("the path is reported when the connection is established, and when it changes")
   func ways() async throws {
     let (listener, port) = try await listener()
     let client = connection(to: .hostPort(host: "127.0.0.1", port: port))

@@ -33,7 +33,7 @@ struct NWListenerTests {
     .service(name: name, type: "_lamp._tcp", domain: "local.", interface: nil)
   }
 
-  @Test("a service is published on the listener's port, and each of its names is told")
+  @Test("a service is published on the listener's port, and each of its names is reported")
   func publishes() async throws {
     let listener = try listener(
       .init(
@@ -45,9 +45,9 @@ struct NWListenerTests {
     #expect(published.port == listener.port?.rawValue && published.port != 0)
     #expect(published.text["room"] == "study")
     #expect(published.subtypeNames.map(\.description) == ["_led._sub._lamp._tcp.local."])
-    discovery.tell(.published(try ServiceName.lamp("Desk lamp (2)").name))
+    discovery.notify(.registered(try ServiceName.lamp("Desk lamp (2)").name))
     #expect(await registrations.next() == .add(Self.endpoint("Desk lamp (2)")))
-    discovery.tell(.published(try ServiceName.lamp("Desk lamp (3)").name))
+    discovery.notify(.registered(try ServiceName.lamp("Desk lamp (3)").name))
     #expect(await registrations.next() == .remove(Self.endpoint("Desk lamp (2)")))
     #expect(await registrations.next() == .add(Self.endpoint("Desk lamp (3)")))
     listener.cancel()
@@ -56,7 +56,7 @@ struct NWListenerTests {
     #expect(discovery.published.first?.isLive == false)
   }
 
-  @Test("another text is told of the same service; another service takes its place")
+  @Test("another text updates the service; another service replaces it")
   func changes() async throws {
     let listener = try listener()
     listener.start(queue: queue)
@@ -78,7 +78,7 @@ struct NWListenerTests {
     listener.start(queue: queue)
     #expect(await states.next() == .ready)
     #expect(discovery.published.first?.service.conflictPolicy == .refuse)
-    discovery.tell(.refused(try ServiceName.lamp().name))
+    discovery.notify(.refused(try ServiceName.lamp().name))
     #expect(
       await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_NameConflict))))
     listener.cancel()
@@ -98,7 +98,7 @@ struct NWListenerTests {
     #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_BadParam))))
   }
 
-  @Test("who connects to a service learns where it is, and both exchange bytes")
+  @Test("a connection to a service has the path to it, and both ends exchange bytes")
   func exchange() async throws {
     let listener = try listener()
     listener.newConnectionLimit = 1
@@ -113,7 +113,7 @@ struct NWListenerTests {
     client.stateUpdateHandler = { clientStates.add($0) }
     client.start(queue: queue)
     #expect(await clientStates.next() == .preparing)
-    try tellPlace(port: port.rawValue)
+    try reportResolution(port: port.rawValue)
     #expect(await clientStates.next() == .ready)
     #expect(client.currentPath?.remoteEndpoint == .hostPort(host: "127.0.0.1", port: port))
 
@@ -157,16 +157,16 @@ struct NWListenerTests {
     }
   }
 
-  private func tellPlace(port: UInt16) throws {
+  private func reportResolution(port: UInt16) throws {
     let name = try ServiceName.lamp()
-    let place = ResolvedService(name: name, host: .lampHost, port: port, text: TXTRecord())
-    discovery.tell(.resolve(name), .resolved(place))
-    discovery.tell(
+    let resolution = ServiceResolution(name: name, host: .lampHost, port: port, text: TXTRecord())
+    discovery.notify(.resolve(name), .resolved(resolution))
+    discovery.notify(
       .addresses(.lampHost, versions: [.v4, .v6]),
       .addressAdded(.v4(.init(127, 0, 0, 1)), ttlSeconds: 120))
   }
 
-  @Test("where nobody listens a connection waits; it is cancelled, and what waits for it is told")
+  @Test("without a listener a connection waits; when it is cancelled, pending operations fail")
   func refused() async throws {
     let listener = try listener(nil)
     listener.start(queue: queue)
@@ -214,7 +214,7 @@ struct NWListenerTests {
     return (listener, client, clientStates)
   }
 
-  @Test("who is cancelled instead of started is turned away")
+  @Test("a connection that is cancelled instead of started is closed")
   func rejects() async throws {
     let (listener, client, _) = try await connected()
     weak var rejected: NWConnection?
@@ -229,7 +229,7 @@ struct NWListenerTests {
     withExtendedLifetime(listener) {}
   }
 
-  @Test("a connection to whose end was read ends when it is let go of")
+  @Test("a connection whose input was read to the end ends when it is released")
   func endsAfterReading() async throws {
     let (listener, client, _) = try await connected()
     weak var old: NWConnection?
@@ -251,7 +251,7 @@ struct NWListenerTests {
     withExtendedLifetime(listener) {}
   }
 
-  @Test("who connects beyond the limit waits until it is raised")
+  @Test("connections beyond the limit wait until it is raised")
   func limit() async throws {
     let (listener, client, _) = try await connected(limit: 0)
     client.send(content: Data("hello".utf8), completion: .idempotent)
@@ -289,7 +289,7 @@ struct NWListenerTests {
     withExtendedLifetime((listener, server)) {}
   }
 
-  @Test("a connection that failed is cancelled only when somebody cancels it")
+  @Test("a connection that failed is cancelled only by a call")
   func failsAndCancels() async throws {
     let client = NWConnection(host: "127.0.0.1", port: 1, using: .udp)
     let clientStates = Events<NWConnection.State>()
@@ -332,12 +332,12 @@ struct NWListenerTests {
     client.stateUpdateHandler = { clientStates.add($0) }
     client.start(queue: queue)
     #expect(discovery.requests.count == 1 && discovery.timerCount == 1)
-    try tellPlace(port: port.rawValue)
+    try reportResolution(port: port.rawValue)
     #expect(await clientStates.next(2).last == .ready)
     #expect(discovery.requests.isEmpty && discovery.timerCount == 0)
   }
 
-  @Test("listeners and connections that are let go of end")
+  @Test("listeners and connections that are released end")
   func letGo() async throws {
     weak var listener: NWListener?
     weak var connection: NWConnection?

@@ -8,9 +8,9 @@ import Synchronization
 @testable import Bonjour
 
 /// A network that says what a test says, at the time that it says.
-final class ScriptedDiscovery: Discovery {
+final class ScriptedDiscovery: DiscoveryProvider {
   /// Something that goes on until it is let go of.
-  final class Token: Announcement {
+  final class Token: DiscoveryRegistration {
     let isLive: Liveness
     private let onUpdate: @Sendable (TXTRecord) -> Void
 
@@ -40,7 +40,7 @@ final class ScriptedDiscovery: Discovery {
 
   struct Published: Sendable {
     var service: ServiceRegistration
-    var onEvent: @Sendable (PublicationEvent) -> Void
+    var onEvent: @Sendable (RegistrationEvent) -> Void
     fileprivate var liveness: Liveness
     var texts: [TXTRecord] = []
     var isLive: Bool { liveness.isLive }
@@ -64,9 +64,11 @@ final class ScriptedDiscovery: Discovery {
 
   private let state = Mutex(State())
 
-  // MARK: For the faces
+  // MARK: For the API
 
-  func find(
+  var now: Instant { state.withLock { .zero + .nanoseconds(Int64($0.now * 1e9)) } }
+
+  func startQuery(
     _ request: QueryRequest, on interface: InterfaceIndex?,
     onEvent: @escaping @Sendable (FoundEvent) -> Void
   ) -> any Sendable & AnyObject {
@@ -78,9 +80,9 @@ final class ScriptedDiscovery: Discovery {
     return Token(liveness)
   }
 
-  func announce(
-    _ service: ServiceRegistration, onEvent: @escaping @Sendable (PublicationEvent) -> Void
-  ) -> any Announcement {
+  func startRegistration(
+    _ service: ServiceRegistration, onEvent: @escaping @Sendable (RegistrationEvent) -> Void
+  ) -> any DiscoveryRegistration {
     let liveness = Liveness()
     let index = state.withLock { state in
       state.published.append(Published(service: service, onEvent: onEvent, liveness: liveness))
@@ -160,14 +162,14 @@ final class ScriptedDiscovery: Discovery {
   var timerCount: Int { state.withLock { $0.timers.filter(\.liveness.isLive).count } }
 
   /// Tells everybody who looks for that.
-  func tell(
+  func notify(
     _ request: QueryRequest, _ events: QueryEvent..., on interface: InterfaceIndex? = .first
   ) {
-    tell(request, events, on: interface)
+    notify(request, events, on: interface)
   }
 
   /// Tells everybody who looks for that, all at once.
-  func tell(
+  func notify(
     _ request: QueryRequest, _ events: [QueryEvent], on interface: InterfaceIndex? = .first
   ) {
     let searches = state.withLock { state in
@@ -182,7 +184,7 @@ final class ScriptedDiscovery: Discovery {
   }
 
   /// Tells who published the last service what became of it.
-  func tell(_ event: PublicationEvent) {
+  func notify(_ event: RegistrationEvent) {
     let last = state.withLock { $0.published.last(where: \.isLive) }
     last?.onEvent(event)
   }

@@ -38,17 +38,17 @@ struct LinkLocalClaimTests {
 
   @Test("F2: an address that was remembered is tried first, and what is claimed is remembered")
   func remembered() {
-    let address = IPv4Address(169, 254, 77, 7)
+    let address = Inet4Address(169, 254, 77, 7)
     var rig = LinkLocalRig.started(remembered: address)
     #expect(rig.address == address)
     rig.pass(.seconds(15))
     #expect(rig.actions.map(\.action).contains(.remember(address)))
-    for useless in [IPv4Address(169, 254, 0, 9), IPv4Address(10, 0, 0, 1)] {
+    for useless in [Inet4Address(169, 254, 0, 9), Inet4Address(10, 0, 0, 1)] {
       #expect(LinkLocalRig.started(remembered: useless).address != useless)
     }
   }
 
-  @Test("F3 F16: nobody hears of the address before probing has succeeded", arguments: 1...20)
+  @Test("F3 F16: the address is not announced before probing has succeeded", arguments: 1...20)
   func silence(_ seed: UInt64) throws {
     var rig = LinkLocalRig.started(seed: seed)
     rig.pass(.seconds(20))
@@ -90,7 +90,7 @@ struct LinkLocalClaimTests {
     #expect(delays.allSatisfy { (0...1).contains($0) })
     #expect(gaps.allSatisfy { (1...2).contains($0) })
     for samples in [delays, gaps] {
-      #expect((samples.max() ?? 0) - (samples.min() ?? 0) > 0.9, "chance decides")
+      #expect((samples.max() ?? 0) - (samples.min() ?? 0) > 0.9, "rng decides")
     }
   }
 

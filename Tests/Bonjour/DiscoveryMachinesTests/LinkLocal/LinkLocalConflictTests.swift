@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Conflicts about an IPv4 link-local address")
 struct LinkLocalConflictTests {
-  private func reply(_ address: IPv4Address, to mac: MACAddress) -> ARPPacket {
+  private func reply(_ address: Inet4Address, to mac: MACAddress) -> ARPPacket {
     ARPPacket(
       .reply, senderHardware: .other, senderAddress: address, targetHardware: mac,
       targetAddress: .any)
@@ -22,7 +22,7 @@ struct LinkLocalConflictTests {
     rig.receive(
       ARPPacket(
         operation, senderHardware: .other, senderAddress: candidate,
-        targetAddress: IPv4Address(169, 254, 3, 3)))
+        targetAddress: Inet4Address(169, 254, 3, 3)))
     let next = try #require(rig.address)
     #expect(next != candidate)
     #expect(!rig.isClaimed)
@@ -41,10 +41,10 @@ struct LinkLocalConflictTests {
     let candidate = try #require(rig.address)
     rig.receive(.probe(for: candidate, from: rig.machine.hardware))
     #expect(rig.address == candidate)
-    rig.receive(.probe(for: IPv4Address(169, 254, 9, 9), from: .other))
+    rig.receive(.probe(for: Inet4Address(169, 254, 9, 9), from: .other))
     rig.receive(
       ARPPacket(
-        .request, senderHardware: .other, senderAddress: IPv4Address(169, 254, 9, 9),
+        .request, senderHardware: .other, senderAddress: Inet4Address(169, 254, 9, 9),
         targetAddress: candidate))
     #expect(rig.address == candidate, "who only looks for the candidate does not want it")
     rig.receive(.probe(for: candidate, from: .other))
@@ -136,11 +136,11 @@ struct LinkLocalConflictTests {
     #expect(rig.actions.isEmpty)
   }
 
-  @Test("F11: who asks for the address is answered by broadcast, also one who probes for it")
+  @Test("F11: a request for the address is answered by broadcast, also a probe")
   func replies() throws {
     var rig = LinkLocalRig.claimed()
     let address = try #require(rig.address)
-    let asker = IPv4Address(169, 254, 5, 5)
+    let asker = Inet4Address(169, 254, 5, 5)
     rig.receive(
       ARPPacket(.request, senderHardware: .other, senderAddress: asker, targetAddress: address))
     let answer = ARPPacket(
@@ -165,7 +165,7 @@ struct LinkLocalConflictTests {
       rig.receive(
         ARPPacket(
           .request, senderHardware: MACAddress(rawValue: UInt64(number) + 100),
-          senderAddress: IPv4Address(169, 254, 5, 5), targetAddress: address))
+          senderAddress: Inet4Address(169, 254, 5, 5), targetAddress: address))
       rig.pass(.microseconds(100))
     }
     #expect((9...12).contains(rig.sent.count))
@@ -174,7 +174,7 @@ struct LinkLocalConflictTests {
 
   @Test("two hosts that want the same address settle on different ones", arguments: 1...200)
   func twoHosts(_ seed: UInt64) {
-    let wanted = IPv4Address(169, 254, 10, 10)
+    let wanted = Inet4Address(169, 254, 10, 10)
     var link = SimulatedLink(count: 2, remembered: [wanted, wanted], seed: seed)
     link.run(until: .zero + .seconds(300))
     #expect(link.held.compactMap { $0 }.count == 2, "seed \(seed)")
@@ -183,7 +183,7 @@ struct LinkLocalConflictTests {
 
   @Test("fifty hosts that want seven addresses settle on fifty", arguments: 1...4)
   func fiftyHosts(_ seed: UInt64) {
-    let wanted = (0..<50).map { IPv4Address(169, 254, 10, UInt8($0 % 7)) }
+    let wanted = (0..<50).map { Inet4Address(169, 254, 10, UInt8($0 % 7)) }
     var link = SimulatedLink(count: 50, remembered: wanted, seed: seed)
     link.run(until: .zero + .seconds(300))
     #expect(Set(link.held.compactMap { $0 }).count == 50, "seed \(seed)")
@@ -191,7 +191,7 @@ struct LinkLocalConflictTests {
 
   @Test("two links that become one end with different addresses", arguments: 1...50)
   func joinedLinks(_ seed: UInt64) {
-    let wanted = IPv4Address(169, 254, 10, 10)
+    let wanted = Inet4Address(169, 254, 10, 10)
     var link = SimulatedLink(count: 2, remembered: [wanted, wanted], seed: seed)
     link.lossProbability = 1
     link.run(until: .zero + .seconds(20))

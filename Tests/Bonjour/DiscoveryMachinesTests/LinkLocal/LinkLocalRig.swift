@@ -8,14 +8,14 @@ struct LinkLocalRig {
   var now = Instant.zero
   var actions: [(at: Instant, action: LinkLocalMachine.Action)] = []
 
-  init(seed: UInt64 = 1, remembered: IPv4Address? = nil, hardware: UInt64 = 0x0200_0000_0001) {
+  init(seed: UInt64 = 1, remembered: Inet4Address? = nil, hardware: UInt64 = 0x0200_0000_0001) {
     machine = LinkLocalMachine(
       hardware: MACAddress(rawValue: hardware), remembered: remembered,
-      chance: SeededGenerator(seed: seed))
+      rng: SeededGenerator(seed: seed))
   }
 
   /// A rig whose link is up.
-  static func started(seed: UInt64 = 1, remembered: IPv4Address? = nil) -> LinkLocalRig {
+  static func started(seed: UInt64 = 1, remembered: Inet4Address? = nil) -> LinkLocalRig {
     var rig = LinkLocalRig(seed: seed, remembered: remembered)
     rig.handle(.linkUp)
     return rig
@@ -62,7 +62,7 @@ struct LinkLocalRig {
   }
 
   /// The address that is asked for or held.
-  var address: IPv4Address? {
+  var address: Inet4Address? {
     switch machine.status {
     case .probing(let address), .claimed(let address): address
     case .linkDown, .routableAddress, .pausing, .shutDown: nil
@@ -79,23 +79,23 @@ extension MACAddress {
 /// Hosts on one link that loses packets.
 struct SimulatedLink {
   var hosts: [LinkLocalMachine]
-  var held: [IPv4Address?]
+  var held: [Inet4Address?]
   var now = Instant.zero
   var lossProbability = 0.2
-  var chance: SeededGenerator
+  var rng: SeededGenerator
   private var inFlight: [(at: Instant, to: Int, packet: ARPPacket)] = []
   private var nextTalk: [Instant]
 
-  init(count: Int, remembered: [IPv4Address?], seed: UInt64) {
-    var chance = SeededGenerator(seed: seed)
+  init(count: Int, remembered: [Inet4Address?], seed: UInt64) {
+    var rng = SeededGenerator(seed: seed)
     hosts = (0..<count).map {
       LinkLocalMachine(
         hardware: MACAddress(rawValue: 0x0200_0000_0000 + UInt64($0)),
-        remembered: remembered[$0], chance: chance.fork())
+        remembered: remembered[$0], rng: rng.fork())
     }
     held = Array(repeating: nil, count: count)
-    nextTalk = (0..<count).map { _ in Instant(nanoseconds: Int64(chance.unit() * 5e9)) }
-    self.chance = chance
+    nextTalk = (0..<count).map { _ in Instant(nanoseconds: Int64(rng.unit() * 5e9)) }
+    self.rng = rng
     for index in hosts.indices { feed(.linkUp, to: index) }
   }
 
@@ -131,12 +131,12 @@ struct SimulatedLink {
 
   /// A host that has an address looks for another, as hosts that talk do.
   private mutating func talk(_ index: Int) {
-    nextTalk[index] = now + .milliseconds(5000 + Int64(chance.unit() * 10_000))
+    nextTalk[index] = now + .milliseconds(5000 + Int64(rng.unit() * 10_000))
     guard let address = held[index] else { return }
     broadcast(
       ARPPacket(
         .request, senderHardware: hosts[index].hardware, senderAddress: address,
-        targetAddress: IPv4Address(169, 254, 0, 1)), from: index)
+        targetAddress: Inet4Address(169, 254, 0, 1)), from: index)
   }
 
   private mutating func perform(_ actions: [LinkLocalMachine.Action], of index: Int) {
@@ -155,8 +155,8 @@ struct SimulatedLink {
   }
 
   private mutating func broadcast(_ packet: ARPPacket, from index: Int) {
-    let arrival = now + .microseconds(50 + Int64(chance.unit() * 2000))
-    for other in hosts.indices where other != index && chance.unit() >= lossProbability {
+    let arrival = now + .microseconds(50 + Int64(rng.unit() * 2000))
+    for other in hosts.indices where other != index && rng.unit() >= lossProbability {
       inFlight.append((arrival, other, packet))
     }
   }

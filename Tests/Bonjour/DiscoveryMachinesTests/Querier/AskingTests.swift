@@ -205,7 +205,7 @@ struct AskingTests {
       case 2: lab.hearQuestion(Web.type, .ptr, isTruncated: true)
       case 3:
         // Our own, come back.
-        let own = Endpoint(.v4(IPv4Address(192, 0, 2, 1)), port: 5353)
+        let own = Endpoint(.v4(Inet4Address(192, 0, 2, 1)), port: 5353)
         lab.hearQuestion(Web.type, .ptr, from: own)
       default: lab.hearQuestion(Web.type, .srv)
       }

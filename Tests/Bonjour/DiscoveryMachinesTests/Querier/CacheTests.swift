@@ -3,7 +3,7 @@ import DiscoveryMachines
 import Essentials
 import Testing
 
-@Suite("Querier: what was heard")
+@Suite("Querier: received records")
 struct CacheTests {
   @Test("B10: what others say to know is not believed")
   func knownAnswersOfOthers() throws {
@@ -34,7 +34,7 @@ struct CacheTests {
     }
   }
 
-  @Test("B11: records that were heard together are asked for together")
+  @Test("B11: records that were received together are refreshed together")
   func refreshTogether() throws {
     var lab = QuerierLab()
     lab.start(try Web.browse)
@@ -47,7 +47,7 @@ struct CacheTests {
     #expect(lab.wakeCount < 30, "it is woken for nothing")
   }
 
-  @Test("B12: nobody's records are not asked for, and end quietly")
+  @Test("B12: records without a query are not refreshed, and end without a report")
   func noMaintenance() throws {
     var lab = QuerierLab()
     let query = lab.start(.records(Web.host, .a))
@@ -61,7 +61,7 @@ struct CacheTests {
     #expect(lab.events(query).count == 1)
   }
 
-  @Test("B13: a record that isn't heard again ends when its time is over")
+  @Test("B13: a record that isn't received again ends when its TTL is over")
   func expiry() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -92,7 +92,7 @@ struct CacheTests {
     #expect(after.count == 3)
   }
 
-  @Test("B15: a goodbye takes effect after a second, unless the record is heard again")
+  @Test("B15: a goodbye takes effect after a second, unless the record is received again")
   func goodbye() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -130,7 +130,7 @@ struct CacheTests {
     #expect(lab.told.last?.at == begin + .seconds(1))
   }
 
-  @Test("B16: a record that is heard again in its last second stays")
+  @Test("B16: a record that is received again in its last second stays")
   func flushAndRepeat() {
     var lab = QuerierLab()
     let query = lab.start(.records(Web.host, .a))
@@ -147,7 +147,8 @@ struct CacheTests {
   func flushBounds() {
     var lab = QuerierLab(interfaceCount: 2)
     let six = DNSRecord(
-      name: Web.host, flushesCache: true, ttlSeconds: 120, data: .aaaa(IPv6Address(high: 1, low: 1))
+      name: Web.host, flushesCache: true, ttlSeconds: 120,
+      data: .aaaa(Inet6Address(high: 1, low: 1))
     )
     let query = lab.start(.records(Web.host, .any))
     let other = lab.start(.records("other.local.", .a))
@@ -165,7 +166,7 @@ struct CacheTests {
     #expect(lab.events(other).count == 1)
   }
 
-  @Test("B18: what was heard on an interface ends with it, and on another link unless heard again")
+  @Test("B18: records of an interface end with it, and on another link unless received again")
   func linkChange() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -207,8 +208,8 @@ struct CacheTests {
     #expect(lab.events(query).last == .serviceRemoved(try Web.service("Hall")))
   }
 
-  @Test("B19: a record in doubt is asked for, and ends after ten seconds without an answer")
-  func doubt() throws {
+  @Test("B19: a reconfirmed record is queried, and ends after ten seconds without an answer")
+  func reconfirm() throws {
     for isAnswered in [false, true] {
       var lab = QuerierLab()
       let query = lab.start(.records(Web.host, .a))
@@ -216,8 +217,8 @@ struct CacheTests {
       lab.run(.seconds(3))
       lab.sent = []
       let begin = lab.now
-      lab.handle(.doubt(Web.address(1)))
-      lab.handle(.doubt(Web.address(9)))
+      lab.handle(.reconfirm(Web.address(1)))
+      lab.handle(.reconfirm(Web.address(9)))
       lab.run(.milliseconds(2_000))
       #expect(lab.times(Web.host, .a).count == 2)
       #expect(lab.sent.allSatisfy { $0.message.answers.isEmpty })
@@ -231,7 +232,7 @@ struct CacheTests {
     }
   }
 
-  @Test("B20: a record that nobody answers others' questions with ends, without our asking")
+  @Test("B20: a record that answers no question of others ends, without our asking")
   func passiveObservation() throws {
     for isAnswered in [false, true] {
       var lab = QuerierLab()
@@ -253,13 +254,13 @@ struct CacheTests {
     }
   }
 
-  @Test("B20: a question that lists the record, wants unicast or is our own puts nothing in doubt")
+  @Test("B20: a question with the record, for unicast or of our own causes no reconfirmation")
   func noPassiveObservation() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
     let record = try Web.pointer("Hall")
     lab.hear([record])
-    let own = Endpoint(.v4(IPv4Address(192, 0, 2, 1)), port: 5353)
+    let own = Endpoint(.v4(Inet4Address(192, 0, 2, 1)), port: 5353)
     for _ in 0..<5 {
       lab.run(.seconds(1))
       lab.hearQuestion(Web.type, .ptr, knownAnswers: [record])
@@ -270,7 +271,7 @@ struct CacheTests {
     #expect(lab.events(query).count == 1)
   }
 
-  @Test("B21: an answer that nobody asked for serves who asks later, at once")
+  @Test("B21: an unsolicited answer serves a later query, at once")
   func unsolicited() throws {
     var lab = QuerierLab()
     lab.hear([try Web.pointer("Hall")])
@@ -288,7 +289,7 @@ struct CacheTests {
     lab.hear([Web.address(5)], additionals: [Web.denial(Web.host, has: [.a])])
     #expect(
       lab.events(query) == [
-        .addressAdded(.v4(IPv4Address(192, 0, 2, 5)), ttlSeconds: 120), .addressAbsent(.v6),
+        .addressAdded(.v4(Inet4Address(192, 0, 2, 5)), ttlSeconds: 120), .addressAbsent(.v6),
       ])
     lab.sent = []
     lab.run(.seconds(90))
@@ -314,7 +315,7 @@ struct CacheTests {
     #expect(lab.events(browse).count == 1)
   }
 
-  @Test("B26: a service on two links is told twice, each with its interface")
+  @Test("B26: a service on two links is reported twice, each with its interface")
   func twoLinks() throws {
     var lab = QuerierLab(interfaceCount: 2)
     let query = lab.start(try Web.browse)
@@ -385,7 +386,7 @@ struct CacheTests {
     #expect(lab.events(query).last == .serviceAdded(try Web.service("Hall")))
   }
 
-  @Test("B15: who asks after a goodbye is told nothing, neither at once nor a second later")
+  @Test("B15: a query after a goodbye gets nothing, neither at once nor a second later")
   func askedAfterGoodbye() throws {
     var lab = QuerierLab()
     let before = lab.start(try Web.browse)
@@ -455,7 +456,7 @@ struct CacheTests {
     }
   }
 
-  @Test("B15: an interface that goes takes nothing from who asked after a goodbye")
+  @Test("B15: an interface that goes removes nothing from a query that began after a goodbye")
   func interfaceAfterGoodbye() throws {
     var lab = QuerierLab()
     lab.hear([try Web.pointer("Hall")])

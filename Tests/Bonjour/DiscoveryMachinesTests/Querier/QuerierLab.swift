@@ -9,11 +9,11 @@ struct QuerierLab {
     var at: Instant
     var message: DNSMessage
     var byteCount: Int
-    var link: Link
+    var link: MulticastLink
     var destination: OutgoingPacket.Destination
   }
 
-  struct Told: Equatable {
+  struct ReportedResult: Equatable {
     var at: Instant
     var query: QueryID
     var event: QueryEvent
@@ -23,17 +23,17 @@ struct QuerierLab {
 
   static let first = InterfaceIndex(rawValue: 1)
   static let second = InterfaceIndex(rawValue: 2)
-  static let peer = Endpoint(.v4(IPv4Address(192, 0, 2, 7)), port: 5353)
+  static let peer = Endpoint(.v4(Inet4Address(192, 0, 2, 7)), port: 5353)
 
   var querier: Querier
   var now = Instant.zero
   var sent: [Sent] = []
-  var told: [Told] = []
+  var told: [ReportedResult] = []
   var wakeCount = 0
   private var lastID: UInt64 = 0
 
   init(seed: UInt64 = 1, versions: Set<IPVersion> = [.v4], interfaceCount: UInt32 = 1) {
-    querier = Querier(chance: SeededGenerator(seed: seed))
+    querier = Querier(rng: SeededGenerator(seed: seed))
     for number in 1...interfaceCount {
       handle(.interfaceChanged(Self.interface(number, versions: versions)))
     }
@@ -45,10 +45,10 @@ struct QuerierLab {
     let network = UInt8(truncatingIfNeeded: number + 1)
     var addresses: [NetworkInterface.Address] = []
     if versions.contains(.v4) {
-      addresses.append(.init(.v4(IPv4Address(192, 0, network, host)), prefixBitCount: 24))
+      addresses.append(.init(.v4(Inet4Address(192, 0, network, host)), prefixBitCount: 24))
     }
     if versions.contains(.v6) {
-      let address = IPv6Address(high: 0xFE80 << 48, low: UInt64(host))
+      let address = Inet6Address(high: 0xFE80 << 48, low: UInt64(host))
       addresses.append(.init(.v6(address), prefixBitCount: 64))
     }
     return NetworkInterface(
@@ -89,7 +89,7 @@ struct QuerierLab {
             destination: packet.destination))
       case .deliver(let query, let event, let interface, let moreComing):
         told.append(
-          Told(
+          ReportedResult(
             at: now, query: query, event: event, interface: interface, moreComing: moreComing))
       }
     }
@@ -137,7 +137,7 @@ struct QuerierLab {
   ) {
     guard let bytes = try? message.encoded(),
       let received = ReceivedMessage(
-        decoding: bytes[...], on: Link(interface, version), from: source,
+        decoding: bytes[...], on: MulticastLink(interface, version), from: source,
         isMulticast: isMulticast)
     else { return }
     handle(.received(received))
@@ -201,7 +201,7 @@ enum Web {
   ) -> DNSRecord {
     DNSRecord(
       name: name, flushesCache: flushesCache, ttlSeconds: ttlSeconds,
-      data: .a(IPv4Address(192, 0, 2, last)))
+      data: .a(Inet4Address(192, 0, 2, last)))
   }
 
   static func denial(

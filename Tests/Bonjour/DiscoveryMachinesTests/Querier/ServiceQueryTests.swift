@@ -9,10 +9,10 @@ struct ServiceQueryTests {
     _ instance: String, host: DNSName = Web.host, port: UInt16 = 80, text: TXTRecord = TXTRecord()
   ) throws -> QueryEvent {
     .resolved(
-      ResolvedService(name: try Web.service(instance), host: host, port: port, text: text))
+      ServiceResolution(name: try Web.service(instance), host: host, port: port, text: text))
   }
 
-  @Test("E5: a service is resolved when its place and its text are known, once")
+  @Test("E5: a service is resolved when its host, port and text are known, once")
   func resolve() throws {
     var lab = QuerierLab()
     let query = lab.start(.resolve(try Web.service("Hall")))
@@ -40,7 +40,7 @@ struct ServiceQueryTests {
     let query = lab.start(.resolve(try Web.service("Hall")))
     #expect(lab.events(query) == [try resolved("Hall")])
     let host = lab.start(.addresses(Web.host, versions: [.v4]))
-    #expect(lab.events(host) == [.addressAdded(.v4(IPv4Address(192, 0, 2, 5)), ttlSeconds: 120)])
+    #expect(lab.events(host) == [.addressAdded(.v4(Inet4Address(192, 0, 2, 5)), ttlSeconds: 120)])
     lab.run(.milliseconds(500))
     #expect(lab.sent.isEmpty)
   }
@@ -83,7 +83,7 @@ struct ServiceQueryTests {
     #expect(lab.events(third) == [try resolved("Café")])
   }
 
-  @Test("E18 E20: a changed text, port or host is told again")
+  @Test("E18 E20: a changed text, port or host is reported again")
   func changes() throws {
     var lab = QuerierLab()
     let query = lab.start(.resolve(try Web.service("Hall")))
@@ -141,7 +141,7 @@ struct ServiceQueryTests {
     #expect(lab.events(all).isEmpty)
   }
 
-  @Test("a pointer to what is no service of the type is not told to who browses")
+  @Test("a pointer to what is no service of the type is not reported by browsing")
   func oddPointers() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -150,7 +150,7 @@ struct ServiceQueryTests {
     #expect(lab.events(query).isEmpty)
   }
 
-  @Test("E12: each type of service is told once")
+  @Test("E12: each type of service is reported once")
   func types() throws {
     var lab = QuerierLab()
     let query = lab.start(.serviceTypes())
@@ -188,7 +188,7 @@ struct ServiceQueryTests {
       ])
   }
 
-  @Test("E19: of what is told at once, all but the last of each client says that more is coming")
+  @Test("E19: of events that come together, all but the last of each client have more coming")
   func moreComing() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -228,7 +228,7 @@ struct ServiceQueryTests {
     lab.run(.milliseconds(200))
     #expect(lab.times(Web.host, .a).count == 1)
     lab.hear([Web.address(5, ttlSeconds: 4500)])
-    let address = IPAddress.v4(IPv4Address(192, 0, 2, 5))
+    let address = InetAddress.v4(Inet4Address(192, 0, 2, 5))
     #expect(lab.events(query) == [.addressAdded(address, ttlSeconds: 4500)])
     // Another host takes the name over.
     lab.run(.seconds(5))
@@ -239,7 +239,7 @@ struct ServiceQueryTests {
     #expect(
       lab.events(query).dropFirst() == [
         .addressRemoved(address),
-        .addressAdded(.v4(IPv4Address(192, 0, 2, 6)), ttlSeconds: 120),
+        .addressAdded(.v4(Inet4Address(192, 0, 2, 6)), ttlSeconds: 120),
       ])
     lab.handle(.stop(query))
     lab.sent = []
@@ -247,30 +247,30 @@ struct ServiceQueryTests {
     #expect(lab.sent.isEmpty)
   }
 
-  @Test("an alias and what is behind it, in one packet, are told once")
+  @Test("an alias and what is behind it, in one packet, are reported once")
   func aliasWithAddress() {
     var lab = QuerierLab()
     let query = lab.start(.addresses("www.local.", versions: [.v4]))
     lab.hear([
       DNSRecord(name: "www.local.", ttlSeconds: 60, data: .cname(Web.host)), Web.address(5),
     ])
-    let address = IPAddress.v4(IPv4Address(192, 0, 2, 5))
+    let address = InetAddress.v4(Inet4Address(192, 0, 2, 5))
     #expect(lab.events(query) == [.addressAdded(address, ttlSeconds: 120)])
   }
 
-  @Test("what was found behind an alias is told to be gone when its interface goes")
+  @Test("results for the target of an alias are removed when its interface goes")
   func aliasOnInterfaceThatGoes() {
     var lab = QuerierLab()
     let query = lab.start(.addresses("www.local.", versions: [.v4]))
     lab.hear([DNSRecord(name: "www.local.", ttlSeconds: 60, data: .cname(Web.host))])
     lab.hear([Web.address(5)])
     lab.handle(.interfaceGone(QuerierLab.first))
-    let address = IPAddress.v4(IPv4Address(192, 0, 2, 5))
+    let address = InetAddress.v4(Inet4Address(192, 0, 2, 5))
     #expect(
       lab.events(query) == [.addressAdded(address, ttlSeconds: 120), .addressRemoved(address)])
   }
 
-  @Test("who wants to know hears of the aliases on the way, once each, and of their end")
+  @Test("a query that reports aliases gets each of them once, and its end")
   func aliasesAreTold() {
     func alias(_ from: DNSName, _ to: DNSName) -> DNSRecord {
       DNSRecord(name: from, flushesCache: true, ttlSeconds: 120, data: .cname(to))
@@ -286,15 +286,15 @@ struct ServiceQueryTests {
     }
     var lab = QuerierLab()
     let silent = lab.start(.records("a.local.", .a))
-    let query = lab.start(.records("a.local.", .a), options: QueryOptions(tellsAliases: true))
+    let query = lab.start(.records("a.local.", .a), options: QueryOptions(reportsAliases: true))
     lab.hear([alias("a.local.", "b.local."), alias("b.local.", Web.host), Web.address(5)])
     let all = ["+a.local. CNAME", "+b.local. CNAME", "+host.local. A"]
     #expect(texts(lab, query) == all)
     #expect(texts(lab, silent) == ["+host.local. A"])
     // From the cache, and for who asks for everything, no more often.
-    let later = lab.start(.records("a.local.", .a), options: QueryOptions(tellsAliases: true))
+    let later = lab.start(.records("a.local.", .a), options: QueryOptions(reportsAliases: true))
     #expect(texts(lab, later) == all)
-    let any = lab.start(.records("b.local.", .any), options: QueryOptions(tellsAliases: true))
+    let any = lab.start(.records("b.local.", .any), options: QueryOptions(reportsAliases: true))
     #expect(texts(lab, any) == ["+b.local. CNAME", "+host.local. A"])
     // Another host takes the first name over: all that was behind it ends.
     lab.run(.seconds(5))
@@ -320,7 +320,7 @@ struct ServiceQueryTests {
     #expect(lab.events(query) == [.recordAbsent(.a)])
   }
 
-  @Test("who asks after a denial said goodbye is told when it is heard again")
+  @Test("a query after the goodbye of a negative answer gets it when it is received again")
   func denialHeardAgain() {
     var lab = QuerierLab()
     let denial = Web.denial(Web.host, has: [.a])
@@ -333,7 +333,7 @@ struct ServiceQueryTests {
     #expect(lab.events(query) == [.recordAbsent(.aaaa)])
   }
 
-  @Test("a text that said goodbye is told to nobody who resolves the service after that")
+  @Test("a text is not reported to clients that resolve the service after its goodbye")
   func textThatLeft() throws {
     var lab = QuerierLab()
     lab.start(.resolve(try Web.service("Hall")))
@@ -346,7 +346,7 @@ struct ServiceQueryTests {
     #expect(
       lab.events(query) == [
         .resolved(
-          ResolvedService(
+          ServiceResolution(
             name: try Web.service("Hall"), host: Web.host, port: 80, text: text))
       ])
   }

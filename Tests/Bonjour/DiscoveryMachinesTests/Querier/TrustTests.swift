@@ -25,11 +25,11 @@ struct TrustTests {
 
   @Test("A6: a unicast answer from off this link is dropped; multicast is of this link by nature")
   func offLink() throws {
-    let far = Endpoint(.v4(IPv4Address(198, 51, 100, 7)), port: 5353)
+    let far = Endpoint(.v4(Inet4Address(198, 51, 100, 7)), port: 5353)
     #expect(
       try outcome { $0.hear([try Web.pointer("Hall")], from: far, isMulticast: false) } == 0)
     #expect(try outcome { $0.hear([try Web.pointer("Hall")], from: far) } == 1)
-    let near = Endpoint(.v6(IPv6Address(high: 0xFE80 << 48, low: 7)), port: 5353)
+    let near = Endpoint(.v6(Inet6Address(high: 0xFE80 << 48, low: 7)), port: 5353)
     #expect(
       try outcome { $0.hear([try Web.pointer("Hall")], from: near, isMulticast: false) } == 1)
   }
@@ -83,7 +83,7 @@ struct TrustTests {
     }
   }
 
-  @Test("A11: a unicast answer that nobody asked for is ignored, with all that is beside it")
+  @Test("A11: an unsolicited unicast answer is ignored, with all that is beside it")
   func unsolicitedUnicast() throws {
     var lab = QuerierLab()
     lab.hear([try Web.pointer("Hall")], isMulticast: false)
@@ -151,7 +151,7 @@ struct TrustTests {
   @Test("G13: a querier takes a million mutated bytes of packets and goes on")
   func mutations() throws {
     let seed: UInt64 = 13
-    var chance = SeededGenerator(seed: seed)
+    var rng = SeededGenerator(seed: seed)
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
     lab.start(.resolve(try Web.service("Hall")))
@@ -165,14 +165,14 @@ struct TrustTests {
     ).encoded()
     for _ in 0..<4_000 {
       var bytes = whole
-      for _ in 0...chance.next() % 5 {
-        bytes[Int(chance.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: chance.next())
+      for _ in 0...rng.next() % 5 {
+        bytes[Int(rng.next() % UInt64(bytes.count))] = UInt8(truncatingIfNeeded: rng.next())
       }
       let received = ReceivedMessage(
-        decoding: bytes[...], on: Link(QuerierLab.first, .v4), from: QuerierLab.peer,
-        isMulticast: chance.next() % 4 > 0)
+        decoding: bytes[...], on: MulticastLink(QuerierLab.first, .v4), from: QuerierLab.peer,
+        isMulticast: rng.next() % 4 > 0)
       if let received { lab.handle(.received(received)) }
-      lab.run(.milliseconds(Int64(chance.next() % 3_000)))
+      lab.run(.milliseconds(Int64(rng.next() % 3_000)))
     }
     lab.hear([try Web.pointer("After")])
     #expect(lab.events(query).last == .serviceAdded(try Web.service("After")), "seed \(seed)")

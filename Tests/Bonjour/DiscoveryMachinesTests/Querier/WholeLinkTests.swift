@@ -5,24 +5,24 @@ import Testing
 
 @Suite("Hosts that publish and find")
 struct WholeLinkTests {
-  private func publish(
-    _ instance: String, id: UInt64 = 1, at place: Int, in link: inout WholeLink
+  private func register(
+    _ instance: String, id: UInt64 = 1, at position: Int, in link: inout WholeLink
   ) throws {
     let registration = try ServiceRegistration(try Web.service(instance), port: 80)
-    link.answer(.registerService(RegistrationID(rawValue: id), registration), at: place)
+    link.answer(.registerService(RegistrationID(rawValue: id), registration), at: position)
   }
 
-  @Test("a service is found a second after it was published, by half of all who wait for it")
+  @Test("a service is found a second after it was published, by half of all hosts that wait for it")
   func timeToFind() throws {
     var delays: [Double] = []
     for seed in 1...41 {
       var link = WholeLink(seed: UInt64(seed))
       let publisher = try link.join()
       let browser = try link.join()
-      link.ask(.start(WholeLink.browse, try Web.browse), at: browser)
+      link.query(.start(WholeLink.browse, try Web.browse), at: browser)
       link.pass(.seconds(30))
       let begin = link.now
-      try publish("Hall", at: publisher, in: &link)
+      try register("Hall", at: publisher, in: &link)
       link.pass(.seconds(5))
       let foundAt = try #require(link.hosts[browser].found[try Web.service("Hall")])
       delays.append((foundAt - begin).seconds)
@@ -37,15 +37,15 @@ struct WholeLinkTests {
     var link = WholeLink(seed: 3)
     let publisher = try link.join()
     let browser = try link.join()
-    try publish("Hall", at: publisher, in: &link)
+    try register("Hall", at: publisher, in: &link)
     link.pass(.seconds(30))
-    link.ask(.start(WholeLink.browse, try Web.browse), at: browser)
+    link.query(.start(WholeLink.browse, try Web.browse), at: browser)
     link.pass(.milliseconds(400))
     #expect(link.hosts[browser].found.count == 1)
     let begin = link.now
     let packetCount = link.packets.count
     let query = QueryID(rawValue: 2)
-    link.ask(.start(query, .resolve(try Web.service("Hall"))), at: browser)
+    link.query(.start(query, .resolve(try Web.service("Hall"))), at: browser)
     let resolved = try #require(link.hosts[browser].resolved[query])
     #expect(resolved.at == begin)
     #expect(resolved.service.port == 80)
@@ -57,13 +57,13 @@ struct WholeLinkTests {
   func convergence() throws {
     for seed in 1...6 {
       var link = WholeLink(seed: UInt64(seed), lossProbability: 0.1)
-      for place in 0..<8 {
+      for position in 0..<8 {
         try link.join()
-        link.ask(.start(WholeLink.browse, try Web.browse), at: place)
+        link.query(.start(WholeLink.browse, try Web.browse), at: position)
         for number in 0..<3 {
           // One name is wanted by all of them.
-          let instance = number == 0 ? "Web" : "Service \(place) \(number)"
-          try publish(instance, id: UInt64(number + 1), at: place, in: &link)
+          let instance = number == 0 ? "Web" : "Service \(position) \(number)"
+          try register(instance, id: UInt64(number + 1), at: position, in: &link)
         }
         link.pass(.milliseconds(300))
       }
@@ -79,15 +79,15 @@ struct WholeLinkTests {
     }
   }
 
-  @Test("a service that is withdrawn is gone in about a second, one whose host crashed in time")
+  @Test("a service that is unregistered is gone in about a second, one whose host crashed in time")
   func departure() throws {
     var link = WholeLink(seed: 9)
     let first = try link.join()
     let second = try link.join()
     let browser = try link.join()
-    link.ask(.start(WholeLink.browse, try Web.browse), at: browser)
-    try publish("Hall", at: first, in: &link)
-    try publish("Shop", at: second, in: &link)
+    link.query(.start(WholeLink.browse, try Web.browse), at: browser)
+    try register("Hall", at: first, in: &link)
+    try register("Shop", at: second, in: &link)
     link.pass(.seconds(10))
     #expect(link.hosts[browser].found.count == 2)
     link.answer(.unregister(RegistrationID(rawValue: 1)), at: first)
@@ -96,8 +96,8 @@ struct WholeLinkTests {
     link.crash(second)
     // Somebody tried to use it: ten seconds decide.
     let name = try Web.service("Shop").name
-    link.ask(
-      .doubt(DNSRecord(name: Web.type, ttlSeconds: 1, data: .ptr(name))), at: browser)
+    link.query(
+      .reconfirm(DNSRecord(name: Web.type, ttlSeconds: 1, data: .ptr(name))), at: browser)
     link.pass(.seconds(11))
     #expect(link.hosts[browser].found.isEmpty)
   }
@@ -107,13 +107,13 @@ struct WholeLinkTests {
     var link = WholeLink(seed: 5)
     let publisher = try link.join()
     for number in 0..<100 {
-      try publish("Service \(number)", id: UInt64(number + 1), at: publisher, in: &link)
+      try register("Service \(number)", id: UInt64(number + 1), at: publisher, in: &link)
     }
     link.pass(.seconds(60))
     let browser = try link.join()
     link.pass(.seconds(10))
     let before = link.packets.count
-    link.ask(.start(WholeLink.browse, try Web.browse), at: browser)
+    link.query(.start(WholeLink.browse, try Web.browse), at: browser)
     link.pass(.seconds(60))
     #expect(link.hosts[browser].found.count == 100)
     let own = link.packets[before...].filter { $0.from == browser }

@@ -8,7 +8,7 @@ struct AnnouncingTests {
   @Test("D14 D15: everything is announced twice, a second apart, unique records flushing caches")
   func announcements() throws {
     var rig = try ResponderRig.ready()
-    try rig.publish("Lamp", subtypes: ["_colour"])
+    try rig.register("Lamp", subtypes: ["_colour"])
     rig.pass(.seconds(10))
     let packets = rig.responses
     #expect(packets.count == 2)
@@ -30,9 +30,9 @@ struct AnnouncingTests {
     "A13 A14 A16 A17 A18 A19 A20 A28: a response has an empty head but for QR and AA, no questions")
   func header() throws {
     var rig = try ResponderRig.ready()
-    try rig.publish("Lamp")
+    try rig.register("Lamp")
     rig.pass(.seconds(3))
-    rig.ask(.http, .ptr)
+    rig.query(.http, .ptr)
     rig.pass(.seconds(1))
     #expect(rig.responses.count == 3)
     for packet in rig.responses {
@@ -44,7 +44,7 @@ struct AnnouncingTests {
 
   @Test("D16: nothing is announced periodically")
   func noPeriodicAnnouncements() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.pass(.seconds(86_400))
     #expect(rig.sent.isEmpty)
     #expect(rig.responder.nextWake == nil)
@@ -53,7 +53,7 @@ struct AnnouncingTests {
   @Test("D17 E18: a changed TXT record is announced again within 1.5 s, without a goodbye")
   func changedText() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.milliseconds(1200))
     rig.sent = []
     let text = try TXTRecord(strings: ["on=1".utf8])
@@ -70,7 +70,7 @@ struct AnnouncingTests {
   @Test("D17: a shared record that changes says goodbye to what it was")
   func changedSharedRecord() throws {
     var rig = try ResponderRig.ready()
-    let id = rig.publish(.ptr(.http, .lamp), .shared)
+    let id = rig.register(.ptr(.http, .lamp), .shared)
     rig.pass(.seconds(5))
     rig.sent = []
     rig.handle(.updateRecord(id, .ptr("Torch._http._tcp.local."), ttlSeconds: 4500))
@@ -85,7 +85,7 @@ struct AnnouncingTests {
   @Test("D18: changes are announced at most ten times a minute, the last one always")
   func rateOfChanges() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.seconds(5))
     rig.sent = []
     for number in 0..<100 {
@@ -105,9 +105,9 @@ struct AnnouncingTests {
 
   @Test("D19: an interface that comes back is probed and announced on again")
   func restart() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.handle(.interfaceRestarted(ResponderRig.eth0))
-    rig.ask(.lamp, .srv)
+    rig.query(.lamp, .srv)
     #expect(rig.sent.isEmpty)
     rig.pass(.seconds(5))
     #expect(rig.probes.count == 3)
@@ -117,10 +117,10 @@ struct AnnouncingTests {
     #expect(rig.events.isEmpty, "the names are the same")
   }
 
-  @Test("D25 D26: what is withdrawn says goodbye with a TTL of 0, unique and shared records alike")
+  @Test("D25 D26: unregistering sends goodbyes with a TTL of 0, for unique and shared records")
   func goodbye() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp", subtypes: ["_colour"])
+    let id = try rig.register("Lamp", subtypes: ["_colour"])
     rig.pass(.seconds(5))
     rig.sent = []
     rig.handle(.unregister(id))
@@ -134,14 +134,14 @@ struct AnnouncingTests {
 
   @Test("D25: shutting down says goodbye to everything at once")
   func shutDown() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.handle(.shutDown)
     #expect(rig.sent.count == 1)
     #expect(Set(rig.answers.map(\.type)) == [.ptr, .srv, .txt, .a])
     #expect(rig.answers.allSatisfy { $0.ttlSeconds == 0 })
     #expect(rig.responder.nextWake == nil)
-    rig.ask(.ambit, .a)
-    try rig.publish("Late")
+    rig.query(.ambit, .a)
+    try rig.register("Late")
     rig.pass(.seconds(5))
     #expect(rig.sent.count == 1)
   }
@@ -149,7 +149,7 @@ struct AnnouncingTests {
   @Test("what was never announced says no goodbye")
   func goodbyeWhileProbing() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.milliseconds(500))
     rig.handle(.unregister(id))
     rig.pass(.seconds(5))
@@ -161,7 +161,7 @@ struct AnnouncingTests {
   @Test("a thousand services that go together say goodbye in few packets")
   func manyGoodbyes() throws {
     var rig = try ResponderRig.ready()
-    let ids = try (0..<1000).map { try rig.publish("Service \($0)") }
+    let ids = try (0..<1000).map { try rig.register("Service \($0)") }
     rig.pass(.seconds(5))
     rig.sent = []
     for id in ids { rig.handle(.unregister(id)) }
@@ -174,7 +174,7 @@ struct AnnouncingTests {
   func timesToLive() throws {
     var rig = try ResponderRig()
     rig.connect(ResponderRig.eth0, ["10.0.0.1", "fe80::1"])
-    try rig.publish("Lamp")
+    try rig.register("Lamp")
     rig.pass(.seconds(3))
     for record in rig.answers {
       let isShared = record.type == .ptr && !record.flushesCache
@@ -183,21 +183,21 @@ struct AnnouncingTests {
     #expect(Set(rig.answers.map(\.type)) == [.a, .aaaa, .ptr, .srv, .txt])
   }
 
-  @Test("a further record of a service is announced, answered, changed and withdrawn")
+  @Test("an added record of a service is announced, answered, changed and removed")
   func furtherRecord() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.seconds(5))
     let type = DNSType(rawValue: 10)
     rig.sent = []
-    rig.handle(.setFurtherRecord(id, 1, .opaque(type, [1, 2]), ttlSeconds: 60))
+    rig.handle(.setRecord(id, 1, .opaque(type, [1, 2]), ttlSeconds: 60))
     rig.pass(.seconds(5))
     #expect(rig.answers.map(\.data) == [.opaque(type, [1, 2]), .opaque(type, [1, 2])])
-    rig.handle(.setFurtherRecord(id, 1, .opaque(type, [3]), ttlSeconds: 60))
+    rig.handle(.setRecord(id, 1, .opaque(type, [3]), ttlSeconds: 60))
     rig.pass(.seconds(5))
     #expect(rig.answer(.lamp, type).first?.message.answers.map(\.data) == [.opaque(type, [3])])
     rig.sent = []
-    rig.handle(.setFurtherRecord(id, 1, nil, ttlSeconds: 0))
+    rig.handle(.setRecord(id, 1, nil, ttlSeconds: 0))
     rig.pass(.seconds(1))
     #expect(rig.answers.map(\.ttlSeconds) == [0])
   }
@@ -209,14 +209,14 @@ struct AnnouncingTests {
       let text = try TXTRecord(strings: [
         [UInt8](repeating: 65, count: 250), [UInt8](repeating: 66, count: 148),
       ])
-      try rig.publish("Big \(number)", text: text)
+      try rig.register("Big \(number)", text: text)
     }
     rig.pass(.seconds(5))
     #expect(rig.sent.allSatisfy { $0.packet.bytes.count <= 1452 })
     #expect(Set(rig.answers(.txt).map(\.name)).count == 40)
     rig.sent = []
     let huge = try TXTRecord(strings: (0..<12).map { _ in [UInt8](repeating: 67, count: 250) })
-    try rig.publish("Huge", text: huge)
+    try rig.register("Huge", text: huge)
     rig.pass(.seconds(5))
     let large = rig.responses.filter { $0.packet.bytes.count > 1452 }
     #expect(large.count == 2)

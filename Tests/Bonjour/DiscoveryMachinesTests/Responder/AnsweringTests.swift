@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Answering")
 struct AnsweringTests {
-  @Test("C1 C2: what others have, or nobody, is not answered")
+  @Test("C1 C2: names of other hosts, or of none, are not answered")
   func silence() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.say([.srv("Other._http._tcp.local."), .ptr(.http, "Other._http._tcp.local.")])
     #expect(rig.answer("Other._http._tcp.local.", .srv).isEmpty)
     #expect(rig.answer("nobody.local.", .a).isEmpty)
@@ -19,7 +19,7 @@ struct AnsweringTests {
   func alias() throws {
     var rig = try ResponderRig.ready()
     let alias = DNSRecord(name: "www.local.", ttlSeconds: 120, data: .cname("host.local."))
-    rig.publish(alias, .unique)
+    rig.register(alias, .unique)
     rig.pass(.seconds(3))
     for type in [DNSType.a, .txt, .cname, .any] {
       #expect(rig.answer("www.local.", type).flatMap(\.message.answers).map(\.type) == [.cname])
@@ -28,24 +28,24 @@ struct AnsweringTests {
 
   @Test("C3: an answer that only we can give comes at once")
   func unique() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for (name, type) in [(DNSName.lamp, DNSType.srv), (.ambit, .a), (.lamp, .txt)] {
       rig.pass(.seconds(2))
       rig.sent = []
-      rig.ask(name, type)
+      rig.query(name, type)
       #expect(rig.answers.map(\.type) == [type])
     }
   }
 
   @Test("C4: an answer that others may give too comes after 20 to 120 ms, evenly spread")
   func shared() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     var delays: [Double] = []
     for _ in 0..<200 {
       rig.pass(.seconds(2))
       rig.sent = []
       let start = rig.now
-      rig.ask(.http, .ptr)
+      rig.query(.http, .ptr)
       rig.pass(.milliseconds(150))
       delays.append((try #require(rig.responses.first).at - start).seconds * 1000)
     }
@@ -60,41 +60,42 @@ struct AnsweringTests {
   @Test("C10: a record is not multicast again within a second")
   func oncePerSecond() throws {
     for (name, type) in [(DNSName.http, DNSType.ptr), (.lamp, .srv)] {
-      var rig = try ResponderRig.published()
-      rig.ask(name, type)
+      var rig = try ResponderRig.registered()
+      rig.query(name, type)
       rig.pass(.milliseconds(350))
-      rig.ask(name, type)
+      rig.query(name, type)
       rig.pass(.milliseconds(500))
       #expect(rig.responses.count == 1)
       rig.pass(.milliseconds(300))
-      rig.ask(name, type)
+      rig.query(name, type)
       rig.pass(.milliseconds(200))
       #expect(rig.responses.count == 2)
     }
   }
 
-  @Test("C11: who probes for our name is told within 250 ms, even if the record was just multicast")
+  @Test(
+    "C11: a probe for our name is answered within 250 ms, even if the record was just multicast")
   func probeOfOurs() throws {
-    var rig = try ResponderRig.published()
-    rig.ask(.lamp, .srv)
+    var rig = try ResponderRig.registered()
+    rig.query(.lamp, .srv)
     #expect(rig.responses.count == 1)
     rig.pass(.milliseconds(300))
-    rig.ask(.lamp, .any, proposing: [.srv(.lamp)])
+    rig.query(.lamp, .any, proposing: [.srv(.lamp)])
     #expect(rig.responses.count == 2)
     #expect(rig.responses.last?.message.answers.contains { $0.type == .srv } == true)
     rig.pass(.milliseconds(100))
-    rig.ask(.lamp, .any, proposing: [.srv(.lamp)])
+    rig.query(.lamp, .any, proposing: [.srv(.lamp)])
     #expect(rig.responses.count == 2, "not within 250 ms")
     rig.pass(.milliseconds(150))
-    rig.ask(.lamp, .any, proposing: [.srv(.lamp)])
+    rig.query(.lamp, .any, proposing: [.srv(.lamp)])
     #expect(rig.responses.count == 3)
-    rig.ask(.lamp, .any, unicast: true, proposing: [.srv(.lamp)])
+    rig.query(.lamp, .any, unicast: true, proposing: [.srv(.lamp)])
     #expect(rig.responses.last?.packet.destination == .unicast(ResponderRig.peer))
   }
 
   @Test("C21 A14: every question of a query is answered, all with the delay of the shared one")
   func severalQuestions() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let start = rig.now
     rig.receive(
       DNSMessage(
@@ -113,13 +114,13 @@ struct AnsweringTests {
   @Test("C22: answers to several askers share packets")
   func aggregation() throws {
     var rig = try ResponderRig.ready()
-    for number in 0..<10 { try rig.publish("Lamp \(number)", type: "_t\(number)._tcp") }
+    for number in 0..<10 { try rig.register("Lamp \(number)", type: "_t\(number)._tcp") }
     rig.pass(.seconds(5))
     #expect(rig.answer(.serviceTypes, .ptr).count == 1)
     #expect(rig.answers.count == 10)
     rig.sent = []
     for number in 0..<10 {
-      rig.ask(try ServiceType(text: "_t\(number)._tcp").name(in: .local), .ptr)
+      rig.query(try ServiceType(text: "_t\(number)._tcp").name(in: .local), .ptr)
       rig.pass(.milliseconds(2))
     }
     rig.pass(.seconds(1))
@@ -129,7 +130,7 @@ struct AnsweringTests {
 
   @Test("C23: ANY is answered with everything that the name has")
   func any() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let answers = rig.answer(.lamp, .any).flatMap(\.message.answers)
     #expect(Set(answers.map(\.type)) == [.srv, .txt])
   }
@@ -137,8 +138,8 @@ struct AnsweringTests {
   @Test("C24: an answer is not given if another host just gave it, with at least our TTL")
   func duplicateAnswer() throws {
     for (ttlSeconds, isSuppressed) in [(UInt32(4500), true), (5000, true), (4499, false)] {
-      var rig = try ResponderRig.published()
-      rig.ask(.http, .ptr)
+      var rig = try ResponderRig.registered()
+      rig.query(.http, .ptr)
       rig.say([.ptr(.http, .lamp, ttlSeconds: ttlSeconds)])
       rig.pass(.seconds(1))
       #expect(rig.responses.isEmpty == isSuppressed)
@@ -148,7 +149,7 @@ struct AnsweringTests {
   @Test("a record of ours that another host withdraws, or that is about to expire, is said again")
   func rescue() throws {
     for ttlSeconds in [UInt32(0), 1, 2249] {
-      var rig = try ResponderRig.published()
+      var rig = try ResponderRig.registered()
       rig.say([.ptr(.http, .lamp, ttlSeconds: ttlSeconds)])
       rig.pass(.seconds(1))
       #expect(rig.answers(.ptr) == [.ptr(.http, .lamp)])
@@ -169,7 +170,7 @@ struct AnsweringTests {
 
   @Test("C26: PTR records that others may have too never flush caches")
   func sharedNeverFlush() throws {
-    var rig = try ResponderRig.published("Lamp", subtypes: ["_colour"])
+    var rig = try ResponderRig.registered("Lamp", subtypes: ["_colour"])
     for name in [DNSName.http, "_colour._sub._http._tcp.local.", .serviceTypes] {
       let answers = rig.answer(name, .ptr).flatMap(\.message.answers)
       #expect(answers.count == 1)
@@ -183,7 +184,7 @@ struct AnsweringTests {
     rig.connect(ResponderRig.eth0, ["10.0.0.1", "fe80::1"])
     rig.pass(.seconds(5))
     for text in ["10.0.0.1", "fe80::1"] {
-      let name = try #require(IPAddress(text: text)).reverseName
+      let name = try #require(InetAddress(text: text)).reverseName
       let answers = rig.answer(name, .ptr).flatMap(\.message.answers)
       #expect(answers.map(\.data) == [.ptr(.ambit)])
       #expect(answers.allSatisfy { $0.flushesCache && $0.ttlSeconds == 120 })
@@ -192,7 +193,7 @@ struct AnsweringTests {
 
   @Test("A25: names are found whatever the case of their ASCII letters, and said as registered")
   func letterCase() throws {
-    var rig = try ResponderRig.published("Lämp")
+    var rig = try ResponderRig.registered("Lämp")
     let name = try DNSName(text: "LäMP._HTTP._tcp.LOCAL")
     let answer = rig.answer(name, .srv).flatMap(\.message.answers)
     #expect(answer.first?.name.description == "Lämp._http._tcp.local.")
@@ -202,7 +203,7 @@ struct AnsweringTests {
 
   @Test("A30: only class IN and ANY are answered")
   func classes() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for (number, isAnswered) in [(UInt16(1), true), (255, true), (3, false), (254, false)] {
       rig.pass(.seconds(2))
       rig.sent = []
@@ -223,7 +224,7 @@ struct AnsweringTests {
       (0x8000, false), (0x7800, false),
     ]
     for (flags, isAnswered) in cases {
-      var rig = try ResponderRig.published()
+      var rig = try ResponderRig.registered()
       rig.receive(
         DNSMessage(
           header: DNSHeader(id: 0x1234, flags: flags),

@@ -8,9 +8,9 @@ import Testing
 struct FloodTests {
   @Test("B27: 2,000 queries a second for a shared record are answered, once a second")
   func flood() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for _ in 0..<20_000 {
-      rig.ask(.http, .ptr)
+      rig.query(.http, .ptr)
       rig.pass(.microseconds(500))
     }
     let times = rig.responses.map(\.at)
@@ -21,11 +21,11 @@ struct FloodTests {
 
   @Test("B27: a flood of other questions delays no answer, and new services are still published")
   func unrelatedFlood() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for number in 0..<6000 {
-      rig.ask(try DNSName(text: "n\(number).local"), .any)
-      if number == 1000 { rig.ask(.http, .ptr) }
-      if number == 2000 { try rig.publish("Torch") }
+      rig.query(try DNSName(text: "n\(number).local"), .any)
+      if number == 1000 { rig.query(.http, .ptr) }
+      if number == 2000 { try rig.register("Torch") }
       rig.pass(.microseconds(500))
     }
     let answered = try #require(rig.responses.first)
@@ -36,19 +36,63 @@ struct FloodTests {
 
   @Test("a question that was quiet is answered with a service that has come since")
   func newServiceDuringFlood() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for number in 0..<8000 {
-      rig.ask(.http, .ptr)
-      if number == 100 { try rig.publish("Torch") }
+      rig.query(.http, .ptr)
+      if number == 100 { try rig.register("Torch") }
       rig.pass(.microseconds(500))
     }
     let torch = rig.answers.filter { $0.data == .ptr("Torch._http._tcp.local.") }
     #expect(torch.count >= 3)
   }
 
+  @Test("20,000 probes for a name are answered by unicast 200 times a second, else by multicast")
+  func probeFlood() throws {
+    var rig = try ResponderRig.registered()
+    for _ in 0..<20_000 {
+      rig.query(.lamp, .any, unicast: true, proposing: [.srv(.lamp)])
+      rig.pass(.microseconds(100))
+    }
+    rig.pass(.seconds(1))
+    #expect((390...600).contains(rig.responses.count { !$0.isMulticast }))
+    let defences = rig.responses.filter(\.isMulticast)
+    #expect((4...10).contains(defences.count), "every 250 ms at most (RFC 6762, §6)")
+  }
+
+  @Test("forged addresses get few unicast answers, and delay no multicast answer")
+  func forgedAddresses() throws {
+    var rig = try ResponderRig.registered()
+    for port in [UInt16(5353), 40_000] {
+      rig.pass(.seconds(2))
+      rig.sent = []
+      let start = rig.now
+      for number in 2..<UInt8.max {
+        let forged = Endpoint(.v4(Inet4Address(10, 0, 0, number)), port: port)
+        rig.query(.lamp, .srv, unicast: true, from: forged)
+        if number == 200 { rig.query(.http, .ptr) }
+        rig.pass(.milliseconds(1))
+      }
+      rig.pass(.seconds(1))
+      let unicast = rig.responses.filter { !$0.isMulticast }
+      #expect(unicast.count == ResponderConstants.unicastAddressesMax)
+      let answer = rig.responses.first {
+        $0.isMulticast && $0.message.answers.contains(.ptr(.http, .lamp))
+      }
+      #expect(try #require(answer).at - start < .milliseconds(200 + 130))
+    }
+  }
+
+  @Test("one legacy querier is answered however often it asks")
+  func busyLegacyQuerier() throws {
+    var rig = try ResponderRig.registered()
+    let legacy = Endpoint(ResponderRig.peer.address, port: 40_000)
+    for _ in 0..<1_000 { rig.query(.lamp, .srv, from: legacy) }
+    #expect(rig.responses.count == 1_000)
+  }
+
   @Test("G11: 200,000 records of others leave no trace")
   func foreignRecords() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for number in 0..<20_000 {
       let name = try DNSName(text: "n\(number).local")
       rig.say((0..<10).map { .a(name, $0) })
@@ -60,7 +104,7 @@ struct FloodTests {
 
   @Test("G7: a query of a thousand questions, or one question a thousand times, is answered once")
   func manyQuestions() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let question = DNSQuestion(name: .http, type: .ptr)
     rig.receive(DNSMessage(header: .query, questions: Array(repeating: question, count: 1000)))
     rig.pass(.seconds(2))
@@ -77,26 +121,26 @@ struct FloodTests {
 
   @Test("G13: 30,000 mutated packets do no harm, and the next good query is answered")
   func mutations() throws {
-    var chance = SeededGenerator(seed: 13)
-    var rig = try ResponderRig.published("Lamp", subtypes: ["_colour"])
+    var rng = SeededGenerator(seed: 13)
+    var rig = try ResponderRig.registered("Lamp", subtypes: ["_colour"])
     rig.handle(.interfaceRestarted(ResponderRig.eth0))
     rig.pass(.seconds(5))
-    rig.ask(.http, .ptr)
+    rig.query(.http, .ptr)
     rig.pass(.seconds(1))
     let seeds = rig.sent.map(\.packet.bytes)
     var readCount = 0
     for _ in 0..<30_000 {
-      var bytes = seeds[Int(chance.next(upperBound: UInt64(seeds.count)))]
-      for _ in 0..<(1 + chance.next(upperBound: UInt64(4))) {
-        let index = Int(chance.next(upperBound: UInt64(bytes.count)))
-        bytes[index] = UInt8(truncatingIfNeeded: chance.next())
+      var bytes = seeds[Int(rng.next(upperBound: UInt64(seeds.count)))]
+      for _ in 0..<(1 + rng.next(upperBound: UInt64(4))) {
+        let index = Int(rng.next(upperBound: UInt64(bytes.count)))
+        bytes[index] = UInt8(truncatingIfNeeded: rng.next())
       }
       if let message = try? DNSMessage(decoding: bytes[...]) {
         readCount += 1
-        let port: UInt16 = chance.next() & 3 == 0 ? 40_000 : 5353
+        let port: UInt16 = rng.next() & 3 == 0 ? 40_000 : 5353
         rig.receive(
           message, from: Endpoint(ResponderRig.peer.address, port: port),
-          isMulticast: chance.next() & 1 == 0)
+          isMulticast: rng.next() & 1 == 0)
       }
       rig.sent = []
       rig.pass(.milliseconds(1))
@@ -108,18 +152,19 @@ struct FloodTests {
     #expect(rig.responder.nextWake == nil)
   }
 
-  @Test("probes of somebody who always wins a tie keep a name from us, but cost nothing else")
+  @Test(
+    "probes of a host that always wins the tie-break keep a name from us, but cost nothing else")
   func endlessTie() throws {
-    var rig = try ResponderRig.published()
-    try rig.publish("Torch")
+    var rig = try ResponderRig.registered()
+    try rig.register("Torch")
     let name: DNSName = "Torch._http._tcp.local."
     for _ in 0..<1000 {
-      rig.ask(name, .any, proposing: [.srv(name, port: 65_535, "zzz.local.")])
+      rig.query(name, .any, proposing: [.srv(name, port: 65_535, "zzz.local.")])
       rig.pass(.milliseconds(100))
     }
     #expect(rig.probes.count <= 200)
     rig.sent = []
-    rig.ask(.lamp, .srv)
+    rig.query(.lamp, .srv)
     #expect(rig.answers.map(\.name) == [.lamp])
     rig.pass(.seconds(10))
     #expect(rig.events.last == .registered(RegistrationID(rawValue: 2), name))
@@ -129,7 +174,7 @@ struct FloodTests {
     "F16 F14: with an address of its own making, a host probes for its name only after the claim")
   func linkLocalOrder() throws {
     var machine = LinkLocalMachine(
-      hardware: MACAddress(rawValue: 1), chance: SeededGenerator(seed: 5))
+      hardware: MACAddress(rawValue: 1), rng: SeededGenerator(seed: 5))
     var rig = try ResponderRig()
     var claimedAt: Instant?
     var actions: [LinkLocalMachine.Action] = []
@@ -158,7 +203,7 @@ struct FloodTests {
     rig.connect(ResponderRig.eth0, ["10.0.0.1"])
     rig.pass(.seconds(5))
     #expect(rig.answers(.a) == [.a(.ambit, 1), .a(.ambit, 1)])
-    let reverse = IPAddress.v4(address).reverseName
+    let reverse = InetAddress.v4(address).reverseName
     #expect(rig.answers.filter { $0.name == reverse }.map(\.ttlSeconds) == [0])
   }
 }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A host with several links")
 struct InterfaceTests {
-  private let second = Link(ResponderRig.eth1, .v4)
+  private let second = MulticastLink(ResponderRig.eth1, .v4)
 
   private func twoInterfaces() throws -> ResponderRig {
     var rig = try ResponderRig()
@@ -21,34 +21,34 @@ struct InterfaceTests {
     for packet in rig.responses {
       let data = Set((packet.message.answers + packet.message.additionals).map(\.data))
       let isSecond = packet.packet.link.interface == ResponderRig.eth1
-      #expect(data.contains(.a(IPv4Address(172, 16, 0, 1))) == isSecond)
-      #expect(data.contains(.a(IPv4Address(10, 0, 0, 1))) == !isSecond)
+      #expect(data.contains(.a(Inet4Address(172, 16, 0, 1))) == isSecond)
+      #expect(data.contains(.a(Inet4Address(10, 0, 0, 1))) == !isSecond)
     }
     rig.sent = []
-    rig.ask(.ambit, .any)
-    rig.ask(.ambit, .any, on: second)
+    rig.query(.ambit, .any)
+    rig.query(.ambit, .any, on: second)
     #expect(rig.responses.count == 2)
     #expect(
       Set(rig.responses[0].message.answers.map(\.data)) == [
-        .a(IPv4Address(10, 0, 0, 1)), .a(IPv4Address(10, 0, 0, 2)),
-        .aaaa(IPv6Address(high: 0xFE80_0000_0000_0000, low: 1)),
+        .a(Inet4Address(10, 0, 0, 1)), .a(Inet4Address(10, 0, 0, 2)),
+        .aaaa(Inet6Address(high: 0xFE80_0000_0000_0000, low: 1)),
       ])
-    #expect(rig.responses[1].message.answers.map(\.data) == [.a(IPv4Address(172, 16, 0, 1))])
+    #expect(rig.responses[1].message.answers.map(\.data) == [.a(Inet4Address(172, 16, 0, 1))])
   }
 
   @Test("A29: IPv6 is a link like IPv4: probed on, announced on, answered on, each by itself")
   func bothVersions() throws {
     var rig = try twoInterfaces()
-    let links = [ResponderRig.link, Link(ResponderRig.eth0, .v6), second]
+    let links = [ResponderRig.link, MulticastLink(ResponderRig.eth0, .v6), second]
     for link in links {
       #expect(rig.probes.filter { $0.packet.link == link }.count == 3)
       #expect(rig.responses.filter { $0.packet.link == link }.count == 2)
     }
     rig.sent = []
-    let peer = Endpoint(.v6(IPv6Address(high: 0xFE80_0000_0000_0000, low: 9)), port: 5353)
-    rig.ask(.ambit, .aaaa, on: links[1], from: peer)
+    let peer = Endpoint(.v6(Inet6Address(high: 0xFE80_0000_0000_0000, low: 9)), port: 5353)
+    rig.query(.ambit, .aaaa, on: links[1], from: peer)
     #expect(rig.responses.map(\.packet.link) == [links[1]])
-    rig.ask(.ambit, .aaaa)
+    rig.query(.ambit, .aaaa)
     #expect(rig.responses.map(\.packet.link) == [links[1], links[0]])
   }
 
@@ -63,8 +63,8 @@ struct InterfaceTests {
     #expect(rig.events.last == .registered(.host, "ambit-2.local."))
     rig.sent = []
     for link in [ResponderRig.link, second] {
-      rig.ask("ambit-2.local.", .a, on: link)
-      rig.ask(.ambit, .a, on: link)
+      rig.query("ambit-2.local.", .a, on: link)
+      rig.query(.ambit, .a, on: link)
     }
     #expect(rig.answers.count == 3)
     #expect(rig.answers.allSatisfy { $0.name == "ambit-2.local." })
@@ -72,7 +72,7 @@ struct InterfaceTests {
 
   @Test("C31: a new address is announced at once, a lost one is no longer said")
   func addressesChange() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.connect(ResponderRig.eth0, ["10.0.0.1", "10.0.0.7"])
     rig.pass(.seconds(3))
     #expect(rig.probes.isEmpty)
@@ -102,9 +102,9 @@ struct InterfaceTests {
 
   @Test("C31 D19: an interface that goes and comes back is probed on and announced on again")
   func flap() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.handle(.interfaceGone(ResponderRig.eth0))
-    rig.ask(.lamp, .srv)
+    rig.query(.lamp, .srv)
     rig.pass(.seconds(10))
     #expect(rig.sent.isEmpty)
     #expect(rig.responder.nextWake == nil)
@@ -120,21 +120,21 @@ struct InterfaceTests {
   func oneInterface() throws {
     var rig = try twoInterfaces()
     rig.sent = []
-    try rig.publish("Lamp", interface: ResponderRig.eth1)
+    try rig.register("Lamp", interface: ResponderRig.eth1)
     rig.pass(.seconds(5))
     #expect(rig.sent.allSatisfy { $0.packet.link == second })
     rig.sent = []
-    rig.ask(.lamp, .srv)
-    rig.ask(.http, .ptr)
+    rig.query(.lamp, .srv)
+    rig.query(.http, .ptr)
     rig.pass(.seconds(1))
     #expect(rig.sent.isEmpty)
-    rig.ask(.lamp, .srv, on: second)
+    rig.query(.lamp, .srv, on: second)
     #expect(rig.responses.count == 1)
   }
 
   @Test("a host with another name says goodbye to the old one")
   func newHostName() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.handle(.setHostLabel(Array("Küche".utf8)))
     rig.pass(.seconds(5))
     #expect(rig.events == [.registered(.host, "Küche.local.")])
@@ -146,7 +146,7 @@ struct InterfaceTests {
   @Test("without an interface a service has its name at once, and keeps it when one comes")
   func noInterface() throws {
     var rig = try ResponderRig()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     #expect(rig.events == [.registered(id, .lamp)])
     rig.connect()
     rig.pass(.seconds(5))
@@ -164,7 +164,7 @@ struct LateAddressTests {
     rig.pass(.seconds(10))
     #expect(rig.sent.isEmpty)
     #expect(rig.events.isEmpty)
-    rig.ask(.ambit, .a)
+    rig.query(.ambit, .a)
     #expect(rig.sent.isEmpty)
     rig.connect(ResponderRig.eth0, ["10.0.0.1"])
     rig.pass(.seconds(5))
@@ -175,7 +175,7 @@ struct LateAddressTests {
 
   @Test("a host that loses its last address is silent about itself until it has one again")
   func noAddress() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.connect(ResponderRig.eth0, [])
     rig.pass(.seconds(5))
     #expect(rig.answers.allSatisfy { $0.ttlSeconds == 0 })
@@ -188,9 +188,9 @@ struct LateAddressTests {
     #expect(rig.answer(.ambit, .a).count == 1)
   }
 
-  @Test("D25: what is withdrawn while it is disputed says goodbye all the same")
+  @Test("D25: a name that is unregistered during a conflict gets goodbyes all the same")
   func goodbyeDuringDispute() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.say([.srv(.lamp)])
     rig.pass(.milliseconds(400))
     rig.handle(.unregister(RegistrationID(rawValue: 1)))

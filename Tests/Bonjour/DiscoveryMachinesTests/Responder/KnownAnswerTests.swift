@@ -9,7 +9,7 @@ struct KnownAnswerTests {
     "C8 C9: an answer is not given to who knows it for at least half of its time",
     arguments: [(UInt32(4500), true), (2250, true), (2249, false), (1125, false), (10, false)])
   func suppression(ttlSeconds: UInt32, isSuppressed: Bool) throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let answers = rig.answer(
       .http, .ptr, known: [.ptr(.http, .lamp, ttlSeconds: ttlSeconds)])
     #expect(answers.isEmpty == isSuppressed)
@@ -17,8 +17,8 @@ struct KnownAnswerTests {
 
   @Test("only what is known is left out")
   func partly() throws {
-    var rig = try ResponderRig.published()
-    try rig.publish("Torch")
+    var rig = try ResponderRig.registered()
+    try rig.register("Torch")
     rig.pass(.seconds(5))
     let answers = rig.answer(.http, .ptr, known: [.ptr(.http, .lamp)])
     #expect(answers.flatMap(\.message.answers).map(\.data) == [.ptr("Torch._http._tcp.local.")])
@@ -28,9 +28,9 @@ struct KnownAnswerTests {
   func truncated() throws {
     var delays: [Double] = []
     for seed in UInt64(1)...20 {
-      var rig = try ResponderRig.published(seed: seed)
+      var rig = try ResponderRig.registered(seed: seed)
       let start = rig.now
-      rig.ask(seed % 2 == 0 ? .http : .lamp, .any, truncated: true)
+      rig.query(seed % 2 == 0 ? .http : .lamp, .any, truncated: true)
       rig.pass(.seconds(1))
       delays.append((try #require(rig.responses.first).at - start).seconds * 1000)
     }
@@ -46,24 +46,24 @@ struct KnownAnswerTests {
 
   @Test("C6: what the asker's next packet says is known is not answered")
   func secondPacket() throws {
-    var rig = try ResponderRig.published()
-    rig.ask(.http, .ptr, truncated: true)
+    var rig = try ResponderRig.registered()
+    rig.query(.http, .ptr, truncated: true)
     rig.pass(.milliseconds(50))
     rig.receive(known([.ptr(.http, .lamp)]))
     rig.pass(.seconds(2))
     #expect(rig.responses.isEmpty)
-    rig.ask(.http, .ptr, truncated: true)
+    rig.query(.http, .ptr, truncated: true)
     rig.receive(
       known([.ptr(.http, .lamp)]),
-      from: Endpoint(.v4(IPv4Address(10, 0, 0, 10)), port: 5353))
+      from: Endpoint(.v4(Inet4Address(10, 0, 0, 10)), port: 5353))
     rig.pass(.seconds(2))
     #expect(rig.responses.count == 1, "somebody else's knowledge does not count")
   }
 
-  @Test("C7: each further packet that says so makes the wait 400 to 500 ms longer")
+  @Test("C7: each following packet with TC makes the wait 400 to 500 ms longer")
   func thirdPacket() throws {
-    var rig = try ResponderRig.published()
-    rig.ask(.http, .ptr, truncated: true)
+    var rig = try ResponderRig.registered()
+    rig.query(.http, .ptr, truncated: true)
     for _ in 0..<3 {
       rig.pass(.milliseconds(300))
       rig.receive(known([.ptr(.http, "Torch._http._tcp.local.")], truncated: true))
@@ -77,8 +77,8 @@ struct KnownAnswerTests {
 
   @Test("B10 C1: what others know never becomes an answer of ours")
   func foreignKnowledge() throws {
-    var rig = try ResponderRig.published()
-    rig.ask(.http, .ptr, known: [.ptr(.http, "Torch._http._tcp.local.")])
+    var rig = try ResponderRig.registered()
+    rig.query(.http, .ptr, known: [.ptr(.http, "Torch._http._tcp.local.")])
     rig.pass(.seconds(2))
     #expect(rig.answers == [.ptr(.http, .lamp)])
     #expect(rig.answer("Torch._http._tcp.local.", .any).isEmpty)
@@ -87,10 +87,10 @@ struct KnownAnswerTests {
   @Test(
     "G11: 50,000 askers that say that more follows cost no more memory than 64, and are answered")
   func floodOfTruncated() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for number in 0..<50_000 {
-      let source = IPv4Address(rawValue: 0x0A00_0000 + UInt32(number % 65_536))
-      rig.ask(.http, .ptr, truncated: true, from: Endpoint(.v4(source), port: 5353))
+      let source = Inet4Address(rawValue: 0x0A00_0000 + UInt32(number % 65_536))
+      rig.query(.http, .ptr, truncated: true, from: Endpoint(.v4(source), port: 5353))
       if number % 50 == 0 { rig.pass(.milliseconds(1)) }
     }
     rig.pass(.seconds(2))

@@ -5,9 +5,10 @@ import Testing
 
 @Suite("Conflicts about a name")
 struct NameConflictTests {
-  @Test("D20: who disputes an established record is answered with probes, not with another name")
+  @Test(
+    "D20: a conflict about an established record is answered with probes, not with another name")
   func backToProbing() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.say([.srv(.lamp)])
     #expect(rig.answer(.lamp, .srv).filter { $0.at == rig.now }.isEmpty)
     rig.pass(.seconds(5))
@@ -17,10 +18,10 @@ struct NameConflictTests {
     #expect(rig.answer(.lamp, .srv).count == 1)
   }
 
-  @Test("D21: who answers those probes keeps the name, and we take \"Name (2)\", \"(3)\" and so on")
+  @Test("D21: a host that answers them keeps the name, and we take \"Name (2)\", \"(3)\" and so on")
   func rename() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.seconds(5))
     for name in [.lamp, "Lamp\\ (2)._http._tcp.local.", "Lamp\\ (3)._http._tcp.local."] as [DNSName]
     {
@@ -44,7 +45,7 @@ struct NameConflictTests {
     ])
   func lostListings(policy: ConflictPolicy) throws {
     var rig = try ResponderRig.ready()
-    try rig.publish("Lamp", subtypes: ["_dim"], policy)
+    try rig.register("Lamp", subtypes: ["_dim"], policy)
     rig.pass(.seconds(5))
     rig.say([.srv(.lamp)])
     rig.pass(.milliseconds(600))
@@ -58,9 +59,9 @@ struct NameConflictTests {
     #expect(goodbyes.allSatisfy { $0.type == .ptr }, "the rest is what the other host says now")
   }
 
-  @Test("a record that nobody can read is no rival")
+  @Test("a record that can't be decoded is no conflict")
   func malformedRival() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.say([
       DNSRecord(name: .lamp, flushesCache: true, ttlSeconds: 120, data: .opaque(.srv, [0, 0, 0]))
     ])
@@ -70,7 +71,7 @@ struct NameConflictTests {
 
   @Test("D22: a host becomes \"host-2\", and its services say so without being probed for again")
   func hostRename() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.say([.a(.ambit, 99)])
     rig.pass(.milliseconds(600))
     rig.sent = []
@@ -78,20 +79,20 @@ struct NameConflictTests {
     rig.pass(.seconds(5))
     #expect(rig.events == [.registered(.host, "ambit-2.local.")])
     #expect(rig.probes.allSatisfy { $0.message.questions.map(\.name) == ["ambit-2.local."] })
-    let place = DNSRecordData.srv(DNSService(port: 80, target: "ambit-2.local."))
-    #expect(rig.answers(.srv).map(\.data) == [place, place])
-    let reverse = try #require(IPAddress(text: "10.0.0.1")).reverseName
+    let service = DNSRecordData.srv(DNSService(port: 80, target: "ambit-2.local."))
+    #expect(rig.answers(.srv).map(\.data) == [service, service])
+    let reverse = try #require(InetAddress(text: "10.0.0.1")).reverseName
     #expect(
       rig.answer(reverse, .ptr).flatMap(\.message.answers).map(\.data)
         == [.ptr("ambit-2.local.")])
     #expect(rig.answer(.ambit, .a).isEmpty)
   }
 
-  @Test("D23: who wants no other name is told of the conflict, and the registration ends")
+  @Test("D23: with the policy to refuse the conflict is reported, and the registration ends")
   func refusal() throws {
     for milliseconds in [Int64(500), 5000] {
       var rig = try ResponderRig.ready()
-      let id = try rig.publish("Lamp", .refuse)
+      let id = try rig.register("Lamp", .refuse)
       rig.pass(.milliseconds(milliseconds))
       rig.say([.srv(.lamp)])
       rig.pass(.milliseconds(600))
@@ -104,10 +105,10 @@ struct NameConflictTests {
     }
   }
 
-  @Test("a record that somebody else has is refused")
+  @Test("a record that another host has is refused")
   func recordRefusal() throws {
     var rig = try ResponderRig.ready()
-    let id = rig.publish(.a("alias.local.", 1), .unique)
+    let id = rig.register(.a("alias.local.", 1), .unique)
     rig.pass(.milliseconds(500))
     rig.say([.a("alias.local.", 2)])
     rig.pass(.seconds(1))
@@ -118,7 +119,7 @@ struct NameConflictTests {
   func longNames() throws {
     let label = String(repeating: "💡", count: 15) + "abc"
     var rig = try ResponderRig.ready()
-    let id = try rig.publish(label)
+    let id = try rig.register(label)
     for number in 2...12 {
       rig.pass(.milliseconds(600))
       rig.say([.srv(try #require(rig.responder.name(of: id)))])
@@ -143,14 +144,16 @@ struct NameConflictTests {
     #expect(String(decoding: label, as: UTF8.self) == String(repeating: "h", count: 61) + "-2")
   }
 
-  @Test("D27: who comes back within a second, after a crash too, keeps its name", arguments: 1...50)
+  @Test(
+    "D27: a host that is back within a second, even after a crash, keeps its name",
+    arguments: 1...50)
   func restarts(_ seed: UInt64) throws {
-    var before = try ResponderRig.published(seed: seed)
-    before.ask(.lamp, .any)
-    before.ask(.ambit, .any)
+    var before = try ResponderRig.registered(seed: seed)
+    before.query(.lamp, .any)
+    before.query(.ambit, .any)
     var rig = try ResponderRig(seed: seed &+ 1000)
     rig.connect()
-    let id = try rig.publish("Lamp", port: 81)
+    let id = try rig.register("Lamp", port: 81)
     // What the crashed one said last is still under way; nobody repeats it.
     rig.receive(before.responses[0].message)
     rig.pass(.seconds(5))
@@ -160,7 +163,7 @@ struct NameConflictTests {
 
   @Test("D27: a stale record of ours that turns up once costs no name")
   func staleRecord() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let stale = DNSRecord.srv(.lamp, port: 79, .ambit)
     rig.say([stale])
     rig.pass(.seconds(10))
@@ -182,7 +185,7 @@ struct NameConflictTests {
 
   @Test("D28: another host that says the same is no rival")
   func cooperation() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     rig.say([.srv(.lamp, port: 80, .ambit), .a(.ambit, 1)])
     rig.pass(.seconds(5))
     #expect(rig.sent.isEmpty)
@@ -190,7 +193,7 @@ struct NameConflictTests {
 
   @Test("a goodbye of a rival, and an NSEC record, are no conflict")
   func harmless() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     var goodbye = DNSRecord.srv(.lamp)
     goodbye.ttlSeconds = 0
     rig.say([goodbye])
@@ -203,17 +206,17 @@ struct NameConflictTests {
     #expect(rig.sent.isEmpty)
   }
 
-  @Test("G14 D12: every packet of ours, said again by somebody else for ten minutes, costs no name")
+  @Test("G14 D12: every packet of ours, repeated by another host for ten minutes, costs no name")
   func reflector() throws {
     var rig = try ResponderRig()
     rig.connect(versions: [.v4, .v6], ["10.0.0.1", "fe80::1"])
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     var seen = 0
-    let links = [Link(ResponderRig.eth0, .v4), Link(ResponderRig.eth0, .v6)]
+    let links = [MulticastLink(ResponderRig.eth0, .v4), MulticastLink(ResponderRig.eth0, .v6)]
     for round in 0..<6000 {
       rig.pass(.milliseconds(100))
-      if round % 50 == 0 { rig.ask(.lamp, .any) }
-      if round % 70 == 0 { rig.ask(.ambit, .aaaa) }
+      if round % 50 == 0 { rig.query(.lamp, .any) }
+      if round % 70 == 0 { rig.query(.ambit, .aaaa) }
       if round % 400 == 0 {
         rig.handle(.updateText(id, try TXTRecord(strings: ["n=\(round)".utf8])))
       }
@@ -230,9 +233,9 @@ struct NameConflictTests {
   @Test("two services of one host that want the same name get two, at once")
   func sameHost() throws {
     var rig = try ResponderRig.ready()
-    let first = try rig.publish("Lamp")
-    let second = try rig.publish("Lamp", port: 81)
-    let third = try rig.publish("Lamp", port: 82, .refuse)
+    let first = try rig.register("Lamp")
+    let second = try rig.register("Lamp", port: 81)
+    let third = try rig.register("Lamp", port: 82, .refuse)
     rig.pass(.seconds(5))
     #expect(rig.responder.name(of: first) == .lamp)
     #expect(rig.responder.name(of: second) == "Lamp\\ (2)._http._tcp.local.")
@@ -243,13 +246,13 @@ struct NameConflictTests {
   @Test("E17: one instance name may be used with several types; one with port 0 is only held")
   func flagship() throws {
     var rig = try ResponderRig.ready()
-    let first = try rig.publish("Printer", type: "_ipp._tcp")
-    let second = try rig.publish("Printer", type: "_printer._tcp", port: 0)
+    let first = try rig.register("Printer", type: "_ipp._tcp")
+    let second = try rig.register("Printer", type: "_printer._tcp", port: 0)
     rig.pass(.seconds(5))
     #expect(rig.responder.name(of: first) == "Printer._ipp._tcp.local.")
     #expect(rig.responder.name(of: second) == "Printer._printer._tcp.local.")
-    let place = rig.answer("Printer._printer._tcp.local.", .srv).flatMap(\.message.answers)
-    #expect(place.map(\.data) == [.srv(DNSService(port: 0, target: .ambit))])
+    let service = rig.answer("Printer._printer._tcp.local.", .srv).flatMap(\.message.answers)
+    #expect(service.map(\.data) == [.srv(DNSService(port: 0, target: .ambit))])
     // It only holds the name: nobody who browses finds it.
     #expect(rig.answer("_printer._tcp.local.", .ptr).isEmpty)
     let types = rig.answer(.serviceTypes, .ptr).flatMap(\.message.answers)
@@ -267,7 +270,7 @@ struct NameRevisionTests {
     ]
     for (name, next) in table {
       var rig = try ResponderRig.ready()
-      let id = try rig.publish(name)
+      let id = try rig.register(name)
       rig.pass(.milliseconds(600))
       rig.say([.srv(try #require(rig.responder.name(of: id)))])
       rig.pass(.seconds(3))

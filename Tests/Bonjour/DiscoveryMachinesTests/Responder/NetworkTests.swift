@@ -55,7 +55,7 @@ struct NetworkTests {
     // Those who did not hear of each other while probing do when somebody asks.
     for _ in 0..<60 {
       network.pass(.seconds(3))
-      for name in names(network).hosts.union(names(network).services) { network.ask(name) }
+      for name in names(network).hosts.union(names(network).services) { network.query(name) }
     }
     let names = names(network)
     #expect(names.hosts.count == 4, "seed \(seed)")

@@ -11,7 +11,7 @@ struct ProbingTests {
     for seed in UInt64(1)...40 {
       var rig = try ResponderRig.ready(seed: seed)
       let start = rig.now
-      try rig.publish("Lamp")
+      try rig.register("Lamp")
       rig.pass(.seconds(1))
       pauses.append((try #require(rig.probes.first).at - start).seconds)
     }
@@ -23,7 +23,7 @@ struct ProbingTests {
     "D2 D3 D4 D5: three probes, 250 ms apart, ask anybody for the name and say what is proposed")
   func threeProbes() throws {
     var rig = try ResponderRig.ready()
-    try rig.publish("Lamp", subtypes: ["_colour"])
+    try rig.register("Lamp", subtypes: ["_colour"])
     rig.pass(.seconds(3))
     #expect(rig.probes.count == 3)
     for (a, b) in zip(rig.probes, rig.probes.dropFirst()) {
@@ -58,18 +58,18 @@ struct ProbingTests {
   @Test("nothing is answered before the name is ours", arguments: [0, 200, 500, 700])
   func silenceWhileProbing(_ milliseconds: Int64) throws {
     var rig = try ResponderRig.ready()
-    try rig.publish("Lamp")
+    try rig.register("Lamp")
     rig.pass(.milliseconds(milliseconds))
-    rig.ask(.lamp, .srv)
-    rig.ask(.http, .ptr)
+    rig.query(.lamp, .srv)
+    rig.query(.http, .ptr)
     #expect(rig.responses.isEmpty)
     #expect(rig.events == [.registered(.host, .ambit)])
   }
 
-  @Test("the owner is told the name once it is its own")
+  @Test("the name is reported once it is registered")
   func report() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.milliseconds(740))
     #expect(!rig.events.contains(.registered(id, .lamp)))
     rig.pass(.seconds(10))
@@ -85,7 +85,7 @@ struct ProbingTests {
     for record in records {
       for isMulticast in [true, false] {
         var rig = try ResponderRig.ready()
-        let id = try rig.publish("Lamp")
+        let id = try rig.register("Lamp")
         rig.pass(.milliseconds(500))
         rig.say([record], isMulticast: isMulticast)
         rig.pass(.seconds(3))
@@ -100,7 +100,7 @@ struct ProbingTests {
   func earlyResponse() throws {
     for seed in UInt64(1)...20 {
       var rig = try ResponderRig.ready(seed: seed)
-      let id = try rig.publish("Lamp")
+      let id = try rig.register("Lamp")
       rig.say([.srv(.lamp)])
       rig.pass(.seconds(3))
       #expect(rig.events.last == .registered(id, .lamp))
@@ -112,7 +112,7 @@ struct ProbingTests {
     var rig = try ResponderRig.ready()
     rig.say([.srv(.lamp)])
     rig.pass(.seconds(10))
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.seconds(3))
     #expect(rig.probes.count == 3)
     #expect(rig.events.last == .registered(id, .lamp))
@@ -121,7 +121,7 @@ struct ProbingTests {
   @Test("D9: after 15 conflicts in 10 s there are 5 s between attempts, until one succeeds")
   func rateLimit() throws {
     var rig = try ResponderRig.ready()
-    try rig.publish("Lamp")
+    try rig.register("Lamp")
     let gaps = try gapsOfAttempts(24, &rig)
     #expect(gaps.prefix(14).allSatisfy { $0 < 0.3 })
     #expect(gaps.dropFirst(14).allSatisfy { $0 >= 5 })
@@ -150,14 +150,14 @@ struct ProbingTests {
     DNSRecord(name: .lamp, ttlSeconds: 4500, data: .txt(TXTRecord())),
   ]
 
-  @Test("D10: who loses a tie waits a second, then probes for the same name again")
+  @Test("D10: the loser of a tie-break waits a second, then probes for the same name again")
   func lostTie() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp")
+    let id = try rig.register("Lamp")
     rig.pass(.milliseconds(400))
     let count = rig.probes.count
     // SRV comes after TXT, and ours has the smaller port.
-    rig.ask(.lamp, .any, unicast: true, proposing: theirsLater)
+    rig.query(.lamp, .any, unicast: true, proposing: theirsLater)
     let time = rig.now
     rig.pass(.milliseconds(999))
     #expect(rig.probes.count == count)
@@ -169,12 +169,12 @@ struct ProbingTests {
     #expect(rig.events.last == .registered(id, .lamp))
   }
 
-  @Test("D11: who wins a tie carries on as if nothing had happened")
+  @Test("D11: the winner of a tie-break carries on as if nothing had happened")
   func wonTie() throws {
     var rig = try ResponderRig.ready()
-    let id = try rig.publish("Lamp", port: 80)
+    let id = try rig.register("Lamp", port: 80)
     rig.pass(.milliseconds(400))
-    rig.ask(.lamp, .any, proposing: [.srv(.lamp, port: 1, "aaa.local."), theirsLater[1]])
+    rig.query(.lamp, .any, proposing: [.srv(.lamp, port: 1, "aaa.local."), theirsLater[1]])
     rig.pass(.seconds(1))
     #expect(rig.probes.count == 3)
     #expect(rig.events.last == .registered(id, .lamp))
@@ -194,7 +194,7 @@ struct ProbingTests {
       // Both interfaces are on one bridge: each hears what the other says, and itself.
       for packet in new {
         for interface in [ResponderRig.eth0, ResponderRig.eth1] {
-          rig.receive(packet.message, on: Link(interface, .v4))
+          rig.receive(packet.message, on: MulticastLink(interface, .v4))
         }
       }
     }
@@ -233,7 +233,7 @@ struct ProbingTests {
   func thousand() throws {
     var rig = try ResponderRig.ready()
     let start = rig.now
-    for number in 0..<1000 { try rig.publish("Service \(number)", port: UInt16(number + 1)) }
+    for number in 0..<1000 { try rig.register("Service \(number)", port: UInt16(number + 1)) }
     rig.pass(.milliseconds(1250))
     #expect(rig.events.count == 1001)
     rig.pass(.seconds(3))
@@ -247,7 +247,7 @@ struct ProbingTests {
   @Test("D29: a record that is known to be unique is announced without a probe")
   func knownUnique() throws {
     var rig = try ResponderRig.ready()
-    let id = rig.publish(.a("proxied.local.", 77), .knownUnique)
+    let id = rig.register(.a("proxied.local.", 77), .knownUnique)
     #expect(rig.events.last == .registered(id, "proxied.local."))
     rig.pass(.seconds(3))
     #expect(rig.probes.isEmpty)

@@ -17,8 +17,8 @@ struct SentPacket {
 struct ResponderRig {
   static let eth0 = InterfaceIndex(rawValue: 2)
   static let eth1 = InterfaceIndex(rawValue: 3)
-  static let link = Link(eth0, .v4)
-  static let peer = Endpoint(.v4(IPv4Address(10, 0, 0, 9)), port: 5353)
+  static let link = MulticastLink(eth0, .v4)
+  static let peer = Endpoint(.v4(Inet4Address(10, 0, 0, 9)), port: 5353)
 
   var responder: Responder
   var now = Instant.zero
@@ -27,7 +27,7 @@ struct ResponderRig {
   private var lastID: UInt64 = 0
 
   init(host: String = "ambit", seed: UInt64 = 1) throws {
-    responder = try Responder(hostLabel: Array(host.utf8), chance: SeededGenerator(seed: seed))
+    responder = try Responder(hostLabel: Array(host.utf8), rng: SeededGenerator(seed: seed))
   }
 
   /// A host at 10.0.0.1 on one link that has its name already.
@@ -40,11 +40,11 @@ struct ResponderRig {
   }
 
   /// The same with a service that was announced a while ago.
-  static func published(
+  static func registered(
     seed: UInt64 = 1, _ instance: String = "Lamp", subtypes: [String] = []
   ) throws -> ResponderRig {
     var rig = try ready(seed: seed)
-    try rig.publish(instance, subtypes: subtypes)
+    try rig.register(instance, subtypes: subtypes)
     rig.pass(.seconds(5))
     rig.sent = []
     rig.events = []
@@ -91,14 +91,14 @@ struct ResponderRig {
     _ index: InterfaceIndex = eth0, versions: Set<IPVersion> = [.v4],
     _ addresses: [String] = ["10.0.0.1"]
   ) {
-    let list = addresses.compactMap { IPAddress(text: $0) }.map {
+    let list = addresses.compactMap { InetAddress(text: $0) }.map {
       NetworkInterface.Address($0, prefixBitCount: $0.version == .v4 ? 24 : 64)
     }
     handle(.interfaceChanged(NetworkInterface(index, versions: versions, addresses: list)))
   }
 
   @discardableResult
-  mutating func publish(
+  mutating func register(
     _ instance: String, type: String = "_http._tcp", subtypes: [String] = [], port: UInt16 = 80,
     text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
     _ policy: ConflictPolicy = .rename
@@ -115,7 +115,7 @@ struct ResponderRig {
   }
 
   @discardableResult
-  mutating func publish(
+  mutating func register(
     _ record: DNSRecord, _ ownership: RecordRegistration.Ownership
   ) -> RegistrationID {
     let id = newID()
@@ -129,15 +129,15 @@ struct ResponderRig {
   }
 
   mutating func receive(
-    _ message: DNSMessage, on link: Link = link, from source: Endpoint = peer,
+    _ message: DNSMessage, on link: MulticastLink = link, from source: Endpoint = peer,
     isMulticast: Bool = true
   ) {
     handle(.received(ReceivedMessage(message, on: link, from: source, isMulticast: isMulticast)))
   }
 
-  mutating func ask(
+  mutating func query(
     _ name: DNSName, _ type: DNSType, unicast: Bool = false, known: [DNSRecord] = [],
-    truncated: Bool = false, on link: Link = link, from source: Endpoint = peer,
+    truncated: Bool = false, on link: MulticastLink = link, from source: Endpoint = peer,
     isMulticast: Bool = true, proposing: [DNSRecord] = []
   ) {
     var header = DNSHeader.query
@@ -151,7 +151,7 @@ struct ResponderRig {
   }
 
   mutating func say(
-    _ records: [DNSRecord], on link: Link = link, from source: Endpoint = peer,
+    _ records: [DNSRecord], on link: MulticastLink = link, from source: Endpoint = peer,
     isMulticast: Bool = true
   ) {
     receive(
@@ -172,7 +172,7 @@ struct ResponderRig {
     _ name: DNSName, _ type: DNSType, unicast: Bool = false, known: [DNSRecord] = []
   ) -> [SentPacket] {
     sent = []
-    ask(name, type, unicast: unicast, known: known)
+    query(name, type, unicast: unicast, known: known)
     pass(.seconds(2))
     return responses
   }
@@ -188,7 +188,7 @@ extension DNSRecord {
 
   static func a(_ name: DNSName, _ d: UInt8, ttlSeconds: UInt32 = 120) -> Self {
     DNSRecord(
-      name: name, flushesCache: true, ttlSeconds: ttlSeconds, data: .a(IPv4Address(10, 0, 0, d)))
+      name: name, flushesCache: true, ttlSeconds: ttlSeconds, data: .a(Inet4Address(10, 0, 0, d)))
   }
 
   static func ptr(_ name: DNSName, _ target: DNSName, ttlSeconds: UInt32 = 4500) -> Self {

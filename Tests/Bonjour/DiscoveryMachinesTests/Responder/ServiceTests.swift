@@ -5,19 +5,19 @@ import Testing
 
 @Suite("Services and negative answers")
 struct ServiceTests {
-  @Test("E14: who browses gets place, text and addresses with the name")
+  @Test("E14: the answer to browsing has SRV, TXT and addresses as additional records")
   func browse() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let packet = try #require(rig.answer(.http, .ptr).first)
     #expect(packet.message.answers == [.ptr(.http, .lamp)])
     #expect(packet.message.additionals.map(\.type).sorted() == [.a, .txt, .srv, .nsec])
   }
 
-  @Test("E15: who resolves gets the addresses with the place")
+  @Test("E15: the answer to resolving has the addresses as additional records")
   func resolve() throws {
     var rig = try ResponderRig()
     rig.connect(ResponderRig.eth0, ["10.0.0.1", "fe80::1"])
-    try rig.publish("Lamp")
+    try rig.register("Lamp")
     rig.pass(.seconds(5))
     let packet = try #require(rig.answer(.lamp, .srv).first)
     #expect(packet.message.additionals.map(\.type) == [.a, .aaaa])
@@ -25,11 +25,11 @@ struct ServiceTests {
 
   @Test("what was multicast within the last second is not added to an answer")
   func recentAdditionals() throws {
-    var rig = try ResponderRig.published()
-    rig.ask(.ambit, .a)
+    var rig = try ResponderRig.registered()
+    rig.query(.ambit, .a)
     rig.pass(.milliseconds(100))
     rig.sent = []
-    rig.ask(.lamp, .srv)
+    rig.query(.lamp, .srv)
     #expect(rig.responses.first?.message.additionals.isEmpty == true)
   }
 
@@ -59,8 +59,8 @@ struct ServiceTests {
   @Test("E11: a subtype lists the services that have it, and the type lists them too")
   func subtypes() throws {
     var rig = try ResponderRig.ready()
-    try rig.publish("Lamp", subtypes: ["_colour", "_dim"])
-    try rig.publish("Torch")
+    try rig.register("Lamp", subtypes: ["_colour", "_dim"])
+    try rig.register("Torch")
     rig.pass(.seconds(5))
     for subtype in ["_colour", "_dim"] {
       let name = try DNSName(text: "\(subtype)._sub._http._tcp.local")
@@ -72,8 +72,8 @@ struct ServiceTests {
   @Test("E12: each type is listed once, until its last service goes")
   func types() throws {
     var rig = try ResponderRig.ready()
-    let first = try rig.publish("Lamp")
-    let second = try rig.publish("Torch")
+    let first = try rig.register("Lamp")
+    let second = try rig.register("Torch")
     rig.pass(.seconds(5))
     #expect(
       rig.answer(.serviceTypes, .ptr).flatMap(\.message.answers) == [.ptr(.serviceTypes, .http)])
@@ -91,14 +91,14 @@ struct ServiceTests {
 
   @Test("E6: a service without a text has a TXT record of one empty string")
   func emptyText() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let record = try #require(rig.answer(.lamp, .txt).flatMap(\.message.answers).first)
     #expect(record.data.wireBytes == [0])
   }
 
   @Test("A24: a name arrives precomposed, whatever form it was given in")
   func precomposed() throws {
-    var rig = try ResponderRig.published("Zoe\u{308} 你好")
+    var rig = try ResponderRig.registered("Zoe\u{308} 你好")
     let listed = rig.answer(.http, .ptr).flatMap(\.message.answers)
     guard case .ptr(let name) = listed.first?.data else {
       Issue.record("nothing listed")
@@ -109,11 +109,11 @@ struct ServiceTests {
 
   @Test("C17 C18: a name of ours without the type asked for says which types it has")
   func negative() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let cases: [(DNSName, DNSType, DNSTypeBitmap)] = [
       (.ambit, .aaaa, [.a]), (.lamp, .a, [.txt, .srv]), (.lamp, .aaaa, [.txt, .srv]),
       (.ambit, .srv, [.a]),
-      (try #require(IPAddress(text: "10.0.0.1")).reverseName, .txt, [.ptr]),
+      (try #require(InetAddress(text: "10.0.0.1")).reverseName, .txt, [.ptr]),
     ]
     for (name, type, types) in cases {
       let packet = try #require(rig.answer(name, type).first)
@@ -129,9 +129,9 @@ struct ServiceTests {
 
   @Test("C17: a negative answer comes at once, and once a second")
   func negativeTimes() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     for _ in 0..<5 {
-      rig.ask(.ambit, .aaaa)
+      rig.query(.ambit, .aaaa)
       #expect(rig.responses.count == 1)
       rig.pass(.milliseconds(150))
     }
@@ -140,7 +140,7 @@ struct ServiceTests {
   @Test(
     "C20: an address comes with those of the other version, or with the word that there are none")
   func otherVersion() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     #expect(rig.answer(.ambit, .a).first?.message.additionals.map(\.type) == [.nsec])
     rig.connect(ResponderRig.eth0, ["10.0.0.1", "fe80::1"])
     rig.pass(.seconds(5))
@@ -151,14 +151,14 @@ struct ServiceTests {
 
   @Test("names that others may have too are never denied")
   func noDenialOfShared() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     #expect(rig.answer(.http, .txt).isEmpty)
     #expect(rig.answer(.serviceTypes, .a).isEmpty)
   }
 
   @Test("A21: repeated names are written once")
   func compression() throws {
-    var rig = try ResponderRig.published()
+    var rig = try ResponderRig.registered()
     let packet = try #require(rig.answer(.http, .ptr).first)
     let uncompressed = try packet.message.encoded(compression: .none)
     #expect(packet.packet.bytes.count < uncompressed.count * 7 / 10)

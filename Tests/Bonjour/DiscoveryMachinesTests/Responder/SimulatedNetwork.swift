@@ -10,26 +10,26 @@ struct SimulatedNetwork {
     var told: [RegistrationID: DNSName] = [:]
   }
 
-  static let link = Link(InterfaceIndex(rawValue: 2), .v4)
+  static let link = MulticastLink(InterfaceIndex(rawValue: 2), .v4)
 
   var hosts: [Host] = []
   var now = Instant.zero
   var lossProbability: Double
   var packetCount = 0
-  private var chance: SeededGenerator
+  private var rng: SeededGenerator
   private var inFlight: [(at: Instant, from: Int, packet: OutgoingPacket)] = []
 
   init(seed: UInt64, lossProbability: Double) {
-    chance = SeededGenerator(seed: seed)
+    rng = SeededGenerator(seed: seed)
     self.lossProbability = lossProbability
   }
 
   mutating func join(_ label: String) throws {
     let number = UInt8(hosts.count + 1)
-    let address = IPAddress.v4(IPv4Address(10, 0, 0, number))
+    let address = InetAddress.v4(Inet4Address(10, 0, 0, number))
     hosts.append(
       Host(
-        responder: try Responder(hostLabel: Array(label.utf8), chance: chance.fork()),
+        responder: try Responder(hostLabel: Array(label.utf8), rng: rng.fork()),
         endpoint: Endpoint(address, port: 5353)))
     let interface = NetworkInterface(
       Self.link.interface, versions: [.v4], addresses: [.init(address, prefixBitCount: 24)])
@@ -43,10 +43,10 @@ struct SimulatedNetwork {
   }
 
   /// Somebody asks everybody for a name.
-  mutating func ask(_ name: DNSName) {
+  mutating func query(_ name: DNSName) {
     let message = DNSMessage(header: .query, questions: [DNSQuestion(name: name, type: .any)])
-    let stranger = Endpoint(.v4(IPv4Address(10, 0, 0, 250)), port: 5353)
-    for index in hosts.indices where chance.unit() >= lossProbability {
+    let stranger = Endpoint(.v4(Inet4Address(10, 0, 0, 250)), port: 5353)
+    for index in hosts.indices where rng.unit() >= lossProbability {
       handle(
         .received(ReceivedMessage(message, on: Self.link, from: stranger, isMulticast: true)),
         at: index)
@@ -76,7 +76,7 @@ struct SimulatedNetwork {
     for (_, from, packet) in due {
       guard let message = try? DNSMessage(decoding: packet.bytes[...]) else { continue }
       // Who sends to the group hears it, too.
-      for index in hosts.indices where index == from || chance.unit() >= lossProbability {
+      for index in hosts.indices where index == from || rng.unit() >= lossProbability {
         switch packet.destination {
         case .multicast: break
         case .unicast(let endpoint): guard endpoint == hosts[index].endpoint else { continue }
@@ -96,7 +96,7 @@ struct SimulatedNetwork {
       switch action {
       case .send(let packet):
         packetCount += 1
-        inFlight.append((now + .microseconds(100 + Int64(chance.unit() * 3000)), index, packet))
+        inFlight.append((now + .microseconds(100 + Int64(rng.unit() * 3000)), index, packet))
       case .registered(let id, let name): hosts[index].told[id] = name
       case .refused(let id, _): hosts[index].told[id] = nil
       }

@@ -14,10 +14,10 @@ struct IPAddressTests {
       ("1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:102:304"), ("ff02::fb", "ff02::fb"),
     ])
   func version6(text: String, canonical: String) throws {
-    let address = try #require(IPv6Address(text: text))
+    let address = try #require(Inet6Address(text: text))
     #expect(address.description == canonical)
-    #expect(IPv6Address(text: canonical) == address)
-    #expect(IPv6Address(bytes: address.bytes) == address)
+    #expect(Inet6Address(text: canonical) == address)
+    #expect(Inet6Address(bytes: address.bytes) == address)
   }
 
   @Test(
@@ -27,8 +27,8 @@ struct IPAddressTests {
       "1:2:3:4:5:6:7:8::", ":1::", "1.2.3.4::", "::1.2.3", "1:2:3:4:5:6:7:1.2.3.4", "+1::", "-1::",
     ])
   func notVersion6(text: String) {
-    #expect(IPv6Address(text: text) == nil)
-    #expect(IPAddress(text: text) == nil)
+    #expect(Inet6Address(text: text) == nil)
+    #expect(InetAddress(text: text) == nil)
   }
 
   @Test("every IPv6 address comes back from its text")
@@ -38,21 +38,21 @@ struct IPAddressTests {
     for _ in 0..<2_000 {
       // Groups of zeros are what the text is about, so most groups are zero.
       let groups = (0..<16).map { _ in chance.next() % 3 == 0 ? UInt8(chance.next() % 256) : 0 }
-      let address = try #require(IPv6Address(bytes: groups))
-      #expect(IPv6Address(text: address.description) == address, "seed \(seed)")
+      let address = try #require(Inet6Address(bytes: groups))
+      #expect(Inet6Address(text: address.description) == address, "seed \(seed)")
     }
   }
 
   @Test("prefixes are compared bit by bit")
   func prefixes() throws {
-    let a = try #require(IPAddress(text: "192.0.2.129"))
-    let b = try #require(IPAddress(text: "192.0.2.1"))
+    let a = try #require(InetAddress(text: "192.0.2.129"))
+    let b = try #require(InetAddress(text: "192.0.2.1"))
     #expect(a.hasPrefix(of: b, bitCount: 24))
     #expect(!a.hasPrefix(of: b, bitCount: 25))
     #expect(a.hasPrefix(of: b, bitCount: 0))
     #expect(!a.hasPrefix(of: b, bitCount: 32))
-    let c = try #require(IPAddress(text: "2001:db8::8000:0:0:1"))
-    let d = try #require(IPAddress(text: "2001:db8::1"))
+    let c = try #require(InetAddress(text: "2001:db8::8000:0:0:1"))
+    let d = try #require(InetAddress(text: "2001:db8::1"))
     #expect(c.hasPrefix(of: d, bitCount: 64))
     #expect(!c.hasPrefix(of: d, bitCount: 65))
     #expect(!c.hasPrefix(of: d, bitCount: 128))
@@ -63,13 +63,13 @@ struct IPAddressTests {
   @Test("an address says whether it is valid on one link only, or on this host")
   func scopes() {
     for text in ["169.254.9.9", "fe80::9", "febf::9"] {
-      #expect(IPAddress(text: text)?.isLinkLocal == true)
+      #expect(InetAddress(text: text)?.isLinkLocal == true)
     }
-    #expect(IPAddress(text: "fec0::9")?.isLinkLocal == false)
-    #expect(IPv6Address(text: "::1")?.isLoopback == true)
-    #expect(IPv6Address(text: "ff02::fb")?.isMulticast == true)
-    #expect(IPAddress(text: "192.0.2.1")?.version == .v4)
-    #expect(IPAddress(text: "::")?.version == .v6)
-    #expect(IPAddress(text: "192.0.2.1")?.bytes == [192, 0, 2, 1])
+    #expect(InetAddress(text: "fec0::9")?.isLinkLocal == false)
+    #expect(Inet6Address(text: "::1")?.isLoopback == true)
+    #expect(Inet6Address(text: "ff02::fb")?.isMulticast == true)
+    #expect(InetAddress(text: "192.0.2.1")?.version == .v4)
+    #expect(InetAddress(text: "::")?.version == .v6)
+    #expect(InetAddress(text: "192.0.2.1")?.bytes == [192, 0, 2, 1])
   }
 }

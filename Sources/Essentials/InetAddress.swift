@@ -7,17 +7,17 @@ public enum IPVersion: Hashable, CaseIterable, Sendable {
 }
 
 /// An address of either version of the Internet Protocol.
-public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
+public enum InetAddress: Hashable, Sendable, CustomStringConvertible {
   /// Of IPv4.
-  case v4(IPv4Address)
+  case v4(Inet4Address)
   /// Of IPv6; link-local ones need an interface beside them.
-  case v6(IPv6Address)
+  case v6(Inet6Address)
 
   /// Reads either form of text, without a scope; nil for anything else.
   public init?(text: some StringProtocol) {
-    if let address = IPv4Address(text: text) {
+    if let address = Inet4Address(text: text) {
       self = .v4(address)
-    } else if let address = IPv6Address(text: text) {
+    } else if let address = Inet6Address(text: text) {
       self = .v6(address)
     } else {
       return nil
@@ -27,9 +27,9 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// The address in four or sixteen bytes in the order of the network; nil where there are not so
   /// many.
   public init?(bytes: some Collection<UInt8>) {
-    if let address = IPv4Address(bytes: bytes) {
+    if let address = Inet4Address(bytes: bytes) {
       self = .v4(address)
-    } else if let address = IPv6Address(bytes: bytes) {
+    } else if let address = Inet6Address(bytes: bytes) {
       self = .v6(address)
     } else {
       return nil
@@ -85,7 +85,7 @@ public enum IPAddress: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Whether both are of one version and the first `bitCount` bits are the same.
-  public func hasPrefix(of other: IPAddress, bitCount: Int) -> Bool {
+  public func hasPrefix(of other: InetAddress, bitCount: Int) -> Bool {
     switch (self, other) {
     case (.v4(let a), .v4(let b)): a.hasPrefix(of: b, bitCount: bitCount)
     case (.v6(let a), .v6(let b)): a.hasPrefix(of: b, bitCount: bitCount)

@@ -3,17 +3,18 @@ import Glibc
 import EventLoop
 import PortSharing
 
-/// Serves the clients of a place: accepts them, and moves their messages. On one event loop.
+/// Serves the clients of an owner: accepts connections, and moves messages. On one event loop.
 final class OwnerServer {
   typealias Connection = MessageConnection<ClientMessage>
-  typealias ClientID = OwnerMachine.ClientID
+  typealias ClientID = OwnerMachine.ConnectionID
 
   /// How much may wait for clients that do not take it.
   enum Limits {
-    /// Bytes for one client: what all caches hold, several times over. A client that lets more wait
-    /// is stuck or hostile, and is dropped; if it recovers it comes back and is told everything anew.
+    /// Bytes for one client: what all caches hold, several times over. A client with a longer
+    /// backlog is stuck or hostile, and is dropped; if it recovers, it connects again and gets all
+    /// results anew.
     static let backlogByteCountMax = 16 << 20
-    /// Bytes for all of them; then somebody has to go.
+    /// Bytes for all clients; beyond, the client with the longest backlog is dropped.
     static let totalBacklogByteCountMax = 64 << 20
   }
 
@@ -23,7 +24,7 @@ final class OwnerServer {
   private var listener: WatchedDescriptor?
   private var connections: [ClientID: Connection] = [:]
   private var unflushed: Set<ClientID> = []
-  /// Those that are told nothing more, and are dropped with the next ``flush()``.
+  /// Clients that get nothing more, and are dropped with the next ``flush()``.
   private var overfull: Set<ClientID> = []
   private var lastNumber: UInt64 = 0
   /// How many bytes all clients have not taken yet.
@@ -31,9 +32,9 @@ final class OwnerServer {
   private var wasFullReported = false
 
   /// - Parameters:
-  ///   - loop: Where everything happens.
-  ///   - log: Told when there is no room for another client.
-  ///   - onEvent: Told who comes, what they say and who leaves.
+  ///   - loop: The event loop of everything here.
+  ///   - log: Called when there is no room for another client.
+  ///   - onEvent: Called with connections, messages and ends.
   init(
     on loop: EpollLoop, log: (@Sendable (String) -> Void)?,
     onEvent: @escaping (OwnerMachine.Event) -> Void
@@ -43,7 +44,7 @@ final class OwnerServer {
     self.onEvent = onEvent
   }
 
-  /// Accepts whoever connects to a descriptor that listens, and owns it from now on.
+  /// Accepts connections to a listening descriptor, and owns it from now on.
   func start(_ descriptor: Int32) {
     do throws(SystemError) {
       listener = try WatchedDescriptor(owning: descriptor, on: loop) { [weak self] _ in
@@ -52,7 +53,7 @@ final class OwnerServer {
     } catch { log?("Other programs cannot share this one's Bonjour: \(error.text).") }
   }
 
-  /// Lets go of everybody; each may look for another owner.
+  /// Closes all connections; each client may look for another owner.
   func stop() {
     listener?.close()
     listener = nil
@@ -61,21 +62,21 @@ final class OwnerServer {
     for connection in all.values { connection.close() }
   }
 
-  // MARK: Coming
+  // MARK: Accepting
 
   /// How long to wait where no descriptor is free.
   private static let pause = TimeSpan.seconds(1)
 
   private func accept() {
     guard let listener else { return }
-    switch SharingPlace.accept(listener.descriptor) {
+    switch OwnerSocketAddress.accept(listener.descriptor) {
     case .success(let (descriptor, userID)?): adopt(descriptor, userID: userID)
     case .success(nil): break
     case .failure(let error) where error.number == EMFILE && DescriptorLimit.hasRoom():
-      // There is now; it is told again.
+      // There is now; readiness is reported again.
       break
     case .failure:
-      // It would be told again and again.
+      // Readiness would be reported again and again.
       listener.interest = []
       loop.schedule(in: Self.pause) { listener.interest = .readable }
     }
@@ -90,21 +91,21 @@ final class OwnerServer {
     guard let connection else { return }
     guard DescriptorLimit.hasRoom() else {
       reportFull()
-      _ = connection.send(OwnerMessage.turnedAway(.tooManyClients))
+      _ = connection.send(OwnerMessage.rejected(.tooManyClients))
       return connection.close()
     }
     connections[id] = connection
     connection.onBacklogChange = { [weak self] in self?.backlogChanged(by: $0) }
-    onEvent(.arrived(id, userID: userID))
+    onEvent(.connected(id, userID: userID))
   }
 
   private func handle(_ event: Connection.Event, _ id: ClientID) {
     switch event {
     case .message(let message): onEvent(.received(message, from: id))
-    case .began(let byteCount): onEvent(.began(id, byteCount: byteCount))
-    case .misunderstood: onEvent(.misunderstood(id))
+    case .incomplete(let byteCount): onEvent(.incomplete(id, byteCount: byteCount))
+    case .invalidMessage: onEvent(.invalidMessage(id))
     case .closed:
-      if connections.removeValue(forKey: id) != nil { onEvent(.left(id)) }
+      if connections.removeValue(forKey: id) != nil { onEvent(.disconnected(id)) }
     }
   }
 
@@ -114,7 +115,7 @@ final class OwnerServer {
     log?(
       "This program shares its Bonjour with \(connections.count) others and has no room for more: "
         + "the limit of \(DescriptorLimit.hardLimit) open files is reached (ulimit -Hn). The others "
-        + "work by themselves.")
+        + "get an error.")
   }
 
   // MARK: Sending
@@ -122,7 +123,8 @@ final class OwnerServer {
   /// Sends a message with the next ``flush()``.
   func send(_ message: OwnerMessage, to id: ClientID) {
     guard let connection = connections[id], !overfull.contains(id) else { return }
-    // What is too long to be told about is not told; nothing that was heard on the network is.
+    // A report that is too long for a message is dropped; nothing that was received on the network
+    // is.
     guard connection.send(message) else { return }
     unflushed.insert(id)
     // Much may be sent before the next flush, so the bounds are looked at now.
@@ -140,7 +142,7 @@ final class OwnerServer {
         ? Limits.totalBacklogByteCountMax / max(connections.count, 1) : Limits.backlogByteCountMax)
   }
 
-  /// Closes a client's connection, about which nothing more is said.
+  /// Closes the connection of a client, without a report.
   func close(_ id: ClientID) {
     connections.removeValue(forKey: id)?.close()
   }
@@ -165,6 +167,6 @@ final class OwnerServer {
   private func drop(_ id: ClientID) {
     guard let connection = connections.removeValue(forKey: id) else { return }
     connection.close()
-    onEvent(.left(id))
+    onEvent(.disconnected(id))
   }
 }

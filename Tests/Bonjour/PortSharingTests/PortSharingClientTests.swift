@@ -7,42 +7,42 @@ import Testing
 
 @Suite("What a host keeps for the next owner")
 struct SharingClientTests {
-  private var client = SharingClient()
+  private var client = PortSharingClient()
   private var now = Instant.zero
   private let browse = QueryID(rawValue: 1)
   private let eth0 = InterfaceIndex(rawValue: 2)
 
-  private mutating func handle(_ event: SharingClient.Event) -> [SharingClient.Action] {
-    var actions: [SharingClient.Action] = []
+  private mutating func handle(_ event: PortSharingClient.Event) -> [PortSharingClient.Action] {
+    var actions: [PortSharingClient.Action] = []
     client.handle(event, now: now, into: &actions)
     return actions
   }
 
   /// Lets time pass until the machine wants to be woken.
-  private mutating func wake() -> [SharingClient.Action] {
+  private mutating func wake() -> [PortSharingClient.Action] {
     guard let due = client.nextWake else { return [] }
     now = due
-    var actions: [SharingClient.Action] = []
+    var actions: [PortSharingClient.Action] = []
     client.wake(now: now, into: &actions)
     return actions
   }
 
   private mutating func found(
     _ event: QueryEvent, moreComing: Bool = false
-  ) -> [SharingClient.Action] {
+  ) -> [PortSharingClient.Action] {
     handle(.report(.found(browse, event, on: eth0, moreComing: moreComing)))
   }
 
   private func told(
     _ event: QueryEvent, moreComing: Bool = false
-  ) -> SharingClient.Action {
-    .tell(.found(browse, event, on: eth0, moreComing: moreComing))
+  ) -> PortSharingClient.Action {
+    .notify(.found(browse, event, on: eth0, moreComing: moreComing))
   }
 
   /// A client that browses with an owner, and was told these.
   private mutating func browsing(_ names: [String]) throws {
     _ = handle(.began(.another))
-    _ = handle(.request(.ask(browse, .browse(try Sample.type()), on: nil)))
+    _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))
     for name in names {
       let event = QueryEvent.serviceAdded(try Sample.name(name))
       #expect(found(event) == [told(event)])
@@ -51,18 +51,34 @@ struct SharingClientTests {
 
   @Test("what is wanted before there is an owner is asked for when there is one, in order")
   mutating func replay() throws {
-    let ask = HostRequest.ask(browse, .browse(try Sample.type()), on: eth0)
-    let publish = HostRequest.publish(RegistrationID(rawValue: 1), try Sample.service("Lamp"))
+    let ask = DiscoveryRequest.startQuery(browse, .browse(try Sample.type()), on: eth0)
+    let publish = DiscoveryRequest.registerService(
+      RegistrationID(rawValue: 1), try Sample.service("Lamp"))
     #expect(handle(.request(ask)) == [])
     #expect(handle(.request(publish)) == [])
     #expect(handle(.began(.another)) == [.forward(publish), .forward(ask)])
     #expect(client.nextWake == nil, "nothing was told yet that could have ended")
     #expect(handle(.ended) == [])
-    #expect(handle(.request(.stopAsking(browse))) == [])
+    #expect(handle(.request(.stopQuery(browse))) == [])
     #expect(handle(.began(.thisProcess)) == [.forward(publish)])
   }
 
-  @Test("after a handover only what is new is told, and what is gone once the owner had its time")
+  @Test("where the owner has too many clients all requests fail, and may be made again")
+  mutating func refused() throws {
+    let id = RegistrationID(rawValue: 1)
+    let register = DiscoveryRequest.registerService(id, try Sample.service("Lamp"))
+    try browsing(["A"])
+    _ = handle(.request(register))
+    #expect(handle(.ended) == [])
+    #expect(
+      handle(.refused) == [
+        .notify(.found(browse, .failed(.tooManyClients), on: nil, moreComing: false)), .fail(id),
+      ])
+    #expect(handle(.began(.another)) == [])
+    #expect(handle(.request(register)) == [.forward(register)])
+  }
+
+  @Test("after a handover only new results are reported, and removals once the owner had time")
   mutating func reconciles() throws {
     try browsing(["A", "B", "C"])
     let (a, b, d) = (try Sample.name("A"), try Sample.name("B"), try Sample.name("D"))
@@ -71,7 +87,7 @@ struct SharingClientTests {
     #expect(found(.serviceAdded(a)) == [])
     #expect(found(.serviceAdded(d)) == [told(.serviceAdded(d))])
     #expect(found(.serviceRemoved(b)) == [told(.serviceRemoved(b))])
-    #expect(client.nextWake == now + SharingClient.Limits.settlingTime)
+    #expect(client.nextWake == now + PortSharingClient.Limits.settlingTime)
     #expect(wake() == [told(.serviceRemoved(try Sample.name("C")))])
     #expect(client.nextWake == nil)
     #expect(found(.serviceRemoved(b)) == [], "it was told already")
@@ -92,7 +108,7 @@ struct SharingClientTests {
     #expect(wake() == [told(.serviceRemoved(try Sample.name("B")))])
   }
 
-  @Test("more is coming only if more is told")
+  @Test("more is coming only if more is reported")
   mutating func moreComing() throws {
     try browsing(["A", "B"])
     _ = handle(.ended)
@@ -108,19 +124,19 @@ struct SharingClientTests {
     #expect(wake() == gone.map { told($0, moreComing: $0 != gone.last) })
   }
 
-  @Test("a place that is as it was is not told again, one that changed is")
-  mutating func places() throws {
+  @Test("an unchanged resolution is not reported again, a changed one is")
+  mutating func resolutions() throws {
     let name = try Sample.name("Lamp")
-    let place = ResolvedService(name: name, host: "a.local.", port: 80, text: TXTRecord())
-    var moved = place
+    let resolution = ServiceResolution(name: name, host: "a.local.", port: 80, text: TXTRecord())
+    var moved = resolution
     moved.port = 81
     _ = handle(.began(.another))
-    _ = handle(.request(.ask(browse, .resolve(name), on: nil)))
-    #expect(found(.resolved(place)) == [told(.resolved(place))])
-    for (now, isTold) in [(place, false), (moved, true), (place, true)] {
+    _ = handle(.request(.startQuery(browse, .resolve(name), on: nil)))
+    #expect(found(.resolved(resolution)) == [told(.resolved(resolution))])
+    for (now, isNotified) in [(resolution, false), (moved, true), (resolution, true)] {
       _ = handle(.ended)
       _ = handle(.began(.another))
-      #expect(found(.resolved(now)) == (isTold ? [told(.resolved(now))] : []))
+      #expect(found(.resolved(now)) == (isNotified ? [told(.resolved(now))] : []))
       #expect(found(.resolved(moved)) == [told(.resolved(moved))], "only the first is compared")
       _ = found(.resolved(now))
     }
@@ -129,8 +145,9 @@ struct SharingClientTests {
   @Test("addresses and records are the same whatever their time to live is, and absence is a fact")
   mutating func facts() throws {
     _ = handle(.began(.another))
-    _ = handle(.request(.ask(browse, .addresses("a.local.", versions: [.v4, .v6]), on: nil)))
-    let address = IPAddress.v4(IPv4Address(10, 0, 0, 1))
+    _ = handle(
+      .request(.startQuery(browse, .addresses("a.local.", versions: [.v4, .v6]), on: nil)))
+    let address = InetAddress.v4(Inet4Address(10, 0, 0, 1))
     for event in [QueryEvent.addressAdded(address, ttlSeconds: 120), .addressAbsent(.v6)] {
       #expect(found(event) == [told(event)])
     }
@@ -144,39 +161,42 @@ struct SharingClientTests {
     #expect(wake() == [told(.addressRemoved(address))], "that it has none of the other is no loss")
   }
 
-  @Test("a service keeps the name it got, and its text, and is told only what differs")
-  mutating func publications() throws {
+  @Test("a service keeps the name it got, and its text, and only differences are reported")
+  mutating func registrations() throws {
     let id = RegistrationID(rawValue: 4)
     let (second, third) = (try Sample.name("Lamp (2)"), try Sample.name("Lamp (3)"))
     var service = try Sample.service("Lamp")
     _ = handle(.began(.another))
-    #expect(handle(.request(.publish(id, service))) == [.forward(.publish(id, service))])
-    #expect(handle(.report(.published(id, second.name))) == [.tell(.published(id, second.name))])
+    #expect(
+      handle(.request(.registerService(id, service))) == [.forward(.registerService(id, service))])
+    #expect(
+      handle(.report(.registered(id, second.name))) == [.notify(.registered(id, second.name))])
     let text = try Sample.text("attic")
     #expect(handle(.request(.updateText(id, text))) == [.forward(.updateText(id, text))])
     _ = handle(.ended)
     service.name = second
     service.text = text
-    #expect(handle(.began(.another)) == [.forward(.publish(id, service))])
-    #expect(handle(.report(.published(id, second.name))) == [])
+    #expect(handle(.began(.another)) == [.forward(.registerService(id, service))])
+    #expect(handle(.report(.registered(id, second.name))) == [])
     _ = handle(.ended)
-    #expect(handle(.began(.thisProcess)) == [.forward(.publish(id, service))])
-    #expect(handle(.report(.published(id, third.name))) == [.tell(.published(id, third.name))])
-    #expect(handle(.report(.published(id, second.name))) == [.tell(.published(id, second.name))])
+    #expect(handle(.began(.thisProcess)) == [.forward(.registerService(id, service))])
+    #expect(handle(.report(.registered(id, third.name))) == [.notify(.registered(id, third.name))])
+    #expect(
+      handle(.report(.registered(id, second.name))) == [.notify(.registered(id, second.name))])
   }
 
-  @Test("further records and changed data go along to the next owner")
+  @Test("added records and changed data go along to the next owner")
   mutating func changes() throws {
     let (lamp, alone) = (RegistrationID(rawValue: 1), RegistrationID(rawValue: 2))
     let service = try Sample.service("Lamp")
     var record = RecordRegistration(Sample.record, .unique)
-    let data = DNSRecordData.a(IPv4Address(10, 0, 0, 9))
-    for request: HostRequest in [
-      .publish(lamp, service), .setFurtherRecord(lamp, 1, data, ttlSeconds: 5),
-      .setFurtherRecord(lamp, 2, data, ttlSeconds: 6),
-      .setFurtherRecord(lamp, 1, nil, ttlSeconds: 0),
-      .publishRecord(alone, record), .updateRecord(alone, data, ttlSeconds: 7),
-      .updateRecord(alone, .ptr("x.local."), ttlSeconds: 7), .doubt(Sample.record, on: nil),
+    let data = DNSRecordData.a(Inet4Address(10, 0, 0, 9))
+    for request: DiscoveryRequest in [
+      .registerService(lamp, service), .setRecord(lamp, 1, data, ttlSeconds: 5),
+      .setRecord(lamp, 2, data, ttlSeconds: 6),
+      .setRecord(lamp, 1, nil, ttlSeconds: 0),
+      .registerRecord(alone, record), .updateRecord(alone, data, ttlSeconds: 7),
+      .updateRecord(alone, .ptr("x.local."), ttlSeconds: 7), .reconfirm(Sample.record, on: nil),
     ] {
       _ = handle(.request(request))
     }
@@ -184,17 +204,17 @@ struct SharingClientTests {
     record.record.ttlSeconds = 7
     #expect(
       handle(.began(.another)) == [
-        .forward(.publish(lamp, service)),
-        .forward(.setFurtherRecord(lamp, 2, data, ttlSeconds: 6)),
-        .forward(.publishRecord(alone, record)),
+        .forward(.registerService(lamp, service)),
+        .forward(.setRecord(lamp, 2, data, ttlSeconds: 6)),
+        .forward(.registerRecord(alone, record)),
       ])
   }
 
-  @Test("a query that ends by itself ends when it would have, whoever the owner is")
+  @Test("a query that ends by itself ends when it would have, with any owner")
   mutating func timeout() throws {
     let request = QueryRequest.browse(try Sample.type())
-    func ask(_ seconds: Int64) -> HostRequest {
-      .ask(
+    func ask(_ seconds: Int64) -> DiscoveryRequest {
+      .startQuery(
         browse, request, on: nil,
         options: QueryOptions(reachesBeyondLink: true, timeout: .seconds(seconds)))
     }
@@ -215,18 +235,18 @@ struct SharingClientTests {
     try browsing([])
     let failure = QueryEvent.failed(.nameTooLong)
     #expect(found(failure) == [told(failure)])
-    _ = handle(.request(.publish(id, try Sample.service("Lamp"))))
-    #expect(handle(.report(.refused(id, "x.local."))) == [.tell(.refused(id, "x.local."))])
+    _ = handle(.request(.registerService(id, try Sample.service("Lamp"))))
+    #expect(handle(.report(.refused(id, "x.local."))) == [.notify(.refused(id, "x.local."))])
     #expect(handle(.ended) == [])
     #expect(handle(.began(.another)) == [])
     #expect(found(.serviceAdded(try Sample.name("A"))) == [], "there is no such query")
-    #expect(handle(.report(.published(id, "x.local."))) == [])
+    #expect(handle(.report(.registered(id, "x.local."))) == [])
   }
 
   @Test("in its own process everything is passed on, and nothing kept")
   mutating func thisProcess() throws {
     _ = handle(.began(.thisProcess))
-    _ = handle(.request(.ask(browse, .browse(try Sample.type()), on: nil)))
+    _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))
     let event = QueryEvent.serviceAdded(try Sample.name("A"))
     for moreComing in [true, true, false] {
       #expect(found(event, moreComing: moreComing) == [told(event, moreComing: moreComing)])
@@ -234,16 +254,16 @@ struct SharingClientTests {
     #expect(client.nextWake == nil && !client.publishes)
   }
 
-  @Test("an owner that tells without end is left")
+  @Test("an owner that reports without end is left")
   mutating func endless() throws {
-    client = SharingClient(factsMax: 1_000)
+    client = PortSharingClient(resultsMax: 1_000)
     try browsing([])
     var number: UInt32 = 0
-    var actions: [SharingClient.Action] = []
-    while !actions.contains(.leave), number < 2_000 {
+    var actions: [PortSharingClient.Action] = []
+    while !actions.contains(.disconnect), number < 2_000 {
       number += 1
       let record = DNSRecord(
-        name: "x.local.", ttlSeconds: 1, data: .a(IPv4Address(rawValue: number)))
+        name: "x.local.", ttlSeconds: 1, data: .a(Inet4Address(rawValue: number)))
       actions = found(.recordAdded(record))
     }
     #expect(number == 1_001)

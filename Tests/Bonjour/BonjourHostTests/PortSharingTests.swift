@@ -15,8 +15,8 @@ struct SharingTests {
 
   init() throws { type = try ServiceType(text: "_b-\(run)._tcp") }
 
-  private var place: SharingPlace {
-    SharingPlace(name: "ambit-test-\(run)/\(geteuid())")
+  private var address: OwnerSocketAddress {
+    OwnerSocketAddress(name: "ambit-test-\(run)/\(geteuid())")
   }
 
   private func host(
@@ -24,7 +24,7 @@ struct SharingTests {
   ) async -> (host: BonjourHost, role: BonjourEngine.Role) {
     var configuration = BonjourConfiguration(
       hostName: "\(name)-\(run)", interfaceNames: ["lo"])
-    configuration.sharingPlace = "ambit-test-\(run)"
+    configuration.ownerSocketNameOverride = "ambit-test-\(run)"
     let host = BonjourHost(configuration: configuration, log: log)
     return (host, await host.settledRole)
   }
@@ -34,15 +34,15 @@ struct SharingTests {
   }
 
   /// Publishes, and gives what becomes of it once it has a name.
-  private func publish(
+  private func register(
     _ name: String, with host: BonjourHost
-  ) async throws -> (Publication, AsyncStream<PublicationEvent>.Iterator) {
-    let (events, continuation) = AsyncStream.makeStream(of: PublicationEvent.self)
-    let publication = try host.publish(service(name)) { continuation.yield($0) }
+  ) async throws -> (Registration, AsyncStream<RegistrationEvent>.Iterator) {
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let registration = try host.register(service(name)) { continuation.yield($0) }
     var iterator = events.makeAsyncIterator()
     let name = try ServiceName(instance: name, type: type).name
-    #expect(await iterator.next() == .published(name))
-    return (publication, iterator)
+    #expect(await iterator.next() == .registered(name))
+    return (registration, iterator)
   }
 
   private func browse(
@@ -67,11 +67,11 @@ struct SharingTests {
     let (second, secondRole) = await host()
     let (third, thirdRole) = await host()
     #expect([role, secondRole, thirdRole] == [.owner, .client, .client])
-    let (lamp, _) = try await publish("Lamp", with: second)
+    let (lamp, _) = try await register("Lamp", with: second)
     var (query, events) = browse(third)
     #expect(await events.next() == (try added("Lamp")))
     #expect(await third.interfaces.values.sorted() == ["lo"])
-    let (other, _) = try await publish("Other", with: first)
+    let (other, _) = try await register("Other", with: first)
     #expect(await events.next() == (try added("Other")))
     await second.close()
     #expect(await events.next() == (try removed("Lamp")))
@@ -86,15 +86,15 @@ struct SharingTests {
     let (first, _) = await host()
     let (second, _) = await host()
     let (third, _) = await host()
-    let (own, _) = try await publish("Owner's", with: first)
-    let (lamp, _) = try await publish("Lamp", with: second)
+    let (own, _) = try await register("Owner's", with: first)
+    let (lamp, _) = try await register("Lamp", with: second)
     var (query, events) = browse(third)
     let both = [await events.next(), await events.next()]
     #expect(Set(both) == [try added("Owner's"), try added("Lamp")])
     await first.close()
     #expect(await events.next() == (try removed("Owner's")))
     // One of the two has taken over by the time that something new is found.
-    let (chair, _) = try await publish("Chair", with: second)
+    let (chair, _) = try await register("Chair", with: second)
     #expect(await events.next() == (try added("Chair")))
     let roles = [await second.settledRole, await third.settledRole]
     #expect(Set(roles) == [.owner, .client])
@@ -119,17 +119,42 @@ struct SharingTests {
 
   @Test("an owner that talks nonsense is left, and nothing is lost")
   func falseOwner() async throws {
-    let listener = try #require(place.take().descriptor)
+    let listener = try #require(address.bindAndListen().descriptor)
     async let joining = host()
     let connection = try await Peer.accept(listener)
     #expect(try await connection.read().isEmpty == false, "it greets")
     try connection.write(try #require(OwnerMessage.welcome(version: 1).frame) + [9, 0, 0, 0])
     try connection.write([UInt8](repeating: 7, count: 9))
     let (host, _) = await joining
-    let (lamp, _) = try await publish("Lamp", with: host)
+    let (lamp, _) = try await register("Lamp", with: host)
     #expect(await host.settledRole == .alone)
     close(listener)
     withExtendedLifetime(lamp) {}
+    await host.close()
+  }
+
+  @Test("a host for which an owner has no room gets errors, and is served when it asks again")
+  func noRoom() async throws {
+    let rejection = try #require(OwnerMessage.rejected(.tooManyClients).frame)
+    let listener = try #require(address.bindAndListen().descriptor)
+    async let joining = host()
+    let first = try await Peer.accept(listener)
+    #expect(try await first.read().isEmpty == false, "it greets")
+    try first.write(rejection)
+    let (host, role) = await joining
+    #expect(role == .refused)
+
+    let (events, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
+    let lamp = try host.register(service("Lamp")) { continuation.yield($0) }
+    let second = try await Peer.accept(listener)
+    #expect(try await second.read().isEmpty == false, "it greets again")
+    try second.write(rejection)
+    #expect(await events.first { _ in true } == .failed(.tooManyClients))
+
+    close(listener)
+    let (chair, _) = try await register("Chair", with: host)
+    #expect(await host.settledRole == .owner)
+    withExtendedLifetime((lamp, chair)) {}
     await host.close()
   }
 
@@ -139,15 +164,15 @@ struct SharingTests {
     let (second, _) = await host()
     for noise in [[UInt8](repeating: 0xFF, count: 64), [1, 0, 0, 0, 200]] {
       let descriptor = try #require(
-        place.connect(trust: OwnerMachine.Trust(userID: geteuid())).descriptor)
+        address.connect(trust: OwnerMachine.Trust(userID: geteuid())).descriptor)
       let connection = Peer(descriptor)
       try connection.write(noise)
       var answer = FrameReader()
       answer.append(try await connection.read())
-      #expect(try answer.next(OwnerMessage.self) == .turnedAway(.misunderstood))
+      #expect(try answer.next(OwnerMessage.self) == .rejected(.invalidMessage))
       #expect(try await connection.read().isEmpty, "the end")
     }
-    let (lamp, _) = try await publish("Lamp", with: second)
+    let (lamp, _) = try await register("Lamp", with: second)
     withExtendedLifetime(lamp) {}
     await second.close()
     await first.close()

@@ -57,10 +57,10 @@ struct SharingConnectionTests {
     #expect(try await peer.read().isEmpty)
   }
 
-  @Test("G12: a client that does not read is told no more than may wait, within one batch too")
+  @Test("G12: a client that does not read gets no more than may wait, within one batch too")
   func batch() async throws {
-    let place = SharingPlace(name: "ambit-test-\(UInt64.random(in: 0 ... .max))")
-    let listener = try #require(place.take().descriptor)
+    let address = OwnerSocketAddress(name: "ambit-test-\(UInt64.random(in: 0 ... .max))")
+    let listener = try #require(address.bindAndListen().descriptor)
     let loop = EpollLoop.shared
     let (events, continuation) = AsyncStream.makeStream(of: OwnerMachine.Event.self)
     let server = try await loop.make {
@@ -69,9 +69,9 @@ struct SharingConnectionTests {
       return server
     }
     let trust = OwnerMachine.Trust(userID: geteuid())
-    let peer = Peer(try #require(place.connect(trust: trust).descriptor))
+    let peer = Peer(try #require(address.connect(trust: trust).descriptor))
     var iterator = events.makeAsyncIterator()
-    guard case .arrived(let id, _)? = await iterator.next() else {
+    guard case .connected(let id, _)? = await iterator.next() else {
       Issue.record("Nobody came.")
       return
     }
@@ -88,7 +88,7 @@ struct SharingConnectionTests {
       server.value.flush()
       #expect(server.value.backlogByteCount == 0)
     }
-    #expect(await iterator.next() == .left(id))
+    #expect(await iterator.next() == .disconnected(id))
     try await loop.run { server.value.stop() }
     withExtendedLifetime(peer) {}
   }

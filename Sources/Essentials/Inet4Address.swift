@@ -1,6 +1,6 @@
 /// An address of the Internet Protocol, version 4.
 @frozen
-public struct IPv4Address: Hashable, Comparable, Sendable {
+public struct Inet4Address: Hashable, Comparable, Sendable {
   /// The address as a number; 169.254.1.2 is `0xA9FE0102`.
   public var rawValue: UInt32
 
@@ -45,7 +45,7 @@ public struct IPv4Address: Hashable, Comparable, Sendable {
   }
 
   /// 0.0.0.0: any address, or none.
-  public static let any = IPv4Address(rawValue: 0)
+  public static let any = Inet4Address(rawValue: 0)
 
   /// The four bytes, first octet first.
   public var bytes: [UInt8] {
@@ -65,16 +65,16 @@ public struct IPv4Address: Hashable, Comparable, Sendable {
   public var isMulticast: Bool { rawValue >> 28 == 14 }
 
   /// Whether the first `bitCount` bits (all from 32 on) are those of `other`.
-  public func hasPrefix(of other: IPv4Address, bitCount: Int) -> Bool {
+  public func hasPrefix(of other: Inet4Address, bitCount: Int) -> Bool {
     bitCount <= 0 || (rawValue ^ other.rawValue) >> (32 - min(bitCount, 32)) == 0
   }
 
   /// Numeric order.
   @inlinable
-  public static func < (a: IPv4Address, b: IPv4Address) -> Bool { a.rawValue < b.rawValue }
+  public static func < (a: Inet4Address, b: Inet4Address) -> Bool { a.rawValue < b.rawValue }
 }
 
-extension IPv4Address: CustomStringConvertible {
+extension Inet4Address: CustomStringConvertible {
   /// Four decimal numbers: `169.254.1.2`.
   public var description: String { bytes.map(String.init).joined(separator: ".") }
 }

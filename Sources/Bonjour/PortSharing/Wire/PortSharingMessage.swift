@@ -1,21 +1,21 @@
-public import Essentials
+package import Essentials
 
-/// A message between an owner and a client: a kind and what belongs to it.
-public protocol SharingMessage: Hashable, Sendable {
+/// A message between an owner and a client: one byte for its kind, then its fields.
+package protocol PortSharingMessage: Hashable, Sendable {
   /// Reads a whole message. Takes any bytes.
-  init(decoding bytes: ArraySlice<UInt8>) throws(SharingError)
+  init(decoding bytes: ArraySlice<UInt8>) throws(PortSharingError)
   /// Appends the message as ``init(decoding:)`` reads it.
   func write(into writer: inout ByteWriter)
 }
 
-extension SharingMessage {
+extension PortSharingMessage {
   /// The message after its length, as it is sent; nil if it is longer than any may be.
-  public var frame: [UInt8]? {
+  package var frame: [UInt8]? {
     var writer = ByteWriter(capacity: 128)
     writer.uint32(0)
     write(into: &writer)
     let byteCount = writer.count - FrameReader.headByteCount
-    guard byteCount <= SharingProtocol.messageByteCountMax else { return nil }
+    guard byteCount <= PortSharingProtocol.messageByteCountMax else { return nil }
     for index in 0..<FrameReader.headByteCount {
       writer.bytes[index] = UInt8(truncatingIfNeeded: byteCount >> (8 * index))
     }
@@ -23,30 +23,31 @@ extension SharingMessage {
   }
 }
 
-/// Cuts a stream of bytes into messages: four bytes of length, least significant first, before each.
+/// Cuts a stream of bytes into messages: four bytes of length, least significant first, before
+/// each.
 ///
-/// As long as whoever appends takes what is complete, it holds no more than one message that is not,
-/// and what was appended last; nothing to speak of between messages.
-public struct FrameReader: Sendable {
+/// If complete messages are read after each append, it holds at most one incomplete message and
+/// what was appended last, and almost nothing between messages.
+package struct FrameReader: Sendable {
   static let headByteCount = 4
   /// From here on, memory that was read is given back.
   private static let compactionByteCount = 1 << 10
 
   private var bytes: [UInt8] = []
-  /// Where what was not read begins.
+  /// The index of the first unread byte.
   private var start = 0
 
   /// A reader at the beginning of a stream.
-  public init() {}
+  package init() {}
 
   /// How many bytes wait for the rest of their message.
-  public var byteCount: Int { bytes.count - start }
+  package var byteCount: Int { bytes.count - start }
 
   /// How much memory it keeps, in bytes.
   var capacity: Int { bytes.capacity }
 
   /// Takes in what arrived.
-  public mutating func append(_ more: some Collection<UInt8>) {
+  package mutating func append(_ more: some Collection<UInt8>) {
     if start > 0 {
       bytes.removeSubrange(..<start)
       start = 0
@@ -61,16 +62,16 @@ public struct FrameReader: Sendable {
     start = 0
   }
 
-  /// The next message; nil if it is not complete. After an error the stream makes no sense.
-  public mutating func next<Message: SharingMessage>(
+  /// The next message; nil if it is not complete. After an error the stream cannot be read further.
+  package mutating func next<Message: PortSharingMessage>(
     _ type: Message.Type = Message.self
-  ) throws(SharingError) -> Message? {
+  ) throws(PortSharingError) -> Message? {
     var reader = ByteReader(bytes[start...])
     guard let length = try? reader.uint32() else {
       compact()
       return nil
     }
-    guard length <= UInt32(SharingProtocol.messageByteCountMax) else {
+    guard length <= UInt32(PortSharingProtocol.messageByteCountMax) else {
       throw .messageTooLong(byteCount: Int(length))
     }
     guard let body = try? reader.slice(Int(length)) else {

@@ -1,17 +1,17 @@
 import DNSWire
 import DiscoveryMachines
 
-/// Something that a host publishes, with what has been changed about it since.
-struct TrackedPublication: Sendable {
+/// A registration of a host with its later updates.
+struct TrackedRegistration: Sendable {
   enum Content: Sendable {
     case service(ServiceRegistration)
     case record(RecordRegistration)
   }
 
   private(set) var content: Content
-  /// A service's further records, by their numbers.
-  var further: [UInt32: (data: DNSRecordData, ttlSeconds: UInt32)] = [:]
-  /// The name it was told to have.
+  /// The records that were added to a service, by their numbers.
+  var addedRecords: [UInt32: (data: DNSRecordData, ttlSeconds: UInt32)] = [:]
+  /// The last reported name.
   var name: DNSName?
 
   init(content: Content) { self.content = content }
@@ -31,16 +31,16 @@ struct TrackedPublication: Sendable {
     content = .record(registration)
   }
 
-  /// What publishes it with another owner: under the name that it has by now.
-  func requests(_ id: RegistrationID) -> [HostRequest] {
+  /// The requests that register it with another owner, under its present name.
+  func requests(_ id: RegistrationID) -> [DiscoveryRequest] {
     switch content {
     case .service(var service):
       if let name, let present = ServiceName(name) { service.name = present }
-      return [.publish(id, service)]
-        + further.sorted { $0.key < $1.key }.map { number, record in
-          .setFurtherRecord(id, number, record.data, ttlSeconds: record.ttlSeconds)
+      return [.registerService(id, service)]
+        + addedRecords.sorted { $0.key < $1.key }.map { number, record in
+          .setRecord(id, number, record.data, ttlSeconds: record.ttlSeconds)
         }
-    case .record(let record): return [.publishRecord(id, record)]
+    case .record(let record): return [.registerRecord(id, record)]
     }
   }
 }

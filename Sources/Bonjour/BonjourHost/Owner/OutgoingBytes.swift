@@ -1,5 +1,5 @@
-/// Bytes that wait to be sent. What was sent is given back to the system before it is more than what
-/// waits, and each byte is moved about once, however little is taken at a time.
+/// Bytes that wait to be sent. What was sent is given back to the system before it is more than
+/// what waits, and each byte is moved about once, however little is taken at a time.
 struct OutgoingBytes {
   /// Its first ``sentCount`` were sent.
   private var bytes: [UInt8] = []

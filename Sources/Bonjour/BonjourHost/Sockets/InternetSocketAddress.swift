@@ -4,7 +4,7 @@ import Glibc
 
 /// An address as the system has it: the bytes of struct sockaddr_in or sockaddr_in6. Numbers are in
 /// the order of the network but for the family and, over IPv6, the scope.
-struct SocketAddress {
+struct InternetSocketAddress {
   // What is longer is no address of the Internet Protocol.
   private var storage = sockaddr_in6()
   private(set) var byteCount: socklen_t = 0
@@ -36,7 +36,7 @@ struct SocketAddress {
     }
   }
 
-  /// What it says; nil for what is no address of the Internet Protocol.
+  /// Address and port; nil for other address families.
   var endpoint: Endpoint? {
     let (family, port) = unsafe withUnsafeBytes(of: storage) { bytes in
       unsafe (
@@ -48,11 +48,11 @@ struct SocketAddress {
       case (AF_INET, MemoryLayout<sockaddr_in>.size...):
         let address = unsafe bytes.load(fromByteOffset: 4, as: UInt32.self)
         return Endpoint(
-          .v4(IPv4Address(rawValue: UInt32(bigEndian: address))), port: UInt16(bigEndian: port))
+          .v4(Inet4Address(rawValue: UInt32(bigEndian: address))), port: UInt16(bigEndian: port))
       case (AF_INET6, MemoryLayout<sockaddr_in6>.size...):
         let high = unsafe bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
         let low = unsafe bytes.loadUnaligned(fromByteOffset: 16, as: UInt64.self)
-        let address = IPv6Address(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
+        let address = Inet6Address(high: UInt64(bigEndian: high), low: UInt64(bigEndian: low))
         return Endpoint(.v6(address), port: UInt16(bigEndian: port))
       default: return nil
       }

@@ -7,15 +7,15 @@ import PortSharing
 ///
 /// Such a name belongs to a network namespace, as the port does, is nowhere in the file system, and
 /// is free again when the process that has it ends, however it ends.
-struct SharingPlace: Hashable, Sendable {
+struct OwnerSocketAddress: Hashable, Sendable {
   /// The name, without the zero in front.
   let name: String
 
-  /// The places where an owner may serve a user: root's, and the user's own, which is the last.
-  static func places(named base: String, userID: UInt32) -> [SharingPlace] {
+  /// The addresses of owners that may serve a user: root's, and the user's own, which is the last.
+  static func addresses(named base: String, userID: UInt32) -> [OwnerSocketAddress] {
     guard userID != OwnerMachine.Trust.overflowUserID else { return [] }
-    let own = SharingPlace(name: "\(base)/\(userID)")
-    return userID == 0 ? [own] : [SharingPlace(name: "\(base)/0"), own]
+    let own = OwnerSocketAddress(name: "\(base)/\(userID)")
+    return userID == 0 ? [own] : [OwnerSocketAddress(name: "\(base)/0"), own]
   }
 
   /// As many connections may wait to be accepted; the system may set a lower bound
@@ -24,7 +24,7 @@ struct SharingPlace: Hashable, Sendable {
 
   // MARK: Sockets
 
-  /// Connects to whoever has the place, if this user believes that user.
+  /// Connects to the owner at this address, if this user trusts the owner's.
   func connect(
     trust: OwnerMachine.Trust
   ) -> (outcome: OwnerSearch.Outcome, descriptor: Int32?, processID: Int32) {
@@ -39,21 +39,21 @@ struct SharingPlace: Hashable, Sendable {
       let number = errno
       Glibc.close(descriptor)
       switch number {
-      case ECONNREFUSED: return (.nobody, nil, 0)
+      case ECONNREFUSED: return (.noOwner, nil, 0)
       case EAGAIN: return (.busy, nil, 0)
       default: return (.impossible, nil, 0)
       }
     }
     let peer = Self.credentials(of: descriptor)
-    guard let peer, trust.believes(peer.userID) else {
+    guard let peer, trust.trusts(peer.userID) else {
       Glibc.close(descriptor)
-      return (.stranger(userID: peer?.userID ?? OwnerMachine.Trust.overflowUserID), nil, 0)
+      return (.untrustedUser(userID: peer?.userID ?? OwnerMachine.Trust.overflowUserID), nil, 0)
     }
     return (.isThere, descriptor, peer.processID)
   }
 
-  /// Takes the place: from now on others can connect, though nobody accepts yet.
-  func take() -> (outcome: OwnerSearch.TakingOutcome, descriptor: Int32?) {
+  /// Binds the address: from now on others can connect, though connections are not accepted yet.
+  func bindAndListen() -> (outcome: OwnerSearch.BindOutcome, descriptor: Int32?) {
     let descriptor: Int32
     do throws(SystemError) { descriptor = try Self.open() } catch {
       return (error.isShortage ? .notNow : .impossible, nil)
@@ -67,7 +67,7 @@ struct SharingPlace: Hashable, Sendable {
     return (number == EADDRINUSE ? .isTaken : .impossible, nil)
   }
 
-  /// Accepts whoever connected first; nil if nobody does any more, or it is not known who that is.
+  /// Accepts the next connection; nil if there is none, or its user is unknown.
   static func accept(
     _ listener: Int32
   ) -> Result<(descriptor: Int32, userID: UInt32)?, SystemError> {
@@ -108,8 +108,8 @@ struct SharingPlace: Hashable, Sendable {
     }
   }
 
-  /// struct ucred, which Glibc's module does not have: process, user and group of the other end when
-  /// it connected or began to listen.
+  /// struct ucred, which Glibc's module does not have: process, user and group of the other end
+  /// when it connected or began to listen.
   typealias Credentials = (processID: Int32, userID: UInt32, groupID: UInt32)
 
   private static func credentials(of descriptor: Int32) -> Credentials? {
@@ -121,13 +121,13 @@ struct SharingPlace: Hashable, Sendable {
   }
 }
 
-/// What the kernel says of another process (proc(5)).
+/// The state of another process (proc(5)).
 enum ProcessState {
-  /// Whether it cannot answer: somebody stopped it, by a signal or a debugger, or it has ended, and
-  /// one that it forked has its sockets; false where that is not known.
+  /// Whether it cannot answer: stopped by a signal or a debugger, or ended while a process that it
+  /// forked holds its sockets; false where that is not known.
   static func isSilenced(_ processID: Int32) -> Bool {
     guard processID > 0 else { return false }
-    // Who may not see others in /proc learns from kill(2) that there is none.
+    // Without permission to see others in /proc, kill(2) reports that there is none.
     if kill(processID, 0) != 0, errno == ESRCH { return true }
     let descriptor = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
@@ -145,12 +145,12 @@ enum ProcessState {
       .map { String(decoding: $0, as: UTF8.self) }
     switch fields.first {
     case "T", "t", "X", "x": return true
-    // Of a program whose first thread has ended the others may go on.
-    case "Z": return fields.count <= threadCountPlace || Int(fields[threadCountPlace]) ?? 0 <= 1
+    // If only the first thread has ended, other threads may still run.
+    case "Z": return fields.count <= threadCountIndex || Int(fields[threadCountIndex]) ?? 0 <= 1
     default: return false
     }
   }
 
   /// Where the number of threads is, after the state (the 20th of all fields).
-  private static let threadCountPlace = 17
+  private static let threadCountIndex = 17
 }

@@ -5,15 +5,15 @@ import PortSharing
 
 /// One end of a connection between an owner and a client: messages in, messages out. On one event
 /// loop, until it is closed.
-final class MessageConnection<Incoming: SharingMessage> {
-  /// What happens on it.
+final class MessageConnection<Incoming: PortSharingMessage> {
+  /// An event of the connection.
   enum Event {
     /// A message arrived.
     case message(Incoming)
-    /// So many bytes wait for the rest of theirs; told when that changes.
-    case began(byteCount: Int)
-    /// What arrived is none; nothing more is read.
-    case misunderstood(SharingError)
+    /// The number of bytes that wait for the rest of their message changed.
+    case incomplete(byteCount: Int)
+    /// The bytes that arrived are not a valid message; nothing more is read.
+    case invalidMessage(PortSharingError)
     /// The other end has closed it. Nothing follows.
     case closed
   }
@@ -23,13 +23,13 @@ final class MessageConnection<Incoming: SharingMessage> {
   private var watched: WatchedDescriptor?
   private var frames = FrameReader()
   private var isUnderstood = true
-  private var toldByteCount = 0
+  private var reportedByteCount = 0
   /// What waits for the next ``flush()``, after what the system did not take yet.
   private var outgoing = OutgoingBytes()
   private var isRetrying = false
   /// How many bytes the other end has not taken yet.
   private(set) var backlogByteCount = 0
-  /// Told when that changes, by how much.
+  /// Called with the difference when that changes.
   var onBacklogChange: ((Int) -> Void)?
 
   private static var readByteCount: Int { 65_536 }
@@ -52,7 +52,8 @@ final class MessageConnection<Incoming: SharingMessage> {
 
   var isClosing: Bool { watched?.isOpen != true }
 
-  /// Closes it once everything was sent that the system takes at once. Nothing is told any more.
+  /// Closes the connection once everything was sent that the system takes at once. No callback is
+  /// called afterwards.
   func close() {
     flush()
     watched?.close()
@@ -62,7 +63,7 @@ final class MessageConnection<Incoming: SharingMessage> {
   // MARK: Sending
 
   /// Sends a message with the next ``flush()``; false if it is longer than any may be.
-  func send(_ message: some SharingMessage) -> Bool {
+  func send(_ message: some PortSharingMessage) -> Bool {
     guard !isClosing else { return true }
     guard let frame = message.frame else { return false }
     outgoing.append(frame)
@@ -83,8 +84,8 @@ final class MessageConnection<Incoming: SharingMessage> {
     case EAGAIN, EINTR: break
     case ENOBUFS, ENOMEM: retryLater()
     default:
-      // What is lost leaves a gap, so nothing may follow; reading tells, after what the other end
-      // has said before.
+      // Lost bytes leave a gap, so nothing may follow. Reading reports the end, after what the peer
+      // sent before.
       outgoing = OutgoingBytes()
       shutdown(watched.descriptor, Int32(SHUT_RDWR))
     }
@@ -92,7 +93,7 @@ final class MessageConnection<Incoming: SharingMessage> {
     noteBacklog()
   }
 
-  /// The socket may well be writable meanwhile, which would be told again and again.
+  /// The socket may be writable meanwhile, which would be reported again and again.
   private func retryLater() {
     guard !isRetrying else { return }
     isRetrying = true
@@ -138,16 +139,16 @@ final class MessageConnection<Incoming: SharingMessage> {
 
   private func takeMessages() {
     guard isUnderstood else { return }
-    do throws(SharingError) {
+    do throws(PortSharingError) {
       while !isClosing, let message = try frames.next(Incoming.self) {
         onEvent(self, .message(message))
       }
-      guard !isClosing, frames.byteCount != toldByteCount else { return }
-      toldByteCount = frames.byteCount
-      onEvent(self, .began(byteCount: toldByteCount))
+      guard !isClosing, frames.byteCount != reportedByteCount else { return }
+      reportedByteCount = frames.byteCount
+      onEvent(self, .incomplete(byteCount: reportedByteCount))
     } catch {
       isUnderstood = false
-      onEvent(self, .misunderstood(error))
+      onEvent(self, .invalidMessage(error))
     }
   }
 }

@@ -13,7 +13,7 @@ extension FuzzTarget {
       var reader = ByteReader(bytes)
       while let choice = try? reader.uint8() { victim.act(choice, &reader) }
     },
-    FuzzTarget(name: "SharingClient") { bytes in
+    FuzzTarget(name: "PortSharingClient") { bytes in
       var victim = ClientVictim()
       var reader = ByteReader(bytes)
       while let choice = try? reader.uint8() { victim.act(choice, &reader) }
@@ -21,7 +21,7 @@ extension FuzzTarget {
   ]
 
   /// What is read can be written and read again as the same, in one piece and byte by byte.
-  private static func check<Message: SharingMessage>(_ bytes: [UInt8], _ type: Message.Type) {
+  private static func check<Message: PortSharingMessage>(_ bytes: [UInt8], _ type: Message.Type) {
     guard let message = try? Message(decoding: bytes[...]), let frame = message.frame else {
       return
     }
@@ -46,49 +46,49 @@ private struct OwnerVictim {
   private var owner: OwnerMachine
   private var machine: DiscoveryMachine
   private var now = Instant.zero
-  private var clients: Set<OwnerMachine.ClientID> = []
+  private var clients: Set<OwnerMachine.ConnectionID> = []
   private var published: Set<RegistrationID> = []
   private static let configuration = SharedConfiguration(hostName: "h")
 
   init() {
     var limits = OwnerMachine.Limits()
     (limits.clientsMax, limits.clientsPerUserMax) = (3, 2)
-    limits.perClient = OwnerMachine.Load(wishCount: 20, byteCount: 400)
-    limits.perUser = OwnerMachine.Load(wishCount: 30, byteCount: 600)
-    limits.inAll = OwnerMachine.Load(wishCount: 40, byteCount: 800)
-    (limits.begunByteCountPerUserMax, limits.begunByteCountMax) = (300, 500)
+    limits.perClient = OwnerMachine.Load(requestCount: 20, byteCount: 400)
+    limits.perUser = OwnerMachine.Load(requestCount: 30, byteCount: 600)
+    limits.inAll = OwnerMachine.Load(requestCount: 40, byteCount: 800)
+    (limits.incompleteByteCountPerUserMax, limits.incompleteByteCountMax) = (300, 500)
     owner = OwnerMachine(
       configuration: Self.configuration, trust: .init(userID: 0), limits: limits)
-    guard let machine = try? DiscoveryMachine(hostLabel: [104], chance: .init(seed: 1)) else {
+    guard let machine = try? DiscoveryMachine(hostLabel: [104], rng: .init(seed: 1)) else {
       preconditionFailure("a label of one letter is none")
     }
     self.machine = machine
     let link = NetworkInterface(
       InterfaceIndex(rawValue: 1), versions: [.v4],
-      addresses: [.init(.v4(IPv4Address(10, 0, 0, 1)), prefixBitCount: 24)])
+      addresses: [.init(.v4(Inet4Address(10, 0, 0, 1)), prefixBitCount: 24)])
     tell(.interfaceChanged(link))
     handle(.report(.interfaces([link.index: "eth0"])))
   }
 
   mutating func act(_ choice: UInt8, _ reader: inout ByteReader) {
-    let client = OwnerMachine.ClientID(rawValue: UInt64(choice >> 3 & 3))
+    let client = OwnerMachine.ConnectionID(rawValue: UInt64(choice >> 3 & 3))
     switch choice & 7 {
     case 0:
       guard clients.insert(client).inserted else { return }
-      handle(.arrived(client, userID: UInt32(choice >> 5)))
+      handle(.connected(client, userID: UInt32(choice >> 5)))
     case 1:
       handle(.received(.hello(versions: 1...2, Self.configuration), from: client))
     case 2: pass(.milliseconds(Int64(choice) * 50))
     case 3:
-      if clients.remove(client) != nil { handle(.left(client)) }
+      if clients.remove(client) != nil { handle(.disconnected(client)) }
     default:
       guard let byteCount = try? reader.uint8(), let body = try? reader.slice(Int(byteCount))
       else { return }
-      handle(.began(client, byteCount: body.count))
+      handle(.incomplete(client, byteCount: body.count))
       if let message = try? ClientMessage(decoding: body) {
         handle(.received(message, from: client))
       } else if choice & 7 == 7 {
-        handle(.misunderstood(client))
+        handle(.invalidMessage(client))
       }
     }
     precondition(owner.clientCount <= 3 && owner.clientRegistrations.count <= 40)
@@ -104,31 +104,31 @@ private struct OwnerVictim {
       case .forward(let request): perform(request)
       case .close(let client): clients.remove(client)
       case .send(let message, _): precondition(message.frame != nil, "an answer is too long")
-      case .tell: break
+      case .notify: break
       }
     }
   }
 
-  private mutating func perform(_ request: HostRequest) {
+  private mutating func perform(_ request: DiscoveryRequest) {
     switch request {
-    case .ask(let id, let what, let index, let options):
-      tell(.ask(id, what, on: index, options: options))
-    case .stopAsking(let id): tell(.stopAsking(id))
-    case .doubt(let record, let index): tell(.doubt(record, on: index))
-    case .publish(let id, let service):
+    case .startQuery(let id, let what, let index, let options):
+      tell(.startQuery(id, what, on: index, options: options))
+    case .stopQuery(let id): tell(.stopQuery(id))
+    case .reconfirm(let record, let index): tell(.reconfirm(record, on: index))
+    case .registerService(let id, let service):
       published.insert(id)
-      tell(.publish(id, service))
-    case .publishRecord(let id, let record):
+      tell(.registerService(id, service))
+    case .registerRecord(let id, let record):
       published.insert(id)
-      tell(.publishRecord(id, record))
+      tell(.registerRecord(id, record))
     case .updateText(let id, let text): tell(.updateText(id, text))
     case .updateRecord(let id, let data, let ttlSeconds):
       tell(.updateRecord(id, data, ttlSeconds: ttlSeconds))
-    case .setFurtherRecord(let id, let number, let data, let ttlSeconds):
-      tell(.setFurtherRecord(id, number, data, ttlSeconds: ttlSeconds))
-    case .withdraw(let id):
+    case .setRecord(let id, let number, let data, let ttlSeconds):
+      tell(.setRecord(id, number, data, ttlSeconds: ttlSeconds))
+    case .unregister(let id):
       published.remove(id)
-      tell(.unpublish(id))
+      tell(.unregister(id))
     }
   }
 
@@ -156,7 +156,7 @@ private struct OwnerVictim {
     for action in actions {
       switch action {
       case .send: break
-      case .published(let id, let name): handle(.report(.published(id, name)))
+      case .registered(let id, let name): handle(.report(.registered(id, name)))
       case .refused(let id, let name):
         published.remove(id)
         handle(.report(.refused(id, name)))
@@ -169,9 +169,9 @@ private struct OwnerVictim {
 
 /// A client whose owners, one after the other, say what the input says.
 private struct ClientVictim {
-  private var client = SharingClient(factsMax: 100)
+  private var client = PortSharingClient(resultsMax: 100)
   private var now = Instant.zero
-  private var owner: SharingClient.Owner?
+  private var owner: PortSharingClient.Owner?
   private var asked: Set<QueryID> = []
   /// The services that the host was told of.
   private var services: [QueryID: Set<Service>] = [:]
@@ -186,14 +186,14 @@ private struct ClientVictim {
     case 0:
       guard owner != .thisProcess else { return }
       if owner != nil { end() }
-      let owner = choice & 0xF8 == 0xF8 ? SharingClient.Owner.thisProcess : .another
+      let owner = choice & 0xF8 == 0xF8 ? PortSharingClient.Owner.thisProcess : .another
       self.owner = owner
       handle(.began(owner))
     case 1: if owner == .another { end() }
     case 2:
       now = now + .seconds(Int64(choice >> 3))
       guard let due = client.nextWake, due <= now else { return }
-      var actions: [SharingClient.Action] = []
+      var actions: [PortSharingClient.Action] = []
       client.wake(now: now, into: &actions)
       take(actions)
     default:
@@ -208,10 +208,10 @@ private struct ClientVictim {
   }
 
   /// A host uses each number once.
-  private mutating func want(_ request: HostRequest) {
+  private mutating func want(_ request: DiscoveryRequest) {
     switch request {
-    case .ask(let id, _, _, _): guard asked.insert(id).inserted else { return }
-    case .stopAsking(let id): services[id] = nil
+    case .startQuery(let id, _, _, _): guard asked.insert(id).inserted else { return }
+    case .stopQuery(let id): services[id] = nil
     default: break
     }
     handle(.request(request))
@@ -223,22 +223,22 @@ private struct ClientVictim {
     precondition(client.nextWake == nil, "without an owner nothing settles")
   }
 
-  private mutating func handle(_ event: SharingClient.Event) {
-    var actions: [SharingClient.Action] = []
+  private mutating func handle(_ event: PortSharingClient.Event) {
+    var actions: [PortSharingClient.Action] = []
     client.handle(event, now: now, into: &actions)
     take(actions)
   }
 
-  private mutating func take(_ actions: [SharingClient.Action]) {
+  private mutating func take(_ actions: [PortSharingClient.Action]) {
     for action in actions {
       switch action {
-      case .tell(.found(let id, .serviceAdded(let name), let index, _)):
+      case .notify(.found(let id, .serviceAdded(let name), let index, _)):
         services[id, default: []].insert(Service(name: name, interface: index))
-      case .tell(.found(let id, .serviceRemoved(let name), let index, _)):
+      case .notify(.found(let id, .serviceRemoved(let name), let index, _)):
         let wasTold = services[id]?.remove(Service(name: name, interface: index)) != nil
         precondition(wasTold || owner == .thisProcess, "\(name) was never told")
-      case .tell, .forward: break
-      case .leave: if owner == .another { end() }
+      case .notify, .forward, .fail: break
+      case .disconnect: if owner == .another { end() }
       }
     }
   }

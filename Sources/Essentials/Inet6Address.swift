@@ -1,5 +1,5 @@
 /// An address of IPv6, without a scope.
-public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertible {
+public struct Inet6Address: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The first eight bytes as one number: the network, mostly.
   public var high: UInt64
   /// The last eight bytes as one number: the interface, mostly.
@@ -31,8 +31,8 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
     (0..<8).map { UInt16(truncatingIfNeeded: ($0 < 4 ? high : low) >> (16 * (3 - $0 % 4))) }
   }
 
-  /// Reads the forms of RFC 4291, §2.2: `::` for zeros, an IPv4 address at the end; no scope. Nil for
-  /// anything else.
+  /// Reads the forms of RFC 4291, §2.2: `::` for zeros, an IPv4 address at the end; no scope. Nil
+  /// for anything else.
   public init?(text: some StringProtocol) {
     let halves = Array(text.utf8).split(doubledSeparator: UInt8(ascii: ":"))
     guard halves.count <= 2 else { return nil }
@@ -60,7 +60,7 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
     for (index, part) in parts.enumerated() {
       let digits = String(decoding: part, as: UTF8.self)
       if part.contains(UInt8(ascii: ".")), mayEndInIPv4, index == parts.count - 1 {
-        guard let address = IPv4Address(text: digits)?.rawValue else { return nil }
+        guard let address = Inet4Address(text: digits)?.rawValue else { return nil }
         groups += [UInt16(truncatingIfNeeded: address >> 16), UInt16(truncatingIfNeeded: address)]
       } else {
         guard (1...4).contains(part.count), part.first != UInt8(ascii: "+"),
@@ -89,7 +89,7 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
   }
 
   /// `::`: no address.
-  public static let any = IPv6Address(high: 0, low: 0)
+  public static let any = Inet6Address(high: 0, low: 0)
 
   /// Whether it lies in fe80::/10.
   public var isLinkLocal: Bool { high >> 54 == 0xFE80 >> 6 }
@@ -99,14 +99,14 @@ public struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConvertib
   public var isMulticast: Bool { high >> 56 == 0xFF }
 
   /// Whether the first `bitCount` bits (all from 128 on) are those of `other`.
-  public func hasPrefix(of other: IPv6Address, bitCount: Int) -> Bool {
+  public func hasPrefix(of other: Inet6Address, bitCount: Int) -> Bool {
     if bitCount <= 0 { return true }
     if bitCount <= 64 { return (high ^ other.high) >> UInt64(64 - bitCount) == 0 }
     return high == other.high && (low ^ other.low) >> UInt64(128 - min(bitCount, 128)) == 0
   }
 
   /// Whether `a` is the smaller number.
-  public static func < (a: IPv6Address, b: IPv6Address) -> Bool {
+  public static func < (a: Inet6Address, b: Inet6Address) -> Bool {
     (a.high, a.low) < (b.high, b.low)
   }
 }

@@ -1,0 +1,212 @@
+import DNSWire
+package import DiscoveryMachines
+package import Essentials
+
+/// The requests of a host and the results that were reported to it, kept so that any owner of port
+/// 5353 can take over from any other: all requests are sent again, and only differences are
+/// reported.
+///
+/// The engine passes events to it, performs its actions, and calls ``wake(now:into:)`` at
+/// ``nextWake``.
+package struct PortSharingClient: Sendable {
+  /// The process that runs the machines for the host.
+  package enum Owner: Hashable, Sendable {
+    /// This process, until the host ends.
+    case thisProcess
+    /// Another process, which may end.
+    case another
+  }
+
+  /// Input of the machine.
+  package enum Event: Hashable, Sendable {
+    /// A request of the host.
+    case request(DiscoveryRequest)
+    /// This owner runs the machines from now on.
+    case began(Owner)
+    /// There is no owner any more.
+    case ended
+    /// The owner has too many clients: all requests fail.
+    case refused
+    /// A report of the owner.
+    case report(DiscoveryReport)
+  }
+
+  /// Output of the machine: work for the engine.
+  package enum Action: Hashable, Sendable {
+    /// Send the request to the owner.
+    case forward(DiscoveryRequest)
+    /// Deliver a report to the host.
+    case notify(DiscoveryReport)
+    /// Report to the host that a registration failed.
+    case fail(RegistrationID)
+    /// Disconnect from the owner, which reports more results than the network can have.
+    case disconnect
+  }
+
+  /// Sizes and times.
+  package enum Limits {
+    /// How long a new owner may take to find what the previous one had found. The first three
+    /// questions are sent within it. RFC 6762, §10.4 gives as much to records that are reconfirmed.
+    package static let settlingTime = TimeSpan.seconds(10)
+    /// How many results another process may report without ending them: more than all its caches
+    /// hold.
+    package static let resultsMax = 500_000
+  }
+
+  private let resultsMax: Int
+  private var owner: Owner?
+  private var queries: [QueryID: TrackedQuery] = [:]
+  private var registrations: [RegistrationID: TrackedRegistration] = [:]
+  private var settlesAt: Instant?
+  private var resultCount = 0
+
+  /// A client without an owner and without requests.
+  ///
+  /// - Parameter resultsMax: How many results another process may report.
+  package init(resultsMax: Int = Limits.resultsMax) { self.resultsMax = resultsMax }
+
+  /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
+  package var nextWake: Instant? { settlesAt }
+
+  /// Whether there are registrations.
+  package var publishes: Bool { !registrations.isEmpty }
+
+  /// Processes an event and appends the resulting actions.
+  package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    switch event {
+    case .request(let request):
+      remember(request, now: now)
+      if owner != nil { actions.append(.forward(request)) }
+    case .began(let owner): begin(owner, now: now, into: &actions)
+    case .ended: end(into: &actions)
+    case .refused: failAll(into: &actions)
+    case .report(let report): take(report, into: &actions)
+    }
+  }
+
+  /// Performs what is due: results that the new owner did not confirm are reported as removed.
+  package mutating func wake(now: Instant, into actions: inout [Action]) {
+    guard let due = settlesAt, due <= now else { return }
+    settlesAt = nil
+    for id in queries.keys.sorted() { change(id, into: &actions) { $0.settle(into: &$1) } }
+    if owner == .thisProcess { forgetCertain() }
+  }
+
+  // MARK: Requests
+
+  private mutating func remember(_ request: DiscoveryRequest, now: Instant) {
+    // This process is the last owner: requests need not be kept for another one.
+    let isNew = owner != .thisProcess
+    switch request {
+    case .startQuery(let id, let query, let index, let options):
+      if isNew { queries[id] = TrackedQuery(query, on: index, options, now: now) }
+    case .stopQuery(let id):
+      if let query = queries.removeValue(forKey: id) { resultCount -= query.count }
+    case .registerService(let id, let service):
+      if isNew { registrations[id] = TrackedRegistration(content: .service(service)) }
+    case .registerRecord(let id, let record):
+      if isNew { registrations[id] = TrackedRegistration(content: .record(record)) }
+    case .updateText(let id, let text): registrations[id]?.update(text)
+    case .updateRecord(let id, let data, let ttlSeconds):
+      registrations[id]?.update(data, ttlSeconds: ttlSeconds)
+    case .setRecord(let id, let number, let data, let ttlSeconds):
+      registrations[id]?.addedRecords[number] = data.map { ($0, ttlSeconds) }
+    case .unregister(let id): registrations[id] = nil
+    case .reconfirm: break
+    }
+  }
+
+  // MARK: Owners
+
+  private mutating func begin(_ owner: Owner, now: Instant, into actions: inout [Action]) {
+    self.owner = owner
+    for id in registrations.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      actions += (registrations[id]?.requests(id) ?? []).map { .forward($0) }
+    }
+    for id in queries.keys.sorted() {
+      if let query = queries[id] { actions.append(.forward(query.request(id, now: now))) }
+    }
+    if queries.values.contains(where: { !$0.isCertain }) { settlesAt = now + Limits.settlingTime }
+    if owner == .thisProcess { forgetCertain() }
+  }
+
+  /// There will be no other owner to which requests would have to be sent again.
+  private mutating func forgetCertain() {
+    queries = queries.filter { !$0.value.isCertain }
+    resultCount = queries.values.reduce(0) { $0 + $1.count }
+  }
+
+  private mutating func end(into actions: inout [Action]) {
+    owner = nil
+    settlesAt = nil
+    for id in queries.keys.sorted() {
+      change(id, into: &actions) { query, notifications in
+        query.release(moreComing: false, into: &notifications)
+        query.markAllUnconfirmed()
+      }
+    }
+  }
+
+  /// Fails all requests. The host may make them again.
+  private mutating func failAll(into actions: inout [Action]) {
+    for id in queries.keys.sorted() {
+      actions.append(.notify(.found(id, .failed(.tooManyClients), on: nil, moreComing: false)))
+    }
+    for id in registrations.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
+      actions.append(.fail(id))
+    }
+    (owner, queries, registrations, settlesAt, resultCount) = (nil, [:], [:], nil, 0)
+  }
+
+  // MARK: Reports
+
+  private mutating func take(_ report: DiscoveryReport, into actions: inout [Action]) {
+    switch report {
+    case .found(let id, let event, let index, let moreComing):
+      guard queries[id] != nil else {
+        // A query of this process, or one that ended before the report was delivered.
+        if owner == .thisProcess { actions.append(.notify(report)) }
+        return
+      }
+      change(id, into: &actions) {
+        $0.take(event, on: index, moreComing: moreComing, into: &$1)
+      }
+      if case .failed = event, let query = queries.removeValue(forKey: id) {
+        resultCount -= query.count
+      }
+      if owner == .another, resultCount > resultsMax { actions.append(.disconnect) }
+    case .registered(let id, let name):
+      guard let registration = registrations[id] else {
+        if owner == .thisProcess { actions.append(.notify(report)) }
+        return
+      }
+      registrations[id]?.name = name
+      if registration.name != name { actions.append(.notify(report)) }
+      if owner == .thisProcess { registrations[id] = nil }
+    case .refused(let id, _):
+      guard registrations.removeValue(forKey: id) != nil || owner == .thisProcess else { return }
+      actions.append(.notify(report))
+    case .interfaces: actions.append(.notify(report))
+    }
+  }
+
+  /// Changes a query and appends the notifications that follow.
+  private mutating func change(
+    _ id: QueryID, into actions: inout [Action],
+    _ body: (inout TrackedQuery, inout [QueryNotification]) -> Void
+  ) {
+    guard var query = queries.removeValue(forKey: id) else { return }
+    var notifications: [QueryNotification] = []
+    resultCount -= query.count
+    body(&query, &notifications)
+    resultCount += query.count
+    queries[id] = query
+    for notification in notifications {
+      actions.append(
+        .notify(
+          .found(
+            id, notification.event, on: notification.interface, moreComing: notification.moreComing)
+        ))
+    }
+  }
+}
