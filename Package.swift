@@ -21,6 +21,7 @@ let package = Package(
     // Built by scripts/build-dns-sd, which makes it fit to be installed.
     .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"]),
     .library(name: "Simulation", targets: ["Simulation"]),
+    .library(name: "PeripheralFiles", targets: ["PeripheralFiles"]),
     .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
   ],
   traits: [
@@ -74,7 +75,7 @@ let package = Package(
       name: "SimulatedRadio",
       dependencies: [
         "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        "Simulation", .product(name: "Logging", package: "swift-log"),
+        "Simulation", "PeripheralFiles", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/SimulatedRadio"),
     .target(
@@ -130,17 +131,23 @@ let package = Package(
       ],
       path: "Sources/Bonjour/dns_sd", exclude: ["include", "exports.map"]),
 
+    // Devices as files describe them.
+    .target(
+      name: "PeripheralFiles", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"],
+      path: "Sources/Bluetooth/PeripheralFiles"),
+
     // The world that tests and demos run in.
     .target(
-      name: "Simulation", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"]),
+      name: "Simulation",
+      dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines", "PeripheralFiles"]),
 
     // The command line.
     .target(
       name: "AmbitCLI",
       dependencies: [
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
-        "Simulation", "CoreBluetooth", "CoreBluetoothAsync", "ARPWire", "DNSWire",
-        "DiscoveryMachines", "BonjourHost",
+        "Simulation", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync", "ARPWire",
+        "DNSWire", "DiscoveryMachines", "BonjourHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -225,8 +232,14 @@ let package = Package(
       name: "dns_sdTests",
       dependencies: ["dns_sd", "CDNSServiceDiscovery"], path: "Tests/Bonjour/dns_sdTests"),
     .testTarget(
+      name: "PeripheralFilesTests",
+      dependencies: ["PeripheralFiles", "BluetoothMachines", "BluetoothWire", "Essentials"],
+      path: "Tests/Bluetooth/PeripheralFilesTests"),
+    .testTarget(
       name: "SimulationTests",
-      dependencies: ["Simulation", "BluetoothMachines", "BluetoothWire", "Essentials"]),
+      dependencies: [
+        "Simulation", "PeripheralFiles", "BluetoothMachines", "BluetoothWire", "Essentials",
+      ]),
     .testTarget(
       name: "BluetoothHostTests",
       dependencies: [
@@ -238,12 +251,16 @@ let package = Package(
       name: "CoreBluetoothTests",
       dependencies: [
         "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "SimulatedRadio", "Simulation",
-        "BluetoothMachines", "BluetoothWire", "Essentials", "AppCode", "BestPractices",
+        "PeripheralFiles", "BluetoothMachines", "BluetoothWire", "Essentials", "AppCode",
+        "BestPractices",
       ],
       path: "Tests/Bluetooth/CoreBluetoothTests"),
     .testTarget(
       name: "AmbitCLITests",
-      dependencies: ["AmbitCLI", "CoreBluetooth", "BluetoothHost", "BluetoothWire", "Essentials"]),
+      dependencies: [
+        "AmbitCLI", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "BluetoothMachines",
+        "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials",
+      ]),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
     .testTarget(name: "TreeTests"),
 
@@ -264,8 +281,9 @@ let package = Package(
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
-  "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "ConnectionMachines",
+  "Essentials", "BluetoothWire", "BluetoothMachines", "PeripheralFiles", "BluetoothHost",
+  "SimulatedRadio", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
+  "ConnectionMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

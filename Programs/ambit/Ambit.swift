@@ -22,8 +22,11 @@ struct Ambit: AsyncParsableCommand {
         ambit inspect strap                   connect and show everything
         ambit read thermostat temperature     read one value
         ambit subscribe strap 2A37            follow a value
+        ambit shell strap                     keep the connection; many commands
         ambit peripheral battery.json         be a device
+        ambit record strap strap.json         make a file of a device, to be played in tests
         ambit --radio hci0 scan --json        a real controller; JSON for scripts
+        ambit status                          what the radio can do, links, queues, drops
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
         ambit linklocal eth0                  an address without anybody's help
@@ -32,9 +35,9 @@ struct Ambit: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Advertise.self,
-      Peripheral.self, Channel.self, Radio.self, Capture.self, Browse.self, Resolve.self,
-      Publish.self, NetworkQuery.self, LinkLocal.self,
+      Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Shell.self,
+      Advertise.self, Peripheral.self, Record.self, Channel.self, Radio.self, Capture.self,
+      Status.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self, LinkLocal.self,
     ],
     defaultSubcommand: Watch.self)
 }
@@ -81,29 +84,41 @@ package enum Main {
   /// A first word that is no command is told so, instead of being taken for an argument of `watch`.
   static func checkCommand(_ arguments: [String]) throws {
     guard let first = arguments.first, !first.hasPrefix("-") else { return }
-    let commands = Ambit.configuration.subcommands.compactMap {
-      $0.configuration.commandName ?? "\($0)".lowercased()
-    }
+    let commands = Ambit.configuration.subcommands.map(name)
     guard !commands.contains(first), first != "help" else { return }
     throw CommandFailure(
       .usage, "there is no command \"\(first)\"; there are \(commands.joined(separator: ", "))")
   }
 
-  /// Options that every command takes may also stand before it: `ambit --json scan`.
+  /// Options that stand before the command they belong to, or before the command within it.
+  private static let valueOptions: Set = ["--radio", "--address", "--timeout", "--interface"]
+  private static let flags: Set = ["--json", "--network", "--no-network"]
+
+  /// Moves general options behind the command: `ambit --json scan`, `ambit radio --json list`.
   static func movingOptions(_ arguments: [String]) -> [String] {
-    var rest = arguments[...]
+    var commands: [String] = []
     var options: [String] = []
+    var rest = arguments[...]
+    var known = Ambit.configuration.subcommands
     while let first = rest.first {
-      if first == "--json" || first.hasPrefix("--radio=") || first.hasPrefix("--timeout=") {
+      if flags.contains(first) || valueOptions.contains(where: { first.hasPrefix($0 + "=") }) {
         options.append(rest.removeFirst())
-      } else if first == "--radio" || first == "--timeout", rest.count > 1 {
+      } else if valueOptions.contains(first), rest.count > 1 {
         options += rest.prefix(2)
         rest = rest.dropFirst(2)
+      } else if let command = known.first(where: { name(of: $0) == first }) {
+        commands.append(rest.removeFirst())
+        known = command.configuration.subcommands
+        if known.isEmpty { break }
       } else {
         break
       }
     }
     let end = rest.firstIndex(of: "--") ?? rest.endIndex
-    return rest[..<end] + options + rest[end...]
+    return commands + rest[..<end] + options + rest[end...]
+  }
+
+  private static func name(of command: any ParsableCommand.Type) -> String {
+    command.configuration.commandName ?? "\(command)".lowercased()
   }
 }

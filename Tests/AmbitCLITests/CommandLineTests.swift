@@ -1,6 +1,7 @@
 import ArgumentParser
 import BluetoothWire
 import Essentials
+import PeripheralFiles
 import Testing
 
 @testable import AmbitCLI
@@ -24,6 +25,12 @@ struct CommandLineTests {
       Main.movingOptions(["--timeout=5", "write", "a", "b", "--int8", "--", "-1"])
         == ["write", "a", "b", "--int8", "--timeout=5", "--", "-1"])
     #expect(Main.movingOptions(["--radio"]) == ["--radio"])
+    #expect(
+      Main.movingOptions(["--address", "C4:12:34:56:78:9A", "radio", "--json", "serve", "x"])
+        == ["radio", "serve", "x", "--address", "C4:12:34:56:78:9A", "--json"])
+    #expect(
+      Main.movingOptions(["--interface", "lo", "browse", "http"])
+        == ["browse", "http", "--interface", "lo"])
   }
 
   @Test("a first word that is no command is told so")
@@ -38,7 +45,7 @@ struct CommandLineTests {
 
   @Test("every command has help with examples")
   func help() {
-    #expect(Ambit.configuration.subcommands.count == 16)
+    #expect(Ambit.configuration.subcommands.count == 19)
     for command in Ambit.configuration.subcommands where command != Radio.self {
       #expect(
         command.helpMessage().contains("EXAMPLES:"), "\(command.configuration.commandName ?? "")")
@@ -129,6 +136,59 @@ struct ValueFormatTests {
     #expect(value.line(.plain).utf8.count == 1_024)
     let name = ValueText(Array("A long name".utf8), characteristic: 0x2A00)
     #expect(name.line(.plain, byteCountMax: 4) == "A l…  41206c6f… (11 bytes)")
+  }
+}
+
+@Suite("Values as reads print them")
+struct ValueInputTests {
+  @Test(
+    "a value is written as it is read",
+    arguments: [
+      ("25.5", 0x2A6E, [0xF6, 0x09]), ("25.50 °C", 0x2A6E, [0xF6, 0x09]),
+      ("-5.5", 0x2A6E, [0xDA, 0xFD]), ("not known", 0x2A6E, [0x00, 0x80]), ("87%", 0x2A19, [87]),
+      ("mild", 0x2A06, [1]), ("2", 0x2A06, [2]), ("Desk", 0x2A00, Array("Desk".utf8)),
+      ("72 bpm", 0x2A37, [0, 72]), ("300", 0x2A37, [1, 0x2C, 0x01]),
+      ("80.5", 0x2A98, [0xE4, 0x3E]),
+    ] as [(String, UInt16, [UInt8])])
+  func typed(text: String, uuid: UInt16, bytes: [UInt8]) throws {
+    let input = ValueInput(text: text, format: nil)
+    #expect(try input.bytes(for: BluetoothUUID(uuid)) == bytes)
+  }
+
+  @Test("what reads print of every number is written back as the same bytes")
+  func inverse() throws {
+    var random = SeededGenerator(seed: 5)
+    for number in UInt16(0x2A00)...0x2BFF {
+      for count in 1...4 {
+        for _ in 0..<20 {
+          let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+          let uuid = BluetoothUUID(number)
+          guard let text = StandardValue.text(bytes[...], of: uuid), !text.contains("reserved"),
+            let again = try? StandardValue.bytes(text, of: uuid)
+          else { continue }
+          // Text is cut at trailing zeros; words and numbers are exact.
+          if again != bytes { #expect(StandardValue.text(again[...], of: uuid) == text) }
+        }
+      }
+    }
+  }
+
+  @Test(
+    "a value that does not fit is told with what was expected",
+    arguments: [
+      ("25.555", 0x2A6E, "expected a number from -327.68 to 327.67 °C, in steps of 0.01"),
+      ("400", 0x2A6E, "expected a number from -327.68"), ("256", 0x2A19, "from 0 to 255 %"),
+      ("--5", 0x2A6E, "expected a number"), ("", 0x2A19, "expected a number"),
+      ("99999999999999999999", 0x2A19, "expected a number"),
+      ("loud", 0x2A06, "expected one of no alert, mild alert, high alert"),
+      ("hello", 0xFFF1, "say it with one of --hex, --text, --uint8"),
+    ] as [(String, UInt16, String)])
+  func wrong(text: String, uuid: UInt16, sentence: String) {
+    let failure = #expect(throws: CommandFailure.self) {
+      try ValueInput(text: text, format: nil).bytes(for: BluetoothUUID(uuid))
+    }
+    #expect(failure?.status == .badData)
+    #expect(failure?.sentence.contains(sentence) == true, "\(failure?.sentence ?? "")")
   }
 }
 

@@ -144,7 +144,7 @@ struct NearbyScreenTests {
       size: .init(columns: 80, rows: 20), style: .plain, radio: "simulated radio")
     let lines = screen.lines(table, NetworkTable(), now: .zero)
     #expect(lines.count == 20)
-    #expect(lines.last?.hasPrefix("  q quit") == true)
+    #expect(lines.last?.hasPrefix("  ↑↓ select") == true)
     let first = lines.map { $0.split(separator: " ").first ?? "" }
     #expect(
       first.dropLast().filter { !$0.isEmpty }

@@ -92,7 +92,7 @@ struct WholeCommandTests {
 
     let first = try await AmbitRun.end("read", "Lamp", "battery level", "--radio", radio.name)
     #expect(first.status == 0 && first.output == ["87%  \"W\"  57"], "\(first)")
-    let write = try await AmbitRun.end("write", "Lamp", "2A19", "2a", "--radio", radio.name)
+    let write = try await AmbitRun.end("write", "Lamp", "2A19", "42%", "--radio", radio.name)
     #expect(write.status == 0 && write.complaints == ["Wrote 1 byte."], "\(write)")
     let second = try await AmbitRun.end(
       "read", "Lamp", "180F/2A19", "2A00", "--radio", radio.name, "--json")

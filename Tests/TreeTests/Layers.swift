@@ -58,6 +58,7 @@ enum Layers {
 
     "BluetoothMachines": Module(.machines),
     "DiscoveryMachines": Module(.machines),
+    "PeripheralFiles": Module(.machines),
     "PortSharing": Module(.machines),
     "ConnectionMachines": Module(.machines),
 

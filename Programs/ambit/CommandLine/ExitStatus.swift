@@ -48,6 +48,13 @@ struct CommandFailure: Error, Hashable {
   /// Whether a device refused one operation; others may still work.
   var isRefusal = false
 
+  /// The reason alone, for where it is clear what was refused.
+  var reason: String {
+    guard isRefusal else { return sentence }
+    return sentence.split(separator: " was refused: ", maxSplits: 1).last.map(String.init)
+      ?? sentence
+  }
+
   init(_ status: ExitStatus, _ sentence: String) {
     self.status = status
     self.sentence = sentence

@@ -3,12 +3,14 @@ import BluetoothHost
 import BluetoothMachines
 import BluetoothWire
 import Foundation
+import PeripheralFiles
 
 /// What every command that uses a radio takes.
 struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Which radio to use: sim, sim:empty, sim:seed=7, tcp:HOST:PORT, unix:PATH, hci0, "
+      "Which radio to use: sim, sim:empty, sim:seed=7, sim:FILE.json, tcp:HOST:PORT, "
+        + "unix:PATH, hci0, "
         + "uart:DEVICE@BAUD. Default: what AMBIT_RADIO names, else the first controller that may be opened, "
         + "else sim.",
       valueName: "radio"))
@@ -26,16 +28,27 @@ struct GlobalOptions: ParsableArguments {
   var timeout: Seconds? { run.timeout }
   var json: Bool { run.json }
 
+  /// Whether neither an option nor the environment names a radio.
+  var namesNoRadio: Bool {
+    radio == nil && (ProcessInfo.processInfo.environment["AMBIT_RADIO"] ?? "").isEmpty
+  }
+
   /// The radio that is meant.
   func radioChoice() throws -> RadioChoice { try radioSelection().radio }
 
   /// The radio that is meant, and why it is the one.
   func radioSelection() throws -> RadioSelection {
+    let selection: RadioSelection
     do throws(RadioChoiceError) {
-      return try .select(named: radio ?? ProcessInfo.processInfo.environment["AMBIT_RADIO"])
+      selection = try .select(named: radio ?? ProcessInfo.processInfo.environment["AMBIT_RADIO"])
     } catch {
       throw CommandFailure(.usage, error.description.trimmingSuffix("."))
     }
+    // A mistake in a file is an error of its own, not of the radio.
+    if case .simulated(let air) = selection.radio {
+      for path in air.files { _ = try PeripheralFile.load(path) }
+    }
+    return selection
   }
 
   /// The address that the host is to have; nil for the controller's.

@@ -8,6 +8,7 @@ final class Interrupts: Sendable {
     var received: Int32?
     var task: Task<Void, any Error>?
     var onResize: (@Sendable () -> Void)?
+    var interceptor: (@Sendable () -> Bool)?
   }
 
   private let state = Mutex(State())
@@ -48,7 +49,11 @@ final class Interrupts: Sendable {
   /// Calls `body` whenever the terminal changes its size.
   func onResize(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onResize = body } }
 
+  /// Lets `body` see each Ctrl-C first; where it returns true, the command goes on.
+  func intercept(_ body: (@Sendable () -> Bool)?) { state.withLock { $0.interceptor = body } }
+
   private func handle(_ number: Int32) {
+    if number == SIGINT, let interceptor = state.withLock(\.interceptor), interceptor() { return }
     if number == SIGWINCH {
       state.withLock(\.onResize)?()
       return

@@ -1,10 +1,12 @@
 import ArgumentParser
 import BluetoothHost
+import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
 import Foundation
+import PeripheralFiles
 
 /// Shows everything that a device has.
 struct Inspect: RadioCommand {
@@ -34,7 +36,7 @@ struct Inspect: RadioCommand {
     }
   }
 
-  private static func report(_ device: Device, readsValues: Bool) async throws {
+  static func report(_ device: Device, readsValues: Bool) async throws {
     let output = device.session.output
     let report = InspectionReport(device: device, output: output)
     let services = try await device.services(withDescriptors: true)
@@ -91,8 +93,7 @@ struct Inspect: RadioCommand {
       return try await read().map(Reading.value) ?? .notRead
     } catch let failure as CommandFailure where failure.isRefusal {
       // Which value it is stands beside it already.
-      let reason = failure.sentence.split(separator: " was ", maxSplits: 1).last
-      return .refused(reason.map(String.init) ?? failure.sentence)
+      return .refused("refused: " + failure.reason)
     }
   }
 }
@@ -139,7 +140,9 @@ struct InspectionReport {
   ) {
     let uuid = BluetoothUUID(characteristic.uuid)
     let name = AssignedNumbers.characteristicName(uuid)
-    let properties = PropertyNames.all(characteristic.properties)
+    let properties = PropertyNames.names(
+      CharacteristicProperties(
+        rawValue: UInt8(truncatingIfNeeded: characteristic.properties.rawValue)))
     if output.isJSON {
       let head: KeyValuePairs<String, JSON?> = [
         "event": .string("characteristic"), "id": identifier,
@@ -196,18 +199,5 @@ extension JSON {
   func adding(_ members: [Member]) -> JSON {
     guard case .object(let old) = self else { return self }
     return .object(old + members)
-  }
-}
-
-/// What may be done with a characteristic, in words.
-enum PropertyNames {
-  static func all(_ properties: CBCharacteristicProperties) -> [String] {
-    let names: [(CBCharacteristicProperties, String)] = [
-      (.broadcast, "broadcast"), (.read, "read"),
-      (.writeWithoutResponse, "write-without-response"), (.write, "write"), (.notify, "notify"),
-      (.indicate, "indicate"), (.authenticatedSignedWrites, "signed-write"),
-      (.extendedProperties, "extended"),
-    ]
-    return names.filter { properties.contains($0.0) }.map(\.1)
   }
 }

@@ -61,7 +61,12 @@ enum RadioText {
 
   static func title(_ choice: RadioChoice) -> String {
     switch choice {
-    case .simulated(let air): air.isPopulated ? "simulated radio" : "simulated radio, empty air"
+    case .simulated(let air):
+      if !air.files.isEmpty {
+        "simulated radio with \(air.files.joined(separator: ", "))"
+      } else {
+        air.isPopulated ? "simulated radio" : "simulated radio, empty air"
+      }
     case .tcp(let host, let port): "controller at \(host):\(port)"
     case .unix(let path): "controller at \(path)"
     case .uart(let line): "controller on \(line.path)"
@@ -119,9 +124,8 @@ struct RadioServe: AsyncParsableCommand {
     let server: RadioServer
     do throws(RadioServerError) {
       server = try await RadioServer.start(at: addresses) {
-        let world = World(seed: air.seed)
-        if air.isPopulated { world.populate(with: .home) }
-        return world
+        // Its files were read when it was chosen; one that is gone since then is left out.
+        (try? air.makeWorld()) ?? World(seed: air.seed)
       } onEvent: {
         Self.report($0, output)
       }

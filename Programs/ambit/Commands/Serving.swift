@@ -3,6 +3,7 @@ import BluetoothWire
 import CoreBluetooth
 import Essentials
 import Foundation
+import PeripheralFiles
 
 /// Advertises.
 struct Advertise: RadioCommand {
@@ -84,7 +85,10 @@ struct Peripheral: AsyncParsableCommand {
         "\(file) is right: \(description.services.count) services, \(count) characteristics.")
       return
     }
-    try await options.withRadio(hostName: description.name) { session in
+    let address = description.address?.kind == .random ? description.address : nil
+    try await options.withRadio(
+      hostName: description.name, appearance: description.appearance ?? 0, address: address
+    ) { session in
       try await Self.serve(description, session)
     }
   }
@@ -92,13 +96,19 @@ struct Peripheral: AsyncParsableCommand {
   private static func serve(_ description: PeripheralFile, _ session: Session) async throws {
     let role = PeripheralRole(session.host)
     try await role.ready(session)
-    let server = PeripheralServer(role, description, PeripheralLog(output: session.output))
+    let server = PeripheralServer(
+      role, session.host, description, PeripheralLog(output: session.output))
+    if let remark = server.remark { session.output.note(remark) }
     let events = role.events()
     try await server.start()
     ServingReport.started(description.name, description.advertisedServices, session.output)
     try await session.untilTime { try await server.serve(events) }
     role.manager.stopAdvertising()
     role.manager.removeAllServices()
+    if server.droppedCount > 0 {
+      session.output.note(
+        "\(server.droppedCount) values were lost: centrals took them too slowly.")
+    }
   }
 }
 

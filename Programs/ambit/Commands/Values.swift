@@ -5,6 +5,7 @@ import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
 import Foundation
+import PeripheralFiles
 
 /// Reads values.
 struct Read: RadioCommand {
@@ -46,14 +47,17 @@ struct Write: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Connect to a device and write a characteristic.",
     discussion: """
-      The value is hexadecimal unless a format is given. Options that take no part in the value \
-      stand before it; a negative number stands after --.
+      The value is written as "ambit read" prints it, where the characteristic is a standard one \
+      whose format is known; the unit may be left out. Elsewhere it is hexadecimal, or what a \
+      format option says. Options that take no part in the value stand before it; a negative \
+      number stands after --.
 
       EXAMPLES:
-        ambit write thermostat SETPOINT 3408
-        ambit write lamp 2A06 --uint8 2
+        ambit write strap 2A39 "reset energy expended"
+        ambit write lamp "alert level" mild
+        ambit write sensor 2A6E 25.5
         ambit write echo 6E400002-B5A3-F393-E0A9-E50E24DCCA9E --text "hello"
-        ambit write sensor 2A6E --int16 -- -550
+        ambit write sensor 2A6E -- -5.5
       """)
 
   @OptionGroup var options: GlobalOptions
@@ -68,23 +72,20 @@ struct Write: RadioCommand {
   var value: String
 
   @Flag(exclusivity: .exclusive, help: "How the value is written.")
-  var format: ValueFormat = .hex
+  var format: ValueFormat?
 
   @Flag(help: "Do not ask for an answer (Write Without Response).")
   var withoutResponse = false
 
   func run(_ session: Session) async throws {
     let name = try CharacteristicName(characteristic)
-    let bytes = try format.bytes(value)
+    let bytes = try ValueInput(text: value, format: format).bytes(for: name.characteristic)
     let (id, withoutResponse) = (id, withoutResponse)
     try await session.withinTime("writing to \(id)") {
       try await Device.with(DeviceName(text: id), session) { device in
         let characteristic = try await device.characteristic(name)
-        let properties = characteristic.properties
-        // A characteristic that takes only the other kind of write gets that.
-        let takesOnlyCommands =
-          properties.contains(.writeWithoutResponse) && !properties.contains(.write)
-        let withResponse = !withoutResponse && !takesOnlyCommands
+        try await device.beSure()
+        let withResponse = !withoutResponse && characteristic.takesResponses
         try await device.write(bytes, to: characteristic, withResponse: withResponse)
         Self.report(bytes, characteristic, device, withResponse: withResponse)
       }
@@ -107,13 +108,14 @@ struct Write: RadioCommand {
 /// Follows values.
 struct Subscribe: RadioCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Connect to a device and follow a characteristic's notifications.",
+    abstract: "Connect to a device and follow the notifications of characteristics.",
     discussion: """
-      Goes on until Ctrl-C, --count values or --timeout. Each line has the time, the decoded \
-      value and the bytes.
+      Goes on until Ctrl-C, --count values or --timeout. Each line has the time, the name where \
+      several are followed, the decoded value and the bytes.
 
       EXAMPLES:
         ambit subscribe strap "heart rate measurement"
+        ambit subscribe strap 2A37 2A19
         ambit subscribe strap 2A37 --count 10 --json
       """)
 
@@ -123,7 +125,7 @@ struct Subscribe: RadioCommand {
   var id: String
 
   @Argument(help: "What to follow: UUID, standard name, or SERVICE/CHARACTERISTIC.")
-  var characteristic: String
+  var characteristic: [String]
 
   @Option(help: ArgumentHelp("End after so many values.", valueName: "number"))
   var count: Int?
@@ -133,39 +135,83 @@ struct Subscribe: RadioCommand {
   }
 
   func run(_ session: Session) async throws {
-    let name = try CharacteristicName(characteristic)
+    let names = try characteristic.map { try CharacteristicName($0) }
     let (id, count) = (id, count)
-    let limit = session.timeout
-    try await Device.with(DeviceName(text: id), session) { device in
-      let characteristic = try await device.characteristic(name)
-      guard !characteristic.properties.isDisjoint(with: [.notify, .indicate]) else {
-        throw CommandFailure(
-          .failure, "\(characteristic.uuid.uuidString) can be neither notified nor indicated")
+    let progress = Guarded((isFollowing: false, left: count ?? .max))
+    try await session.untilTime {
+      try await Device.with(DeviceName(text: id), session) { device in
+        var characteristics: [CBCharacteristic] = []
+        for name in names {
+          let characteristic = try await device.characteristic(name)
+          guard characteristic.canBeFollowed else {
+            throw CommandFailure(
+              .failure, "\(characteristic.uuid.uuidString) can be neither notified nor indicated")
+          }
+          characteristics.append(characteristic)
+        }
+        progress.update { $0.isFollowing = true }
+        session.output.progress("Following \(device.title); Ctrl-C ends.")
+        try await Self.follow(characteristics, of: device, progress)
       }
-      _ = try await race(limit?.duration ?? Self.forever) {
-        try await Self.follow(characteristic, of: device, count: count)
-      }
+    }
+    let end = progress.value
+    guard end.isFollowing, count == nil || end.left == 0 else {
+      let limit = session.timeout.map(\.description) ?? "the time given"
+      throw CommandFailure(
+        .timedOut,
+        end.isFollowing
+          ? "\(end.left) of \(count ?? 0) values did not come within \(limit)"
+          : "connecting to \(id) took longer than \(limit)")
     }
   }
 
-  private static let forever = Duration.seconds(366 * 24 * 3600)
+  /// Prints what comes until enough came, or one of them fails.
+  private static func follow(
+    _ characteristics: [CBCharacteristic], of device: Device,
+    _ progress: Guarded<(isFollowing: Bool, left: Int)>
+  ) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for characteristic in characteristics {
+        group.addTask {
+          try await follow(
+            characteristic, of: device, progress, showsName: characteristics.count > 1)
+        }
+      }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
 
   private static func follow(
-    _ characteristic: CBCharacteristic, of device: Device, count: Int?
+    _ characteristic: CBCharacteristic, of device: Device,
+    _ progress: Guarded<(isFollowing: Bool, left: Int)>, showsName: Bool
   ) async throws {
     let report = ValueReport(device: device, output: device.session.output)
-    device.session.output.progress("Following \(device.title); Ctrl-C ends.")
-    var left = count ?? .max
     do {
       for try await value in device.connection.values(of: characteristic) {
+        let left = progress.update { progress in
+          progress.left -= 1
+          return progress.left
+        }
+        // Another characteristic's value was the last that was wanted.
+        guard left >= 0 else { return }
         report.value(
-          Array(value), of: characteristic, showsName: false, event: "value", at: Date())
-        left -= 1
+          Array(value), of: characteristic, showsName: showsName, event: "value", at: Date())
         if left == 0 { return }
       }
     } catch let error as BluetoothError {
       throw device.session.failure(error, device.title)
     }
+  }
+}
+
+extension CBCharacteristic {
+  /// Whether it can be notified or indicated.
+  var canBeFollowed: Bool { !properties.isDisjoint(with: [.notify, .indicate]) }
+
+  /// Whether a write is answered; one that takes only the other kind of write gets that.
+  var takesResponses: Bool {
+    properties.contains(.write) || !properties.contains(.writeWithoutResponse)
   }
 }
 
@@ -178,13 +224,22 @@ struct ValueReport {
     _ bytes: [UInt8], of characteristic: CBCharacteristic, showsName: Bool, event: String,
     at time: Date? = nil
   ) {
+    Self.write(
+      bytes, of: characteristic, device.connection.identifier.uuidString, output,
+      showsName: showsName, event: event, at: time)
+  }
+
+  static func write(
+    _ bytes: [UInt8], of characteristic: CBCharacteristic, _ identifier: String, _ output: Output,
+    showsName: Bool, event: String, at time: Date?
+  ) {
     let uuid = BluetoothUUID(characteristic.uuid)
     let text = ValueText(bytes, characteristic: uuid)
     let name = AssignedNumbers.characteristicName(uuid)
     if output.isJSON {
       let head: KeyValuePairs<String, JSON?> = [
         "event": .string(event),
-        "id": .string(device.connection.identifier.uuidString),
+        "id": .string(identifier),
         "time": .time(time ?? Date()),
         "service": characteristic.service.map { .string($0.uuid.uuidString) },
         "characteristic": .string(uuid.description),
@@ -193,7 +248,7 @@ struct ValueReport {
       return output.object(.object(head).adding(text.members))
     }
     var parts: [String] = []
-    if let time { parts.append(output.style.dim(Self.clock(time))) }
+    if let time { parts.append(output.style.dim(clock(time))) }
     if showsName { parts.append("\(name ?? uuid.description):") }
     parts.append(text.line(output.style))
     output.line(parts.joined(separator: "  "))

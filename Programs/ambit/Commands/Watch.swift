@@ -13,7 +13,8 @@ struct Watch: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show everything nearby, live. (What ambit does without a command.)",
     discussion: """
-      On a terminal, a screen that keeps itself current; q or Ctrl-C ends it. Devices stand in \
+      On a terminal, a screen to work in: select a device with the arrows, Enter connects and \
+      shows what it has, / filters, ? lists the keys, q or Ctrl-C ends it. Devices stand in \
       three groups, near, around and far, each in the order they came; then the services of the \
       local network, a row for each name; those that fell silent stand last. Elsewhere, the same \
       table every five seconds; with --json, an object whenever a device says something new or \
@@ -33,8 +34,6 @@ struct Watch: RadioCommand {
 
   /// Time between two tables in plain output.
   private static let plainInterval = Duration.seconds(5)
-  /// Time between two frames of the screen.
-  private static let frameInterval = Duration.milliseconds(500)
 
   func run(_ session: Session) async throws {
     let central = try await session.central()
@@ -50,8 +49,9 @@ struct Watch: RadioCommand {
           group.addTask { await Self.listen(session, surroundings.network, isFullScreen) }
         }
         if isFullScreen {
-          group.addTask { try await Self.showScreen(central, session, surroundings, clock) }
-          group.addTask { try await KeyStrokes.quit() }
+          group.addTask {
+            try await LiveScreen(central, session, surroundings, clock).run()
+          }
         } else {
           group.addTask { await Self.tellTroubles(central, session) }
           if !session.output.isJSON {
@@ -104,33 +104,6 @@ struct Watch: RadioCommand {
     await host.close()
   }
 
-  private static func showScreen(
-    _ central: Central, _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
-  ) async throws {
-    let draw: @Sendable () -> Void = {
-      let state = central.state
-      let screen = NearbyScreen(
-        size: Terminal.size, style: session.output.style,
-        radio: RadioText.title(session.host.radio),
-        problem: state == .poweredOn
-          ? nil : RadioFailure.failure(state, session.host).sentence)
-      let now = clock.now
-      let current = surroundings.devices.update { table in
-        table.forget(now: now)
-        return table
-      }
-      Terminal.draw(screen.lines(current, surroundings.network.value, now: now))
-    }
-    Terminal.enterFullScreen()
-    defer { Terminal.restore() }
-    Interrupts.shared.onResize(draw)
-    defer { Interrupts.shared.onResize {} }
-    while !Task.isCancelled {
-      draw()
-      try await Task.sleep(for: frameInterval)
-    }
-  }
-
   /// Says when the radio goes and when it is back, as the screen does in its second line.
   private static func tellTroubles(_ central: Central, _ session: Session) async {
     var told: String?
@@ -170,7 +143,7 @@ struct Watch: RadioCommand {
 }
 
 /// What is around, as far as it is known.
-private struct Surroundings: Sendable {
+struct Surroundings: Sendable {
   let devices = Guarded(NearbyTable())
   let network = Guarded(NetworkTable())
 }
@@ -182,27 +155,5 @@ struct MonotonicClock: Sendable {
   var now: Instant {
     let (seconds, attoseconds) = (ContinuousClock.now - start).components
     return .zero + .seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
-  }
-}
-
-/// Keys pressed while the whole screen is ours.
-enum KeyStrokes {
-  /// Returns when q was pressed.
-  static func quit() async throws {
-    guard Terminal.isTerminal(STDIN_FILENO) else {
-      return try await Task.sleep(for: .seconds(366 * 24 * 3600))
-    }
-    let (keys, continuation) = AsyncStream.makeStream(of: UInt8.self)
-    let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO)
-    source.setEventHandler {
-      var bytes = [UInt8](repeating: 0, count: 64)
-      let count = read(STDIN_FILENO, &bytes, bytes.count)
-      if count <= 0 { source.cancel() }
-      for byte in bytes.prefix(max(0, count)) { continuation.yield(byte) }
-    }
-    source.resume()
-    defer { source.cancel() }
-    for await key in keys where key == UInt8(ascii: "q") || key == UInt8(ascii: "Q") { return }
-    throw CancellationError()
   }
 }

@@ -17,53 +17,108 @@ struct NearbyScreen {
   var radio: String
   /// What is wrong with the radio, if something is.
   var problem: String?
+  /// What is selected, and what is filtered; nothing in plain output.
+  var view = LiveView()
 
-  /// The whole screen, at most `size.rows` lines, none wider than `size.columns`.
+  /// A line of the list.
+  private enum Row {
+    case blank
+    case title(String)
+    case device(NearbyTable.Device)
+    case service(NetworkTable.Row)
+  }
+
+  /// The whole screen, at most `size.rows` lines, none wider than `size.columns`. Only the rows that
+  /// are seen are drawn, however many there are.
   func lines(_ table: NearbyTable, _ network: NetworkTable, now: Instant) -> [String] {
-    let devices = table.ordered(now: now)
+    if view.showsHelp { return helpLines }
+    if let detail = view.detail { return lines(detail) }
+    let all = table.ordered(now: now)
+    let devices = view.filtered(all)
     let columns = Columns(width: size.columns)
-    var lines = [header(devices.count, onNetwork: network.count), ""]
+    var lines = [header(all.count, onNetwork: network.count), ""]
     if let problem {
       lines[1] = style.red(Fit.truncated("  " + Fit.safe(problem), size.columns))
     }
-    if devices.isEmpty, network.count == 0 {
+    if all.isEmpty, network.count == 0 {
       lines.append(style.dim(Fit.truncated("  Listening …", size.columns)))
-      lines += Array(repeating: "", count: max(0, size.rows - lines.count - 1))
-      return lines + [footer]
-    }
-    lines.append(style.dim(columns.row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID")))
-    let room = max(0, size.rows - lines.count - 1)
-    var body = grouped(devices, network.ordered, columns, now: now)
-    if body.count > room {
-      body = Array(body.prefix(max(0, room - 1)))
-      body.append(style.dim(Fit.truncated("  … and more below the edge", size.columns)))
+    } else {
+      let titles = columns.row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID")
+      lines.append(style.dim(Fit.truncated(titles, size.columns)))
+      let services = view.filter.isEmpty ? network.ordered : []
+      let rows = grouped(devices, services, now: now)
+      let room = max(0, size.rows - lines.count - 1)
+      lines += visible(rows, room, columns, now: now)
     }
     // The last line stays where it is, however many devices there are.
-    body += Array(repeating: "", count: max(0, room - body.count))
-    return lines + body + [footer]
+    lines += Array(repeating: "", count: max(0, size.rows - lines.count - 1))
+    return Array(lines.prefix(max(0, size.rows - 1))) + [footer]
+  }
+
+  /// The rows around the selected one, as many as there is room for.
+  private func visible(
+    _ rows: [Row], _ room: Int, _ columns: Columns, now: Instant
+  ) -> [String] {
+    let selected = rows.firstIndex { row in
+      guard case .device(let device) = row else { return false }
+      return device.sighting.identifier == view.selected
+    }
+    guard rows.count > room else { return rows.map { line($0, columns, now: now) } }
+    let shown = max(0, room - 1)
+    let first = Self.firstRow(selected: selected, count: rows.count, room: shown)
+    let below = rows.count - first - shown
+    let lines = rows.dropFirst(first).prefix(shown).map { line($0, columns, now: now) }
+    let rest = below > 0 ? "  … and more below the edge" : ""
+    return Array((lines + [style.dim(Fit.truncated(rest, size.columns))]).prefix(room))
+  }
+
+  private func line(_ row: Row, _ columns: Columns, now: Instant) -> String {
+    switch row {
+    case .blank: return ""
+    case .title(let title): return style.dim(Fit.truncated("  " + title, size.columns))
+    case .service(let service):
+      return isNarrow
+        ? Fit.truncated(plain.row(service, columns), size.columns) : self.row(service, columns)
+    case .device(let device):
+      if device.sighting.identifier == view.selected {
+        return selectedLine(Fit.column(plain.row(device, columns, now: now), size.columns))
+      }
+      return isNarrow
+        ? Fit.truncated(plain.row(device, columns, now: now), size.columns)
+        : self.row(device, columns, now: now)
+    }
+  }
+
+  /// Whether the columns may not fit; then lines are cut, which goes without colours only.
+  private var isNarrow: Bool { size.columns < Columns.narrowWidth }
+
+  private var plain: NearbyScreen {
+    var plain = self
+    plain.style = .plain
+    return plain
   }
 
   /// The rows of all devices and services, under the titles of their groups: what can be heard, what
   /// is on the network, what fell silent.
   private func grouped(
-    _ devices: [NearbyTable.Device], _ services: [NetworkTable.Row], _ columns: Columns,
-    now: Instant
-  ) -> [String] {
-    var groups: [(title: String, rows: [String])] = []
+    _ devices: [NearbyTable.Device], _ services: [NetworkTable.Row], now: Instant
+  ) -> [Row] {
+    var groups: [(title: String, rows: [Row])] = []
     for device in devices {
       let title = Self.title(ofSection: NearbyTable.section(device, now: now))
       if groups.last?.title != title { groups.append((title, [])) }
-      groups[groups.count - 1].rows.append(row(device, columns, now: now))
+      groups[groups.count - 1].rows.append(.device(device))
     }
     if !services.isEmpty {
       let heardCount = groups.last?.title == Self.quietTitle ? groups.count - 1 : groups.count
-      let rows = services.map { row($0, columns) }
-      groups.insert(("On the network", rows), at: heardCount)
+      groups.insert(("On the network", services.map { .service($0) }), at: heardCount)
     }
-    let parts = groups.map { group in
-      [style.dim(Fit.truncated("  " + group.title, size.columns))] + group.rows
-    }
-    return Array(parts.joined(separator: [""]))
+    return Array(groups.map { [Row.title($0.title)] + $0.rows }.joined(separator: [.blank]))
+  }
+
+  private var helpLines: [String] {
+    let lines = LiveView.help.prefix(max(0, size.rows)).map { Fit.truncated($0, size.columns) }
+    return lines + Array(repeating: "", count: max(0, size.rows - lines.count))
   }
 
   private static let quietTitle = "Quiet now"
@@ -99,13 +154,19 @@ struct NearbyScreen {
     let title = "  ambit"
     let services = serviceCount == 0 ? "" : ", \(serviceCount) on the network"
     let rest = " · \(Fit.safe(radio)) · \(count) nearby\(services)"
-    return style.bold(title) + style.dim(Fit.truncated(rest, max(0, size.columns - title.count)))
+    return style.bold(Fit.truncated(title, size.columns))
+      + style.dim(Fit.truncated(rest, max(0, size.columns - title.count)))
   }
 
   private var footer: String {
-    style.dim(
+    if view.isTypingFilter {
+      return Fit.truncated("  /" + Fit.safe(view.filter), max(0, size.columns - 1))
+        + (style.isEnabled ? "\u{1B}[7m \u{1B}[0m" : "_")
+    }
+    let filter = view.filter.isEmpty ? "" : "  /\(Fit.safe(view.filter)) ·"
+    return style.dim(
       Fit.truncated(
-        "  q quit · ambit inspect ID · ambit resolve NAME SERVICE · ambit --help", size.columns))
+        filter + "  ↑↓ select · Enter open · / filter · ? help · q quit", size.columns))
   }
 
   private func row(_ device: NearbyTable.Device, _ columns: Columns, now: Instant) -> String {
@@ -114,12 +175,12 @@ struct NearbyScreen {
     let id = columns.showsWholeID ? device.sighting.identifier : device.sighting.shortID
     let cells = columns.cells(
       name ?? "–", "", Fit.safe(device.sighting.summary), Age.text(now - device.lastHeard), id)
-    if isQuiet { return style.dim(cells.joined(separator: Columns.gap)) }
-    return [
+    if isQuiet { return style.dim(Columns.line(cells)) }
+    return Columns.line([
       name == nil ? style.dim(cells[0]) : style.bold(cells[0]),
-      device.strength.map(strength) ?? cells[1], cells[2], style.dim(cells[3]),
+      device.strength.map { strength($0, columns) } ?? cells[1], cells[2], style.dim(cells[3]),
       style.dim(cells[4]),
-    ].joined(separator: Columns.gap)
+    ])
   }
 
   /// In the column of the strength stands where it was found.
@@ -127,15 +188,18 @@ struct NearbyScreen {
     let cells = columns.cells(
       Fit.safe(service.name), Fit.safe(service.interfaces.joined(separator: ", ")),
       Fit.safe(service.types.joined(separator: ", ")), "", "")
-    return [style.bold(cells[0]), style.dim(cells[1]), cells[2], cells[3], cells[4]]
-      .joined(separator: Columns.gap)
+    return Columns.line([
+      style.bold(cells[0]), style.dim(cells[1]), cells[2], cells[3], cells[4],
+    ])
   }
 
-  /// The bar, the number and where it is going, in `Columns.strengthWidth` columns.
-  private func strength(_ strength: Strength) -> String {
+  /// The bar, the number and where it is going, in `columns.strengthWidth` columns.
+  private func strength(_ strength: Strength, _ columns: Columns) -> String {
+    guard columns.strengthWidth > 0 else { return "" }
     let bar = Strength.bar(rssi: strength.shown, columns: Columns.barWidth)
     let level = Fit.column("\(strength.shown)", 4, alignedRight: true) + " dBm "
     let trend = strength.trend == .rising ? "↑" : strength.trend == .falling ? "↓" : " "
+    guard columns.showsBar else { return level + trend }
     return coloured(bar.full, strength.zone) + style.dim(bar.track) + " " + level + trend
   }
 
@@ -157,20 +221,37 @@ extension Sighting {
 struct Columns {
   static let gap = "  "
   static let barWidth = 10
-  /// Bar, blank, four for the number, ` dBm `, one for the trend.
-  static let strengthWidth = barWidth + 11
-  static let ageWidth = 6
+  /// Below this, some columns are left out.
+  static let narrowWidth = 64
+  /// Below this, only names and strengths in numbers are left.
+  static let narrowestWidth = 48
+  /// Four for the number, ` dBm `, one for the trend.
+  static let levelWidth = 10
 
   let nameWidth: Int
+  let showsBar: Bool
+  let strengthWidth: Int
+  let ageWidth: Int
   let servicesWidth: Int
   let idWidth: Int
   let showsWholeID: Bool
 
   init(width: Int) {
     showsWholeID = width >= 140
-    idWidth = showsWholeID ? 36 : 12
+    // Where there is little room, names are worth more: a device is opened by selecting it.
+    idWidth = showsWholeID ? 36 : width >= Self.narrowWidth ? 12 : 0
     // A gap before the name and four between the columns.
-    let room = max(0, width - Self.strengthWidth - Self.ageWidth - idWidth - 5 * Self.gap.count)
+    showsBar = width >= Self.narrowestWidth
+    guard showsBar else {
+      strengthWidth = width >= 2 * Self.levelWidth ? Self.levelWidth : 0
+      nameWidth = max(0, width - strengthWidth - (strengthWidth > 0 ? 2 : 1) * Self.gap.count)
+      ageWidth = 0
+      servicesWidth = 0
+      return
+    }
+    strengthWidth = Self.barWidth + 1 + Self.levelWidth
+    ageWidth = 6
+    let room = max(0, width - strengthWidth - ageWidth - idWidth - 5 * Self.gap.count)
     nameWidth = min(28, max(min(room, 8), room * 2 / 5))
     servicesWidth = max(0, room - nameWidth)
   }
@@ -179,8 +260,8 @@ struct Columns {
     _ name: String, _ strength: String, _ services: String, _ age: String, _ id: String
   ) -> [String] {
     [
-      Self.gap + Fit.column(name, nameWidth), Fit.column(strength, Self.strengthWidth),
-      Fit.column(services, servicesWidth), Fit.column(age, Self.ageWidth, alignedRight: true),
+      Self.gap + Fit.column(name, nameWidth), Fit.column(strength, strengthWidth),
+      Fit.column(services, servicesWidth), Fit.column(age, ageWidth, alignedRight: true),
       Fit.column(id, idWidth),
     ]
   }
@@ -188,7 +269,12 @@ struct Columns {
   func row(
     _ name: String, _ strength: String, _ services: String, _ age: String, _ id: String
   ) -> String {
-    cells(name, strength, services, age, id).joined(separator: Self.gap)
+    Self.line(cells(name, strength, services, age, id))
+  }
+
+  /// The cells with gaps between them; columns without any width leave none.
+  static func line(_ cells: [String]) -> String {
+    cells.filter { !$0.isEmpty }.joined(separator: gap)
   }
 }
 

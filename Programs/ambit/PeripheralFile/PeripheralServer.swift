@@ -1,78 +1,116 @@
+import BluetoothHost
+import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
 import Essentials
 import Foundation
+import PeripheralFiles
 
-/// Serves what a file describes: answers reads and writes, notifies values as time goes on.
+/// Serves what a file describes through Core Bluetooth's peripheral manager: answers reads and
+/// writes and notifies as `PeripheralPlayer` says.
 final class PeripheralServer: Sendable {
-  /// A characteristic at work.
-  private struct Live: Sendable {
-    let characteristic: CBMutableCharacteristic
-    let description: PeripheralFile.Characteristic
-    /// The value that is read now.
-    var value: [UInt8]
-    /// Which of the values is next.
-    var next = 1
+  private typealias Index = PeripheralFile.CharacteristicIndex
+
+  private struct State: Sendable {
+    var player: PeripheralPlayer
     /// Values that could not be sent yet because the queue was full, oldest first.
-    var waiting: [[UInt8]] = []
+    var waiting: [Index: [[UInt8]]] = [:]
+    var droppedCount = 0
   }
 
-  /// So many echoes wait at most for a full queue; a central that writes faster loses the oldest.
+  /// So many values of a characteristic wait at most for a full queue; then the oldest are lost,
+  /// and counted.
   private static let waitingCountMax = 64
 
   private let role: PeripheralRole
   private let file: PeripheralFile
   private let log: PeripheralLog
-  private let live = Guarded<[ObjectIdentifier: Live]>([:])
+  private let clock = MonotonicClock()
+  private let state: Guarded<State>
+  private let published = Guarded<[Index: CBMutableCharacteristic]>([:])
+  private let timer: WakeTimer
+  /// Advertises byte for byte, which the manager cannot.
+  private let advertiser: HostClient
+  /// What became of the last request to advertise.
+  private let outcomes: AsyncStream<Result<HostReply, HostError>>
 
-  init(_ role: PeripheralRole, _ file: PeripheralFile, _ log: PeripheralLog) {
+  init(_ role: PeripheralRole, _ host: BluetoothHost, _ file: PeripheralFile, _ log: PeripheralLog)
+  {
     self.role = role
     self.file = file
     self.log = log
+    state = Guarded(State(player: PeripheralPlayer(file, now: clock.now)))
+    timer = WakeTimer()
+    let (outcomes, outcome) = AsyncStream.makeStream(
+      of: Result<HostReply, HostError>.self, bufferingPolicy: .bufferingNewest(1))
+    self.outcomes = outcomes
+    advertiser = host.makeClient { event in
+      if case .completed(_, let result) = event { outcome.yield(result) }
+    }
   }
 
   /// Publishes the services and advertises them.
   func start() async throws {
-    for service in file.services {
-      let published = makeService(service)
+    guard case .order(let order) = file.publicationOrder() else { return }
+    var services: [Int: CBMutableService] = [:]
+    for number in order {
+      let service = makeService(number, published: services)
+      services[number] = service
       try await role.wait {
-        role.manager.add(published)
+        role.manager.add(service)
       } until: { event -> Void? in
-        guard case .added(let added, let error) = event, added === published else { return nil }
+        guard case .added(let added, let error) = event, added === service else { return nil }
         guard let error else { return () }
         throw CommandFailure(
           .badData, "the service \(service.uuid) cannot be published" + RadioFailure.reason(error))
       }
     }
-    try await role.advertise(name: file.name, services: file.advertisedServices)
+    if let advertising = file.advertising {
+      advertise(advertising.data, advertising.scanResponse)
+      for await outcome in outcomes {
+        guard case .failure(let error) = outcome else { break }
+        throw CommandFailure(.failure, "the radio does not advertise: \(error)")
+      }
+    } else {
+      try await role.advertise(name: file.name, services: file.advertisedServices)
+    }
   }
 
   /// Answers until the radio goes or the task is cancelled.
   func serve(_ events: AsyncStream<PeripheralRole.Event>) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { [self] in
-        for await event in events { try handle(event) }
-        throw CancellationError()
-      }
-      for (identity, live) in live.value {
-        guard let interval = live.description.interval else { continue }
-        group.addTask { [self] in
-          while true {
-            try await Task.sleep(for: interval.duration)
-            advance(identity)
-          }
-        }
-      }
-      defer { group.cancelAll() }
-      try await group.next()
-    }
+    timer.start { [self] in wake() }
+    defer { timer.stop() }
+    setTimer()
+    for await event in events { try handle(event) }
+    throw CancellationError()
+  }
+
+  private func advertise(_ data: [UInt8], _ scanResponse: [UInt8]) {
+    var options = AdvertisingOptions()
+    options.data = data
+    options.scanResponse = scanResponse
+    options.interval = file.advertising?.interval ?? options.interval
+    options.isConnectable = file.advertising?.isConnectable ?? true
+    options.usesExtendedAdvertising =
+      max(data.count, scanResponse.count) > PeripheralFile.Limits.legacyAdvertisingByteCount
+    advertiser.send(.startAdvertising(options, RequestToken(rawValue: 1)))
   }
 
   // MARK: Building
 
-  private func makeService(_ service: PeripheralFile.Service) -> CBMutableService {
-    let made = CBMutableService(type: service.uuid.coreBluetooth, primary: service.isPrimary)
-    made.characteristics = service.characteristics.map(makeCharacteristic)
+  private func makeService(
+    _ number: Int, published services: [Int: CBMutableService]
+  ) -> CBMutableService {
+    let description = file.services[number]
+    let made = CBMutableService(
+      type: description.uuid.coreBluetooth, primary: description.isPrimary)
+    let included = description.includedServices.compactMap { services[$0] }
+    if !included.isEmpty { made.includedServices = included }
+    made.characteristics = description.characteristics.enumerated().map { place, characteristic in
+      let made = makeCharacteristic(characteristic)
+      published.update { $0[Index(service: number, characteristic: place)] = made }
+      return made
+    }
     return made
   }
 
@@ -80,19 +118,37 @@ final class PeripheralServer: Sendable {
     _ description: PeripheralFile.Characteristic
   ) -> CBMutableCharacteristic {
     let made = CBMutableCharacteristic(
-      type: description.uuid.coreBluetooth, properties: description.properties, value: nil,
-      permissions: description.permissions)
-    if let text = description.description {
-      made.descriptors = [
-        CBMutableDescriptor(
-          type: CBUUID(string: CBUUIDCharacteristicUserDescriptionString), value: text)
-      ]
-    }
-    live.update {
-      $0[ObjectIdentifier(made)] = Live(
-        characteristic: made, description: description, value: description.values.first ?? [])
-    }
+      type: description.uuid.coreBluetooth, properties: description.coreBluetoothProperties,
+      value: nil, permissions: description.coreBluetoothPermissions)
+    let descriptors = description.descriptors.compactMap(Self.makeDescriptor)
+    if !descriptors.isEmpty { made.descriptors = descriptors }
     return made
+  }
+
+  /// Core Bluetooth takes a user description and a presentation format.
+  private static func makeDescriptor(
+    _ description: PeripheralFile.Descriptor
+  ) -> CBMutableDescriptor? {
+    let type = description.uuid.coreBluetooth
+    switch description.uuid {
+    case 0x2901:
+      return CBMutableDescriptor(
+        type: type, value: String(decoding: description.value, as: UTF8.self))
+    case 0x2904: return CBMutableDescriptor(type: type, value: Data(description.value))
+    default: return nil
+    }
+  }
+
+  /// What of the file Core Bluetooth's peripheral manager cannot be; nil if nothing.
+  var remark: String? {
+    let all = file.services.flatMap(\.characteristics)
+    let descriptors = all.flatMap(\.descriptors).filter { Self.makeDescriptor($0) == nil }
+    let hasOtherProperties = all.contains {
+      !$0.properties.isDisjoint(with: [.broadcast, .extendedProperties])
+    }
+    var parts = Set(descriptors.map { "the descriptor \($0.uuid)" }).sorted()
+    if hasOtherProperties { parts.append("the properties broadcast and extended") }
+    return parts.isEmpty ? nil : "Left out: \(parts.joined(separator: ", "))."
   }
 
   // MARK: Serving
@@ -103,127 +159,167 @@ final class PeripheralServer: Sendable {
     case .write(let requests): answerWrite(requests)
     case .subscribed(let central, let characteristic):
       log.event("subscribed", central, characteristic.uuid, nil)
+      subscriptionChanged(characteristic)
     case .unsubscribed(let central, let characteristic):
       log.event("unsubscribed", central, characteristic.uuid, nil)
-    case .readyToUpdate: for identity in live.value.keys { sendWaiting(identity) }
+      subscriptionChanged(characteristic)
+    case .readyToUpdate: for index in published.value.keys.sorted() { sendWaiting(index) }
     case .stateChanged(let state) where state != .poweredOn: throw role.radioFailure(state)
     case .stateChanged, .advertising, .added, .published, .opened: break
     }
   }
 
+  private func index(of characteristic: CBCharacteristic) -> Index? {
+    published.value.first { $0.value === characteristic }?.key
+  }
+
+  private func subscriptionChanged(_ characteristic: CBCharacteristic) {
+    guard let index = index(of: characteristic), let own = published.value[index] else { return }
+    let isSubscribed = !(own.subscribedCentrals ?? []).isEmpty
+    state.update { $0.player.setSubscribed(index, isSubscribed, now: clock.now) }
+    setTimer()
+  }
+
   private func answerRead(_ request: CBATTRequest) {
-    guard let live = live.value[ObjectIdentifier(request.characteristic)] else {
+    guard let index = index(of: request.characteristic) else {
       return role.manager.respond(to: request, withResult: .attributeNotFound)
     }
-    guard request.offset <= live.value.count else {
-      return role.manager.respond(to: request, withResult: .invalidOffset)
+    switch state.value.player.read(index) {
+    case .failure(let error):
+      log.event("read", request.central, request.characteristic.uuid, nil)
+      role.manager.respond(to: request, withResult: error.coreBluetooth)
+    case .success(let value):
+      guard request.offset <= value.count else {
+        return role.manager.respond(to: request, withResult: .invalidOffset)
+      }
+      request.value = Data(value[request.offset...])
+      log.event("read", request.central, request.characteristic.uuid, value)
+      role.manager.respond(to: request, withResult: .success)
     }
-    request.value = Data(live.value[request.offset...])
-    log.event("read", request.central, request.characteristic.uuid, live.value)
-    role.manager.respond(to: request, withResult: .success)
   }
 
   /// All of the writes or none.
   private func answerWrite(_ requests: [CBATTRequest]) {
     guard let first = requests.first else { return }
-    let result = live.update { live -> CBATTError.Code in
-      var changed = live
-      for request in requests {
-        let identity = ObjectIdentifier(request.characteristic)
-        guard var target = changed[identity] else { return .attributeNotFound }
-        let bytes = Array(request.value ?? Data())
-        guard request.offset <= target.value.count || request.offset == 0 else {
-          return .invalidOffset
+    let now = clock.now
+    let (result, written, actions) = state.update { state in
+      var player = state.player
+      var actions: [PeripheralPlayer.Action] = []
+      var written: [(CBUUID, [UInt8])] = []
+      for (characteristic, value) in joined(requests, player) {
+        guard let index = index(of: characteristic) else {
+          return (CBATTError.Code.attributeNotFound, written, actions)
         }
-        guard request.offset + bytes.count <= target.description.longest else {
-          return .invalidAttributeValueLength
+        if case .failure(let error) = player.write(index, value, now: now, into: &actions) {
+          return (error.coreBluetooth, [], [])
         }
-        target.value = Array(target.value.prefix(request.offset)) + bytes
-        changed[identity] = target
+        written.append((characteristic.uuid, value))
       }
-      live = changed
-      return .success
+      state.player = player
+      return (.success, written, actions)
     }
     role.manager.respond(to: first, withResult: result)
-    guard result == .success else { return }
-    for characteristic in Set(requests.map { ObjectIdentifier($0.characteristic) }) {
-      wrote(characteristic, by: first.central)
-    }
+    for (uuid, value) in written { log.event("write", first.central, uuid, value) }
+    perform(actions)
   }
 
-  private func wrote(_ identity: ObjectIdentifier, by central: CBCentral) {
-    guard let written = live.value[identity] else { return }
-    log.event("write", central, written.characteristic.uuid, written.value)
-    if let echo = written.description.echo {
-      let target = live.value.values.first {
-        BluetoothUUID($0.characteristic.uuid) == echo
-          && $0.characteristic.service === written.characteristic.service
-      }
-      if let target { send(written.value, on: ObjectIdentifier(target.characteristic)) }
-    } else if written.description.notifies || written.description.indicates {
-      send(written.value, on: identity)
-    }
-  }
-
-  /// Goes on to the next value of a characteristic.
-  private func advance(_ identity: ObjectIdentifier) {
-    let value = live.update { live -> [UInt8]? in
-      guard var current = live[identity] else { return nil }
-      let values = current.description.values
-      if values.count > 1 {
-        current.value = values[current.next % values.count]
-        current.next = (current.next + 1) % values.count
-      }
-      live[identity] = current
-      return current.description.notifies || current.description.indicates ? current.value : nil
-    }
-    if let value { send(value, on: identity) }
-  }
-
-  private func send(_ value: [UInt8], on identity: ObjectIdentifier) {
-    live.update { live in
-      guard var target = live[identity] else { return }
-      target.value = value
-      if target.waiting.count >= Self.waitingCountMax { target.waiting.removeFirst() }
-      target.waiting.append(value)
-      live[identity] = target
-    }
-    sendWaiting(identity)
-  }
-
-  private func sendWaiting(_ identity: ObjectIdentifier) {
-    live.update { live in
-      guard var target = live[identity] else { return }
-      while let value = target.waiting.first,
-        role.manager.updateValue(
-          Data(value), for: target.characteristic, onSubscribedCentrals: nil)
+  /// Whole values: parts of a value that were prepared one after the other are put together, and
+  /// a part that begins within the value as it is leaves what stands before it.
+  private func joined(
+    _ requests: [CBATTRequest], _ player: PeripheralPlayer
+  ) -> [(CBCharacteristic, [UInt8])] {
+    var joined: [(characteristic: CBCharacteristic, value: [UInt8])] = []
+    for request in requests {
+      let bytes = Array(request.value ?? Data())
+      if let last = joined.last, last.characteristic === request.characteristic,
+        request.offset == last.value.count
       {
-        target.waiting.removeFirst()
+        joined[joined.count - 1].value += bytes
+        continue
       }
-      live[identity] = target
+      var before: [UInt8] = []
+      if request.offset > 0, let index = index(of: request.characteristic),
+        case .success(let value) = player.read(index)
+      {
+        before = Array(value.prefix(request.offset))
+      }
+      joined.append((request.characteristic, before + bytes))
     }
+    return joined
+  }
+
+  private func wake() {
+    let actions = state.update { state in
+      var actions: [PeripheralPlayer.Action] = []
+      state.player.wake(now: clock.now, into: &actions)
+      return actions
+    }
+    perform(actions)
+  }
+
+  private func perform(_ actions: [PeripheralPlayer.Action]) {
+    for action in actions {
+      switch action {
+      case .advertise(let data, let scanResponse): advertise(data, scanResponse)
+      case .notify(let index, let value):
+        state.update { state in
+          if state.waiting[index, default: []].count >= Self.waitingCountMax {
+            state.waiting[index]?.removeFirst()
+            state.droppedCount += 1
+          }
+          state.waiting[index, default: []].append(value)
+        }
+        sendWaiting(index)
+      }
+    }
+    setTimer()
+  }
+
+  private func sendWaiting(_ index: Index) {
+    guard let characteristic = published.value[index] else { return }
+    state.update { state in
+      while let value = state.waiting[index]?.first,
+        role.manager.updateValue(Data(value), for: characteristic, onSubscribedCentrals: nil)
+      {
+        state.waiting[index]?.removeFirst()
+      }
+    }
+  }
+
+  private func setTimer() {
+    guard let wake = state.value.player.nextWake else { return timer.set(after: nil) }
+    timer.set(after: (wake - clock.now).duration)
+  }
+
+  /// How many values were lost because centrals took them too slowly, or wrote too much.
+  var droppedCount: Int {
+    let state = state.value
+    return state.droppedCount + Int(clamping: state.player.droppedCount)
   }
 }
 
+extension ATTErrorCode {
+  /// The error as Core Bluetooth has it; it knows those of the Core Specification only.
+  var coreBluetooth: CBATTError.Code { CBATTError.Code(rawValue: Int(rawValue)) ?? .unlikelyError }
+}
+
 extension PeripheralFile.Characteristic {
-  var properties: CBCharacteristicProperties {
-    var properties: CBCharacteristicProperties = []
-    if isReadable { properties.insert(.read) }
-    if isWriteable { properties.insert(.write) }
-    if isWriteableWithoutResponse { properties.insert(.writeWithoutResponse) }
-    if notifies {
-      properties.insert(notifyNeedsEncryption ? .notifyEncryptionRequired : .notify)
+  var coreBluetoothProperties: CBCharacteristicProperties {
+    var result = CBCharacteristicProperties(rawValue: UInt(properties.rawValue))
+    result.subtract([.broadcast, .extendedProperties])
+    if notifyNeedsEncryption {
+      if properties.contains(.notify) { result.insert(.notifyEncryptionRequired) }
+      if properties.contains(.indicate) { result.insert(.indicateEncryptionRequired) }
     }
-    if indicates {
-      properties.insert(notifyNeedsEncryption ? .indicateEncryptionRequired : .indicate)
-    }
-    return properties
+    return result
   }
 
-  var permissions: CBAttributePermissions {
+  var coreBluetoothPermissions: CBAttributePermissions {
     var permissions: CBAttributePermissions = []
-    if isReadable { permissions.insert(readNeedsEncryption ? .readEncryptionRequired : .readable) }
-    if isWriteable || isWriteableWithoutResponse {
+    if properties.contains(.read) {
+      permissions.insert(readNeedsEncryption ? .readEncryptionRequired : .readable)
+    }
+    if !properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
       permissions.insert(writeNeedsEncryption ? .writeEncryptionRequired : .writeable)
     }
     return permissions

@@ -10,27 +10,45 @@ struct Device: Sendable {
   let connection: ConnectedPeripheral
   /// What it advertised when it was found.
   let sighting: Sighting
+  private let search: Search
+  private let found = ContinuousClock.now
 
-  /// Finds a device by what the user calls it, connects, runs `body`, disconnects.
+  /// Another device fits the name better than the one that was connected to.
+  private struct BetterFit: Error {}
+
+  /// Finds a device by what the user calls it, connects, runs `body`, disconnects. `body` is run
+  /// anew where another device turns out to fit the name better, which it notices when it asks for
+  /// services. `afterFinding` is called before connecting.
   static func with<Result: Sendable>(
     _ name: DeviceName, _ session: Session,
-    _ body: @escaping @Sendable (Device) async throws -> Result
+    _ body: @escaping @Sendable (Device) async throws -> Result,
+    afterFinding: (@Sendable (Sighting) async throws -> Void)? = nil
   ) async throws -> Result {
     let central = try await session.central()
     return try await session.whileRadioWorks(central) {
-      let sighting = try await Search(name: name, session: session).run(central)
-      let device = try await connected(sighting, central, session)
-      let result: Swift.Result<Result, any Error>
-      do { result = .success(try await body(device)) } catch { result = .failure(error) }
-      session.output.clearProgress()
-      await device.disconnect()
-      return try result.get()
+      let search = Search(name: name, session: session)
+      while true {
+        let sighting = try await search.first(central)
+        let listening = Task { await search.goOn(central) }
+        defer { listening.cancel() }
+        try await afterFinding?(sighting)
+        let device = try await connected(sighting, search, central)
+        let result: Swift.Result<Result, any Error>
+        do { result = .success(try await body(device)) } catch { result = .failure(error) }
+        listening.cancel()
+        session.output.clearProgress()
+        await device.disconnect()
+        if case .failure(let error) = result, error is BetterFit { continue }
+        return try result.get()
+      }
     }
   }
 
-  private static func connected(
-    _ sighting: Sighting, _ central: Central, _ session: Session
+  /// Connects with a device that was heard.
+  static func connected(
+    _ sighting: Sighting, _ search: Search, _ central: Central
   ) async throws -> Device {
+    let session = search.session
     let title = sighting.name ?? sighting.shortID
     guard let identifier = UUID(uuidString: sighting.identifier) else {
       throw CommandFailure(.notFound, "\(title) has no identifier")
@@ -40,7 +58,21 @@ struct Device: Sendable {
       try await central.connect(identifier)
     }
     session.output.clearProgress()
-    return Device(session: session, connection: connection, sighting: sighting)
+    return Device(session: session, connection: connection, sighting: sighting, search: search)
+  }
+
+  /// Fails where the name means another device, or several, as far as was heard until now.
+  private func checkName() throws {
+    guard let meant = try search.check(), meant.identifier != sighting.identifier else { return }
+    throw BetterFit()
+  }
+
+  /// Waits until others that fit had time to be heard, where a device was named by a part of its
+  /// name: before something is changed on it.
+  func beSure() async throws {
+    guard !search.isWhole(sighting), sighting.name != search.name.text else { return }
+    try await Task.sleep(for: max(.zero, Search.careTime - (ContinuousClock.now - found)))
+    try checkName()
   }
 
   /// The device's name, else its short identifier.
@@ -48,7 +80,7 @@ struct Device: Sendable {
 
   /// Ends the link in good order, also when the command was cancelled; a device that does not
   /// answer is not waited for long.
-  private func disconnect() async {
+  func disconnect() async {
     let connection = connection
     guard connection.isConnected else { return }
     await Task {
@@ -62,12 +94,14 @@ struct Device: Sendable {
   /// All services with their characteristics; with descriptors where asked.
   func services(withDescriptors: Bool = false) async throws -> [CBService] {
     session.output.progress("Asking \(title) for its services …")
-    return try await session.explaining(title) { () throws(BluetoothError) in
+    let services = try await session.explaining(title) { () throws(BluetoothError) in
       if withDescriptors { return try await connection.discoverAll() }
       let services = try await connection.discoverServices()
       for service in services { try await connection.discoverCharacteristics(for: service) }
       return services
     }
+    try checkName()
+    return services
   }
 
   /// The characteristic that is meant.

@@ -43,7 +43,7 @@ extension Session {
     _ isReady: @escaping @Sendable () async throws -> Void
   ) async throws {
     let host = host
-    let limit = min(timeout?.duration ?? Self.startTime, Self.startTime)
+    let limit = min(remaining ?? Self.startTime, Self.startTime)
     let done: Void? = try await race(limit) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await isReady() }

@@ -4,10 +4,15 @@ import CoreBluetoothAsync
 import Essentials
 import Foundation
 
-/// Listens for a device until it is clear which one is meant.
+/// Listens for the device that a name means.
+///
+/// The first device that fits is taken at once, so that a command takes no longer than the device
+/// needs to be heard; it is listened on while the command connects and discovers, and `check` says
+/// whether another fits as well or better before anything is done with it.
 struct Search: Sendable {
-  /// After the first that fits, others may still be heard that fit as well or better.
-  private static let grace = Duration.seconds(1.5)
+  /// How long others are listened for at least before something is changed on a device that was
+  /// named by a part of its name only.
+  static let careTime = Duration.seconds(1)
 
   let name: DeviceName
   let session: Session
@@ -18,24 +23,21 @@ struct Search: Sendable {
     self.session = session
   }
 
-  /// The device that is meant: at once if it is named in full, else after the others had time to
-  /// be heard.
-  /// - Throws: `CommandFailure` if none is heard, or several fit.
-  func run(_ central: Central) async throws -> Sighting {
+  /// The first device that fits.
+  /// - Throws: `CommandFailure` if none is heard in time.
+  func first(_ central: Central) async throws -> Sighting {
+    if let known = heard.value.values.filter({ name.fit($0) != nil }).max(by: isWorse) {
+      return known
+    }
     session.output.progress("Looking for \(name.text) …")
     let limit = session.timeout ?? Seconds(span: Session.searchTime)
     // A little less than what is left to the whole command, so that the answer is "not found".
-    let rest = limit.duration - min(.milliseconds(200), limit.duration / 5)
-    let first = try await race(max(.zero, rest - (ContinuousClock.now - session.start))) {
-      await listen(central) { $0 != nil }
+    let rest = session.remaining ?? limit.duration
+    let found = try await race(rest - min(.milliseconds(100), rest / 10)) {
+      await listen(central) { name.fit($0) != nil }
     }
-    if case .some(.some(let sighting)) = first {
-      if name.fit(sighting) == .whole { return sighting }
-      let whole = try await race(Self.grace) { await listen(central) { $0 == .whole } }
-      if case .some(.some(let sighting)) = whole { return sighting }
-    }
+    if case .some(.some(let sighting)) = found { return sighting }
     try Task.checkCancellation()
-    if let sighting = try name.pick(from: Array(heard.value.values)) { return sighting }
     let count = heard.value.count
     throw CommandFailure(
       .notFound,
@@ -44,13 +46,27 @@ struct Search: Sendable {
           ? "nor any other" : "but \(count) other\(count == 1 ? "" : "s"), which ambit scan lists"))
   }
 
-  /// The first device whose fit is good enough; nil if the task was cancelled before.
+  /// Goes on listening until the task is cancelled.
+  func goOn(_ central: Central) async { _ = await listen(central) { _ in false } }
+
+  /// The device that is meant after all that was heard so far.
+  /// - Throws: `CommandFailure` if several fit equally well.
+  func check() throws -> Sighting? { try name.pick(from: Array(heard.value.values)) }
+
+  /// Whether the name can mean one device only.
+  func isWhole(_ sighting: Sighting) -> Bool { name.fit(sighting) == .whole }
+
+  private func isWorse(_ a: Sighting, _ b: Sighting) -> Bool {
+    (name.fit(a)?.rawValue ?? -1) < (name.fit(b)?.rawValue ?? -1)
+  }
+
+  /// The first device that is wanted; nil if the task was cancelled before.
   private func listen(
-    _ central: Central, until isEnough: @Sendable (DeviceName.Fit?) -> Bool
+    _ central: Central, until isWanted: @Sendable (Sighting) -> Bool
   ) async -> Sighting? {
     for await discovery in central.scan(allowDuplicates: true) {
       let sighting = remember(Sighting(discovery))
-      if isEnough(name.fit(sighting)) { return sighting }
+      if isWanted(sighting) { return sighting }
     }
     return nil
   }

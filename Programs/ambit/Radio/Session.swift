@@ -1,6 +1,7 @@
 import ArgumentParser
 import BluetoothHost
 import BluetoothMachines
+import BluetoothWire
 import Essentials
 import Foundation
 import Logging
@@ -9,7 +10,9 @@ import Logging
 struct Session: Sendable {
   let host: BluetoothHost
   let timeout: Seconds?
-  let output: Output
+  var output: Output
+  /// Whether the user named no radio.
+  var isDefaultRadio = false
   /// When the command began; `timeout` counts from then.
   let start = ContinuousClock.now
 
@@ -19,21 +22,43 @@ struct Session: Sendable {
   static let workTime = TimeSpan.seconds(30)
   /// How long a radio may take to start.
   static let startTime = Duration.seconds(5)
+  /// How long closing a link in good order may take at the end of `timeout`, which includes it.
+  private static let closingTime = Duration.milliseconds(250)
+
+  /// What the radio is called on a screen.
+  var radioTitle: String {
+    RadioText.title(host.radio) + (isDefaultRadio ? " (none was named)" : "")
+  }
+
+  /// The session without progress lines, for where a screen shows what is done.
+  var silent: Session {
+    var session = self
+    session.output.showsProgress = false
+    return session
+  }
+
+  /// What is left of `timeout`, without the time that closing takes; nil where none was given.
+  var remaining: Duration? {
+    guard let limit = timeout?.duration else { return nil }
+    let closing = min(Self.closingTime, limit / 10)
+    return max(.zero, limit - closing - (ContinuousClock.now - start))
+  }
 
   /// Runs `body`, which ends by itself; gives up when the time is over.
   func withinTime<Result: Sendable>(
     _ what: String, _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {
-    let limit = timeout ?? Seconds(span: Self.workTime)
-    if let result = try await race(limit.duration, body) { return result }
-    throw CommandFailure(.timedOut, "\(what) took longer than \(limit)")
+    let limit = remaining ?? Self.workTime.duration
+    if let result = try await race(limit, body) { return result }
+    throw CommandFailure(
+      .timedOut, "\(what) took longer than \(timeout ?? Seconds(span: Self.workTime))")
   }
 
   /// Runs `body`, which would go on for ever, until the time is over or Ctrl-C.
   func untilTime(
     default limit: Duration? = nil, _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
-    guard let limit = timeout?.duration ?? limit else { return try await body() }
+    guard let limit = remaining ?? limit else { return try await body() }
     _ = try await race(limit, body)
   }
 }
@@ -80,18 +105,22 @@ extension GlobalOptions {
   ///
   /// - Parameters:
   ///   - hostName: The GAP device name; nil for what every host is called.
+  ///   - appearance: The GAP appearance.
+  ///   - address: The host's own address where the user names none: a random static one.
   ///   - capturePath: Where all traffic is written to; nil for where `AMBIT_CAPTURE` says, if it
   ///     says.
   ///   - body: The command.
   /// - Throws: What `body` throws, or that the capture cannot be written.
   func withRadio(
-    hostName: String? = nil, captureTo capturePath: String? = nil,
+    hostName: String? = nil, appearance: UInt16 = 0, address: DeviceAddress? = nil,
+    captureTo capturePath: String? = nil,
     _ body: @escaping @Sendable (Session) async throws -> Void
   ) async throws {
     let selection = try radioSelection()
     var configuration = HostConfiguration()
     if let hostName { configuration.name = hostName }
-    configuration.address = try hostAddress()
+    configuration.appearance = appearance
+    configuration.address = try hostAddress() ?? address
     let environment = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"] ?? ""
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
@@ -104,7 +133,10 @@ extension GlobalOptions {
     } catch {
       throw CommandFailure(error)
     }
-    let session = Session(host: host, timeout: timeout, output: Output(isJSON: json))
+    let session = Session(
+      host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio)
+    let watchdog = timeout.map { Watchdog(after: $0.duration) }
+    defer { watchdog?.cancel() }
     let result: Result<Void, any Error>
     do {
       try await BluetoothHost.$current.withValue(host) {
@@ -147,4 +179,26 @@ extension CommandFailure {
   init(_ error: CaptureError) {
     self.init(.cannotCreate, error.description.trimmingSuffix("."))
   }
+}
+
+/// Ends the program where something does not heed the end of `--timeout`: a controller that does
+/// not answer while its link is closed, for example.
+final class Watchdog: Sendable {
+  /// What a command that heeds it may take beyond.
+  private static let grace = Duration.milliseconds(500)
+  private let timer = WakeTimer()
+
+  /// Ends the program this long from now, unless it was cancelled before.
+  init(after limit: Duration) {
+    timer.start {
+      Terminal.restore()
+      Output(isJSON: false).note("ambit: not done within the time given.")
+      exit(ExitStatus.timedOut.rawValue)
+    }
+    timer.set(after: limit + Self.grace)
+  }
+
+  deinit { timer.stop() }
+
+  func cancel() { timer.stop() }
 }

@@ -60,3 +60,46 @@ extension JSON {
     .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
   }
 }
+
+extension JSON: Decodable {
+  private struct Key: CodingKey {
+    var stringValue: String
+    var intValue: Int? { nil }
+
+    init(stringValue: String) { self.stringValue = stringValue }
+    init?(intValue: Int) { nil }
+  }
+
+  /// Any JSON; keys come in the order of the alphabet. Nulls in arrays are an error.
+  init(from decoder: any Decoder) throws {
+    if let object = try? decoder.container(keyedBy: Key.self) {
+      let keys = object.allKeys.sorted { $0.stringValue < $1.stringValue }
+      self = .object(
+        try keys.map {
+          Member(key: $0.stringValue, value: try object.decode(JSON.self, forKey: $0))
+        })
+      return
+    }
+    if var array = try? decoder.unkeyedContainer() {
+      var elements: [JSON] = []
+      while !array.isAtEnd { elements.append(try array.decode(JSON.self)) }
+      self = .array(elements)
+      return
+    }
+    let value = try decoder.singleValueContainer()
+    if let bool = try? value.decode(Bool.self) {
+      self = .bool(bool)
+    } else if let integer = try? value.decode(Int64.self) {
+      self = .integer(integer)
+    } else if let number = try? value.decode(Double.self) {
+      self = .number(number)
+    } else {
+      self = .string(try value.decode(String.self))
+    }
+  }
+
+  /// What a value is when it is encoded, so that all of it is there.
+  init(encoding value: some Encodable) throws {
+    self = try JSONDecoder().decode(JSON.self, from: JSONEncoder().encode(value))
+  }
+}

@@ -18,6 +18,8 @@ enum Terminal {
   private struct Saved {
     var settings: termios?
     var isAlternate = false
+    /// The lines that are on the screen.
+    var drawn: [String] = []
   }
 
   private static let saved = Mutex(Saved())
@@ -49,11 +51,22 @@ enum Terminal {
     }
   }
 
-  /// Draws lines from the top left corner on, without flicker.
-  static func draw(_ lines: [String]) {
-    let body = lines.map { $0 + "\u{1B}[K" }.joined(separator: "\r\n")
-    // The two outer escapes ask the terminal to show the frame in one piece, where it can.
-    Output.write("\u{1B}[?2026h\u{1B}[H\(body)\u{1B}[J\u{1B}[?2026l", to: STDOUT_FILENO)
+  /// Draws lines from the top left corner on, without flicker: only those that changed since the
+  /// last time, in one piece where the terminal can.
+  static func draw(_ lines: [String], isAnew: Bool) {
+    let (body, count) = saved.withLock { saved in
+      let known = isAnew ? [] : saved.drawn
+      saved.drawn = lines
+      var body = ""
+      for (index, line) in lines.enumerated() where known[safe: index] != line {
+        body += "\u{1B}[\(index + 1);1H\(line)\u{1B}[K"
+      }
+      return (body, known.count)
+    }
+    let rest = count == lines.count ? "" : "\u{1B}[\(lines.count + 1);1H\u{1B}[J"
+    let clearing = isAnew ? "\u{1B}[2J" : rest
+    guard !body.isEmpty || !clearing.isEmpty else { return }
+    Output.write("\u{1B}[?2026h\(clearing)\(body)\u{1B}[?2026l", to: STDOUT_FILENO)
   }
 }
 
@@ -65,7 +78,8 @@ struct Output: Sendable {
   var isJSON: Bool
   /// How much of a long value is shown beside others: all of it where no person reads.
   let valueByteCountMax: Int
-  private let showsProgress: Bool
+  /// Whether what is being done now is shown on standard error.
+  var showsProgress: Bool
   private static let progressIsShown = Mutex(false)
 
   init(isJSON: Bool) {
@@ -115,7 +129,7 @@ struct Output: Sendable {
   }
 
   /// Writes everything. Where nobody reads any more (`ambit scan | head`), the program ends without
-  /// a word, as others do.
+  /// a word, as others do; where standard output cannot be written, it says so and ends.
   static func write(_ text: String, to descriptor: Int32) {
     write(Array(text.utf8), to: descriptor)
   }
@@ -133,14 +147,17 @@ struct Output: Sendable {
         var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         _ = Glibc.poll(&poll, 1, 1000)
       } else if errno != EINTR {
-        if descriptor == STDOUT_FILENO { quit() }
+        if descriptor == STDOUT_FILENO { quit(errno) }
         return
       }
     }
   }
 
-  private static func quit() -> Never {
-    // The screen is gone too; nothing to restore but the line discipline, which `exit` leaves.
-    exit(ExitStatus.success.rawValue)
+  private static func quit(_ code: Int32) -> Never {
+    // A terminal that is gone, or a pipe without a reader.
+    guard code != EPIPE, code != EIO else { exit(ExitStatus.success.rawValue) }
+    let reason = String(cString: strerror(code))
+    write("ambit: standard output cannot be written: \(reason).\n", to: STDERR_FILENO)
+    exit(ExitStatus.cannotCreate.rawValue)
   }
 }

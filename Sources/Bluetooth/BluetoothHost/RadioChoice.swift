@@ -5,6 +5,7 @@ import EventLoop
 /// ```
 /// sim                            the simulated radio, populated with a few devices
 /// sim:empty   sim:seed=7         nobody else on the air; another run of chance
+/// sim:strap.json                 the devices of peripheral files, recorded ones for example
 /// tcp:localhost:9100             a controller that speaks H4 over TCP
 /// unix:/tmp/radio                the same over a UNIX socket
 /// uart:/dev/ttyUSB0@1000000,flow a controller on a serial line
@@ -28,11 +29,14 @@ public enum RadioChoice: Hashable, Sendable {
     public var isPopulated: Bool
     /// Chooses the run of chance.
     public var seed: UInt64
+    /// Peripheral files whose devices are there.
+    public var files: [String]
 
     /// An air with or without devices.
-    public init(isPopulated: Bool = true, seed: UInt64 = 1) {
+    public init(isPopulated: Bool = true, seed: UInt64 = 1, files: [String] = []) {
       self.isPopulated = isPopulated
       self.seed = seed
+      self.files = files
     }
   }
 
@@ -89,9 +93,16 @@ public enum RadioChoice: Hashable, Sendable {
   ) throws(RadioChoiceError) -> SimulatedAir {
     var air = SimulatedAir()
     guard !rest.isEmpty else { return air }
-    for option in rest.split(separator: ",", omittingEmptySubsequences: false) {
+    let options = rest.split(separator: ",", omittingEmptySubsequences: false)
+    // Files alone: an app in a test meets what was recorded and nothing else.
+    air.isPopulated = !options.contains { $0.hasSuffix(".json") }
+    for option in options {
       if option == "empty" {
         air.isPopulated = false
+      } else if option == "home" {
+        air.isPopulated = true
+      } else if option.hasSuffix(".json") {
+        air.files.append(String(option))
       } else if option.hasPrefix("seed=") {
         let digits = option.dropFirst(5)
         guard digits.allSatisfy(\.isASCIIDigit), let seed = UInt64(digits) else {
@@ -99,7 +110,8 @@ public enum RadioChoice: Hashable, Sendable {
         }
         air.seed = seed
       } else {
-        throw RadioChoiceError(text, "\"sim\" takes \"empty\" and \"seed=NUMBER\"")
+        throw RadioChoiceError(
+          text, "\"sim\" takes \"empty\", \"home\", \"seed=NUMBER\" and FILE.json")
       }
     }
     return air
@@ -185,7 +197,9 @@ extension RadioChoice: CustomStringConvertible {
     switch self {
     case .simulated(let air):
       var options: [String] = []
-      if !air.isPopulated { options.append("empty") }
+      if !air.isPopulated, air.files.isEmpty { options.append("empty") }
+      if air.isPopulated, !air.files.isEmpty { options.append("home") }
+      options += air.files
       if air.seed != SimulatedAir().seed { options.append("seed=\(air.seed)") }
       return options.isEmpty ? "sim" : "sim:" + options.joined(separator: ",")
     case .tcp(let host, let port):

@@ -1,6 +1,8 @@
 import BluetoothHost
+import BluetoothMachines
 import BluetoothWire
 import EventLoop
+import PeripheralFiles
 import Simulation
 
 /// The simulated radio for hosts of this program.
@@ -24,18 +26,29 @@ public enum SimulatedRadio {
 private final class EmbeddedRadio {
   private let choice: RadioChoice.SimulatedAir
   private let loop: EpollLoop
-  private lazy var realTime: RealTimeAir = {
-    let world = World(seed: choice.seed)
-    if choice.isPopulated { world.populate(with: .home) }
-    return RealTimeAir(world: world, on: loop)
-  }()
-  private lazy var port = realTime.air.makePort(
-    name: "host", address: DeviceAddress(bits: 0xA0B0_0000_0001, kind: .public), at: Position())
+  /// The world and this host's port to it, once they were made.
+  private var made: (air: RealTimeAir, port: ControllerPort)?
 
   init(_ choice: RadioChoice.SimulatedAir, on loop: EpollLoop) {
     self.choice = choice
     self.loop = loop
   }
 
-  func makeTransport() -> any HCITransport { SimulatedTransport(port) }
+  /// A way to the controller. Files that cannot be read are read again at the next attempt.
+  func makeTransport() -> any HCITransport {
+    do throws(PeripheralFileFailure) {
+      return SimulatedTransport(try port())
+    } catch {
+      return UnavailableTransport(.transport("\(error)."))
+    }
+  }
+
+  private func port() throws(PeripheralFileFailure) -> ControllerPort {
+    if let made { return made.port }
+    let air = RealTimeAir(world: try choice.makeWorld(), on: loop)
+    let port = air.air.makePort(
+      name: "host", address: DeviceAddress(bits: 0xA0B0_0000_0001, kind: .public), at: Position())
+    made = (air, port)
+    return port
+  }
 }

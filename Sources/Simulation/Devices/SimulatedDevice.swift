@@ -38,6 +38,12 @@ public final class SimulatedDevice {
   public var advertisedServices: [BluetoothUUID]?
   /// Adds further structures to the advertisement, as far as they fit: manufacturer data and such.
   public var extendAdvertisement: ((inout AdvertisingDataBuilder) -> Void)?
+  /// Advertises exactly these bytes, instead of services and name.
+  public var advertisedData: AdvertisedData? {
+    didSet { if isPublished, advertisedData != oldValue { startAdvertising() } }
+  }
+  /// Whether it takes connections.
+  public var isConnectable = true
   /// The GAP appearance.
   public var appearance: UInt16 = 0
   /// Called when a central connects or goes.
@@ -45,6 +51,21 @@ public final class SimulatedDevice {
 
   /// The centrals that are connected now.
   public private(set) var centrals: [DeviceAddress] = []
+
+  /// What is on the air byte for byte. More than 31 bytes take extended advertising, which has no
+  /// scan response where it is connectable.
+  public struct AdvertisedData: Hashable, Sendable {
+    /// The advertising data.
+    public var data: [UInt8]
+    /// What answers a scan request.
+    public var scanResponse: [UInt8]
+
+    /// Both payloads.
+    public init(data: [UInt8], scanResponse: [UInt8] = []) {
+      self.data = data
+      self.scanResponse = scanResponse
+    }
+  }
 
   private static let client = ClientID(rawValue: 1)
   private static let noPower = HostError.transport("The device has no power.")
@@ -60,6 +81,9 @@ public final class SimulatedDevice {
   private var scheduledWake: Instant?
   private var nextToken: UInt64 = 0
   private var servicesBeingAdded: [RequestToken: SimulatedService] = [:]
+  /// Services that wait until those that they include have handles.
+  private var servicesToAdd: [SimulatedService] = []
+  private var isPublished = false
   private let chance: SeededGenerator
 
   private typealias ChannelHandler = (ArraySlice<UInt8>) -> [UInt8]
@@ -104,6 +128,11 @@ public final class SimulatedDevice {
       work()
       self.every(interval, work)
     }
+  }
+
+  /// Does something once, after `delay`.
+  func after(_ delay: TimeSpan, _ work: @escaping () -> Void) {
+    world.schedule(at: world.now + delay) { [weak self] in if self != nil { work() } }
   }
 
   // MARK: Running it
@@ -183,10 +212,12 @@ public final class SimulatedDevice {
   private func heard(_ event: HostEvent) {
     switch event {
     case .stateChanged(.poweredOn): publish()
-    case .completed(let token, .success(.published(let published))):
-      servicesBeingAdded.removeValue(forKey: token)?.wasPublished(published) {
-        characteristicsByHandle[$0] = $1
+    case .completed(let token, let result):
+      guard let service = servicesBeingAdded.removeValue(forKey: token) else { return }
+      if case .success(.published(let published)) = result {
+        service.wasPublished(published) { characteristicsByHandle[$0] = $1 }
       }
+      addServices()
     case .linkOpened(let link):
       centrals.append(link.peer)
       onConnectionChange?(link.peer, true)
@@ -205,9 +236,8 @@ public final class SimulatedDevice {
       guard let psm = channelPSMs[id], let respond = channelHandlers[psm] else { return }
       let response = respond(bytes)
       if !response.isEmpty { request(.sendOnChannel(id, response, makeToken())) }
-    case .stateChanged, .completed, .discovered, .linkUpdated, .connected, .connectionFailed,
-      .disconnected, .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested,
-      .servicesChanged:
+    case .stateChanged, .discovered, .linkUpdated, .connected, .connectionFailed, .disconnected,
+      .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged:
       break
     }
   }
@@ -215,15 +245,28 @@ public final class SimulatedDevice {
   private func publish() {
     characteristicsByHandle = [:]
     servicesBeingAdded = [:]
+    for service in services { service.handle = nil }
+    servicesToAdd = services
     request(.removeAllServices)
-    for service in services {
+    addServices()
+    for psm in channelHandlers.keys.sorted() {
+      request(.publishChannel(psm: psm, requiresEncryption: false, makeToken()))
+    }
+    isPublished = true
+    startAdvertising()
+  }
+
+  /// Adds services in their order, as far as those that they include have handles.
+  private func addServices() {
+    while let service = servicesToAdd.first, service.includesOnlyPublished {
+      servicesToAdd.removeFirst()
       let token = makeToken()
       servicesBeingAdded[token] = service
       request(.addService(service.definition, token))
     }
-    for psm in channelHandlers.keys.sorted() {
-      request(.publishChannel(psm: psm, requiresEncryption: false, makeToken()))
-    }
+  }
+
+  private func startAdvertising() {
     request(.startAdvertising(advertisingOptions, makeToken()))
   }
 
@@ -232,6 +275,14 @@ public final class SimulatedDevice {
   private var advertisingOptions: AdvertisingOptions {
     var options = AdvertisingOptions()
     options.interval = advertisingInterval
+    options.isConnectable = isConnectable
+    if let advertisedData {
+      options.data = advertisedData.data
+      options.scanResponse = advertisedData.scanResponse
+      options.usesExtendedAdvertising =
+        max(options.data.count, options.scanResponse.count) > 31
+      return options
+    }
     var advertisement = AdvertisingDataBuilder()
     advertisement.append([.generalDiscoverable, .classicNotSupported] as AdvertisingFlags)
     let uuids = advertisedServices ?? services.filter(\.isPrimary).map(\.uuid)
@@ -239,7 +290,7 @@ public final class SimulatedDevice {
     extendAdvertisement?(&advertisement)
     options.data = advertisement.bytes
     var response = AdvertisingDataBuilder()
-    response.append(localName: name)
+    if !name.isEmpty { response.append(localName: name) }
     options.scanResponse = response.bytes
     return options
   }

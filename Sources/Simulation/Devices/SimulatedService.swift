@@ -8,6 +8,9 @@ public final class SimulatedService {
   let isPrimary: Bool
   private unowned let device: SimulatedDevice
   private var characteristics: [SimulatedCharacteristic] = []
+  private var included: [SimulatedService] = []
+  /// The handle of its declaration, once it is published.
+  var handle: UInt16?
 
   init(uuid: BluetoothUUID, isPrimary: Bool, device: SimulatedDevice) {
     self.uuid = uuid
@@ -30,14 +33,22 @@ public final class SimulatedService {
     return characteristic
   }
 
+  /// Includes another service of the device, which was added before this one.
+  public func include(_ other: SimulatedService) { included.append(other) }
+
+  /// Whether the services that it includes have handles.
+  var includesOnlyPublished: Bool { included.allSatisfy { $0.handle != nil } }
+
   var definition: ServiceDefinition {
     ServiceDefinition(
-      uuid: uuid, isPrimary: isPrimary, characteristics: characteristics.map(\.definition))
+      uuid: uuid, isPrimary: isPrimary, includedServices: included.compactMap(\.handle),
+      characteristics: characteristics.map(\.definition))
   }
 
   func wasPublished(
     _ published: PublishedService, register: (UInt16, SimulatedCharacteristic) -> Void
   ) {
+    handle = published.range.start
     for (characteristic, place) in zip(characteristics, published.characteristics) {
       characteristic.valueHandle = place.valueHandle
       characteristic.subscribers = []
@@ -59,6 +70,10 @@ public final class SimulatedCharacteristic {
   private let properties: CharacteristicProperties
   private let requiresEncryption: Bool
   private let userDescription: String?
+  /// Descriptors beside the configuration, which follows from the properties.
+  var descriptors: [DescriptorDefinition] = []
+  /// What reading and writing take; nil where it follows from the properties.
+  var permissions: AttributePermissions?
   private unowned let device: SimulatedDevice
   private var reader: ((DeviceAddress) -> Result<[UInt8], ATTErrorCode>)?
   private var writer: ((DeviceAddress, [UInt8]) -> Result<Void, ATTErrorCode>)?
@@ -117,13 +132,14 @@ public final class SimulatedCharacteristic {
       permissions.insert(requiresEncryption ? .writeEncryptionRequired : .writeable)
     }
     var definition = CharacteristicDefinition(
-      uuid: uuid, properties: properties, permissions: permissions,
+      uuid: uuid, properties: properties, permissions: self.permissions ?? permissions,
       value: isConstant ? value : nil, subscribingRequiresEncryption: requiresEncryption)
     if let userDescription {
       definition.descriptors = [
         DescriptorDefinition(uuid: 0x2901, value: Array(userDescription.utf8))
       ]
     }
+    definition.descriptors += descriptors
     return definition
   }
 

@@ -16,18 +16,20 @@ final class AmbitRun: Sendable {
     private let all = Mutex<[String]>([])
     private let stream: AsyncStream<String>
 
-    init(_ handle: FileHandle) {
+    /// With `separator`, what ends a line: what a screen is drawn with has no line feeds.
+    init(_ handle: FileHandle, separator: String = "\n") {
       let (stream, continuation) = AsyncStream.makeStream(of: String.self)
       self.stream = stream
       Thread.detachNewThread { [self] in
         var rest = Data()
+        let separator = Data(separator.utf8)
         while true {
           let data = handle.availableData
           if data.isEmpty { break }
           rest += data
-          while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-            add(rest[..<end], to: continuation)
-            rest = Data(rest[rest.index(after: end)...])
+          while let end = rest.range(of: separator) {
+            add(rest[..<end.lowerBound], to: continuation)
+            rest = Data(rest[end.upperBound...])
           }
         }
         if !rest.isEmpty { add(rest, to: continuation) }
@@ -99,7 +101,9 @@ final class AmbitRun: Sendable {
     try process.run()
     self.process = process
     self.input = input.fileHandleForWriting
-    self.output = Lines(output.fileHandleForReading)
+    // Each row of a screen ends by erasing what is behind it.
+    self.output = Lines(
+      output.fileHandleForReading, separator: onTerminal ? "\u{1B}[K" : "\n")
     self.complaints = Lines(complaints.fileHandleForReading)
   }
 

@@ -52,6 +52,14 @@ struct RadioChoiceTests {
       ("sim:", .standard, "sim"),
       ("sim:empty", .simulated(.init(isPopulated: false)), "sim:empty"),
       ("sim:seed=7", .simulated(.init(seed: 7)), "sim:seed=7"),
+      (
+        "sim:a/strap.json", .simulated(.init(isPopulated: false, files: ["a/strap.json"])),
+        "sim:a/strap.json"
+      ),
+      (
+        "sim:b.json,home,seed=2,c.json", .simulated(.init(seed: 2, files: ["b.json", "c.json"])),
+        "sim:home,b.json,c.json,seed=2"
+      ),
       ("sim:seed=7,empty", .simulated(.init(isPopulated: false, seed: 7)), "sim:empty,seed=7"),
       ("tcp:localhost:9100", .tcp(host: "localhost", port: 9100), "tcp:localhost:9100"),
       ("tcp:[::1]:1", .tcp(host: "::1", port: 1), "tcp:[::1]:1"),
@@ -81,7 +89,7 @@ struct RadioChoiceTests {
       ("usb", "no such kind of radio"),
       ("SIM", "no such kind of radio"),
       (":9100", "it is empty"),
-      ("sim:full", "takes \"empty\" and \"seed=NUMBER\""),
+      ("sim:full", "takes \"empty\", \"home\", \"seed=NUMBER\" and FILE.json"),
       ("sim:seed=", "whole number"),
       ("sim:seed=-1", "whole number"),
       ("sim:seed=99999999999999999999", "whole number"),

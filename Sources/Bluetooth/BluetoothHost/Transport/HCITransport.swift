@@ -27,16 +27,16 @@ package protocol TransportReceiver: AnyObject {
 }
 
 /// A radio that cannot be used at all, and why.
-final class UnavailableTransport: HCITransport {
+package final class UnavailableTransport: HCITransport {
   private let error: HostError
-  var isReceiving = true
+  package var isReceiving = true
 
-  init(_ error: HostError) { self.error = error }
+  package init(_ error: HostError) { self.error = error }
 
-  func open(_ receiver: any TransportReceiver) { receiver.transport(self, closed: error) }
-  func send(_ packet: HCIPacket) {}
-  func flush() {}
-  func close() {}
+  package func open(_ receiver: any TransportReceiver) { receiver.transport(self, closed: error) }
+  package func send(_ packet: HCIPacket) {}
+  package func flush() {}
+  package func close() {}
 }
 
 extension HostError {

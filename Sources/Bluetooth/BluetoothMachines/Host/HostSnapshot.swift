@@ -19,8 +19,16 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var hciVersion: UInt8?
     /// Whether the host uses the extended commands to advertise, scan and connect.
     public var usesExtendedCommands: Bool
+    /// Whether links may use the LE 2M PHY.
+    public var supports2M: Bool
+    /// The longest link layer packet payload that the controller sends, in bytes.
+    public var linkPacketLength: Int
+    /// Whether the controller hands over data only while the host has buffers for it.
+    public var usesHostFlowControl: Bool
     /// Advertising sets that the controller has.
     public var advertisingSetCount: Int
+    /// The longest advertising data, in bytes.
+    public var advertisingDataLength: Int
     /// Peers for which the controller's filter accept list has room.
     public var acceptListCapacity: Int
     /// The longest ACL packet payload that the controller takes, in bytes.
@@ -204,8 +212,11 @@ extension HostMachine {
       state: state, failureCount: recovery.failureCount,
       address: session.isReady ? abilities.address.description : nil,
       company: abilities.version?.company, hciVersion: abilities.version?.hciVersion,
-      usesExtendedCommands: abilities.usesExtendedCommands,
+      usesExtendedCommands: abilities.usesExtendedCommands, supports2M: abilities.canUse2M,
+      linkPacketLength: abilities.canLengthenPackets ? abilities.linkDataByteCountMax : 27,
+      usesHostFlowControl: abilities.usesHostFlowControl,
       advertisingSetCount: abilities.advertisingSetCount,
+      advertisingDataLength: abilities.advertisingDataByteCountMax,
       acceptListCapacity: abilities.acceptListCapacity,
       aclPacketLength: abilities.aclByteCountMax, aclBufferCount: abilities.aclPacketCount,
       aclBuffersInUse: scheduler.buffersInUse, waitingCommandCount: session.waitingCount)

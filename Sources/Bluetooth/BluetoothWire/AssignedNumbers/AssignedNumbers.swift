@@ -27,6 +27,16 @@ public enum AssignedNumbers {
     return table[key(appearance)] ?? table[key(appearance & 0xFFC0)]
   }
 
+  /// The version of the Core Specification that an HCI version stands for: `5.4` for 13 (Assigned
+  /// Numbers, §2.1); nil for one that is newer than this table.
+  public static func coreVersion(_ hciVersion: UInt8) -> String? {
+    let versions = [
+      "1.0b", "1.1", "1.2", "2.0", "2.1", "3.0", "4.0", "4.1", "4.2", "5.0", "5.1", "5.2", "5.3",
+      "5.4", "6.0", "6.1", "6.2",
+    ]
+    return versions.indices.contains(Int(hciVersion)) ? versions[Int(hciVersion)] : nil
+  }
+
   /// The service with this name, whatever the case: `heart rate` is 180D.
   public static func service(named name: String) -> BluetoothUUID? {
     uuid(named: name, short: serviceRows, long: longServiceRows)

@@ -69,8 +69,11 @@ public enum StandardValue {
     0x2AA2, 0x2AB5, 0x2AB6, 0x2ABE, 0x2B2E, 0x2B48, 0x2B93, 0x2B97, 0x2BB3, 0x2BC2,
   ]
 
+  /// Whether a characteristic's value is text.
+  static func isText(_ number: UInt16) -> Bool { texts.contains(number) }
+
   /// Characteristics whose value is one of a few words.
-  private static func words(_ number: UInt16) -> [String]? {
+  static func words(_ number: UInt16) -> [String]? {
     switch number {
     case 0x2A06: ["no alert", "mild alert", "high alert"]
     case 0x2A09:

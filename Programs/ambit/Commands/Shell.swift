@@ -1,0 +1,270 @@
+import ArgumentParser
+import BluetoothHost
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+import Glibc
+
+/// A session with a device.
+struct Shell: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Connect to a device and keep the connection: a session of commands.",
+    discussion: """
+      Commands come from standard input, a line each; "help" lists them. On a terminal there is a \
+      prompt, Ctrl-C gives up what takes too long, and errors are printed. Elsewhere the first \
+      command that fails ends the session with its status. A device that goes away is connected \
+      again when it is back, and its subscriptions go on.
+
+      EXAMPLES:
+        ambit shell "Pulse strap"
+        printf 'read 2A19\\nsubscribe 2A37\\nwait 5\\n' | ambit shell strap --json
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "The device: identifier or start of it, address, or name.")
+  var id: String
+
+  func run(_ session: Session) async throws {
+    let id = id
+    let end: Void? = try await race(session.remaining ?? .seconds(366 * 24 * 3600)) {
+      let central = try await session.central()
+      try await session.whileRadioWorks(central) {
+        let search = Search(name: DeviceName(text: id), session: session.silent)
+        let sighting = try await search.first(central)
+        try await ShellSession(sighting, search, central).run()
+      }
+    }
+    if end == nil, !Terminal.isTerminal(STDIN_FILENO) {
+      throw CommandFailure(.timedOut, "the session took longer than the time given")
+    }
+  }
+}
+
+/// Runs the commands of a session.
+final class ShellSession: Sendable {
+  private let device: KeptDevice
+  private let output: Output
+  private let isInteractive: Bool
+  private let prompt: Guarded<Prompt>
+  private let running = Guarded<Task<Void, any Error>?>(nil)
+
+  /// The prompt, and whether it stands at the end of the terminal's last line.
+  private struct Prompt {
+    var text: String
+    var isShown = false
+  }
+
+  init(_ sighting: Sighting, _ search: Search, _ central: Central) {
+    let output = search.session.output
+    self.output = output
+    isInteractive = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDERR_FILENO)
+    let title = Fit.safe(sighting.name ?? sighting.shortID)
+    prompt = Guarded(Prompt(text: output.errorStyle.bold(title) + "> "))
+    let events = Guarded<(@Sendable (KeptDevice.Event) -> Void)?>(nil)
+    device = KeptDevice(sighting, search, central) { events.value?($0) }
+    events.update { $0 = { [weak self] in self?.handle($0) } }
+  }
+
+  func run() async throws {
+    // What ends the session is told on a line of its own.
+    defer { hidePrompt() }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { try await self.device.run() }
+      group.addTask { try await self.readCommands() }
+      defer { group.cancelAll() }
+      try await group.next()
+    }
+  }
+
+  private func readCommands() async throws {
+    if isInteractive {
+      Interrupts.shared.intercept { [running] in
+        guard let task = running.value else { return false }
+        task.cancel()
+        return true
+      }
+    }
+    defer { Interrupts.shared.intercept(nil) }
+    _ = try await limited("connecting") { _ = try await self.device.device() }
+    let lines = LineReader()
+    while true {
+      showPrompt()
+      guard let line = await lines.next() else { break }
+      prompt.update { $0.isShown = false }
+      do {
+        let command = try ShellCommand(line)
+        if command == .quit { return }
+        try await run(command)
+      } catch let failure as CommandFailure where isInteractive {
+        note(output.errorStyle.red(Fit.safe(failure.sentence) + "."))
+      }
+    }
+    try Task.checkCancellation()
+    if isInteractive { Output.write("\n", to: STDERR_FILENO) }
+  }
+
+  /// Runs a command so that Ctrl-C can end it alone.
+  private func run(_ command: ShellCommand) async throws {
+    let task = Task { try await self.perform(command) }
+    running.update { $0 = task }
+    defer { running.update { $0 = nil } }
+    do {
+      try await withTaskCancellationHandler {
+        try await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    } catch is CancellationError {
+      try Task.checkCancellation()
+      note("Given up.")
+    }
+  }
+
+  private func limited<Result: Sendable>(
+    _ what: String, _ body: @escaping @Sendable () async throws -> Result
+  ) async throws -> Result {
+    if let result = try await race(Session.workTime.duration, body) { return result }
+    throw CommandFailure(.timedOut, "\(what) took longer than \(Seconds(span: Session.workTime))")
+  }
+
+  private func perform(_ command: ShellCommand) async throws {
+    switch command {
+    case .nothing, .quit: return
+    case .help: note(ShellCommand.helpText)
+    case .wait(let time): try await Task.sleep(for: time.duration)
+    case .status: try await StatusReport(device.session).write()
+    case .disconnect: await device.disconnect()
+    case .reconnect:
+      device.reconnect()
+      _ = try await limited("connecting") { _ = try await self.device.device() }
+    default: try await limited("the device") { try await self.use(command) }
+    }
+  }
+
+  private func use(_ command: ShellCommand) async throws {
+    switch command {
+    case .services, .inspect:
+      _ = try await device.discoverAll()
+      try await Inspect.report(try await device.device(), readsValues: command == .inspect)
+    case .read(let names):
+      for name in names {
+        let key = try await device.key(CharacteristicName(name))
+        let bytes = try await device.read(key)
+        try await report(bytes, of: key, showsName: names.count > 1, event: "value")
+      }
+    case .write(let name, let input, let withoutResponse):
+      let name = try CharacteristicName(name)
+      let bytes = try input.bytes(for: name.characteristic)
+      let key = try await device.key(name)
+      try await device.write(bytes, to: key, withoutResponse: withoutResponse)
+      if output.isJSON {
+        try await report(bytes, of: key, showsName: false, event: "written")
+      } else {
+        note("Wrote \(bytes.count) byte\(bytes.count == 1 ? "" : "s").")
+      }
+    case .subscribe(let names):
+      for name in names {
+        try await device.subscribe(try await device.key(CharacteristicName(name)))
+      }
+    case .unsubscribe(let names):
+      for name in names { device.unsubscribe(try await device.key(CharacteristicName(name))) }
+      if names.isEmpty { for key in device.subscriptions { device.unsubscribe(key) } }
+    case .rssi:
+      let connected = try await device.device()
+      let rssi = try await connected.session.explaining("the strength") {
+        () throws(BluetoothError) in try await connected.connection.readRSSI()
+      }
+      fact("rssi", .integer(Int64(rssi)), "\(rssi) dBm")
+    case .mtu:
+      let peripheral = try await device.device().connection.peripheral
+      // Opcode and handle go before the value (Core 5.4, Vol 3, Part F, §3.4.5.3).
+      let mtu = peripheral.maximumWriteValueLength(for: .withoutResponse) + 3
+      fact("mtu", .integer(Int64(mtu)), "\(mtu) bytes")
+    case .nothing, .help, .wait, .status, .disconnect, .reconnect, .quit: break
+    }
+  }
+
+  // MARK: Output
+
+  private func report(
+    _ bytes: [UInt8], of key: KeptDevice.Key, showsName: Bool, event: String, at time: Date? = nil
+  ) async throws {
+    let characteristic = try await device.characteristic(key)
+    ValueReport(device: try await device.device(), output: output)
+      .value(bytes, of: characteristic, showsName: showsName, event: event, at: time)
+  }
+
+  private func fact(_ event: String, _ value: JSON, _ text: String) {
+    guard output.isJSON else { return output.line(text) }
+    output.object(
+      .object([
+        "event": .string(event), "id": .string(device.sighting.identifier), event: value,
+      ]))
+  }
+
+  private func handle(_ event: KeptDevice.Event) {
+    switch event {
+    case .connecting: break
+    case .connected: if isInteractive { note("Connected to \(Fit.safe(device.title)).") }
+    case .lost(let reason, let reconnects):
+      note(
+        "\(Fit.safe(device.title)) is gone: \(reason)" + (reconnects ? "; connecting again." : "."))
+    case .subscriptionEnded(let key, let reason):
+      note("\(name(of: key)) can no longer be followed: \(reason).")
+    case .value(let key, let bytes):
+      hidePrompt()
+      printValue(bytes, of: key)
+      showPromptAgain()
+    }
+  }
+
+  private func name(of key: KeptDevice.Key) -> String {
+    let services = device.services
+    guard let list = services[safe: key.service]?.characteristics,
+      let characteristic = list[safe: key.characteristic]
+    else { return "a characteristic" }
+    let uuid = BluetoothUUID(characteristic.uuid)
+    return AssignedNumbers.characteristicName(uuid) ?? uuid.description
+  }
+
+  private func printValue(_ bytes: [UInt8], of key: KeptDevice.Key) {
+    guard let list = device.services[safe: key.service]?.characteristics,
+      let characteristic = list[safe: key.characteristic]
+    else { return }
+    ValueReport.write(
+      bytes, of: characteristic, device.sighting.identifier, output, showsName: true,
+      event: "value", at: Date())
+  }
+
+  private func note(_ text: String) {
+    hidePrompt()
+    output.note(text)
+    showPromptAgain()
+  }
+
+  private func showPrompt() {
+    guard isInteractive else { return }
+    prompt.update { prompt in
+      prompt.isShown = true
+      Output.write(prompt.text, to: STDERR_FILENO)
+    }
+  }
+
+  /// What comes unasked begins a new line; the prompt comes again below it. What is being typed
+  /// stays with the terminal.
+  private func hidePrompt() {
+    prompt.update { if $0.isShown { Output.write("\r\u{1B}[K", to: STDERR_FILENO) } }
+  }
+
+  private func showPromptAgain() {
+    prompt.update { if $0.isShown { Output.write($0.text, to: STDERR_FILENO) } }
+  }
+}
+
+extension Array {
+  /// The element; nil where the index is out of bounds.
+  subscript(safe index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
+}

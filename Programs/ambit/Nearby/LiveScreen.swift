@@ -1,0 +1,335 @@
+import BluetoothHost
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Dispatch
+import Essentials
+import Foundation
+import Glibc
+import PeripheralFiles
+
+/// Drives the live view: hands keys to it, does what it asks for, draws it.
+final class LiveScreen: Sendable {
+  private enum Event: Sendable {
+    case keys([UInt8])
+    case inputEnded
+    /// Nothing followed an escape for a moment.
+    case pause
+    case draw
+    case resized
+    case device(String, KeptDevice.Event)
+    /// Values of the open device have arrived.
+    case values(String)
+    /// What a task found out for the open device.
+    case detail(String, @Sendable (inout DetailView) -> Void)
+  }
+
+  /// Ages and strengths move on without events.
+  private static let tick = Duration.milliseconds(500)
+  /// The bytes of a key's sequence follow each other faster, over slow lines too.
+  private static let escapeTime = Duration.milliseconds(60)
+  /// At most so often is the screen drawn for values, which may come by the thousand.
+  private static let valueTime = Duration.milliseconds(50)
+
+  /// The last value of a characteristic that was not shown yet, and how many came.
+  private struct Arrived: Sendable {
+    var value: [UInt8]
+    var count = 1
+  }
+
+  /// The device that is open.
+  private struct Open {
+    var device: KeptDevice
+    var link: Task<Void, any Error>
+  }
+
+  private let central: Central
+  private let session: Session
+  private let surroundings: Surroundings
+  private let clock: MonotonicClock
+  private let events: AsyncStream<Event>
+  private let post: AsyncStream<Event>.Continuation
+  private let arrived = Guarded<[KeptDevice.Key: Arrived]>([:])
+
+  init(
+    _ central: Central, _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
+  ) {
+    self.central = central
+    self.session = session
+    self.surroundings = surroundings
+    self.clock = clock
+    (events, post) = AsyncStream.makeStream()
+  }
+
+  /// Shows the view until it is quit or the task is cancelled.
+  func run() async throws {
+    Terminal.enterFullScreen()
+    defer { Terminal.restore() }
+    Interrupts.shared.onResize { [post] in post.yield(.resized) }
+    defer { Interrupts.shared.onResize {} }
+    let input = watchInput()
+    defer { input?.cancel() }
+    let ticker = Task { [post] in
+      while true {
+        try await Task.sleep(for: Self.tick)
+        post.yield(.draw)
+      }
+    }
+    defer { ticker.cancel() }
+    try await handleEvents()
+  }
+
+  private func watchInput() -> (any DispatchSourceRead)? {
+    guard Terminal.isTerminal(STDIN_FILENO) else { return nil }
+    let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO)
+    source.setEventHandler { [post] in
+      var bytes = [UInt8](repeating: 0, count: 256)
+      let count = Glibc.read(STDIN_FILENO, &bytes, bytes.count)
+      if count > 0 {
+        post.yield(.keys(Array(bytes[..<count])))
+      } else {
+        source.cancel()
+        post.yield(.inputEnded)
+      }
+    }
+    source.resume()
+    return source
+  }
+
+  private func handleEvents() async throws {
+    var view = LiveView()
+    var decoder = KeyDecoder()
+    var open: Open?
+    var listed: [String] = []
+    var isAnew = true
+    defer { open?.link.cancel() }
+    draw(&view, &listed, isAnew: true)
+    for await event in events {
+      switch event {
+      case .draw: break
+      case .resized: isAnew = true
+      // The terminal is gone.
+      case .inputEnded: return
+      case .keys(let bytes):
+        let keys = decoder.decode(bytes)
+        if decoder.isPending { pauseSoon() }
+        for key in keys where await press(key, &view, listed, &open) == .quit { return }
+      case .pause:
+        for key in decoder.flush() where await press(key, &view, listed, &open) == .quit { return }
+      case .device(let identifier, let event):
+        guard let current = open, current.device.sighting.identifier == identifier else { continue }
+        show(event, of: current.device, in: &view)
+      case .values(let identifier):
+        guard open?.device.sighting.identifier == identifier else { continue }
+        showValues(in: &view)
+      case .detail(let identifier, let change):
+        guard let current = open, current.device.sighting.identifier == identifier,
+          var detail = view.detail
+        else { continue }
+        change(&detail)
+        view.detail = detail
+      }
+      draw(&view, &listed, isAnew: isAnew)
+      isAnew = false
+    }
+    // Cancelled: the link of an open device ends in good order.
+    open?.link.cancel()
+    _ = await open?.link.result
+  }
+
+  private func pauseSoon() {
+    Task { [post] in
+      try await Task.sleep(for: Self.escapeTime)
+      post.yield(.pause)
+    }
+  }
+
+  // MARK: Drawing
+
+  private func draw(_ view: inout LiveView, _ listed: inout [String], isAnew: Bool) {
+    let state = central.state
+    let now = clock.now
+    let table = surroundings.devices.update { table in
+      table.forget(now: now)
+      return table
+    }
+    let before = listed
+    listed = view.filtered(table.ordered(now: now)).map(\.sighting.identifier)
+    view.update(listed, before: before)
+    let screen = NearbyScreen(
+      size: Terminal.size, style: session.output.style,
+      radio: session.radioTitle,
+      problem: state == .poweredOn ? nil : RadioFailure.failure(state, session.host).sentence,
+      view: view)
+    Terminal.draw(
+      screen.lines(table, surroundings.network.value, now: now), isAnew: isAnew)
+  }
+
+  // MARK: Doing what the view asks for
+
+  private func press(
+    _ key: Key, _ view: inout LiveView, _ listed: [String], _ open: inout Open?
+  ) async -> LiveView.Effect? {
+    let effect = view.press(key, devices: listed, page: max(1, Terminal.size.rows - 6))
+    switch effect {
+    case .open(let identifier): open = self.open(identifier, &view)
+    case .close:
+      open?.link.cancel()
+      open = nil
+    case .reconnect: open?.device.reconnect()
+    case .read(let key): if let open { read(key, of: open.device) }
+    case .toggleSubscription(let key): if let open { toggle(key, of: open.device, &view) }
+    case .write(let key, let text): if let open { write(text, to: key, of: open.device) }
+    case .quit:
+      open?.link.cancel()
+      _ = await open?.link.result
+    case nil: break
+    }
+    return effect
+  }
+
+  private func open(_ identifier: String, _ view: inout LiveView) -> Open? {
+    guard let sighting = surroundings.devices.value[identifier]?.sighting else { return nil }
+    view.detail = DetailView(title: sighting.name ?? sighting.shortID, state: "connecting …")
+    guard sighting.isConnectable != false else {
+      view.detail?.state = "takes no connections"
+      return nil
+    }
+    let search = Search(name: DeviceName(text: identifier), session: session.silent)
+    arrived.update { $0 = [:] }
+    let device = KeptDevice(sighting, search, central) { [self] event in
+      if case .value(let key, let bytes) = event {
+        keep(bytes, of: key, identifier)
+      } else {
+        post.yield(.device(identifier, event))
+      }
+    }
+    return Open(device: device, link: Task { try await device.run() })
+  }
+
+  private func show(_ event: KeptDevice.Event, of device: KeptDevice, in view: inout LiveView) {
+    switch event {
+    case .connecting: view.detail?.state = "connecting …"
+    case .connected:
+      view.detail?.state = "connected; discovering …"
+      discover(device)
+    case .lost(let reason, let reconnects):
+      view.detail?.state = reconnects ? "\(reason); connecting again …" : reason
+    case .value: break
+    case .subscriptionEnded(let key, let reason):
+      view.detail?.message = reason
+      view.detail?.update(key) { $0.isFollowed = false }
+    }
+  }
+
+  /// Keeps a value until the screen is drawn again, which is soon.
+  private func keep(_ bytes: [UInt8], of key: KeptDevice.Key, _ identifier: String) {
+    let isFirst = arrived.update { arrived in
+      let isFirst = arrived.isEmpty
+      arrived[key] = Arrived(value: bytes, count: (arrived[key]?.count ?? 0) + 1)
+      return isFirst
+    }
+    guard isFirst else { return }
+    Task { [post] in
+      try? await Task.sleep(for: Self.valueTime)
+      post.yield(.values(identifier))
+    }
+  }
+
+  private func showValues(in view: inout LiveView) {
+    let values = arrived.update { arrived in
+      defer { arrived = [:] }
+      return arrived
+    }
+    for (key, arrived) in values {
+      view.detail?.update(key) { row in
+        row.value = ValueText(arrived.value, characteristic: row.type)
+        row.refusal = nil
+        row.count += arrived.count
+      }
+    }
+  }
+
+  /// Lists what the device has, then reads what can be read, one after the other.
+  private func discover(_ device: KeptDevice) {
+    work(device) { device in
+      let services = try await device.discoverAll()
+      let followed = device.subscriptions
+      self.change(device) { detail in
+        detail.state = "connected"
+        detail.show(services, followed: followed)
+      }
+      for (number, service) in services.enumerated() {
+        for (place, characteristic) in (service.characteristics ?? []).enumerated()
+        where characteristic.properties.contains(.read) {
+          await self.readOnce(
+            KeptDevice.Key(service: number, characteristic: place), of: device)
+        }
+      }
+    }
+  }
+
+  private func read(_ key: KeptDevice.Key, of device: KeptDevice) {
+    work(device) { await self.readOnce(key, of: $0) }
+  }
+
+  private func readOnce(_ key: KeptDevice.Key, of device: KeptDevice) async {
+    do {
+      let bytes = try await device.read(key)
+      change(device) { detail in
+        detail.update(key) { row in
+          row.value = ValueText(bytes, characteristic: row.type)
+          row.refusal = nil
+        }
+      }
+    } catch {
+      let reason = (error as? CommandFailure)?.reason ?? "\(error)"
+      change(device) { detail in detail.update(key) { $0.refusal = reason } }
+    }
+  }
+
+  private func toggle(
+    _ key: KeptDevice.Key, of device: KeptDevice, _ view: inout LiveView
+  ) {
+    let isFollowed = device.subscriptions.contains(key)
+    view.detail?.update(key) { $0.isFollowed = !isFollowed }
+    if isFollowed { return device.unsubscribe(key) }
+    work(device) { try await $0.subscribe(key) }
+  }
+
+  private func write(_ text: String, to key: KeptDevice.Key, of device: KeptDevice) {
+    work(device) { device in
+      let characteristic = try await device.characteristic(key)
+      let uuid = BluetoothUUID(characteristic.uuid)
+      let input = ValueInput(text: text, format: text.hasPrefix("0x") ? .hex : nil)
+      let bytes = try input.bytes(for: uuid)
+      try await device.write(bytes, to: key)
+      let count = bytes.count
+      self.change(device) { $0.state = "connected; wrote \(count) byte\(count == 1 ? "" : "s")" }
+      if characteristic.properties.contains(.read) { await self.readOnce(key, of: device) }
+    }
+  }
+
+  /// Does something with the device, in at most the time that work with one may take; says what
+  /// went wrong.
+  private func work(
+    _ device: KeptDevice, _ body: @escaping @Sendable (KeptDevice) async throws -> Void
+  ) {
+    Task {
+      do {
+        let done: Void? = try await race(Session.workTime.duration) { try await body(device) }
+        if done == nil { change(device) { $0.message = "The device does not answer." } }
+      } catch is CancellationError {
+      } catch {
+        let reason = "\(error)"
+        change(device) { $0.message = reason }
+      }
+    }
+  }
+
+  private func change(
+    _ device: KeptDevice, _ change: @escaping @Sendable (inout DetailView) -> Void
+  ) {
+    post.yield(.detail(device.sighting.identifier, change))
+  }
+}

@@ -1,0 +1,279 @@
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+
+/// A device whose link is kept: connected again whenever it was lost, with the subscriptions that
+/// were there. Used by any number of tasks.
+final class KeptDevice: Sendable {
+  /// Names a characteristic of the device, also over a new connection.
+  struct Key: Hashable, Sendable {
+    var service: Int
+    var characteristic: Int
+  }
+
+  /// What happens, in order.
+  enum Event: Sendable {
+    case connecting
+    case connected
+    /// The link ended; true if it is being made again.
+    case lost(String, reconnects: Bool)
+    case value(Key, [UInt8])
+    case subscriptionEnded(Key, String)
+  }
+
+  private struct State {
+    var device: Device?
+    var services: [CBService] = []
+    /// Whether a link is wanted; not after `disconnect`.
+    var isWanted = true
+    var subscriptions: [Key: Task<Void, Never>?] = [:]
+    var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
+    var lastWaiter = 0
+  }
+
+  let session: Session
+  let sighting: Sighting
+  private let central: Central
+  private let search: Search
+  private let state = Guarded(State())
+  private let onEvent: @Sendable (Event) -> Void
+
+  init(
+    _ sighting: Sighting, _ search: Search, _ central: Central,
+    onEvent: @escaping @Sendable (Event) -> Void
+  ) {
+    self.sighting = sighting
+    self.search = search
+    self.central = central
+    self.onEvent = onEvent
+    session = search.session
+  }
+
+  var title: String { state.value.device?.title ?? sighting.name ?? sighting.shortID }
+  var isConnected: Bool { state.value.device?.connection.isConnected ?? false }
+  var subscriptions: Set<Key> { Set(state.value.subscriptions.keys) }
+  /// What was discovered over the present connection; empty before.
+  var services: [CBService] { state.value.services }
+
+  /// Keeps the link until the task is cancelled; then ends it in good order.
+  func run() async throws {
+    while !Task.isCancelled {
+      await wait { $0.isWanted }
+      try Task.checkCancellation()
+      do {
+        onEvent(.connecting)
+        let device = try await Device.connected(sighting, search, central)
+        await keep(device)
+      } catch let failure as CommandFailure {
+        onEvent(.lost(failure.sentence, reconnects: true))
+        // Where connecting fails at once, not again at once.
+        try await Task.sleep(for: .seconds(1))
+      }
+    }
+  }
+
+  private func keep(_ device: Device) async {
+    state.update {
+      $0.device = device
+      $0.services = []
+    }
+    onEvent(.connected)
+    wakeAll()
+    await resubscribe()
+    let connection = device.connection
+    let end = await withTaskCancellationHandler {
+      await connection.waitForDisconnection()
+    } onCancel: {
+      Task { await device.disconnect() }
+    }
+    let isWanted = state.update { state in
+      for task in state.subscriptions.values { task?.cancel() }
+      state.subscriptions = state.subscriptions.mapValues { _ in nil }
+      state.device = nil
+      state.services = []
+      return state.isWanted
+    }
+    wakeAll()
+    guard !Task.isCancelled else { return await device.disconnect() }
+    onEvent(.lost(end.description.trimmingSuffix("."), reconnects: isWanted))
+  }
+
+  // MARK: Waiting
+
+  /// Waits until something holds, or the task is cancelled.
+  private func wait(until holds: @Sendable (State) -> Bool) async {
+    while !Task.isCancelled, !holds(state.value) { await nextChange(unless: holds) }
+  }
+
+  private func nextChange(unless holds: @Sendable (State) -> Bool) async {
+    let number = state.update { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let waits = state.update { state in
+          guard !holds(state) else { return false }
+          state.waiters[number] = continuation
+          return true
+        }
+        guard waits else { return continuation.resume() }
+        // Cancelled before it waited: the handler found nothing to resume.
+        if Task.isCancelled { wake(number) }
+      }
+    } onCancel: {
+      wake(number)
+    }
+  }
+
+  private func wake(_ number: Int) {
+    state.update { $0.waiters.removeValue(forKey: number) }?.resume()
+  }
+
+  private func wakeAll() {
+    let waiters = state.update { state in
+      defer { state.waiters = [:] }
+      return Array(state.waiters.values)
+    }
+    for waiter in waiters { waiter.resume() }
+  }
+
+  /// The connected device; waits while the link is being made.
+  func device() async throws -> Device {
+    await wait { $0.device != nil || !$0.isWanted }
+    try Task.checkCancellation()
+    if let device = state.value.device { return device }
+    throw CommandFailure(.failure, "\(title) is not connected")
+  }
+
+  func disconnect() async {
+    let device = state.update { state in
+      state.isWanted = false
+      return state.device
+    }
+    wakeAll()
+    await device?.disconnect()
+  }
+
+  func reconnect() {
+    state.update { $0.isWanted = true }
+    wakeAll()
+  }
+
+  // MARK: Attributes
+
+  /// All services, discovered when first asked for.
+  func discoverAll() async throws -> [CBService] {
+    let device = try await device()
+    let known = state.value.services
+    if !known.isEmpty { return known }
+    let services = try await device.services(withDescriptors: true)
+    device.session.output.clearProgress()
+    state.update { if $0.device?.connection === device.connection { $0.services = services } }
+    return services
+  }
+
+  /// The characteristic that a name means.
+  func key(_ name: CharacteristicName) async throws -> Key {
+    let services = try await discoverAll()
+    var fitting: [Key] = []
+    for (number, service) in services.enumerated() {
+      guard name.service == nil || BluetoothUUID(service.uuid) == name.service else { continue }
+      for (place, characteristic) in (service.characteristics ?? []).enumerated()
+      where BluetoothUUID(characteristic.uuid) == name.characteristic {
+        fitting.append(Key(service: number, characteristic: place))
+      }
+    }
+    guard let first = fitting.first else {
+      throw CommandFailure(
+        .notFound, "\(title) has no characteristic \(name.text); services lists what it has")
+    }
+    guard fitting.count == 1 else {
+      let names = fitting.map { services[$0.service].uuid.uuidString + "/…" }
+      throw CommandFailure(
+        .notFound,
+        "\(title) has several characteristics \(name.text): \(names.joined(separator: ", "))")
+    }
+    return first
+  }
+
+  func characteristic(_ key: Key) async throws -> CBCharacteristic {
+    let services = try await discoverAll()
+    guard services.indices.contains(key.service),
+      let list = services[key.service].characteristics, list.indices.contains(key.characteristic)
+    else {
+      throw CommandFailure(.notFound, "\(title) no longer has this characteristic")
+    }
+    return list[key.characteristic]
+  }
+
+  func read(_ key: Key) async throws -> [UInt8] {
+    let characteristic = try await characteristic(key)
+    return try await device().read(characteristic)
+  }
+
+  func write(_ bytes: [UInt8], to key: Key, withoutResponse: Bool = false) async throws {
+    let characteristic = try await characteristic(key)
+    try await device().write(
+      bytes, to: characteristic,
+      withResponse: !withoutResponse && characteristic.takesResponses)
+  }
+
+  // MARK: Subscriptions
+
+  /// Follows a characteristic, also over later connections, until `unsubscribe`.
+  func subscribe(_ key: Key) async throws {
+    let characteristic = try await characteristic(key)
+    guard characteristic.canBeFollowed else {
+      throw CommandFailure(
+        .failure, "\(characteristic.uuid.uuidString) can be neither notified nor indicated")
+    }
+    let device = try await device()
+    let isNew = state.update { state in
+      guard state.subscriptions[key] == nil else { return false }
+      state.subscriptions[key] = .some(nil)
+      return true
+    }
+    if isNew { follow(key, characteristic, device) }
+  }
+
+  func unsubscribe(_ key: Key) {
+    let task = state.update { $0.subscriptions.removeValue(forKey: key) }
+    task??.cancel()
+  }
+
+  private func follow(_ key: Key, _ characteristic: CBCharacteristic, _ device: Device) {
+    let task = Task {
+      do {
+        for try await value in device.connection.values(of: characteristic) {
+          onEvent(.value(key, Array(value)))
+        }
+      } catch let error as BluetoothError {
+        switch error {
+        case .disconnected, .cancelled, .notAvailable: break
+        default:
+          state.update { $0.subscriptions[key] = nil }
+          onEvent(.subscriptionEnded(key, error.description.trimmingSuffix(".")))
+        }
+      } catch {}
+    }
+    let isWanted = state.update { state in
+      guard state.subscriptions[key] != nil else { return false }
+      state.subscriptions[key] = .some(task)
+      return true
+    }
+    if !isWanted { task.cancel() }
+  }
+
+  private func resubscribe() async {
+    let wanted = state.value.subscriptions.keys
+    guard !wanted.isEmpty else { return }
+    for key in wanted {
+      guard let characteristic = try? await characteristic(key), let device = state.value.device
+      else { continue }
+      follow(key, characteristic, device)
+    }
+  }
+}

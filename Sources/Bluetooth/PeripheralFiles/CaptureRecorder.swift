@@ -1,0 +1,194 @@
+import BluetoothMachines
+public import BluetoothWire
+import Essentials
+
+/// Finds devices in a capture of HCI traffic, and makes peripheral files of them as far as the
+/// capture tells: what was discovered, read, written and notified over the links in which this host
+/// was the central, and what was advertised.
+public struct CaptureRecorder: Sendable {
+  /// A device of the capture.
+  public struct Device: Hashable, Sendable {
+    /// Its address.
+    public var address: DeviceAddress
+    /// Its name, if it was advertised or read.
+    public var name: String?
+    /// Whether there was a link with it.
+    public var wasConnected: Bool
+  }
+
+  /// Bounds of what a capture can make this grow to.
+  enum Limits {
+    /// A crowded hall for a day.
+    static let deviceCount = 4_096
+    /// More links than a controller has.
+    static let linkCount = 64
+    /// An ATT PDU is at most 517 bytes, a frame of another channel is skipped.
+    static let frameByteCount = 4 + 0xFFFF
+  }
+
+  private var recordings: [DeviceAddress: LinkRecorder] = [:]
+  private var order: [DeviceAddress] = []
+  private var links: [UInt16: Link] = [:]
+  private var lastTime = Instant.zero
+  /// Packets and PDUs that made no sense, or found no room.
+  public private(set) var skippedCount = 0
+
+  private struct Link: Sendable {
+    var peer: DeviceAddress
+    var received = Frame()
+    var sent = Frame()
+  }
+
+  /// An L2CAP frame that is being put together.
+  private struct Frame: Sendable {
+    var bytes: [UInt8] = []
+    var isSkipped = true
+
+    /// Takes a part; returns the attribute PDU that it completes.
+    mutating func take(_ boundary: ACLBoundary, _ payload: ArraySlice<UInt8>) -> [UInt8]? {
+      if boundary.isFirst {
+        bytes = []
+        isSkipped = false
+      }
+      guard !isSkipped, bytes.count + payload.count <= Limits.frameByteCount else {
+        isSkipped = true
+        return nil
+      }
+      bytes += payload
+      guard bytes.count >= 4 else { return nil }
+      let length = Int(bytes[0]) | Int(bytes[1]) << 8
+      guard bytes.count >= 4 + length else { return nil }
+      isSkipped = true
+      // Channel 4 is the attribute protocol's (Core 5.4, Vol 3, Part A, §2.1).
+      return bytes[2] == 4 && bytes[3] == 0 ? Array(bytes[4..<4 + length]) : nil
+    }
+  }
+
+  /// Reads a whole capture.
+  /// - Throws: `WireError` where the bytes are no btsnoop file of H4 packets. What was cut at its
+  ///   end, as when its writer was killed, is read as far as it goes.
+  public init(_ capture: ArraySlice<UInt8>) throws(WireError) {
+    var reader = try BTSnoop.Reader(capture)
+    var start: Int64?
+    while true {
+      do throws(WireError) {
+        guard let record = try reader.next() else { return }
+        start = start ?? record.microseconds
+        let elapsed = record.microseconds.subtractingReportingOverflow(start ?? 0)
+        // A clock that was set back, or damage: time stands still.
+        if !elapsed.overflow, 0..<(366 * 86_400 * 1_000_000) ~= elapsed.partialValue {
+          lastTime = max(lastTime, .zero + .microseconds(elapsed.partialValue))
+        }
+        take(record)
+      } catch {
+        skippedCount += 1
+        return
+      }
+    }
+  }
+
+  /// The devices, in the order in which they were heard; those with a link first.
+  public var devices: [Device] {
+    let all = order.compactMap { address in
+      recordings[address].map {
+        Device(address: address, name: $0.name, wasConnected: $0.hasAttributes)
+      }
+    }
+    return all.filter(\.wasConnected) + all.filter { !$0.wasConnected }
+  }
+
+  /// The file of a device; nil where it is not in the capture.
+  public func file(of address: DeviceAddress) -> PeripheralFile? {
+    recordings[address]?.file(at: lastTime).file
+  }
+
+  /// How many events of a device found no room within the bounds of a file.
+  public func droppedCount(of address: DeviceAddress) -> Int {
+    recordings[address]?.file(at: lastTime).droppedCount ?? 0
+  }
+
+  private mutating func take(_ record: BTSnoop.Record) {
+    switch record.packet.kind {
+    case .event:
+      guard let event = try? HCIEvent(decoding: record.packet.bytes) else { return skip() }
+      take(event)
+    case .acl:
+      guard let (header, payload) = try? ACLHeader.decode(from: record.packet.bytes) else {
+        return skip()
+      }
+      take(header, payload, record.direction)
+    default: break
+    }
+  }
+
+  private mutating func skip() { skippedCount += 1 }
+
+  private mutating func take(_ event: HCIEvent) {
+    switch event {
+    case .leConnectionComplete(let complete) where complete.status == .success:
+      open(complete.handle, complete.role, complete.peer.address)
+    case .leEnhancedConnectionComplete(let complete) where complete.status == .success:
+      open(complete.handle, complete.role, complete.peer.address)
+    case .disconnectionComplete(let complete):
+      if let link = links.removeValue(forKey: complete.handle) {
+        recordings[link.peer]?.linkClosed(at: lastTime)
+      }
+    case .leAdvertisingReport(let reports): for report in reports { take(report) }
+    case .leExtendedAdvertisingReport(let reports): for report in reports { take(report) }
+    default: break
+    }
+  }
+
+  private mutating func open(_ handle: UInt16, _ role: LinkRole, _ peer: DeviceAddress) {
+    guard role == .central, links.count < Limits.linkCount, recording(of: peer) else { return }
+    links[handle] = Link(peer: peer)
+    recordings[peer]?.linkOpened()
+  }
+
+  /// Makes room for a device; false where there is none.
+  private mutating func recording(of address: DeviceAddress) -> Bool {
+    if recordings[address] != nil { return true }
+    guard order.count < Limits.deviceCount else {
+      skip()
+      return false
+    }
+    order.append(address)
+    recordings[address] = LinkRecorder(address)
+    return true
+  }
+
+  private mutating func take(_ report: LEAdvertisingReport) {
+    let address = report.advertiser.address
+    guard report.kind != .directed, recording(of: address) else { return }
+    recordings[address]?.heard(
+      report.data, isResponse: report.kind == .scanResponse,
+      isConnectable: report.kind == .connectable, rssi: report.rssi, at: lastTime)
+  }
+
+  private mutating func take(_ report: LEExtendedAdvertisingReport) {
+    guard let address = report.advertiser?.address, !report.type.contains(.directed),
+      report.type.isDisjoint(with: [.moreToCome, .truncated]), recording(of: address)
+    else { return }
+    recordings[address]?.heard(
+      report.data, isResponse: report.type.contains(.scanResponse),
+      isConnectable: report.type.contains(.connectable), rssi: report.rssi, at: lastTime)
+  }
+
+  private mutating func take(
+    _ header: ACLHeader, _ payload: ArraySlice<UInt8>, _ direction: BTSnoop.Direction
+  ) {
+    guard var link = links[header.handle] else { return }
+    let isReceived = direction == .controllerToHost
+    let bytes =
+      isReceived
+      ? link.received.take(header.boundary, payload) : link.sent.take(header.boundary, payload)
+    links[header.handle] = link
+    guard let bytes else { return }
+    guard let pdu = try? ATTPDU(decoding: bytes[...]) else { return skip() }
+    if isReceived {
+      recordings[link.peer]?.received(pdu, at: lastTime)
+    } else {
+      recordings[link.peer]?.sent(pdu, at: lastTime)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+import Essentials
+
+/// A value with the keys that lead to it, so that every complaint says where and what was expected.
+struct JSONField {
+  let path: String
+  let node: JSONNode
+
+  /// The error that names this place.
+  func fault(_ sentence: String) -> FileFault {
+    FileFault(offset: node.offset, path: path, reason: sentence)
+  }
+
+  private func expected(_ what: String) -> FileFault {
+    fault("expected \(what), found \(node.kind)")
+  }
+
+  /// The members of an object that may have these keys only.
+  func object(keys: [String]) throws(FileFault) -> JSONObject {
+    guard case .object(let members) = node.value else { throw expected("an object") }
+    for member in members where !keys.contains(member.key) {
+      let key = String(member.key.prefix(64))
+      let hint =
+        Self.nearest(key, keys).map { "did you mean \"\($0)\"?" }
+        ?? "known keys are \(keys.joined(separator: ", "))"
+      throw FileFault(
+        offset: member.offset, path: path, reason: "unknown key \"\(key)\"; \(hint)")
+    }
+    return JSONObject(field: self, members: members)
+  }
+
+  /// The elements, at most so many.
+  func array(max: Int = .max, of what: String = "elements") throws(FileFault) -> [JSONField] {
+    guard case .array(let nodes) = node.value else { throw expected("an array") }
+    guard nodes.count <= max else { throw fault("at most \(max) \(what)") }
+    return nodes.enumerated().map { JSONField(path: "\(path)[\($0.offset)]", node: $0.element) }
+  }
+
+  var isArray: Bool {
+    if case .array = node.value { true } else { false }
+  }
+
+  func string() throws(FileFault) -> String {
+    guard case .string(let text) = node.value else { throw expected("a string") }
+    return text
+  }
+
+  func bool() throws(FileFault) -> Bool {
+    guard case .bool(let value) = node.value else { throw expected("true or false") }
+    return value
+  }
+
+  func number() throws(FileFault) -> Double {
+    guard case .number(let value) = node.value else { throw expected("a number") }
+    return value
+  }
+
+  func integer(_ range: ClosedRange<Int>) throws(FileFault) -> Int {
+    guard let value = Int(exactly: try number()), range.contains(value) else {
+      throw fault("expected a whole number from \(range.lowerBound) to \(range.upperBound)")
+    }
+    return value
+  }
+
+  func seconds(from least: TimeSpan, to most: TimeSpan) throws(FileFault) -> TimeSpan {
+    let seconds = try number()
+    guard least.seconds...most.seconds ~= seconds else {
+      throw fault("expected seconds from \(Self.text(least)) to \(Self.text(most))")
+    }
+    return .nanoseconds(Int64((seconds * 1e9).rounded()))
+  }
+
+  private static func text(_ span: TimeSpan) -> String {
+    span.seconds == span.seconds.rounded() ? "\(Int(span.seconds))" : "\(span.seconds)"
+  }
+
+  func hexadecimal(byteCountMax: Int) throws(FileFault) -> [UInt8] {
+    guard let bytes = Hexadecimal.bytes(try string()) else {
+      throw fault("expected hexadecimal digits in pairs, as in \"01ff\"")
+    }
+    guard bytes.count <= byteCountMax else { throw fault("at most \(byteCountMax) bytes") }
+    return bytes
+  }
+
+  /// The key that was probably meant.
+  private static func nearest(_ key: String, _ keys: [String]) -> String? {
+    let distances = keys.map { ($0, distance(Array($0.lowercased()), Array(key.lowercased()))) }
+    guard let best = distances.min(by: { $0.1 < $1.1 }), best.1 <= max(2, key.count / 2) else {
+      return nil
+    }
+    return best.0
+  }
+
+  /// How many letters must be put in, taken away or changed to make one of the other
+  /// (Levenshtein).
+  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
+    var row = Array(0...b.count)
+    for (i, x) in a.enumerated() {
+      var diagonal = row[0]
+      row[0] = i + 1
+      for (j, y) in b.enumerated() {
+        let change = diagonal + (x == y ? 0 : 1)
+        diagonal = row[j + 1]
+        row[j + 1] = min(change, row[j] + 1, diagonal + 1)
+      }
+    }
+    return row[b.count]
+  }
+}
+
+/// An object's members, with the keys that lead to it.
+struct JSONObject {
+  let field: JSONField
+  let members: [JSONNode.Member]
+
+  /// The member, if it is there.
+  subscript(key: String) -> JSONField? {
+    members.first { $0.key == key }.map { member in
+      JSONField(path: field.path.isEmpty ? key : "\(field.path).\(key)", node: member.value)
+    }
+  }
+
+  /// The member, which must be there.
+  func required(_ key: String, _ what: String) throws(FileFault) -> JSONField {
+    if let member = self[key] { return member }
+    throw field.fault("the key \"\(key)\" is missing; expected \(what)")
+  }
+
+  /// Whether a member is true; false where it is missing.
+  func flag(_ key: String) throws(FileFault) -> Bool { try self[key]?.bool() ?? false }
+}

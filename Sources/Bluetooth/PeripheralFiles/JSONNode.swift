@@ -1,0 +1,248 @@
+/// A JSON value with its position in the text (RFC 8259).
+struct JSONNode: Hashable, Sendable {
+  indirect enum Value: Hashable, Sendable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONNode])
+    /// In the order of the text; no key occurs twice.
+    case object([Member])
+  }
+
+  struct Member: Hashable, Sendable {
+    var key: String
+    /// Where the key begins.
+    var offset: Int
+    var value: JSONNode
+  }
+
+  var value: Value
+  /// Where it begins, in bytes from the start of the text.
+  var offset: Int
+
+  /// What kind of value it is, for a sentence.
+  var kind: String {
+    switch value {
+    case .null: "null"
+    case .bool(let value): value ? "true" : "false"
+    case .number: "a number"
+    case .string: "a string"
+    case .array: "an array"
+    case .object: "an object"
+    }
+  }
+}
+
+/// Reads JSON strictly. Depth is bounded; the text's length is for the caller to bound.
+struct JSONParser {
+  /// Deeper than any file of ours; keeps recursion within the stack.
+  private static let depthMax = 32
+
+  private let bytes: [UInt8]
+  private var index = 0
+
+  private init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  /// The value that the whole text is.
+  static func parse(_ bytes: [UInt8]) throws(FileFault) -> JSONNode {
+    var parser = JSONParser(bytes)
+    // A byte order mark may be ignored (RFC 8259, §8.1).
+    if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
+    let node = try parser.node(depth: 0)
+    parser.skipBlanks()
+    guard parser.index == bytes.count else {
+      throw parser.error("expected the end of the file after the value")
+    }
+    return node
+  }
+
+  private mutating func node(depth: Int) throws(FileFault) -> JSONNode {
+    skipBlanks()
+    let offset = index
+    guard depth < Self.depthMax else { throw error("too many values within each other") }
+    let value: JSONNode.Value
+    switch bytes[safe: index] {
+    case UInt8(ascii: "{"): value = .object(try members(depth: depth))
+    case UInt8(ascii: "["): value = .array(try elements(depth: depth))
+    case UInt8(ascii: "\""): value = .string(try string())
+    case let byte? where byte == UInt8(ascii: "-") || Self.isDigit(byte):
+      value = .number(try number())
+    case UInt8(ascii: "t"): value = try word("true", .bool(true))
+    case UInt8(ascii: "f"): value = try word("false", .bool(false))
+    case UInt8(ascii: "n"): value = try word("null", .null)
+    default: throw error("expected a value, found \(found)")
+    }
+    return JSONNode(value: value, offset: offset)
+  }
+
+  private mutating func members(depth: Int) throws(FileFault) -> [JSONNode.Member] {
+    var members: [JSONNode.Member] = []
+    var keys: Set<String> = []
+    index += 1
+    skipBlanks()
+    if take("}") { return [] }
+    while true {
+      skipBlanks()
+      guard bytes[safe: index] == UInt8(ascii: "\"") else {
+        throw error("expected a key in double quotes, found \(found)")
+      }
+      let start = index
+      let key = try string()
+      guard keys.insert(key).inserted else {
+        throw error("the key \"\(key.prefix(64))\" stands here for the second time", at: start)
+      }
+      skipBlanks()
+      guard take(":") else { throw error("expected \":\" after the key, found \(found)") }
+      members.append(JSONNode.Member(key: key, offset: start, value: try node(depth: depth + 1)))
+      skipBlanks()
+      if take("}") { return members }
+      guard take(",") else { throw error("expected \",\" or \"}\", found \(found)") }
+    }
+  }
+
+  private mutating func elements(depth: Int) throws(FileFault) -> [JSONNode] {
+    var elements: [JSONNode] = []
+    index += 1
+    skipBlanks()
+    if take("]") { return [] }
+    while true {
+      elements.append(try node(depth: depth + 1))
+      skipBlanks()
+      if take("]") { return elements }
+      guard take(",") else { throw error("expected \",\" or \"]\", found \(found)") }
+    }
+  }
+
+  private mutating func word(
+    _ word: StaticString, _ value: JSONNode.Value
+  ) throws(FileFault) -> JSONNode.Value {
+    let letters = Array("\(word)".utf8)
+    guard bytes[index...].starts(with: letters) else {
+      throw error("expected a value, found \(found)")
+    }
+    index += letters.count
+    return value
+  }
+
+  private mutating func number() throws(FileFault) -> Double {
+    let start = index
+    if bytes[safe: index] == UInt8(ascii: "-") { index += 1 }
+    let whole = skipDigits()
+    var isRight = whole == 1 || (whole > 1 && bytes[index - whole] != UInt8(ascii: "0"))
+    if bytes[safe: index] == UInt8(ascii: ".") {
+      index += 1
+      isRight = skipDigits() > 0 && isRight
+    }
+    if let letter = bytes[safe: index], letter | 0x20 == UInt8(ascii: "e") {
+      index += 1
+      if let sign = bytes[safe: index], sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
+        index += 1
+      }
+      isRight = skipDigits() > 0 && isRight
+    }
+    let text = String(decoding: bytes[start..<index], as: UTF8.self)
+    guard isRight, let number = Double(text), number.isFinite else {
+      throw error("\"\(text.prefix(32))\" is not a number", at: start)
+    }
+    return number
+  }
+
+  private mutating func skipDigits() -> Int {
+    let start = index
+    while let byte = bytes[safe: index], Self.isDigit(byte) { index += 1 }
+    return index - start
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
+  }
+
+  private mutating func string() throws(FileFault) -> String {
+    let start = index
+    index += 1
+    var text: [UInt8] = []
+    while let byte = bytes[safe: index] {
+      switch byte {
+      case UInt8(ascii: "\""):
+        index += 1
+        guard let string = String(validating: text, as: UTF8.self) else {
+          throw error("the text is not UTF-8", at: start)
+        }
+        return string
+      case UInt8(ascii: "\\"):
+        text += try escape()
+      case 0..<0x20:
+        throw error("a control character in a text stands as \\u00\(byte < 16 ? "0" : "1")…")
+      default:
+        text.append(byte)
+        index += 1
+      }
+    }
+    throw error("the text that begins here has no end", at: start)
+  }
+
+  private mutating func escape() throws(FileFault) -> [UInt8] {
+    let start = index
+    index += 2
+    switch bytes[safe: index - 1] {
+    case UInt8(ascii: "n"): return [0x0A]
+    case UInt8(ascii: "r"): return [0x0D]
+    case UInt8(ascii: "t"): return [0x09]
+    case UInt8(ascii: "b"): return [0x08]
+    case UInt8(ascii: "f"): return [0x0C]
+    case let byte? where Array("\"\\/".utf8).contains(byte): return [byte]
+    case UInt8(ascii: "u"):
+      guard var code = hexadecimal() else { break }
+      if 0xD800..<0xDC00 ~= code, bytes[safe: index] == UInt8(ascii: "\\"),
+        bytes[safe: index + 1] == UInt8(ascii: "u")
+      {
+        index += 2
+        guard let low = hexadecimal(), 0xDC00..<0xE000 ~= low else { break }
+        code = 0x10000 + (code - 0xD800) << 10 + (low - 0xDC00)
+      }
+      guard let scalar = Unicode.Scalar(code) else { break }
+      return Array(String(Character(scalar)).utf8)
+    default: break
+    }
+    throw error("there is no such escape in JSON", at: start)
+  }
+
+  private mutating func hexadecimal() -> UInt32? {
+    guard index + 4 <= bytes.count else { return nil }
+    let digits = bytes[index..<index + 4]
+    guard digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else { return nil }
+    index += 4
+    return UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
+  }
+
+  private mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard bytes[safe: index] == UInt8(ascii: character) else { return false }
+    index += 1
+    return true
+  }
+
+  private mutating func skipBlanks() {
+    while let byte = bytes[safe: index],
+      byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
+    {
+      index += 1
+    }
+  }
+
+  /// What stands at the index, for a sentence.
+  private var found: String {
+    guard let byte = bytes[safe: index] else { return "the end of the file" }
+    guard 0x20..<0x7F ~= byte else { return "a byte that has no place here" }
+    return "\"\(Unicode.Scalar(byte))\""
+  }
+
+  private func error(_ sentence: String, at offset: Int? = nil) -> FileFault {
+    FileFault(offset: min(offset ?? index, bytes.count), path: "", reason: "not JSON: " + sentence)
+  }
+}
+
+extension Array {
+  /// The element; nil where the index is out of bounds.
+  subscript(safe index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
+}

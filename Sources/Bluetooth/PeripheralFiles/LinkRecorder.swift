@@ -1,0 +1,303 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+
+/// What a capture tells of one device: its advertising, and the attribute PDUs of its links.
+struct LinkRecorder: Sendable {
+  /// Attribute handles are 16 bits; a real device has a few hundred attributes.
+  private static let attributeCountMax = 4_096
+  /// Reads, writes and notifications that are kept.
+  private static let eventCountMax = 100_000
+
+  private struct Service: Sendable {
+    var end: UInt16
+    var uuid: BluetoothUUID
+    var isPrimary: Bool
+  }
+
+  private struct Declaration: Sendable {
+    var valueHandle: UInt16
+    var properties: CharacteristicProperties
+    var uuid: BluetoothUUID
+  }
+
+  /// What happened to a value, by its handle: it finds its place when everything is discovered.
+  private enum Event: Sendable {
+    case read(UInt16, Result<[UInt8], ATTErrorCode>)
+    case wrote(UInt16, [UInt8], ATTErrorCode?)
+    case notified(UInt16, [UInt8])
+  }
+
+  private let address: DeviceAddress
+  private var recorder = PeripheralRecorder()
+  private var data: [UInt8] = []
+  private var response: [UInt8] = []
+  private var isConnectable = false
+  private var services: [UInt16: Service] = [:]
+  private var includes: [UInt16: UInt16] = [:]
+  private var declarations: [UInt16: Declaration] = [:]
+  private var types: [UInt16: BluetoothUUID] = [:]
+  private var events: [(time: Instant, event: Event)] = []
+  /// Events that found no room.
+  private var droppedCount = 0
+  private var lastClosed: Instant?
+  /// The request that waits for its response.
+  private var request: (pdu: ATTPDU, time: Instant)?
+  /// The parts of a long value that were read so far.
+  private var long: [UInt8] = []
+  /// The parts of a long value that were prepared to be written.
+  private var prepared: [UInt16: [UInt8]] = [:]
+
+  init(_ address: DeviceAddress) { self.address = address }
+
+  var hasAttributes: Bool { !services.isEmpty }
+
+  var name: String? {
+    let all = [data, response]
+    for structure in all.flatMap({ Array(AdvertisingData($0[...])) })
+    where structure.type == .completeLocalName || structure.type == .shortenedLocalName {
+      return StandardValue.printable(structure.data)
+    }
+    return nil
+  }
+
+  mutating func heard(
+    _ bytes: ArraySlice<UInt8>, isResponse: Bool, isConnectable: Bool, rssi: Int8?,
+    at time: Instant
+  ) {
+    if isResponse {
+      response = Array(bytes)
+    } else {
+      data = Array(bytes)
+      self.isConnectable = isConnectable
+    }
+    recorder.heard(
+      data: data, scanResponse: response, isConnectable: self.isConnectable,
+      rssi: rssi.map(Int.init), at: time)
+  }
+
+  mutating func linkOpened() {
+    request = nil
+    prepared = [:]
+  }
+
+  mutating func linkClosed(at time: Instant) {
+    lastClosed = time
+    request = nil
+  }
+
+  // MARK: PDUs
+
+  mutating func sent(_ pdu: ATTPDU, at time: Instant) {
+    switch pdu {
+    case .writeCommand(let handle, let value), .signedWriteCommand(let handle, let value, _):
+      note(.wrote(handle, Array(value), nil), at: time)
+    case .prepareWriteRequest(let handle, let offset, let value):
+      let before = (prepared[handle] ?? []).prefix(Int(offset))
+      prepared[handle] = Array((before + value).prefix(ATTPDU.valueByteCountMax))
+      request = (pdu, time)
+    case .handleValueConfirmation, .exchangeMTUResponse: break
+    default: request = (pdu, time)
+    }
+  }
+
+  mutating func received(_ pdu: ATTPDU, at time: Instant) {
+    switch pdu {
+    case .handleValueNotification(let handle, let value),
+      .handleValueIndication(let handle, let value):
+      return note(.notified(handle, Array(value)), at: time)
+    case .multipleHandleValueNotification(let list):
+      for entry in list { note(.notified(entry.handle, Array(entry.value)), at: time) }
+      return
+    default: break
+    }
+    guard let (asked, askedTime) = request else { return }
+    request = nil
+    answered(asked, pdu, askedTime)
+  }
+
+  private mutating func answered(_ asked: ATTPDU, _ answer: ATTPDU, _ time: Instant) {
+    switch (asked, answer) {
+    case (.readByGroupTypeRequest(_, _, let type), .readByGroupTypeResponse(let list)):
+      for group in list {
+        addService(group.start, group.end, group.value, isPrimary: type == 0x2800)
+      }
+    case (.findByTypeValueRequest(_, _, 0x2800, let value), .findByTypeValueResponse(let list)):
+      for range in list { addService(range.start, range.end, value, isPrimary: true) }
+    case (.readByTypeRequest(_, _, let type), .readByTypeResponse(let list)):
+      for entry in list { add(entry, of: type, at: time) }
+    case (.findInformationRequest, .findInformationResponse(let list)):
+      for entry in list where types.count < Self.attributeCountMax {
+        types[entry.handle] = entry.type
+      }
+    case (.readRequest(let handle), .readResponse(let value)):
+      long = Array(value)
+      note(.read(handle, .success(long)), at: time)
+    case (.readBlobRequest(let handle, let offset), .readBlobResponse(let value)):
+      guard Int(offset) <= long.count else { return }
+      long = Array((long.prefix(Int(offset)) + value).prefix(ATTPDU.valueByteCountMax))
+      // The whole value takes the place of its beginning.
+      if case .read(handle, _)? = events.last?.event { events.removeLast() }
+      note(.read(handle, .success(long)), at: time)
+    case (.readRequest(let handle), .errorResponse(_, _, let error)):
+      note(.read(handle, .failure(error)), at: time)
+    case (.writeRequest(let handle, let value), .writeResponse):
+      note(.wrote(handle, Array(value), nil), at: time)
+    case (.writeRequest(let handle, let value), .errorResponse(_, _, let error)):
+      note(.wrote(handle, Array(value), error), at: time)
+    case (.executeWriteRequest(true), _):
+      var refusal: ATTErrorCode?
+      if case .errorResponse(_, _, let error) = answer { refusal = error }
+      for (handle, value) in prepared.sorted(by: { $0.key < $1.key }) {
+        note(.wrote(handle, value, refusal), at: time)
+      }
+      prepared = [:]
+    case (.executeWriteRequest(false), _): prepared = [:]
+    default: break
+    }
+  }
+
+  private mutating func note(_ event: Event, at time: Instant) {
+    guard events.count < Self.eventCountMax else {
+      droppedCount += 1
+      return
+    }
+    events.append((time, event))
+  }
+
+  private mutating func addService(
+    _ start: UInt16, _ end: UInt16, _ value: ArraySlice<UInt8>, isPrimary: Bool
+  ) {
+    guard services.count < PeripheralFile.Limits.serviceCount, end >= start,
+      let uuid = BluetoothUUID(littleEndian: value)
+    else { return }
+    services[start] = Service(end: end, uuid: uuid, isPrimary: isPrimary)
+  }
+
+  /// Declarations and values that were read by their type.
+  private mutating func add(
+    _ entry: ATTAttributeData, of type: BluetoothUUID, at time: Instant
+  ) {
+    var reader = ByteReader(entry.value)
+    switch type {
+    case 0x2803:
+      guard declarations.count < Self.attributeCountMax, let properties = try? reader.uint8(),
+        let handle = try? reader.uint16(), let uuid = BluetoothUUID(littleEndian: reader.rest())
+      else { return }
+      declarations[entry.handle] = Declaration(
+        valueHandle: handle, properties: CharacteristicProperties(rawValue: properties),
+        uuid: uuid)
+    case 0x2802:
+      guard includes.count < Self.attributeCountMax, let start = try? reader.uint16(),
+        let end = try? reader.uint16()
+      else { return }
+      includes[entry.handle] = start
+      if services[start] == nil, !reader.isAtEnd {
+        addService(start, end, reader.rest(), isPrimary: false)
+      }
+    default: note(.read(entry.handle, .success(Array(entry.value))), at: time)
+    }
+  }
+
+  // MARK: The file
+
+  /// Services that every device has, and that hosts serve by themselves.
+  private static let systemServices: Set<BluetoothUUID> = [0x1800, 0x1801]
+
+  /// The file, and how many events found no room in it.
+  func file(at end: Instant) -> (file: PeripheralFile, droppedCount: Int) {
+    var recorder = recorder
+    recorder.file.address = address.kind == .public || address.randomKind == .static ? address : nil
+    recorder.file.name = name
+    let starts = services.keys.sorted().filter { start in
+      services[start].map { !Self.systemServices.contains($0.uuid) } ?? false
+    }
+    var indices: [UInt16: PeripheralFile.CharacteristicIndex] = [:]
+    for (number, start) in starts.enumerated() {
+      addAttributes(from: start, number, starts, to: &recorder.file, &indices)
+    }
+    // A circle is the device's mistake; without it the file can be played.
+    if case .circle(let index) = recorder.file.publicationOrder() {
+      recorder.file.services[index].includedServices = []
+    }
+    replay(into: &recorder, indices)
+    var file = recorder.finished(at: lastClosed ?? end)
+    if case .circle = file.publicationOrder() {
+      for index in file.services.indices { file.services[index].includedServices = [] }
+    }
+    return (file, droppedCount + recorder.droppedCount)
+  }
+
+  private func addAttributes(
+    from start: UInt16, _ number: Int, _ starts: [UInt16], to file: inout PeripheralFile,
+    _ indices: inout [UInt16: PeripheralFile.CharacteristicIndex]
+  ) {
+    guard let found = services[start] else { return }
+    var service = PeripheralFile.Service(uuid: found.uuid)
+    service.isPrimary = found.isPrimary
+    let range = start...found.end
+    for (_, included) in includes.filter({ range.contains($0.key) }).sorted(by: { $0.key < $1.key })
+    {
+      if let index = starts.firstIndex(of: included), index != number {
+        service.includedServices.append(index)
+      }
+    }
+    let own = declarations.filter { range.contains($0.key) }.sorted { $0.key < $1.key }
+      .prefix(PeripheralFile.Limits.characteristicCount)
+    for (place, (_, declaration)) in own.enumerated() {
+      var characteristic = PeripheralFile.Characteristic(
+        uuid: declaration.uuid, properties: declaration.properties)
+      // Up to the next declaration; a value follows its declaration.
+      let next = own.dropFirst(place + 1).first?.key ?? found.end &+ 1
+      let handles = types.keys.filter { $0 > declaration.valueHandle && $0 < max(next, 1) }
+      for handle in handles.sorted().prefix(PeripheralFile.Limits.descriptorCount) {
+        guard let type = types[handle], type != 0x2902, type != 0x2803 else { continue }
+        characteristic.descriptors.append(
+          PeripheralFile.Descriptor(uuid: type, value: valueRead(handle) ?? []))
+      }
+      indices[declaration.valueHandle] = PeripheralFile.CharacteristicIndex(
+        service: number, characteristic: place)
+      service.characteristics.append(characteristic)
+    }
+    file.services.append(service)
+  }
+
+  private func valueRead(_ handle: UInt16) -> [UInt8]? {
+    for (_, event) in events {
+      if case .read(handle, .success(let value)) = event { return value }
+    }
+    return nil
+  }
+
+  private func replay(
+    into recorder: inout PeripheralRecorder,
+    _ indices: [UInt16: PeripheralFile.CharacteristicIndex]
+  ) {
+    let names = declarations.values.filter { $0.uuid == 0x2A00 }.map(\.valueHandle)
+    let appearances = declarations.values.filter { $0.uuid == 0x2A01 }.map(\.valueHandle)
+    if let value = names.compactMap(valueRead).first,
+      let name = StandardValue.printable(value.prefix(PeripheralFile.Limits.nameByteCount)[...])
+    {
+      recorder.file.name = name
+    }
+    if let value = appearances.compactMap(valueRead).first, value.count == 2,
+      value != [0, 0]
+    {
+      recorder.file.appearance = UInt16(value[0]) | UInt16(value[1]) << 8
+    }
+    for (time, event) in events {
+      switch event {
+      case .read(let handle, let result):
+        if let index = indices[handle] { recorder.read(index, result) }
+      case .notified(let handle, let value):
+        if let index = indices[handle] { recorder.notified(index, value, at: time) }
+      case .wrote(let handle, let value, let error):
+        if let index = indices[handle] {
+          recorder.wrote(index, value, error: error, at: time)
+        } else if types[handle] == 0x2902, error == nil, value.contains(where: { $0 != 0 }) {
+          recorder.beginTimeline(at: time)
+        }
+      }
+    }
+  }
+}

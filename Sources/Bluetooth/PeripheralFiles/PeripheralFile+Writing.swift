@@ -1,0 +1,196 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+
+extension PeripheralFile {
+  /// The file's text, which `init(_:)` reads; the same for the same device. Attributes and
+  /// notifications stand on a line each, so that changes can be compared.
+  public var json: String {
+    var top: [String] = []
+    if let name { top.append(Self.member("name", .text(name))) }
+    if let appearance { top.append(Self.member("appearance", .plain("\(appearance)"))) }
+    if let address {
+      top.append(Self.member("address", .text(address.description)))
+      top.append(Self.member("addressType", .text(address.kind == .public ? "public" : "random")))
+    }
+    if advertisedServices != services.filter(\.isPrimary).map(\.uuid) {
+      let list = advertisedServices.map { Self.quoted($0.description) }.joined(separator: ", ")
+      top.append(Self.member("advertise", .plain("[\(list)]")))
+    }
+    if let advertising { top.append(Self.member("advertising", advertising.json)) }
+    if !services.isEmpty {
+      top.append(Self.member("services", .list(services.map { .lines($0.members(in: self)) })))
+    }
+    if let duration { top.append(Self.member("duration", .plain(duration.jsonSeconds))) }
+    if !repeats { top.append(Self.member("repeats", .plain("false"))) }
+    return JSONText.lines(top).text + "\n"
+  }
+
+  fileprivate static func member(_ key: String, _ value: JSONText) -> String {
+    "\"\(key)\": " + value.text
+  }
+
+  static func quoted(_ text: String) -> String {
+    var result = "\""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": result += "\\\""
+      case "\\": result += "\\\\"
+      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}":
+        let hex = String(scalar.value, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+      default: result.unicodeScalars.append(scalar)
+      }
+    }
+    return result + "\""
+  }
+
+  /// A value as `valueBytes()` reads it: text where all of it can be read, else hexadecimal.
+  fileprivate static func value(_ bytes: [UInt8]) -> String {
+    if bytes.count >= 2, let text = StandardValue.printable(bytes[...]),
+      text.utf8.elementsEqual(bytes)
+    {
+      return "{ \"text\": \(quoted(text)) }"
+    }
+    return "{ \"hex\": \"\(Hexadecimal.string(bytes))\" }"
+  }
+}
+
+/// A piece of JSON with its layout.
+private indirect enum JSONText {
+  /// As it stands.
+  case plain(String)
+  case text(String)
+  /// An object of these members, a line each.
+  case lines([String])
+  /// An array, a line for each element.
+  case list([JSONText])
+
+  var text: String {
+    switch self {
+    case .plain(let text): return text
+    case .text(let text): return PeripheralFile.quoted(text)
+    case .lines(let members): return Self.block("{", members, "}")
+    case .list(let elements): return Self.block("[", elements.map { $0.text }, "]")
+    }
+  }
+
+  private static func block(_ open: String, _ parts: [String], _ close: String) -> String {
+    guard !parts.isEmpty else { return open + close }
+    let body = parts.joined(separator: ",\n").split(
+      separator: "\n", omittingEmptySubsequences: false
+    ).map { "  " + $0 }
+    return open + "\n" + body.joined(separator: "\n") + "\n" + close
+  }
+}
+
+extension TimeSpan {
+  /// Seconds with as many digits as it takes.
+  fileprivate var jsonSeconds: String {
+    let text = DecimalText.string(nanoseconds, exponent: -9)
+    let digits = text.reversed().drop { $0 == "0" }
+    let trimmed = digits.first == "." ? digits.dropFirst() : digits
+    return String(trimmed.reversed())
+  }
+}
+
+extension PeripheralFile.Advertising {
+  fileprivate var json: JSONText {
+    var members: [String] = []
+    if !isConnectable { members.append("\"connectable\": false") }
+    members.append("\"interval\": \(interval.jsonSeconds)")
+    members.append("\"data\": \"\(Hexadecimal.string(data))\"")
+    if !scanResponse.isEmpty {
+      members.append("\"scanResponse\": \"\(Hexadecimal.string(scanResponse))\"")
+    }
+    if let rssi { members.append("\"rssi\": \(rssi)") }
+    if !changes.isEmpty {
+      let lines = changes.map { change in
+        let data = Hexadecimal.string(change.data)
+        let response = Hexadecimal.string(change.scanResponse)
+        return JSONText.plain(
+          "{ \"at\": \(change.time.jsonSeconds), \"data\": \"\(data)\""
+            + (response.isEmpty ? "" : ", \"scanResponse\": \"\(response)\"") + " }")
+      }
+      members.append("\"changes\": " + JSONText.list(lines).text)
+    }
+    if let duration { members.append("\"duration\": \(duration.jsonSeconds)") }
+    return .lines(members)
+  }
+}
+
+extension PeripheralFile.Service {
+  fileprivate func members(in file: PeripheralFile) -> [String] {
+    var members = ["\"uuid\": \"\(uuid)\""]
+    if !isPrimary { members.append("\"primary\": false") }
+    if !includedServices.isEmpty {
+      members.append("\"includes\": [\(includedServices.map(String.init).joined(separator: ", "))]")
+    }
+    if !characteristics.isEmpty {
+      let list = characteristics.map { JSONText.lines($0.members(in: file)) }
+      members.append("\"characteristics\": " + JSONText.list(list).text)
+    }
+    return members
+  }
+}
+
+extension PeripheralFile.Characteristic {
+  fileprivate func members(in file: PeripheralFile) -> [String] {
+    let names = PropertyNames.names(properties).map { "\"\($0)\"" }
+    var members = [
+      "\"uuid\": \"\(uuid)\"", "\"properties\": [\(names.joined(separator: ", "))]",
+    ]
+    if values.count == 1 {
+      members.append("\"value\": \(PeripheralFile.value(values[0]))")
+    } else if !values.isEmpty {
+      let list = JSONText.list(values.map { .plain(PeripheralFile.value($0)) })
+      members.append("\"values\": " + list.text)
+    }
+    if let interval { members.append("\"every\": \(interval.jsonSeconds)") }
+    if let readError { members.append("\"readError\": \(readError.rawValue)") }
+    if readNeedsEncryption { members.append("\"readNeedsEncryption\": true") }
+    if writeNeedsEncryption { members.append("\"writeNeedsEncryption\": true") }
+    if notifyNeedsEncryption { members.append("\"notifyNeedsEncryption\": true") }
+    if !descriptors.isEmpty {
+      let list = descriptors.map {
+        JSONText.plain("{ \"uuid\": \"\($0.uuid)\", \"value\": \(PeripheralFile.value($0.value)) }")
+      }
+      members.append("\"descriptors\": " + JSONText.list(list).text)
+    }
+    if let echo { members.append("\"echo\": \"\(echo)\"") }
+    if longest != PeripheralFile.Limits.valueByteCount {
+      members.append("\"longest\": \(longest)")
+    }
+    if !notifications.isEmpty {
+      let list = notifications.map {
+        JSONText.plain(
+          "{ \"at\": \($0.time.jsonSeconds), \"value\": \(PeripheralFile.value($0.value)) }")
+      }
+      members.append("\"notifications\": " + JSONText.list(list).text)
+    }
+    if !answers.isEmpty {
+      let list = JSONText.list(answers.map { .lines($0.members(in: file)) })
+      members.append("\"answers\": " + list.text)
+    }
+    return members
+  }
+}
+
+extension PeripheralFile.Answer {
+  fileprivate func members(in file: PeripheralFile) -> [String] {
+    var members = ["\"write\": \(PeripheralFile.value(written))"]
+    if let error { members.append("\"error\": \(error.rawValue)") }
+    if let value { members.append("\"value\": \(PeripheralFile.value(value))") }
+    if !notifications.isEmpty {
+      let list = notifications.map { notification in
+        let target = notification.target
+        let name = "\(file.services[target.service].uuid)/\(file[target].uuid)"
+        return JSONText.plain(
+          "{ \"at\": \(notification.time.jsonSeconds), \"characteristic\": \"\(name)\", "
+            + "\"value\": \(PeripheralFile.value(notification.value)) }")
+      }
+      members.append("\"notifications\": " + JSONText.list(list).text)
+    }
+    return members
+  }
+}

@@ -1,0 +1,47 @@
+/// Why a text is no peripheral file.
+public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// A line and a column of a text, both from 1 on; columns count Unicode scalars.
+  public struct Position: Hashable, Sendable {
+    /// The line.
+    public var line: Int
+    /// The column.
+    public var column: Int
+  }
+
+  /// Where the mistake is; nil where it concerns the file as a whole.
+  public var position: Position?
+  /// The keys that lead there: `services[0].uuid`; empty for the outermost value.
+  public var path: String
+  /// What was expected, without a full stop.
+  public var reason: String
+
+  /// `line 3, column 5: services[0].uuid: expected …`, without a full stop.
+  public var description: String {
+    let place = position.map { "line \($0.line), column \($0.column): " } ?? ""
+    return place + (path.isEmpty ? "" : path + ": ") + reason
+  }
+
+  init(position: Position? = nil, path: String = "", reason: String) {
+    self.position = position
+    self.path = path
+    self.reason = reason
+  }
+
+  init(_ fault: FileFault, in text: [UInt8]) {
+    let before = text.prefix(fault.offset ?? 0)
+    let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+    // Continuation bytes of UTF-8 begin with the bits 10.
+    let position = Position(
+      line: before.count { $0 == 0x0A } + 1,
+      column: before[lineStart...].count { $0 & 0xC0 != 0x80 } + 1)
+    self.init(
+      position: fault.offset == nil ? nil : position, path: fault.path, reason: fault.reason)
+  }
+}
+
+/// A mistake at an offset of the text, before lines are counted.
+struct FileFault: Error, Hashable {
+  var offset: Int?
+  var path: String
+  var reason: String
+}

@@ -1,0 +1,243 @@
+public import BluetoothWire
+public import Essentials
+
+/// How the device of a file behaves: answers reads and writes, says what to notify and to
+/// advertise, and when.
+///
+/// Recorded notifications count from the moment in which the first of their characteristics is
+/// subscribed to, so that an app misses none however slowly it connects; they end when none is
+/// subscribed to any more, and begin anew with the next subscription. Changes of advertising count
+/// from `init`. Values of a list with `every` follow one another from `init` on.
+public struct PeripheralPlayer: Sendable {
+  /// Names a characteristic of the file.
+  public typealias Index = PeripheralFile.CharacteristicIndex
+
+  /// What the caller does.
+  public enum Action: Hashable, Sendable {
+    /// Notify or indicate to all subscribers.
+    case notify(Index, [UInt8])
+    /// Advertise this from now on.
+    case advertise(data: [UInt8], scanResponse: [UInt8])
+  }
+
+  /// Bounds of what centrals can make the player keep.
+  private enum Limits {
+    /// Notifications of answers that are still to come; a central that writes on gets no more.
+    static let pendingCount = 4_096
+  }
+
+  /// A list of events that is played from a start, once or again and again.
+  private struct Track: Sendable {
+    var start: Instant
+    var next = 0
+    /// How often it has been played already.
+    var round: Int64 = 0
+  }
+
+  private struct Pending: Sendable {
+    var time: Instant
+    var index: Index
+    var value: [UInt8]
+  }
+
+  /// The file that is played.
+  public let file: PeripheralFile
+  private var values: [Index: [UInt8]] = [:]
+  /// Which of a list of values is next, and when.
+  private var cycles: [Index: (next: Int, time: Instant)] = [:]
+  private var subscribed: Set<Index> = []
+  /// All recorded notifications, in the order of time.
+  private let timeline: [(time: TimeSpan, index: Index, number: Int)]
+  private let recorded: Set<Index>
+  private var timelineTrack: Track?
+  private var advertisingTrack: Track?
+  private var pending: [Pending] = []
+  /// How many notifications of answers were given up because too many were waiting.
+  public private(set) var droppedCount: UInt64 = 0
+
+  /// A device that is switched on now.
+  public init(_ file: PeripheralFile, now: Instant) {
+    self.file = file
+    var all: [(time: TimeSpan, index: Index, number: Int)] = []
+    for index in file.characteristicIndices {
+      let characteristic = file[index]
+      values[index] = characteristic.values.first ?? []
+      if let interval = characteristic.interval { cycles[index] = (1, now + interval) }
+      for (number, notification) in characteristic.notifications.enumerated() {
+        all.append((notification.time, index, number))
+      }
+    }
+    timeline = all.sorted { ($0.time, $0.index, $0.number) < ($1.time, $1.index, $1.number) }
+    recorded = Set(all.map(\.index))
+    if file.advertising?.changes.isEmpty == false { advertisingTrack = Track(start: now) }
+  }
+
+  /// What a central reads: the whole value, or an error.
+  public func read(_ index: Index) -> Result<[UInt8], ATTErrorCode> {
+    if let error = file[index].readError { return .failure(error) }
+    return .success(values[index] ?? [])
+  }
+
+  /// Takes a write of a whole value. Nothing changes where it is refused.
+  public mutating func write(
+    _ index: Index, _ value: [UInt8], now: Instant, into actions: inout [Action]
+  ) -> Result<Void, ATTErrorCode> {
+    let characteristic = file[index]
+    if let answer = characteristic.answers.first(where: { $0.written == value }) {
+      if let error = answer.error { return .failure(error) }
+      values[index] = answer.value ?? value
+      for notification in answer.notifications {
+        guard pending.count < Limits.pendingCount else {
+          droppedCount += 1
+          continue
+        }
+        pending.append(
+          Pending(
+            time: now + notification.time, index: notification.target, value: notification.value))
+      }
+      // Stable: what comes at the same time keeps the order of the file.
+      pending = pending.enumerated()
+        .sorted { ($0.element.time, $0.offset) < ($1.element.time, $1.offset) }.map(\.element)
+      wake(now: now, into: &actions)
+      return .success(())
+    }
+    guard value.count <= characteristic.longest else {
+      return .failure(.invalidAttributeValueLength)
+    }
+    values[index] = value
+    if let echo = characteristic.echo {
+      let targets = file.characteristicIndices.filter {
+        $0.service == index.service && file[$0].uuid == echo
+      }
+      if let target = targets.first { notify(target, value, into: &actions) }
+    } else if characteristic.isNotified {
+      notify(index, value, into: &actions)
+    }
+    return .success(())
+  }
+
+  /// Takes that a characteristic has subscribers, or none any more.
+  public mutating func setSubscribed(_ index: Index, _ isSubscribed: Bool, now: Instant) {
+    if isSubscribed { subscribed.insert(index) } else { subscribed.remove(index) }
+    if subscribed.isDisjoint(with: recorded) {
+      timelineTrack = nil
+    } else if timelineTrack == nil {
+      timelineTrack = Track(start: now)
+    }
+  }
+
+  /// When to call `wake`; nil while nothing is to come.
+  public var nextWake: Instant? {
+    var times = cycles.values.map(\.time)
+    if let first = pending.first { times.append(first.time) }
+    if let time = nextNotificationTime { times.append(time) }
+    if let time = nextChangeTime { times.append(time) }
+    return times.min()
+  }
+
+  /// Does what is due. After a time without a call, each list of values goes on by one, and
+  /// recorded notifications are made up for as far as `Limits` of the file allow within a round.
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    while let first = pending.first, first.time <= now {
+      pending.removeFirst()
+      notify(first.index, first.value, into: &actions)
+    }
+    for index in cycles.keys.sorted() { advanceCycle(index, now: now, into: &actions) }
+    playNotifications(now: now, into: &actions)
+    playAdvertising(now: now, into: &actions)
+  }
+
+  private mutating func notify(
+    _ index: Index, _ value: [UInt8], into actions: inout [Action]
+  ) {
+    values[index] = value
+    if subscribed.contains(index) { actions.append(.notify(index, value)) }
+  }
+
+  private mutating func advanceCycle(
+    _ index: Index, now: Instant, into actions: inout [Action]
+  ) {
+    guard let cycle = cycles[index], cycle.time <= now, let interval = file[index].interval else {
+      return
+    }
+    let list = file[index].values
+    var next = cycle.next
+    if list.count > 1 {
+      values[index] = list[next % list.count]
+      next = (next + 1) % list.count
+    }
+    let due = cycle.time + interval
+    cycles[index] = (next, due > now ? due : now + interval)
+    if file[index].isNotified, subscribed.contains(index) {
+      actions.append(.notify(index, values[index] ?? []))
+    }
+  }
+
+  // MARK: What was recorded
+
+  /// How long a round takes: as the file says, else until the last event and a second more.
+  private func length(_ duration: TimeSpan?, last: TimeSpan) -> TimeSpan {
+    max(duration ?? last + .seconds(1), PeripheralFile.Limits.shortestInterval)
+  }
+
+  private var timelineLength: TimeSpan {
+    length(file.duration, last: timeline.last?.time ?? .zero)
+  }
+
+  private var nextNotificationTime: Instant? {
+    guard let track = timelineTrack, timeline.indices.contains(track.next) else { return nil }
+    return track.start + timelineLength * track.round + timeline[track.next].time
+  }
+
+  private mutating func playNotifications(now: Instant, into actions: inout [Action]) {
+    // At most one round at once: who was not called for long does not get all of it.
+    for _ in timeline.indices {
+      guard let time = nextNotificationTime, time <= now, var track = timelineTrack else { return }
+      let event = timeline[track.next]
+      notify(event.index, file[event.index].notifications[event.number].value, into: &actions)
+      advance(&track, count: timeline.count, length: timelineLength, now: now)
+      timelineTrack = track
+    }
+  }
+
+  private var nextChangeTime: Instant? {
+    guard let track = advertisingTrack, let advertising = file.advertising,
+      track.next <= advertising.changes.count
+    else { return nil }
+    let start = track.start + advertisingLength * track.round
+    // After the last change comes what was advertised at first.
+    return start
+      + (track.next == 0 ? .zero : advertising.changes[track.next - 1].time)
+  }
+
+  private var advertisingLength: TimeSpan {
+    length(file.advertising?.duration, last: file.advertising?.changes.last?.time ?? .zero)
+  }
+
+  private mutating func playAdvertising(now: Instant, into actions: inout [Action]) {
+    guard let advertising = file.advertising else { return }
+    var latest: Action?
+    for _ in 0...advertising.changes.count {
+      guard let time = nextChangeTime, time <= now, var track = advertisingTrack else { break }
+      if track.next == 0 {
+        latest = .advertise(data: advertising.data, scanResponse: advertising.scanResponse)
+      } else {
+        let change = advertising.changes[track.next - 1]
+        latest = .advertise(data: change.data, scanResponse: change.scanResponse)
+      }
+      advance(
+        &track, count: advertising.changes.count + 1, length: advertisingLength, now: now)
+      advertisingTrack = track
+    }
+    if let latest { actions.append(latest) }
+  }
+
+  /// Goes on to the next event, or the next round; rounds that are over entirely are left out.
+  private func advance(_ track: inout Track, count: Int, length: TimeSpan, now: Instant) {
+    track.next += 1
+    guard track.next == count, file.repeats else { return }
+    track.next = 0
+    let rounds = (now - track.start).nanoseconds / length.nanoseconds
+    track.round = max(track.round + 1, rounds)
+  }
+}

@@ -1,0 +1,28 @@
+public import BluetoothHost
+public import PeripheralFiles
+public import Simulation
+
+extension RadioChoice.SimulatedAir {
+  /// The world that this air is in, with everybody on it. Blocks until its files are read.
+  public func makeWorld() throws(PeripheralFileFailure) -> World {
+    let world = World(seed: seed)
+    if isPopulated { world.populate(with: .home) }
+    for (index, path) in files.enumerated() {
+      world.addDevice(
+        try PeripheralFile(contentsOf: path), at: Position(x: 1 + Double(index) / 2, y: 1))
+    }
+    return world
+  }
+}
+
+extension VirtualRadio {
+  /// Adds the device that a file describes: a recorded device, for example. Its times pass as
+  /// those of this radio do.
+  ///
+  /// - Parameters:
+  ///   - file: What it is and does.
+  ///   - position: Where it is.
+  public func addDevice(_ file: PeripheralFile, at position: Position = Position(x: 1, y: 0)) {
+    withWorld { _ = $0.addDevice(file, at: position) }
+  }
+}

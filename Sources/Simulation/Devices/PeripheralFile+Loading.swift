@@ -1,0 +1,66 @@
+internal import Glibc
+public import PeripheralFiles
+
+/// Why a file with a device cannot be used.
+public struct PeripheralFileFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong.
+  public enum Cause: Hashable, Sendable {
+    /// The file cannot be read: what the operating system says.
+    case unreadable(String)
+    /// What it holds makes no sense.
+    case invalid(PeripheralFileError)
+  }
+
+  /// The file.
+  public var path: String
+  /// What is wrong.
+  public var cause: Cause
+
+  /// One sentence, without a full stop.
+  public var description: String {
+    switch cause {
+    case .unreadable(let reason): "\(path) cannot be read: \(reason)"
+    case .invalid(let error): "\(path): \(error)"
+    }
+  }
+}
+
+extension PeripheralFile {
+  /// Reads the description at a path; `-` is standard input. Blocks until it is read.
+  public init(contentsOf path: String) throws(PeripheralFileFailure) {
+    let bytes = try Self.bytes(of: path)
+    do throws(PeripheralFileError) {
+      try self.init(bytes)
+    } catch {
+      throw PeripheralFileFailure(path: path, cause: .invalid(error))
+    }
+  }
+
+  private static func bytes(of path: String) throws(PeripheralFileFailure) -> [UInt8] {
+    let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
+    defer { if descriptor > STDIN_FILENO { close(descriptor) } }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    // One byte more than allowed is enough to know that it is too long.
+    while descriptor >= 0, bytes.count <= Limits.byteCount {
+      let count = unsafe chunk.withUnsafeMutableBytes { buffer in
+        unsafe read(descriptor, buffer.baseAddress, buffer.count)
+      }
+      if count == 0 { return bytes }
+      if count < 0 && errno == EINTR { continue }
+      guard count > 0 else { break }
+      bytes += chunk[..<count]
+    }
+    if bytes.count > Limits.byteCount { return bytes }
+    throw PeripheralFileFailure(path: path, cause: .unreadable(reason(errno)))
+  }
+
+  private static func reason(_ code: Int32) -> String {
+    switch code {
+    case ENOENT: return "there is no such file"
+    case EACCES: return "permission denied"
+    case EISDIR: return "it is a folder"
+    default: return unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
+    }
+  }
+}

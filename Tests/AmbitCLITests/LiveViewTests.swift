@@ -1,0 +1,227 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("The keys of the live view")
+struct LiveViewTests {
+  private static func table(_ count: Int) -> NearbyTable {
+    var table = NearbyTable()
+    for number in 0..<count {
+      var sighting = Sighting(identifier: "0000-\(number)")
+      sighting.name = "Device \(number)"
+      sighting.rssi = -50
+      table.hear(sighting, now: .zero)
+    }
+    return table
+  }
+
+  private static func screen(
+    _ view: LiveView, columns: Int = 80, rows: Int = 24, isColoured: Bool = false
+  ) -> NearbyScreen {
+    NearbyScreen(
+      size: .init(columns: columns, rows: rows), style: Style(isEnabled: isColoured),
+      radio: "simulated radio", view: view)
+  }
+
+  private static func identifiers(_ view: LiveView, _ table: NearbyTable) -> [String] {
+    view.filtered(table.ordered(now: .zero)).map(\.sighting.identifier)
+  }
+
+  private static func pressed(
+    _ view: inout LiveView, _ keys: [Key], _ table: NearbyTable
+  ) -> [LiveView.Effect] {
+    keys.compactMap { key in
+      let devices = identifiers(view, table)
+      view.update(devices, before: devices)
+      return view.press(key, devices: devices, page: 10)
+    }
+  }
+
+  @Test("arrows and letters move the selection, which stays within the list and in sight")
+  func moving() {
+    let table = Self.table(1_000)
+    var view = LiveView()
+    _ = Self.pressed(&view, [.up], table)
+    #expect(view.selected == "0000-0")
+    _ = Self.pressed(&view, [.down, .character("j"), .character("k"), .pageDown], table)
+    #expect(view.selected == "0000-11")
+    for (key, name) in [(Key.end, "Device 999"), (.home, "Device 0"), (.pageDown, "Device 10")] {
+      _ = Self.pressed(&view, [key], table)
+      let lines = Self.screen(view).lines(table, NetworkTable(), now: .zero)
+      #expect(lines.count == 24)
+      #expect(lines.count { $0.hasPrefix(">") } == 1)
+      #expect(lines.contains { $0.hasPrefix("> \(name) ") }, "\(name)")
+    }
+  }
+
+  @Test("Enter opens the selected device; Esc goes back; q quits")
+  func opening() {
+    let table = Self.table(3)
+    var view = LiveView()
+    #expect(Self.pressed(&view, [.down, .enter], table) == [.open("0000-1")])
+    view.detail = DetailView(title: "Device 1", state: "connecting …")
+    #expect(Self.pressed(&view, [.escape], table) == [.close])
+    #expect(view.detail == nil)
+    #expect(Self.pressed(&view, [.character("q")], table) == [.quit])
+  }
+
+  @Test("/ filters while typing; Esc lists all again; q is a letter meanwhile")
+  func filtering() {
+    let table = Self.table(30)
+    var view = LiveView()
+    let keys: [Key] = [.character("/"), .character("q"), .backspace] + "e 2".map(Key.character)
+    #expect(Self.pressed(&view, keys, table).isEmpty)
+    #expect(view.filter == "e 2" && view.isTypingFilter)
+    #expect(Self.identifiers(view, table).count == 11)  // 2 and 20 … 29
+    _ = Self.pressed(&view, [.enter], table)
+    #expect(!view.isTypingFilter)
+    let lines = Self.screen(view).lines(table, NetworkTable(), now: .zero)
+    #expect(lines.last?.hasPrefix("  /e 2 ·") == true)
+    _ = Self.pressed(&view, [.escape], table)
+    #expect(Self.identifiers(view, table).count == 30)
+  }
+
+  @Test("a device that is forgotten hands its selection to the one in its place")
+  func forgotten() {
+    var view = LiveView()
+    view.update(["a", "b", "c"], before: [])
+    _ = view.press(.down, devices: ["a", "b", "c"], page: 5)
+    view.update(["a", "c"], before: ["a", "b", "c"])
+    #expect(view.selected == "c")
+    view.update([], before: ["a", "c"])
+    #expect(view.selected == nil)
+    #expect(view.press(.enter, devices: [], page: 5) == nil)
+  }
+
+  private static var detail: DetailView {
+    var detail = DetailView(title: "Strap\u{1B}[2J\u{202E}", state: "connected")
+    var rate = DetailView.Row(
+      key: .init(service: 0, characteristic: 0), name: "Heart Rate Measurement", type: 0x2A37)
+    rate.canBeFollowed = true
+    var level = DetailView.Row(
+      key: .init(service: 1, characteristic: 0), name: "Battery Level", type: 0x2A19)
+    level.isReadable = true
+    level.isWriteable = true
+    level.value = ValueText([87], characteristic: 0x2A19)
+    detail.rows = [
+      .init(key: nil, name: "Heart Rate", type: 0x180D), rate,
+      .init(key: nil, name: "Battery", type: 0x180F), level,
+    ]
+    return detail
+  }
+
+  @Test("in a device, keys read, follow and write the selected characteristic")
+  func working() {
+    let table = Self.table(1)
+    let (rate, level) = (
+      KeptDevice.Key(service: 0, characteristic: 0), KeptDevice.Key(service: 1, characteristic: 0)
+    )
+    var view = LiveView()
+    view.detail = Self.detail
+    #expect(Self.pressed(&view, [.home, .enter], table) == [.toggleSubscription(rate)])
+    #expect(Self.pressed(&view, [.down, .enter], table) == [.read(level)])
+    #expect(Self.pressed(&view, [.character("s")], table) == [])
+    #expect(view.detail?.message == "Battery Level can be neither notified nor indicated.")
+    let typed: [Key] = [.character("w")] + "q5x".map(Key.character) + [.backspace]
+    #expect(Self.pressed(&view, typed, table) == [])
+    let shown = Self.screen(view).lines(table, NetworkTable(), now: .zero)
+    #expect(shown.last == "  write: q5_")
+    #expect(Self.pressed(&view, [.enter], table) == [.write(level, "q5")])
+    #expect(Self.pressed(&view, [.character("w"), .character("1"), .escape], table) == [])
+    #expect(view.detail?.input == nil)
+    #expect(Self.pressed(&view, [.character("c")], table) == [.reconnect])
+  }
+
+  @Test(
+    "no screen is larger than the terminal, and nothing from the air reaches it as a command",
+    arguments: [(1, 1), (5, 2), (20, 5), (80, 24), (200, 60)])
+  func sizes(columns: Int, rows: Int) {
+    var table = Self.table(50)
+    var hostile = Sighting(identifier: "x")
+    hostile.name = "\u{1B}]0;owned\u{7}\u{202E}\u{200B}字字字字字字字字字字"
+    hostile.rssi = -40
+    table.hear(hostile, now: .zero)
+    var list = LiveView()
+    list.update(["x"], before: [])
+    var open = list
+    open.detail = Self.detail
+    var typing = open
+    _ = typing.press(.character("w"), devices: [], page: 5)
+    var help = list
+    _ = help.press(.character("?"), devices: [], page: 5)
+    for view in [list, open, typing, help] {
+      let lines = Self.screen(view, columns: columns, rows: rows)
+        .lines(table, NetworkTable(), now: .zero)
+      #expect(lines.count <= rows)
+      for line in lines {
+        #expect(Fit.width(line) <= columns, "\(line)")
+        #expect(!line.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{202E}" })
+      }
+    }
+  }
+
+  @Test("a narrow screen keeps the names", arguments: [12, 20, 40, 50])
+  func narrow(columns: Int) {
+    let lines = Self.screen(LiveView(), columns: columns, rows: 12)
+      .lines(Self.table(3), NetworkTable(), now: .zero)
+    #expect(lines.count { $0.hasPrefix("  Devi") } == 3, "\(lines)")
+  }
+
+  @Test("the help says every key, and any key leaves it")
+  func help() {
+    let table = Self.table(1)
+    var view = LiveView()
+    #expect(Self.pressed(&view, [.character("?")], table) == [])
+    #expect(view.showsHelp)
+    #expect(Self.pressed(&view, [.character("x")], table) == [])
+    #expect(!view.showsHelp)
+  }
+}
+
+@Suite("Keys of a terminal")
+struct KeyDecoderTests {
+  @Test(
+    "sequences are keys, however they are cut",
+    arguments: [
+      ("\u{1B}[A", [Key.up]), ("\u{1B}OB", [.down]), ("\u{1B}[5~\u{1B}[6~", [.pageUp, .pageDown]),
+      ("\u{1B}[1;5H", [.home]), ("\u{1B}[F", [.end]),
+      ("a\r\u{7F}", [.character("a"), .enter, .backspace]),
+      ("é😀", [.character("é"), .character("😀")]), ("\u{1B}[99~j", [.character("j")]),
+      ("\u{1}\u{2}q", [.character("q")]),
+    ])
+  func sequences(text: String, keys: [Key]) {
+    var whole = KeyDecoder()
+    #expect(whole.decode(Array(text.utf8)) == keys)
+    var cut = KeyDecoder()
+    var found: [Key] = []
+    for byte in text.utf8 { found += cut.decode([byte]) }
+    #expect(found == keys)
+    #expect(!cut.isPending)
+  }
+
+  @Test("an escape after which nothing comes is the escape key")
+  func escape() {
+    var decoder = KeyDecoder()
+    #expect(decoder.decode([0x1B]) == [])
+    #expect(decoder.isPending)
+    #expect(decoder.flush() == [.escape])
+    #expect(decoder.decode([0x1B, UInt8(ascii: "q")]) == [.escape, .character("q")])
+  }
+
+  @Test("no bytes make it keep more than a sequence, or trap")
+  func noise() {
+    var random = SeededGenerator(seed: 11)
+    var decoder = KeyDecoder()
+    for _ in 0..<20_000 {
+      let byte = UInt8.random(in: 0...255, using: &random)
+      let biased = Int.random(in: 0..<4, using: &random) == 0 ? UInt8(0x1B) : byte
+      _ = decoder.decode([biased])
+    }
+    _ = decoder.decode(Array("\u{1B}[".utf8) + Array(repeating: UInt8(ascii: "1"), count: 100))
+    _ = decoder.flush()
+    #expect(!decoder.isPending)
+    #expect(decoder.decode([UInt8(ascii: "a")]) == [.character("a")])
+  }
+}

@@ -1,0 +1,167 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Foundation
+import PeripheralFiles
+import Simulation
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("Recording and replaying")
+struct RecordTests {
+  private static func load(_ path: String) throws -> PeripheralFile {
+    try PeripheralFile(contentsOf: path)
+  }
+
+  /// What must be equal in two recordings: all but times and strengths.
+  private static func timeless(_ file: PeripheralFile) -> PeripheralFile {
+    var file = file
+    file.advertising?.interval = .zero
+    file.advertising?.rssi = nil
+    file.advertising?.duration = nil
+    file.duration = nil
+    for index in file.characteristicIndices {
+      // How many fall into the time of a recording is a matter of its end.
+      file[index].notifications = Array(file[index].notifications.prefix(2)).map {
+        .init(time: .zero, value: $0.value)
+      }
+      for answer in file[index].answers.indices {
+        for number in file[index].answers[answer].notifications.indices {
+          file[index].answers[answer].notifications[number].time = .zero
+        }
+      }
+    }
+    return file
+  }
+
+  @Test("a device that is recorded, played and recorded again is the same")
+  func roundTrip() async throws {
+    let folder = try TestFolder()
+    let (first, second) = (folder.path + "/first.json", folder.path + "/second.json")
+    let options = ["--duration", "3", "--listen", "1", "--write", "2A39=1", "--write", "2A39=2"]
+    for (radio, path) in [("sim", first), ("sim:\(first)", second)] {
+      let record = try AmbitRun(["record", "Pulse strap", path, "--radio", radio] + options)
+      record.closeInput()
+      let end = await record.end()
+      #expect(end.status == 0, "\(end)")
+    }
+    let (one, two) = try (Self.load(first), Self.load(second))
+    #expect(Self.timeless(one) == Self.timeless(two))
+    #expect(one.name == "Pulse strap" && one.appearance == 0x0341)
+    let control = try #require(one.services.flatMap(\.characteristics).first { $0.uuid == 0x2A39 })
+    #expect(control.answers.map(\.error?.rawValue) == [nil, 0x80])
+    let rate = try #require(one.services.flatMap(\.characteristics).first { $0.uuid == 0x2A37 })
+    #expect(rate.notifications.count >= 2)
+    let interval = try #require(two.advertising?.interval.seconds)
+    #expect(abs(interval - (one.advertising?.interval.seconds ?? 0)) < 0.05)
+  }
+
+  @Test("a capture tells the same as the recording that was captured")
+  func fromCapture() async throws {
+    let folder = try TestFolder()
+    let (live, capture, converted) = (
+      folder.path + "/live.json", folder.path + "/c.btsnoop", folder.path + "/converted.json"
+    )
+    let characteristic = "6E400002-B5A3-F393-E0A9-E50E24DCCA9E"
+    let record = try await AmbitRun.end(
+      "record", "UART echo", live, "--duration", "500ms", "--listen", "1", "--write",
+      "\(characteristic)=0x6869", environment: ["AMBIT_CAPTURE": capture])
+    #expect(record.status == 0, "\(record)")
+    let conversion = try await AmbitRun.end("record", converted, "--from-capture", capture)
+    #expect(conversion.status == 0, "\(conversion)")
+    let (one, two) = try (Self.load(live), Self.load(converted))
+    #expect(Self.timeless(one) == Self.timeless(two))
+    let answer = one.services.flatMap(\.characteristics).flatMap(\.answers).first
+    #expect(answer?.notifications.map(\.value) == [Array("hi".utf8)])
+  }
+
+  @Test("included services, descriptors, properties and errors come through the air and back")
+  func everything() async throws {
+    let folder = try TestFolder()
+    let all = try folder.file(
+      "all.json",
+      #"""
+      {"name": "All", "appearance": 961, "address": "C0:12:34:56:78:9A",
+       "advertising": {"interval": 0.1, "data": "020106", "scanResponse": "0409416c6c"},
+       "services": [
+        {"uuid": "180F", "primary": false, "characteristics": [
+          {"uuid": "2A19", "properties": ["read"], "readError": 128}]},
+        {"uuid": "1812", "includes": [0], "characteristics": [
+          {"uuid": "2A4D", "properties": ["read", "notify"], "value": {"hex": "0102"},
+           "descriptors": [{"uuid": "2908", "value": {"hex": "0001"}}]},
+          {"uuid": "2A4D", "properties": ["read", "write-without-response"],
+           "value": {"hex": "03"}}]}]}
+      """#)
+    let path = folder.path + "/again.json"
+    let end = try await AmbitRun.end(
+      "record", "All", path, "--radio", "sim:\(all)", "--listen", "1", "--duration", "300ms")
+    #expect(end.status == 0, "\(end)")
+    var (one, two) = try (Self.timeless(Self.load(all)), Self.timeless(Self.load(path)))
+    // Services that are there to be included only are found last.
+    #expect(two.services.map(\.uuid) == [0x1812, 0x180F])
+    #expect(two.services[0].includedServices == [1])
+    two.services.reverse()
+    two.services[1].includedServices = [0]
+    #expect(one.services == two.services)
+    one.services = []
+    two.services = []
+    #expect(one == two)
+  }
+
+  @Test("what is no capture, or has no such device, is told")
+  func badCaptures() async throws {
+    let folder = try TestFolder()
+    let noise = try folder.file("noise", "this is no capture")
+    let end = try await AmbitRun.end("record", folder.path + "/x.json", "--from-capture", noise)
+    #expect(end.status == ExitStatus.badData.rawValue, "\(end)")
+    let missing = try await AmbitRun.end(
+      "record", folder.path + "/x.json", "--from-capture", folder.path + "/none")
+    #expect(missing.status == ExitStatus.noInput.rawValue)
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/x.json"))
+  }
+
+  @Test("a recording that is broken off is written as far as it went")
+  func brokenOff() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/strap.json"
+    let end = try await AmbitRun.end(
+      "record", "Pulse strap", path, "--listen", "500ms", "--duration", "1m", "--timeout", "5")
+    #expect(end.status == ExitStatus.timedOut.rawValue, "\(end)")
+    #expect(try Self.load(path).services.count == 3)
+  }
+
+  @Test("what cannot be written is told, and a file never takes the place of a device")
+  func unwritable() async throws {
+    let missing = try await AmbitRun.end("record", "strap", "/nonexistent/x.json")
+    #expect(missing.status == ExitStatus.cannotCreate.rawValue, "\(missing)")
+    let full = try await AmbitRun.end(
+      "record", "Pulse strap", "/dev/full", "--listen", "300ms", "--duration", "300ms")
+    #expect(full.status == ExitStatus.cannotCreate.rawValue, "\(full)")
+    let attributes = try FileManager.default.attributesOfItem(atPath: "/dev/full")
+    #expect(attributes[.type] as? FileAttributeType == .typeCharacterSpecial)
+    let scan = try await AmbitRun.end("scan", "--timeout", "1", shell: "exec >/dev/full")
+    #expect(scan.status == ExitStatus.cannotCreate.rawValue, "\(scan)")
+    #expect(scan.complaints.count == 1, "\(scan)")
+  }
+
+  @Test("a recording on standard output is a file that can be read")
+  func standardOutput() async throws {
+    let end = try await AmbitRun.end(
+      "record", "Pulse strap", "-", "--json", "--listen", "300ms", "--duration", "300ms")
+    #expect(end.status == 0, "\(end)")
+    let file = try PeripheralFile(Array(end.output.joined(separator: "\n").utf8))
+    #expect(file.name == "Pulse strap")
+  }
+
+  @Test("a file of a radio that is missing or wrong is its own error")
+  func radioFiles() async throws {
+    let folder = try TestFolder()
+    let wrong = try folder.file("wrong.json", "{\"services\": 1}")
+    let scan = try await AmbitRun.end("scan", "--radio", "sim:\(wrong)")
+    #expect(scan.status == ExitStatus.badData.rawValue)
+    #expect(scan.complaints.first?.contains("line 1, column 14") == true, "\(scan)")
+    let missing = try await AmbitRun.end("scan", "--radio", "sim:/nonexistent.json")
+    #expect(missing.status == ExitStatus.noInput.rawValue)
+  }
+}

@@ -1,0 +1,98 @@
+import BluetoothMachines
+import Foundation
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("The status of a radio")
+struct StatusTests {
+  private static func object(_ line: String?) throws -> [String: Any] {
+    let line = try #require(line)
+    return try #require(
+      try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+  }
+
+  @Test("JSON has all that the machines say of themselves")
+  func json() async throws {
+    let end = try await AmbitRun.end("status", "--json", "--radio", "sim")
+    #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
+    let status = try Self.object(end.output.first)
+    #expect(status["event"] as? String == "status" && status["radio"] as? String == "sim")
+    // What is decoded and encoded again is the same: nothing is left out.
+    let snapshot = try JSONDecoder().decode(
+      HostSnapshot.self, from: Data(try #require(end.output.first).utf8))
+    #expect(snapshot.controller.state == .poweredOn)
+    #expect(snapshot.controller.aclBufferCount > 0)
+    let counters = try #require(status["counters"] as? [String: Any])
+    let names = Mirror(reflecting: HostSnapshot.Counters()).children.compactMap(\.label)
+    #expect(Set(counters.keys) == Set(names) && !names.isEmpty)
+  }
+
+  @Test("every key that status --json writes is documented")
+  func documented() throws {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../docs/json.md").standardizedFileURL
+    let text = try String(contentsOf: path, encoding: .utf8)
+    let counters = Mirror(reflecting: HostSnapshot.Counters()).children.compactMap(\.label)
+    for key in counters + Self.keys { #expect(text.contains("`\(key)`"), "\(key)") }
+  }
+
+  /// Those of a link, which `status` has none of.
+  private static let keys = [
+    "handle", "peer", "role", "stage", "isEncrypted", "mtu", "intervalMicroseconds", "latency",
+    "timeoutMilliseconds", "queuedByteCount", "aclBuffersInUse", "pendingOperationCount",
+    "isHeldBack", "subscriptions", "peerSubscriptionCount",
+  ]
+
+  @Test("a person sees address, controller, buffers and what was dropped")
+  func text() async throws {
+    let end = try await AmbitRun.end("status", "--radio", "sim")
+    #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
+    let titles = end.output.map { String($0.prefix { $0 != " " }) }
+    #expect(
+      titles == [
+        "radio", "state", "address", "controller", "features", "buffers", "links", "clients",
+        "dropped",
+      ])
+    #expect(end.output.contains("dropped     nothing"))
+  }
+
+  @Test("a radio that is missing has a status, too, and ends with 69")
+  func missing() async throws {
+    let end = try await AmbitRun.end("status", "--json", "--radio", "unix:/nonexistent/radio")
+    #expect(end.status == ExitStatus.radioUnavailable.rawValue)
+    let status = try Self.object(end.output.first)
+    #expect((status["problem"] as? String)?.isEmpty == false)
+    let controller = try #require(status["controller"] as? [String: Any])
+    #expect(controller["state"] as? String != "poweredOn")
+    #expect(end.complaints.count == 1, "\(end.complaints)")
+  }
+
+  @Test("in a session it shows the link and its subscription")
+  func session() async throws {
+    let shell = try AmbitRun(["shell", "strap", "--json"])
+    try shell.write("subscribe 2A37\nwait 1s\nstatus\n")
+    shell.closeInput()
+    let end = await shell.end()
+    #expect(end.status == 0, "\(end)")
+    let line = end.output.first { $0.contains("\"event\":\"status\"") }
+    let snapshot = try JSONDecoder().decode(
+      HostSnapshot.self, from: Data(try #require(line).utf8))
+    #expect(snapshot.links.map(\.stage) == [.open])
+    #expect(snapshot.links.flatMap(\.subscriptions).map(\.isOn) == [true])
+  }
+
+  @Test("what is counted is named")
+  func counters() {
+    var counters = HostSnapshot.Counters()
+    counters.droppedValues = 3
+    counters.strayPackets = 1
+    #expect(StatusReport.dropped(counters) == "1 stray packet, 3 values")
+  }
+
+  @Test("JSON that was encoded comes back with its keys in order")
+  func decoding() throws {
+    let text = #"{"a":[1,2.5,true,"x"],"b":{"c":false},"d":[]}"#
+    #expect(try JSONDecoder().decode(JSON.self, from: Data(text.utf8)).line == text)
+  }
+}
