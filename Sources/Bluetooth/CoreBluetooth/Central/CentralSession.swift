@@ -23,6 +23,8 @@ final class CentralSession: @unchecked Sendable {
     weak var peripheral: CBPeripheral?
     /// Whether the host was asked for the link.
     var wantsLink = false
+    /// Whether the host was asked to end it since.
+    var isCancelled = false
     /// Connect was called again while the link was on its way down.
     var wantsLinkAgain = false
 
@@ -156,6 +158,7 @@ final class CentralSession: @unchecked Sendable {
       case .disconnected, .connecting:
         peripheral.record.state = .connecting
         entries[peripheral.address]?.wantsLink = true
+        entries[peripheral.address]?.isCancelled = false
       case .connected: break  // The host says once more that it is connected.
       case .disconnecting: entries[peripheral.address]?.wantsLinkAgain = true
       }
@@ -188,6 +191,7 @@ final class CentralSession: @unchecked Sendable {
       }
       guard let entry = entries[peripheral.address], entry.wantsLink else { return }
       entries[peripheral.address]?.wantsLinkAgain = false
+      entries[peripheral.address]?.isCancelled = true
       peripheral.record.state = .disconnecting
       connection.send(.disconnect(peripheral.address))
     }
@@ -203,7 +207,8 @@ final class CentralSession: @unchecked Sendable {
     let mustDisconnect = lock.withLock {
       guard let entry = entries[address], entry.peripheral == nil else { return false }
       entries[address] = nil
-      return entry.wantsLink
+      // An app may let go of what it has cancelled, at once.
+      return entry.wantsLink && (!entry.isCancelled || entry.wantsLinkAgain)
     }
     guard mustDisconnect else { return }
     Misuse.report(
@@ -360,6 +365,7 @@ final class CentralSession: @unchecked Sendable {
       let endsWithRadio = error?.isLossOfRadio ?? false
       let goesOn = reconnecting || entry.wantsLinkAgain
       entries[address]?.wantsLink = goesOn
+      entries[address]?.isCancelled = false
       entries[address]?.wantsLinkAgain = false
       peripheral.record.disconnect(to: goesOn && !endsWithRadio ? .connecting : .disconnected)
       if endsWithRadio { lostWithRadio.append(peripheral) }
