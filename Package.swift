@@ -243,8 +243,8 @@ let package = Package(
     .testTarget(
       name: "BluetoothHostTests",
       dependencies: [
-        "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothMachines", "BluetoothWire",
-        "Essentials", "EventLoop", .product(name: "Logging", package: "swift-log"),
+        "BluetoothHost", "CoreBluetooth", "SimulatedRadio", "Simulation", "BluetoothMachines",
+        "BluetoothWire", "Essentials", "EventLoop", .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Bluetooth/BluetoothHostTests"),
     .testTarget(
