@@ -65,7 +65,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
   ///   - isEnabled: Whether the action is enabled in a state. The state that `execute` is handed
   ///     is one that this said yes to.
   ///   - execute: Makes the producer that an execution starts.
-  @preconcurrency
+  @available(swift 6)
   public init<State: PropertyProtocol>(
     state: State, enabledIf isEnabled: @escaping @Sendable (State.Value) -> Bool,
     execute: @escaping @Sendable (State.Value, Input) -> SignalProducer<Output, Error>
@@ -199,7 +199,7 @@ extension MutableProperty {
 
 extension Action {
   /// An action with a state, which is handed to each execution. Keeps `state`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<P: PropertyProtocol>(
     state: P, execute: @escaping @Sendable (P.Value, Input) -> SignalProducer<Output, Error>
   ) {
@@ -207,7 +207,7 @@ extension Action {
   }
 
   /// An action that is enabled while `isEnabled` is true. Keeps `isEnabled`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<P: PropertyProtocol>(
     enabledIf isEnabled: P,
     execute: @escaping @Sendable (Input) -> SignalProducer<Output, Error>
@@ -217,7 +217,7 @@ extension Action {
 
   /// An action that is enabled while `state` isn't nil, and is handed what it holds. Keeps
   /// `state`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<P: PropertyProtocol, T>(
     unwrapping state: P,
     execute: @escaping @Sendable (T, Input) -> SignalProducer<Output, Error>
@@ -229,7 +229,7 @@ extension Action {
   }
 
   /// An action that is enabled while `state` is valid, and is handed its value. Keeps `state`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<T, E: Swift.Error>(
     validated state: ValidatingProperty<T, E>,
     execute: @escaping @Sendable (T, Input) -> SignalProducer<Output, Error>
@@ -238,7 +238,7 @@ extension Action {
   }
 
   /// An action that is always enabled, unless it is executing.
-  @preconcurrency
+  @available(swift 6)
   public convenience init(
     execute: @escaping @Sendable (Input) -> SignalProducer<Output, Error>
   ) {
@@ -266,7 +266,7 @@ extension Action where Input == Void {
 
   /// An action that is enabled while `state` isn't nil, and is handed what it holds. Keeps
   /// `state`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<P: PropertyProtocol, T>(
     unwrapping state: P, execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
   ) where P.Value == T? {
@@ -274,7 +274,7 @@ extension Action where Input == Void {
   }
 
   /// An action that is enabled while `state` is valid, and is handed its value. Keeps `state`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<T, E: Swift.Error>(
     validated state: ValidatingProperty<T, E>,
     execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
@@ -283,7 +283,7 @@ extension Action where Input == Void {
   }
 
   /// An action with a state, which is handed to each execution. Keeps `state`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<P: PropertyProtocol, T>(
     state: P, execute: @escaping @Sendable (T) -> SignalProducer<Output, Error>
   ) where P.Value == T {

@@ -74,7 +74,7 @@ public struct BindingTarget<Value>: BindingTargetProvider {
   // Disfavoured: an action that is known to be called on the main actor is preferred.
   /// A target that calls `action` on `scheduler` with every value.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public init(
     on scheduler: any Scheduler = ImmediateScheduler(), lifetime: Lifetime,
     action: @escaping @Sendable (Value) -> Void

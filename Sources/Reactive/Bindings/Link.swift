@@ -26,7 +26,7 @@ extension MutableProperty {
   ///   - read: The value for this property, of the other's.
   ///   - write: The value for the other property, of this one's.
   /// - Returns: A disposable that ends the link.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func link<Other>(
     to other: MutableProperty<Other>, reading read: @escaping @Sendable (Other) -> Value,

@@ -12,7 +12,7 @@ extension SignalProducer {
   ///
   /// - Parameter call: Called at every start with what is to be called back, from any thread;
   ///   later calls are ignored. The disposable it returns is disposed of after the run.
-  @preconcurrency
+  @available(swift 6)
   public init(
     callback call:
       @escaping @Sendable (
@@ -40,7 +40,7 @@ extension SignalProducer {
   ///
   /// - Parameter register: Called at every start with the listener, which may be called from any
   ///   thread. The disposable it returns takes the listener out, after the run.
-  @preconcurrency
+  @available(swift 6)
   public init(
     listener register:
       @escaping @Sendable (
@@ -69,7 +69,7 @@ extension SignalProducer {
   ///   - makeDelegate: Makes an object that sends what it receives to the observer.
   ///   - attach: Gives the delegate to its owner, on the thread that starts the run.
   ///   - detach: Takes it away again after the run, on the thread on which that ends.
-  @preconcurrency
+  @available(swift 6)
   public init<Delegate: AnyObject>(
     delegate makeDelegate: @escaping @Sendable (Signal<Value, Error>.Observer) -> Delegate,
     attach: @escaping @Sendable (Delegate) -> Void,

@@ -127,7 +127,7 @@ extension Signal {
   ///
   /// - Parameter output: Called with the drawing: at once, unless another thread is delivering an
   ///   event of this signal; then by that thread, after it.
-  @preconcurrency
+  @available(swift 6)
   public func dumpGraph(to output: @escaping @Sendable (String) -> Void = { print($0) }) {
     guard let gate = core.heldGate?.takeUnretainedValue() else { return }
     guard let admission = gate.open() else {

@@ -20,7 +20,7 @@ public final class AnyDisposable: Disposable {
   /// A disposable that runs `action` when it is disposed, and then forgets it.
   ///
   /// The action runs on the thread that disposes.
-  @preconcurrency
+  @available(swift 6)
   public init(_ action: @escaping @Sendable () -> Void) {
     self.action = action
     self.base = nil

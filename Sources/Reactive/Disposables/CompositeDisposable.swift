@@ -64,7 +64,7 @@ public final class CompositeDisposable: Disposable {
   /// Adds an action to be run at disposal; runs it at once if the composite has been disposed.
   ///
   /// - Returns: A disposable that takes the action out again. Nil if the action has run.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func add(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     add(AnyDisposable(action))

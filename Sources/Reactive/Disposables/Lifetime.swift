@@ -29,7 +29,7 @@ public final class Lifetime: Sendable {
   /// Runs `action` at the end, on the thread that ends the life; at once if it has ended.
   ///
   /// - Returns: A disposable that takes the action back. Nil if the end has come.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func observeEnded(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     disposables.add(action)

@@ -56,7 +56,7 @@ extension Signal {
   }
 
   /// Collects values into an array until `shouldEmit`, asked with the new value in it, says so.
-  @preconcurrency
+  @available(swift 6)
   public func collect(
     _ shouldEmit: @escaping @Sendable (_ values: [Value]) -> Bool
   ) -> Signal<[Value], Error> {
@@ -65,7 +65,7 @@ extension Signal {
 
   /// Collects values into an array until `shouldEmit`, asked before the new value is in it, says
   /// so; that value begins the next.
-  @preconcurrency
+  @available(swift 6)
   public func collect(
     _ shouldEmit: @escaping @Sendable (_ collected: [Value], _ latest: Value) -> Bool
   ) -> Signal<[Value], Error> {
@@ -86,7 +86,7 @@ extension SignalProducer {
   }
 
   /// Collects values into an array until `shouldEmit`, asked with the new value in it, says so.
-  @preconcurrency
+  @available(swift 6)
   public func collect(
     _ shouldEmit: @escaping @Sendable (_ values: [Value]) -> Bool
   ) -> SignalProducer<[Value], Error> {
@@ -95,7 +95,7 @@ extension SignalProducer {
 
   /// Collects values into an array until `shouldEmit`, asked before the new value is in it, says
   /// so; that value begins the next.
-  @preconcurrency
+  @available(swift 6)
   public func collect(
     _ shouldEmit: @escaping @Sendable (_ collected: [Value], _ latest: Value) -> Bool
   ) -> SignalProducer<[Value], Error> {

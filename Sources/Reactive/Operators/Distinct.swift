@@ -49,7 +49,7 @@ private final class CombinePrevious<Value, Error: Swift.Error>:
 
 extension Signal {
   /// Drops a value that is equivalent to the last that was passed.
-  @preconcurrency
+  @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
   ) -> Signal<Value, Error> {
@@ -62,7 +62,7 @@ extension Signal {
   }
 
   /// Passes the first value of each identity. Every identity is remembered to the end.
-  @preconcurrency
+  @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
   ) -> Signal<Value, Error> {
@@ -87,7 +87,7 @@ extension Signal {
 
 extension SignalProducer {
   /// Drops a value that is equivalent to the last that was passed.
-  @preconcurrency
+  @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
   ) -> SignalProducer<Value, Error> {
@@ -100,7 +100,7 @@ extension SignalProducer {
   }
 
   /// Passes the first value of each identity. Every identity is remembered to the end.
-  @preconcurrency
+  @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
   ) -> SignalProducer<Value, Error> {

@@ -69,13 +69,13 @@ private func passing<Value, Error>(
 
 extension Signal {
   /// Transforms the error.
-  @preconcurrency
+  @available(swift 6)
   public func mapError<F>(_ transform: @escaping @Sendable (Error) -> F) -> Signal<Value, F> {
     through(MapError(transform))
   }
 
   /// Passes the values for which `action` succeeds; its failure is the stream's.
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) -> Result<(), Error>
   ) -> Signal<Value, Error> {
@@ -83,7 +83,7 @@ extension Signal {
   }
 
   /// Transforms every value; the failure of `transform` is the stream's.
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) -> Result<U, Error>
   ) -> Signal<U, Error> {
@@ -92,7 +92,7 @@ extension Signal {
 
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws(Error) -> Void
   ) -> Signal<Value, Error> {
@@ -101,7 +101,7 @@ extension Signal {
 
   /// Transforms every value; what `transform` throws is the failure.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) throws(Error) -> U
   ) -> Signal<U, Error> {
@@ -109,7 +109,7 @@ extension Signal {
   }
 
   /// Recovers from a failure with the producer that `transform` makes of the error.
-  @preconcurrency
+  @available(swift 6)
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
   ) -> Signal<Value, F> {
@@ -117,7 +117,7 @@ extension Signal {
   }
 
   /// Recovers from a failure with what `transform` makes of the error.
-  @preconcurrency
+  @available(swift 6)
   public func flatMapError<Inner: SignalProducerConvertible>(
     _ transform: @escaping @Sendable (Error) -> Inner
   ) -> Signal<Value, Inner.Error> where Inner.Value == Value {
@@ -137,7 +137,7 @@ extension Signal where Error == Never {
   }
 
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws -> Void
   ) -> Signal<Value, any Swift.Error> {
@@ -145,7 +145,7 @@ extension Signal where Error == Never {
   }
 
   /// Transforms every value; what `transform` throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) throws -> U
   ) -> Signal<U, any Swift.Error> {
@@ -155,7 +155,7 @@ extension Signal where Error == Never {
 
 extension Signal where Error == any Swift.Error {
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws -> Void
   ) -> Signal<Value, Error> {
@@ -163,7 +163,7 @@ extension Signal where Error == any Swift.Error {
   }
 
   /// Transforms every value; what `transform` throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) throws -> U
   ) -> Signal<U, Error> {
@@ -185,7 +185,7 @@ extension Signal where Value == Never {
 
 extension SignalProducer {
   /// Transforms the error.
-  @preconcurrency
+  @available(swift 6)
   public func mapError<F>(
     _ transform: @escaping @Sendable (Error) -> F
   ) -> SignalProducer<Value, F> {
@@ -193,7 +193,7 @@ extension SignalProducer {
   }
 
   /// Passes the values for which `action` succeeds; its failure is the stream's.
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) -> Result<(), Error>
   ) -> SignalProducer<Value, Error> {
@@ -201,7 +201,7 @@ extension SignalProducer {
   }
 
   /// Transforms every value; the failure of `action` is the stream's.
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ action: @escaping @Sendable (Value) -> Result<U, Error>
   ) -> SignalProducer<U, Error> {
@@ -210,7 +210,7 @@ extension SignalProducer {
 
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws(Error) -> Void
   ) -> SignalProducer<Value, Error> {
@@ -219,7 +219,7 @@ extension SignalProducer {
 
   /// Transforms every value; what `transform` throws is the failure.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) throws(Error) -> U
   ) -> SignalProducer<U, Error> {
@@ -227,7 +227,7 @@ extension SignalProducer {
   }
 
   /// Recovers from a failure with the producer that `transform` makes of the error.
-  @preconcurrency
+  @available(swift 6)
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
   ) -> SignalProducer<Value, F> {
@@ -235,7 +235,7 @@ extension SignalProducer {
   }
 
   /// Recovers from a failure with what `transform` makes of the error.
-  @preconcurrency
+  @available(swift 6)
   public func flatMapError<Inner: SignalProducerConvertible>(
     _ transform: @escaping @Sendable (Error) -> Inner
   ) -> SignalProducer<Value, Inner.Error> where Inner.Value == Value {
@@ -255,7 +255,7 @@ extension SignalProducer where Error == Never {
   }
 
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws -> Void
   ) -> SignalProducer<Value, any Swift.Error> {
@@ -263,7 +263,7 @@ extension SignalProducer where Error == Never {
   }
 
   /// Transforms every value; what `action` throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ action: @escaping @Sendable (Value) throws -> U
   ) -> SignalProducer<U, any Swift.Error> {
@@ -273,7 +273,7 @@ extension SignalProducer where Error == Never {
 
 extension SignalProducer where Error == any Swift.Error {
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws -> Void
   ) -> SignalProducer<Value, Error> {
@@ -281,7 +281,7 @@ extension SignalProducer where Error == any Swift.Error {
   }
 
   /// Transforms every value; what `transform` throws is the failure.
-  @preconcurrency
+  @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) throws -> U
   ) -> SignalProducer<U, Error> {

@@ -51,7 +51,7 @@ extension Signal {
   /// A group's first value follows at once; an observer that observes the group when it receives it
   /// misses nothing.
   /// Groups are kept until the end of the stream.
-  @preconcurrency
+  @available(swift 6)
   public func group<Key: Hashable>(
     by key: @escaping @Sendable (Value) -> Key
   ) -> Signal<Group<Key, Value, Error>, Error> {
@@ -65,7 +65,7 @@ extension SignalProducer {
   /// A group's first value follows at once; an observer that observes the group when it receives it
   /// misses nothing.
   /// Groups are kept until the end of the run.
-  @preconcurrency
+  @available(swift 6)
   public func group<Key: Hashable>(
     by key: @escaping @Sendable (Value) -> Key
   ) -> SignalProducer<Group<Key, Value, Error>, Error> {

@@ -66,7 +66,7 @@ final class Filter<Value, Error: Swift.Error>: StepStage<Value, Value, Error> {
 
 extension Signal {
   /// Transforms every value.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> Signal<U, Error> {
     through(Map(transform))
@@ -87,14 +87,14 @@ extension Signal {
   }
 
   /// Transforms every value, and drops those that become nil.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func compactMap<U>(_ transform: @escaping @Sendable (Value) -> U?) -> Signal<U, Error> {
     through(CompactMap(transform))
   }
 
   /// Passes the values that `isIncluded` says yes to.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func filter(_ isIncluded: @escaping @Sendable (Value) -> Bool) -> Signal<Value, Error> {
     through(Filter(isIncluded))
@@ -109,7 +109,7 @@ extension Signal {
 
 extension SignalProducer {
   /// Transforms every value.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> SignalProducer<U, Error> {
     through { Map(transform) }
@@ -130,7 +130,7 @@ extension SignalProducer {
   }
 
   /// Transforms every value, and drops those that become nil.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func compactMap<U>(
     _ transform: @escaping @Sendable (Value) -> U?
@@ -139,7 +139,7 @@ extension SignalProducer {
   }
 
   /// Passes the values that `isIncluded` says yes to.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func filter(
     _ isIncluded: @escaping @Sendable (Value) -> Bool

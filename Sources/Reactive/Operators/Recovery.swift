@@ -37,14 +37,8 @@ extension SignalProducer {
   }
 }
 
-/// Time to wait.
-struct Pause {
-  let interval: TimeInterval
-  let scheduler: any DateScheduler
-}
-
 /// Runs a producer again and again, into one root.
-private final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
+final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   enum Reason { case completed, failed }
 
   private enum Phase {
@@ -55,7 +49,7 @@ private final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, E
 
   private let source: ProducerCore<Value, Error>
   private let reason: Reason
-  private let pause: Pause?
+  private var pause: Pause?
   private let root: Root<Value, Error>
   /// The present attempt, or the wait for the next.
   private let current: SerialDisposable
@@ -96,11 +90,11 @@ private final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, E
   override func terminate(_ termination: Termination<Error>) {
     guard remaining > 0, isReason(termination) else { return root.terminate(termination) }
     remaining -= 1
-    if let pause {
+    if let scheduler = pause?.scheduler, let interval = pause?.next() {
       // Serial, one attempt after the other, as all that is done here.
       let attempts = UncheckedTransfer(self)
-      let date = pause.scheduler.currentDate.addingTimeInterval(pause.interval)
-      current.inner = pause.scheduler.schedule(after: date) { attempts.value.start() }
+      let date = scheduler.currentDate.addingTimeInterval(interval)
+      current.inner = scheduler.schedule(after: date) { attempts.value.start() }
     } else if phase.exchange(Phase.ended, ordering: .acquiringAndReleasing) == Phase.started {
       start()
     }
@@ -115,7 +109,7 @@ private final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, E
 }
 
 extension SignalProducer {
-  private func restarting(
+  func restarting(
     _ count: Int, after reason: Attempts<Value, Error>.Reason, pause: Pause? = nil
   ) -> SignalProducer<Value, Error> {
     SignalProducer(
@@ -142,10 +136,11 @@ extension SignalProducer {
     upTo count: Int, interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
-    precondition(interval >= 0, "a retry can't be delayed by \(interval) seconds")
     guard count > 0 else { return self }
+    let backoff = Backoff(initial: interval, multiplier: 1, maximum: interval)
     return restarting(
-      count, after: .failed, pause: Pause(interval: interval, scheduler: scheduler))
+      count, after: .failed,
+      pause: Pause(backoff: backoff, scheduler: scheduler, generator: nil))
   }
 
   /// Starts again after completion, until there have been `count` runs; of none, completes.

@@ -63,7 +63,7 @@ final class ScanMap<Input, State, Output, Error: Swift.Error>:
 
 extension Signal {
   /// Combines every value with what came of those before, and emits the result each time.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scan<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
@@ -72,7 +72,7 @@ extension Signal {
   }
 
   /// Combines every value into what came of those before, and emits the result each time.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scan<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
@@ -81,7 +81,7 @@ extension Signal {
   }
 
   /// Combines all values, and emits the result at completion.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func reduce<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
@@ -90,7 +90,7 @@ extension Signal {
   }
 
   /// Combines all values, and emits the result at completion.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func reduce<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
@@ -99,7 +99,7 @@ extension Signal {
   }
 
   /// Transforms every value with a state that is carried from one to the next.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scanMap<State, U>(
     _ initialState: State, _ next: @escaping @Sendable (State, Value) -> (State, U)
@@ -108,7 +108,7 @@ extension Signal {
   }
 
   /// Transforms every value with a state that is carried from one to the next.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scanMap<State, U>(
     into initialState: State, _ next: @escaping @Sendable (inout State, Value) -> U
@@ -119,7 +119,7 @@ extension Signal {
 
 extension SignalProducer {
   /// Combines every value with what came of those before, and emits the result each time.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scan<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
@@ -128,7 +128,7 @@ extension SignalProducer {
   }
 
   /// Combines every value into what came of those before, and emits the result each time.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scan<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
@@ -137,7 +137,7 @@ extension SignalProducer {
   }
 
   /// Combines all values, and emits the result at completion.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func reduce<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
@@ -146,7 +146,7 @@ extension SignalProducer {
   }
 
   /// Combines all values, and emits the result at completion.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func reduce<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
@@ -155,7 +155,7 @@ extension SignalProducer {
   }
 
   /// Transforms every value with a state that is carried from one to the next.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scanMap<State, U>(
     _ initialState: State, _ next: @escaping @Sendable (State, Value) -> (State, U)
@@ -164,7 +164,7 @@ extension SignalProducer {
   }
 
   /// Transforms every value with a state that is carried from one to the next.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   public func scanMap<State, U>(
     into initialState: State, _ next: @escaping @Sendable (inout State, Value) -> U

@@ -110,7 +110,7 @@ extension Signal {
   }
 
   /// Passes values until one is not to be, and completes.
-  @preconcurrency
+  @available(swift 6)
   public func take(
     while shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> Signal<Value, Error> {
@@ -122,7 +122,7 @@ extension Signal {
   ///
   /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
   /// is, the predicate says when to continue, not when to end.
-  @preconcurrency
+  @available(swift 6)
   public func take(
     until shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> Signal<Value, Error> {
@@ -135,7 +135,7 @@ extension Signal {
   }
 
   /// Drops values until one is not to be.
-  @preconcurrency
+  @available(swift 6)
   public func skip(
     while shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> Signal<Value, Error> {
@@ -161,7 +161,7 @@ extension SignalProducer {
   }
 
   /// Passes values until one is not to be, and completes.
-  @preconcurrency
+  @available(swift 6)
   public func take(
     while shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> SignalProducer<Value, Error> {
@@ -173,7 +173,7 @@ extension SignalProducer {
   ///
   /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
   /// is, the predicate says when to continue, not when to end.
-  @preconcurrency
+  @available(swift 6)
   public func take(
     until shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> SignalProducer<Value, Error> {
@@ -187,7 +187,7 @@ extension SignalProducer {
   }
 
   /// Drops values until one is not to be.
-  @preconcurrency
+  @available(swift 6)
   public func skip(
     while shouldContinue: @escaping @Sendable (Value) -> Bool
   ) -> SignalProducer<Value, Error> {

@@ -97,7 +97,8 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   }
 
   /// Calls `action` with the value, under the lock: no other thread reads or sets meanwhile. This
-  /// one may do both; what it sets is delivered afterwards.
+  /// one may do both; what it sets is delivered afterwards. What it sends elsewhere doesn't wait for
+  /// room: who would make it may want this lock.
   func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result {
     let isAcquired = acquire()
     requireValue()
@@ -106,7 +107,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     defer { withExtendedLifetime(value) {} }
     guard isAcquired else { return try action(value) }
     reader.store(Gate.currentThread, ordering: .relaxed)
+    let isOutermost = LockedThread.begin()
     defer {
+      LockedThread.end(isOutermost)
       reader.store(0, ordering: .relaxed)
       let isQueued = queuedCount > 0
       lock.unlock()
@@ -186,8 +189,12 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     guard !isReadHere, enter() else { return try modifyLater(action) }
     lock.lock()
     requireValue()
+    let isOutermost = LockedThread.begin()
     // Also if `action` throws.
-    defer { deliverModification() }
+    defer {
+      LockedThread.end(isOutermost)
+      deliverModification()
+    }
     return try action(&present.pointee)
   }
 
@@ -220,7 +227,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     let reader = reader.exchange(0, ordering: .relaxed)
     defer { self.reader.store(reader, ordering: .relaxed) }
     requireValue()
+    let isOutermost = LockedThread.begin()
     defer {
+      LockedThread.end(isOutermost)
       version += 1
       queueDelivery()
     }

@@ -9,7 +9,7 @@ extension PropertyProtocol {
   }
 
   /// Transforms the value.
-  @preconcurrency
+  @available(swift 6)
   public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> Property<U> {
     lift { $0.map(transform) }
   }
@@ -27,7 +27,7 @@ extension PropertyProtocol {
   }
 
   /// The last value that `predicate` says yes to; `initial` until there is one.
-  @preconcurrency
+  @available(swift 6)
   public func filter(
     initial: Value, _ predicate: @escaping @Sendable (Value) -> Bool
   ) -> Property<Value> {
@@ -42,7 +42,7 @@ extension PropertyProtocol {
   }
 
   /// Leaves out a value that is equivalent to the one before.
-  @preconcurrency
+  @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
   ) -> Property<Value> {
@@ -50,7 +50,7 @@ extension PropertyProtocol {
   }
 
   /// The value of the property that `transform` makes of the value.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<P: PropertyProtocol>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> P
   ) -> Property<P.Value> {
@@ -58,7 +58,7 @@ extension PropertyProtocol {
   }
 
   /// Leaves out a value if one of the same identity has been there before.
-  @preconcurrency
+  @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
   ) -> Property<Value> {

@@ -28,7 +28,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
   public let lifetime: Lifetime
 
   /// A property that passes on what `validator` lets pass to `inner`, which it keeps.
-  @preconcurrency
+  @available(swift 6)
   public init<Inner: ComposableMutablePropertyProtocol>(
     _ inner: Inner, _ validator: @escaping @Sendable (Value) -> Decision
   ) where Inner.Value == Value {
@@ -48,7 +48,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
   }
 
   /// A property that starts with `initial`, valid or not, and validates what it is set to.
-  @preconcurrency
+  @available(swift 6)
   public convenience init(
     _ initial: Value, _ validator: @escaping @Sendable (Value) -> Decision
   ) {
@@ -57,7 +57,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 
   /// A property whose validator also looks at `other`; whenever that changes, the value that was
   /// last set is validated again. Keeps `inner`, and follows `other` without keeping it.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<Other: PropertyProtocol>(
     _ inner: MutableProperty<Value>, with other: Other,
     _ validator: @escaping @Sendable (Value, Other.Value) -> Decision
@@ -68,7 +68,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 
   /// A property whose validator also looks at `other`; whenever that changes, the value that was
   /// last set is validated again. Follows `other` without keeping it.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<Other: PropertyProtocol>(
     _ initial: Value, with other: Other,
     _ validator: @escaping @Sendable (Value, Other.Value) -> Decision
@@ -78,7 +78,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 
   /// A property whose validator also looks at what `other` was last set to, valid or not;
   /// whenever that is set, the value that was last set here is validated again.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<U, E: Swift.Error>(
     _ initial: Value, with other: ValidatingProperty<U, E>,
     _ validator: @escaping @Sendable (Value, U) -> Decision
@@ -88,7 +88,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 
   /// A property whose validator also looks at what `other` was last set to, valid or not;
   /// whenever that is set, the value that was last set here is validated again. Keeps `inner`.
-  @preconcurrency
+  @available(swift 6)
   public convenience init<U, E: Swift.Error>(
     _ inner: MutableProperty<Value>, with other: ValidatingProperty<U, E>,
     _ validator: @escaping @Sendable (Value, U) -> Decision

@@ -107,7 +107,7 @@ extension SignalProducer where Value: Sendable, Error == Never {
 
 extension BindingTarget {
   /// A target that calls `action` on the main actor with every value.
-  @preconcurrency
+  @available(swift 6)
   public init(
     on scheduler: UIScheduler, lifetime: Lifetime,
     action: @escaping @MainActor @Sendable (Value) -> Void

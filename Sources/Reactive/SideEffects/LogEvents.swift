@@ -8,7 +8,7 @@ extension Signal {
   ///   - functionName: The function in which it is.
   ///   - lineNumber: The line on which it is.
   ///   - logger: Writes an event down.
-  @preconcurrency
+  @available(swift 6)
   public func logEvents(
     identifier: String = "",
     events: Set<LoggingEvent.Signal> = Set(LoggingEvent.Signal.allCases),
@@ -35,7 +35,7 @@ extension SignalProducer {
   ///   - functionName: The function in which it is.
   ///   - lineNumber: The line on which it is.
   ///   - logger: Writes an event down.
-  @preconcurrency
+  @available(swift 6)
   public func logEvents(
     identifier: String = "",
     events: Set<LoggingEvent.SignalProducer> = Set(LoggingEvent.SignalProducer.allCases),

@@ -14,7 +14,7 @@ extension Signal {
   ///   - disposed: Called when nothing can be delivered any more: after the end has been
   ///     delivered, or when the signal is neither held nor observed.
   ///   - value: Called with every value.
-  @preconcurrency
+  @available(swift 6)
   public func on(
     event: (@Sendable (Event) -> Void)? = nil,
     failed: (@Sendable (Error) -> Void)? = nil,
@@ -44,7 +44,7 @@ extension SignalProducer {
   ///   - terminated: Called at the end, after the closure for that kind of end.
   ///   - disposed: Called when nothing can be delivered any more.
   ///   - value: Called with every value.
-  @preconcurrency
+  @available(swift 6)
   public func on(
     starting: (@Sendable () -> Void)? = nil,
     started: (@Sendable () -> Void)? = nil,

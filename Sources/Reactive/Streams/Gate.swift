@@ -18,7 +18,8 @@ internal import Synchronization
 /// ``backlogMax`` operations in it. Threads that wait take turns at performing them: the holder
 /// hands the gate to one of them when it has performed as many for others. A thread doesn't wait if
 /// it holds the gate itself, nor where the holder waits for a gate that this thread holds: two
-/// streams that feed each other don't deadlock.
+/// streams that feed each other don't deadlock. Nor does it inside a property's `modify` or
+/// `withValue`, as an observer of the stream may wait for that.
 @usableFromInline
 final class Gate: @unchecked Sendable {
   typealias Operation = () -> Void
@@ -127,7 +128,7 @@ final class Gate: @unchecked Sendable {
 
   /// Waits until the inbox has room. To be called when a value has been submitted.
   func waitForRoom() {
-    guard !isHeldHere else { return }
+    guard !isHeldHere, !LockedThread.isCurrent else { return }
     let waiter = inbox.withLock { inbox -> GateWaiter? in
       guard inbox.operations.count > Gate.backlogMax else { return nil }
       let waiter = GateWaiter(for: self)

@@ -1,5 +1,11 @@
 internal import Dispatch
 
+#if canImport(Darwin)
+  internal import Darwin
+#else
+  internal import Glibc
+#endif
+
 /// A thread that waits until there is room in the inbox of a ``Gate``.
 final class GateWaiter: Sendable {
   let thread: UInt
@@ -35,5 +41,36 @@ final class GateWaiter: Sendable {
     let thread = thread
     Self.gates.withLock { gates in _ = gates.removeValue(forKey: thread) }
     semaphore.signal()
+  }
+}
+
+/// Which threads run code of the user's with a property's lock: inside `modify` or `withValue`.
+///
+/// Such a thread waits for no gate. The holder of that gate may be about to use the property, whose
+/// lock it would get only when this thread goes on.
+enum LockedThread {
+  /// Not nil on a thread that has such a lock.
+  private static let mark: pthread_key_t = {
+    var key = pthread_key_t()
+    guard pthread_key_create(&key, nil) == 0 else {
+      fatalError("no more keys for data of threads are left")
+    }
+    return key
+  }()
+
+  static var isCurrent: Bool { pthread_getspecific(mark) != nil }
+
+  /// To be called with the lock, before the user's code.
+  ///
+  /// - Returns: Whether the thread had no such lock yet: the argument for ``end(_:)``.
+  static func begin() -> Bool {
+    guard !isCurrent else { return false }
+    pthread_setspecific(mark, UnsafeRawPointer(bitPattern: 1))
+    return true
+  }
+
+  /// To be called after the user's code.
+  static func end(_ isOutermost: Bool) {
+    if isOutermost { pthread_setspecific(mark, nil) }
   }
 }

@@ -10,7 +10,7 @@ extension Signal {
   /// Calls `action` with every event from now on.
   ///
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func observe(_ action: @escaping @Sendable (Event) -> Void) -> (any Disposable)? {
     observe(Observer(action))
@@ -19,7 +19,7 @@ extension Signal {
   /// Calls `action` with every value from now on, and with the error if there is one.
   ///
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func observeResult(
     _ action: @escaping @Sendable (Result<Value, Error>) -> Void
@@ -31,7 +31,7 @@ extension Signal {
   /// Calls `action` when the signal completes.
   ///
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func observeCompleted(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     observe(Observer(completed: action))
@@ -40,7 +40,7 @@ extension Signal {
   /// Calls `action` when the signal fails.
   ///
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func observeFailed(_ action: @escaping @Sendable (Error) -> Void) -> (any Disposable)? {
     observe(Observer(failed: action))
@@ -49,7 +49,7 @@ extension Signal {
   /// Calls `action` when the signal is interrupted; at once if it has ended.
   ///
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func observeInterrupted(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {
     observe(Observer(interrupted: action))
@@ -60,7 +60,7 @@ extension Signal where Error == Never {
   /// Calls `action` with every value from now on.
   ///
   /// - Returns: A disposable that ends the observation, nil if the signal has ended.
-  @preconcurrency
+  @available(swift 6)
   @inlinable
   @discardableResult
   public func observeValues(_ action: @escaping @Sendable (Value) -> Void) -> (any Disposable)? {

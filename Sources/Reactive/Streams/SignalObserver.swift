@@ -18,14 +18,14 @@ extension Signal {
     var sink: StreamObserver<Value, Error> { interruptsOnDeinit ? self : target }
 
     /// An observer that calls `action` with every event.
-    @preconcurrency
+    @available(swift 6)
     public convenience init(_ action: @escaping @Sendable (Event) -> Void) {
       self.init(
         ClosureObserver(value: { action(.value($0)) }, termination: { action(Event($0)) }))
     }
 
     /// An observer that calls the closure that goes with the event.
-    @preconcurrency
+    @available(swift 6)
     public convenience init(
       value: (@Sendable (Value) -> Void)? = nil,
       failed: (@Sendable (Error) -> Void)? = nil,

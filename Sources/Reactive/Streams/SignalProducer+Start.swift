@@ -10,7 +10,7 @@ extension SignalProducer {
   /// Starts a run and calls `action` with every event.
   ///
   /// - Returns: A disposable that interrupts the run.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func start(
     _ action: @escaping @Sendable (Signal<Value, Error>.Event) -> Void
@@ -37,7 +37,7 @@ extension SignalProducer {
   /// Starts a run and calls `action` with every value, and with the error if there is one.
   ///
   /// - Returns: A disposable that interrupts the run.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func startWithResult(
     _ action: @escaping @Sendable (Result<Value, Error>) -> Void
@@ -50,7 +50,7 @@ extension SignalProducer {
   /// Starts a run and calls `action` when it completes.
   ///
   /// - Returns: A disposable that interrupts the run.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func startWithCompleted(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     start(Signal<Value, Error>.Observer(completed: action))
@@ -59,7 +59,7 @@ extension SignalProducer {
   /// Starts a run and calls `action` when it fails.
   ///
   /// - Returns: A disposable that interrupts the run.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func startWithFailed(_ action: @escaping @Sendable (Error) -> Void) -> any Disposable {
     start(Signal<Value, Error>.Observer(failed: action))
@@ -68,7 +68,7 @@ extension SignalProducer {
   /// Starts a run and calls `action` when it is interrupted.
   ///
   /// - Returns: A disposable that interrupts the run.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func startWithInterrupted(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     start(Signal<Value, Error>.Observer(interrupted: action))
@@ -79,7 +79,7 @@ extension SignalProducer where Error == Never {
   /// Starts a run and calls `action` with every value.
   ///
   /// - Returns: A disposable that interrupts the run.
-  @preconcurrency
+  @available(swift 6)
   @discardableResult
   public func startWithValues(_ action: @escaping @Sendable (Value) -> Void) -> any Disposable {
     core.start(ValueObserver(action))
@@ -88,7 +88,7 @@ extension SignalProducer where Error == Never {
 
 extension SignalProducer {
   /// Applies a signal operator to the signal of every run.
-  @preconcurrency
+  @available(swift 6)
   public func lift<U, F>(
     _ transform: @escaping @Sendable (Signal<Value, Error>) -> Signal<U, F>
   ) -> SignalProducer<U, F> {
@@ -97,7 +97,7 @@ extension SignalProducer {
 
   /// Applies an operator on two signals to the signals of every run; that of the argument starts
   /// first.
-  @preconcurrency
+  @available(swift 6)
   public func lift<U, F, V, G>(
     _ transform: @escaping @Sendable (Signal<Value, Error>) -> (Signal<U, F>) -> Signal<V, G>
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {

@@ -69,7 +69,7 @@ extension SignalProducer {
   ///
   /// - Parameter startHandler: Sends events to the observer, at once or later. The lifetime ends
   ///   after the run: with its termination, or when it is disposed of.
-  @preconcurrency
+  @available(swift 6)
   public init(
     _ startHandler: @escaping @Sendable (Signal<Value, Error>.Observer, Lifetime) -> Void
   ) {
@@ -83,7 +83,7 @@ extension SignalProducer {
   }
 
   /// A producer of what `action` returns, called at every start.
-  @preconcurrency
+  @available(swift 6)
   public init(_ action: @escaping @Sendable () -> Value) {
     self.init(
       core: GeneratorCore { sink, connection in
@@ -93,7 +93,7 @@ extension SignalProducer {
   }
 
   /// A producer of what `action` returns, called at every start.
-  @preconcurrency
+  @available(swift 6)
   public init(_ action: @escaping @Sendable () -> Result<Value, Error>) {
     self.init(core: GeneratorCore { sink, connection in deliver(action(), sink, connection) })
   }
@@ -151,7 +151,7 @@ extension SignalProducer {
   /// A producer whose handler promises not to send from two threads at once.
   ///
   /// Kept for source compatibility: events are put in order here too.
-  @preconcurrency
+  @available(swift 6)
   public static func unserialized(
     _ startHandler: @escaping @Sendable (Signal<Value, Error>.Observer, Lifetime) -> Void
   ) -> SignalProducer<Value, Error> {
@@ -188,7 +188,7 @@ extension SignalProducer where Error == Never {
 
 extension SignalProducer where Error == any Swift.Error {
   /// A producer of what `action` returns or throws, called at every start.
-  @preconcurrency
+  @available(swift 6)
   public init(_ action: @escaping @Sendable () throws -> Value) {
     self.init { () -> Result<Value, any Swift.Error> in Result { try action() } }
   }

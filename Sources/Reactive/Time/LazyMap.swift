@@ -1,7 +1,7 @@
 extension Signal {
   /// Transforms on `scheduler` the latest value there is when the scheduler gets to it; those that
   /// have been replaced by then are dropped without having been transformed.
-  @preconcurrency
+  @available(swift 6)
   public func lazyMap<U>(
     on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
   ) -> Signal<U, Error> where Value: Sendable {
@@ -12,7 +12,7 @@ extension Signal {
 extension SignalProducer {
   /// Transforms on `scheduler` the latest value there is when the scheduler gets to it; those that
   /// have been replaced by then are dropped without having been transformed.
-  @preconcurrency
+  @available(swift 6)
   public func lazyMap<U>(
     on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
   ) -> SignalProducer<U, Error> where Value: Sendable {

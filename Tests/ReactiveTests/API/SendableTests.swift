@@ -1,7 +1,8 @@
+import Foundation
 import Testing
 
 /// What may cross from one isolation to another, and that the types that say so don't stand in the
-/// way of code that doesn't care. See docs/decisions/0012.
+/// way of code that doesn't care. See docs/decisions/0012 and 0083.
 @Suite("Sendable")
 struct SendableTests {
   /// Everything that is as `Sendable` as its values are, and the value it is sent with.
@@ -47,7 +48,7 @@ struct SendableTests {
     let hops = [
       "observe(on: scheduler)", "delay(1, on: scheduler)", "debounce(1, on: scheduler)",
       "throttle(1, on: scheduler)", "throttle(while: Property(value: true), on: scheduler)",
-      "collect(every: .seconds(1), on: scheduler)", "lazyMap(on: scheduler) { _ in 1 }",
+      "collect(every: .seconds(1), on: scheduler)",
     ]
     let uses = hops.map { "_ = signal.\($0)\n" } + hops.map { "_ = signal.producer.\($0)\n" }
     let source = { (value: String) in
@@ -124,13 +125,132 @@ struct SendableTests {
     }
     #expect(try Compiler.diagnostics(of: source("(on: UIScheduler())"), in: .swift6) == [])
     let diagnostics = try Compiler.diagnostics(of: source(""), in: .swift6)
-    #expect(Set(diagnostics.map { $0.prefix { $0 != ":" } }) == ["5", "6", "7", "8", "9", "10"])
+    let errors = diagnostics.filter { $0.contains(" error: ") }
+    #expect(Set(errors.map { $0.prefix { $0 != ":" } }) == ["5", "6", "7", "8", "9", "10"])
+  }
+
+  /// What is written in a class on the main actor, or with a variable, and what a compiler has to
+  /// say of it.
+  private static let races = [
+    "texts.observeValues { self.text = $0 }",
+    "texts.observe { _ in self.text = \"\" }",
+    "texts.observe(Signal<String, Never>.Observer(value: { self.text = $0 }))",
+    "texts.producer.startWithValues { self.text = $0 }",
+    "texts.producer.startWithCompleted { self.text = \"\" }",
+    "_ = texts.map { $0 + self.text }",
+    "_ = texts.producer.filter { $0 == self.text }",
+    "_ = texts.scan(\"\") { $0 + $1 + self.text }",
+    "_ = texts.on(value: { self.text = $0 })",
+    "_ = texts.flatMap(.latest) { SignalProducer<String, Never>(value: $0 + self.text) }",
+    "_ = Action<String, String, Never> { SignalProducer(value: $0 + self.text) }",
+    "_ = SignalProducer<String, Never> { input, _ in input.send(value: self.text) }",
+    "_ = BindingTarget<String>(lifetime: lifetime) { self.text = $0 }",
+    "lifetime.observeEnded { self.text = \"\" }",
+    "_ = AnyDisposable { self.text = \"\" }",
+    "texts.observeValues { _ in count += 1 }",
+    "_ = texts.producer.map { _ in count += 1 }",
+    "_ = texts.on(completed: { count = 0 })",
+    "texts.observeValues { _ in self.mutable.count += 1 }",
+    "_ = texts.map(function)",
+  ]
+
+  private static func racing(_ lines: [String]) -> String {
+    lines.map {
+      "@MainActor extension Screen { func run() { var count = 0; \($0); print(count) } }\n"
+    }
+    .enumerated().map { $1.replacing("run()", with: "run\($0)()") }.joined() + """
+      import Reactive
+      final class Mutable { var count = 0 }
+      @MainActor final class Screen {
+        let (texts, input) = Signal<String, Never>.pipe()
+        let (lifetime, token) = Lifetime.make()
+        let mutable = Mutable()
+        var text = ""
+        var function: (String) -> Int = { $0.count }
+      }
+      """
+  }
+
+  @Test("a race is an error in the Swift 6 language mode, and a warning at most in Swift 5's")
+  func races() throws {
+    let source = Self.racing(Self.races)
+    let errors = try Compiler.diagnostics(of: source, in: .swift6)
+      .filter { $0.contains(" error: ") }
+    for (index, race) in Self.races.enumerated() {
+      #expect(errors.contains { $0.hasPrefix("\(index + 1):") }, "compiles: \(race)")
+    }
+    let lenient = try Compiler.diagnostics(of: source, in: .swift5)
+    #expect(lenient.filter { $0.contains(" error: ") } == [])
+  }
+
+  @Test("what touches nothing that isn't its own may be written on the main actor")
+  func harmless() throws {
+    let source = Self.racing([
+      "texts.observeValues { print($0) }", "_ = texts.map(\\.count)", "_ = texts.map { $0.count }",
+      "texts.producer.filter { !$0.isEmpty }.startWithValues { print($0) }",
+      "texts.observeValues(on: UIScheduler()) { self.text = $0 }",
+      "BindingTarget(on: UIScheduler(), lifetime: lifetime) { self.text = $0 } <~ texts",
+      "texts.observeValues { [input] in if $0 == \"again\" { input.send(value: \"\") } }",
+    ])
+    let diagnostics = try Compiler.diagnostics(of: source, in: .swift6)
+    #expect(diagnostics.filter { !$0.contains("'count' was never mutated") } == [])
+  }
+
+  @Test("what takes closures has a counterpart for the Swift 5 language mode")
+  func counterparts() throws {
+    let sources = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../Sources/Reactive").standardizedFileURL
+    let files = try #require(FileManager.default.enumerator(atPath: sources.path))
+      .compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+    var (strict, lenient) = (0, 0)
+    for file in files {
+      let text = try String(contentsOf: sources.appending(path: file), encoding: .utf8)
+      strict += text.components(separatedBy: "@available(swift 6)").count - 1
+      lenient += text.components(separatedBy: "@available(swift, obsoleted: 6)").count - 1
+    }
+    // Otherwise scripts/generate-reactive-swift5 is to be run.
+    #expect(strict > 100)
+    #expect(strict == lenient)
+  }
+
+  private static func operators(where clause: String) -> String {
+    """
+    extension SignalProducer\(clause) {
+      func restarted() -> SignalProducer<Value, Error> {
+        SignalProducer { observer, lifetime in lifetime += self.start(observer) }
+      }
+    }
+    extension Signal\(clause) {
+      func passed() -> Signal<Value, Error> {
+        Signal { observer, lifetime in lifetime += self.observe { observer.send($0) } }
+      }
+    }
+    import Reactive
+    """
+  }
+
+  @Test("operators of one's own, over whatever values, compile in the Swift 5 language mode")
+  func ownOperators() throws {
+    let source = Self.operators(where: "")
+    #expect(try Compiler.diagnostics(of: source, in: .swift5) == [])
+    let diagnostics = try Compiler.diagnostics(of: source, in: .swift6)
+    for line in [3, 8] {
+      #expect(diagnostics.contains { $0.hasPrefix("\(line): error: ") })
+    }
   }
 
   @Test(
-    "operators of one's own, over whatever values, compile; Swift 6 warns of what they send",
+    "operators of one's own, over values that are Sendable, compile",
     arguments: Compiler.LanguageMode.allCases)
-  func ownOperators(_ mode: Compiler.LanguageMode) throws {
+  func ownSendableOperators(_ mode: Compiler.LanguageMode) throws {
+    let source = Self.operators(where: " where Value: Sendable")
+    #expect(try Compiler.diagnostics(of: source, in: mode) == [])
+  }
+
+  @Test(
+    "schedulers take whatever values, and Swift 6 warns of what they send",
+    arguments: Compiler.LanguageMode.allCases)
+  func sentValues(_ mode: Compiler.LanguageMode) throws {
     let source = """
       import Reactive
       final class Mutable { var count = 0 }
@@ -138,19 +258,9 @@ struct SendableTests {
         func later(on scheduler: any DateScheduler) -> SignalProducer<Value, Error> {
           observe(on: scheduler).delay(1, on: scheduler).start(on: scheduler)
         }
-        func restarted() -> SignalProducer<Value, Error> {
-          SignalProducer { observer, lifetime in lifetime += self.start(observer) }
-        }
-      }
-      extension Signal {
-        func passed() -> Signal<Value, Error> {
-          Signal { observer, lifetime in lifetime += self.observe { observer.send($0) } }
-        }
       }
       func bind(_ signal: Signal<Mutable, Never>, to property: MutableProperty<Mutable>) {
         property <~ signal.observe(on: UIScheduler())
-        BindingTarget<Mutable>(on: UIScheduler(), lifetime: property.lifetime) { $0.count = 1 }
-          <~ signal
       }
       """
     let diagnostics = try Compiler.diagnostics(of: source, in: mode)

@@ -105,6 +105,48 @@ struct BacklogTests {
     #expect(received.value == 20_000 * 4)
   }
 
+  /// What calls out with a property's lock.
+  enum Lock: CaseIterable, Sendable { case withValue, modify, nestedModify }
+
+  @Test(
+    "doesn't hold up who has a property that the observer is waiting for", arguments: Lock.allCases)
+  func locked(_ lock: Lock) {
+    let (property, other) = (MutableProperty(0), MutableProperty(0))
+    let (isInside, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let received = Counter()
+    other.signal.observeValues { value in
+      if value == -1 {
+        isInside.signal()
+        mayGoOn.wait()
+        // Waits for the lock, inside the gate that the other thread has filled.
+        _ = property.value
+      }
+      received.increment()
+    }
+    @Sendable func flood() {
+      mayGoOn.signal()
+      for value in 1...1_000 { other.value = value }
+    }
+    let done = DispatchGroup()
+    DispatchQueue.global().async(group: done) { other.value = -1 }
+    isInside.wait()
+    DispatchQueue.global().async(group: done) {
+      switch lock {
+      case .withValue: property.withValue { _ in flood() }
+      case .modify: property.modify { _ in flood() }
+      case .nestedModify:
+        // The inner call must not take the outer one's mark.
+        let third = MutableProperty(0)
+        property.modify { _ in
+          third.modify { $0 = 1 }
+          flood()
+        }
+      }
+    }
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(received.value == 1_001)
+  }
+
   @Test("may send as much as it likes from inside its own delivery")
   func nested() {
     let (signal, input) = Signal<Int, Never>.pipe()

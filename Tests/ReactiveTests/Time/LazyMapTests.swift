@@ -52,36 +52,3 @@ struct LazyMapTests {
     #expect(log.entries == ["INTERRUPTED"])
   }
 }
-
-@Suite("retry after a pause")
-struct PausedRetryTests {
-  @Test("starts again the given time after each failure, and passes the last one at once")
-  func pauses() {
-    let marbles = Marbles()
-    let source = marbles.source("-1#")
-    marbles.expect(source.producer.retry(upTo: 2, interval: 3, on: marbles.scheduler))
-      .toBe("-1----1----1#")
-    #expect(source.runs == ["^-!", "-----^-!", "----------^-!"])
-  }
-
-  @Test("each run has its own attempts")
-  func ownAttempts() {
-    let marbles = Marbles()
-    let producer = marbles.source("#").producer.retry(upTo: 1, interval: 1, on: marbles.scheduler)
-    marbles.expect(producer).toBe("-#")
-    let again = Log<String>()
-    producer.record(in: again)
-    marbles.scheduler.advance(by: 2.0)
-    #expect(again.entries == ["FAILED MarbleError()"])
-  }
-
-  @Test("a run that is disposed of during the pause is not started again")
-  func disposal() {
-    let marbles = Marbles()
-    let source = marbles.source("-#")
-    marbles.expect(
-      source.producer.retry(upTo: 5, interval: 4, on: marbles.scheduler), disposedAt: 3
-    ).toBe("---!")
-    #expect(source.runs == ["^!"])
-  }
-}

@@ -10,7 +10,7 @@ extension Signal {
   }
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Error>
@@ -19,7 +19,7 @@ extension Signal {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Error> where Inner.Error == Error {
@@ -28,7 +28,7 @@ extension Signal {
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
@@ -37,7 +37,7 @@ extension Signal {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Error> where Inner.Error == Never {
@@ -48,7 +48,7 @@ extension Signal {
 extension Signal where Error == Never {
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U, F>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, F>
@@ -57,7 +57,7 @@ extension Signal where Error == Never {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Inner.Error> {
@@ -65,7 +65,7 @@ extension Signal where Error == Never {
   }
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
@@ -74,7 +74,7 @@ extension Signal where Error == Never {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> Signal<Inner.Value, Never> where Inner.Error == Never {

@@ -6,7 +6,7 @@ extension SignalProducer {
   }
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Error>
@@ -15,7 +15,7 @@ extension SignalProducer {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> SignalProducer<Inner.Value, Error> where Inner.Error == Error {
@@ -24,7 +24,7 @@ extension SignalProducer {
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
@@ -33,7 +33,7 @@ extension SignalProducer {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> SignalProducer<Inner.Value, Error> where Inner.Error == Never {
@@ -43,7 +43,7 @@ extension SignalProducer {
 
 extension SignalProducer where Error == Never {
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Error>
@@ -53,7 +53,7 @@ extension SignalProducer where Error == Never {
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
   @_disfavoredOverload
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<U, F>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, F>
@@ -62,7 +62,7 @@ extension SignalProducer where Error == Never {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> SignalProducer<Inner.Value, Inner.Error> {
@@ -70,7 +70,7 @@ extension SignalProducer where Error == Never {
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
-  @preconcurrency
+  @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
   ) -> SignalProducer<Inner.Value, Error> where Inner.Error == Never {
