@@ -257,6 +257,13 @@ class Debian(Programs):
 
     def __init__(self):
         super().__init__("dns_sd-programs", DNS_SD)
+        # Qt looks for these by the names that packages for development have, and would mix a
+        # machine's with those that were unpacked.
+        for library in ("ssl", "crypto"):
+            found = self.find(f"usr/lib/*/lib{library}.so.*")
+            link = found.with_name(f"lib{library}.so")
+            if not link.exists():
+                link.symlink_to(found.name)
 
     def command(self, name, *arguments, **environment):
         _, _, *command = super().command(name, *arguments)

@@ -53,7 +53,7 @@ async def autoipd(host, *arguments):
     # It leaves its number in /run, and would find that of another host there.
     program = avahi.command(
         "avahi-autoipd", "--no-drop-root", "--no-chroot", "--no-proc-title",
-        "--script", avahi.file("etc/avahi/avahi-autoipd.action"), *arguments, "eth0")
+        "--script", avahi.find("etc/avahi/avahi-autoipd.action"), *arguments, "eth0")
     process = await host._start(
         "sh", "-c", 'mount -t tmpfs tmpfs /run && exec "$@"', "sh", *program)
 

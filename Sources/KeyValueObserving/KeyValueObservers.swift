@@ -58,8 +58,8 @@ final class PropertyObservation<Object: _KeyValueCodingAndObserving, Value>: Obs
   private let options: NSKeyValueObservingOptions
   private weak let object: Object?
 
-  /// Held while the property is read, so that two threads do not report values in the wrong order;
-  /// recursive, because reading may run code of the app. Never held while the handler runs.
+  /// Held while the property is read and compared, so that no change is reported twice; recursive,
+  /// because reading may run code of the app. Never held while the handler runs.
   private let lock = NSRecursiveLock()
   private var handler: Handler?
   private var lastValue: Value
@@ -75,11 +75,14 @@ final class PropertyObservation<Object: _KeyValueCodingAndObserving, Value>: Obs
     lastValue = object[keyPath: keyPath]
   }
 
-  /// Makes the initial call, if it was asked for.
+  /// Makes the initial call, if it was asked for, and reports a change since the observation was made.
   func begin() {
-    guard options.contains(.initial), let object else { return }
+    guard let object else { return }
     let (handler, value) = lock.withLock { (self.handler, lastValue) }
-    handler?(object, change(new: value, old: nil, isPrior: false))
+    if options.contains(.initial) {
+      handler?(object, change(new: value, old: nil, isPrior: false))
+    }
+    if value is any Equatable { report() }
   }
 
   func report() {

@@ -121,7 +121,7 @@ enum Layers {
     "$s20FoundationEssentials4UUIDVACycfC",
     "$s10Foundation4DateVACycfC", "$s10Foundation4DateV3now", "$s10Foundation4UUIDVACycfC",
     // ContinuousClock, SuspendingClock, Task.sleep, SystemRandomNumberGenerator.
-    "$ss15ContinuousClockV", "$ss15SuspendingClockV", "$sScT.*5sleep",
+    "$ss15ContinuousClockV", "$ss15SuspendingClockV", "$sScTss5NeverORszABRs_rlE5sleep",
     "$ss27SystemRandomNumberGeneratorV",
   ]
 }

@@ -243,13 +243,14 @@ struct LinkRecorder: Sendable {
       }
     }
     let own = declarations.filter { range.contains($0.key) }.sorted { $0.key < $1.key }
-      .prefix(PeripheralFile.Limits.characteristicCount)
-    for (place, (_, declaration)) in own.enumerated() {
+    for (place, (_, declaration)) in own.prefix(PeripheralFile.Limits.characteristicCount)
+      .enumerated()
+    {
       var characteristic = PeripheralFile.Characteristic(
         uuid: declaration.uuid, properties: declaration.properties)
       // Up to the next declaration; a value follows its declaration.
-      let next = own.dropFirst(place + 1).first?.key ?? found.end &+ 1
-      let handles = types.keys.filter { $0 > declaration.valueHandle && $0 < max(next, 1) }
+      let end = own.dropFirst(place + 1).first.map { $0.key - 1 } ?? found.end
+      let handles = types.keys.filter { $0 > declaration.valueHandle && $0 <= end }
       for handle in handles.sorted().prefix(PeripheralFile.Limits.descriptorCount) {
         guard let type = types[handle], type != 0x2902, type != 0x2803 else { continue }
         characteristic.descriptors.append(

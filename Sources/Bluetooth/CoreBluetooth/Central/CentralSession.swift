@@ -93,18 +93,16 @@ final class CentralSession: @unchecked Sendable {
 
   /// The one object for this peer, as long as there is a reference to it.
   func peripheral(at address: DeviceAddress) -> CBPeripheral {
-    let (peripheral, mustDisconnect) = lock.withLock {
-      if let known = entries[address]?.peripheral { return (known, false) }
+    lock.withLock {
+      if let known = entries[address]?.peripheral { return known }
       let peripheral = CBPeripheral(session: self, address: address)
-      let link = links[address]
-      peripheral.record.deviceName = link?.name
-      // The app let go of the last object while it was connected, a moment ago.
-      let mustDisconnect = entries[address]?.wantsLink ?? false
+      peripheral.record.deviceName = links[address]?.name
+      // The app let go of the last object while it was connected, a moment ago. Under the lock, so
+      // that a connect of the new object comes after it.
+      if entries[address]?.wantsLink == true { connection.send(.disconnect(address)) }
       entries[address] = Entry(peripheral)
-      return (peripheral, mustDisconnect)
+      return peripheral
     }
-    if mustDisconnect { connection.send(.disconnect(address)) }
-    return peripheral
   }
 
   func connectedPeers(with services: [BluetoothUUID]) -> [DeviceAddress] {
@@ -184,16 +182,20 @@ final class CentralSession: @unchecked Sendable {
   }
 
   func cancel(_ peripheral: CBPeripheral) {
+    var failure: CBError?
     command("cancelPeripheralConnection") {
       // An invalid object must not end the link of the one that took its place.
-      if let error = connectionError(of: peripheral) {
-        return Misuse.report("cancelPeripheralConnection: \(error.localizedDescription)")
-      }
+      failure = connectionError(of: peripheral)
+      guard failure == nil else { return }
       guard let entry = entries[peripheral.address], entry.wantsLink else { return }
       entries[peripheral.address]?.wantsLinkAgain = false
       entries[peripheral.address]?.isCancelled = true
       peripheral.record.state = .disconnecting
       connection.send(.disconnect(peripheral.address))
+    }
+    // Without the lock: a log handler of the app may ask for anything.
+    if let failure {
+      Misuse.report("cancelPeripheralConnection: \(failure.localizedDescription)")
     }
     reportChanges(of: [peripheral])
   }
