@@ -264,8 +264,7 @@ let package = Package(
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
     .testTarget(name: "TreeTests"),
 
-    // The fuzzers' bodies, shared with the package in Fuzz/, so that crash inputs are replayed
-    // here.
+    // The fuzzers' bodies, so that crash inputs are replayed by the ordinary tests.
     .target(
       name: "FuzzTargets",
       dependencies: [
@@ -277,6 +276,14 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// Fuzz/run asks for it: libFuzzer has its main function, and a dependency may have no such flags.
+if Context.environment["AMBIT_FUZZERS"] != nil {
+  package.targets.append(
+    .executableTarget(
+      name: "fuzz", dependencies: ["FuzzTargets"], path: "Fuzz/Sources/fuzz",
+      swiftSettings: [.unsafeFlags(["-parse-as-library"])]))
+}
 
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.

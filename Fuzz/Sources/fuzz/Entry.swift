@@ -1,5 +1,5 @@
 import Foundation
-import Fuzzers
+import FuzzTargets
 
 /// The fuzzer that `AMBIT_FUZZ` names; `Fuzz/run` sets it.
 private let chosen: FuzzTarget = {
