@@ -81,8 +81,8 @@ let package = Package(
     .target(
       name: "CoreBluetooth",
       dependencies: [
-        "Essentials", "RunLoopSupport", "KeyValueObserving", "CoreBluetoothSubmodules",
-        "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        "Essentials", "EventLoop", "RunLoopSupport", "KeyValueObserving",
+        "CoreBluetoothSubmodules", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
         .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
         .product(name: "Logging", package: "swift-log"),
       ],

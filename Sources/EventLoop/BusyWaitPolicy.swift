@@ -1,24 +1,34 @@
-/// Decides whether a loop polls its descriptors for a moment before it sleeps.
+package import Essentials
+import Glibc
+
+/// Decides whether a thread polls for a moment for what it waits for, before it sleeps.
 ///
 /// While packets follow one another closely, polling always pays: waking a processor that sleeps takes
 /// longer than answering a packet does. Every attempt that finds nothing doubles the number of
 /// opportunities that are skipped before the next attempt.
-struct BusyWaitPolicy: Sendable {
+package struct BusyWaitPolicy: Sendable {
   private var skipsLeft = 0
   private var nextSkipCount = 1
 
   /// The most opportunities that are skipped in a row.
-  static let skipCountMax = 1_024
+  package static let skipCountMax = 1_024
+
+  /// How long to poll at most, by default: a few times as long as another process of the same machine
+  /// takes to answer (docs/decisions/0030-a-host-looks-before-it-sleeps.md).
+  package static let span = TimeSpan.microseconds(200)
+
+  /// A policy that polls at the first opportunity.
+  package init() {}
 
   /// Whether to poll this time; counts the opportunity.
-  mutating func shouldPoll() -> Bool {
+  package mutating func shouldPoll() -> Bool {
     guard skipsLeft > 0 else { return true }
     skipsLeft -= 1
     return false
   }
 
   /// Records the outcome of an attempt; nil if it was ended early, by work or a timer, which says nothing.
-  mutating func polled(foundEvents: Bool?) {
+  package mutating func polled(foundEvents: Bool?) {
     switch foundEvents {
     case true?: nextSkipCount = 1
     case false?:
@@ -26,5 +36,14 @@ struct BusyWaitPolicy: Sendable {
       nextSkipCount = min(nextSkipCount * 2, Self.skipCountMax)
     case nil: break
     }
+  }
+}
+
+extension BusyWaitPolicy {
+  /// Polls a condition for ``span`` at most, and gives the processor away between two looks, so that
+  /// what it waits for can happen on the same processor.
+  package static func poll(until condition: () -> Bool) {
+    let end = Instant.now + span
+    while !condition(), Instant.now < end { sched_yield() }
   }
 }

@@ -55,9 +55,8 @@ package final class EpollLoop: @unchecked Sendable {
   /// A loop that has no thread yet.
   ///
   /// - Parameter busyWaitSpan: How long to poll before sleeping, at most, after a descriptor that
-  ///   ``WatchedDescriptor/expectsPromptEvents`` was ready: by default a few times as long as another
-  ///   process of the same machine takes to answer (docs/decisions/0030-a-host-looks-before-it-sleeps.md).
-  package init(busyWaitSpan: TimeSpan = .microseconds(200)) {
+  ///   ``WatchedDescriptor/expectsPromptEvents`` was ready.
+  package init(busyWaitSpan: TimeSpan = BusyWaitPolicy.span) {
     self.busyWaitSpan = busyWaitSpan
   }
 

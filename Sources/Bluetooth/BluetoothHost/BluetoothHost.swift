@@ -111,7 +111,17 @@ public final class BluetoothHost: Sendable {
     HostClient(
       host: self,
       slot: driver.open(
-        acknowledgesEvents: acknowledgesEvents, settle: settle, onEvent: onEvent))
+        acknowledgesEvents: acknowledgesEvents, settle: settle, handler: .each(onEvent)))
+  }
+
+  /// Opens a client that acknowledges events and takes those of one turn of the host's loop together.
+  /// After it was closed it may get the rest of the events that it is just given.
+  package func makeClient(
+    settle: (@Sendable () -> Void)?, onEvents: @escaping @Sendable ([HostEvent]) -> Void
+  ) -> HostClient {
+    HostClient(
+      host: self,
+      slot: driver.open(acknowledgesEvents: true, settle: settle, handler: .batches(onEvents)))
   }
 
   /// Stops the host for good: its clients hear nothing more, the way to the controller is closed
@@ -159,28 +169,39 @@ public final class HostClient: Sendable {
   }
 }
 
+/// How a client takes its events.
+enum EventHandler: Sendable {
+  case each(@Sendable (HostEvent) -> Void)
+  /// Those of one turn of the loop together.
+  case batches(@Sendable ([HostEvent]) -> Void)
+}
+
 /// What the driver knows of a client.
 package final class ClientSlot: Sendable {
   let id: ClientID
   let acknowledgesEvents: Bool
-  let onEvent: @Sendable (HostEvent) -> Void
+  private let handler: EventHandler
   /// Returns when the client has handled the events that were delivered.
   package let settle: (@Sendable () -> Void)?
   private let isOpen = Atomic(true)
 
   init(
-    id: ClientID, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
-    onEvent: @escaping @Sendable (HostEvent) -> Void
+    id: ClientID, acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, handler: EventHandler
   ) {
     self.id = id
     self.acknowledgesEvents = acknowledgesEvents
     self.settle = settle
-    self.onEvent = onEvent
+    self.handler = handler
   }
 
-  /// Delivers an event unless the client was closed.
-  func deliver(_ event: HostEvent) {
-    if isOpen.load(ordering: .acquiring) { onEvent(event) }
+  /// Delivers events unless the client was closed.
+  func deliver(_ events: [HostEvent]) {
+    switch handler {
+    case .each(let handle):
+      for event in events where isOpen.load(ordering: .acquiring) { handle(event) }
+    case .batches(let handle):
+      if isOpen.load(ordering: .acquiring) { handle(events) }
+    }
   }
 
   /// Closes the slot; true for the first who does.

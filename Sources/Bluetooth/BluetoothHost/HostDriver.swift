@@ -21,6 +21,8 @@ final class HostDriver: @unchecked Sendable {
 
   private var machine: HostMachine
   private var actions: [HostMachine.Action] = []
+  /// Consecutive events of one client, until they are delivered.
+  private var events: [HostEvent] = []
   private var spareEntries: [Entry] = []
   private var clients: [ClientID: ClientSlot] = [:]
   private var capture: Capture?
@@ -109,8 +111,7 @@ final class HostDriver: @unchecked Sendable {
   }
 
   func open(
-    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?,
-    onEvent: @escaping @Sendable (HostEvent) -> Void
+    acknowledgesEvents: Bool, settle: (@Sendable () -> Void)?, handler: EventHandler
   ) -> ClientSlot {
     let number = inbox.withLock { inbox in
       inbox.lastClient += 1
@@ -118,7 +119,7 @@ final class HostDriver: @unchecked Sendable {
     }
     let slot = ClientSlot(
       id: ClientID(rawValue: number), acknowledgesEvents: acknowledgesEvents, settle: settle,
-      onEvent: onEvent)
+      handler: handler)
     post(.clientOpened(slot))
     return slot
   }
@@ -193,7 +194,6 @@ final class HostDriver: @unchecked Sendable {
 
   private func perform(_ now: Instant) {
     var reopening: HostError?
-    // Most events are for the client that got the one before.
     var slot: ClientSlot?
     for action in actions {
       switch action {
@@ -201,11 +201,13 @@ final class HostDriver: @unchecked Sendable {
         if capture != nil { record(packet, .hostToController) }
         transport?.send(packet)
       case .deliver(let id, let event):
-        if slot?.id != id { slot = clients[id] }
-        guard let slot else { continue }
+        if slot?.id != id {
+          deliverEvents(to: slot)
+          slot = clients[id]
+        }
+        guard slot != nil else { continue }
         logLoss(event, of: id)
-        slot.deliver(event)
-        loop.delivered(to: slot)
+        events.append(event)
       case .pauseReceiving: transport?.isReceiving = false
       case .resumeReceiving: transport?.isReceiving = true
       case .reopenTransport(let error):
@@ -213,7 +215,17 @@ final class HostDriver: @unchecked Sendable {
       }
     }
     actions.removeAll(keepingCapacity: true)
+    deliverEvents(to: slot)
     if let reopening { openTransport(because: reopening) }
+  }
+
+  private func deliverEvents(to slot: ClientSlot?) {
+    guard let slot, !events.isEmpty else { return }
+    // The client may keep the array.
+    let batch = events
+    events = []
+    slot.deliver(batch)
+    loop.delivered(to: slot)
   }
 
   /// Says once for a burst that a client was too slow.

@@ -92,9 +92,9 @@ struct CentralManagerTests {
     let delegate = Eager()
     let manager = CBCentralManager(
       delegate: delegate, queue: DispatchQueue(label: "test"),
-      makeLink: { settle, onEvent in
+      makeLink: { settle, onEvents in
         // As a host that is on already does, on a thread that is faster than this one.
-        let link = host.maker(settle, onEvent)
+        let link = host.maker(settle, onEvents)
         host.deliver(.stateChanged(.poweredOn))
         return link
       })

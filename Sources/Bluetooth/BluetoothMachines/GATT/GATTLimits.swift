@@ -10,8 +10,9 @@ enum GATTLimits {
   // The client.
   /// Operations that wait for their turn on one link: more than any app has, 64 kB at most.
   static let waitingOperationsMax = 256
-  /// Write Commands on their way to the controller: some 256 packets are more than any buffers.
-  static let commandsInFlightMax = 256
+  /// Write Commands on their way to the controller: the windows of four apps (`Limits` of
+  /// CoreBluetooth), and more than any controller's buffers.
+  static let commandsInFlightMax = 512
   /// Services, characteristics of a service, or descriptors of a characteristic that a peer may
   /// show. The largest known profile has some forty.
   static let foundMax = 1_000
@@ -31,7 +32,8 @@ enum GATTLimits {
   static let preparedByteCountMax = 4_096
   /// Notifications of one link on their way to the controller; more are refused, which is how a
   /// client learns to wait.
-  static let notificationsInFlightMax = 128
-  /// Indications of one link that wait for their turn: each takes a round trip.
-  static let waitingIndicationsMax = 64
+  static let notificationsInFlightMax = 256
+  /// Indications of one link that wait for their turn, as many as notifications: each takes a round
+  /// trip.
+  static let waitingIndicationsMax = 256
 }

@@ -10,9 +10,11 @@ public struct ClientID: Hashable, Sendable {
 }
 
 /// Ties a request to its one `HostEvent.completed`. The client assigns it.
+///
+/// Requests may share a token where the client only wants to know how many of them were completed.
 @frozen
 public struct RequestToken: Hashable, Sendable {
-  /// Unique among the client's outstanding requests.
+  /// Unique among the client's outstanding requests that it distinguishes.
   public let rawValue: UInt64
 
   /// A token from its number.

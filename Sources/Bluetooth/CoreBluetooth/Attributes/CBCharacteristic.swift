@@ -119,6 +119,13 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
   func setHandles(_ handles: CharacteristicHandles) { lock.withLock { self.handles = handles } }
 }
 
+extension Data {
+  /// The first bytes, in one copy.
+  func bytes(atMost byteCountMax: Int) -> [UInt8] {
+    withUnsafeBytes { [UInt8]($0.prefix(byteCountMax)) }
+  }
+}
+
 extension Data? {
   /// The bytes as people read them; `(null)` where there are none, as Apple's descriptions say.
   var inHexadecimal: String {

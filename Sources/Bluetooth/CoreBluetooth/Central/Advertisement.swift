@@ -6,7 +6,9 @@ internal import BluetoothWire
 /// All service UUIDs that it lists are `CBAdvertisementDataServiceUUIDsKey`, whether it calls the list
 /// complete or incomplete, in advertising data or scan response. Those in its overflow area are known
 /// only by comparing: of the services that the scan is for, the ones that are there.
-struct Advertisement {
+///
+/// A class, because it is looked up for every report and never changes.
+final class Advertisement {
   private(set) var dictionary: [String: Any] = [:]
   private(set) var localName: String?
   private var services: [CBUUID] = []
@@ -39,11 +41,11 @@ struct Advertisement {
       && report.isConnectable == other.isConnectable && report.txPower == other.txPower
   }
 
-  private mutating func set(_ key: String, _ uuids: [CBUUID]) {
+  private func set(_ key: String, _ uuids: [CBUUID]) {
     if !uuids.isEmpty { dictionary[key] = uuids }
   }
 
-  private mutating func add(_ structure: AdvertisingStructure) {
+  private func add(_ structure: AdvertisingStructure) {
     switch structure.element {
     case .services(let uuids, _): Self.add(uuids, to: &services)
     case .solicitedServices(let uuids): Self.add(uuids, to: &solicitedServices)

@@ -26,8 +26,12 @@ extension CBPeripheral {
   /// Says that a command came at the wrong time, if it did.
   func isReady(_ command: String) -> Bool {
     let isReady = state == .connected
-    if !isReady { Misuse.report("CBPeripheral takes \(command) while it is connected only") }
+    if !isReady { Misuse.report(Self.misuse(of: command)) }
     return isReady
+  }
+
+  private static func misuse(of command: String) -> String {
+    "CBPeripheral takes \(command) while it is connected only"
   }
 
   /// Sends a request; its completion is called on the queue unless the link ended before or the app
@@ -91,36 +95,65 @@ extension CBPeripheral {
 
   // MARK: Writes without response
 
+  /// Everything under one lock: apps write as fast as they are let.
   func writeWithoutResponse(_ data: Data, _ characteristic: CBCharacteristic) {
-    guard let handles = handles(of: characteristic) else {
-      return Misuse.report("a write to a characteristic that is no longer valid is dropped")
-    }
-    guard characteristic.properties.contains(.writeWithoutResponse) else {
-      return Misuse.report(
-        "\(characteristic.uuid.uuidString) takes no writes without response: the write is dropped")
-    }
-    guard data.count <= maximumWriteValueLength(for: .withoutResponse) else {
-      return Misuse.report("a write without response longer than fits in one PDU is dropped")
-    }
-    let isAccepted = withRecord { record in
-      if record.isWriteBlocked { return false }
+    var problem: String?
+    let write: (handle: UInt16, token: RequestToken)? = withRecord { record in
+      guard record.state == .connected else {
+        problem = Self.misuse(of: "writeValue")
+        return nil
+      }
+      guard characteristic.lock === session.lock,
+        case let handle = characteristic.handles.value,
+        record.characteristicsByHandle[handle] === characteristic
+      else {
+        problem = "a write to a characteristic that is no longer valid is dropped"
+        return nil
+      }
+      guard characteristic.propertiesStorage.contains(.writeWithoutResponse) else {
+        problem =
+          "\(characteristic.uuid.uuidString) takes no writes without response: "
+          + "the write is dropped"
+        return nil
+      }
+      guard data.count <= record.writeWithoutResponseByteCountMax else {
+        problem = "a write without response longer than fits in one PDU is dropped"
+        return nil
+      }
+      if record.isWriteBlocked { return nil }
       record.writesOutstanding += 1
       record.isWriteBlocked = record.writesOutstanding >= Limits.writesWithoutResponseMax
+      return (handle, writeToken(&record))
+    }
+    if let problem { Misuse.report(problem) }
+    guard let (handle, token) = write else { return }
+    let bytes = data.bytes(atMost: Limits.valueByteCountMax)
+    session.connection.send(.gatt(address, .writeWithoutResponse(handle, bytes), token))
+  }
+
+  /// What the writes of this connection share. Call with the lock.
+  private func writeToken(_ record: inout PeripheralRecord) -> RequestToken {
+    let count = record.connectionCount
+    if let known = record.writeToken {
+      if known.connectionCount == count { return known.value }
+      session.connection.removeToken(known.value)
+    }
+    let token = session.connection.makeToken { [weak self] in self?.written($0, in: count) }
+    record.writeToken = (token, count)
+    return token
+  }
+
+  /// So many writes without response left, or were given up.
+  private func written(_ writeCount: Int, in connectionCount: Int) {
+    let isFreeAgain = withRecord { record in
+      guard record.connectionCount == connectionCount else { return false }
+      record.writesOutstanding -= writeCount
+      let half = Limits.writesWithoutResponseMax / 2
+      guard record.isWriteBlocked, record.writesOutstanding <= half else { return false }
+      record.isWriteBlocked = false
       return true
     }
-    guard isAccepted else { return }
-    perform(.writeWithoutResponse(handles.value, [UInt8](data))) { peripheral, _ in
-      let isFreeAgain = peripheral.withRecord { record in
-        record.writesOutstanding -= 1
-        let half = Limits.writesWithoutResponseMax / 2
-        guard record.isWriteBlocked, record.writesOutstanding <= half else { return false }
-        record.isWriteBlocked = false
-        return true
-      }
-      if isFreeAgain {
-        peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
-      }
-    }
+    if isFreeAgain { delegate?.peripheralIsReady(toSendWriteWithoutResponse: self) }
   }
 
   // MARK: Subscriptions

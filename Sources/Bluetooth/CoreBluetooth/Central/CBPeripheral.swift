@@ -22,6 +22,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   }
 
   deinit {
+    if let token = record.writeToken?.value { session.connection.removeToken(token) }
     // The last reference may go while somebody holds the session's lock: not here, not now.
     session.connection.enqueue { [session, address] in session.released(address) }
   }
@@ -55,8 +56,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     switch type {
     case .withResponse: Limits.valueByteCountMax
     case .withoutResponse:
-      min(
-        withRecord { $0.mtu } - Limits.notificationHeaderByteCount, Limits.valueByteCountMax)
+      withRecord { $0.writeWithoutResponseByteCountMax }
     }
   }
 
@@ -207,10 +207,10 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   open func writeValue(
     _ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType
   ) {
-    guard isReady("writeValue") else { return }
     switch type {
     case .withoutResponse: writeWithoutResponse(data, characteristic)
     case .withResponse:
+      guard isReady("writeValue") else { return }
       guard let handles = handles(of: characteristic) else {
         return refuse { $0.peripheral($1, didWriteValueFor: characteristic, error: $2) }
       }

@@ -31,6 +31,12 @@ final class CentralSession: @unchecked Sendable {
     init(_ peripheral: CBPeripheral) { self.peripheral = peripheral }
   }
 
+  private struct Discovery {
+    let advertisement: Advertisement
+    /// Kept until the app connects it: from then on its last reference is the app's.
+    var peripheral: CBPeripheral?
+  }
+
   let lock = NSLock()
   let connection: HostConnection
   /// Whether discoveries find what apps don't see.
@@ -41,8 +47,9 @@ final class CentralSession: @unchecked Sendable {
   private var stateStorage: CBManagerState = .unknown
   private var isScanningStorage = false
   private var scannedServices: [BluetoothUUID] = []
-  /// What advertisers said last in this scan: most say the same again, where duplicates are asked for.
-  private var advertisements: [DeviceAddress: Advertisement] = [:]
+  /// What was discovered in this scan: most advertisers say the same again, where duplicates are asked
+  /// for, and most apps don't keep a peripheral before they connect it.
+  private var discoveries: [DeviceAddress: Discovery] = [:]
   private var entries: [DeviceAddress: Entry] = [:]
   private var links: [DeviceAddress: LinkInfo] = [:]
   private var eventFilter: ConnectionEventFilter?
@@ -93,16 +100,19 @@ final class CentralSession: @unchecked Sendable {
 
   /// The one object for this peer, as long as there is a reference to it.
   func peripheral(at address: DeviceAddress) -> CBPeripheral {
-    lock.withLock {
-      if let known = entries[address]?.peripheral { return known }
-      let peripheral = CBPeripheral(session: self, address: address)
-      peripheral.record.deviceName = links[address]?.name
-      // The app let go of the last object while it was connected, a moment ago. Under the lock, so
-      // that a connect of the new object comes after it.
-      if entries[address]?.wantsLink == true { connection.send(.disconnect(address)) }
-      entries[address] = Entry(peripheral)
-      return peripheral
-    }
+    lock.withLock { lockedPeripheral(at: address) }
+  }
+
+  /// As above. Call with the lock.
+  private func lockedPeripheral(at address: DeviceAddress) -> CBPeripheral {
+    if let known = entries[address]?.peripheral { return known }
+    let peripheral = CBPeripheral(session: self, address: address)
+    peripheral.record.deviceName = links[address]?.name
+    // The app let go of the last object while it was connected, a moment ago. Under the lock, so
+    // that a connect of the new object comes after it.
+    if entries[address]?.wantsLink == true { connection.send(.disconnect(address)) }
+    entries[address] = Entry(peripheral)
+    return peripheral
   }
 
   func connectedPeers(with services: [BluetoothUUID]) -> [DeviceAddress] {
@@ -131,7 +141,7 @@ final class CentralSession: @unchecked Sendable {
     command("scanForPeripherals") {
       isScanningStorage = true
       scannedServices = options.services
-      advertisements = [:]
+      discoveries = [:]
       connection.send(.startScan(options))
     }
     reportManagerChanges()
@@ -140,7 +150,7 @@ final class CentralSession: @unchecked Sendable {
   func stopScan() {
     command("stopScan") {
       isScanningStorage = false
-      advertisements = [:]
+      discoveries = [:]
       connection.send(.stopScan)
     }
     reportManagerChanges()
@@ -157,6 +167,7 @@ final class CentralSession: @unchecked Sendable {
         peripheral.record.state = .connecting
         entries[peripheral.address]?.wantsLink = true
         entries[peripheral.address]?.isCancelled = false
+        discoveries[peripheral.address]?.peripheral = nil
       case .connected: break  // The host says once more that it is connected.
       case .disconnecting: entries[peripheral.address]?.wantsLinkAgain = true
       }
@@ -279,7 +290,7 @@ final class CentralSession: @unchecked Sendable {
     defer { isScanningStorage = false }
     links = [:]
     reportedLinks = []
-    advertisements = [:]
+    discoveries = [:]
     var lost = lostWithRadio
     lostWithRadio = []
     var wanted: [DeviceAddress] = []
@@ -298,15 +309,17 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func discovered(_ report: AdvertisingReport) {
-    guard let advertisement = lock.withLock({ advertisement(report) }) else { return }
-    let peripheral = peripheral(at: report.address)
-    if let name = advertisement.localName {
-      let isRenamed = lock.withLock {
-        defer { peripheral.record.advertisedName = name }
-        return peripheral.record.advertisedName != name
+    let found = lock.withLock { () -> (Advertisement, CBPeripheral, isRenamed: Bool)? in
+      guard isScanningStorage else { return nil }
+      let (advertisement, peripheral) = discovery(report)
+      guard let name = advertisement.localName, peripheral.record.advertisedName != name else {
+        return (advertisement, peripheral, false)
       }
-      if isRenamed { reportChanges(of: [peripheral]) }
+      peripheral.record.advertisedName = name
+      return (advertisement, peripheral, true)
     }
+    guard let (advertisement, peripheral, isRenamed) = found else { return }
+    if isRenamed { reportChanges(of: [peripheral]) }
     tell {
       $1.centralManager(
         $0, didDiscover: peripheral, advertisementData: advertisement.dictionary,
@@ -314,14 +327,20 @@ final class CentralSession: @unchecked Sendable {
     }
   }
 
-  /// What a report says; nil while there is no scan. Call with the lock.
-  private func advertisement(_ report: AdvertisingReport) -> Advertisement? {
-    guard isScanningStorage else { return nil }
-    if let known = advertisements[report.address], known.isSame(as: report) { return known }
-    let advertisement = Advertisement(report, scannedServices: scannedServices)
-    if advertisements.count >= Limits.advertisementsMax { advertisements = [:] }
-    advertisements[report.address] = advertisement
-    return advertisement
+  /// What a report says, and the peripheral. Call with the lock.
+  private func discovery(_ report: AdvertisingReport) -> (Advertisement, CBPeripheral) {
+    var known = discoveries[report.address]?.advertisement
+    if known?.isSame(as: report) != true { known = nil }
+    if let known, let peripheral = discoveries[report.address]?.peripheral {
+      return (known, peripheral)
+    }
+    let advertisement = known ?? Advertisement(report, scannedServices: scannedServices)
+    let peripheral = lockedPeripheral(at: report.address)
+    if discoveries.count >= Limits.advertisementsMax { discoveries = [:] }
+    let isConnected = entries[report.address]?.wantsLink == true
+    discoveries[report.address] = Discovery(
+      advertisement: advertisement, peripheral: isConnected ? nil : peripheral)
+    return (advertisement, peripheral)
   }
 
   private func connected(_ address: DeviceAddress) {

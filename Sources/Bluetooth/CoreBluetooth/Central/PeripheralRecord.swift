@@ -20,12 +20,19 @@ struct PeripheralRecord {
   /// Every characteristic known, by its value's handle.
   var characteristicsByHandle: [UInt16: CBCharacteristic] = [:]
 
+  /// What all writes without response of a connection share, as only their number matters.
+  var writeToken: (value: RequestToken, connectionCount: Int)?
   /// Writes without response that the host has not yet handed to the controller.
   var writesOutstanding = 0
   /// The window was full and is not yet half empty.
   var isWriteBlocked = false
 
   var name: String? { deviceName ?? advertisedName }
+
+  /// The longest value that fits in one PDU.
+  var writeWithoutResponseByteCountMax: Int {
+    min(mtu - Limits.notificationHeaderByteCount, Limits.valueByteCountMax)
+  }
 
   /// The link is down: nothing that was discovered is valid any more.
   mutating func disconnect(to state: CBPeripheralState) {

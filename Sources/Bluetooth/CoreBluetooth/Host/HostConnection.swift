@@ -11,13 +11,12 @@ protocol HostEventHandler: AnyObject, Sendable {
 /// queue in the order in which they happened, and the bytes of channels past the queue.
 final class HostConnection: Sendable {
   typealias Completion = @Sendable (Result<HostReply, HostError>) -> Void
+  /// Called with how many requests have been completed.
+  typealias CompletionCounter = @Sendable (Int) -> Void
 
   private enum Item: Sendable {
-    case event(HostEvent)
-    case completion(Completion, Result<HostReply, HostError>)
+    case events([HostEvent])
     case work(@Sendable () -> Void)
-    /// The completion of a request that nothing on the queue waits for.
-    case completed
   }
 
   private struct State: Sendable {
@@ -29,6 +28,8 @@ final class HostConnection: Sendable {
     var isClosed = false
     var lastToken: UInt64 = 0
     var completions: [RequestToken: Completion] = [:]
+    /// By tokens that many requests share.
+    var counters: [RequestToken: CompletionCounter] = [:]
     var channels: [ChannelID: ChannelPipe] = [:]
     var channelSends: [RequestToken: (pipe: ChannelPipe, byteCount: Int)] = [:]
   }
@@ -99,6 +100,23 @@ final class HostConnection: Sendable {
     send(make(token))
   }
 
+  /// Makes a token for any number of requests of which it only matters how many were completed;
+  /// `counter` is called on the queue, once for those that were completed together.
+  func makeToken(counter: @escaping CompletionCounter) -> RequestToken {
+    state.withLock { state in
+      state.lastToken += 1
+      let token = RequestToken(rawValue: state.lastToken)
+      if !state.isClosed { state.counters[token] = counter }
+      return token
+    }
+  }
+
+  /// Forgets a token that was made with a counter.
+  func removeToken(_ token: RequestToken) {
+    let counter = state.withLock { $0.counters.removeValue(forKey: token) }
+    _ = counter  // released outside the lock
+  }
+
   /// Runs something on the queue, after the events that came before.
   func enqueue(_ work: @escaping @Sendable () -> Void) {
     inbox.post(.work(work))
@@ -130,22 +148,44 @@ final class HostConnection: Sendable {
 
   private func handle(_ batch: [Item]) {
     let handler = state.withLock { $0.handler }
-    var count = 0
     for item in batch where !inbox.isClosed {
-      if case .work(let work) = item {
-        work()
-        continue
-      }
-      count += 1
       switch item {
-      case .event(.acknowledgementRequested): acknowledge(&count, atOnce: true)
-      case .event(let event): handler?.handle(event)
-      case .completion(let completion, let result): completion(result)
-      case .completed, .work: break
+      case .events(let events): handle(events, handler)
+      case .work(let work): work()
       }
+    }
+  }
+
+  private func handle(_ events: [HostEvent], _ handler: (any HostEventHandler)?) {
+    var count = 0
+    var index = 0
+    while index < events.count, !inbox.isClosed {
+      let first = index
+      index += 1
+      switch events[first] {
+      case .acknowledgementRequested:
+        count += 1
+        acknowledge(&count, atOnce: true)
+        continue
+      case .completed(let token, let result):
+        while index < events.count, events[index].completes(token) { index += 1 }
+        complete(token, result, count: index - first)
+      default: handler?.handle(events[first])
+      }
+      count += index - first
       if count >= Limits.acknowledgedBatch { acknowledge(&count) }
     }
     acknowledge(&count)
+  }
+
+  private func complete(
+    _ token: RequestToken, _ result: Result<HostReply, HostError>, count: Int
+  ) {
+    let (completion, counter) = state.withLock { state in
+      (state.completions.removeValue(forKey: token), state.counters[token])
+    }
+    completion?(result)
+    counter?(count)
   }
 
   /// Counts events as handled, and acknowledges them when there are enough or the host waits for it.
@@ -161,38 +201,54 @@ final class HostConnection: Sendable {
 
   // MARK: Events, on the host's thread
 
-  private func receive(_ event: HostEvent) {
-    switch event {
-    case .completed(let token, let result): completed(token, result)
-    case .channelOpened(let info):
-      openPipe(info)
-      inbox.post(.event(event))
-    case .channelReceived(let id, let bytes):
-      pipe(of: id)?.received(bytes)
-    case .channelClosed(let id, let error):
-      state.withLock { $0.channels.removeValue(forKey: id) }?.closedByHost(error)
-    case .stateChanged, .discovered, .valueUpdated, .valuesDropped, .writesDropped,
-      .acknowledgementRequested, .linkOpened, .linkUpdated, .linkClosed, .connected,
-      .connectionFailed,
-      .disconnected, .servicesChanged, .serverRequest, .subscribed, .unsubscribed:
-      inbox.post(.event(event))
+  /// Passes events to the queue. Bytes of channels go past it.
+  private func receive(_ events: [HostEvent]) {
+    let isSending = state.withLock { !$0.channelSends.isEmpty }
+    guard isSending || events.contains(where: \.concernsChannel) else {
+      return inbox.post(.events(events))
     }
+    let left = events.filter { !isHandledHere($0) }
+    if !left.isEmpty { inbox.post(.events(left)) }
   }
 
-  private func completed(_ token: RequestToken, _ result: Result<HostReply, HostError>) {
-    if let sent = state.withLock({ $0.channelSends.removeValue(forKey: token) }) {
-      sent.pipe.sent(sent.byteCount)
+  /// Does what has to be done for channels at once; false for what the queue gets, too.
+  private func isHandledHere(_ event: HostEvent) -> Bool {
+    switch event {
+    case .channelReceived(let id, let bytes):
+      pipe(of: id)?.received(bytes)
+      return true
+    case .channelClosed(let id, let error):
+      state.withLock { $0.channels.removeValue(forKey: id) }?.closedByHost(error)
+      return true
+    case .channelOpened(let info), .completed(_, .success(.channel(let info))):
+      // Bytes may arrive before the app's queue learns that the channel is open.
+      openPipe(info)
+    case .completed(let token, _):
       // Acknowledged in its place among the events.
-      inbox.post(.completed)
-    } else if let completion = state.withLock({ $0.completions.removeValue(forKey: token) }) {
-      // Bytes may arrive on a new channel before the app's queue learns that it is open.
-      if case .success(.channel(let info)) = result { openPipe(info) }
-      inbox.post(.completion(completion, result))
+      let sent = state.withLock { $0.channelSends.removeValue(forKey: token) }
+      sent?.pipe.sent(sent?.byteCount ?? 0)
+    default: break
     }
+    return false
   }
 
   private func openPipe(_ info: ChannelInfo) {
     let pipe = ChannelPipe(info: info, connection: self)
     state.withLock { if !$0.isClosed { $0.channels[info.id] = pipe } }
+  }
+}
+
+extension HostEvent {
+  /// Whether it completes a request with this token.
+  fileprivate func completes(_ token: RequestToken) -> Bool {
+    if case .completed(token, _) = self { true } else { false }
+  }
+
+  /// Whether it opens, closes or fills a channel.
+  fileprivate var concernsChannel: Bool {
+    switch self {
+    case .channelOpened, .channelReceived, .channelClosed, .completed(_, .success(.channel)): true
+    default: false
+    }
   }
 }

@@ -25,9 +25,10 @@ extension HostClient: HostLink {}
 ///
 /// - Parameters:
 ///   - settle: Returns when the events that were delivered have been dealt with.
-///   - onEvent: Takes the host's events, one after the other.
+///   - onEvents: Takes the host's events, in order.
 typealias HostLinkMaker = (
-  _ settle: @escaping @Sendable () -> Void, _ onEvent: @escaping @Sendable (HostEvent) -> Void
+  _ settle: @escaping @Sendable () -> Void,
+  _ onEvents: @escaping @Sendable ([HostEvent]) -> Void
 ) -> any HostLink
 
 extension BluetoothHost {
@@ -37,6 +38,6 @@ extension BluetoothHost {
       SimulatedRadio.install()
     #endif
     let host = current ?? shared
-    return { host.makeClient(acknowledgesEvents: true, settle: $0, onEvent: $1) }
+    return { host.makeClient(settle: $0, onEvents: $1) }
   }
 }

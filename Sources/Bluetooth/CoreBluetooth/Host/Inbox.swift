@@ -1,4 +1,5 @@
 internal import BluetoothHost
+internal import EventLoop
 internal import Glibc
 internal import Synchronization
 
@@ -7,10 +8,16 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Handles a batch, but nothing more once the inbox is closed.
   typealias Handler = @Sendable ([Item]) -> Void
 
+  /// How many batches are handled before other work of the queue gets its turn.
+  private static var batchesInSuccessionMax: Int { 16 }
+
   private struct State: Sendable {
     var items: [Item] = []
-    /// Whether a batch is on the queue or being handled.
+    /// Whether there are items, or a batch is being handled.
     var isScheduled = false
+    /// Whether a thread of the queue looks for new items, so that the queue need not be woken.
+    var isPolling = false
+    var busyWaitPolicy = BusyWaitPolicy()
     var handle: Handler?
     /// The thread that handles a batch (pthread_self(3)).
     var drainer: pthread_t?
@@ -19,6 +26,8 @@ final class Inbox<Item: Sendable>: Sendable {
   private let state = Mutex(State())
   /// Set under the lock of `state`; read without it for every item.
   private let closed = Atomic(false)
+  /// Set and cleared under the lock of `state`; read without it while a thread polls.
+  private let hasItems = Atomic(false)
   private let queue: DispatchQueue
   /// Entered while `isScheduled`.
   private let scheduled = DispatchGroup()
@@ -49,7 +58,8 @@ final class Inbox<Item: Sendable>: Sendable {
       guard !state.isScheduled else { return false }
       state.isScheduled = true
       scheduled.enter()
-      return true
+      hasItems.store(true, ordering: .relaxed)
+      return !state.isPolling
     }
     if mustSchedule { schedule() }
   }
@@ -79,27 +89,55 @@ final class Inbox<Item: Sendable>: Sendable {
     queue.async { self.drain() }
   }
 
-  /// Handles what there is; false if another thread does.
+  /// Handles what there is, and what comes while it is at it; false if another thread does.
   @discardableResult
   private func drain() -> Bool {
-    let batch = state.withLock { state -> [Item]? in
-      // Another thread handles a batch, and will look again: `settle`, or one of a concurrent queue.
-      guard state.drainer == nil else { return nil }
-      state.drainer = pthread_self()
-      defer { state.items = [] }
-      return state.items
+    for _ in 0..<Self.batchesInSuccessionMax {
+      let next = state.withLock { state -> (batch: [Item], handle: Handler?)? in
+        // Another thread handles a batch, and will look again: `settle`, or one of a concurrent queue.
+        guard state.drainer == nil else { return nil }
+        state.drainer = pthread_self()
+        hasItems.store(false, ordering: .relaxed)
+        defer { state.items = [] }
+        return (state.items, state.handle)
+      }
+      guard let next else { return false }
+      EventThread.run { next.handle?(next.batch) }
+      switch state.withLock({ handled(&$0) }) {
+      case .handle: break
+      case .poll: if !poll() { return true }
+      case .sleep: return true
+      }
     }
-    guard let batch else { return false }
-    let handle = state.withLock { $0.handle }
-    EventThread.run { handle?(batch) }
-    let isDone = state.withLock { state in
-      state.drainer = nil
-      guard state.items.isEmpty else { return false }
-      if state.isScheduled { scheduled.leave() }
-      state.isScheduled = false
-      return true
-    }
-    if !isDone { schedule() }
+    // Others may wait for the queue, too.
+    schedule()
     return true
+  }
+
+  private enum Continuation {
+    case handle, poll, sleep
+  }
+
+  /// A batch was handled. Call with the lock.
+  private func handled(_ state: inout State) -> Continuation {
+    state.drainer = nil
+    guard state.items.isEmpty else { return .handle }
+    if state.isScheduled { scheduled.leave() }
+    state.isScheduled = false
+    guard !state.isPolling, state.busyWaitPolicy.shouldPoll() else { return .sleep }
+    state.isPolling = true
+    return .poll
+  }
+
+  /// Gives the next items a moment to come: waking the queue's thread takes longer than handling most
+  /// of them does. False if none came.
+  private func poll() -> Bool {
+    BusyWaitPolicy.poll { hasItems.load(ordering: .relaxed) || isClosed }
+    return state.withLock { state in
+      state.isPolling = false
+      state.busyWaitPolicy.polled(foundEvents: state.isScheduled)
+      // Also where the inbox was closed since: who waits for the items has to be released.
+      return state.isScheduled
+    }
   }
 }

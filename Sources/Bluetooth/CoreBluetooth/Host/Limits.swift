@@ -6,11 +6,12 @@ enum Limits {
   static let notificationHeaderByteCount = 3
   /// The longest attribute value (Core 5.4, Vol 3, Part F, §3.2.9).
   static let valueByteCountMax = 512
-  /// Writes without response on their way at once per peripheral: enough to fill several
-  /// connection events, little enough that a write is on the air soon.
-  static let writesWithoutResponseMax = 64
+  /// Writes without response on their way at once per peripheral: enough that a fast radio never
+  /// waits for the app, little enough that a write is on the air within a second at 30 ms with four
+  /// packets an event.
+  static let writesWithoutResponseMax = 128
   /// Updates on their way at once per peripheral manager; as above.
-  static let updatesMax = 64
+  static let updatesMax = 128
   /// Handled events that are acknowledged to the host at once. The host stops peers at a multiple of
   /// this, so that a few that are not acknowledged yet stop nothing.
   static let acknowledgedBatch = 64

@@ -38,6 +38,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
   private var mtus: [DeviceAddress: Int] = [:]
   /// What this manager listens on.
   private var psms: Set<UInt16> = []
+  /// What all updates share, as only their number matters.
+  private var updateToken = RequestToken(rawValue: 0)
   private var updatesOutstanding = 0
   private var isUpdateBlocked = false
 
@@ -53,6 +55,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   func start(for manager: CBPeripheralManager, _ makeLink: HostLinkMaker) {
     self.manager = manager
+    let token = connection.makeToken { [weak self] in self?.updated($0) }
+    lock.withLock { updateToken = token }
     connection.open(makeLink, handler: self)
   }
 
@@ -260,30 +264,35 @@ final class PeripheralManagerSession: @unchecked Sendable {
   func update(
     _ value: Data, of characteristic: CBMutableCharacteristic, for centrals: [CBCentral]?
   ) -> Bool {
-    guard isReady("updateValue") else { return false }
     let handle = characteristic.currentHandles.value
-    guard lock.withLock({ characteristics[handle] }) === characteristic else {
-      Misuse.report("updateValue for \(characteristic.uuid.uuidString), which is not published")
-      return false
-    }
-    let isAccepted = lock.withLock {
-      if isUpdateBlocked { return false }
+    var problem: String?
+    let token: RequestToken? = lock.withLock {
+      guard stateStorage == .poweredOn else {
+        problem = "CBPeripheralManager takes updateValue in the state poweredOn only"
+        return nil
+      }
+      guard characteristics[handle] === characteristic else {
+        problem = "updateValue for \(characteristic.uuid.uuidString), which is not published"
+        return nil
+      }
+      if isUpdateBlocked { return nil }
       updatesOutstanding += 1
       isUpdateBlocked = updatesOutstanding >= Limits.updatesMax
-      return true
+      return updateToken
     }
-    guard isAccepted else { return false }
-    let bytes = [UInt8](value.prefix(Limits.valueByteCountMax))
+    guard let token else {
+      if let problem { Misuse.report(problem) }
+      return false
+    }
     let peers = centrals?.map(\.address)
-    connection.request({ .updateValue(handle: handle, bytes, peers: peers, $0) }) {
-      [weak self] _ in self?.updated()
-    }
+    let bytes = value.bytes(atMost: Limits.valueByteCountMax)
+    connection.send(.updateValue(handle: handle, bytes, peers: peers, token))
     return true
   }
 
-  private func updated() {
+  private func updated(_ count: Int) {
     let isFreeAgain = lock.withLock {
-      updatesOutstanding -= 1
+      updatesOutstanding -= count
       guard isUpdateBlocked, updatesOutstanding <= Limits.updatesMax / 2 else { return false }
       isUpdateBlocked = false
       return true

@@ -218,7 +218,7 @@ struct GATTServerTests {
     let rate = try bench.add(.everything).characteristics[0]
     let configuration = try #require(rate.configurationHandle)
     bench.receive("12" + Hexadecimal.string([UInt8(configuration), 0]) + "0100")
-    for value in 0..<128 { #expect(bench.update(rate.valueHandle, [UInt8(value)]).count == 1) }
+    for value in 0..<256 { #expect(bench.update(rate.valueHandle, [UInt8(value)]).count == 1) }
     #expect(bench.updates.isEmpty)
     #expect(bench.update(rate.valueHandle, [1]).isEmpty)
     #expect(bench.updates == [.failure(.limitReached("waiting notifications"))])
@@ -227,7 +227,7 @@ struct GATTServerTests {
     #expect(bench.updates.last == .success(.done))
     #expect(bench.update(rate.valueHandle, [1]).count == 1)
     bench.act { $0.linkClosed(ServerBench.peer, now: $1, into: &$2) }
-    #expect(bench.updates.count == 2 + 128)
+    #expect(bench.updates.count == 2 + 256)
   }
 
   @Test("an indication that is not confirmed in 30 s ends the bearer")

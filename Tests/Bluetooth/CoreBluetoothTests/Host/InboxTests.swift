@@ -48,4 +48,34 @@ struct InboxTests {
       }
     }
   }
+
+  @Test("closing releases those who wait, also while the queue's thread looks for the next item")
+  func closingWhilePolling() {
+    for _ in 1...200 {
+      let inbox = Inbox<Int>(queue: DispatchQueue(label: "app"))
+      inbox.start { _ in }
+      inbox.post(1)
+      inbox.settle()
+      // The thread that handled it is looking now, or has just gone to sleep.
+      inbox.post(2)
+      inbox.close()
+      inbox.settle()
+    }
+  }
+
+  @Test("other work of the queue has its turn although items keep coming")
+  func fairness() async {
+    let queue = DispatchQueue(label: "app")
+    let inbox = Inbox<Int>(queue: queue)
+    let handled = Mutex(0)
+    inbox.start { batch in
+      handled.withLock { $0 += batch.count }
+      // Each item causes the next, for ever.
+      inbox.post(1)
+    }
+    inbox.post(1)
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+    inbox.close()
+    #expect(handled.withLock { $0 } > 0)
+  }
 }

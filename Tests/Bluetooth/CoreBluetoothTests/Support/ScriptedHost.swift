@@ -10,7 +10,7 @@ final class ScriptedHost: HostLink {
   private struct State: Sendable {
     var requests: [HostRequest] = []
     var handledCount = 0
-    var onEvent: (@Sendable (HostEvent) -> Void)?
+    var onEvents: (@Sendable ([HostEvent]) -> Void)?
     var settle: (@Sendable () -> Void)?
     var isClosed = false
     /// Barriers that a test has not completed.
@@ -21,10 +21,10 @@ final class ScriptedHost: HostLink {
   private let state = Mutex(State())
 
   var maker: HostLinkMaker {
-    { settle, onEvent in
+    { settle, onEvents in
       self.state.withLock {
         $0.settle = settle
-        $0.onEvent = onEvent
+        $0.onEvents = onEvents
       }
       return self
     }
@@ -50,11 +50,11 @@ final class ScriptedHost: HostLink {
   }
 
   func completeBarriers() {
-    let (tokens, onEvent) = state.withLock { state in
+    let (tokens, onEvents) = state.withLock { state in
       defer { state.barriers = [] }
-      return (state.barriers, state.onEvent)
+      return (state.barriers, state.onEvents)
     }
-    for token in tokens { onEvent?(.completed(token, .success(.done))) }
+    onEvents?(tokens.map { .completed($0, .success(.done)) })
   }
 
   /// How many events the manager has acknowledged.
@@ -66,14 +66,13 @@ final class ScriptedHost: HostLink {
 
   /// Delivers events and waits until the manager has dealt with them.
   func deliver(_ events: HostEvent...) {
-    for event in events { post(event) }
+    state.withLock { $0.onEvents }?(events)
     settle()
   }
 
   /// Delivers events.
   func post(_ events: HostEvent...) {
-    let onEvent = state.withLock { $0.onEvent }
-    for event in events { onEvent?(event) }
+    state.withLock { $0.onEvents }?(events)
   }
 
   func settle() { state.withLock { $0.settle }?() }
