@@ -18,7 +18,6 @@ struct LockTests {
 
   /// Files that still have an `NSLock`. No file joins them.
   private static let unconverted: Set = [
-    "Sources/Bluetooth/CoreBluetooth/Attributes/CBATTRequest.swift",
     "Sources/Bluetooth/CoreBluetooth/Attributes/CBAttribute.swift",
     "Sources/Bluetooth/CoreBluetooth/Attributes/CBCharacteristic.swift",
     "Sources/Bluetooth/CoreBluetooth/Attributes/CBDescriptor.swift",

@@ -1,15 +1,19 @@
 internal import BluetoothMachines
+internal import Synchronization
 
 /// A central's request to read or write a characteristic of this host.
 open class CBATTRequest: NSObject, @unchecked Sendable {
-  // Unchecked: constants, and state behind `lock`.
+  // Unchecked: constants, and state behind a lock.
 
   private let centralStorage: CBCentral
   private let characteristicStorage: CBCharacteristic
   private let offsetStorage: Int
-  private let lock = NSLock()
-  private var valueStorage: Data?
-  private var serverRequest: ServerRequestID?
+  private let state: Mutex<State>
+
+  private struct State: Sendable {
+    var value: Data?
+    var serverRequest: ServerRequestID?
+  }
 
   init(
     central: CBCentral, characteristic: CBCharacteristic, offset: Int, value: Data?,
@@ -18,8 +22,7 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
     centralStorage = central
     characteristicStorage = characteristic
     offsetStorage = offset
-    valueStorage = value
-    self.serverRequest = serverRequest
+    state = Mutex(State(value: value, serverRequest: serverRequest))
     super.init()
   }
 
@@ -31,8 +34,8 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
   open var offset: Int { offsetStorage }
   /// The bytes to write; or, to be set before responding, those that were read, from `offset` on.
   open var value: Data? {
-    get { lock.withLock { valueStorage } }
-    set { lock.withLock { valueStorage = newValue } }
+    get { state.withLock { $0.value } }
+    set { state.withLock { $0.value = newValue } }
   }
 
   /// Who asks, for what, from where, and the bytes.
@@ -44,9 +47,6 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
   /// Takes the request that waits for an answer; nil if it was answered, or if another request of
   /// the same batch stands for it.
   func takeServerRequest() -> ServerRequestID? {
-    lock.withLock {
-      defer { serverRequest = nil }
-      return serverRequest
-    }
+    state.withLock { $0.serverRequest.take() }
   }
 }

@@ -352,13 +352,16 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   /// The one object for a central, at least as long as its link stands.
   private func central(_ address: DeviceAddress) -> CBCentral {
-    lock.withLock {
-      if let known = centrals[address] { return known }
-      let central = CBCentral(address: address)
-      central.setMTU(mtus[address] ?? Limits.mtuMin)
-      centrals[address] = central
-      return central
-    }
+    lock.withLock { lockedCentral(address) }
+  }
+
+  /// As above. Call with the lock.
+  private func lockedCentral(_ address: DeviceAddress) -> CBCentral {
+    if let known = centrals[address] { return known }
+    let central = CBCentral(address: address)
+    central.setMTU(mtus[address] ?? Limits.mtuMin)
+    centrals[address] = central
+    return central
   }
 
   private func linkChanged(_ link: LinkInfo) {
@@ -392,30 +395,40 @@ final class PeripheralManagerSession: @unchecked Sendable {
     guard let manager, let delegate = manager.delegate else {
       return connection.send(.respond(request.id, .failure(.requestNotSupported)))
     }
-    let central = central(request.peer)
+    let requests = attRequests(for: request)
+    guard let first = requests.first else {
+      return connection.send(.respond(request.id, .failure(.invalidHandle)))
+    }
     switch request.kind {
-    case .read(let handle, let offset):
-      guard let characteristic = lock.withLock({ characteristics[handle] }) else {
-        return connection.send(.respond(request.id, .failure(.invalidHandle)))
-      }
-      delegate.peripheralManager(
-        manager,
-        didReceiveRead: CBATTRequest(
-          central: central, characteristic: characteristic, offset: offset, value: nil,
-          serverRequest: request.id))
-    case .write(let writes):
-      let targets = lock.withLock { writes.map { characteristics[$0.handle] } }
-      let requests = zip(writes, targets).enumerated().compactMap { index, pair in
-        pair.1.map { characteristic in
+    case .read: delegate.peripheralManager(manager, didReceiveRead: first)
+    case .write: delegate.peripheralManager(manager, didReceiveWrite: requests)
+    }
+  }
+
+  /// A request in Core Bluetooth's form, of which the first stands for all; none where it is for a
+  /// characteristic that is not published any more.
+  private func attRequests(for request: ServerRequest) -> [CBATTRequest] {
+    lock.withLock {
+      let central = lockedCentral(request.peer)
+      switch request.kind {
+      case .read(let handle, let offset):
+        guard let characteristic = characteristics[handle] else { return [] }
+        return [
           CBATTRequest(
-            central: central, characteristic: characteristic, offset: pair.0.offset,
-            value: Data(pair.0.value), serverRequest: index == 0 ? request.id : nil)
+            central: central, characteristic: characteristic, offset: offset, value: nil,
+            serverRequest: request.id)
+        ]
+      case .write(let writes):
+        var requests: [CBATTRequest] = []
+        for write in writes {
+          guard let characteristic = characteristics[write.handle] else { return [] }
+          requests.append(
+            CBATTRequest(
+              central: central, characteristic: characteristic, offset: write.offset,
+              value: Data(write.value), serverRequest: requests.isEmpty ? request.id : nil))
         }
+        return requests
       }
-      guard requests.count == writes.count, !requests.isEmpty else {
-        return connection.send(.respond(request.id, .failure(.invalidHandle)))
-      }
-      delegate.peripheralManager(manager, didReceiveWrite: requests)
     }
   }
 
