@@ -200,8 +200,7 @@ extension Responder {
     let countMax = Limits.unfragmentedByteCount / 12
     var answers = message.questions.flatMap { setsAnswering($0, on: link, countMax: countMax) }
       .filter { seen.insert($0).inserted }[...]
-    guard !answers.isEmpty,
-      links[link]?.unicastBudget.admits(received.source.address, countMax: nil, now: now) == true
+    guard !answers.isEmpty, mayAnswerLegacyQuery(of: received.source.address, on: link, now: now)
     else { return }
     var encoder = DNSMessageEncoder(
       header: DNSHeader(id: message.header.id, flags: DNSHeader.response.flags),
@@ -219,6 +218,14 @@ extension Responder {
     }
     actions.append(
       .send(OutgoingPacket(encoder.bytes, on: link, to: .unicast(received.source))))
+  }
+
+  /// A program of this host may ask as often as it likes: only it has the host's own address.
+  private mutating func mayAnswerLegacyQuery(
+    of source: InetAddress, on link: MulticastLink, now: Instant
+  ) -> Bool {
+    let isOwn = interfaces[link.interface]?.addresses.contains { $0.address == source } ?? false
+    return isOwn || links[link]?.unicastBudget.admits(source, now: now) == true
   }
 
   private func appendLegacy(

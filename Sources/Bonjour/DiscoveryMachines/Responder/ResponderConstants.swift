@@ -50,8 +50,8 @@ public enum ResponderConstants {
   /// How many addresses get unicast responses within ``unicastWindow``, on one link.
   public static let unicastAddressesMax = 128
   /// How many unicast responses one address gets within ``unicastWindow``. Further ones are
-  /// multicast, as §5.4 allows, and so at most once a second. Legacy queries (§6.7) have no such
-  /// limit, since they cannot be answered by multicast.
+  /// multicast, as §5.4 allows, and so at most once a second. Further legacy queries (§6.7), which
+  /// cannot be answered by multicast, get no answer, unless they come from this host.
   public static let unicastResponsesMax = 200
 
   /// How long what depends on a host's name is valid: addresses, SRV, reverse mappings (§10).
