@@ -52,10 +52,7 @@ extension Responder {
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
     for link in linkOrder where set.lastMulticast(on: link) != nil {
-      links[link]?.goodbyes += set.records
-      if links[link]?.goodbyesDue == nil {
-        links[link]?.goodbyesDue = now + Constants.goodbyeWait
-      }
+      links[link]?.sayGoodbye(to: set.records, now: now)
     }
   }
 
