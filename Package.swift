@@ -260,7 +260,8 @@ let package = Package(
       name: "AmbitCLITests",
       dependencies: [
         "AmbitCLI", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "BluetoothMachines",
-        "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials",
+        "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
+        "DiscoveryMachines", "DNSWire",
       ]),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
     .testTarget(name: "TreeTests"),
