@@ -111,7 +111,8 @@ let package = Package(
       ],
       path: "Sources/Bonjour/BonjourHost"),
     .target(name: "ConnectionMachines", dependencies: ["Essentials"]),
-    .target(name: "Connections", dependencies: ["Essentials", "EventLoop", "CLinux"]),
+    .target(
+      name: "Connections", dependencies: ["Essentials", "EventLoop", "CLinux", "ConnectionMachines"]),
     .target(
       name: "Bonjour",
       dependencies: [
@@ -259,7 +260,8 @@ let package = Package(
       name: "AmbitCLITests",
       dependencies: [
         "AmbitCLI", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "BluetoothMachines",
-        "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials",
+        "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
+        "DiscoveryMachines", "DNSWire",
       ]),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
     .testTarget(name: "TreeTests"),

@@ -130,6 +130,12 @@ async def test_programs_of_a_host_share_one_socket_and_see_each_other(lab):
     assert lamp.process.returncode is None and chair.process.returncode is None
 
 
+async def next_event(program, name):
+    while (event := await program.next())["event"] != name:
+        pass
+    return event
+
+
 def inherited_sockets(program):
     """The sockets that programs would have, too, that this one starts."""
     folder = pathlib.Path(f"/proc/{program.process.pid}")
@@ -188,6 +194,27 @@ async def test_when_the_owner_is_killed_the_others_go_on(lab):
     assert speaker_count(ours) == 1 and len(place(ours)) == 1
     await watch.nothing(2, "gone")
     assert all(p.process.returncode is None for p in (chair, desk, browse))
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+async def test_when_the_owner_is_killed_the_next_one_says_goodbye_for_it(lab, how):
+    # The default of SIGTERM ends a program, too, before it could say anything.
+    ours, theirs, start = lab
+    watch = await start(theirs, *PEER, "browse", "_crowd._tcp")
+    others = await start(theirs, *PEER, "browse", TYPE)
+    owner = await start(ours, CROWD, "publish", "1", "2")
+    await next_event(owner, "published")
+    chair = await publish(start, ours, "Chair")
+    names = await watch.found(2)
+    assert await others.found(1) == {full("Chair")}
+    owner.signal(how)
+    killed = time.monotonic()
+    await owner.process.wait()
+    gone = {(await next_event(watch, "gone"))["name"] for _ in range(2)}
+    assert time.monotonic() - killed < 5, "they would last more than an hour"
+    assert gone == names
+    await others.nothing(3, "gone")
+    assert chair.process.returncode is None
 
 
 async def test_when_the_owner_ends_only_its_own_service_goes(lab):

@@ -54,6 +54,8 @@ VALUE(kDNSServiceFlagsPrivateTwo, 0x8000000);
 VALUE(kDNSServiceFlagsPrivateThree, 0x10000000);
 VALUE(kDNSServiceFlagsPrivateFour, 0x20000000);
 VALUE(kDNSServiceFlagsPrivateFive, 0x40000000);
+VALUE(kDNSServiceFlagAnsweredFromCache, 0x40000000);
+VALUE(DNS_SD_ORIGINAL_ENCODING_VERSION_NUMBER_MAX, 16610000);
 VALUE(kDNSServiceFlagsAllowExpiredAnswers, 0x80000000);
 VALUE(kDNSServiceFlagsExpiredAnswer, 0x80000000);
 
@@ -126,3 +128,7 @@ VALUE(kDNSServiceType_HTTPS, 65);
 VALUE(kDNSServiceType_ANY, 255);
 VALUE(kDNSServiceMaxServiceName, 64);
 VALUE(kDNSServiceMaxDomainName, 1009);
+
+/* Its address is all that programs use of it. */
+const DNSServiceAttribute *fallback(void);
+const DNSServiceAttribute *fallback(void) { return &kDNSServiceAttributeAAAAFallback; }

@@ -46,6 +46,7 @@ struct Ambit: AsyncParsableCommand {
 package enum Main {
   /// Runs the command that the arguments name, and ends the process with its exit status.
   package static func main() async {
+    do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error)) }
     SimulatedRadio.install()
     Interrupts.shared.watch()
     let task = Task { try await run(Array(CommandLine.arguments.dropFirst())) }
@@ -73,12 +74,23 @@ package enum Main {
     switch result {
     case .success: exit(ExitStatus.success.rawValue)
     case .failure(let failure as CommandFailure):
-      let sentence = Fit.safe(failure.sentence)
-      let end = sentence.hasSuffix("?") ? "" : "."
-      output.note("\(output.errorStyle.red("ambit:")) \(sentence)\(end)")
+      output.warn(failure.sentence)
       exit(failure.status.rawValue)
-    case .failure(let error): Ambit.exit(withError: error)
+    case .failure(let error): finish(error, output)
     }
+  }
+
+  /// Ends with what `ArgumentParser` has to say: help, or what is wrong with the command line.
+  private static func finish(_ error: any Error, _ output: Output) -> Never {
+    let (status, text) = (Ambit.exitCode(for: error), Ambit.fullMessage(for: error))
+    if status == .success {
+      Output.write(text + "\n", to: STDOUT_FILENO)
+    } else {
+      let prefix = "Error: "
+      let sentence = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
+      output.note("\(output.errorStyle.red("ambit:")) \(sentence)")
+    }
+    exit(status.rawValue)
   }
 
   /// A first word that is no command is told so, instead of being taken for an argument of `watch`.

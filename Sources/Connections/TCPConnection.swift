@@ -1,3 +1,4 @@
+internal import ConnectionMachines
 internal import Dispatch
 internal import Essentials
 internal import Glibc
@@ -24,8 +25,14 @@ package final class TCPConnection: Sendable {
   private let connecting = DispatchGroup()
 
   private struct State: Sendable {
-    var phase = Phase.idle
-    var candidates = Candidates()
+    var phase = Phase.searching
+    var race = AddressRace<SocketEndpoint>()
+    /// The attempts that are running.
+    var attempts: [SocketEndpoint: Attempt] = [:]
+    /// Rings when the next attempt is to begin beside them.
+    var raceTimer: OneShotTimer?
+    /// Why the last attempt failed.
+    var attemptError = TCPConnection.noAddress
     /// Whether the peer will send no more.
     var isInputEnded = false
     var onProgress: (@Sendable (Progress) -> Void)?
@@ -33,39 +40,9 @@ package final class TCPConnection: Sendable {
     var onOutput: (@Sendable () -> Void)?
   }
 
-  /// The addresses that are known, and which of them did not answer.
-  private struct Candidates: Sendable {
-    private var endpoints: [SocketEndpoint] = []
-    /// Those before were tried.
-    private var index = 0
-    private var tried: Set<SocketEndpoint> = []
-    /// Why the last one did not.
-    var error = SystemError(number: EADDRNOTAVAIL)
-
-    /// Whether there is none to try.
-    var isExhausted: Bool { index >= endpoints.count }
-
-    mutating func replace(with new: [SocketEndpoint]) {
-      (endpoints, index) = (new, 0)
-      tried.formIntersection(new)
-    }
-
-    mutating func next() -> SocketEndpoint? {
-      while index < endpoints.count {
-        let next = endpoints[index]
-        index += 1
-        if tried.insert(next).inserted { return next }
-      }
-      return nil
-    }
-  }
-
   private enum Phase: Sendable {
-    /// No address is being tried.
-    case idle
-    /// The next one is about to be.
-    case beginning
-    case connecting(Attempt)
+    /// Addresses are being tried, or waited for.
+    case searching
     case open(Open)
     case ended(SystemError?)
   }
@@ -83,8 +60,9 @@ package final class TCPConnection: Sendable {
     var writing: ReadinessWatch
   }
 
-  /// How long one address is tried before the next, unless the settings have another limit.
+  /// How long an address is tried, unless the settings have another limit.
   private static let attemptSeconds = 5
+  private static let noAddress = SystemError(number: EADDRNOTAVAIL)
 
   /// A connection that is not established.
   package init(_ settings: TCPSettings = TCPSettings()) {
@@ -109,38 +87,47 @@ package final class TCPConnection: Sendable {
     state.withLock { $0.onProgress = call }
   }
 
-  /// Sets the known addresses. Those that were not tried yet are tried, one after the other, until
-  /// one answers.
+  /// Sets the known addresses. Those that were not tried yet race for the connection (RFC 8305).
   package func offer(_ endpoints: [SocketEndpoint]) {
-    state.withLock { $0.candidates.replace(with: endpoints.filter(settings.allows)) }
+    let allowed = endpoints.filter(settings.allows)
+    state.withLock { $0.race.offer(allowed) { $0.address.version == .v6 } }
     tryNext()
   }
 
   /// Has addresses tried again that did not answer, when they are offered again.
-  package func forgetAttempts() { state.withLock { $0.candidates = Candidates() } }
+  package func forgetAttempts() {
+    state.withLock { state in
+      state.race.forget()
+      state.attemptError = Self.noAddress
+    }
+  }
 
   /// Gives up, for this reason, what is not connected yet.
   package func fail(_ error: SystemError) { end(error) }
 
+  /// Begins the attempts that are due.
   private func tryNext() {
     while let endpoint = nextEndpoint() {
-      do throws(SystemError) {
-        return try attempt(endpoint)
-      } catch {
-        giveUp(nil, error)
+      do throws(SystemError) { try attempt(endpoint) } catch { giveUp(endpoint, nil, error) }
+    }
+    let (error, oldTimer) = state.withLock { state -> (SystemError?, OneShotTimer?) in
+      guard case .searching = state.phase else { return (nil, nil) }
+      let old = state.raceTimer
+      state.raceTimer = state.race.nextWake.map { wake in
+        OneShotTimer(afterSeconds: max(0, (wake - .now).seconds)) { [weak self] in
+          self?.tryNext()
+        }
       }
+      return (state.race.isExhausted ? state.attemptError : nil, old)
     }
-    let error = state.withLock { state -> SystemError? in
-      if case .idle = state.phase { state.candidates.error } else { nil }
-    }
+    // Released outside the lock.
+    withExtendedLifetime(oldTimer) {}
     if let error { notify(.exhausted(error)) }
   }
 
   private func nextEndpoint() -> SocketEndpoint? {
     state.withLock { state in
-      guard case .idle = state.phase, let endpoint = state.candidates.next() else { return nil }
-      state.phase = .beginning
-      return endpoint
+      if case .searching = state.phase { state.race.next(now: .now) } else { nil }
     }
   }
 
@@ -160,43 +147,43 @@ package final class TCPConnection: Sendable {
         guard error == 0 else { throw SystemError(number: error) }
         try self?.opened(socket)
       } catch {
-        self?.tryNext(after: socket, error)
+        self?.tryNext(after: endpoint, socket, error)
       }
     }
     let seconds = settings.connectingSecondsMax
     let limit = Double(seconds > 0 ? seconds : Self.attemptSeconds)
     let timer = OneShotTimer(afterSeconds: limit) { [weak self] in
-      self?.tryNext(after: socket, SystemError(number: ETIMEDOUT))
+      self?.tryNext(after: endpoint, socket, SystemError(number: ETIMEDOUT))
     }
     let attempt = Attempt(socket: socket, watch: watch, timer: timer)
-    replacePhase { phase in
-      if case .beginning = phase { .connecting(attempt) } else { nil }
+    let isCurrent = state.withLock { state in
+      guard case .searching = state.phase else { return false }
+      state.attempts[endpoint] = attempt
+      return true
     }
-    watch.arm()
+    if isCurrent { watch.arm() } else { watch.cancel() }
   }
 
   /// The address that was being tried on a socket did not answer.
-  private func tryNext(after socket: Descriptor, _ error: SystemError) {
-    if giveUp(socket, error) { tryNext() }
+  private func tryNext(after endpoint: SocketEndpoint, _ socket: Descriptor, _ error: SystemError) {
+    if giveUp(endpoint, socket, error) { tryNext() }
   }
 
   /// Ends an attempt: that on a socket, or one that did not come so far. False if it is over
   /// already.
   @discardableResult
-  private func giveUp(_ socket: Descriptor?, _ error: SystemError) -> Bool {
-    let (isOver, old) = state.withLock { state -> (Bool, Phase) in
-      let old = state.phase
-      switch (old, socket) {
-      case (.beginning, nil): break
-      case (.connecting(let attempt), let socket?) where attempt.socket === socket: break
-      case (.idle, _), (.beginning, _), (.connecting, _), (.open, _), (.ended, _):
-        return (true, old)
+  private func giveUp(
+    _ endpoint: SocketEndpoint, _ socket: Descriptor?, _ error: SystemError
+  ) -> Bool {
+    let (isOver, old) = state.withLock { state -> (Bool, Attempt?) in
+      guard case .searching = state.phase, state.attempts[endpoint]?.socket === socket else {
+        return (true, nil)
       }
-      state.phase = .idle
-      state.candidates.error = error
-      return (false, old)
+      state.race.fail(endpoint)
+      state.attemptError = error
+      return (false, state.attempts.removeValue(forKey: endpoint))
     }
-    if !isOver, case .connecting(let attempt) = old { attempt.watch.cancel() }
+    old?.watch.cancel()
     return !isOver
   }
 
@@ -205,51 +192,45 @@ package final class TCPConnection: Sendable {
       socket: socket,
       reading: try ReadinessWatch(.reading, socket) { [weak self] in self?.notifyInput() },
       writing: try ReadinessWatch(.writing, socket) { [weak self] in self?.notifyOutput() })
-    var isNew = false
-    replacePhase { phase in
-      switch phase {
-      case .idle, .beginning, .connecting:
-        isNew = true
-        return .open(open)
-      case .open, .ended: return nil
-      }
-    }
-    guard isNew else { return }
+    guard leaveSearch(for: .open(open)) else { return }
     connecting.leave()
     notify(.connected)
     open.reading.arm()
     open.writing.arm()
   }
 
+  /// Ends all attempts; false if that was done already.
+  private func leaveSearch(for next: Phase) -> Bool {
+    let old = state.withLock { state -> (attempts: [Attempt], timer: OneShotTimer?)? in
+      guard case .searching = state.phase else { return nil }
+      defer {
+        state.phase = next
+        (state.attempts, state.raceTimer) = ([:], nil)
+      }
+      return (Array(state.attempts.values), state.raceTimer)
+    }
+    for attempt in old?.attempts ?? [] { attempt.watch.cancel() }
+    return old != nil
+  }
+
   // MARK: State
 
   private var currentPhase: Phase { state.withLock { $0.phase } }
-
-  /// Replaces the phase and returns the old one, which must not be released under the lock.
-  @discardableResult
-  private func replacePhase(_ next: (Phase) -> Phase?) -> Phase {
-    state.withLock { state in
-      let old = state.phase
-      if let next = next(old) { state.phase = next }
-      return old
-    }
-  }
 
   private func notify(_ progress: Progress) { state.withLock { $0.onProgress }?(progress) }
   private func notifyInput() { state.withLock { $0.onInput }?() }
   private func notifyOutput() { state.withLock { $0.onOutput }?() }
 
   private func end(_ error: SystemError?) {
-    let old = replacePhase { phase in
-      if case .ended = phase { nil } else { .ended(error) }
-    }
-    switch old {
-    case .ended: return
-    case .idle, .beginning: connecting.leave()
-    case .connecting(let attempt):
-      attempt.watch.cancel()
+    if leaveSearch(for: .ended(error)) {
       connecting.leave()
-    case .open(let open):
+    } else {
+      let open = state.withLock { state -> Open? in
+        guard case .open(let open) = state.phase else { return nil }
+        state.phase = .ended(error)
+        return open
+      }
+      guard let open else { return }
       open.reading.cancel()
       open.writing.cancel()
       // Wakes threads that are blocked on it; the descriptor is closed when the last has left.
@@ -264,7 +245,7 @@ package final class TCPConnection: Sendable {
   package var isConnected: Bool {
     switch currentPhase {
     case .open: true
-    case .idle, .beginning, .connecting: false
+    case .searching: false
     case .ended(let error): error == nil
     }
   }
@@ -272,7 +253,7 @@ package final class TCPConnection: Sendable {
   /// Whether no address is being tried, nor is there one that wasn't.
   package var isExhausted: Bool {
     state.withLock { state in
-      if case .idle = state.phase { state.candidates.isExhausted } else { false }
+      if case .searching = state.phase { state.race.isExhausted } else { false }
     }
   }
 

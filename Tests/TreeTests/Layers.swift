@@ -68,7 +68,7 @@ enum Layers {
     "RunLoopSupport": Module(
       .hosts, ["Foundation", "CoreFoundation", "Synchronization"], mayTouchTheWorld: false),
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
-    "BonjourHost": Module(.hosts, ["Glibc", "Synchronization"]),
+    "BonjourHost": Module(.hosts, ["CNetlink", "Glibc", "Synchronization"]),
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),

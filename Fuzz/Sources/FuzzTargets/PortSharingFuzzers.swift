@@ -237,7 +237,7 @@ private struct ClientVictim {
       case .notify(.found(let id, .serviceRemoved(let name), let index, _)):
         let wasTold = services[id]?.remove(Service(name: name, interface: index)) != nil
         precondition(wasTold || owner == .thisProcess, "\(name) was never told")
-      case .notify, .forward, .fail: break
+      case .notify, .forward, .fail, .withdraw: break
       case .disconnect: if owner == .another { end() }
       }
     }

@@ -36,15 +36,20 @@ extension NetworkCommand {
     let output = Output(isJSON: options.json)
     let host = BonjourHost(
       configuration: BonjourConfiguration(interfaceNames: names),
-      log: { output.note($0) })
+      log: { output.warn($0.trimmingSuffix(".")) })
     let session = NetworkSession(host: host, options: options.run, output: output)
     let result: Result<Void, any Error>
     do {
       try await session.checkInterfaces(named: names)
+      let network = NetworkCheck(host, isChosen: names != nil, output)
       if endsByItself {
         try await run(session)
       } else {
         try await options.run.untilTime { try await run(session) }
+      }
+      // What went on for its time has reached nobody.
+      if network.isMissing, await host.interfaces.isEmpty {
+        throw CommandFailure(.failure, "there was no network")
       }
       result = .success(())
     } catch {
@@ -64,8 +69,6 @@ struct NetworkSession: Sendable {
 
   /// How long an answer may take, unless the user says otherwise.
   private static let answerTime = TimeSpan.seconds(5)
-  /// How long addresses may take after the answer that named the host.
-  private static let addressTime = Duration.milliseconds(500)
 
   var limit: Seconds { options.timeout ?? Seconds(span: Self.answerTime) }
 
@@ -82,14 +85,6 @@ struct NetworkSession: Sendable {
     -> AsyncStream<FoundEvent>
   { host.events(of: request, on: interface) }
 
-  /// What becomes of a service, from now on.
-  func events(of service: ServiceRegistration) -> AsyncStream<RegistrationEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: RegistrationEvent.self)
-    let registration = host.register(service) { continuation.yield($0) }
-    continuation.onTermination = { _ in registration.unregister() }
-    return stream
-  }
-
   /// The first answer of a kind, and where it was heard; nil if none comes in time.
   func first<Answer: Sendable>(
     _ request: QueryRequest, _ kind: @escaping @Sendable (QueryEvent) -> Answer?
@@ -103,19 +98,6 @@ struct NetworkSession: Sendable {
     }
   }
 
-  /// The addresses of a host that are known at once or come soon, IPv4 first.
-  func addresses(of host: DNSName, on interface: InterfaceIndex?) async -> [String] {
-    let found = Guarded<[InetAddress]>([])
-    _ = try? await race(Self.addressTime) {
-      for await event in events(of: .addresses(host, versions: [.v4, .v6]), on: interface) {
-        if case .addressAdded(let address, _) = event.event { found.update { $0.append(address) } }
-      }
-    }
-    let all = found.value
-    return IPVersion.allCases.flatMap { version in all.filter { $0.version == version } }
-      .map(\.description)
-  }
-
   /// What the system calls an interface.
   func interfaceName(_ index: InterfaceIndex?) async -> String? {
     var names = InterfaceNames(of: host)
@@ -123,13 +105,43 @@ struct NetworkSession: Sendable {
   }
 }
 
+/// Says when it turns out that there is no network.
+private struct NetworkCheck: Sendable {
+  private let isMissingNow = Guarded(false)
+
+  /// Whether there was none when the interfaces became known.
+  var isMissing: Bool { isMissingNow.value }
+
+  /// - Parameter isChosen: Whether the user said which interfaces to use.
+  init(_ host: BonjourHost, isChosen: Bool, _ output: Output) {
+    Task { [isMissingNow] in
+      guard let names = await host.knownInterfaces?.values else { return }
+      isMissingNow.update { $0 = names.isEmpty }
+      if names.isEmpty {
+        output.warn("there is no network yet")
+      } else if !isChosen, names.allSatisfy({ $0 == "lo" }) {
+        output.warn("there is no network: only programs of this machine take part")
+      }
+    }
+  }
+}
+
+extension Output {
+  /// A sentence without a full stop beside the result, as failures are told.
+  func warn(_ sentence: String) {
+    let end = sentence.hasSuffix("?") || sentence.hasSuffix(".") ? "" : "."
+    note("\(errorStyle.red("ambit:")) \(Fit.safe(sentence))\(end)")
+  }
+}
+
 extension BonjourHost {
   /// What is found, from now on.
-  func events(of request: QueryRequest, on interface: InterfaceIndex? = nil)
-    -> AsyncStream<FoundEvent>
-  {
+  func events(
+    of request: QueryRequest, on interface: InterfaceIndex? = nil,
+    options: QueryOptions = QueryOptions()
+  ) -> AsyncStream<FoundEvent> {
     let (stream, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
-    let query = query(request, on: interface) { continuation.yield($0) }
+    let query = query(request, on: interface, options: options) { continuation.yield($0) }
     continuation.onTermination = { _ in query.cancel() }
     return stream
   }
@@ -137,14 +149,41 @@ extension BonjourHost {
 
 /// What people write for names and types, and what they are told when it makes none.
 enum NetworkText {
-  /// `_http._tcp`, or `http` where TCP is meant.
+  /// `_http._tcp`, `_http._tcp.local`, or `http` where TCP is meant.
   static func type(_ text: String) throws(CommandFailure) -> ServiceType {
-    do throws(DNSWireError) {
-      return try ServiceType(text: text.contains("_") ? text : "_\(text)._tcp")
-    } catch {
+    guard let name = try? DNSName(text: text.contains("_") ? text : "_\(text)._tcp"),
+      let type = ServiceType(labelsOf: name), let domain = name.dropFirst(2),
+      domain.isRoot || domain == .local
+    else {
       throw CommandFailure(
         .usage, "\"\(text)\" is not a type of service like _http._tcp, or http")
     }
+    return type
+  }
+
+  /// A type with a subtype that may be part of it, as `dns-sd` (`_http._tcp,_printer`) and
+  /// `avahi-browse` (`_printer._sub._http._tcp`) take it.
+  static func browsed(
+    _ text: String, subtype: String?
+  ) throws(CommandFailure) -> (type: ServiceType, subtype: String?) {
+    guard subtype == nil else { return (try NetworkText.type(text), subtype) }
+    if let end = text.firstRange(of: "._sub.") {
+      return (
+        try NetworkText.type(String(text[end.upperBound...])), String(text[..<end.lowerBound])
+      )
+    }
+    let parts = text.split(separator: ",", maxSplits: 1).map(String.init)
+    guard let first = parts.first, parts.count == 2 else {
+      return (try NetworkText.type(text), nil)
+    }
+    return (try NetworkText.type(first), parts.last)
+  }
+
+  /// A host's name: `printer`, or `printer.local`.
+  static func host(_ text: String) throws(CommandFailure) -> DNSName {
+    let name = try name(text)
+    guard name.labelCount == 1 else { return name }
+    return try self.name(text + ".local")
   }
 
   static func service(_ name: String, _ type: ServiceType) throws(CommandFailure) -> ServiceName {

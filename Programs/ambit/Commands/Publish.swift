@@ -2,6 +2,7 @@ import ArgumentParser
 import BonjourHost
 import DNSWire
 import DiscoveryMachines
+import Essentials
 import Foundation
 
 /// Publishes a service on the local network.
@@ -10,11 +11,13 @@ struct Publish: NetworkCommand {
     abstract: "Publish a service on the local network (Bonjour) until Ctrl-C.",
     discussion: """
       Where another host has the name, another is taken ("Desk lamp (2)"), unless --no-rename says \
-      that this is a failure. The service itself is somebody else's: this only tells where it is.
+      that this is a failure. The service itself is somebody else's: this only tells where it is. \
+      With --host and --address it is that of a host that cannot publish it itself.
 
       EXAMPLES:
         ambit publish "Desk lamp" _http._tcp 8080 room=study
         ambit publish Files smb 445 --subtype _photos --timeout 1h
+        ambit publish Printer ipp 631 --host printer --address 192.168.1.9
       """)
 
   @OptionGroup var options: NetworkOptions
@@ -34,30 +37,85 @@ struct Publish: NetworkCommand {
   @Option(help: ArgumentHelp("A subtype; may be given several times.", valueName: "subtype"))
   var subtype: [String] = []
 
+  @Option(
+    help: ArgumentHelp("The host of the service, if it is not this one.", valueName: "name"))
+  var host: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "An address of that host, to be published with the service; may be given several times.",
+      valueName: "address"))
+  var address: [String] = []
+
   @Flag(help: "Fail where another host has the name.")
   var noRename = false
 
+  func validate() throws {
+    guard address.isEmpty || host != nil else {
+      throw ValidationError("An address is that of a host: --host is missing.")
+    }
+  }
+
   func run(_ session: NetworkSession) async throws {
+    let service = try registration()
+    let records = try addressRecords(of: service.host)
+    session.output.progress("Publishing …")
+    let (events, continuation) = AsyncStream.makeStream(of: Event.self)
+    // The addresses first: whoever finds the service asks for them.
+    var registrations = records.map { record in
+      session.host.register(record) { continuation.yield(.address(record.record, $0)) }
+    }
+    registrations.append(session.host.register(service) { continuation.yield(.service($0)) })
+    defer { for registration in registrations { registration.unregister() } }
+    for await event in events {
+      switch event {
+      case .service(.registered(let name)): tell(name, service.name.type, session.output)
+      case .service(.refused):
+        throw CommandFailure(.failure, "another host has the name \"\(name)\"")
+      case .address(let record, .refused):
+        throw CommandFailure(.failure, "another host has the name \(record.name)")
+      case .service(.failed), .address(_, .failed):
+        throw CommandFailure(
+          .failure, "too many programs of this machine use Bonjour; try again later")
+      case .address(_, .registered): break
+      }
+    }
+  }
+
+  private enum Event: Sendable {
+    case service(RegistrationEvent)
+    case address(DNSRecord, RegistrationEvent)
+  }
+
+  private func registration() throws -> ServiceRegistration {
     let service = try NetworkText.service(name, NetworkText.type(type))
-    let registration: ServiceRegistration
+    let host = try host.map { try NetworkText.host($0) }
     do throws(DNSWireError) {
-      registration = try ServiceRegistration(
-        service, subtypes: subtype, port: port, text: try TXTRecord(text.map(Self.entry)),
-        conflictPolicy: noRename ? .refuse : .rename)
+      return try ServiceRegistration(
+        service, subtypes: subtype, host: host, port: port,
+        text: try TXTRecord(text.map(Self.entry)), conflictPolicy: noRename ? .refuse : .rename)
     } catch {
       throw CommandFailure(
         .usage, "the service cannot be published so: \(NetworkText.reason(error))")
     }
-    session.output.progress("Publishing …")
-    for await event in session.events(of: registration) {
-      switch event {
-      case .registered(let name): tell(name, session.output)
-      case .refused:
-        throw CommandFailure(.failure, "another host has the name \"\(name)\"")
-      case .failed:
-        throw CommandFailure(
-          .failure, "too many programs of this machine use Bonjour; try again later")
+  }
+
+  private func addressRecords(of host: DNSName?) throws -> [RecordRegistration] {
+    guard let host else { return [] }
+    return try address.map { text in
+      guard let address = InetAddress(text: text) else {
+        throw CommandFailure(.usage, "\"\(text)\" is not an IP address")
       }
+      guard host.isOnThisLink else {
+        throw CommandFailure(.usage, "only names in local. have addresses here, not \(host)")
+      }
+      let data: DNSRecordData =
+        switch address {
+        case .v4(let address): .a(address)
+        case .v6(let address): .aaaa(address)
+        }
+      return RecordRegistration(
+        DNSRecord(name: host, ttlSeconds: ResponderConstants.hostTTLSeconds, data: data), .unique)
     }
   }
 
@@ -67,67 +125,15 @@ struct Publish: NetworkCommand {
     return TXTRecord.Entry(key: parts.first.map(String.init) ?? "", value: value)
   }
 
-  private func tell(_ name: DNSName, _ output: Output) {
+  private func tell(_ name: DNSName, _ type: ServiceType, _ output: Output) {
     let shown = ServiceName(name)?.instanceText ?? "\(name)"
     if output.isJSON {
       return output.object(
         .object([
-          "event": .string("published"), "name": .string(shown), "port": .integer(Int64(port)),
-          "time": .time(Date()),
+          "event": .string("published"), "name": .string(shown), "type": .string("\(type)"),
+          "port": .integer(Int64(port)), "time": .time(Date()),
         ]))
     }
     output.line("Published as \"\(Fit.safe(shown))\".")
-  }
-}
-
-/// Asks for records of any name and type.
-struct NetworkQuery: NetworkCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "query",
-    abstract: "Ask for records by Multicast DNS.",
-    discussion: """
-      Goes on until Ctrl-C or --timeout, printing what comes and goes.
-
-      EXAMPLES:
-        ambit query printer.local
-        ambit query _services._dns-sd._udp.local PTR --timeout 2
-      """)
-
-  @OptionGroup var options: NetworkOptions
-
-  @Argument(help: "The name, in local. or of a link-local address.")
-  var name: String
-
-  @Argument(help: "The type of record: A, AAAA, PTR, SRV, TXT, ANY …, or its number.")
-  var type = "ANY"
-
-  func run(_ session: NetworkSession) async throws {
-    let (name, type) = (try NetworkText.name(name), try NetworkText.recordType(type))
-    session.output.progress("Asking …")
-    var names = InterfaceNames(of: session.host)
-    for await found in session.events(of: .records(name, type)) {
-      let interface = await names.name(of: found.interface)
-      switch found.event {
-      case .recordAdded(let record): tell("found", record, interface, session.output)
-      case .recordRemoved(let record): tell("gone", record, interface, session.output)
-      case .failed(let error): throw NetworkText.failure(error)
-      default: break
-      }
-    }
-  }
-
-  private func tell(
-    _ event: String, _ record: DNSRecord, _ interface: String?, _ output: Output
-  ) {
-    if output.isJSON {
-      return output.object(
-        .object([
-          "event": .string(event), "name": .string("\(record.name)"),
-          "type": .string("\(record.type)"), "ttl": .integer(Int64(record.ttlSeconds)),
-          "data": .string("\(record.data)"), "interface": interface.map { .string($0) },
-        ]))
-    }
-    let clock = output.style.dim(ValueReport.clock(Date()))
-    output.line("\(clock)  \(event == "found" ? "+" : "-")  \(Fit.safe("\(record)"))")
   }
 }

@@ -20,6 +20,15 @@
       }
     }
 
+    /// The same, once they are known; nil if the host ended before, or is not served.
+    public var knownInterfaces: [InterfaceIndex: String]? {
+      get async {
+        await withCheckedContinuation { continuation in
+          engine.onLoop { $0.whenInterfacesKnown { continuation.resume(returning: $0) } }
+        }
+      }
+    }
+
     /// How the host takes part, once it does.
     var settledRole: BonjourEngine.Role {
       get async {

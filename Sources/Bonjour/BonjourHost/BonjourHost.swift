@@ -155,6 +155,8 @@ public struct FoundEvent: Hashable, Sendable {
   public var interface: InterfaceIndex?
   /// Whether more results follow at once.
   public var moreComing: Bool
+  /// Whether it was in the cache when the query began.
+  public var isFromCache = false
 
   /// A result.
   public init(event: QueryEvent, interface: InterfaceIndex?, moreComing: Bool) {

@@ -32,6 +32,12 @@ public struct DiscoveryMachine: Sendable {
     /// Another process of this host continues the registration; that of the host includes its name
     /// and addresses. It ends here without goodbye records.
     case handOver(RegistrationID)
+    /// Say goodbye for a service that a process of this host published that was killed, and for the
+    /// records that were added to it (RFC 6762, §10.1).
+    case withdrawService(
+      ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
+    /// Say goodbye for a record that a process of this host published that was killed.
+    case withdrawRecord(RecordRegistration)
     /// Start a query of a client, on one interface or on all.
     case startQuery(
       QueryID, QueryRequest, on: InterfaceIndex?, options: QueryOptions = QueryOptions())
@@ -110,6 +116,9 @@ public struct DiscoveryMachine: Sendable {
       respond(.setRecord(id, number, data, ttlSeconds: ttlSeconds), now)
     case .unregister(let id): respond(.unregister(id), now)
     case .handOver(let id): respond(.handOver(id), now)
+    case .withdrawService(let service, let added):
+      respond(.withdrawService(service, addedRecords: added), now)
+    case .withdrawRecord(let record): respond(.withdrawRecord(record), now)
     case .startQuery(let id, let request, let index, let options):
       ask(.start(id, request, on: index, options: options), now)
     case .stopQuery(let id): ask(.stop(id), now)

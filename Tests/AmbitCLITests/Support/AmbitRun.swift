@@ -132,6 +132,9 @@ final class AmbitRun: Sendable {
   /// Ctrl-C.
   func interrupt() { process.interrupt() }
 
+  /// SIGTERM.
+  func terminate() { process.terminate() }
+
   /// The `ambit` that was built together with these tests.
   private static let executable = URL(fileURLWithPath: "/proc/self/exe")
     .resolvingSymlinksInPath().deletingLastPathComponent().appendingPathComponent("ambit")

@@ -105,6 +105,33 @@ struct SharingTests {
     await third.close()
   }
 
+  @Test("results that were known when a query began say so, in the owner and in its clients")
+  func fromCache() async throws {
+    let (first, _) = await host()
+    let (second, _) = await host()
+    let (lamp, _) = try await register("Lamp", with: first)
+    var (query, events) = browse(first)
+    #expect(await events.next() == (try added("Lamp")))
+    for host in [first, second] {
+      let (found, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
+      let again = host.query(.browse(type)) { continuation.yield($0) }
+      #expect(await found.first { _ in true }?.isFromCache == true)
+      withExtendedLifetime(again) {}
+    }
+    let (found, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
+    let other = second.query(.browse(try ServiceType(text: "_c-\(run)._tcp"))) {
+      continuation.yield($0)
+    }
+    let chair = second.register(
+      try ServiceRegistration(
+        ServiceName(instance: "Chair", type: try ServiceType(text: "_c-\(run)._tcp")), port: 1)
+    ) { _ in }
+    #expect(await found.first { _ in true }?.isFromCache == false)
+    withExtendedLifetime((lamp, query, other, chair)) {}
+    await second.close()
+    await first.close()
+  }
+
   @Test("a host that wants another name works by itself, and says why")
   func otherName() async throws {
     let (log, continuation) = AsyncStream.makeStream(of: String.self)

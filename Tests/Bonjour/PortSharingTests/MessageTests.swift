@@ -51,6 +51,18 @@ struct MessageTests {
     }
   }
 
+  @Test("only registrations can be published: other requests are none of an owner's")
+  func published() throws {
+    for request in try Sample.requests() {
+      let body = try #require(OwnerMessage.published(request).frame).dropFirst(4)
+      switch request {
+      case .startQuery, .stopQuery, .reconfirm:
+        #expect(throws: PortSharingError.self) { try OwnerMessage(decoding: body) }
+      default: #expect(try OwnerMessage(decoding: body) == .published(request))
+      }
+    }
+  }
+
   @Test("changed bytes make another message or none, and what is read can be written")
   func mutated() throws {
     var rng = SeededGenerator(seed: 5)

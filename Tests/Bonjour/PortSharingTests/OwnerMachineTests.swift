@@ -41,7 +41,7 @@ struct OwnerMachineTests {
     #expect(act(&machine, .connected(client, userID: userID)) == [])
     #expect(
       act(&machine, .received(.hello(versions: 1...3, configuration), from: client)).first
-        == .send(.welcome(version: 1), to: client))
+        == .send(.welcome(version: 2), to: client))
   }
 
   private func forwarded(_ actions: [OwnerMachine.Action]) -> DiscoveryRequest? {
@@ -95,6 +95,26 @@ struct OwnerMachineTests {
         .forward(.stopQuery(first))
       ])
     #expect(act(&machine, .report(.found(first, event, on: nil, moreComing: true))) == [])
+  }
+
+  @Test("that results are from the cache is told to clients that understand it")
+  func fromCache() throws {
+    var machine = machine()
+    greeted(&machine, anna)
+    _ = act(&machine, .connected(ben, userID: 1_000))
+    _ = act(&machine, .received(.hello(versions: 1...1, configuration), from: ben))
+    let ask = DiscoveryRequest.startQuery(query, .browse(try Sample.type()), on: nil)
+    for (client, isTold) in [(anna, true), (ben, false)] {
+      guard
+        case .startQuery(let number, _, _, _)? = forwarded(
+          act(&machine, .received(.request(ask), from: client)))
+      else { throw Failure() }
+      #expect(
+        act(&machine, .report(.answersFromCache(number)))
+          == (isTold ? [.send(.report(.answersFromCache(query)), to: client)] : []))
+    }
+    #expect(
+      act(&machine, .report(.answersFromCache(query))) == [.notify(.answersFromCache(query))])
   }
 
   @Test("when a client is gone its services are unregistered and its queries end")
@@ -156,7 +176,7 @@ struct OwnerMachineTests {
     var machine = machine()
     for (message, reason) in [
       (
-        ClientMessage.hello(versions: 2...9, configuration),
+        ClientMessage.hello(versions: 3...9, configuration),
         OwnerMessage.RejectionReason.otherVersion
       ),
       (.hello(versions: 1...1, .init(hostName: "there")), .otherConfiguration),

@@ -202,6 +202,23 @@ struct OwnerSearchTests {
     #expect(act(&search, .connected(.isThere)) == [.greet])
   }
 
+  @Test("clients that know what the owner published look for another before the others do")
+  mutating func informed() {
+    let half = OwnerSearch.Limits.informedPauseMax
+    for _ in 0..<20 {
+      var (search, other) = (following(), following())
+      #expect(act(&search, .informed) == [])
+      #expect(act(&search, .lost) == [] && act(&other, .lost) == [])
+      #expect(search.nextWake.map { $0 <= now + half } == true)
+      #expect(other.nextWake.map { $0 > now + half } == true)
+      #expect(wake(&search) == [.connect(0)])
+      _ = act(&search, .connected(.isThere))
+      _ = act(&search, .welcomed)
+      #expect(act(&search, .lost) == [])
+      #expect(search.nextWake.map { $0 > now + half } == true, "another owner, which told nothing")
+    }
+  }
+
   @Test("a host that loses many owners in a short time runs by itself")
   mutating func unsteady() {
     var search = following()

@@ -32,6 +32,8 @@ final class BonjourDriver: @unchecked Sendable {
   /// Links that could not be opened, and for which that was logged.
   private var troubled: Set<MulticastLink> = []
   private let reader = DatagramReader()
+  /// Queries whose results, if there are any yet, are from the cache.
+  private var startedQueries: Set<QueryID> = []
   private var timer: (any LoopTimer)?
   private var timerSetFor: Instant?
   private var isStopped = false
@@ -123,9 +125,36 @@ final class BonjourDriver: @unchecked Sendable {
     if requests.contains(where: \.beginsSomething) { checkPort() }
     for request in requests {
       note(request)
-      if early == nil { feedMachine(request.event) } else { early?.append(request.event) }
+      feedLater(request.event)
+      // Nothing that was received since can be among the results.
+      if case .startQuery(let id, _, _, _) = request, early == nil { startedQueries.insert(id) }
     }
     if early == nil { finish() }
+  }
+
+  /// Says goodbye for what a process published that was killed, once interfaces are known.
+  func withdraw(_ requests: [DiscoveryRequest]) {
+    guard !isStopped else { return }
+    var added: [RegistrationID: [(data: DNSRecordData, ttlSeconds: UInt32)]] = [:]
+    for case .setRecord(let id, _, let data?, let ttlSeconds) in requests {
+      added[id, default: []].append((data, ttlSeconds))
+    }
+    for request in requests {
+      switch request {
+      case .registerService(let id, let service):
+        feedLater(.withdrawService(service, addedRecords: added[id] ?? []))
+      case .registerRecord(_, let record): feedLater(.withdrawRecord(record))
+      case .startQuery, .stopQuery, .reconfirm, .updateText, .updateRecord, .setRecord,
+        .unregister:
+        break
+      }
+    }
+    if early == nil { finish() }
+  }
+
+  /// Hands the machine an event, or keeps it until interfaces are known.
+  private func feedLater(_ event: DiscoveryMachine.Event) {
+    if early == nil { feedMachine(event) } else { early?.append(event) }
   }
 
   private func note(_ request: DiscoveryRequest) {
@@ -184,6 +213,7 @@ final class BonjourDriver: @unchecked Sendable {
 
   private func perform() {
     var reports: [DiscoveryReport] = []
+    defer { startedQueries.removeAll(keepingCapacity: true) }
     for action in actions {
       switch action {
       case .send(let packet): sockets[packet.link]?.socket.send(packet)
@@ -192,6 +222,9 @@ final class BonjourDriver: @unchecked Sendable {
         registrations.remove(id)
         reports.append(.refused(id, name))
       case .deliver(let id, let event, let interface, let moreComing):
+        if !startedQueries.isEmpty, startedQueries.remove(id) != nil {
+          reports.append(.answersFromCache(id))
+        }
         reports.append(.found(id, event, on: interface, moreComing: moreComing))
       }
     }
@@ -217,7 +250,7 @@ final class BonjourDriver: @unchecked Sendable {
       remove(gone)
     }
     let names = Dictionary(uniqueKeysWithValues: chosen.map { ($0.index, $0.name) })
-    if names != interfaces.mapValues(\.name) { onReports([.interfaces(names)]) }
+    if early != nil || names != interfaces.mapValues(\.name) { onReports([.interfaces(names)]) }
     for interface in chosen where interfaces[interface.index] != interface {
       let earlier = interfaces.updateValue(interface, forKey: interface.index)
       update(interface)

@@ -39,6 +39,10 @@ final class BonjourEngine: @unchecked Sendable {
   private(set) var interfaceNames: [InterfaceIndex: String] = [:]
   private var isStopped = false
   private var isEnded = false
+  /// The query whose results are being reported from the cache.
+  private var queryAnsweredFromCache: QueryID?
+  private var areInterfacesKnown = false
+  private var awaitingInterfaces: [([InterfaceIndex: String]?) -> Void] = []
   private var awaitingRole: [(Role) -> Void] = []
   private var awaitingEnd: [@Sendable () -> Void] = []
 
@@ -102,6 +106,7 @@ final class BonjourEngine: @unchecked Sendable {
     guard !isStopped else { return }
     isStopped = true
     settled(.closed)
+    interfacesSettled()
     queries = [:]
     registrations = [:]
     searchTimer?.cancel()
@@ -112,6 +117,10 @@ final class BonjourEngine: @unchecked Sendable {
     if let descriptor { close(descriptor) }
     descriptor = nil
     guard let driver else { return ended() }
+    var farewell: [OwnerMachine.Action] = []
+    owner.handle(.closing, now: .now, into: &farewell)
+    for case .send(let message, let id) in farewell { server?.send(message, to: id) }
+    server?.flush()
     driver.stop(
       handingOver: server == nil || owner.clientCount == 0 ? nil : owner.clientRegistrations
     ) { self.ended() }
@@ -138,6 +147,18 @@ final class BonjourEngine: @unchecked Sendable {
     } else {
       awaitingRole.append(onRole)
     }
+  }
+
+  /// Calls back, now or later, once the interfaces are known, or will not be.
+  func whenInterfacesKnown(_ body: @escaping @Sendable ([InterfaceIndex: String]?) -> Void) {
+    awaitingInterfaces.append(body)
+    if areInterfacesKnown || isStopped || isRefused { interfacesSettled() }
+  }
+
+  private func interfacesSettled() {
+    let waiting = awaitingInterfaces
+    awaitingInterfaces = []
+    for body in waiting { body(areInterfacesKnown ? interfaceNames : nil) }
   }
 
   private func settled(_ role: Role) {
@@ -215,10 +236,16 @@ final class BonjourEngine: @unchecked Sendable {
   private func notify(_ report: DiscoveryReport) {
     switch report {
     case .found(let id, let event, let interface, let moreComing):
-      queries[id]?(FoundEvent(event: event, interface: interface, moreComing: moreComing))
+      var found = FoundEvent(event: event, interface: interface, moreComing: moreComing)
+      found.isFromCache = queryAnsweredFromCache == id
+      queries[id]?(found)
+    case .answersFromCache(let id): queryAnsweredFromCache = id
     case .registered(let id, let name): registrations[id]?(.registered(name))
     case .refused(let id, let name): registrations.removeValue(forKey: id)?(.refused(name))
-    case .interfaces(let names): interfaceNames = names
+    case .interfaces(let names):
+      interfaceNames = names
+      areInterfacesKnown = true
+      interfacesSettled()
     }
   }
 
@@ -229,6 +256,12 @@ final class BonjourEngine: @unchecked Sendable {
     var actions: [PortSharingClient.Action] = []
     client.handle(event, now: .now, into: &actions)
     finish(actions)
+  }
+
+  /// Takes a report of the machines, here or in another process.
+  private func take(_ report: DiscoveryReport) {
+    handle(PortSharingClient.Event.report(report))
+    if case .found(_, _, _, moreComing: false) = report { queryAnsweredFromCache = nil }
   }
 
   private func wakeClient() {
@@ -244,6 +277,7 @@ final class BonjourEngine: @unchecked Sendable {
       switch action {
       case .forward(let request): requests.append(request)
       case .notify(let report): notify(report)
+      case .withdraw(let requests): driver?.withdraw(requests)
       case .fail(let id): registrations.removeValue(forKey: id)?(.failed(.tooManyClients))
       case .disconnect: handle(OwnerSearch.Event.distrusted)
       }
@@ -343,7 +377,11 @@ final class BonjourEngine: @unchecked Sendable {
     case .welcome(let version):
       handle(PortSharingProtocol.versions.contains(version) ? .welcomed : .distrusted)
     case .rejected(let reason): handle(OwnerSearch.Event.rejected(reason))
-    case .report(let report): if isFollowing { handle(.report(report)) }
+    case .report(let report): if isFollowing { take(report) }
+    case .published(let request):
+      guard isFollowing else { return }
+      handle(OwnerSearch.Event.informed)
+      handle(PortSharingClient.Event.published(request))
     case .pong: break
     }
   }
@@ -362,6 +400,7 @@ final class BonjourEngine: @unchecked Sendable {
     isRefused = true
     handle(PortSharingClient.Event.refused)
     settled(.refused)
+    interfacesSettled()
   }
 
   private func searchAgain() {
@@ -385,6 +424,8 @@ final class BonjourEngine: @unchecked Sendable {
     // process.
     driver.start { [weak self] in self?.acceptClients() }
     handle(PortSharingClient.Event.began(.thisProcess))
+    // Without a reason the name was free: the previous owner, if there was one, has ended.
+    if reason == nil { handle(PortSharingClient.Event.tookOver) }
     settled(server == nil ? .alone : .owner)
   }
 
@@ -414,7 +455,7 @@ final class BonjourEngine: @unchecked Sendable {
     for action in actions {
       switch action {
       case .forward(let request): requests.append(request)
-      case .notify(let report): handle(PortSharingClient.Event.report(report))
+      case .notify(let report): take(report)
       case .send(let message, let id): server?.send(message, to: id)
       case .close(let id): server?.close(id)
       }

@@ -1,3 +1,4 @@
+import CNetlink
 import DiscoveryMachines
 import Essentials
 
@@ -56,18 +57,19 @@ enum RouteMessage: Hashable {
     }
     var body = message.body
     switch message.type {
-    case 16: return try link(&body).map(RouteMessage.link) ?? .other  // RTM_NEWLINK
-    case 17: return try link(&body).map { .linkGone(index: $0.index) } ?? .other  // RTM_DELLINK
-    case 20:  // RTM_NEWADDR
+    case UInt16(RTM_NEWLINK): return try link(&body).map(RouteMessage.link) ?? .other
+    case UInt16(RTM_DELLINK):
+      return try link(&body).map { .linkGone(index: $0.index) } ?? .other
+    case UInt16(RTM_NEWADDR):
       return try address(&body).map { .address($0, index: $1) } ?? .other
-    case 21:  // RTM_DELADDR
+    case UInt16(RTM_DELADDR):
       return try address(&body).map { .addressGone($0, index: $1) } ?? .other
     default: return .other
     }
   }
 
-  /// Something changed while the kernel answered (NLM_F_DUMP_INTR).
-  private static let interruptedFlag: UInt16 = 0x10
+  /// Something changed while the kernel answered.
+  private static let interruptedFlag = UInt16(NLM_F_DUMP_INTR)
 
   // MARK: Parts
 
@@ -80,12 +82,13 @@ enum RouteMessage: Hashable {
     var interface = SystemInterface(index: index, name: "", flags: flags)
     while let (type, value) = try reader.netlinkAttribute() {
       switch type {
-      case 1: interface.hardwareAddress = Array(value)  // IFLA_ADDRESS
-      case 3: interface.name = String(decoding: value.prefix { $0 != 0 }, as: UTF8.self)
-      case 4:  // IFLA_MTU
+      case UInt16(IFLA_ADDRESS): interface.hardwareAddress = Array(value)
+      case UInt16(IFLA_IFNAME):
+        interface.name = String(decoding: value.prefix { $0 != 0 }, as: UTF8.self)
+      case UInt16(IFLA_MTU):
         var number = ByteReader(value)
         interface.maxPacketByteCount = Int(try number.uint32())
-      case 47:  // IFLA_CARRIER_UP_COUNT
+      case UInt16(IFLA_CARRIER_UP_COUNT):
         var number = ByteReader(value)
         interface.carrierUpCount = try number.uint32()
       default: break
@@ -108,19 +111,19 @@ enum RouteMessage: Hashable {
     var origin: UInt8 = 0
     while let (type, value) = try reader.netlinkAttribute() {
       switch type {
-      case 1: other = InetAddress(bytes: value)  // IFA_ADDRESS: of the other end, if any
-      case 2: local = InetAddress(bytes: value)  // IFA_LOCAL
-      case 8:  // IFA_FLAGS: all of them
+      case UInt16(IFA_ADDRESS): other = InetAddress(bytes: value)  // Of the other end, if any.
+      case UInt16(IFA_LOCAL): local = InetAddress(bytes: value)
+      case UInt16(IFA_FLAGS):  // All of them.
         var number = ByteReader(value)
         flags = try number.uint32()
-      case 11: origin = value.first ?? 0  // IFA_PROTO
+      case UInt16(IFA_PROTO): origin = value.first ?? 0
       default: break
       }
     }
     guard let address = local ?? other, prefixBitCount <= address.bytes.count * 8 else {
       return nil
     }
-    let unusable: UInt32 = 0x40 | 0x08  // IFA_F_TENTATIVE, IFA_F_DADFAILED
+    let unusable = UInt32(IFA_F_TENTATIVE | IFA_F_DADFAILED)
     let found = SystemInterface.Address(
       address, prefixBitCount: prefixBitCount, isUsable: flags & unusable == 0, origin: origin)
     return (found, index)

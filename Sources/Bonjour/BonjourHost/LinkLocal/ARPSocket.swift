@@ -115,7 +115,7 @@ final class ARPSocket {
       // struct sock_fprog: how many instructions, and where.
       unsafe withUnsafeBytes(of: (UInt(filter.count), program.baseAddress)) {
         unsafe setsockopt(
-          descriptor, SOL_SOCKET, 26, $0.baseAddress, socklen_t($0.count))  // SO_ATTACH_FILTER
+          descriptor, SOL_SOCKET, SO_ATTACH_FILTER, $0.baseAddress, socklen_t($0.count))
       }
     }
     guard status == 0 else { throw .current }

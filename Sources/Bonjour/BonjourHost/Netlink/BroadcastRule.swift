@@ -1,3 +1,4 @@
+import CNetlink
 import Essentials
 import EventLoop
 
@@ -32,33 +33,37 @@ struct BroadcastRule: ~Copyable {
     self.socket = socket
   }
 
-  // What follows are the numbers of linux/netfilter/nfnetlink.h and nf_tables.h.
-
   static func requests(on interfaceName: String) -> [NetlinkRequest] {
-    let table = NetlinkAttribute(1, "ambit-linklocal-\(interfaceName)")
+    let table = NetlinkAttribute(NFTA_TABLE_NAME, "ambit-linklocal-\(interfaceName)")
     let hook = [
-      NetlinkAttribute(1, bigEndian: 1),  // NF_NETDEV_EGRESS
-      NetlinkAttribute(2, bigEndian: 0),  // priority
-      NetlinkAttribute(3, interfaceName),
+      NetlinkAttribute(NFTA_HOOK_HOOKNUM, bigEndian: egressHook),
+      NetlinkAttribute(NFTA_HOOK_PRIORITY, bigEndian: 0),
+      NetlinkAttribute(NFTA_HOOK_DEV, interfaceName),
     ]
     let chain = [
-      table, NetlinkAttribute(3, "out"), NetlinkAttribute(4, hook),
-      NetlinkAttribute(5, bigEndian: 1),  // policy: accept
-      NetlinkAttribute(7, "filter"),
+      table, NetlinkAttribute(NFTA_CHAIN_NAME, "out"), NetlinkAttribute(NFTA_CHAIN_HOOK, hook),
+      NetlinkAttribute(NFTA_CHAIN_POLICY, bigEndian: accepting),
+      NetlinkAttribute(NFTA_CHAIN_TYPE, "filter"),
     ]
     let rule = [
-      table, NetlinkAttribute(2, "out"),
-      NetlinkAttribute(4, expressions.map { NetlinkAttribute(1, $0) }),
+      table, NetlinkAttribute(NFTA_RULE_CHAIN, "out"),
+      NetlinkAttribute(
+        NFTA_RULE_EXPRESSIONS, expressions.map { NetlinkAttribute(NFTA_LIST_ELEM, $0) }),
     ]
-    // The table goes with the socket: NFT_TABLE_F_OWNER.
-    let owned = [table, NetlinkAttribute(2, bigEndian: 2)]
+    // The table goes with the socket.
+    let owned = [table, NetlinkAttribute(NFTA_TABLE_FLAGS, bigEndian: NFT_TABLE_F_OWNER.rawValue)]
     return [
-      NetlinkRequest(type: 16, flags: [], head: head(family: 0, resource: 10)),  // BATCH_BEGIN
-      request(0, owned),  // NEWTABLE
-      request(3, chain),  // NEWCHAIN
-      request(6, rule, .append),  // NEWRULE
-      NetlinkRequest(type: 17, flags: [], head: head(family: 0, resource: 10)),  // BATCH_END
+      batch(NFNL_MSG_BATCH_BEGIN),
+      request(NFT_MSG_NEWTABLE, owned),
+      request(NFT_MSG_NEWCHAIN, chain),
+      request(NFT_MSG_NEWRULE, rule, .append),
+      batch(NFNL_MSG_BATCH_END),
     ]
+  }
+
+  private static func batch(_ type: Int32) -> NetlinkRequest {
+    NetlinkRequest(
+      type: UInt16(type), flags: [], head: head(family: 0, resource: UInt8(NFNL_SUBSYS_NFTABLES)))
   }
 
   /// In a frame of Ethernet: its type is ARP, the packet's sender begins with 169.254; then the
@@ -69,28 +74,36 @@ struct BroadcastRule: ~Copyable {
     + [
       expression(
         "immediate",
-        [NetlinkAttribute(1, bigEndian: register), data(2, .init(repeating: 0xFF, count: 6))]),
+        [
+          NetlinkAttribute(NFTA_IMMEDIATE_DREG, bigEndian: register),
+          data(NFTA_IMMEDIATE_DATA, .init(repeating: 0xFF, count: 6)),
+        ]),
       expression(
         "payload",
         [
-          NetlinkAttribute(5, bigEndian: register),  // from the register
-          NetlinkAttribute(2, bigEndian: 0),  // the frame's header
-          NetlinkAttribute(3, bigEndian: 0),  // offset
-          NetlinkAttribute(4, bigEndian: 6),  // length
+          NetlinkAttribute(NFTA_PAYLOAD_SREG, bigEndian: register),
+          NetlinkAttribute(NFTA_PAYLOAD_BASE, bigEndian: NFT_PAYLOAD_LL_HEADER.rawValue),
+          NetlinkAttribute(NFTA_PAYLOAD_OFFSET, bigEndian: 0),
+          NetlinkAttribute(NFTA_PAYLOAD_LEN, bigEndian: 6),
         ]),
     ]
 
-  private static let register: UInt32 = 1
+  private static let register = NFT_REG_1.rawValue
+
+  // Of linux/netfilter.h, which would bring the C library's addresses along.
+  private static let egressHook: UInt32 = 1  // NF_NETDEV_EGRESS
+  private static let accepting: UInt32 = 1  // NF_ACCEPT
+  private static let netdevFamily: UInt8 = 5  // NFPROTO_NETDEV
 
   private static func load(offset: UInt32, byteCount: UInt32) -> [[NetlinkAttribute]] {
     [
       expression(
         "payload",
         [
-          NetlinkAttribute(1, bigEndian: register),  // into the register
-          NetlinkAttribute(2, bigEndian: 0),  // the frame's header
-          NetlinkAttribute(3, bigEndian: offset),
-          NetlinkAttribute(4, bigEndian: byteCount),
+          NetlinkAttribute(NFTA_PAYLOAD_DREG, bigEndian: register),
+          NetlinkAttribute(NFTA_PAYLOAD_BASE, bigEndian: NFT_PAYLOAD_LL_HEADER.rawValue),
+          NetlinkAttribute(NFTA_PAYLOAD_OFFSET, bigEndian: offset),
+          NetlinkAttribute(NFTA_PAYLOAD_LEN, bigEndian: byteCount),
         ])
     ]
   }
@@ -100,28 +113,32 @@ struct BroadcastRule: ~Copyable {
       expression(
         "cmp",
         [
-          NetlinkAttribute(1, bigEndian: register),
-          NetlinkAttribute(2, bigEndian: 0),  // equal
-          data(3, bytes),
+          NetlinkAttribute(NFTA_CMP_SREG, bigEndian: register),
+          NetlinkAttribute(NFTA_CMP_OP, bigEndian: NFT_CMP_EQ.rawValue),
+          data(NFTA_CMP_DATA, bytes),
         ])
     ]
   }
 
-  private static func data(_ type: UInt16, _ bytes: [UInt8]) -> NetlinkAttribute {
-    NetlinkAttribute(type, [NetlinkAttribute(1, bytes)])
+  private static func data(
+    _ type: some RawRepresentable<UInt32>, _ bytes: [UInt8]
+  ) -> NetlinkAttribute {
+    NetlinkAttribute(type, [NetlinkAttribute(NFTA_DATA_VALUE, bytes)])
   }
 
   private static func expression(_ name: String, _ parts: [NetlinkAttribute]) -> [NetlinkAttribute]
   {
-    [NetlinkAttribute(1, name), NetlinkAttribute(2, parts)]
+    [NetlinkAttribute(NFTA_EXPR_NAME, name), NetlinkAttribute(NFTA_EXPR_DATA, parts)]
   }
 
   private static func request(
-    _ message: UInt16, _ attributes: [NetlinkAttribute], _ flags: NetlinkRequest.Flags = []
+    _ message: nf_tables_msg_types, _ attributes: [NetlinkAttribute],
+    _ flags: NetlinkRequest.Flags = []
   ) -> NetlinkRequest {
     NetlinkRequest(
-      type: 10 << 8 | message, flags: flags.union(.create),  // NFNL_SUBSYS_NFTABLES
-      head: head(family: 5, resource: 0), attributes: attributes)  // NFPROTO_NETDEV
+      type: UInt16(NFNL_SUBSYS_NFTABLES) << 8 | UInt16(message.rawValue),
+      flags: flags.union(.create), head: head(family: netdevFamily, resource: 0),
+      attributes: attributes)
   }
 
   /// struct nfgenmsg: family, version, and in the network's byte order a resource.

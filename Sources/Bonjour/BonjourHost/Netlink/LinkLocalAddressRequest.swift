@@ -1,5 +1,7 @@
+import CNetlink
 import DiscoveryMachines
 import Essentials
+import Glibc
 
 /// Requests of rtnetlink(7) that set and remove an IPv4 link-local address.
 enum LinkLocalAddressRequest {
@@ -17,27 +19,27 @@ enum LinkLocalAddressRequest {
   /// Sets the address, and with it the route to 169.254.0.0/16 with link scope.
   static func set(_ address: Inet4Address, on interface: InterfaceIndex) -> NetlinkRequest {
     NetlinkRequest(
-      type: 20, flags: [.acknowledge, .create, .replace], head: head(interface),  // RTM_NEWADDR
+      type: UInt16(RTM_NEWADDR), flags: [.acknowledge, .create, .replace], head: head(interface),
       attributes: [
-        NetlinkAttribute(2, address.bytes),  // IFA_LOCAL
-        NetlinkAttribute(1, address.bytes),  // IFA_ADDRESS
-        NetlinkAttribute(4, broadcast.bytes),  // IFA_BROADCAST
-        NetlinkAttribute(9, metricBase + interface.rawValue),  // IFA_RT_PRIORITY
-        NetlinkAttribute(11, [origin]),  // IFA_PROTO
+        NetlinkAttribute(UInt16(IFA_LOCAL), address.bytes),
+        NetlinkAttribute(UInt16(IFA_ADDRESS), address.bytes),
+        NetlinkAttribute(UInt16(IFA_BROADCAST), broadcast.bytes),
+        NetlinkAttribute(UInt16(IFA_RT_PRIORITY), metricBase + interface.rawValue),
+        NetlinkAttribute(UInt16(IFA_PROTO), [origin]),
       ])
   }
 
   /// Removes the address and its route.
   static func remove(_ address: Inet4Address, from interface: InterfaceIndex) -> NetlinkRequest {
     NetlinkRequest(
-      type: 21, flags: .acknowledge, head: head(interface),  // RTM_DELADDR
-      attributes: [NetlinkAttribute(2, address.bytes)])
+      type: UInt16(RTM_DELADDR), flags: .acknowledge, head: head(interface),
+      attributes: [NetlinkAttribute(UInt16(IFA_LOCAL), address.bytes)])
   }
 
   /// struct ifaddrmsg: IPv4, no flags, scope of the link.
   private static func head(_ interface: InterfaceIndex) -> [UInt8] {
     var writer = ByteWriter()
-    writer.append([2, prefixBitCount, 0, 253])
+    writer.append([UInt8(AF_INET), prefixBitCount, 0, UInt8(RT_SCOPE_LINK.rawValue)])
     writer.uint32(interface.rawValue)
     return writer.bytes
   }

@@ -1,3 +1,4 @@
+import CNetlink
 import Essentials
 
 /// A message of netlink(7) that the kernel sent: its header and what follows it.
@@ -28,13 +29,13 @@ struct NetlinkMessage {
   /// Of an acknowledgement or a refusal (NLMSG_ERROR), the error's number, 0 for none; nil for any
   /// other message.
   var errorNumber: Int32? {
-    guard type == 2 else { return nil }
+    guard type == UInt16(NLMSG_ERROR) else { return nil }
     var body = body
     return (try? body.uint32()).map { 0 &- Int32(truncatingIfNeeded: $0) }
   }
 
   /// Whether it ends an answer of several messages (NLMSG_DONE).
-  var isDone: Bool { type == 3 }
+  var isDone: Bool { type == UInt16(NLMSG_DONE) }
 }
 
 extension ByteReader {
@@ -46,7 +47,7 @@ extension ByteReader {
     guard length >= 4 else { throw Truncated(needed: 4, available: length) }
     let value = try slice(length - 4)
     skipNetlinkPadding(after: length)
-    return (type & 0x3FFF, value)  // without the two flags of the type
+    return (type & ~UInt16(NLA_F_NESTED | NLA_F_NET_BYTEORDER), value)
   }
 
   /// Messages and attributes begin at multiples of four bytes; the last may end before.
@@ -61,16 +62,16 @@ struct NetlinkRequest {
   struct Flags: OptionSet {
     let rawValue: UInt16
 
-    /// Report the result (NLM_F_ACK).
-    static let acknowledge = Flags(rawValue: 0x4)
-    /// Report all objects (NLM_F_DUMP).
-    static let dump = Flags(rawValue: 0x300)
-    /// Replace an existing object (NLM_F_REPLACE).
-    static let replace = Flags(rawValue: 0x100)
-    /// Where there is none (NLM_F_CREATE).
-    static let create = Flags(rawValue: 0x400)
-    /// After those that are there (NLM_F_APPEND).
-    static let append = Flags(rawValue: 0x800)
+    /// Report the result.
+    static let acknowledge = Flags(rawValue: UInt16(NLM_F_ACK))
+    /// Report all objects.
+    static let dump = Flags(rawValue: UInt16(NLM_F_ROOT | NLM_F_MATCH))
+    /// Replace an existing object.
+    static let replace = Flags(rawValue: UInt16(NLM_F_REPLACE))
+    /// Where there is none.
+    static let create = Flags(rawValue: UInt16(NLM_F_CREATE))
+    /// After those that are there.
+    static let append = Flags(rawValue: UInt16(NLM_F_APPEND))
   }
 
   var type: UInt16
@@ -85,7 +86,7 @@ struct NetlinkRequest {
     var writer = ByteWriter(capacity: 16 + body.count)
     writer.uint32(UInt32(16 + body.count))
     writer.uint16(type)
-    writer.uint16(flags.rawValue | 1)  // NLM_F_REQUEST
+    writer.uint16(flags.rawValue | UInt16(NLM_F_REQUEST))
     writer.uint32(sequence)
     writer.uint32(0)  // from: the kernel fills it in
     writer.append(body)
@@ -126,6 +127,24 @@ struct NetlinkAttribute {
 
   /// Parts in a part (NLA_F_NESTED).
   init(_ type: UInt16, _ parts: [NetlinkAttribute]) {
-    self.init(type | 0x8000, parts.flatMap(\.bytes))
+    self.init(type | UInt16(NLA_F_NESTED), parts.flatMap(\.bytes))
+  }
+
+  // MARK: Types that C's enumerations name
+
+  init(_ type: some RawRepresentable<UInt32>, _ value: [UInt8]) {
+    self.init(UInt16(type.rawValue), value)
+  }
+
+  init(_ type: some RawRepresentable<UInt32>, bigEndian number: UInt32) {
+    self.init(UInt16(type.rawValue), bigEndian: number)
+  }
+
+  init(_ type: some RawRepresentable<UInt32>, _ text: String) {
+    self.init(UInt16(type.rawValue), text)
+  }
+
+  init(_ type: some RawRepresentable<UInt32>, _ parts: [NetlinkAttribute]) {
+    self.init(UInt16(type.rawValue), parts)
   }
 }

@@ -1,3 +1,4 @@
+import CNetlink
 import Essentials
 import Glibc
 import EventLoop
@@ -5,19 +6,26 @@ import EventLoop
 /// A netlink(7) socket on which the kernel performs a request before `send` returns, so that there
 /// is no waiting.
 struct NetlinkSocket: ~Copyable {
-  /// What part of the kernel is spoken to: the numbers of its headers, which Glibc does not have.
-  enum Part: Int32 {
-    /// Interfaces, addresses, routes (NETLINK_ROUTE).
-    case route = 0
-    /// Sockets (NETLINK_SOCK_DIAG).
-    case sockets = 4
-    /// The packet filter (NETLINK_NETFILTER).
-    case filter = 12
+  /// What part of the kernel is spoken to.
+  enum Part {
+    /// Interfaces, addresses, routes.
+    case route
+    /// Sockets.
+    case sockets
+    /// The packet filter.
+    case filter
+
+    fileprivate var protocolNumber: Int32 {
+      switch self {
+      case .route: NETLINK_ROUTE
+      case .sockets: NETLINK_SOCK_DIAG
+      case .filter: NETLINK_NETFILTER
+      }
+    }
   }
 
   /// No message the kernel sends is longer (netlink(7)).
   static let readByteCount = 32_768
-  private static let addressFamily: Int32 = 16  // AF_NETLINK
 
   private let descriptor: Int32
 
@@ -29,11 +37,11 @@ struct NetlinkSocket: ~Copyable {
   /// Opens a non-blocking socket that is subscribed to these groups of the kernel.
   static func open(_ part: Part, groups: UInt32 = 0) throws(SystemError) -> Int32 {
     let type = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-    let descriptor = socket(addressFamily, type, part.rawValue)
+    let descriptor = socket(AF_NETLINK, type, part.protocolNumber)
     guard descriptor >= 0 else { throw .current }
     // struct sockaddr_nl: family and padding, the kernel's choice of a number, the groups.
     var address = ByteWriter()
-    for number in [UInt32(addressFamily), 0, groups] { address.uint32(number) }
+    for number in [UInt32(AF_NETLINK), 0, groups] { address.uint32(number) }
     do throws(SystemError) { try bindSocket(descriptor, to: address.bytes) } catch {
       close(descriptor)
       throw error

@@ -1,5 +1,7 @@
+import CNetlink
 import Essentials
 import EventLoop
+import Glibc
 
 /// The TCP connections of this host, through sock_diag(7).
 enum TCPConnections {
@@ -7,34 +9,35 @@ enum TCPConnections {
   static func reset(from address: Inet4Address) throws(SystemError) {
     let socket = try NetlinkSocket(.sockets)
     for family in Family.allCases {
-      let connections = try socket.dump(request(20, .dump, family))  // SOCK_DIAG_BY_FAMILY
+      let connections = try socket.dump(request(SOCK_DIAG_BY_FAMILY, .dump, family))
         .compactMap { Connection($0.body) }
       for connection in connections where connection.source == address {
         // One may have ended by itself meanwhile.
-        try? socket.perform(request(21, .acknowledge, family, connection.id))  // SOCK_DESTROY
+        try? socket.perform(request(SOCK_DESTROY, .acknowledge, family, connection.id))
       }
     }
   }
 
   /// IPv6 sockets may speak IPv4.
-  private enum Family: UInt8, CaseIterable {
-    case v4 = 2
-    case v6 = 10
+  private enum Family: CaseIterable {
+    case v4, v6
+
+    var number: UInt8 { UInt8(self == .v4 ? AF_INET : AF_INET6) }
   }
 
-  /// Every state but that of listening (TCP_LISTEN, 10).
+  /// Every state but that of listening, the tenth of the kernel's (net/tcp_states.h).
   private static let states = ~(UInt32(1) << 10)
 
   private static func request(
-    _ type: UInt16, _ flags: NetlinkRequest.Flags, _ family: Family,
+    _ type: Int32, _ flags: NetlinkRequest.Flags, _ family: Family,
     _ id: ArraySlice<UInt8> = ArraySlice(repeating: 0, count: Connection.idByteCount)
   ) -> NetlinkRequest {
     // struct inet_diag_req_v2: family, TCP, no extensions, padding, states, which socket.
     var head = ByteWriter()
-    head.append([family.rawValue, 6, 0, 0])
+    head.append([family.number, UInt8(IPPROTO_TCP), 0, 0])
     head.uint32(states)
     head.append(id)
-    return NetlinkRequest(type: type, flags: flags, head: head.bytes)
+    return NetlinkRequest(type: UInt16(type), flags: flags, head: head.bytes)
   }
 
   /// A connection as the kernel reports it.

@@ -80,11 +80,11 @@ final class DatagramReader {
         guard length >= 16 else { return nil }
         var body = ByteReader(try reader.slice(length - 16))
         switch (Int32(bitPattern: level), Int32(bitPattern: type)) {
-        case (Int32(IPPROTO_IP), 8) where version == .v4:  // IP_PKTINFO
+        case (Int32(IPPROTO_IP), IP_PKTINFO) where version == .v4:
           let index = InterfaceIndex(rawValue: try body.uint32())
           _ = try body.uint32()  // The host's own address on the way back.
           return (index, .v4(Inet4Address(rawValue: UInt32(try body.bigEndian(4)))))
-        case (Int32(IPPROTO_IPV6), 50) where version == .v6:  // IPV6_PKTINFO
+        case (Int32(IPPROTO_IPV6), IPV6_PKTINFO) where version == .v6:
           let address = Inet6Address(high: try body.bigEndian(8), low: try body.bigEndian(8))
           return (InterfaceIndex(rawValue: try body.uint32()), .v6(address))
         default: _ = try reader.slice(min(reader.count, (8 - length % 8) % 8))

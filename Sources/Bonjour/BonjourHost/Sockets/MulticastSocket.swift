@@ -196,10 +196,9 @@ private enum SocketSetting {
       .number(.socket, SO_REUSEADDR, 1), .number(.socket, SO_REUSEPORT, 1),
     ]
     switch link.version {
-    case .v4: return shared + [.number(.ip, 8, 1)]  // IP_PKTINFO
+    case .v4: return shared + [.number(.ip, IP_PKTINFO, 1)]
     case .v6:
-      // IPV6_V6ONLY, IPV6_RECVPKTINFO
-      return shared + [.number(.ipv6, 26, 1), .number(.ipv6, 49, 1)]
+      return shared + [.number(.ipv6, IPV6_V6ONLY, 1), .number(.ipv6, IPV6_RECVPKTINFO, 1)]
     }
   }
 
@@ -209,20 +208,20 @@ private enum SocketSetting {
     switch link.version {
     case .v4:
       return [
-        .number(.ip, 49, 0),  // IP_MULTICAST_ALL: not what others on this host joined
-        .membership(32, ipv4Membership(link, source)),  // IP_MULTICAST_IF
-        .number(.ip, 33, 255),  // IP_MULTICAST_TTL
-        .number(.ip, 2, 255),  // IP_TTL
-        .number(.ip, 34, 1),  // IP_MULTICAST_LOOP
+        .number(.ip, IP_MULTICAST_ALL, 0),  // Not what others on this host joined.
+        .membership(IP_MULTICAST_IF, ipv4Membership(link, source)),
+        .number(.ip, IP_MULTICAST_TTL, 255),
+        .number(.ip, IP_TTL, 255),
+        .number(.ip, IP_MULTICAST_LOOP, 1),
       ]
     case .v6:
       let index = Int32(bitPattern: link.interface.rawValue)
       return [
-        .number(.ipv6, 29, 0),  // IPV6_MULTICAST_ALL
-        .number(.ipv6, 17, index),  // IPV6_MULTICAST_IF
-        .number(.ipv6, 18, 255),  // IPV6_MULTICAST_HOPS
-        .number(.ipv6, 16, 255),  // IPV6_UNICAST_HOPS
-        .number(.ipv6, 19, 1),  // IPV6_MULTICAST_LOOP
+        .number(.ipv6, IPV6_MULTICAST_ALL, 0),
+        .number(.ipv6, IPV6_MULTICAST_IF, index),
+        .number(.ipv6, IPV6_MULTICAST_HOPS, 255),
+        .number(.ipv6, IPV6_UNICAST_HOPS, 255),
+        .number(.ipv6, IPV6_MULTICAST_LOOP, 1),
       ]
     }
   }
@@ -230,11 +229,11 @@ private enum SocketSetting {
   /// Joins the group of the link.
   static func joining(_ link: MulticastLink, from source: InetAddress) -> SocketSetting {
     switch link.version {
-    case .v4: return .membership(35, ipv4Membership(link, source))  // IP_ADD_MEMBERSHIP
+    case .v4: return .membership(IP_ADD_MEMBERSHIP, ipv4Membership(link, source))
     case .v6:
       let group = Essentials.Inet6Address.multicastDNS
-      return .membership6(  // IPV6_JOIN_GROUP
-        20, (group.high.bigEndian, group.low.bigEndian, link.interface.rawValue))
+      return .membership6(
+        IPV6_JOIN_GROUP, (group.high.bigEndian, group.low.bigEndian, link.interface.rawValue))
     }
   }
 

@@ -58,13 +58,38 @@ struct LinkState: Sendable {
   var unicastBudget = UnicastBudget()
   var goodbyes: [DNSRecord] = []
   var goodbyesDue: Instant?
+  /// PTR records of types, published by a process that was killed.
+  private var withdrawnTypes: [DNSRecord] = []
+  private var withdrawnTypesDue: Instant?
 
   var nextWake: Instant? {
     let starting = Instant.earliest(
       probeRounds.earliest(\.at), announcementRounds.earliest(\.at))
     let answering = Instant.earliest(
       batches.earliest(\.due), truncatedQueries.values.earliest(\.due))
-    return .earliest(.earliest(starting, answering), goodbyesDue)
+    let ending = Instant.earliest(goodbyesDue, withdrawnTypesDue)
+    return .earliest(.earliest(starting, answering), ending)
+  }
+
+  /// Sends goodbyes for these soon, with others.
+  mutating func sayGoodbye(to records: [DNSRecord], now: Instant) {
+    guard !records.isEmpty else { return }
+    goodbyes += records
+    if goodbyesDue == nil { goodbyesDue = now + ResponderConstants.goodbyeWait }
+  }
+
+  mutating func withdrawTypes(_ records: [DNSRecord], now: Instant) {
+    let new = records.filter { !withdrawnTypes.contains($0) }
+    guard !new.isEmpty else { return }
+    withdrawnTypes += new
+    withdrawnTypesDue = now + ResponderConstants.typeGoodbyeWait
+  }
+
+  /// The withdrawn types that have waited long enough; nil if there are none.
+  mutating func takeWithdrawnTypes(now: Instant) -> [DNSRecord]? {
+    guard let due = withdrawnTypesDue, due <= now else { return nil }
+    defer { (withdrawnTypes, withdrawnTypesDue) = ([], nil) }
+    return withdrawnTypes
   }
 
   /// Puts an answer with others that go out at about the same time.

@@ -163,8 +163,7 @@ extension Responder {
     let link = received.link
     let mayBeUnicast =
       answers.contains(where: \.wantsUnicast)
-      && links[link]?.unicastBudget.admits(
-        received.source.address, countMax: Constants.unicastResponsesMax, now: now) == true
+      && links[link]?.unicastBudget.admits(received.source.address, now: now) == true
     var unicast: [RecordSetID] = []
     var multicast: [RecordSetID] = []
     for answer in answers {

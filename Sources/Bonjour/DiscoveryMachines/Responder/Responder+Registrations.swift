@@ -79,7 +79,7 @@ extension Responder {
 
   // MARK: Record sets
 
-  private func sets(of entry: Entry, _ id: RegistrationID) -> [RecordSet] {
+  func sets(of entry: Entry, _ id: RegistrationID) -> [RecordSet] {
     switch entry.content {
     case .host: interfaces.values.sorted { $0.index < $1.index }.flatMap { addressSets(of: $0) }
     case .service(let service): serviceSets(service, id)
@@ -127,7 +127,7 @@ extension Responder {
     return sets
   }
 
-  private func unique(
+  func unique(
     _ name: DNSName, _ data: DNSRecordData, _ ttlSeconds: UInt32, _ interface: InterfaceIndex?,
     _ id: RegistrationID
   ) -> RecordSet {

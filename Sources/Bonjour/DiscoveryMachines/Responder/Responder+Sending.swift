@@ -52,10 +52,7 @@ extension Responder {
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
     for link in linkOrder where set.lastMulticast(on: link) != nil {
-      links[link]?.goodbyes += set.records
-      if links[link]?.goodbyesDue == nil {
-        links[link]?.goodbyesDue = now + Constants.goodbyeWait
-      }
+      links[link]?.sayGoodbye(to: set.records, now: now)
     }
   }
 
@@ -200,8 +197,7 @@ extension Responder {
     let countMax = Limits.unfragmentedByteCount / 12
     var answers = message.questions.flatMap { setsAnswering($0, on: link, countMax: countMax) }
       .filter { seen.insert($0).inserted }[...]
-    guard !answers.isEmpty,
-      links[link]?.unicastBudget.admits(received.source.address, countMax: nil, now: now) == true
+    guard !answers.isEmpty, mayAnswerLegacyQuery(of: received.source.address, on: link, now: now)
     else { return }
     var encoder = DNSMessageEncoder(
       header: DNSHeader(id: message.header.id, flags: DNSHeader.response.flags),
@@ -219,6 +215,14 @@ extension Responder {
     }
     actions.append(
       .send(OutgoingPacket(encoder.bytes, on: link, to: .unicast(received.source))))
+  }
+
+  /// A program of this host may ask as often as it likes: only it has the host's own address.
+  private mutating func mayAnswerLegacyQuery(
+    of source: InetAddress, on link: MulticastLink, now: Instant
+  ) -> Bool {
+    let isOwn = interfaces[link.interface]?.addresses.contains { $0.address == source } ?? false
+    return isOwn || links[link]?.unicastBudget.admits(source, now: now) == true
   }
 
   private func appendLegacy(

@@ -104,6 +104,10 @@ public struct Responder: Sendable {
     case .unregister(let id):
       if id != .host { remove(id, saysGoodbye: true, now: now) }
     case .handOver(let id): remove(id, saysGoodbye: false, now: now)
+    case .withdrawService(let service, let added):
+      withdraw(.service(service), name: service.name.name, addedRecords: added, now: now)
+    case .withdrawRecord(let record):
+      withdraw(.record(record), name: record.record.name, addedRecords: [], now: now)
     case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
     case .received(let message): received(message, now: now, into: &actions)
     case .shutDown:
@@ -120,6 +124,7 @@ public struct Responder: Sendable {
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     for link in linkOrder {
       guard let next = links[link]?.nextWake, next <= now else { continue }
+      sayGoodbyeToTypes(on: link, now: now)
       // Before anything else that is due, so that what replaces the old comes after it.
       sendGoodbyes(on: link, into: &actions)
       probe(on: link, now: now, into: &actions)

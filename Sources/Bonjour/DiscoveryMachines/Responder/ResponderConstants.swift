@@ -28,6 +28,9 @@ public enum ResponderConstants {
   public static let updateWindow = TimeSpan.seconds(60)
   /// How long goodbyes wait for others to share their packet.
   public static let goodbyeWait = TimeSpan.milliseconds(10)
+  /// How long a withdrawn type waits for other processes of this host to register a service of it
+  /// again: longer than they take to find the new owner and to probe.
+  public static let typeGoodbyeWait = TimeSpan.seconds(3)
 
   /// The shortest delay of an answer that others may give too (§6).
   public static let sharedDelayMin = TimeSpan.milliseconds(20)
@@ -50,8 +53,8 @@ public enum ResponderConstants {
   /// How many addresses get unicast responses within ``unicastWindow``, on one link.
   public static let unicastAddressesMax = 128
   /// How many unicast responses one address gets within ``unicastWindow``. Further ones are
-  /// multicast, as §5.4 allows, and so at most once a second. Legacy queries (§6.7) have no such
-  /// limit, since they cannot be answered by multicast.
+  /// multicast, as §5.4 allows, and so at most once a second. Further legacy queries (§6.7), which
+  /// cannot be answered by multicast, get no answer, unless they come from this host.
   public static let unicastResponsesMax = 200
 
   /// How long what depends on a host's name is valid: addresses, SRV, reverse mappings (§10).

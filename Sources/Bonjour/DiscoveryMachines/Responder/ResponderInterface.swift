@@ -26,6 +26,12 @@ extension Responder {
     /// Remove a service, a record or the host's own name without goodbye records: another process
     /// of this host continues it.
     case handOver(RegistrationID)
+    /// Say goodbye for a service that a process of this host published that was killed, and for the
+    /// records that were added to it (RFC 6762, §10.1).
+    case withdrawService(
+      ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
+    /// Say goodbye for a record that a process of this host published that was killed.
+    case withdrawRecord(RecordRegistration)
     /// Give the host another name: this label in `local.`.
     case setHostLabel([UInt8])
     /// A message arrived, query or response, from whomever, the host's own included.

@@ -8,17 +8,14 @@ struct UnicastBudget: Sendable {
   private var endsAt = Instant.zero
 
   /// Counts a response to an address; false if it must not be sent.
-  ///
-  /// - Parameter countMax: The limit of responses to one address within
-  ///   ``ResponderConstants/unicastWindow``; nil for none.
-  mutating func admits(_ address: InetAddress, countMax: Int?, now: Instant) -> Bool {
+  mutating func admits(_ address: InetAddress, now: Instant) -> Bool {
     if now >= endsAt {
       counts.removeAll(keepingCapacity: true)
       endsAt = now + ResponderConstants.unicastWindow
     }
     let count = counts[address] ?? 0
     guard count > 0 || counts.count < ResponderConstants.unicastAddressesMax,
-      count < countMax ?? .max
+      count < ResponderConstants.unicastResponsesMax
     else { return false }
     counts[address] = count + 1
     return true

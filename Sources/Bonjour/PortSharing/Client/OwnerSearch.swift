@@ -21,6 +21,8 @@ package struct OwnerSearch: Sendable {
     case rejected(OwnerMessage.RejectionReason)
     /// The owner sent a message of any kind.
     case messageReceived
+    /// The owner told the host what it published itself.
+    case informed
     /// The connection has ended.
     case lost
     /// The owner, or what it sent, is not to be trusted.
@@ -104,7 +106,10 @@ package struct OwnerSearch: Sendable {
     package static let silence = TimeSpan.seconds(30)
     /// The longest pause before the search for a new owner: all clients of the old one begin at
     /// once.
-    package static let electionPauseMax = TimeSpan.milliseconds(50)
+    package static let electionPauseMax = informedPauseMax * 2
+    /// The longest pause of those that know what it published, and can say goodbye for that, and the
+    /// shortest of the others.
+    package static let informedPauseMax = TimeSpan.milliseconds(25)
     /// The longest pause before another attempt where there is no getting through.
     package static let retryPauseMax = TimeSpan.milliseconds(500)
     /// Attempts in a row, before the host works by itself.
@@ -139,6 +144,7 @@ package struct OwnerSearch: Sendable {
   private var attemptCount = 0
   private var inspectionCount = 0
   private var bindAttemptCount = 0
+  private var isInformed = false
   /// When owners were lost, the latest last.
   private var lossTimes: [Instant] = []
 
@@ -174,6 +180,7 @@ package struct OwnerSearch: Sendable {
       state = .following(isAsked: false)
       inspectionCount = 0
       nextWake = now + Limits.silence
+    case (.informed, .following): isInformed = true
     case (.rejected(.tooManyClients), .greeting), (.rejected(.tooManyClients), .following):
       actions.append(.disconnect)
       refuse(into: &actions)
@@ -189,8 +196,8 @@ package struct OwnerSearch: Sendable {
     case (.lost, .greeting): pause(now: now, into: &actions)
     case (.lost, .following): lost(now: now, into: &actions)
     case (.begin, _), (.connected, _), (.bound, _), (.welcomed, _), (.rejected, _),
-      (.messageReceived, _),
-      (.lost, _), (.distrusted, _), (.stopped, _):
+      (.messageReceived, _), (.informed, _), (.lost, _), (.distrusted, _),
+      (.stopped, _):
       break
     }
   }
@@ -232,7 +239,7 @@ package struct OwnerSearch: Sendable {
     let isLast = address == addressCount - 1
     switch outcome {
     case .isThere:
-      state = .greeting
+      (state, isInformed) = (.greeting, false)
       (inspectionCount, bindAttemptCount) = (0, 0)
       nextWake = now + Limits.responseTimeout
       actions.append(.greet)
@@ -270,7 +277,8 @@ package struct OwnerSearch: Sendable {
       return runLocally(.impossible, into: &actions)
     }
     state = .pausing
-    nextWake = now + span(upTo: Limits.electionPauseMax)
+    let begin = isInformed ? now : now + Limits.informedPauseMax
+    nextWake = begin + span(upTo: Limits.informedPauseMax)
   }
 
   /// Tries again a little later, and later each time.

@@ -25,6 +25,10 @@ package struct PortSharingClient: Sendable {
     case began(Owner)
     /// There is no owner any more.
     case ended
+    /// This process took over from an owner that has ended.
+    case tookOver
+    /// The owner, another process, published something, or changed it.
+    case published(DiscoveryRequest)
     /// The owner has too many clients: all requests fail.
     case refused
     /// A report of the owner.
@@ -37,6 +41,9 @@ package struct PortSharingClient: Sendable {
     case forward(DiscoveryRequest)
     /// Deliver a report to the host.
     case notify(DiscoveryReport)
+    /// Say goodbye for what the previous owner had published (RFC 6762, §10.1), except for records
+    /// that are registered again.
+    case withdraw([DiscoveryRequest])
     /// Report to the host that a registration failed.
     case fail(RegistrationID)
     /// Disconnect from the owner, which reports more results than the network can have.
@@ -51,12 +58,17 @@ package struct PortSharingClient: Sendable {
     /// How many results another process may report without ending them: more than all its caches
     /// hold.
     package static let resultsMax = 500_000
+    /// How much of what the owner published is kept.
+    static let publications = OwnerMachine.Limits().perClient
   }
 
   private let resultsMax: Int
   private var owner: Owner?
   private var queries: [QueryID: TrackedQuery] = [:]
   private var registrations: [RegistrationID: TrackedRegistration] = [:]
+  /// What the owner, or the last one, published itself.
+  private var publications: [RegistrationID: TrackedRegistration] = [:]
+  private var publicationLoad = OwnerMachine.Load()
   private var settlesAt: Instant?
   private var resultCount = 0
 
@@ -79,6 +91,8 @@ package struct PortSharingClient: Sendable {
       if owner != nil { actions.append(.forward(request)) }
     case .began(let owner): begin(owner, now: now, into: &actions)
     case .ended: end(into: &actions)
+    case .tookOver: withdraw(into: &actions)
+    case .published(let request): if owner == .another { note(published: request) }
     case .refused: failAll(into: &actions)
     case .report(let report): take(report, into: &actions)
     }
@@ -106,20 +120,39 @@ package struct PortSharingClient: Sendable {
       if isNew { registrations[id] = TrackedRegistration(content: .service(service)) }
     case .registerRecord(let id, let record):
       if isNew { registrations[id] = TrackedRegistration(content: .record(record)) }
-    case .updateText(let id, let text): registrations[id]?.update(text)
-    case .updateRecord(let id, let data, let ttlSeconds):
-      registrations[id]?.update(data, ttlSeconds: ttlSeconds)
-    case .setRecord(let id, let number, let data, let ttlSeconds):
-      registrations[id]?.addedRecords[number] = data.map { ($0, ttlSeconds) }
-    case .unregister(let id): registrations[id] = nil
+    case .updateText, .updateRecord, .setRecord, .unregister: registrations.note(request)
     case .reconfirm: break
     }
+  }
+
+  // MARK: What the owner published
+
+  /// Keeps what the owner published, up to a limit: the rest is missed when its TTL is over.
+  private mutating func note(published request: DiscoveryRequest) {
+    guard let id = request.registration else { return }
+    var changed: [RegistrationID: TrackedRegistration] = [:]
+    changed[id] = publications[id]
+    changed.note(request)
+    let (old, new) = (publications[id]?.load ?? .init(), changed[id]?.load ?? .init())
+    let load = publicationLoad - old + new
+    guard load.fits(Limits.publications) else { return }
+    publications[id] = changed[id]
+    publicationLoad = load
+  }
+
+  private mutating func withdraw(into actions: inout [Action]) {
+    let requests = publications.sorted { $0.key.rawValue < $1.key.rawValue }
+      .flatMap { $0.value.requests($0.key) }
+    (publications, publicationLoad) = ([:], .init())
+    if !requests.isEmpty { actions.append(.withdraw(requests)) }
   }
 
   // MARK: Owners
 
   private mutating func begin(_ owner: Owner, now: Instant, into actions: inout [Action]) {
     self.owner = owner
+    // Another one that took over has done with them what was to be done.
+    if owner == .another { (publications, publicationLoad) = ([:], .init()) }
     for id in registrations.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       actions += (registrations[id]?.requests(id) ?? []).map { .forward($0) }
     }
@@ -156,6 +189,7 @@ package struct PortSharingClient: Sendable {
       actions.append(.fail(id))
     }
     (owner, queries, registrations, settlesAt, resultCount) = (nil, [:], [:], nil, 0)
+    (publications, publicationLoad) = ([:], .init())
   }
 
   // MARK: Reports
@@ -175,6 +209,7 @@ package struct PortSharingClient: Sendable {
         resultCount -= query.count
       }
       if owner == .another, resultCount > resultsMax { actions.append(.disconnect) }
+    case .answersFromCache: actions.append(.notify(report))
     case .registered(let id, let name):
       guard let registration = registrations[id] else {
         if owner == .thisProcess { actions.append(.notify(report)) }

@@ -16,19 +16,40 @@ struct TrackedRegistration: Sendable {
 
   init(content: Content) { self.content = content }
 
-  mutating func update(_ text: TXTRecord) {
+  private mutating func update(_ text: TXTRecord) {
     guard case .service(var service) = content else { return }
     service.text = text
     content = .service(service)
   }
 
-  mutating func update(_ data: DNSRecordData, ttlSeconds: UInt32) {
+  private mutating func update(_ data: DNSRecordData, ttlSeconds: UInt32) {
     guard case .record(var registration) = content, registration.record.type == data.type else {
       return
     }
     registration.record.data = data
     registration.record.ttlSeconds = ttlSeconds
     content = .record(registration)
+  }
+
+  /// Applies a request that changes the registration.
+  mutating func apply(_ request: DiscoveryRequest) {
+    switch request {
+    case .updateText(_, let text): update(text)
+    case .updateRecord(_, let data, let ttlSeconds): update(data, ttlSeconds: ttlSeconds)
+    case .setRecord(_, let number, let data, let ttlSeconds):
+      addedRecords[number] = data.map { ($0, ttlSeconds) }
+    case .startQuery, .stopQuery, .reconfirm, .registerService, .registerRecord, .unregister: break
+    }
+  }
+
+  /// What it costs to keep.
+  var load: OwnerMachine.Load {
+    let load: OwnerMachine.Load =
+      switch content {
+      case .service(let service): .init(service)
+      case .record(let record): .init(record.record.data)
+      }
+    return addedRecords.values.reduce(load) { $0 + .init($1.data) }
   }
 
   /// The requests that register it with another owner, under its present name.
@@ -41,6 +62,22 @@ struct TrackedRegistration: Sendable {
           .setRecord(id, number, record.data, ttlSeconds: record.ttlSeconds)
         }
     case .record(let record): return [.registerRecord(id, record)]
+    }
+  }
+}
+
+extension [RegistrationID: TrackedRegistration] {
+  /// Adds, changes or removes the registration of a request.
+  mutating func note(_ request: DiscoveryRequest) {
+    switch request {
+    case .registerService(let id, let service):
+      self[id] = TrackedRegistration(content: .service(service))
+    case .registerRecord(let id, let record):
+      self[id] = TrackedRegistration(content: .record(record))
+    case .updateText(let id, _), .updateRecord(let id, _, _), .setRecord(let id, _, _, _):
+      self[id]?.apply(request)
+    case .unregister(let id): self[id] = nil
+    case .startQuery, .stopQuery, .reconfirm: break
     }
   }
 }

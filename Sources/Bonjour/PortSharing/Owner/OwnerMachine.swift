@@ -40,6 +40,8 @@ package struct OwnerMachine: Sendable {
     case request(DiscoveryRequest)
     /// A report of the machines.
     case report(DiscoveryReport)
+    /// The owner ends, and says goodbye for its own registrations itself.
+    case closing
   }
 
   /// Output of the machine: work for the engine.
@@ -78,7 +80,11 @@ package struct OwnerMachine: Sendable {
   private struct Client: Sendable {
     let userID: UInt32
     let connectedAt: Instant
-    var isGreeted = false
+    /// The version of the protocol that was agreed on; nil before the greeting.
+    var version: UInt16?
+    var isGreeted: Bool { version != nil }
+    /// Whether it understands what came with the second version.
+    var isRecent: Bool { (version ?? 0) >= PortSharingProtocol.publishedVersion }
     var queries: [QueryID: QueryID] = [:]
     var registrations: [RegistrationID: ClientRegistration] = [:]
     var load = Load()
@@ -111,6 +117,7 @@ package struct OwnerMachine: Sendable {
   private var queryOwners: [QueryID: (client: ConnectionID, id: QueryID)] = [:]
   private var registrationOwners: [RegistrationID: (client: ConnectionID, id: RegistrationID)] = [:]
   private var interfaces: [InterfaceIndex: String] = [:]
+  private var publications = OwnerPublications()
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
   package private(set) var nextWake: Instant?
   /// Identifiers of clients' requests are above this one.
@@ -142,8 +149,11 @@ package struct OwnerMachine: Sendable {
     case .invalidMessage(let client): reject(client, .invalidMessage, into: &actions)
     case .disconnected(let client): forget(client, into: &actions)
     case .congested(let backlogs, let excess): relieve(backlogs, of: excess, into: &actions)
-    case .request(let request): actions.append(.forward(request))
+    case .request(let request):
+      if publications.note(request) { tell([request], into: &actions) }
+      actions.append(.forward(request))
     case .report(let report): pass(report, into: &actions)
+    case .closing: tell(publications.endAll(), into: &actions)
     }
   }
 
@@ -209,9 +219,34 @@ package struct OwnerMachine: Sendable {
       queryOwners[number] = nil
       actions.append(.forward(.stopQuery(number)))
     }
+    if publications.forget(id), publications.needsMore { informMore(into: &actions) }
     guard var user = users[client.userID] else { return }
     user.clientCount -= 1
     users[client.userID] = user.clientCount == 0 ? nil : user
+  }
+
+  // MARK: What this process published
+
+  /// Informs clients of the registrations of this process.
+  private func tell(_ requests: [DiscoveryRequest], into actions: inout [Action]) {
+    guard !requests.isEmpty else { return }
+    for client in publications.informed.sorted() {
+      actions += requests.map { .send(.published($0), to: client) }
+    }
+  }
+
+  private mutating func inform(_ id: ConnectionID, into actions: inout [Action]) {
+    actions += publications.inform(id).map { .send(.published($0), to: id) }
+  }
+
+  private mutating func informMore(into actions: inout [Action]) {
+    let others = clients.filter {
+      $0.value.isRecent && !publications.informed.contains($0.key)
+    }
+    for id in others.keys.sorted() {
+      guard publications.hasRoom else { return }
+      inform(id, into: &actions)
+    }
   }
 
   // MARK: Limits
@@ -310,9 +345,10 @@ package struct OwnerMachine: Sendable {
       guard wanted == configuration else {
         return reject(id, .otherConfiguration, into: &actions)
       }
-      clients[id]?.isGreeted = true
+      clients[id]?.version = common.upperBound
       actions.append(.send(.welcome(version: common.upperBound), to: id))
       actions.append(.send(.report(.interfaces(interfaces)), to: id))
+      if clients[id]?.isRecent == true, publications.hasRoom { inform(id, into: &actions) }
     case .ping:
       actions.append(.send(.pong, to: id))
     case .request(let request):
@@ -445,12 +481,24 @@ package struct OwnerMachine: Sendable {
       if case .failed = event { _ = remove(id, of: client) }
       actions.append(
         .send(.report(.found(id, event, on: index, moreComing: moreComing)), to: client))
-    case .registered(let number, let name):
+    case .answersFromCache(let number):
       guard number.rawValue >= Self.firstNumber else { return actions.append(.notify(report)) }
+      guard let (client, id) = queryOwners[number], clients[client]?.isRecent == true else {
+        return
+      }
+      actions.append(.send(.report(.answersFromCache(id)), to: client))
+    case .registered(let number, let name):
+      guard number.rawValue >= Self.firstNumber else {
+        tell(publications.noteRegistered(number, as: name), into: &actions)
+        return actions.append(.notify(report))
+      }
       guard let (client, id) = registrationOwners[number] else { return }
       actions.append(.send(.report(.registered(id, name)), to: client))
     case .refused(let number, let name):
-      guard number.rawValue >= Self.firstNumber else { return actions.append(.notify(report)) }
+      guard number.rawValue >= Self.firstNumber else {
+        if publications.noteRefused(number) { tell([.unregister(number)], into: &actions) }
+        return actions.append(.notify(report))
+      }
       guard let (client, id) = registrationOwners[number] else { return }
       _ = remove(id, of: client)
       actions.append(.send(.report(.refused(id, name)), to: client))

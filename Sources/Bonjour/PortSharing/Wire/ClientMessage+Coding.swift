@@ -28,7 +28,8 @@ extension ClientMessage: PortSharingMessage {
     try reader.finish()
   }
 
-  private static func request(
+  /// Reads the fields of a request of this kind.
+  static func request(
     _ kind: UInt8, _ reader: inout MessageReader
   ) throws(PortSharingError) -> DiscoveryRequest {
     switch kind {
@@ -73,7 +74,8 @@ extension ClientMessage: PortSharingMessage {
     }
   }
 
-  private static func write(_ request: DiscoveryRequest, into writer: inout ByteWriter) {
+  /// Appends a request, its kind first.
+  static func write(_ request: DiscoveryRequest, into writer: inout ByteWriter) {
     switch request {
     case .startQuery(let id, let request, let index, let options):
       writer.uint8(Kind.startQuery)

@@ -27,10 +27,25 @@ package enum DiscoveryRequest: Hashable, Sendable {
   case unregister(RegistrationID)
 }
 
+extension DiscoveryRequest {
+  /// The registration that is begun, changed or ended; nil for requests of another kind.
+  var registration: RegistrationID? {
+    switch self {
+    case .registerService(let id, _), .registerRecord(let id, _), .updateText(let id, _),
+      .updateRecord(let id, _, _), .setRecord(let id, _, _, _), .unregister(let id):
+      id
+    case .startQuery, .stopQuery, .reconfirm: nil
+    }
+  }
+}
+
 /// A report to `BonjourHost` from the engine that runs the state machines.
 package enum DiscoveryReport: Hashable, Sendable {
   /// A result of a query, with its interface, and whether more follow at once.
   case found(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
+  /// The results of this query that follow, up to the first after which no more is coming, are from
+  /// the cache.
+  case answersFromCache(QueryID)
   /// A service or record is registered under this name.
   case registered(RegistrationID, DNSName)
   /// Another host has the name: the service or record is not registered.
@@ -72,6 +87,9 @@ package enum OwnerMessage: Hashable, Sendable {
   case rejected(RejectionReason)
   /// A report of the machines.
   case report(DiscoveryReport)
+  /// A registration of the owner's own process, or a change of one, with the registered name. The
+  /// client that becomes the owner says goodbye for them (RFC 6762, §10.1). From version 2 on.
+  case published(DiscoveryRequest)
   /// The answer to a ping.
   case pong
 
@@ -95,7 +113,10 @@ package enum OwnerMessage: Hashable, Sendable {
 /// The protocol between an owner and its clients.
 package enum PortSharingProtocol {
   /// The versions that are spoken here.
-  package static let versions: ClosedRange<UInt16> = 1...1
+  package static let versions: ClosedRange<UInt16> = 1...2
+  /// The first version with ``OwnerMessage/published(_:)`` and
+  /// ``DiscoveryReport/answersFromCache(_:)``.
+  static let publishedVersion: UInt16 = 2
   /// The longest message, in bytes: a TXT record of the greatest length, with names and subtypes.
   package static let messageByteCountMax = 1 << 17
 }

@@ -11,6 +11,8 @@ extension OwnerMessage: PortSharingMessage {
     static let registered: UInt8 = 17
     static let refused: UInt8 = 18
     static let interfaces: UInt8 = 19
+    static let published: UInt8 = 20
+    static let answersFromCache: UInt8 = 21
   }
 
   /// Reads a whole message.
@@ -36,9 +38,20 @@ extension OwnerMessage: PortSharingMessage {
         (InterfaceIndex(rawValue: try reader.uint32()), try reader.text())
       }
       self = .report(.interfaces(Dictionary(interfaces) { first, _ in first }))
+    case Kind.answersFromCache: self = .report(.answersFromCache(try reader.queryID()))
+    case Kind.published: self = .published(try Self.publication(&reader))
     case let other: throw .unknownValue(other)
     }
     try reader.finish()
+  }
+
+  private static func publication(
+    _ reader: inout MessageReader
+  ) throws(PortSharingError) -> DiscoveryRequest {
+    let kind = try reader.uint8()
+    let request = try ClientMessage.request(kind, &reader)
+    guard request.registration != nil else { throw .unknownValue(kind) }
+    return request
   }
 
   /// Appends the message.
@@ -71,6 +84,12 @@ extension OwnerMessage: PortSharingMessage {
         writer.uint32(interface.key.rawValue)
         writer.text(interface.value)
       }
+    case .report(.answersFromCache(let id)):
+      writer.uint8(Kind.answersFromCache)
+      writer.uint64(id.rawValue)
+    case .published(let request):
+      writer.uint8(Kind.published)
+      ClientMessage.write(request, into: &writer)
     }
   }
 }

@@ -46,7 +46,8 @@ private struct RecordReplies: Sendable {
   func reply(_ found: FoundEvent) -> Reply? {
     let interface = found.interfaceIndex
     switch found.event {
-    case .recordAdded(let record): return reply(record, .add, interface, record.ttlSeconds)
+    case .recordAdded(let record):
+      return reply(record, found.addFlags, interface, record.ttlSeconds)
     case .recordRemoved(let record): return reply(record, 0, interface, 0)
     case .recordAbsent(let type):
       return reportsAbsence ? reply(.noSuchRecord, .add, interface, type) : nil
@@ -112,7 +113,7 @@ private struct AddressReplies: Sendable {
     let interface = found.interfaceIndex
     switch found.event {
     case .addressAdded(let address, let ttlSeconds):
-      return reply(address, .add, interface, noError, ttlSeconds)
+      return reply(address, found.addFlags, interface, noError, ttlSeconds)
     case .addressRemoved(let address): return reply(address, 0, interface, noError, 0)
     case .addressAbsent(let version):
       // Of its version, and nothing else.
@@ -142,6 +143,13 @@ private struct AddressReplies: Sendable {
           reference.handle, flags, interface, error, name, address, ttlSeconds, callback.context)
       }
     }
+  }
+}
+
+extension FoundEvent {
+  /// The flags of something that is there.
+  fileprivate var addFlags: DNSServiceFlags {
+    isFromCache ? .add | .answeredFromCache : .add
   }
 }
 

@@ -43,6 +43,7 @@ func status(_ body: () throws(ServiceError) -> Void) -> DNSServiceErrorType {
 }
 
 extension DNSServiceFlags {
+  static let answeredFromCache = DNSServiceFlags(kDNSServiceFlagAnsweredFromCache)
   static let moreComing = DNSServiceFlags(kDNSServiceFlagsMoreComing)
   static let queueRequest = DNSServiceFlags(kDNSServiceFlagsQueueRequest)
   static let add = DNSServiceFlags(kDNSServiceFlagsAdd)

@@ -12,6 +12,8 @@
 
 #ifndef _DNS_SD_H
 #define _DNS_SD_H 16610000
+/* Versions up to here are x * 10000 + y * 100 + z, later ones x * 1000000 + y * 1000 + z. */
+#define DNS_SD_ORIGINAL_ENCODING_VERSION_NUMBER_MAX 16610000
 
 #include <stdint.h>
 
@@ -89,6 +91,8 @@ __extension__ enum {
   kDNSServiceFlagsPrivateThree = 0x10000000,
   kDNSServiceFlagsPrivateFour = 0x20000000,
   kDNSServiceFlagsPrivateFive = 0x40000000,
+  /* To callbacks of DNSServiceQueryRecord and DNSServiceGetAddrInfo: it was known already. */
+  kDNSServiceFlagAnsweredFromCache = 0x40000000,
   kDNSServiceFlagsAllowExpiredAnswers = 0x80000000,
   kDNSServiceFlagsExpiredAnswer = 0x80000000
 };
@@ -436,6 +440,8 @@ typedef DNSServiceAttribute *DNSServiceAttributeRef;
 
 typedef uint32_t DNSServiceAAAAPolicy;
 enum { kDNSServiceAAAAPolicyNone = 0, kDNSServiceAAAAPolicyFallback = 1 };
+/* For its address: no attribute, which has the same effect. */
+#define kDNSServiceAttributeAAAAFallback (*(const DNSServiceAttribute *)0)
 
 DNSSD_EXPORT DNSServiceAttributeRef DNSSD_API DNSServiceAttributeCreate(void);
 

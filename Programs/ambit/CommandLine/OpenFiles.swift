@@ -1,0 +1,39 @@
+import Glibc
+
+/// The files that the program may have open (getrlimit(2), `RLIMIT_NOFILE`).
+enum OpenFiles {
+  /// How many more any command has to be able to open: for signals, timers, the event loop, and the
+  /// sockets of one or two interfaces.
+  static let countMin = 24
+
+  /// Fails where fewer may be opened, raising the soft limit first if the hard one allows it. Dispatch
+  /// and the Swift runtime end the program without a sentence when they get no descriptor.
+  static func check() throws(CommandFailure) {
+    var opened: [Int32] = []
+    defer { for descriptor in opened { close(descriptor) } }
+    var mayRaise = true
+    while opened.count < countMin {
+      let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+      if descriptor >= 0 {
+        opened.append(descriptor)
+      } else if errno == EMFILE, mayRaise {
+        mayRaise = false
+        raiseSoftLimit()
+      } else if errno == EMFILE || errno == ENFILE {
+        throw CommandFailure(
+          .failure,
+          "only \(opened.count) more files may be opened, and \(countMin) are needed (ulimit -n)")
+      } else {
+        return
+      }
+    }
+  }
+
+  private static func raiseSoftLimit() {
+    var limits = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits) == 0 else { return }
+    guard limits.rlim_cur < limits.rlim_max else { return }
+    limits.rlim_cur += min(limits.rlim_max - limits.rlim_cur, rlim_t(countMin))
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limits)
+  }
+}

@@ -1,0 +1,130 @@
+import ArgumentParser
+import BonjourHost
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Foundation
+
+/// Says where a service is.
+struct Resolve: NetworkCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say where a service is: host, port, addresses and text.",
+    discussion: """
+      Takes up to 5 s, or --timeout. A service that does not answer, or whose host has no address, \
+      is a failure.
+
+      EXAMPLES:
+        ambit resolve "Desk lamp" _http._tcp
+        ambit resolve "Office printer" ipp --json
+      """)
+
+  @OptionGroup var options: NetworkOptions
+
+  @Argument(help: "The name of the service.")
+  var name: String
+
+  @Argument(help: "Its type: _http._tcp, or http.")
+  var type: String
+
+  var endsByItself: Bool { true }
+
+  func run(_ session: NetworkSession) async throws {
+    let service = try NetworkText.service(name, NetworkText.type(type))
+    session.output.progress("Resolving …")
+    let end = ContinuousClock.now + session.limit.duration
+    guard let (place, interface) = try await session.first(.resolve(service), Self.place) else {
+      throw CommandFailure(
+        .notFound, "no service \"\(name)\" of type \(service.type) answered within \(session.limit)"
+      )
+    }
+    let addresses = try await session.addresses(
+      of: place.host, on: interface, within: max(.zero, ContinuousClock.now.duration(to: end)))
+    guard !addresses.isEmpty else {
+      throw CommandFailure(
+        .notFound,
+        "the service is on port \(place.port) of \(place.host), which did not answer with an "
+          + "address within \(session.limit)")
+    }
+    let resolved = ResolvedPlace(
+      place: place, addresses: addresses, interface: await session.interfaceName(interface))
+    resolved.report(to: session.output)
+  }
+
+  static func place(_ event: QueryEvent) -> ServiceResolution? {
+    if case .resolved(let place) = event { place } else { nil }
+  }
+}
+
+/// A service with all that a client needs.
+struct ResolvedPlace: Sendable {
+  var place: ServiceResolution
+  var addresses: [InetAddress]
+  /// What the system calls the interface.
+  var interface: String?
+
+  func report(to output: Output) {
+    if output.isJSON { return output.object(json) }
+    output.line("\(Fit.safe("\(place.host)")):\(place.port)")
+    lines.forEach(output.line)
+  }
+
+  /// The addresses and the text, a line each.
+  var lines: [String] {
+    addresses.map { "  \($0)" }
+      + TextPair.all(of: place.text).map { pair in
+        let value = pair.value.map { "=\(Fit.safe(String(decoding: $0, as: UTF8.self)))" } ?? ""
+        return "  \(Fit.safe(pair.key))\(value)"
+      }
+  }
+
+  var json: JSON {
+    .object([
+      "event": .string("resolved"), "name": .string(place.name.instanceText),
+      "type": .string("\(place.name.type)"), "host": .string("\(place.host)"),
+      "port": .integer(Int64(place.port)),
+      "addresses": .array(addresses.map { .string("\($0)") }),
+      "text": TextPair.object(of: place.text), "strings": TextPair.strings(of: place.text),
+      "interface": interface.map { .string($0) },
+    ])
+  }
+}
+
+/// A string of a TXT record as people read it: also one whose key is not ASCII, as RFC 6763, §6.4
+/// asks for, since others write such.
+struct TextPair: Hashable, Sendable {
+  var key: String
+  /// Nil without an equals sign.
+  var value: [UInt8]?
+
+  /// The strings of a record that have a key, the first of each key (§6.4).
+  static func all(of record: TXTRecord) -> [TextPair] {
+    var known: Set<String> = []
+    return record.strings.compactMap { string in
+      let parts = string.split(
+        separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+      guard let key = parts.first.map({ String(decoding: $0, as: UTF8.self) }), !key.isEmpty,
+        known.insert(key.lowercased()).inserted
+      else { return nil }
+      return TextPair(key: key, value: parts.count > 1 ? parts.last.map(Array.init) : nil)
+    }
+  }
+
+  /// Keys with their values as text; `true` without a value.
+  static func object(of record: TXTRecord) -> JSON {
+    .object(
+      all(of: record).map { pair in
+        JSON.Member(
+          key: pair.key,
+          value: pair.value.map { .string(String(decoding: $0, as: UTF8.self)) } ?? .bool(true))
+      })
+  }
+
+  /// The bytes of each string of the record, in hexadecimal digits.
+  static func strings(of record: TXTRecord) -> JSON {
+    .array(record.strings.filter { !$0.isEmpty }.map { .string(hexadecimal($0)) })
+  }
+
+  static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  }
+}

@@ -1,0 +1,40 @@
+internal import DNSWire
+internal import Essentials
+
+extension Responder {
+  /// Says goodbye for a registration of another process of this host that could not do so itself
+  /// (RFC 6762, §10.1), on all its links. Records that are registered here, too, stay.
+  ///
+  /// The PTR record of a type (RFC 6763, §9) waits: further processes may be about to register
+  /// services of the type here.
+  mutating func withdraw(
+    _ content: Content, name: DNSName, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)],
+    now: Instant
+  ) {
+    let entry = Entry(content: content, name: name)
+    var sets = sets(of: entry, .host)
+    sets += addedRecords.map { unique(name, $0.data, $0.ttlSeconds, entry.interface, .host) }
+    // What is announced for a name replaces everything that was there before (§10.2).
+    sets.removeAll { $0.isNegative || !$0.isShared && store.hasOwn(named: $0.name) }
+    let records = sets.flatMap(\.records).filter { !store.owns($0) }
+    let types = records.filter { $0.name.isServiceTypeListing }
+    let others = records.filter { !$0.name.isServiceTypeListing }
+    for link in links(of: entry) {
+      links[link]?.sayGoodbye(to: others, now: now)
+      links[link]?.withdrawTypes(types, now: now)
+    }
+  }
+
+  /// Schedules goodbyes for types of which no process has registered a service meanwhile.
+  mutating func sayGoodbyeToTypes(on link: MulticastLink, now: Instant) {
+    guard let types = links[link]?.takeWithdrawnTypes(now: now) else { return }
+    links[link]?.sayGoodbye(to: types.filter { !store.owns($0) }, now: now)
+  }
+}
+
+extension DNSName {
+  /// Whether it is `_services._dns-sd._udp` in some domain.
+  fileprivate var isServiceTypeListing: Bool {
+    labels.starts(with: DNSName.serviceTypes.labels.prefix(3))
+  }
+}

@@ -1,0 +1,66 @@
+package import Essentials
+
+/// The order and the times in which the addresses of a host are connected to ("Happy Eyeballs", RFC
+/// 8305, §4 and §5): the versions of IP in turn, the next address when an attempt fails or has not
+/// succeeded for a while, without ending that attempt.
+package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
+  /// How long an attempt has the race for itself: the Connection Attempt Delay that §5 recommends.
+  package static var attemptDelay: TimeSpan { .milliseconds(250) }
+
+  private var waiting: [Endpoint] = []
+  private var running: Set<Endpoint> = []
+  private var tried: Set<Endpoint> = []
+  /// When the next attempt may begin beside those that are running.
+  private var nextAt: Instant?
+
+  /// A race without addresses.
+  package init() {}
+
+  /// Whether no attempt is running and no address is left.
+  package var isExhausted: Bool { waiting.isEmpty && running.isEmpty }
+
+  /// When ``next(now:)`` is to be called; nil if there is nothing to wait for.
+  package var nextWake: Instant? { waiting.isEmpty || running.isEmpty ? nil : nextAt }
+
+  /// Sets the known addresses. Those that were tried are not tried again.
+  package mutating func offer(_ endpoints: [Endpoint], isIPv6: (Endpoint) -> Bool) {
+    tried = tried.intersection(endpoints).union(running)
+    waiting = Self.interleave(endpoints.filter { !tried.contains($0) }, isIPv6)
+  }
+
+  /// The address to which an attempt has to begin now; nil if there is none, or not yet.
+  package mutating func next(now: Instant) -> Endpoint? {
+    guard let next = waiting.first else { return nil }
+    if !running.isEmpty, let nextAt, now < nextAt { return nil }
+    waiting.removeFirst()
+    running.insert(next)
+    tried.insert(next)
+    nextAt = now + Self.attemptDelay
+    return next
+  }
+
+  /// An attempt has failed: the next one may begin at once.
+  package mutating func fail(_ endpoint: Endpoint) {
+    if running.remove(endpoint) != nil { nextAt = nil }
+  }
+
+  /// Forgets all addresses, except for those that are being tried.
+  package mutating func forget() {
+    waiting = []
+    tried = running
+  }
+
+  /// The versions in turn, beginning with that of the first address; each address once.
+  private static func interleave(
+    _ endpoints: [Endpoint], _ isIPv6: (Endpoint) -> Bool
+  ) -> [Endpoint] {
+    guard let first = endpoints.first else { return [] }
+    var known: Set<Endpoint> = []
+    let unique = endpoints.filter { known.insert($0).inserted }
+    let isFirstIPv6 = isIPv6(first)
+    let some = unique.filter { isIPv6($0) == isFirstIPv6 }
+    let others = unique.filter { isIPv6($0) != isFirstIPv6 }
+    let shorter = min(some.count, others.count)
+    return zip(some, others).flatMap { [$0, $1] } + some[shorter...] + others[shorter...]
+  }
+}

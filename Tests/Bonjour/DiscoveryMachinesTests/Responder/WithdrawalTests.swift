@@ -1,0 +1,86 @@
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Testing
+
+@Suite("Goodbyes for a process that was killed")
+struct ResponderWithdrawalTests {
+  private let types: DNSName = "_services._dns-sd._udp.local."
+
+  private func service(
+    _ instance: String, type: String = "_http._tcp", interface: InterfaceIndex? = nil
+  ) throws -> ServiceRegistration {
+    try ServiceRegistration(
+      ServiceName(instance: instance, type: ServiceType(text: type)), subtypes: ["_colour"],
+      port: 80, interface: interface)
+  }
+
+  private func goodbyes(_ rig: ResponderRig) -> [DNSRecord] {
+    rig.answers.filter { $0.ttlSeconds == 0 }
+  }
+
+  @Test("D26: they are sent at once, for all records of a service; for its type a little later")
+  func service() throws {
+    var rig = try ResponderRig.ready()
+    let data = DNSRecordData.hinfo(processor: [1], system: [2])
+    rig.handle(
+      .withdrawService(try service("Lamp"), addedRecords: [(data: data, ttlSeconds: UInt32(120))]))
+    rig.pass(.milliseconds(20))
+    #expect(rig.sent.count == 1)
+    #expect(
+      goodbyes(rig).map(\.name) == [
+        .http, "_colour._sub._http._tcp.local.", .lamp, .lamp, .lamp,
+      ])
+    #expect(goodbyes(rig).map(\.type) == [.ptr, .ptr, .srv, .txt, .hinfo])
+    rig.sent = []
+    rig.pass(.seconds(10))
+    #expect(goodbyes(rig).map(\.data) == [.ptr(.http)])
+    #expect(rig.sent.count == 1 && rig.responder.nextWake == nil)
+    #expect(rig.answer(.lamp, .srv).isEmpty && rig.answer(.http, .ptr).isEmpty)
+  }
+
+  @Test("records that are registered here, too, or are again, get none")
+  func registeredAgain() throws {
+    var rig = try ResponderRig.registered("Lamp", subtypes: ["_colour"])
+    rig.handle(.withdrawService(try service("Lamp"), addedRecords: []))
+    rig.pass(.seconds(10))
+    #expect(rig.sent.isEmpty)
+    rig.handle(.withdrawService(try service("Chair"), addedRecords: []))
+    rig.handle(.withdrawService(try service("Chair", type: "_ipp._tcp"), addedRecords: []))
+    try rig.register("Desk", type: "_ipp._tcp")
+    rig.pass(.seconds(10))
+    #expect(goodbyes(rig).filter { $0.name == types }.isEmpty)
+    #expect(
+      goodbyes(rig).filter { $0.name == .http }.map(\.data) == [
+        .ptr("Chair._http._tcp.local.")
+      ])
+  }
+
+  @Test("they are sent where the service was: on its interface, or on all")
+  func interfaces() throws {
+    var rig = try ResponderRig.ready()
+    rig.connect(ResponderRig.eth1, ["10.0.1.1"])
+    rig.pass(.seconds(5))
+    rig.sent = []
+    rig.handle(
+      .withdrawService(try service("Lamp", interface: ResponderRig.eth1), addedRecords: []))
+    rig.handle(.withdrawRecord(RecordRegistration(.a("x.local.", 7), .knownUnique)))
+    rig.pass(.milliseconds(20))
+    let links = rig.sent.map { ($0.packet.link.interface, Set($0.message.answers.map(\.name))) }
+    #expect(links.count == 2)
+    for (interface, names) in links {
+      #expect(names.contains("x.local."))
+      #expect(names.contains(.lamp) == (interface == ResponderRig.eth1))
+    }
+  }
+
+  @Test("a responder that ends leaves types that others may register again")
+  func shutDown() throws {
+    var rig = try ResponderRig.ready()
+    rig.handle(.withdrawService(try service("Lamp"), addedRecords: []))
+    rig.handle(.shutDown)
+    #expect(goodbyes(rig).contains { $0.name == .http })
+    #expect(goodbyes(rig).filter { $0.name == types }.isEmpty)
+    #expect(rig.responder.nextWake == nil)
+  }
+}

@@ -1,0 +1,71 @@
+import ConnectionMachines
+import Essentials
+import Testing
+
+@Suite("A race of addresses (RFC 8305), in virtual time")
+struct AddressRaceTests {
+  private var race = AddressRace<String>()
+  private var now = Instant.zero
+
+  private mutating func offer(_ endpoints: String...) {
+    race.offer(endpoints) { $0.contains(":") }
+  }
+
+  /// The addresses to which attempts begin now.
+  private mutating func begun() -> [String] {
+    var all: [String] = []
+    while let next = race.next(now: now) { all.append(next) }
+    return all
+  }
+
+  @Test("the versions take turns, one attempt a quarter of a second")
+  mutating func turns() {
+    offer("1", "2", "3", "a:", "b:", "2")
+    var order: [String] = []
+    while true {
+      let next = begun()
+      #expect(next.count == 1)
+      order += next
+      guard let wake = race.nextWake else { break }
+      #expect(wake == now + AddressRace<String>.attemptDelay)
+      #expect(begun() == [], "not yet")
+      now = wake
+    }
+    #expect(order == ["1", "a:", "2", "b:", "3"])
+    #expect(!race.isExhausted)
+    for endpoint in order { race.fail(endpoint) }
+    #expect(race.isExhausted)
+  }
+
+  @Test("after a failure the next attempt begins at once, and others go on")
+  mutating func failure() {
+    offer("1", "2", "3")
+    #expect(begun() == ["1"])
+    race.fail("1")
+    #expect(begun() == ["2"])
+    now = now + .milliseconds(250)
+    #expect(begun() == ["3"] && race.nextWake == nil)
+    race.fail("3")
+    #expect(!race.isExhausted, "the second may answer yet")
+    race.fail("2")
+    #expect(race.isExhausted)
+  }
+
+  @Test("an address is tried once, until it has gone and come again or all are forgotten")
+  mutating func again() {
+    offer("1")
+    #expect(begun() == ["1"])
+    race.fail("1")
+    offer("1", "2")
+    #expect(begun() == ["2"])
+    offer("2")
+    #expect(begun() == [])
+    offer("1", "2")
+    now = now + .seconds(1)
+    #expect(begun() == ["1"])
+    race.fail("1")
+    race.forget()
+    offer("1", "2")
+    #expect(begun() == ["1"], "the second is still being tried")
+  }
+}
