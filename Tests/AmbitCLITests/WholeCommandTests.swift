@@ -193,8 +193,11 @@ struct WholeCommandTests {
   func liveViewStopped() async throws {
     let run = try AmbitRun(
       [], environment: ["TERM": "xterm"], onTerminal: true,
-      jobScript: "$ambit; stty -a; echo 'the shell goes on'; fg")
+      jobScript: "$ambit; fg; stty -a; echo 'the shell goes on'; fg")
     #expect(await run.output.next(containing: "Pulse strap") != nil)
+    // Twice: the first time must leave the second possible.
+    try run.write("\u{1A}")
+    #expect(await run.output.next(containing: "\u{1B}[?1049h") != nil)
     try run.write("\u{1A}")
     // From the last line that was drawn before to the first one after it.
     let between = try #require(await run.output.next(containing: "the shell goes on"))

@@ -113,10 +113,14 @@ final class Interrupts: Sendable {
     sigemptyset(&stopping)
     sigaddset(&stopping, SIGTSTP)
     var mask = sigset_t()
-    signal(SIGTSTP, SIG_DFL)
+    var standard = sigaction()
+    standard.__sigaction_handler.sa_handler = SIG_DFL
+    // Dispatch watches the signal with a handler of its own.
+    var watching = sigaction()
+    sigaction(SIGTSTP, &standard, &watching)
     pthread_sigmask(SIG_UNBLOCK, &stopping, &mask)
     raise(SIGTSTP)
     pthread_sigmask(SIG_SETMASK, &mask, nil)
-    signal(SIGTSTP, SIG_IGN)
+    sigaction(SIGTSTP, &watching, nil)
   }
 }

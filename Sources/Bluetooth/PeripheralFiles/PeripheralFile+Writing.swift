@@ -78,10 +78,17 @@ private indirect enum JSONText {
 
   private static func block(_ open: String, _ parts: [String], _ close: String) -> String {
     guard !parts.isEmpty else { return open + close }
-    let body = parts.joined(separator: ",\n").split(
-      separator: "\n", omittingEmptySubsequences: false
-    ).map { "  " + $0 }
-    return open + "\n" + body.joined(separator: "\n") + "\n" + close
+    // Bytes, because a recording has megabytes; line feeds within texts are escaped.
+    var bytes = Array(open.utf8)
+    for (number, part) in parts.enumerated() {
+      bytes += Array((number > 0 ? ",\n  " : "\n  ").utf8)
+      for byte in part.utf8 {
+        bytes.append(byte)
+        if byte == UInt8(ascii: "\n") { bytes += [0x20, 0x20] }
+      }
+    }
+    bytes += Array("\n\(close)".utf8)
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 
