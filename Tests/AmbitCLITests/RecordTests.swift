@@ -154,6 +154,19 @@ struct RecordTests {
     #expect(file.name == "Pulse strap")
   }
 
+  @Test("a text that would not be read as what it was made of is found before it is written")
+  func readAgain() throws {
+    let file = try PeripheralFile(
+      Array(#"{"services": [{"uuid": "180F", "characteristics": []}]}"#.utf8))
+    #expect(RecordingFile.unreadable(Array(file.json.utf8), file) == nil)
+    var other = file
+    other.name = "another"
+    #expect(RecordingFile.unreadable(Array(file.json.utf8), other) != nil)
+    other.name = String(repeating: "a", count: 249)
+    let reason = RecordingFile.unreadable(Array(other.json.utf8), other)
+    #expect(reason?.contains("a device name has 1 to 248 bytes") == true)
+  }
+
   @Test("a file of a radio that is missing or wrong is its own error")
   func radioFiles() async throws {
     let folder = try TestFolder()

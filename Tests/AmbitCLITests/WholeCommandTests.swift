@@ -189,6 +189,42 @@ struct WholeCommandTests {
     #expect(!written[given.upperBound...].contains("Pulse strap"))
   }
 
+  @Test("Ctrl-Z leaves the shell its terminal, and who continues the live view gets it whole")
+  func liveViewStopped() async throws {
+    let run = try AmbitRun(
+      [], environment: ["TERM": "xterm"], onTerminal: true,
+      jobScript: "$ambit; fg; stty -a; echo 'the shell goes on'; fg")
+    #expect(await run.output.next(containing: "Pulse strap") != nil)
+    // Twice: the first time must leave the second possible.
+    try run.write("\u{1A}")
+    #expect(await run.output.next(containing: "\u{1B}[?1049h") != nil)
+    try run.write("\u{1A}")
+    // From the last line that was drawn before to the first one after it.
+    let between = try #require(await run.output.next(containing: "the shell goes on"))
+    let given = try #require(between.range(of: "\u{1B}[?25h\u{1B}[?1049l"))
+    let shell = try #require(between.range(of: "the shell goes on"))
+    let taken = try #require(between.range(of: "\u{1B}[?1049h\u{1B}[?25l"))
+    #expect(given.upperBound < shell.lowerBound && shell.upperBound < taken.lowerBound)
+    let settings = between[given.upperBound..<shell.lowerBound].split(separator: " ")
+    #expect(settings.contains("icanon") && settings.contains("echo"), "\(settings)")
+    #expect(await run.output.next(containing: "Pulse strap") != nil)
+    // Keys are read one by one again.
+    try run.write("q")
+    #expect(await run.end().status == 0)
+  }
+
+  @Test("Ctrl-Z stops a command without a screen, too, and the shell continues it")
+  func stopped() async throws {
+    let run = try AmbitRun(
+      ["watch", "--json"], onTerminal: true,
+      jobScript: "$ambit; echo 'the shell goes on'; kill -INT %1; fg", drawsScreen: false)
+    #expect(await run.output.next(containing: "discovered") != nil)
+    try run.write("\u{1A}")
+    let end = await run.end()
+    #expect(end.status == AmbitCLI.ExitStatus.interrupted.rawValue)
+    #expect(end.output.contains { $0.contains("the shell goes on") }, "\(end)")
+  }
+
   @Test("Ctrl-C ends a command that would go on, with the status that shells know")
   func interrupt() async throws {
     let watch = try AmbitRun(["watch", "--json"])

@@ -16,12 +16,14 @@ final class LiveScreen: Sendable {
     /// Nothing followed an escape for a moment.
     case pause
     case draw
-    case resized
-    case device(String, KeptDevice.Event)
-    /// Values of the open device have arrived.
-    case values(String)
-    /// What a task found out for the open device.
-    case detail(String, @Sendable (inout DetailView) -> Void)
+    /// The terminal changed its size, or was somebody else's for a while.
+    case redraw
+    /// Something happened to the device that was opened with these values.
+    case device(ArrivedValues, KeptDevice.Event)
+    /// Values have arrived.
+    case values(ArrivedValues)
+    /// What a task found out for a device.
+    case detail(KeptDevice, @Sendable (inout DetailView) -> Void)
   }
 
   /// Ages and strengths move on without events.
@@ -31,15 +33,11 @@ final class LiveScreen: Sendable {
   /// At most so often is the screen drawn for values, which may come by the thousand.
   private static let valueTime = Duration.milliseconds(50)
 
-  /// The last value of a characteristic that was not shown yet, and how many came.
-  private struct Arrived: Sendable {
-    var value: [UInt8]
-    var count = 1
-  }
-
-  /// The device that is open.
+  /// The device that is open. What comes of one that was closed meanwhile is left aside, even of
+  /// the same device over an earlier link.
   private struct Open {
     var device: KeptDevice
+    var arrived: ArrivedValues
     var link: Task<Void, any Error>
   }
 
@@ -49,7 +47,6 @@ final class LiveScreen: Sendable {
   private let clock: MonotonicClock
   private let events: AsyncStream<Event>
   private let post: AsyncStream<Event>.Continuation
-  private let arrived = Guarded<[KeptDevice.Key: Arrived]>([:])
 
   init(
     _ central: Central, _ session: Session, _ surroundings: Surroundings, _ clock: MonotonicClock
@@ -65,8 +62,8 @@ final class LiveScreen: Sendable {
   func run() async throws {
     Terminal.enterFullScreen()
     defer { Terminal.restore() }
-    Interrupts.shared.onResize { [post] in post.yield(.resized) }
-    defer { Interrupts.shared.onResize {} }
+    Interrupts.shared.onRedraw { [post] in post.yield(.redraw) }
+    defer { Interrupts.shared.onRedraw {} }
     let input = watchInput()
     defer { input?.cancel() }
     let ticker = Task { [post] in
@@ -107,7 +104,7 @@ final class LiveScreen: Sendable {
     for await event in events {
       switch event {
       case .draw: break
-      case .resized: isAnew = true
+      case .redraw: isAnew = true
       // The terminal is gone.
       case .inputEnded: return
       case .keys(let bytes):
@@ -116,16 +113,14 @@ final class LiveScreen: Sendable {
         for key in keys where await press(key, &view, listed, &open) == .quit { return }
       case .pause:
         for key in decoder.flush() where await press(key, &view, listed, &open) == .quit { return }
-      case .device(let identifier, let event):
-        guard let current = open, current.device.sighting.identifier == identifier else { continue }
+      case .device(let arrived, let event):
+        guard let current = open, current.arrived === arrived else { continue }
         show(event, of: current.device, in: &view)
-      case .values(let identifier):
-        guard open?.device.sighting.identifier == identifier else { continue }
-        showValues(in: &view)
-      case .detail(let identifier, let change):
-        guard let current = open, current.device.sighting.identifier == identifier,
-          var detail = view.detail
-        else { continue }
+      case .values(let arrived):
+        guard open?.arrived === arrived else { continue }
+        show(arrived.take(), in: &view)
+      case .detail(let device, let change):
+        guard open?.device === device, var detail = view.detail else { continue }
         change(&detail)
         view.detail = detail
       }
@@ -196,15 +191,15 @@ final class LiveScreen: Sendable {
       return nil
     }
     let search = Search(name: DeviceName(text: identifier), session: session.silent)
-    arrived.update { $0 = [:] }
-    let device = KeptDevice(sighting, search, central) { [self] event in
+    let arrived = ArrivedValues()
+    let device = KeptDevice(sighting, search, central) { [post] event in
       if case .value(let key, let bytes) = event {
-        keep(bytes, of: key, identifier)
+        if arrived.keep(bytes, of: key) { Self.showSoon(arrived, post) }
       } else {
-        post.yield(.device(identifier, event))
+        post.yield(.device(arrived, event))
       }
     }
-    return Open(device: device, link: Task { try await device.run() })
+    return Open(device: device, arrived: arrived, link: Task { try await device.run() })
   }
 
   private func show(_ event: KeptDevice.Event, of device: KeptDevice, in view: inout LiveView) {
@@ -222,25 +217,19 @@ final class LiveScreen: Sendable {
     }
   }
 
-  /// Keeps a value until the screen is drawn again, which is soon.
-  private func keep(_ bytes: [UInt8], of key: KeptDevice.Key, _ identifier: String) {
-    let isFirst = arrived.update { arrived in
-      let isFirst = arrived.isEmpty
-      arrived[key] = Arrived(value: bytes, count: (arrived[key]?.count ?? 0) + 1)
-      return isFirst
-    }
-    guard isFirst else { return }
-    Task { [post] in
-      try? await Task.sleep(for: Self.valueTime)
-      post.yield(.values(identifier))
+  /// Shows values when the screen is drawn again, which is soon.
+  private static func showSoon(
+    _ arrived: ArrivedValues, _ post: AsyncStream<Event>.Continuation
+  ) {
+    Task {
+      try? await Task.sleep(for: valueTime)
+      post.yield(.values(arrived))
     }
   }
 
-  private func showValues(in view: inout LiveView) {
-    let values = arrived.update { arrived in
-      defer { arrived = [:] }
-      return arrived
-    }
+  private func show(
+    _ values: [KeptDevice.Key: ArrivedValues.Arrived], in view: inout LiveView
+  ) {
     for (key, arrived) in values {
       view.detail?.update(key) { row in
         row.value = ValueText(arrived.value, characteristic: row.type)
@@ -330,6 +319,6 @@ final class LiveScreen: Sendable {
   private func change(
     _ device: KeptDevice, _ change: @escaping @Sendable (inout DetailView) -> Void
   ) {
-    post.yield(.detail(device.sighting.identifier, change))
+    post.yield(.detail(device, change))
   }
 }

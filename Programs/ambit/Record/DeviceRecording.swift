@@ -45,11 +45,9 @@ final class DeviceRecording: Sendable {
   }
 
   /// What was recorded so far; nil before the services were discovered.
-  var recorded: RecordedDevice? {
+  var recorded: PeripheralRecording? {
     let state = state.value
-    guard state.hasServices else { return nil }
-    return RecordedDevice(
-      file: state.recorder.finished(at: clock.now), droppedCount: state.recorder.droppedCount)
+    return state.hasServices ? state.recorder.finished(at: clock.now) : nil
   }
 
   /// Records until all is done, the device goes away or the task is cancelled.
@@ -114,6 +112,7 @@ final class DeviceRecording: Sendable {
     services += try await included(in: services, device)
     try await readSystemService(services, device)
     services.removeAll { Self.systemServices.contains(BluetoothUUID($0.uuid)) }
+    var droppedCount = max(0, services.count - PeripheralFile.Limits.serviceCount)
     services = Array(services.prefix(PeripheralFile.Limits.serviceCount))
     var found: [Found] = []
     var described: [PeripheralFile.Service] = []
@@ -123,8 +122,9 @@ final class DeviceRecording: Sendable {
       description.includedServices = (service.includedServices ?? []).compactMap { included in
         services.firstIndex { $0 === included }
       }
-      let characteristics = (service.characteristics ?? [])
-        .prefix(PeripheralFile.Limits.characteristicCount)
+      let all = service.characteristics ?? []
+      let characteristics = all.prefix(PeripheralFile.Limits.characteristicCount)
+      droppedCount += all.count - characteristics.count
       for (place, characteristic) in characteristics.enumerated() {
         let index = PeripheralFile.CharacteristicIndex(service: number, characteristic: place)
         found.append((index, characteristic))
@@ -133,8 +133,11 @@ final class DeviceRecording: Sendable {
       }
       described.append(description)
     }
-    let all = described
-    state.update { $0.recorder.file.services = all }
+    let (all, dropped) = (described, droppedCount)
+    state.update { state in
+      state.recorder.file.services = all
+      state.recorder.countDropped(dropped)
+    }
     return found
   }
 

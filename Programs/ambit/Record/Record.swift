@@ -110,7 +110,7 @@ struct Record: AsyncParsableCommand {
   }
 
   private static func report(
-    _ recorded: RecordedDevice, _ target: RecordingFile, _ output: Output
+    _ recorded: PeripheralRecording, _ target: RecordingFile, _ output: Output
   ) {
     let file = recorded.file
     let all = file.services.flatMap(\.characteristics)
@@ -133,16 +133,11 @@ struct Record: AsyncParsableCommand {
         + "\(all.count) characteristics, \(notificationCount) notifications, "
         + "\(answerCount) answers.")
     if recorded.droppedCount > 0 {
-      output.note("\(recorded.droppedCount) events found no room in a peripheral file.")
+      output.note(
+        "Left out, because a peripheral file has no room or no place for it: "
+          + "\(recorded.droppedCount) values or events.")
     }
   }
-}
-
-/// What came of a recording.
-struct RecordedDevice: Sendable {
-  var file: PeripheralFile
-  /// What found no room within the bounds of a file.
-  var droppedCount: Int
 }
 
 /// Where a recording goes: a file, or standard output for `-`.
@@ -164,12 +159,32 @@ struct RecordingFile: Sendable {
     }
   }
 
+  /// Reads the file's text as a check, and writes it.
+  /// - Throws: `CommandFailure` where the file cannot be written, or could not be read again. What
+  ///   was recorded is written then, too: it cannot be had a second time.
   func write(_ file: PeripheralFile) throws {
-    let text = Data(file.json.utf8)
-    guard text.count <= PeripheralFile.Limits.byteCount else {
-      throw CommandFailure(.cannotCreate, "the recording is larger than a peripheral file may be")
+    let text = Array(file.json.utf8)
+    let reason = Self.unreadable(text, file)
+    try write(text)
+    if let reason {
+      throw CommandFailure(
+        .failure,
+        "internal error: \(path) was written, but cannot be read as a peripheral file: \(reason)")
     }
-    if isStandardOutput { return Output.write(Array(text), to: STDOUT_FILENO) }
+  }
+
+  /// Why a text does not give the file that it was made of; nil where it does.
+  static func unreadable(_ text: [UInt8], _ file: PeripheralFile) -> String? {
+    do throws(PeripheralFileError) {
+      return try PeripheralFile(text) == file ? nil : "it is read as something else"
+    } catch {
+      return error.description
+    }
+  }
+
+  private func write(_ bytes: [UInt8]) throws {
+    if isStandardOutput { return Output.write(bytes, to: STDOUT_FILENO) }
+    let text = Data(bytes)
     do {
       let url = URL(fileURLWithPath: path).resolvingSymlinksInPath()
       var info = stat()
@@ -214,7 +229,7 @@ struct CaptureConversion {
   let path: String
 
   /// The device that a name means, or the only one with a link.
-  func recorded(_ name: String?, _ output: Output) throws -> RecordedDevice {
+  func recorded(_ name: String?, _ output: Output) throws -> PeripheralRecording {
     let bytes: [UInt8]
     do {
       let handle = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
@@ -236,14 +251,13 @@ struct CaptureConversion {
       output.note("Packets of the capture without sense, or without room: \(capture.skippedCount).")
     }
     let device = try pick(name, capture.devices)
-    guard let file = capture.file(of: device.address) else {
+    guard let recording = capture.recording(of: device.address) else {
       throw CommandFailure(.notFound, "\(path) tells nothing of \(device.address)")
     }
-    if file.services.isEmpty {
+    if recording.file.services.isEmpty {
       output.note("The capture has no discovery of its services: only advertising is written.")
     }
-    return RecordedDevice(
-      file: file, droppedCount: capture.droppedCount(of: device.address))
+    return recording
   }
 
   private func pick(

@@ -15,9 +15,18 @@ enum Terminal {
     return NearbyScreen.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
   }
 
+  private enum Mode {
+    /// Lines, as for any program.
+    case lines
+    case fullScreen
+    /// The screen was given back for as long as the program stands still.
+    case suspended
+  }
+
   private struct Saved {
+    var mode = Mode.lines
+    /// The settings before the screen was taken.
     var settings: termios?
-    var isAlternate = false
     /// The lines that are on the screen.
     var drawn: [String] = []
   }
@@ -25,48 +34,89 @@ enum Terminal {
   private static let saved = Mutex(Saved())
 
   /// Takes the whole screen, without cursor, and single key strokes without echo. Ctrl-C still
-  /// interrupts.
+  /// interrupts, Ctrl-Z still stops.
   static func enterFullScreen() {
     saved.withLock { saved in
-      guard !saved.isAlternate else { return }
-      saved.isAlternate = true
+      guard saved.mode == .lines else { return }
       var settings = termios()
       if isTerminal(STDIN_FILENO), tcgetattr(STDIN_FILENO, &settings) == 0 {
         saved.settings = settings
-        settings.c_lflag &= ~tcflag_t(ECHO | ICANON)
-        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
       }
-      Output.write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[2J", to: STDOUT_FILENO)
+      take(&saved)
     }
   }
 
   /// Gives the screen back as it was. Does nothing if it was never taken.
   static func restore() {
     saved.withLock { saved in
-      guard saved.isAlternate else { return }
-      saved.isAlternate = false
-      Output.write("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO)
-      if var settings = saved.settings { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
+      if saved.mode == .fullScreen { give(saved) }
+      saved.mode = .lines
       saved.settings = nil
     }
   }
 
+  /// Gives the screen back until `resume`; meanwhile nothing is drawn. Does nothing if it was never
+  /// taken.
+  static func suspend() {
+    saved.withLock { saved in
+      guard saved.mode == .fullScreen else { return }
+      saved.mode = .suspended
+      // In the background the terminal is the shell's already.
+      if !isInBackground { give(saved) }
+    }
+  }
+
+  /// Whether the screen was given back for a while.
+  static var isSuspended: Bool { saved.withLock { $0.mode == .suspended } }
+
+  /// Takes the screen again after a time in which it was somebody else's; all of it is to be drawn
+  /// anew. Does nothing if it was never taken.
+  static func resume() {
+    saved.withLock { saved in
+      if saved.mode != .lines { take(&saved) }
+    }
+  }
+
+  /// Whether the terminal is another job's: then it must be left as it is.
+  static var isInBackground: Bool {
+    let foreground = tcgetpgrp(isTerminal(STDIN_FILENO) ? STDIN_FILENO : STDOUT_FILENO)
+    return foreground >= 0 && foreground != getpgrp()
+  }
+
+  private static func take(_ saved: inout Saved) {
+    if var settings = saved.settings {
+      settings.c_lflag &= ~tcflag_t(ECHO | ICANON)
+      tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+    }
+    // Who is on the alternate screen already would save its cursor for the other one.
+    let entering = saved.mode == .fullScreen ? "" : "\u{1B}[?1049h"
+    Output.write(entering + "\u{1B}[?25l\u{1B}[2J", to: STDOUT_FILENO)
+    saved.mode = .fullScreen
+  }
+
+  private static func give(_ saved: Saved) {
+    Output.write("\u{1B}[?25h\u{1B}[?1049l", to: STDOUT_FILENO)
+    if var settings = saved.settings { tcsetattr(STDIN_FILENO, TCSANOW, &settings) }
+  }
+
   /// Draws lines from the top left corner on, without flicker: only those that changed since the
   /// last time, in one piece where the terminal can.
+  /// Draws nothing while the screen is not taken.
   static func draw(_ lines: [String], isAnew: Bool) {
-    let (body, count) = saved.withLock { saved in
+    // Written under the lock, so that nothing comes onto a screen that was just given back.
+    saved.withLock { saved in
+      guard saved.mode == .fullScreen else { return }
       let known = isAnew ? [] : saved.drawn
       saved.drawn = lines
       var body = ""
       for (index, line) in lines.enumerated() where known[safe: index] != line {
         body += "\u{1B}[\(index + 1);1H\(line)\u{1B}[K"
       }
-      return (body, known.count)
+      let rest = known.count == lines.count ? "" : "\u{1B}[\(lines.count + 1);1H\u{1B}[J"
+      let clearing = isAnew ? "\u{1B}[2J" : rest
+      guard !body.isEmpty || !clearing.isEmpty else { return }
+      Output.write("\u{1B}[?2026h\(clearing)\(body)\u{1B}[?2026l", to: STDOUT_FILENO)
     }
-    let rest = count == lines.count ? "" : "\u{1B}[\(lines.count + 1);1H\u{1B}[J"
-    let clearing = isAnew ? "\u{1B}[2J" : rest
-    guard !body.isEmpty || !clearing.isEmpty else { return }
-    Output.write("\u{1B}[?2026h\(clearing)\(body)\u{1B}[?2026l", to: STDOUT_FILENO)
   }
 }
 

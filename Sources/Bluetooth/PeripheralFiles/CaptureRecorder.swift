@@ -97,14 +97,9 @@ public struct CaptureRecorder: Sendable {
     return all.filter(\.wasConnected) + all.filter { !$0.wasConnected }
   }
 
-  /// The file of a device; nil where it is not in the capture.
-  public func file(of address: DeviceAddress) -> PeripheralFile? {
-    recordings[address]?.file(at: lastTime).file
-  }
-
-  /// How many events of a device found no room within the bounds of a file.
-  public func droppedCount(of address: DeviceAddress) -> Int {
-    recordings[address]?.file(at: lastTime).droppedCount ?? 0
+  /// What the capture tells of a device; nil where it is not in the capture.
+  public func recording(of address: DeviceAddress) -> PeripheralRecording? {
+    recordings[address]?.recording(at: lastTime)
   }
 
   private mutating func take(_ record: BTSnoop.Record) {
@@ -140,13 +135,15 @@ public struct CaptureRecorder: Sendable {
   }
 
   private mutating func open(_ handle: UInt16, _ role: LinkRole, _ peer: DeviceAddress) {
-    guard role == .central, links.count < Limits.linkCount, recording(of: peer) else { return }
+    guard role == .central else { return }
+    guard links[handle] != nil || links.count < Limits.linkCount else { return skip() }
+    guard makeRoom(for: peer) else { return }
     links[handle] = Link(peer: peer)
     recordings[peer]?.linkOpened()
   }
 
   /// Makes room for a device; false where there is none.
-  private mutating func recording(of address: DeviceAddress) -> Bool {
+  private mutating func makeRoom(for address: DeviceAddress) -> Bool {
     if recordings[address] != nil { return true }
     guard order.count < Limits.deviceCount else {
       skip()
@@ -159,7 +156,7 @@ public struct CaptureRecorder: Sendable {
 
   private mutating func take(_ report: LEAdvertisingReport) {
     let address = report.advertiser.address
-    guard report.kind != .directed, recording(of: address) else { return }
+    guard report.kind != .directed, makeRoom(for: address) else { return }
     recordings[address]?.heard(
       report.data, isResponse: report.kind == .scanResponse,
       isConnectable: report.kind == .connectable, rssi: report.rssi, at: lastTime)
@@ -167,7 +164,7 @@ public struct CaptureRecorder: Sendable {
 
   private mutating func take(_ report: LEExtendedAdvertisingReport) {
     guard let address = report.advertiser?.address, !report.type.contains(.directed),
-      report.type.isDisjoint(with: [.moreToCome, .truncated]), recording(of: address)
+      report.type.isDisjoint(with: [.moreToCome, .truncated]), makeRoom(for: address)
     else { return }
     recordings[address]?.heard(
       report.data, isResponse: report.type.contains(.scanResponse),

@@ -29,7 +29,7 @@ struct JSONField {
   }
 
   /// The elements, at most so many.
-  func array(max: Int = .max, of what: String = "elements") throws(FileFault) -> [JSONField] {
+  func array(max: Int, of what: String) throws(FileFault) -> [JSONField] {
     guard case .array(let nodes) = node.value else { throw expected("an array") }
     guard nodes.count <= max else { throw fault("at most \(max) \(what)") }
     return nodes.enumerated().map { JSONField(path: "\(path)[\($0.offset)]", node: $0.element) }

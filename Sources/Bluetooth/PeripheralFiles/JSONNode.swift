@@ -1,6 +1,6 @@
 /// A JSON value with its position in the text (RFC 8259).
 struct JSONNode: Hashable, Sendable {
-  indirect enum Value: Hashable, Sendable {
+  enum Value: Hashable, Sendable {
     case null
     case bool(Bool)
     case number(Double)
@@ -34,13 +34,18 @@ struct JSONNode: Hashable, Sendable {
   }
 }
 
-/// Reads JSON strictly. Depth is bounded; the text's length is for the caller to bound.
+/// Reads JSON strictly. Depth and the count of values are bounded; the text's length is for the
+/// caller to bound.
 struct JSONParser {
   /// Deeper than any file of ours; keeps recursion within the stack.
   private static let depthMax = 32
+  /// A text of 16 MB may hold eight million values of one digit, and each takes some 60 bytes of
+  /// memory. The largest recording has 400,000 in its notifications and as many in all the rest.
+  static let nodeCountMax = 1_000_000
 
   private let bytes: [UInt8]
   private var index = 0
+  private var nodeCount = 0
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
@@ -61,6 +66,11 @@ struct JSONParser {
     skipBlanks()
     let offset = index
     guard depth < Self.depthMax else { throw error("too many values within each other") }
+    nodeCount += 1
+    guard nodeCount <= Self.nodeCountMax else {
+      throw FileFault(
+        offset: offset, path: "", reason: "the file has more than \(Self.nodeCountMax) values")
+    }
     let value: JSONNode.Value
     switch bytes[safe: index] {
     case UInt8(ascii: "{"): value = .object(try members(depth: depth))

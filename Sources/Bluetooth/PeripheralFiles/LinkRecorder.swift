@@ -26,6 +26,14 @@ struct LinkRecorder: Sendable {
     case read(UInt16, Result<[UInt8], ATTErrorCode>)
     case wrote(UInt16, [UInt8], ATTErrorCode?)
     case notified(UInt16, [UInt8])
+
+    var byteCount: Int {
+      switch self {
+      case .read(_, .success(let value)), .wrote(_, let value, _), .notified(_, let value):
+        value.count
+      case .read(_, .failure): 0
+      }
+    }
   }
 
   private let address: DeviceAddress
@@ -77,6 +85,7 @@ struct LinkRecorder: Sendable {
   }
 
   mutating func linkOpened() {
+    lastClosed = nil
     request = nil
     prepared = [:]
   }
@@ -127,8 +136,12 @@ struct LinkRecorder: Sendable {
     case (.readByTypeRequest(_, _, let type), .readByTypeResponse(let list)):
       for entry in list { add(entry, of: type, at: time) }
     case (.findInformationRequest, .findInformationResponse(let list)):
-      for entry in list where types.count < Self.attributeCountMax {
-        types[entry.handle] = entry.type
+      for entry in list {
+        if types[entry.handle] != nil || types.count < Self.attributeCountMax {
+          types[entry.handle] = entry.type
+        } else {
+          droppedCount += 1
+        }
       }
     case (.readRequest(let handle), .readResponse(let value)):
       long = Array(value)
@@ -158,7 +171,7 @@ struct LinkRecorder: Sendable {
   }
 
   private mutating func note(_ event: Event, at time: Instant) {
-    guard events.count < Self.eventCountMax else {
+    guard events.count < Self.eventCountMax, event.byteCount <= ATTPDU.valueByteCountMax else {
       droppedCount += 1
       return
     }
@@ -168,9 +181,11 @@ struct LinkRecorder: Sendable {
   private mutating func addService(
     _ start: UInt16, _ end: UInt16, _ value: ArraySlice<UInt8>, isPrimary: Bool
   ) {
-    guard services.count < PeripheralFile.Limits.serviceCount, end >= start,
-      let uuid = BluetoothUUID(littleEndian: value)
-    else { return }
+    guard end >= start, let uuid = BluetoothUUID(littleEndian: value) else { return }
+    guard services[start] != nil || services.count < PeripheralFile.Limits.serviceCount else {
+      droppedCount += 1
+      return
+    }
     services[start] = Service(end: end, uuid: uuid, isPrimary: isPrimary)
   }
 
@@ -181,9 +196,13 @@ struct LinkRecorder: Sendable {
     var reader = ByteReader(entry.value)
     switch type {
     case 0x2803:
-      guard declarations.count < Self.attributeCountMax, let properties = try? reader.uint8(),
-        let handle = try? reader.uint16(), let uuid = BluetoothUUID(littleEndian: reader.rest())
+      guard let properties = try? reader.uint8(), let handle = try? reader.uint16(),
+        let uuid = BluetoothUUID(littleEndian: reader.rest())
       else { return }
+      guard declarations[entry.handle] != nil || declarations.count < Self.attributeCountMax else {
+        droppedCount += 1
+        return
+      }
       declarations[entry.handle] = Declaration(
         valueHandle: handle, properties: CharacteristicProperties(rawValue: properties),
         uuid: uuid)
@@ -204,33 +223,43 @@ struct LinkRecorder: Sendable {
   /// Services that every device has, and that hosts serve by themselves.
   private static let systemServices: Set<BluetoothUUID> = [0x1800, 0x1801]
 
-  /// The file, and how many events found no room in it.
-  func file(at end: Instant) -> (file: PeripheralFile, droppedCount: Int) {
+  /// What was discovered, in order.
+  private struct Database {
+    /// Where the services of the file start.
+    var starts: [UInt16] = []
+    /// The handles of all attributes whose type is known.
+    var handles: [UInt16] = []
+    /// What was read first of each attribute.
+    var values: [UInt16: [UInt8]] = [:]
+    /// The characteristics of the file by the handles of their values.
+    var indices: [UInt16: PeripheralFile.CharacteristicIndex] = [:]
+  }
+
+  /// The file, as far as the capture tells.
+  func recording(at end: Instant) -> PeripheralRecording {
     var recorder = recorder
+    recorder.countDropped(droppedCount)
     recorder.file.address = address.kind == .public || address.randomKind == .static ? address : nil
     recorder.file.name = name
-    let starts = services.keys.sorted().filter { start in
+    var database = Database()
+    database.handles = types.keys.sorted()
+    database.starts = services.keys.sorted().filter { start in
       services[start].map { !Self.systemServices.contains($0.uuid) } ?? false
     }
-    var indices: [UInt16: PeripheralFile.CharacteristicIndex] = [:]
-    for (number, start) in starts.enumerated() {
-      addAttributes(from: start, number, starts, to: &recorder.file, &indices)
+    for case (_, .read(let handle, .success(let value))) in events
+    where database.values[handle] == nil {
+      database.values[handle] = value
     }
-    // A circle is the device's mistake; without it the file can be played.
-    if case .circle(let index) = recorder.file.publicationOrder() {
-      recorder.file.services[index].includedServices = []
+    for (number, start) in database.starts.enumerated() {
+      addAttributes(from: start, number, to: &recorder, &database)
     }
-    replay(into: &recorder, indices)
-    var file = recorder.finished(at: lastClosed ?? end)
-    if case .circle = file.publicationOrder() {
-      for index in file.services.indices { file.services[index].includedServices = [] }
-    }
-    return (file, droppedCount + recorder.droppedCount)
+    replay(into: &recorder, database)
+    return recorder.finished(at: lastClosed ?? end)
   }
 
   private func addAttributes(
-    from start: UInt16, _ number: Int, _ starts: [UInt16], to file: inout PeripheralFile,
-    _ indices: inout [UInt16: PeripheralFile.CharacteristicIndex]
+    from start: UInt16, _ number: Int, to recorder: inout PeripheralRecorder,
+    _ database: inout Database
   ) {
     guard let found = services[start] else { return }
     var service = PeripheralFile.Service(uuid: found.uuid)
@@ -238,52 +267,49 @@ struct LinkRecorder: Sendable {
     let range = start...found.end
     for (_, included) in includes.filter({ range.contains($0.key) }).sorted(by: { $0.key < $1.key })
     {
-      if let index = starts.firstIndex(of: included), index != number {
+      if let index = database.starts.firstIndex(of: included), index != number {
         service.includedServices.append(index)
       }
     }
     let own = declarations.filter { range.contains($0.key) }.sorted { $0.key < $1.key }
-    for (place, (_, declaration)) in own.prefix(PeripheralFile.Limits.characteristicCount)
-      .enumerated()
-    {
+    let limit = PeripheralFile.Limits.characteristicCount
+    recorder.countDropped(max(0, own.count - limit))
+    for (place, (_, declaration)) in own.prefix(limit).enumerated() {
       var characteristic = PeripheralFile.Characteristic(
         uuid: declaration.uuid, properties: declaration.properties)
       // Up to the next declaration; a value follows its declaration.
       let end = own.dropFirst(place + 1).first.map { $0.key - 1 } ?? found.end
-      let handles = types.keys.filter { $0 > declaration.valueHandle && $0 <= end }
-      for handle in handles.sorted().prefix(PeripheralFile.Limits.descriptorCount) {
+      let first = database.handles.partitionIndex { $0 > declaration.valueHandle }
+      for handle in database.handles[first...].prefix(while: { $0 <= end }) {
         guard let type = types[handle], type != 0x2902, type != 0x2803 else { continue }
+        guard characteristic.descriptors.count < PeripheralFile.Limits.descriptorCount else {
+          recorder.countDropped(1)
+          continue
+        }
         characteristic.descriptors.append(
-          PeripheralFile.Descriptor(uuid: type, value: valueRead(handle) ?? []))
+          PeripheralFile.Descriptor(uuid: type, value: database.values[handle] ?? []))
       }
-      indices[declaration.valueHandle] = PeripheralFile.CharacteristicIndex(
+      database.indices[declaration.valueHandle] = PeripheralFile.CharacteristicIndex(
         service: number, characteristic: place)
       service.characteristics.append(characteristic)
     }
-    file.services.append(service)
+    recorder.file.services.append(service)
   }
 
-  private func valueRead(_ handle: UInt16) -> [UInt8]? {
-    for (_, event) in events {
-      if case .read(handle, .success(let value)) = event { return value }
-    }
-    return nil
+  /// The first value that was read of a characteristic of this type, wherever it stands.
+  private func firstValue(of type: BluetoothUUID, _ database: Database) -> [UInt8]? {
+    declarations.values.filter { $0.uuid == type }.map(\.valueHandle).sorted()
+      .compactMap { database.values[$0] }.first
   }
 
-  private func replay(
-    into recorder: inout PeripheralRecorder,
-    _ indices: [UInt16: PeripheralFile.CharacteristicIndex]
-  ) {
-    let names = declarations.values.filter { $0.uuid == 0x2A00 }.map(\.valueHandle)
-    let appearances = declarations.values.filter { $0.uuid == 0x2A01 }.map(\.valueHandle)
-    if let value = names.compactMap(valueRead).first,
-      let name = StandardValue.printable(value.prefix(PeripheralFile.Limits.nameByteCount)[...])
+  private func replay(into recorder: inout PeripheralRecorder, _ database: Database) {
+    let indices = database.indices
+    if let value = firstValue(of: 0x2A00, database),
+      let name = StandardValue.printable(value[...])
     {
       recorder.file.name = name
     }
-    if let value = appearances.compactMap(valueRead).first, value.count == 2,
-      value != [0, 0]
-    {
+    if let value = firstValue(of: 0x2A01, database), value.count == 2, value != [0, 0] {
       recorder.file.appearance = UInt16(value[0]) | UInt16(value[1]) << 8
     }
     for (time, event) in events {

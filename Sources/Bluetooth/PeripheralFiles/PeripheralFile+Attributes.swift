@@ -56,14 +56,15 @@ extension PeripheralFile.Characteristic {
     longest =
       try object["longest"]?.integer(0...PeripheralFile.Limits.valueByteCount) ?? longest
     notifications = try Self.notifications(object)
-    try check(field)
+    try check(field, listsProperties: object["properties"] != nil)
   }
 
-  private func check(_ field: JSONField) throws(FileFault) {
+  private func check(_ field: JSONField, listsProperties: Bool) throws(FileFault) {
     if values.count > 1, interval == nil {
       throw field.fault("several values need the key \"every\": the seconds between them")
     }
-    if properties.isEmpty {
+    // A recorded device may have one; a file says so with an empty list.
+    if properties.isEmpty, !listsProperties {
       throw field.fault(
         "nothing can be done with it; expected \"value\", \"properties\", or one of "
           + "\"readable\", \"writeable\", \"writeableWithoutResponse\", \"notifies\", "
@@ -91,7 +92,7 @@ extension PeripheralFile.Characteristic {
     if let (key, _) = flags.first(where: { object[$0.key] != nil }) {
       throw list.fault("\"properties\" and \"\(key)\" exclude each other")
     }
-    for field in try list.array() {
+    for field in try list.array(max: PropertyNames.all.count, of: "properties") {
       let name = try field.string()
       guard let known = PropertyNames.all.first(where: { $0.name == name }) else {
         let names = PropertyNames.all.map(\.name).joined(separator: ", ")
@@ -119,10 +120,8 @@ extension PeripheralFile.Characteristic {
     case (.some, .some): throw field.fault("\"value\" and \"values\" exclude each other")
     case (let value?, nil): return [try value.valueBytes()]
     case (nil, let list?):
-      let fields = try list.array()
-      guard (1...PeripheralFile.Limits.valueCount).contains(fields.count) else {
-        throw list.fault("expected 1 to \(PeripheralFile.Limits.valueCount) values")
-      }
+      let fields = try list.array(max: PeripheralFile.Limits.valueCount, of: "values")
+      guard !fields.isEmpty else { throw list.fault("expected at least one value") }
       var values: [[UInt8]] = []
       for field in fields { values.append(try field.valueBytes()) }
       return values

@@ -57,9 +57,10 @@ extension PeripheralFile {
     }
     for field in fields { services.append(try Service(field)) }
     // What refers to others is read when all are known.
+    let names = CharacteristicNames(services)
     for (index, field) in fields.enumerated() {
       try readIncludes(of: index, field)
-      try readReferences(of: index, field)
+      try readReferences(of: index, field, names)
     }
     if case .circle(let index) = publicationOrder() {
       throw fields[index].fault("the service includes itself, if only through others")
@@ -83,9 +84,12 @@ extension PeripheralFile {
   }
 
   /// Echoes, and the characteristics that answers are notified on.
-  private mutating func readReferences(of index: Int, _ field: JSONField) throws(FileFault) {
-    let fields = try field.object(keys: Service.keys)["characteristics"]?.array() ?? []
-    for (number, field) in fields.enumerated() {
+  private mutating func readReferences(
+    of index: Int, _ field: JSONField, _ names: CharacteristicNames
+  ) throws(FileFault) {
+    let fields = try field.object(keys: Service.keys)["characteristics"]?.array(
+      max: Limits.characteristicCount, of: "characteristics in a service")
+    for (number, field) in (fields ?? []).enumerated() {
       let object = try field.object(keys: Characteristic.keys)
       if let echo = services[index].characteristics[number].echo {
         let target = services[index].characteristics.first { $0.uuid == echo }
@@ -96,14 +100,14 @@ extension PeripheralFile {
       }
       let own = CharacteristicIndex(service: index, characteristic: number)
       for field in try object["answers"]?.array(max: Limits.answerCount, of: "answers") ?? [] {
-        let answer = try self.answer(field, of: own)
+        let answer = try self.answer(field, of: own, names)
         services[index].characteristics[number].answers.append(answer)
       }
     }
   }
 
   private func answer(
-    _ field: JSONField, of own: CharacteristicIndex
+    _ field: JSONField, of own: CharacteristicIndex, _ names: CharacteristicNames
   ) throws(FileFault) -> Answer {
     let object = try field.object(keys: ["write", "error", "value", "notifications"])
     var answer = Answer(written: try object.required("write", "what was written").valueBytes())
@@ -114,7 +118,9 @@ extension PeripheralFile {
     for field in fields ?? [] {
       let object = try field.object(keys: ["at", "characteristic", "value"])
       var target: CharacteristicIndex?
-      if let field = object["characteristic"] { target = try self.target(field, near: own) }
+      if let field = object["characteristic"] {
+        target = try self.target(field, near: own, names)
+      }
       guard self[target ?? own].isNotified else {
         throw (object["characteristic"] ?? field).fault(
           "expected a characteristic that notifies or indicates")
@@ -128,16 +134,29 @@ extension PeripheralFile {
     return answer
   }
 
-  /// `2A37` of the same service, or `180D/2A37`.
+  /// `2A37` of the same service, `180D/2A37`, or `[0, 1]`: indices of a service and of its
+  /// characteristic, where others have the same UUIDs.
   private func target(
-    _ field: JSONField, near own: CharacteristicIndex
+    _ field: JSONField, near own: CharacteristicIndex, _ names: CharacteristicNames
   ) throws(FileFault) -> CharacteristicIndex {
+    if field.isArray {
+      let fields = try field.array(max: 2, of: "indices")
+      if fields.count == 2, !services.isEmpty {
+        let service = try fields[0].integer(0...services.count - 1)
+        let count = services[service].characteristics.count
+        if count > 0 {
+          return CharacteristicIndex(
+            service: service, characteristic: try fields[1].integer(0...count - 1))
+        }
+      }
+      throw field.fault("expected the index of a service and that of a characteristic in it")
+    }
     let parts = try field.string().split(separator: "/").map { BluetoothUUID(String($0)) }
-    let found = characteristicIndices.first { index in
-      guard self[index].uuid == parts.last else { return false }
-      return parts.count == 1
-        ? index.service == own.service
-        : parts.count == 2 && services[index.service].uuid == parts[0]
+    var found: CharacteristicIndex?
+    switch (parts.count, parts.first ?? nil, parts.last ?? nil) {
+    case (1, let uuid?, _): found = names.find(uuid, inService: own.service)
+    case (2, let service?, let uuid?): found = names.find(uuid, inServices: service)
+    default: break
     }
     guard let found else {
       throw field.fault(

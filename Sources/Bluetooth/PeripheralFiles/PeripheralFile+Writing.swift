@@ -19,7 +19,8 @@ extension PeripheralFile {
     }
     if let advertising { top.append(Self.member("advertising", advertising.json)) }
     if !services.isEmpty {
-      top.append(Self.member("services", .list(services.map { .lines($0.members(in: self)) })))
+      let context = WritingContext(file: self, names: CharacteristicNames(services))
+      top.append(Self.member("services", .list(services.map { .lines($0.members(in: context)) })))
     }
     if let duration { top.append(Self.member("duration", .plain(duration.jsonSeconds))) }
     if !repeats { top.append(Self.member("repeats", .plain("false"))) }
@@ -77,10 +78,17 @@ private indirect enum JSONText {
 
   private static func block(_ open: String, _ parts: [String], _ close: String) -> String {
     guard !parts.isEmpty else { return open + close }
-    let body = parts.joined(separator: ",\n").split(
-      separator: "\n", omittingEmptySubsequences: false
-    ).map { "  " + $0 }
-    return open + "\n" + body.joined(separator: "\n") + "\n" + close
+    // Bytes, because a recording has megabytes; line feeds within texts are escaped.
+    var bytes = Array(open.utf8)
+    for (number, part) in parts.enumerated() {
+      bytes += Array((number > 0 ? ",\n  " : "\n  ").utf8)
+      for byte in part.utf8 {
+        bytes.append(byte)
+        if byte == UInt8(ascii: "\n") { bytes += [0x20, 0x20] }
+      }
+    }
+    bytes += Array("\n\(close)".utf8)
+    return String(decoding: bytes, as: UTF8.self)
   }
 }
 
@@ -119,15 +127,30 @@ extension PeripheralFile.Advertising {
   }
 }
 
+/// The file whose parts are written.
+private struct WritingContext {
+  let file: PeripheralFile
+  let names: CharacteristicNames
+
+  /// `"180D/2A37"`; `[0, 1]` where the UUIDs mean another characteristic, which comes before.
+  func name(of target: PeripheralFile.CharacteristicIndex) -> String {
+    let (service, characteristic) = (file.services[target.service].uuid, file[target].uuid)
+    guard names.find(characteristic, inServices: service) == target else {
+      return "[\(target.service), \(target.characteristic)]"
+    }
+    return "\"\(service)/\(characteristic)\""
+  }
+}
+
 extension PeripheralFile.Service {
-  fileprivate func members(in file: PeripheralFile) -> [String] {
+  fileprivate func members(in context: WritingContext) -> [String] {
     var members = ["\"uuid\": \"\(uuid)\""]
     if !isPrimary { members.append("\"primary\": false") }
     if !includedServices.isEmpty {
       members.append("\"includes\": [\(includedServices.map(String.init).joined(separator: ", "))]")
     }
     if !characteristics.isEmpty {
-      let list = characteristics.map { JSONText.lines($0.members(in: file)) }
+      let list = characteristics.map { JSONText.lines($0.members(in: context)) }
       members.append("\"characteristics\": " + JSONText.list(list).text)
     }
     return members
@@ -135,7 +158,7 @@ extension PeripheralFile.Service {
 }
 
 extension PeripheralFile.Characteristic {
-  fileprivate func members(in file: PeripheralFile) -> [String] {
+  fileprivate func members(in context: WritingContext) -> [String] {
     let names = PropertyNames.names(properties).map { "\"\($0)\"" }
     var members = [
       "\"uuid\": \"\(uuid)\"", "\"properties\": [\(names.joined(separator: ", "))]",
@@ -169,7 +192,7 @@ extension PeripheralFile.Characteristic {
       members.append("\"notifications\": " + JSONText.list(list).text)
     }
     if !answers.isEmpty {
-      let list = JSONText.list(answers.map { .lines($0.members(in: file)) })
+      let list = JSONText.list(answers.map { .lines($0.members(in: context)) })
       members.append("\"answers\": " + list.text)
     }
     return members
@@ -177,16 +200,15 @@ extension PeripheralFile.Characteristic {
 }
 
 extension PeripheralFile.Answer {
-  fileprivate func members(in file: PeripheralFile) -> [String] {
+  fileprivate func members(in context: WritingContext) -> [String] {
     var members = ["\"write\": \(PeripheralFile.value(written))"]
     if let error { members.append("\"error\": \(error.rawValue)") }
     if let value { members.append("\"value\": \(PeripheralFile.value(value))") }
     if !notifications.isEmpty {
       let list = notifications.map { notification in
-        let target = notification.target
-        let name = "\(file.services[target.service].uuid)/\(file[target].uuid)"
+        let target = context.name(of: notification.target)
         return JSONText.plain(
-          "{ \"at\": \(notification.time.jsonSeconds), \"characteristic\": \"\(name)\", "
+          "{ \"at\": \(notification.time.jsonSeconds), \"characteristic\": \(target), "
             + "\"value\": \(PeripheralFile.value(notification.value)) }")
       }
       members.append("\"notifications\": " + JSONText.list(list).text)

@@ -8,6 +8,10 @@ public import Essentials
 /// subscribed to, so that an app misses none however slowly it connects; they end when none is
 /// subscribed to any more, and begin anew with the next subscription. Changes of advertising count
 /// from `init`. Values of a list with `every` follow one another from `init` on.
+///
+/// A file may ask for any number of notifications at one time. At most 64 are made in each ten
+/// milliseconds, which is more than a link carries; those of a recording and of answers then come
+/// later, those of a list with `every` are left out.
 public struct PeripheralPlayer: Sendable {
   /// Names a characteristic of the file.
   public typealias Index = PeripheralFile.CharacteristicIndex
@@ -20,10 +24,21 @@ public struct PeripheralPlayer: Sendable {
     case advertise(data: [UInt8], scanResponse: [UInt8])
   }
 
-  /// Bounds of what centrals can make the player keep.
+  /// Bounds of what centrals can make the player keep, and files can make it do.
   private enum Limits {
     /// Notifications of answers that are still to come; a central that writes on gets no more.
     static let pendingCount = 4_096
+    /// Notifications in a turn. A link carries some ten in each connection interval, of 7.5 ms at
+    /// least.
+    static let turnCount = 64
+    /// How long a turn is; what is advertised changes once in it.
+    static let turnTime = PeripheralFile.Limits.shortestInterval
+  }
+
+  /// A short time in which only so much is notified.
+  private struct Turn: Sendable {
+    var end: Instant
+    var count = 0
   }
 
   /// A list of events that is played from a start, once or again and again.
@@ -52,12 +67,19 @@ public struct PeripheralPlayer: Sendable {
   private var timelineTrack: Track?
   private var advertisingTrack: Track?
   private var pending: [Pending] = []
-  /// How many notifications of answers were given up because too many were waiting.
+  /// The present turn; over when its end has come.
+  private var turn: Turn
+  /// Not before this time does what is advertised change again.
+  private var nextAdvertising: Instant
+  /// How many notifications were given up: of answers because too many were waiting, of lists
+  /// because too many came at once.
   public private(set) var droppedCount: UInt64 = 0
 
   /// A device that is switched on now.
   public init(_ file: PeripheralFile, now: Instant) {
     self.file = file
+    turn = Turn(end: now)
+    nextAdvertising = now
     var all: [(time: TimeSpan, index: Index, number: Int)] = []
     for index in file.characteristicIndices {
       let characteristic = file[index]
@@ -129,22 +151,32 @@ public struct PeripheralPlayer: Sendable {
   /// When to call `wake`; nil while nothing is to come.
   public var nextWake: Instant? {
     var times = cycles.values.map(\.time)
-    if let first = pending.first { times.append(first.time) }
-    if let time = nextNotificationTime { times.append(time) }
-    if let time = nextChangeTime { times.append(time) }
+    let isFull = turn.count >= Limits.turnCount
+    for time in [pending.first?.time, nextNotificationTime] {
+      if let time { times.append(isFull ? max(time, turn.end) : time) }
+    }
+    if let time = nextChangeTime { times.append(max(time, nextAdvertising)) }
     return times.min()
   }
 
   /// Does what is due. After a time without a call, each list of values goes on by one, and
   /// recorded notifications are made up for as far as `Limits` of the file allow within a round.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
-    while let first = pending.first, first.time <= now {
-      pending.removeFirst()
-      notify(first.index, first.value, into: &actions)
-    }
+    if now >= turn.end { turn = Turn(end: now + Limits.turnTime) }
+    playPending(now: now, into: &actions)
     for index in cycles.keys.sorted() { advanceCycle(index, now: now, into: &actions) }
     playNotifications(now: now, into: &actions)
     playAdvertising(now: now, into: &actions)
+  }
+
+  private mutating func playPending(now: Instant, into actions: inout [Action]) {
+    var count = 0
+    while turn.count < Limits.turnCount, let next = pending[safe: count], next.time <= now {
+      count += 1
+      turn.count += 1
+      notify(next.index, next.value, into: &actions)
+    }
+    pending.removeFirst(count)
   }
 
   private mutating func notify(
@@ -168,9 +200,13 @@ public struct PeripheralPlayer: Sendable {
     }
     let due = cycle.time + interval
     cycles[index] = (next, due > now ? due : now + interval)
-    if file[index].isNotified, subscribed.contains(index) {
-      actions.append(.notify(index, values[index] ?? []))
+    guard file[index].isNotified, subscribed.contains(index) else { return }
+    guard turn.count < Limits.turnCount else {
+      droppedCount += 1
+      return
     }
+    turn.count += 1
+    actions.append(.notify(index, values[index] ?? []))
   }
 
   // MARK: What was recorded
@@ -192,7 +228,10 @@ public struct PeripheralPlayer: Sendable {
   private mutating func playNotifications(now: Instant, into actions: inout [Action]) {
     // At most one round at once: who was not called for long does not get all of it.
     for _ in timeline.indices {
-      guard let time = nextNotificationTime, time <= now, var track = timelineTrack else { return }
+      guard turn.count < Limits.turnCount, let time = nextNotificationTime, time <= now,
+        var track = timelineTrack
+      else { return }
+      turn.count += 1
       let event = timeline[track.next]
       notify(event.index, file[event.index].notifications[event.number].value, into: &actions)
       advance(&track, count: timeline.count, length: timelineLength, now: now)
@@ -215,7 +254,7 @@ public struct PeripheralPlayer: Sendable {
   }
 
   private mutating func playAdvertising(now: Instant, into actions: inout [Action]) {
-    guard let advertising = file.advertising else { return }
+    guard let advertising = file.advertising, now >= nextAdvertising else { return }
     var latest: Action?
     for _ in 0...advertising.changes.count {
       guard let time = nextChangeTime, time <= now, var track = advertisingTrack else { break }
@@ -229,7 +268,9 @@ public struct PeripheralPlayer: Sendable {
         &track, count: advertising.changes.count + 1, length: advertisingLength, now: now)
       advertisingTrack = track
     }
-    if let latest { actions.append(latest) }
+    guard let latest else { return }
+    nextAdvertising = now + Limits.turnTime
+    actions.append(latest)
   }
 
   /// Goes on to the next event, or the next round; rounds that are over entirely are left out.

@@ -2,6 +2,15 @@ import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
+/// What came of a recording.
+public struct PeripheralRecording: Hashable, Sendable {
+  /// The file, which `PeripheralFile.init(_:)` reads from its own text.
+  public var file: PeripheralFile
+  /// What is not in it: it found no room within the bounds of a file, or a file has no place for
+  /// it, as for notifications of a characteristic that does not notify.
+  public var droppedCount: Int
+}
+
 /// Makes a peripheral file from what was heard of a device and what it answered, live or in a
 /// capture.
 ///
@@ -38,13 +47,17 @@ public struct PeripheralRecorder: Sendable {
   private var lastHeard: Instant?
   private var gaps: [TimeSpan] = []
   private var strengths: [Int] = []
-  private var payloads: [(time: Instant, payloads: Payloads)] = []
+  private var payloads: [(time: Instant, payloads: Payloads, isCut: Bool)] = []
   private var timelineStart: Instant?
   private var timelineEnd: Instant?
   private var notifications: [Index: [(time: Instant, value: [UInt8])]] = [:]
   private var notificationCount = 0
   private var writes: [Write] = []
-  /// What found no room within the bounds of a file.
+  /// The last write to a characteristic that was taken.
+  private var lastWrites: [Index: Int] = [:]
+  /// What is left of a file for what happens.
+  private var room = TextRoom()
+  /// What found no room so far.
   public private(set) var droppedCount = 0
 
   /// Nothing is known yet.
@@ -57,17 +70,22 @@ public struct PeripheralRecorder: Sendable {
     data: [UInt8], scanResponse: [UInt8], isConnectable: Bool, rssi: Int?, at time: Instant
   ) {
     self.isConnectable = isConnectable
-    if let rssi, strengths.count < Self.gapCount { strengths.append(rssi) }
+    if let rssi, rssi <= 20, strengths.count < Self.gapCount { strengths.append(rssi) }
     if let lastHeard, time - lastHeard >= Self.shortestGap, gaps.count < Self.gapCount {
       gaps.append(time - lastHeard)
     }
     if lastHeard.map({ time - $0 >= Self.shortestGap }) ?? true { lastHeard = time }
     firstHeard = firstHeard ?? time
-    let limit = PeripheralFile.Limits.advertisingByteCount
-    let heard = Payloads(
-      data: Array(data.prefix(limit)), scanResponse: Array(scanResponse.prefix(limit)))
-    guard let last = payloads.last?.payloads, last != heard else {
-      if payloads.isEmpty { payloads.append((time, heard)) }
+    let limited = PeripheralFile.Advertising.limited(data, scanResponse)
+    let heard = Payloads(data: limited.data, scanResponse: limited.scanResponse)
+    guard let last = payloads.last?.payloads else {
+      return append(heard, isCut: limited.isCut, at: time)
+    }
+    guard last != heard else {
+      if limited.isCut, payloads.last?.isCut == false {
+        payloads[payloads.count - 1].isCut = true
+        countDropped(1)
+      }
       return
     }
     // The scan response comes a moment later, and is missing now and then: that is no change.
@@ -75,11 +93,17 @@ public struct PeripheralRecorder: Sendable {
       if last.scanResponse.isEmpty {
         payloads[payloads.count - 1].payloads.scanResponse = heard.scanResponse
       }
-    } else if payloads.count <= PeripheralFile.Limits.advertisingChangeCount {
-      payloads.append((time, heard))
     } else {
-      droppedCount += 1
+      append(heard, isCut: limited.isCut, at: time)
     }
+  }
+
+  private mutating func append(_ heard: Payloads, isCut: Bool, at time: Instant) {
+    guard payloads.count <= PeripheralFile.Limits.advertisingChangeCount,
+      room.take(.change(heard.data, heard.scanResponse))
+    else { return countDropped(1) }
+    payloads.append((time, heard, isCut))
+    if isCut { countDropped(1) }
   }
 
   private var advertising: PeripheralFile.Advertising? {
@@ -113,6 +137,9 @@ public struct PeripheralRecorder: Sendable {
 
   // MARK: Values
 
+  /// Counts what is left out of the file by who observes the device.
+  public mutating func countDropped(_ count: Int) { droppedCount += count }
+
   /// Takes that the first subscription stands: times of notifications count from here.
   public mutating func beginTimeline(at time: Instant) { timelineStart = timelineStart ?? time }
 
@@ -123,7 +150,8 @@ public struct PeripheralRecorder: Sendable {
   public mutating func read(_ index: Index, _ result: Result<[UInt8], ATTErrorCode>) {
     switch result {
     case .success(let value):
-      if let last = writes.lastIndex(where: { $0.index == index && $0.answer.error == nil }) {
+      guard value.count <= PeripheralFile.Limits.valueByteCount else { return countDropped(1) }
+      if let last = lastWrites[index] {
         if value != writes[last].answer.written { writes[last].answer.value = value }
       } else if file[index].values.isEmpty, notifications[index] == nil {
         file[index].values = [value]
@@ -135,10 +163,10 @@ public struct PeripheralRecorder: Sendable {
 
   /// Takes a notification or indication.
   public mutating func notified(_ index: Index, _ value: [UInt8], at time: Instant) {
-    guard notificationCount < PeripheralFile.Limits.notificationCount else {
-      droppedCount += 1
-      return
-    }
+    guard value.count <= PeripheralFile.Limits.valueByteCount,
+      notificationCount < PeripheralFile.Limits.notificationCount,
+      room.take(.notification(value))
+    else { return countDropped(1) }
     notificationCount += 1
     notifications[index, default: []].append((time, value))
   }
@@ -147,59 +175,94 @@ public struct PeripheralRecorder: Sendable {
   public mutating func wrote(
     _ index: Index, _ value: [UInt8], error: ATTErrorCode?, at time: Instant
   ) {
-    guard writes.count < PeripheralFile.Limits.answerCount else {
-      droppedCount += 1
-      return
-    }
+    guard value.count <= PeripheralFile.Limits.valueByteCount,
+      writes.count < PeripheralFile.Limits.answerCount,
+      room.take(.answer(written: value, value: nil))
+    else { return countDropped(1) }
     var answer = PeripheralFile.Answer(written: value)
     answer.error = error
+    if error == nil { lastWrites[index] = writes.count }
     writes.append(Write(index: index, time: time, answer: answer))
   }
 
-  /// The file.
-  public func finished(at end: Instant) -> PeripheralFile {
+  /// What came of it.
+  public func finished(at end: Instant) -> PeripheralRecording {
     var file = file
     file.advertising = advertising
     file.advertisedServices = file.services.filter(\.isPrimary).map(\.uuid)
-    var writes = writes
     let start = timelineStart ?? notifications.values.compactMap(\.first?.time).min() ?? end
+    let answers = place(notificationsFrom: start, to: timelineEnd ?? end, in: &file)
+    var known: [Index: Set<[UInt8]>] = [:]
+    for (index, answer) in answers
+    where known[index, default: []].insert(answer.written).inserted {
+      file[index].answers.append(answer)
+    }
+    if file.characteristicIndices.contains(where: { !file[$0].notifications.isEmpty }) {
+      file.duration = ((timelineEnd ?? end) - start).rounded
+    }
+    let dropped = file.normalize()
+    return PeripheralRecording(file: file, droppedCount: droppedCount + dropped)
+  }
+
+  /// Notifications are answers of writes, if all of their characteristic can be, else they stand
+  /// for themselves.
+  private func place(
+    notificationsFrom start: Instant, to end: Instant, in file: inout PeripheralFile
+  ) -> [(index: Index, answer: PeripheralFile.Answer)] {
+    var answers = writes.map { (index: $0.index, answer: $0.answer) }
+    let writes = WritesByService(writes)
     for index in notifications.keys.sorted() {
       let heard = notifications[index] ?? []
-      let answered = heard.map { lastWrite(before: $0.time, near: index) }
+      let answered = heard.map { writes.last(before: $0.time, near: index) }
       if answered.allSatisfy({ $0 != nil }) {
-        for (notification, number) in zip(heard, answered) {
-          guard let number else { continue }
-          writes[number].answer.notifications.append(
+        for (notification, write) in zip(heard, answered) {
+          guard let write else { continue }
+          answers[write.number].answer.notifications.append(
             PeripheralFile.Answer.Notification(
-              time: (notification.time - writes[number].time).rounded, target: index,
+              time: (notification.time - write.time).rounded, target: index,
               value: notification.value))
         }
       } else {
-        file[index].notifications = heard.filter { $0.time <= timelineEnd ?? end }.map {
+        file[index].notifications = heard.filter { $0.time <= end }.map {
           PeripheralFile.TimedValue(
             time: max(.zero, ($0.time - start).rounded), value: $0.value)
         }
       }
     }
-    for write in writes
-    where !file[write.index].answers.contains(where: { $0.written == write.answer.written }) {
-      file[write.index].answers.append(write.answer)
-    }
-    if file.characteristicIndices.contains(where: { !file[$0].notifications.isEmpty }) {
-      let last = file.characteristicIndices.compactMap { file[$0].notifications.last?.time }.max()
-      file.duration = max(
-        ((timelineEnd ?? end) - start).rounded, last ?? .zero,
-        PeripheralFile.Limits.shortestInterval)
-    }
-    return file
+    return answers
   }
 
-  /// The write to the same service that a notification may answer.
-  private func lastWrite(before time: Instant, near index: Index) -> Int? {
-    writes.lastIndex {
-      $0.index.service == index.service && $0.time <= time && time - $0.time <= Self.answerTime
-        && $0.answer.error == nil
+  /// The writes that were taken, in the order of time.
+  private struct WritesByService {
+    private var all: [Int: [(time: Instant, number: Int)]] = [:]
+
+    init(_ writes: [Write]) {
+      for (number, write) in writes.enumerated() where write.answer.error == nil {
+        all[write.index.service, default: []].append((write.time, number))
+      }
+      for service in all.keys { all[service]?.sort { ($0.time, $0.number) < ($1.time, $1.number) } }
     }
+
+    /// The write to the same service that a notification may answer.
+    func last(before time: Instant, near index: Index) -> (time: Instant, number: Int)? {
+      guard let writes = all[index.service] else { return nil }
+      let end = writes.partitionIndex { $0.time > time }
+      guard let write = writes[safe: end - 1], time - write.time <= answerTime else { return nil }
+      return write
+    }
+  }
+}
+
+extension RandomAccessCollection {
+  /// The first index whose element is in the second part, of elements that are ordered so that
+  /// those of the first part come first.
+  func partitionIndex(where isSecond: (Element) -> Bool) -> Index {
+    var (low, high) = (startIndex, endIndex)
+    while low < high {
+      let middle = index(low, offsetBy: distance(from: low, to: high) / 2)
+      if isSecond(self[middle]) { high = middle } else { low = index(after: middle) }
+    }
+    return low
   }
 }
 

@@ -55,7 +55,8 @@ extension JSONField {
   func valueBytes() throws(FileFault) -> [UInt8] {
     var bytes: [UInt8] = []
     if isArray {
-      for part in try array() { bytes += try part.singleValueBytes() }
+      let parts = try array(max: PeripheralFile.Limits.valueByteCount, of: "parts of a value")
+      for part in parts { bytes += try part.singleValueBytes() }
     } else {
       bytes = try singleValueBytes()
     }

@@ -62,19 +62,22 @@ final class AmbitRun: Sendable {
   private let input: FileHandle
   private let status: Task<Int32, Never>
 
-  /// Starts `ambit`; with `shell`, in a shell that first does something else; with `onTerminal`, on a
-  /// terminal of its own (script(1)), on which what is written is typed.
+  /// Starts `ambit`; with `shell`, in a shell that first does something else; with `onTerminal`, on
+  /// a terminal of its own (script(1)), on which what is written is typed; with `jobScript`, there
+  /// as the job `$ambit` of a shell that does these commands.
   init(
     _ arguments: [String], environment: [String: String] = [:], shell: String? = nil,
-    onTerminal: Bool = false
+    onTerminal: Bool = false, jobScript: String? = nil, drawsScreen: Bool = true
   ) throws {
     let process = Process()
+    var environment = environment
     if onTerminal {
       process.executableURL = URL(fileURLWithPath: "/usr/bin/script")
       let command = ([Self.executable.path] + arguments).map { "'\($0)'" }
-      process.arguments = [
-        "-qefc", "stty rows 30 cols 100; exec " + command.joined(separator: " "), "/dev/null",
-      ]
+        .joined(separator: " ")
+      environment["AMBIT_JOB"] = jobScript?.replacing("$ambit", with: command)
+      let shown = jobScript == nil ? command : "bash --norc -mc \"$AMBIT_JOB\""
+      process.arguments = ["-qefc", "stty rows 30 cols 100; exec " + shown, "/dev/null"]
     } else if let shell {
       process.executableURL = URL(fileURLWithPath: "/bin/bash")
       process.arguments = ["-c", shell + "; exec \"$0\" \"$@\"", Self.executable.path] + arguments
@@ -103,7 +106,8 @@ final class AmbitRun: Sendable {
     self.input = input.fileHandleForWriting
     // Each row of a screen ends by erasing what is behind it.
     self.output = Lines(
-      output.fileHandleForReading, separator: onTerminal ? "\u{1B}[K" : "\n")
+      output.fileHandleForReading,
+      separator: onTerminal && drawsScreen ? "\u{1B}[K" : "\n")
     self.complaints = Lines(complaints.fileHandleForReading)
   }
 

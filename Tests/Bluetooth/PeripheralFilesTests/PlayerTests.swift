@@ -128,6 +128,66 @@ struct PlayerTests {
     #expect(wake - (.zero + .seconds(86_400)) < .seconds(4))
   }
 
+  /// A file whose first characteristic notifies all of these values at once, over and over.
+  private static func burst(_ count: Int, duration: String) -> String {
+    let notifications = (0..<count).map { "{\"at\": 0, \"value\": {\"uint16\": \($0)}}" }
+    return """
+      {"services": [{"uuid": "180D", "characteristics": [
+        {"uuid": "2A37", "properties": ["notify"], "notifications": [\(notifications.joined(separator: ","))]},
+        {"uuid": "2A39", "properties": ["write"], "answers": [
+          {"write": {"hex": "01"}, "notifications": [{"at": 0, "characteristic": "2A37", "value": {"hex": "ff"}}]}]}
+      ]}], "duration": \(duration)}
+      """
+  }
+
+  @Test("what a file wants to notify at one time comes at the pace of a link, in order")
+  func pace() throws {
+    var run = try Run(Self.burst(1_000, duration: "10"))
+    run.player.setSubscribed(rate, true, now: .zero)
+    run.run(until: .zero)
+    #expect(run.log.count == 64)
+    run.run(until: .seconds(9))
+    let values = (0..<1_000).map { number in
+      Hexadecimal.string([UInt8(number & 0xFF), UInt8(number >> 8)])
+    }
+    #expect(run.notifications.map { $0.split(separator: " ").last.map(String.init) } == values)
+    #expect(run.log.last?.0 == .milliseconds(150))
+    #expect(run.player.droppedCount == 0)
+  }
+
+  @Test("a round of ten milliseconds with thousands of events is no endless work")
+  func shortRound() throws {
+    var run = try Run(Self.burst(5_000, duration: "0.01"))
+    run.player.setSubscribed(rate, true, now: .zero)
+    run.run(until: .seconds(1))
+    #expect((6_400...6_464).contains(run.log.count))
+  }
+
+  @Test("answers that are to come at once keep to the pace, too")
+  func answerPace() throws {
+    var run = try Run(Self.burst(1, duration: "86400"))
+    run.player.setSubscribed(rate, true, now: .zero)
+    var actions: [PeripheralPlayer.Action] = []
+    for _ in 0..<100 {
+      #expect(throws: Never.self) {
+        try run.player.write(control, [1], now: .zero, into: &actions).get()
+      }
+    }
+    #expect(actions.count == 64)
+    run.run(until: .milliseconds(20))
+    #expect(actions.count + run.log.count == 101)
+  }
+
+  @Test("what is advertised changes at most every ten milliseconds")
+  func advertisingPace() throws {
+    let changes = (1...1_000).map { "{\"at\": 0.000001, \"data\": \"0201\($0 % 10)0\"}" }
+    var run = try Run(
+      "{\"advertising\": {\"data\": \"\", \"duration\": 0.01, \"changes\": "
+        + "[\(changes.joined(separator: ","))]}}")
+    run.run(until: .seconds(1))
+    #expect((50...101).contains(run.log.count))
+  }
+
   @Test("what is written is what is read, for a file with everything in it")
   func roundTrip() throws {
     let file = try PeripheralFile(Array(Recordings.strap.utf8))

@@ -117,6 +117,104 @@ struct ReadingTests {
     #expect(error.reason == "not JSON: too many values within each other")
   }
 
+  @Test("millions of tiny values end at a count, told with its place, not with the memory")
+  func countOfValues() throws {
+    let text = "{\"services\":\n[" + String(repeating: "1,", count: 4_000_000) + "1]}"
+    let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
+    #expect(error.reason == "the file has more than 1000000 values")
+    // The object and the array are two of them.
+    #expect(error.position == .init(line: 2, column: 2 + 2 * 999_998))
+  }
+
+  @Test(
+    "lists have bounds, told before they are read",
+    arguments: [
+      (
+        #""values": [\#(Array(repeating: "1", count: 3_601).joined(separator: ","))]"#,
+        "at most 3600 values"
+      ),
+      (#""values": []"#, "expected at least one value"),
+      (
+        #""value": [\#(Array(repeating: #"{"hex": ""}"#, count: 513).joined(separator: ","))]"#,
+        "at most 512 parts of a value"
+      ),
+      (
+        #""properties": [\#(Array(repeating: #""read""#, count: 9).joined(separator: ","))]"#,
+        "at most 8 properties"
+      ),
+    ])
+  func lists(keys: String, sentence: String) throws {
+    let text = #"{"services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19", \#(keys)}]}]}"#
+    let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
+    #expect(error.reason == sentence)
+  }
+
+  @Test("a characteristic of which nothing can be done is read where the file says so")
+  func noProperties() throws {
+    let file = try Self.file(
+      #"{"services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19", "properties": []}]}]}"#)
+    #expect(file.services[0].characteristics[0].properties.isEmpty)
+    #expect(try PeripheralFile(Array(file.json.utf8)) == file)
+    #expect(throws: PeripheralFileError.self) {
+      try Self.file(
+        #"{"services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19"}]}]}"#)
+    }
+  }
+
+  /// Two services of one UUID with two characteristics of one UUID each, and what answers a write
+  /// to the first is notified on each of the four.
+  private static var twins: PeripheralFile {
+    var service = PeripheralFile.Service(uuid: 0xFFE0)
+    var characteristic = PeripheralFile.Characteristic(uuid: 0xFFE1, properties: [.write, .notify])
+    characteristic.descriptors = [.init(uuid: 0x2906, value: [1]), .init(uuid: 0x2906, value: [2])]
+    service.characteristics = [characteristic, characteristic]
+    var file = PeripheralFile()
+    file.services = [service, service]
+    file.advertisedServices = [0xFFE0, 0xFFE0]
+    var answer = PeripheralFile.Answer(written: [1])
+    answer.notifications = file.characteristicIndices.enumerated().map { number, index in
+      .init(time: .zero, target: index, value: [UInt8(number)])
+    }
+    file.services[1].characteristics[1].answers = [answer]
+    return file
+  }
+
+  @Test("answers are notified on the characteristic they were recorded of, of several alike, too")
+  func twins() throws {
+    let file = Self.twins
+    #expect(try PeripheralFile(Array(file.json.utf8)) == file)
+    #expect(file.json.contains(#""characteristic": "FFE0/FFE1""#))
+    #expect(file.json.contains(#""characteristic": [1, 0]"#))
+  }
+
+  @Test(
+    "an index of an answer's characteristic must be one of the file",
+    arguments: ["[2, 0]", "[0]", "[0, 2]", "[0, -1]", "[0, 0, 0]", "[\"FFE0\", 0]"])
+  func wrongIndex(target: String) throws {
+    let text = Self.twins.json.replacing("[1, 0]", with: target)
+    let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
+    #expect(error.path.hasPrefix("services[1].characteristics[1].answers[0].notifications[2]"))
+  }
+
+  @Test("thousands of answers' notifications are read in a moment, however many characteristics")
+  func manyAnswers() throws {
+    var file = PeripheralFile()
+    file.services = (0..<64).map { number in
+      var service = PeripheralFile.Service(uuid: BluetoothUUID(UInt16(0x1900 + number)))
+      service.characteristics = (0..<64).map { place in
+        .init(uuid: BluetoothUUID(UInt16(0x2A00 + place)), properties: .notify)
+      }
+      return service
+    }
+    file.advertisedServices = file.services.map(\.uuid)
+    let last = PeripheralFile.CharacteristicIndex(service: 63, characteristic: 63)
+    var answer = PeripheralFile.Answer(written: [])
+    answer.notifications = (0..<50_000).map { _ in .init(time: .zero, target: last, value: []) }
+    file[last].answers = [answer]
+    // Two hundred million comparisons of UUIDs with a search for each; the suite's limit ends that.
+    #expect(try PeripheralFile(Array(file.json.utf8)) == file)
+  }
+
   @Test("escapes of JSON are read")
   func escapes() throws {
     let file = try Self.file(

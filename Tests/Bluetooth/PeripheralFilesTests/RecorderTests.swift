@@ -41,7 +41,7 @@ struct RecorderTests {
           at: at(time + delay))
       }
     }
-    let advertising = try #require(recorder.finished(at: at(time)).advertising)
+    let advertising = try #require(recorder.finished(at: at(time)).file.advertising)
     #expect((0.090...0.115).contains(advertising.interval.seconds))
     #expect(advertising.scanResponse == [2, 0x09, 0x41])
     #expect(advertising.changes.isEmpty && advertising.isConnectable)
@@ -55,7 +55,7 @@ struct RecorderTests {
         data: [2, 0x0A, UInt8(step % 2)], scanResponse: [], isConnectable: false, rssi: nil,
         at: at(Int64(step) * 500))
     }
-    let advertising = try #require(recorder.finished(at: at(2_000)).advertising)
+    let advertising = try #require(recorder.finished(at: at(2_000)).file.advertising)
     #expect(
       advertising.changes.map(\.time.nanoseconds) == [500_000_000, 1_000_000_000, 1_500_000_000])
     #expect(!advertising.isConnectable)
@@ -72,7 +72,7 @@ struct RecorderTests {
     recorder.notified(transmit, [1], at: at(2_030))
     recorder.notified(level, [85], at: at(2_400))
     recorder.wrote(receive, [2], error: .init(rawValue: 0x80), at: at(3_000))
-    let file = recorder.finished(at: at(4_000))
+    let file = recorder.finished(at: at(4_000)).file
     #expect(file[transmit].notifications.isEmpty)
     #expect(file[level].notifications.map(\.value) == [[87], [86]])
     let answers = file[receive].answers
@@ -92,7 +92,7 @@ struct RecorderTests {
     recorder.read(level, .failure(.insufficientAuthentication))
     recorder.wrote(receive, [5], error: nil, at: at(0))
     recorder.read(receive, .success([4]))
-    let file = recorder.finished(at: at(100))
+    let file = recorder.finished(at: at(100)).file
     #expect(file[receive].values == [[0]])
     #expect(file[receive].answers.first?.value == [4])
     #expect(file[level].readError == .insufficientAuthentication)
@@ -104,7 +104,7 @@ struct RecorderTests {
     recorder.beginTimeline(at: at(0))
     for number in 0..<100_100 { recorder.notified(level, [1], at: at(Int64(number))) }
     #expect(recorder.droppedCount == 100)
-    let file = recorder.finished(at: at(100_100))
+    let file = recorder.finished(at: at(100_100)).file
     #expect(throws: Never.self) { try PeripheralFile(Array(file.json.utf8)) }
   }
 }

@@ -1,0 +1,108 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import PeripheralFiles
+
+@Suite("Recording a device out of its attribute PDUs")
+struct LinkRecorderTests {
+  private static let address = DeviceAddress(bits: 0xC012_3456_789A, kind: .random)
+
+  /// A link whose responses are given as bytes.
+  private struct Link {
+    var recorder = LinkRecorder(LinkRecorderTests.address)
+
+    init() { recorder.linkOpened() }
+
+    mutating func exchange(_ request: ATTPDU, _ response: [UInt8]) throws {
+      recorder.sent(request, at: .zero)
+      recorder.received(try ATTPDU(decoding: response[...]), at: .zero)
+    }
+
+    mutating func service(_ start: UInt16, _ end: UInt16, _ uuid: UInt16) throws {
+      try exchange(
+        .readByGroupTypeRequest(start: 1, end: .max, type: 0x2800),
+        [0x11, 6] + pair(start) + pair(end) + pair(uuid))
+    }
+
+    mutating func characteristic(_ handle: UInt16, _ properties: UInt8, _ uuid: UInt16) throws {
+      try exchange(
+        .readByTypeRequest(start: 1, end: .max, type: 0x2803),
+        [0x09, 7] + pair(handle) + [properties] + pair(handle + 1) + pair(uuid))
+    }
+
+    mutating func descriptor(_ handle: UInt16, _ uuid: UInt16, _ value: [UInt8]) throws {
+      try exchange(
+        .findInformationRequest(start: handle, end: .max), [0x05, 1] + pair(handle) + pair(uuid))
+      try exchange(.readRequest(handle: handle), [0x0B] + value)
+    }
+
+    private func pair(_ number: UInt16) -> [UInt8] {
+      [UInt8(truncatingIfNeeded: number), UInt8(truncatingIfNeeded: number >> 8)]
+    }
+  }
+
+  @Test("a service that ends with the last handle of all keeps its descriptors")
+  func lastHandle() throws {
+    var link = Link()
+    try link.service(0xFFF0, 0xFFFF, 0x180F)
+    try link.characteristic(0xFFF1, 0x12, 0x2A19)
+    try link.descriptor(0xFFF3, 0x2904, [1, 2])
+    try link.descriptor(0xFFFF, 0x2901, Array("Level".utf8))
+    let file = link.recorder.recording(at: .zero).file
+    let characteristic = try #require(file.services.first?.characteristics.first)
+    #expect(characteristic.descriptors.map(\.uuid) == [0x2904, 0x2901])
+    #expect(characteristic.descriptors.map(\.value) == [[1, 2], Array("Level".utf8)])
+  }
+
+  @Test("of a service with 65 characteristics 64 are kept, the last without the 65th's descriptors")
+  func tooManyCharacteristics() throws {
+    var link = Link()
+    try link.service(1, 0xFFFF, 0x180F)
+    for number in UInt16(0)..<65 {
+      try link.characteristic(2 + 3 * number, 0x02, 0x2A19)
+      try link.descriptor(4 + 3 * number, 0x2901, [UInt8(number)])
+    }
+    let recording = link.recorder.recording(at: .zero)
+    let characteristics = try #require(recording.file.services.first?.characteristics)
+    #expect(characteristics.count == 64)
+    #expect(characteristics.map { $0.descriptors.map(\.value) } == (0..<64).map { [[UInt8($0)]] })
+    #expect(recording.droppedCount == 1)
+  }
+
+  @Test("what comes over a link that is opened after another was closed is recorded, too")
+  func secondLink() throws {
+    var link = Link()
+    try link.service(1, 9, 0x180D)
+    try link.characteristic(2, 0x10, 0x2A37)
+    let notification = ATTPDU.handleValueNotification(handle: 3, value: [0, 72])
+    link.recorder.received(notification, at: .zero + .seconds(1))
+    link.recorder.linkClosed(at: .zero + .seconds(2))
+    link.recorder.linkOpened()
+    link.recorder.received(notification, at: .zero + .seconds(4))
+    let recording = link.recorder.recording(at: .zero + .seconds(5))
+    let notified = recording.file.services.first?.characteristics.first?.notifications
+    #expect(notified?.map(\.time) == [.zero, .seconds(3)])
+  }
+
+  @Test("the first value read of each descriptor is its value, of thousands, too")
+  func manyDescriptors() throws {
+    var link = Link()
+    try link.service(1, 0xFFFF, 0x180F)
+    var handle: UInt16 = 2
+    for number in 0..<60 {
+      try link.characteristic(handle, 0x02, UInt16(0x2A00 + number))
+      for place in UInt8(0)..<16 {
+        try link.descriptor(handle + 2 + UInt16(place), 0x2906, [place, UInt8(number)])
+        try link.descriptor(handle + 2 + UInt16(place), 0x2906, [0xFF])
+      }
+      handle += 18
+    }
+    let file = link.recorder.recording(at: .zero).file
+    let values = try #require(file.services.first).characteristics.map {
+      $0.descriptors.map(\.value)
+    }
+    #expect(values == (0..<60).map { number in (0..<16).map { [UInt8($0), UInt8(number)] } })
+  }
+}
