@@ -112,7 +112,8 @@ let package = Package(
       path: "Sources/Bonjour/BonjourHost"),
     .target(name: "ConnectionMachines", dependencies: ["Essentials"]),
     .target(
-      name: "Connections", dependencies: ["Essentials", "EventLoop", "CLinux", "ConnectionMachines"]),
+      name: "Connections",
+      dependencies: ["Essentials", "EventLoop", "CLinux", "ConnectionMachines"]),
     .target(
       name: "Bonjour",
       dependencies: [
