@@ -103,6 +103,32 @@ struct CentralManagerTests {
     }
   }
 
+  @Test("what a scan found is kept until the app connects it, the scan ends or the manager goes")
+  func keptPeripherals() throws {
+    weak var found: CBPeripheral?
+    do {
+      let fixture = CentralFixture()
+      let find = {
+        fixture.host.deliver(fixture.report())
+        found = fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first
+      }
+      fixture.manager.scanForPeripherals(withServices: nil)
+      find()
+      #expect(found != nil)
+      fixture.manager.stopScan()
+      #expect(found == nil)
+      fixture.manager.scanForPeripherals(withServices: nil)
+      find()
+      fixture.manager.connect(try #require(found))
+      #expect(found == nil, "its last reference is the app's")
+      fixture.host.settle()
+      #expect(fixture.requestNames.last == "disconnect")
+      find()
+      #expect(found != nil)
+    }
+    #expect(found == nil)
+  }
+
   @Test("commands before poweredOn have no effect")
   func notReady() throws {
     let fixture = CentralFixture(poweredOn: false)

@@ -75,6 +75,8 @@ final class CentralSession: @unchecked Sendable {
     connection.close()
     let orphans = lock.withLock {
       stateStorage = .unknown
+      // They hold this session.
+      discoveries = [:]
       return orphanPeripherals()
     }
     reportChanges(of: orphans)
