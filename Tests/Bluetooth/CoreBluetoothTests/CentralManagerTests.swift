@@ -108,6 +108,7 @@ struct CentralManagerTests {
     weak var found: CBPeripheral?
     do {
       let fixture = CentralFixture()
+      fixture.recorder.keepsPeripherals = false
       let find = {
         fixture.host.deliver(fixture.report())
         found = fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first
