@@ -7,7 +7,9 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
   /// How long an attempt has the race for itself: the Connection Attempt Delay that §5 recommends.
   package static var attemptDelay: TimeSpan { .milliseconds(250) }
 
-  private var waiting: [Endpoint] = []
+  private var waiting: [(endpoint: Endpoint, isIPv6: Bool)] = []
+  /// The version of IP of the latest attempt; the other one is next.
+  private var wasIPv6: Bool?
   private var running: Set<Endpoint> = []
   private var tried: Set<Endpoint> = []
   /// When the next attempt may begin beside those that are running.
@@ -25,16 +27,18 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
   /// Sets the known addresses. Those that were tried are not tried again.
   package mutating func offer(_ endpoints: [Endpoint], isIPv6: (Endpoint) -> Bool) {
     tried = tried.intersection(endpoints).union(running)
-    waiting = Self.interleave(endpoints.filter { !tried.contains($0) }, isIPv6)
+    let untried = endpoints.filter { !tried.contains($0) }.map { ($0, isIPv6: isIPv6($0)) }
+    waiting = Self.interleave(untried, beginningWithIPv6: wasIPv6.map { !$0 })
   }
 
   /// The address to which an attempt has to begin now; nil if there is none, or not yet.
   package mutating func next(now: Instant) -> Endpoint? {
-    guard let next = waiting.first else { return nil }
+    guard let (next, isIPv6) = waiting.first else { return nil }
     if !running.isEmpty, let nextAt, now < nextAt { return nil }
     waiting.removeFirst()
     running.insert(next)
     tried.insert(next)
+    wasIPv6 = isIPv6
     nextAt = now + Self.attemptDelay
     return next
   }
@@ -50,16 +54,16 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
     tried = running
   }
 
-  /// The versions in turn, beginning with that of the first address; each address once.
+  /// The versions in turn, beginning with the given one, or with that of the first address; each address
+  /// once.
   private static func interleave(
-    _ endpoints: [Endpoint], _ isIPv6: (Endpoint) -> Bool
-  ) -> [Endpoint] {
+    _ endpoints: [(endpoint: Endpoint, isIPv6: Bool)], beginningWithIPv6 firstIsIPv6: Bool?
+  ) -> [(endpoint: Endpoint, isIPv6: Bool)] {
     guard let first = endpoints.first else { return [] }
     var known: Set<Endpoint> = []
-    let unique = endpoints.filter { known.insert($0).inserted }
-    let isFirstIPv6 = isIPv6(first)
-    let some = unique.filter { isIPv6($0) == isFirstIPv6 }
-    let others = unique.filter { isIPv6($0) != isFirstIPv6 }
+    let unique = endpoints.filter { known.insert($0.endpoint).inserted }
+    let some = unique.filter { $0.isIPv6 == firstIsIPv6 ?? first.isIPv6 }
+    let others = unique.filter { $0.isIPv6 != firstIsIPv6 ?? first.isIPv6 }
     let shorter = min(some.count, others.count)
     return zip(some, others).flatMap { [$0, $1] } + some[shorter...] + others[shorter...]
   }

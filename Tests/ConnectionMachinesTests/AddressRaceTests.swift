@@ -37,6 +37,17 @@ struct AddressRaceTests {
     #expect(race.isExhausted)
   }
 
+  @Test("the versions also take turns where addresses become known one after another")
+  mutating func lateAddresses() {
+    offer("a:", "b:", "c:")
+    #expect(begun() == ["a:"])
+    offer("a:", "b:", "c:", "1")
+    now = now + AddressRace<String>.attemptDelay
+    #expect(begun() == ["1"])
+    now = now + AddressRace<String>.attemptDelay
+    #expect(begun() == ["b:"])
+  }
+
   @Test("after a failure the next attempt begins at once, and others go on")
   mutating func failure() {
     offer("1", "2", "3")

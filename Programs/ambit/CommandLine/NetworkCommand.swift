@@ -43,6 +43,7 @@ extension NetworkCommand {
       try await session.checkInterfaces(named: names)
       let network = NetworkCheck(host, isChosen: names != nil, output)
       if endsByItself {
+        try await session.settle()
         try await run(session)
       } else {
         try await options.run.untilTime { try await run(session) }
@@ -67,10 +68,25 @@ struct NetworkSession: Sendable {
   let options: RunOptions
   let output: Output
 
+  /// How long it may take until it is settled who owns the port of Multicast DNS: an owner that is
+  /// stopped is found out after 5 s.
+  private static let settlingTimeMax = Duration.seconds(12)
+
   /// How long an answer may take, unless the user says otherwise.
   private static let answerTime = TimeSpan.seconds(5)
 
   var limit: Seconds { options.timeout ?? Seconds(span: Self.answerTime) }
+
+  /// Returns when it is settled which program speaks for this host, before which nobody is asked
+  /// anything; or when that takes too long.
+  fileprivate func settle() async throws {
+    let (settled, continuation) = AsyncStream<Never>.makeStream()
+    Task {
+      _ = await host.knownInterfaces
+      continuation.finish()
+    }
+    _ = try await race(min(limit.duration, Self.settlingTimeMax)) { for await _ in settled {} }
+  }
 
   /// Fails for an interface that is not there.
   func checkInterfaces(named names: Set<String>?) async throws {

@@ -54,16 +54,23 @@ struct Browse: NetworkCommand {
     }
   }
 
+  var endsByItself: Bool { once }
+
+  /// How long `--once` follows a network on which something new never stops coming.
+  private static let onceTimeMax = Duration.seconds(60)
+
   func run(_ session: NetworkSession) async throws {
     let browsing = Browsing(session: session, resolves: resolve, showsType: all)
     let type = try type.map { try NetworkText.browsed($0, subtype: subtype) }
     session.output.progress("Browsing …")
     guard once else { return try await follow(type, browsing) }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { try await follow(type, browsing) }
-      group.addTask { try await browsing.activity.untilQuiet() }
-      defer { group.cancelAll() }
-      _ = try await group.next()
+    _ = try await race(options.timeout?.duration ?? Self.onceTimeMax) {
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await follow(type, browsing) }
+        group.addTask { try await browsing.activity.untilQuiet() }
+        defer { group.cancelAll() }
+        _ = try await group.next()
+      }
     }
     guard browsing.activity.hadNews else {
       throw CommandFailure(.notFound, "nothing was found")
@@ -108,12 +115,19 @@ struct Browsing: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       defer { group.cancelAll() }
       var known: Set<ServiceType> = []
+      var isCut = false
       var names = InterfaceNames(of: session.host)
       for await found in session.events(of: .serviceTypes()) {
         let interface = await names.name(of: found.interface)
         switch found.event {
         case .typeAdded(let type) where withServices:
-          guard known.count < Self.typeCountMax, known.insert(type).inserted else { break }
+          guard !known.contains(type) else { break }
+          guard known.count < Self.typeCountMax else {
+            if !isCut { output.warn("only the first \(Self.typeCountMax) types are followed") }
+            isCut = true
+            break
+          }
+          known.insert(type)
           activity.note()
           group.addTask { try await follow(type, subtype: nil) }
         case .typeAdded(let type): tell("found", type, interface)
@@ -175,6 +189,7 @@ struct Browsing: Sendable {
     defer { timer.cancel() }
     for await found in session.events(of: .resolve(place.name), on: place.interface) {
       guard let location = Resolve.place(found.event) else { continue }
+      timer.cancel()
       let addresses = try? await session.addresses(
         of: location.host, on: place.interface, within: session.limit.duration)
       guard !Task.isCancelled else { return }

@@ -163,6 +163,23 @@ struct WithdrawalTests {
     #expect(informed == [100])
   }
 
+  @Test("a bounded part of it is told, and what grows too large is taken back")
+  mutating func toldBound() throws {
+    let max = OwnerPublications.Limits.told
+    for number in 1...UInt64(max.requestCount + 9) {
+      let id = RegistrationID(rawValue: number)
+      _ = act(.request(.registerService(id, try Sample.service("Lamp \(number)"))))
+      _ = act(.report(.registered(id, try Sample.name("Lamp \(number)").name)))
+    }
+    #expect(greet(1).count == max.requestCount)
+    let last = RegistrationID(rawValue: UInt64(max.requestCount + 9))
+    #expect(told(act(.request(.unregister(last))), 1) == [], "it was never told")
+    let data = DNSRecordData.a(Inet4Address(1, 2, 3, 4))
+    let grown = act(.request(.setRecord(lamp, 7, data, ttlSeconds: 9)))
+    #expect(told(grown, 1) == [.unregister(lamp)])
+    #expect(told(act(.request(.unregister(lamp))), 1) == [])
+  }
+
   @Test("of an owner that publishes without end a part is kept")
   mutating func endless() throws {
     let max = OwnerMachine.Limits().perClient

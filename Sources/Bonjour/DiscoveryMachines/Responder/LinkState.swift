@@ -59,15 +59,15 @@ struct LinkState: Sendable {
   var goodbyes: [DNSRecord] = []
   var goodbyesDue: Instant?
   /// PTR records of types, published by a process that was killed.
-  private var withdrawnTypes: [DNSRecord] = []
-  private var withdrawnTypesDue: Instant?
+  private var withdrawn: [DNSRecord] = []
+  private var withdrawnDue: Instant?
 
   var nextWake: Instant? {
     let starting = Instant.earliest(
       probeRounds.earliest(\.at), announcementRounds.earliest(\.at))
     let answering = Instant.earliest(
       batches.earliest(\.due), truncatedQueries.values.earliest(\.due))
-    let ending = Instant.earliest(goodbyesDue, withdrawnTypesDue)
+    let ending = Instant.earliest(goodbyesDue, withdrawnDue)
     return .earliest(.earliest(starting, answering), ending)
   }
 
@@ -78,18 +78,18 @@ struct LinkState: Sendable {
     if goodbyesDue == nil { goodbyesDue = now + ResponderConstants.goodbyeWait }
   }
 
-  mutating func withdrawTypes(_ records: [DNSRecord], now: Instant) {
-    let new = records.filter { !withdrawnTypes.contains($0) }
+  mutating func withdrawLater(_ records: [DNSRecord], now: Instant) {
+    let new = records.filter { !withdrawn.contains($0) }
     guard !new.isEmpty else { return }
-    withdrawnTypes += new
-    withdrawnTypesDue = now + ResponderConstants.typeGoodbyeWait
+    withdrawn += new
+    withdrawnDue = now + ResponderConstants.sharedGoodbyeWait
   }
 
   /// The withdrawn types that have waited long enough; nil if there are none.
-  mutating func takeWithdrawnTypes(now: Instant) -> [DNSRecord]? {
-    guard let due = withdrawnTypesDue, due <= now else { return nil }
-    defer { (withdrawnTypes, withdrawnTypesDue) = ([], nil) }
-    return withdrawnTypes
+  mutating func takeWithdrawn(now: Instant) -> [DNSRecord]? {
+    guard let due = withdrawnDue, due <= now else { return nil }
+    defer { (withdrawn, withdrawnDue) = ([], nil) }
+    return withdrawn
   }
 
   /// Puts an answer with others that go out at about the same time.

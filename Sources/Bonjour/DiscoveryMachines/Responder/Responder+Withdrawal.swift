@@ -5,8 +5,8 @@ extension Responder {
   /// Says goodbye for a registration of another process of this host that could not do so itself
   /// (RFC 6762, §10.1), on all its links. Records that are registered here, too, stay.
   ///
-  /// The PTR record of a type (RFC 6763, §9) waits: further processes may be about to register
-  /// services of the type here.
+  /// What several processes may have registered waits: they may be about to do so here. This is the PTR
+  /// record of a type (RFC 6763, §9), and records that no service implies.
   mutating func withdraw(
     _ content: Content, name: DNSName, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)],
     now: Instant
@@ -17,18 +17,19 @@ extension Responder {
     // What is announced for a name replaces everything that was there before (§10.2).
     sets.removeAll { $0.isNegative || !$0.isShared && store.hasOwn(named: $0.name) }
     let records = sets.flatMap(\.records).filter { !store.owns($0) }
-    let types = records.filter { $0.name.isServiceTypeListing }
-    let others = records.filter { !$0.name.isServiceTypeListing }
+    let isRecord = if case .record = content { true } else { false }
+    let common = records.filter { isRecord || $0.name.isServiceTypeListing }
+    let others = records.filter { !isRecord && !$0.name.isServiceTypeListing }
     for link in links(of: entry) {
       links[link]?.sayGoodbye(to: others, now: now)
-      links[link]?.withdrawTypes(types, now: now)
+      links[link]?.withdrawLater(common, now: now)
     }
   }
 
-  /// Schedules goodbyes for types of which no process has registered a service meanwhile.
-  mutating func sayGoodbyeToTypes(on link: MulticastLink, now: Instant) {
-    guard let types = links[link]?.takeWithdrawnTypes(now: now) else { return }
-    links[link]?.sayGoodbye(to: types.filter { !store.owns($0) }, now: now)
+  /// Schedules goodbyes for withdrawn records that no process has registered meanwhile.
+  mutating func sayGoodbyeToWithdrawn(on link: MulticastLink, now: Instant) {
+    guard let records = links[link]?.takeWithdrawn(now: now) else { return }
+    links[link]?.sayGoodbye(to: records.filter { !store.owns($0) }, now: now)
   }
 }
 

@@ -124,7 +124,7 @@ public struct Responder: Sendable {
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     for link in linkOrder {
       guard let next = links[link]?.nextWake, next <= now else { continue }
-      sayGoodbyeToTypes(on: link, now: now)
+      sayGoodbyeToWithdrawn(on: link, now: now)
       // Before anything else that is due, so that what replaces the old comes after it.
       sendGoodbyes(on: link, into: &actions)
       probe(on: link, now: now, into: &actions)

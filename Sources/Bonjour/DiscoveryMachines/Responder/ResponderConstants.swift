@@ -30,7 +30,7 @@ public enum ResponderConstants {
   public static let goodbyeWait = TimeSpan.milliseconds(10)
   /// How long a withdrawn type waits for other processes of this host to register a service of it
   /// again: longer than they take to find the new owner and to probe.
-  public static let typeGoodbyeWait = TimeSpan.seconds(3)
+  public static let sharedGoodbyeWait = TimeSpan.seconds(3)
 
   /// The shortest delay of an answer that others may give too (§6).
   public static let sharedDelayMin = TimeSpan.milliseconds(20)

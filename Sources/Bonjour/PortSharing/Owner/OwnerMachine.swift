@@ -150,7 +150,7 @@ package struct OwnerMachine: Sendable {
     case .disconnected(let client): forget(client, into: &actions)
     case .congested(let backlogs, let excess): relieve(backlogs, of: excess, into: &actions)
     case .request(let request):
-      if publications.note(request) { tell([request], into: &actions) }
+      tell(publications.note(request), into: &actions)
       actions.append(.forward(request))
     case .report(let report): pass(report, into: &actions)
     case .closing: tell(publications.endAll(), into: &actions)
@@ -496,7 +496,7 @@ package struct OwnerMachine: Sendable {
       actions.append(.send(.report(.registered(id, name)), to: client))
     case .refused(let number, let name):
       guard number.rawValue >= Self.firstNumber else {
-        if publications.noteRefused(number) { tell([.unregister(number)], into: &actions) }
+        tell(publications.noteRefused(number), into: &actions)
         return actions.append(.notify(report))
       }
       guard let (client, id) = registrationOwners[number] else { return }

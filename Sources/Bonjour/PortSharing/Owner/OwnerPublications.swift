@@ -14,9 +14,15 @@ struct OwnerPublications: Sendable {
     static let informedMax = 16
     /// When fewer are left, others are informed.
     static let informedMin = 8
+    /// What clients are informed of: all of it is written to each of them at once, far below what may
+    /// wait for a client. Registrations beyond it are kept from them.
+    static let told = OwnerMachine.Load(requestCount: 2_000, byteCount: 2 << 20)
   }
 
   private var registrations: [RegistrationID: TrackedRegistration] = [:]
+  /// The registrations that clients are informed of, and what each costs.
+  private var told: [RegistrationID: OwnerMachine.Load] = [:]
+  private var toldLoad = OwnerMachine.Load()
   private(set) var informed: Set<ConnectionID> = []
 
   /// Whether a client that greets is to be informed.
@@ -28,38 +34,55 @@ struct OwnerPublications: Sendable {
   /// Adds a client; returns what it has to know.
   mutating func inform(_ id: ConnectionID) -> [DiscoveryRequest] {
     informed.insert(id)
-    return registrations.sorted { $0.key.rawValue < $1.key.rawValue }
-      .flatMap { id, registration in registration.name == nil ? [] : registration.requests(id) }
+    return told.keys.sorted { $0.rawValue < $1.rawValue }
+      .flatMap { registrations[$0]?.requests($0) ?? [] }
   }
 
   /// Removes a client; false if it was not informed.
   mutating func forget(_ id: ConnectionID) -> Bool { informed.remove(id) != nil }
 
-  /// Takes a request of the owner's process; returns whether clients have to know of it. They don't
-  /// while the name is not registered.
-  mutating func note(_ request: DiscoveryRequest) -> Bool {
-    guard let id = request.registration else { return false }
-    let wasRegistered = registrations[id]?.name != nil
+  /// Takes a request of the owner's process; returns what the clients have to know. They don't while the
+  /// name is not registered.
+  mutating func note(_ request: DiscoveryRequest) -> [DiscoveryRequest] {
+    guard let id = request.registration else { return [] }
     registrations.note(request)
-    return wasRegistered
+    guard told[id] != nil else { return [] }
+    guard let registration = registrations[id], registration.name != nil, tell(id, registration)
+    else { return takeBack(id) }
+    return [request]
   }
 
   /// A registration has this name from now on; returns what the clients have to know.
   mutating func noteRegistered(_ id: RegistrationID, as name: DNSName) -> [DiscoveryRequest] {
-    guard registrations[id] != nil else { return [] }
     registrations[id]?.name = name
-    return registrations[id]?.requests(id) ?? []
+    guard let registration = registrations[id] else { return [] }
+    return tell(id, registration) ? registration.requests(id) : takeBack(id)
   }
 
-  /// A registration was refused; returns whether clients have to know that it has ended.
-  mutating func noteRefused(_ id: RegistrationID) -> Bool {
-    registrations.removeValue(forKey: id)?.name != nil
+  /// A registration was refused; returns what the clients have to know.
+  mutating func noteRefused(_ id: RegistrationID) -> [DiscoveryRequest] {
+    registrations[id] = nil
+    return takeBack(id)
   }
 
   /// Ends all registrations; returns what the clients have to know.
   mutating func endAll() -> [DiscoveryRequest] {
-    let registered = registrations.filter { $0.value.name != nil }
     registrations = [:]
-    return registered.keys.sorted { $0.rawValue < $1.rawValue }.map { .unregister($0) }
+    return told.keys.sorted { $0.rawValue < $1.rawValue }.flatMap { takeBack($0) }
+  }
+
+  /// Whether there is room to inform clients of a registration as it is now.
+  private mutating func tell(_ id: RegistrationID, _ registration: TrackedRegistration) -> Bool {
+    let rest = toldLoad - (told[id] ?? OwnerMachine.Load())
+    let load = rest + registration.load
+    guard load.fits(Limits.told) else { return false }
+    (told[id], toldLoad) = (registration.load, load)
+    return true
+  }
+
+  private mutating func takeBack(_ id: RegistrationID) -> [DiscoveryRequest] {
+    guard let load = told.removeValue(forKey: id) else { return [] }
+    toldLoad = toldLoad - load
+    return [.unregister(id)]
   }
 }
