@@ -219,6 +219,25 @@ struct OwnerSearchTests {
     }
   }
 
+  @Test("only an owner whose address has none any more has ended")
+  mutating func ended() {
+    var search = search(2)
+    _ = act(&search, .begin)
+    _ = act(&search, .connected(.isThere))
+    _ = act(&search, .welcomed)
+    _ = act(&search, .lost)
+    var other = search
+    #expect(wake(&search) == [.connect(0)])
+    #expect(act(&search, .connected(.noOwner)) == [.connect(1)])
+    #expect(act(&search, .connected(.noOwner)) == [.bind])
+    #expect(search.hasOwnerEnded)
+    // One that lives, but has no room for this client.
+    #expect(wake(&other) == [.connect(0)])
+    #expect(act(&other, .connected(.impossible)) == [.connect(1)])
+    #expect(act(&other, .connected(.noOwner)) == [.bind])
+    #expect(!other.hasOwnerEnded)
+  }
+
   @Test("a host that loses many owners in a short time runs by itself")
   mutating func unsteady() {
     var search = following()

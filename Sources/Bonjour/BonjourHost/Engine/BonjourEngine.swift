@@ -424,8 +424,7 @@ final class BonjourEngine: @unchecked Sendable {
     // process.
     driver.start { [weak self] in self?.acceptClients() }
     handle(PortSharingClient.Event.began(.thisProcess))
-    // Without a reason the name was free: the previous owner, if there was one, has ended.
-    if reason == nil { handle(PortSharingClient.Event.tookOver) }
+    if reason == nil, search.hasOwnerEnded { handle(PortSharingClient.Event.tookOver) }
     settled(server == nil ? .alone : .owner)
   }
 

@@ -145,6 +145,11 @@ package struct OwnerSearch: Sendable {
   private var inspectionCount = 0
   private var bindAttemptCount = 0
   private var isInformed = false
+  /// The address at which there was an owner.
+  private var followedAddress: Int?
+  /// Whether that owner has ended: its address has none any more. Being disconnected is no proof, as a
+  /// living owner may disconnect a client.
+  package private(set) var hasOwnerEnded = false
   /// When owners were lost, the latest last.
   private var lossTimes: [Instant] = []
 
@@ -237,9 +242,11 @@ package struct OwnerSearch: Sendable {
     _ outcome: Outcome, to address: Int, now: Instant, into actions: inout [Action]
   ) {
     let isLast = address == addressCount - 1
+    if case .noOwner = outcome, address == followedAddress { hasOwnerEnded = true }
     switch outcome {
     case .isThere:
       (state, isInformed) = (.greeting, false)
+      (followedAddress, hasOwnerEnded) = (address, false)
       (inspectionCount, bindAttemptCount) = (0, 0)
       nextWake = now + Limits.responseTimeout
       actions.append(.greet)
