@@ -164,8 +164,9 @@ public struct PeripheralPlayer: Sendable {
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     if now >= turn.end { turn = Turn(end: now + Limits.turnTime) }
     playPending(now: now, into: &actions)
-    for index in cycles.keys.sorted() { advanceCycle(index, now: now, into: &actions) }
+    // What is recorded comes before lists, whose values are dropped where there is no room.
     playNotifications(now: now, into: &actions)
+    for index in cycles.keys.sorted() { advanceCycle(index, now: now, into: &actions) }
     playAdvertising(now: now, into: &actions)
   }
 

@@ -155,6 +155,8 @@ public struct PeripheralRecorder: Sendable {
         if value != writes[last].answer.written { writes[last].answer.value = value }
       } else if file[index].values.isEmpty, notifications[index] == nil {
         file[index].values = [value]
+        // Refused at first, as before the link was encrypted.
+        file[index].readError = nil
       }
     case .failure(let error):
       if file[index].values.isEmpty { file[index].readError = error }

@@ -75,8 +75,10 @@ final class CentralSession: @unchecked Sendable {
     connection.close()
     let orphans = lock.withLock {
       stateStorage = .unknown
-      // They hold this session.
+      // An event that is just being handled finds no scan. Peripherals hold this session.
+      isScanningStorage = false
       discoveries = [:]
+      lostWithRadio = []
       return orphanPeripherals()
     }
     reportChanges(of: orphans)
@@ -338,7 +340,9 @@ final class CentralSession: @unchecked Sendable {
     }
     let advertisement = known ?? Advertisement(report, scannedServices: scannedServices)
     let peripheral = lockedPeripheral(at: report.address)
-    if discoveries.count >= Limits.advertisementsMax { discoveries = [:] }
+    if discoveries.count >= Limits.advertisementsMax, discoveries[report.address] == nil {
+      discoveries.remove(at: discoveries.startIndex)
+    }
     let isConnected = entries[report.address]?.wantsLink == true
     discoveries[report.address] = Discovery(
       advertisement: advertisement, peripheral: isConnected ? nil : peripheral)

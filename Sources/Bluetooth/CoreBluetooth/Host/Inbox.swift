@@ -10,6 +10,8 @@ final class Inbox<Item: Sendable>: Sendable {
 
   /// How many batches are handled before other work of the queue gets its turn.
   private static var batchesInSuccessionMax: Int { 16 }
+  /// How often the queue's thread looks for new items before other work of the queue gets its turn.
+  private static var pollsInSuccessionMax: Int { 4 }
 
   private struct State: Sendable {
     var items: [Item] = []
@@ -92,38 +94,52 @@ final class Inbox<Item: Sendable>: Sendable {
   /// Handles what there is, and what comes while it is at it; false if another thread does.
   @discardableResult
   private func drain() -> Bool {
+    var pollsLeft = Self.pollsInSuccessionMax
     for _ in 0..<Self.batchesInSuccessionMax {
-      let next = state.withLock { state -> (batch: [Item], handle: Handler?)? in
-        // Another thread handles a batch, and will look again: `settle`, or one of a concurrent queue.
-        guard state.drainer == nil else { return nil }
-        state.drainer = pthread_self()
-        hasItems.store(false, ordering: .relaxed)
-        defer { state.items = [] }
-        return (state.items, state.handle)
-      }
-      guard let next else { return false }
-      EventThread.run { next.handle?(next.batch) }
-      switch state.withLock({ handled(&$0) }) {
+      guard handleBatch() else { return false }
+      switch state.withLock({ handled(&$0, mayPoll: pollsLeft > 0) }) {
       case .handle: break
-      case .poll: if !poll() { return true }
+      case .poll:
+        pollsLeft -= 1
+        if !poll() { return true }
       case .sleep: return true
+      case .requeue:
+        schedule()
+        return true
       }
     }
-    // Others may wait for the queue, too.
     schedule()
+    return true
+  }
+
+  /// Handles what there is, and lets go of it; false if another thread handles a batch, and will look
+  /// again: `settle`, or one of a concurrent queue.
+  private func handleBatch() -> Bool {
+    let next = state.withLock { state -> (batch: [Item], handle: Handler?)? in
+      guard state.drainer == nil else { return nil }
+      state.drainer = pthread_self()
+      hasItems.store(false, ordering: .relaxed)
+      defer { state.items = [] }
+      return (state.items, state.handle)
+    }
+    guard let next else { return false }
+    EventThread.run { next.handle?(next.batch) }
     return true
   }
 
   private enum Continuation {
     case handle, poll, sleep
+    /// Go on after other work of the queue.
+    case requeue
   }
 
   /// A batch was handled. Call with the lock.
-  private func handled(_ state: inout State) -> Continuation {
+  private func handled(_ state: inout State, mayPoll: Bool) -> Continuation {
     state.drainer = nil
     guard state.items.isEmpty else { return .handle }
     if state.isScheduled { scheduled.leave() }
     state.isScheduled = false
+    guard mayPoll else { return .requeue }
     guard !state.isPolling, state.busyWaitPolicy.shouldPoll() else { return .sleep }
     state.isPolling = true
     return .poll
