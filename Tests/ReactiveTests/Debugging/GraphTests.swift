@@ -100,7 +100,7 @@ struct GraphTests {
 
   @Test(
     "can be drawn from inside a delivery, and while another thread delivers",
-    .timeLimit(.minutes(5)))
+    .timeLimit(.minutes(30)))
   func whileDelivering() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()

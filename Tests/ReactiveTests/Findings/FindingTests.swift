@@ -29,7 +29,7 @@ struct FindingTests {
         of: source(".observeValues(on: UIScheduler()) { self.text = $0 }"), in: .swift6) == [])
   }
 
-  @Test("2: no lock is held while zip, merge or a replay call out", .timeLimit(.minutes(5)))
+  @Test("2: no lock is held while zip, merge or a replay call out", .timeLimit(.minutes(30)))
   func callingOut() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let replay = signal.producer.replayLazily(upTo: 1)

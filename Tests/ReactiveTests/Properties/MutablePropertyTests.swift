@@ -53,7 +53,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [[2], [2, 3]])
   }
 
-  @Test("nobody else sets the value while it is read", .timeLimit(.minutes(5)))
+  @Test("nobody else sets the value while it is read", .timeLimit(.minutes(30)))
   func exclusiveReading() {
     let property = MutableProperty(1)
     let (begins, isSet) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What threads send faster than observers take it.
-@Suite("A slow observer", .timeLimit(.minutes(5)))
+@Suite("A slow observer", .timeLimit(.minutes(30)))
 struct BacklogTests {
   /// A little time on the processor.
   private func work() {
