@@ -122,7 +122,8 @@ struct SignalTests {
     #expect(counter.value == 20_000)
   }
 
-  @Test("two signals that feed each other from two threads don't deadlock", .timeLimit(.minutes(30)))
+  @Test(
+    "two signals that feed each other from two threads don't deadlock", .timeLimit(.minutes(30)))
   func crossing() {
     let (a, inA) = Signal<Int, Never>.pipe()
     let (b, inB) = Signal<Int, Never>.pipe()
