@@ -22,13 +22,21 @@ final class DeviceRecording: Sendable {
     var recorder = PeripheralRecorder()
     var hasServices = false
     /// What was advertised before it was clear which device is meant.
-    var heard: [DeviceAddress: [AdvertisingReport]] = [:]
+    var heard: [DeviceAddress: Heard] = [:]
     var heardCount = 0
     var address: DeviceAddress?
   }
 
-  /// Reports that are kept until it is clear which device is meant.
-  private static let reportCountMax = 20_000
+  /// Reports of one advertiser.
+  private struct Heard: Sendable {
+    var reports: [AdvertisingReport] = []
+    var droppedCount = 0
+  }
+
+  /// Reports that are kept until it is clear which device is meant, of one advertiser and of all: one
+  /// that is loud keeps no other from being recorded.
+  private static let reportsOfOneMax = 500
+  private static let reportCountMax = 50_000
   /// Services that every device has; hosts serve them by themselves.
   private static let systemServices: Set<BluetoothUUID> = [0x1800, 0x1801]
 
@@ -81,9 +89,16 @@ final class DeviceRecording: Sendable {
 
   private func heard(_ report: AdvertisingReport) {
     state.update { state in
-      guard state.address == nil, state.heardCount < Self.reportCountMax else { return }
+      guard state.address == nil else { return }
+      let isKnown = state.heard[report.address] != nil
+      guard state.heardCount < Self.reportCountMax,
+        state.heard[report.address]?.reports.count ?? 0 < Self.reportsOfOneMax
+      else {
+        if isKnown { state.heard[report.address]?.droppedCount += 1 }
+        return
+      }
       state.heardCount += 1
-      state.heard[report.address, default: []].append(report)
+      state.heard[report.address, default: Heard()].reports.append(report)
     }
   }
 
@@ -93,7 +108,9 @@ final class DeviceRecording: Sendable {
       let isStatic = address.kind == .public || address.randomKind == .static
       state.recorder.file.address = isStatic ? address : nil
       state.recorder.file.name = device.sighting.name ?? device.connection.name
-      for report in state.heard[address] ?? [] {
+      let heard = state.heard[address] ?? Heard()
+      state.recorder.countDropped(heard.droppedCount)
+      for report in heard.reports {
         state.recorder.heard(
           data: Array(report.data), scanResponse: Array(report.scanResponse),
           isConnectable: report.isConnectable, rssi: report.rssi == 127 ? nil : Int(report.rssi),
@@ -170,8 +187,11 @@ final class DeviceRecording: Sendable {
         rawValue: UInt8(truncatingIfNeeded: characteristic.properties.rawValue)))
     for descriptor in characteristic.descriptors ?? [] {
       let uuid = BluetoothUUID(descriptor.uuid)
-      guard uuid != 0x2902, description.descriptors.count < PeripheralFile.Limits.descriptorCount
-      else { continue }
+      guard uuid != 0x2902 else { continue }
+      guard description.descriptors.count < PeripheralFile.Limits.descriptorCount else {
+        state.update { $0.recorder.countDropped(1) }
+        continue
+      }
       let value = try await refusable { try await device.read(descriptor) }
       description.descriptors.append(
         PeripheralFile.Descriptor(uuid: uuid, value: (value ?? nil) ?? []))
@@ -189,8 +209,8 @@ final class DeviceRecording: Sendable {
       }
       let uuid = BluetoothUUID(characteristic.uuid)
       if uuid == 0x2A00, let name = StandardValue.printable(value[...]) {
-        let longest = PeripheralFile.Limits.nameByteCount
-        state.update { if name.utf8.count <= longest { $0.recorder.file.name = name } }
+        // One that is too long is cut to what a file can have.
+        state.update { $0.recorder.file.name = name }
       }
       if uuid == 0x2A01, value.count == 2, value != [0, 0] {
         state.update { $0.recorder.file.appearance = UInt16(value[0]) | UInt16(value[1]) << 8 }

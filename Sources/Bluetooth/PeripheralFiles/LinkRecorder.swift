@@ -105,8 +105,8 @@ struct LinkRecorder: Sendable {
       let before = (prepared[handle] ?? []).prefix(Int(offset))
       prepared[handle] = Array((before + value).prefix(ATTPDU.valueByteCountMax))
       request = (pdu, time)
-    case .handleValueConfirmation, .exchangeMTUResponse: break
-    default: request = (pdu, time)
+    // The device may be a client of this host, too: what answers it is no request of ours.
+    default: if pdu.opcode.isRequest { request = (pdu, time) }
     }
   }
 
@@ -120,7 +120,7 @@ struct LinkRecorder: Sendable {
       return
     default: break
     }
-    guard let (asked, askedTime) = request else { return }
+    guard pdu.opcode.isResponse, let (asked, askedTime) = request else { return }
     request = nil
     answered(asked, pdu, askedTime)
   }
@@ -304,6 +304,7 @@ struct LinkRecorder: Sendable {
 
   private func replay(into recorder: inout PeripheralRecorder, _ database: Database) {
     let indices = database.indices
+    let discovered = Set(declarations.values.map(\.valueHandle))
     if let value = firstValue(of: 0x2A00, database),
       let name = StandardValue.printable(value[...])
     {
@@ -317,12 +318,18 @@ struct LinkRecorder: Sendable {
       case .read(let handle, let result):
         if let index = indices[handle] { recorder.read(index, result) }
       case .notified(let handle, let value):
-        if let index = indices[handle] { recorder.notified(index, value, at: time) }
+        if let index = indices[handle] {
+          recorder.notified(index, value, at: time)
+        } else if !discovered.contains(handle) {
+          recorder.countDropped(1)
+        }
       case .wrote(let handle, let value, let error):
         if let index = indices[handle] {
           recorder.wrote(index, value, error: error, at: time)
         } else if types[handle] == 0x2902, error == nil, value.contains(where: { $0 != 0 }) {
           recorder.beginTimeline(at: time)
+        } else if !discovered.contains(handle), types[handle] == nil {
+          recorder.countDropped(1)
         }
       }
     }

@@ -122,6 +122,12 @@ extension PeripheralFile.Advertising {
     _ data: [UInt8], _ scanResponse: [UInt8]
   ) -> (data: [UInt8], scanResponse: [UInt8], isCut: Bool) {
     let legacy = PeripheralFile.Limits.legacyAdvertisingByteCount
+    if data.isEmpty, scanResponse.count > legacy {
+      // Scannable extended advertising, whose data are all in its scan response: nothing else can be
+      // told by a file.
+      let short = wholeStructures(scanResponse)
+      return (short, [], short.count < scanResponse.count)
+    }
     let short = wholeStructures(data)
     // Extended advertising has no scan response here.
     let isExtended = max(short.count, scanResponse.count) > legacy

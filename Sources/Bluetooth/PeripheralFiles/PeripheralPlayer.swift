@@ -60,6 +60,8 @@ public struct PeripheralPlayer: Sendable {
   private var values: [Index: [UInt8]] = [:]
   /// Which of a list of values is next, and when.
   private var cycles: [Index: (next: Int, time: Instant)] = [:]
+  /// The number of the list that goes on first.
+  private var firstCycle = 0
   private var subscribed: Set<Index> = []
   /// All recorded notifications, in the order of time.
   private let timeline: [(time: TimeSpan, index: Index, number: Int)]
@@ -166,7 +168,7 @@ public struct PeripheralPlayer: Sendable {
     playPending(now: now, into: &actions)
     // What is recorded comes before lists, whose values are dropped where there is no room.
     playNotifications(now: now, into: &actions)
-    for index in cycles.keys.sorted() { advanceCycle(index, now: now, into: &actions) }
+    advanceCycles(now: now, into: &actions)
     playAdvertising(now: now, into: &actions)
   }
 
@@ -185,6 +187,19 @@ public struct PeripheralPlayer: Sendable {
   ) {
     values[index] = value
     if subscribed.contains(index) { actions.append(.notify(index, value)) }
+  }
+
+  /// Lists that found no room are the first the next time.
+  private mutating func advanceCycles(now: Instant, into actions: inout [Action]) {
+    let indices = cycles.keys.sorted()
+    var firstDropped: Int?
+    for offset in indices.indices {
+      let number = (firstCycle + offset) % indices.count
+      let droppedBefore = droppedCount
+      advanceCycle(indices[number], now: now, into: &actions)
+      if droppedCount > droppedBefore { firstDropped = firstDropped ?? number }
+    }
+    firstCycle = firstDropped ?? firstCycle
   }
 
   private mutating func advanceCycle(

@@ -55,6 +55,8 @@ public struct PeripheralRecorder: Sendable {
   private var writes: [Write] = []
   /// The last write to a characteristic that was taken.
   private var lastWrites: [Index: Int] = [:]
+  /// What was read without an error at least once.
+  private var readable: Set<Index> = []
   /// What is left of a file for what happens.
   private var room = TextRoom()
   /// What found no room so far.
@@ -150,16 +152,17 @@ public struct PeripheralRecorder: Sendable {
   public mutating func read(_ index: Index, _ result: Result<[UInt8], ATTErrorCode>) {
     switch result {
     case .success(let value):
+      readable.insert(index)
       guard value.count <= PeripheralFile.Limits.valueByteCount else { return countDropped(1) }
       if let last = lastWrites[index] {
         if value != writes[last].answer.written { writes[last].answer.value = value }
       } else if file[index].values.isEmpty, notifications[index] == nil {
         file[index].values = [value]
-        // Refused at first, as before the link was encrypted.
-        file[index].readError = nil
       }
+      // Refused at first, as before the link was encrypted.
+      file[index].readError = nil
     case .failure(let error):
-      if file[index].values.isEmpty { file[index].readError = error }
+      if !readable.contains(index) { file[index].readError = error }
     }
   }
 
@@ -194,15 +197,20 @@ public struct PeripheralRecorder: Sendable {
     file.advertisedServices = file.services.filter(\.isPrimary).map(\.uuid)
     let start = timelineStart ?? notifications.values.compactMap(\.first?.time).min() ?? end
     let answers = place(notificationsFrom: start, to: timelineEnd ?? end, in: &file)
-    var known: [Index: Set<[UInt8]>] = [:]
-    for (index, answer) in answers
-    where known[index, default: []].insert(answer.written).inserted {
-      file[index].answers.append(answer)
+    var dropped = 0
+    var known: [Index: [[UInt8]: Int]] = [:]
+    for (index, answer) in answers {
+      if let number = known[index]?[answer.written] {
+        dropped += file[index].answers[number].merge(answer)
+      } else {
+        known[index, default: [:]][answer.written] = file[index].answers.count
+        file[index].answers.append(answer)
+      }
     }
     if file.characteristicIndices.contains(where: { !file[$0].notifications.isEmpty }) {
       file.duration = ((timelineEnd ?? end) - start).rounded
     }
-    let dropped = file.normalize()
+    dropped += file.normalize()
     return PeripheralRecording(file: file, droppedCount: droppedCount + dropped)
   }
 
@@ -272,5 +280,18 @@ extension TimeSpan {
   /// In milliseconds, as exact as hosts can tell.
   fileprivate var rounded: TimeSpan {
     .milliseconds((nanoseconds + 500_000) / 1_000_000)
+  }
+}
+
+extension PeripheralFile.Answer {
+  /// Takes another answer to the same write: a file has one for each value. One that was taken is
+  /// worth more than one that was refused, as before the link was encrypted.
+  ///
+  /// - Returns: How much is left out.
+  fileprivate mutating func merge(_ later: PeripheralFile.Answer) -> Int {
+    let isBetter = error != nil && later.error == nil
+    let lost = isBetter ? self : later
+    if isBetter { self = later }
+    return (lost == self ? 0 : 1) + lost.notifications.count
   }
 }

@@ -109,6 +109,16 @@ struct ATTPDUTests {
     #expect(!ATTOpcode(rawValue: 0x77).isForClient)
   }
 
+  @Test("an opcode is a request, a response, a command or none of them")
+  func methods() {
+    let all = (UInt8.min...UInt8.max).map(ATTOpcode.init)
+    // Core 5.4, Vol 3, Part F, §3.4.8: requests are even, and each response follows its request.
+    let requests: [UInt8] = [2, 4, 6, 8, 0x0A, 0x0C, 0x0E, 0x10, 0x12, 0x16, 0x18, 0x20]
+    #expect(all.filter(\.isRequest).map(\.rawValue) == requests)
+    #expect(all.filter(\.isResponse).map(\.rawValue) == [1] + requests.map { $0 + 1 })
+    #expect(all.allSatisfy { !$0.isRequest || !$0.isCommand })
+  }
+
   @Test("cut and mutated PDUs are refused or read, and what is read is written back the same")
   func hostile() throws {
     for (index, (hex, _)) in Self.table.enumerated() {

@@ -105,4 +105,28 @@ struct LinkRecorderTests {
     }
     #expect(values == (0..<60).map { number in (0..<16).map { [UInt8($0), UInt8(number)] } })
   }
+  @Test("what this host answers as a server is not taken for a request of its own")
+  func bothAreClients() throws {
+    var link = Link()
+    try link.service(1, 9, 0x180F)
+    try link.characteristic(2, 0x02, 0x2A19)
+    link.recorder.sent(.readRequest(handle: 3), at: .zero)
+    link.recorder.received(.readRequest(handle: 7), at: .zero)
+    link.recorder.sent(.readResponse(value: [1]), at: .zero)
+    link.recorder.received(.readResponse(value: [99]), at: .zero)
+    let recording = link.recorder.recording(at: .zero)
+    #expect(recording.file.services.first?.characteristics.first?.values == [[99]])
+    #expect(recording.droppedCount == 0)
+  }
+
+  @Test("what happens to values that were discovered before the capture is counted")
+  func undiscovered() throws {
+    var link = Link()
+    try link.service(1, 9, 0x180F)
+    try link.characteristic(2, 0x12, 0x2A19)
+    link.recorder.received(.handleValueNotification(handle: 3, value: [1]), at: .zero)
+    link.recorder.received(.handleValueNotification(handle: 12, value: [1]), at: .zero)
+    link.recorder.sent(.writeCommand(handle: 14, value: [1]), at: .zero)
+    #expect(link.recorder.recording(at: .zero).droppedCount == 2)
+  }
 }

@@ -135,6 +135,18 @@ struct NormalizingTests {
     Self.expectReadable(recording)
   }
 
+  @Test("scannable extended advertising, all of it in the scan response, is recorded as data")
+  func scannable() {
+    var recorder = recorder(.read)
+    let long: [UInt8] = [101, 0xFF] + [UInt8](repeating: 7, count: 100)
+    recorder.heard(data: [], scanResponse: long, isConnectable: false, rssi: nil, at: at(0))
+    let recording = recorder.finished(at: at(100))
+    #expect(recording.file.advertising?.data == long)
+    #expect(recording.file.advertising?.scanResponse == [])
+    #expect(recording.droppedCount == 0)
+    Self.expectReadable(recording)
+  }
+
   @Test("services that include each other are recorded without the circle")
   func circle() {
     var recorder = recorder(.read)

@@ -163,6 +163,26 @@ struct PlayerTests {
     #expect((6_400...6_464).contains(run.log.count))
   }
 
+  @Test("of more lists than a turn has room for, each has its turn")
+  func fairLists() throws {
+    let list =
+      "{\"uuid\": \"2A37\", \"properties\": [\"notify\"], \"every\": 0.01, "
+      + "\"values\": [{\"hex\": \"00\"}, {\"hex\": \"01\"}]}"
+    let service =
+      "{\"uuid\": \"180D\", \"characteristics\": "
+      + "[\(Array(repeating: list, count: 50).joined(separator: ","))]}"
+    var run = try Run("{\"services\": [\(service), \(service), \(service)]}")
+    for index in run.player.file.characteristicIndices {
+      run.player.setSubscribed(index, true, now: .zero)
+    }
+    run.run(until: .seconds(1))
+    var counts: [Index: Int] = [:]
+    for case (_, .notify(let index, _)) in run.log { counts[index, default: 0] += 1 }
+    // 6,400 in a second, for 150.
+    #expect(counts.count == 150)
+    #expect(counts.values.allSatisfy { (40...46).contains($0) }, "\(counts.values.sorted())")
+  }
+
   @Test("answers that are to come at once keep to the pace, too")
   func answerPace() throws {
     var run = try Run(Self.burst(1, duration: "86400"))

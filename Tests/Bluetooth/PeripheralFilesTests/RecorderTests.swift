@@ -98,6 +98,32 @@ struct RecorderTests {
     #expect(file[level].readError == .insufficientAuthentication)
   }
 
+  @Test("a read that succeeds after it was refused leaves no refusal, whatever came between")
+  func refusedAtFirst() {
+    var recorder = recorder
+    recorder.read(level, .failure(.insufficientAuthentication))
+    recorder.notified(level, [80], at: at(10))
+    recorder.read(level, .success([80]))
+    recorder.read(level, .failure(.insufficientAuthentication))
+    #expect(recorder.finished(at: at(20)).file[level].readError == nil)
+  }
+
+  @Test("of equal writes the first is kept that was taken, and what the others add is counted")
+  func equalWrites() {
+    var recorder = recorder
+    recorder.wrote(receive, [1], error: .insufficientAuthentication, at: at(0))
+    recorder.wrote(receive, [1], error: nil, at: at(10))
+    recorder.notified(transmit, [7], at: at(20))
+    recorder.wrote(receive, [1], error: nil, at: at(2_000))
+    recorder.notified(transmit, [8], at: at(2_010))
+    let recording = recorder.finished(at: at(3_000))
+    let answers = recording.file[receive].answers
+    #expect(answers.count == 1 && answers.first?.error == nil)
+    #expect(answers.first?.notifications.map(\.value) == [[7]])
+    // The refusal; the last answer and its notification.
+    #expect(recording.droppedCount == 3)
+  }
+
   @Test("what is recorded without end stays within the bounds of a file")
   func bounds() throws {
     var recorder = recorder

@@ -87,4 +87,27 @@ public struct ATTOpcode: RawRepresentable, Hashable, Sendable {
     default: false
     }
   }
+  /// Whether the PDU is a known request, which a server answers with one response.
+  ///
+  /// A confirmation, which a client sends, too, is none.
+  @inlinable
+  public var isRequest: Bool {
+    switch self {
+    case .exchangeMTURequest, .findInformationRequest, .findByTypeValueRequest,
+      .readByTypeRequest, .readRequest, .readBlobRequest, .readMultipleRequest,
+      .readByGroupTypeRequest, .writeRequest, .prepareWriteRequest, .executeWriteRequest,
+      .readMultipleVariableRequest:
+      true
+    default: false
+    }
+  }
+
+  /// Whether the PDU answers a request, with an error or without.
+  @inlinable
+  public var isResponse: Bool {
+    switch self {
+    case .handleValueNotification, .handleValueIndication, .multipleHandleValueNotification: false
+    default: isForClient
+    }
+  }
 }
