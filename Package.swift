@@ -45,7 +45,7 @@ let package = Package(
     .target(name: "EventLoop", dependencies: ["Essentials", "CLinux"]),
 
     // What faces share: run loops and streams.
-    .target(name: "RunLoopSupport"),
+    .target(name: "RunLoopSupport", dependencies: ["EventLoop"]),
 
     // What Apple's Foundation has and Linux lacks.
     .target(name: "KeyValueObserving"),

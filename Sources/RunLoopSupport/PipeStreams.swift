@@ -1,3 +1,4 @@
+internal import EventLoop
 package import Foundation
 internal import Synchronization
 
@@ -30,7 +31,7 @@ private final class PipeEnds: Sendable {
 private final class StreamCore: @unchecked Sendable {
   // Unchecked: everything that changes is guarded by `lock`.
 
-  private let lock = NSLock()
+  private let lock = SharedLock()
   private weak var stream: Stream?
   private weak var explicitDelegate: (any StreamDelegate)?
   private var phase = Phase.notOpen

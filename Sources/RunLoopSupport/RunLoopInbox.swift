@@ -1,3 +1,4 @@
+internal import EventLoop
 package import Foundation
 
 /// Hands items over on the run loops on which its owner is scheduled, one after the other. What
@@ -5,7 +6,7 @@ package import Foundation
 package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
-  private let lock = NSLock()
+  private let lock = SharedLock()
   private var items: ArraySlice<Item> = []
   private var sources: [RunLoopSource] = []
   private var onItem: (@Sendable (Item) -> Void)?

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import CoreFoundation
 package import Foundation
 
@@ -9,7 +10,7 @@ package import Foundation
 package final class RunLoopSource: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`; Core Foundation's sources are thread-safe.
 
-  private let lock = NSLock()
+  private let lock = SharedLock()
   private let call: @Sendable () -> Void
   private let runLoop: RunLoop
   private let mode: RunLoop.Mode

@@ -1,3 +1,5 @@
+internal import EventLoop
+
 /// A service, characteristic or descriptor: something with a UUID in an attribute database.
 open class CBAttribute: NSObject, @unchecked Sendable {
   // Unchecked: `uuid` is constant; subclasses keep their state behind `lock`.
@@ -5,9 +7,9 @@ open class CBAttribute: NSObject, @unchecked Sendable {
   private let uuidStorage: CBUUID
   /// Guards the stored properties: a peripheral's attributes share their manager's lock, the
   /// mutable ones have their own. Never held while another is taken.
-  let lock: NSLock
+  let lock: SharedLock
 
-  init(uuid: CBUUID, lock: NSLock) {
+  init(uuid: CBUUID, lock: SharedLock) {
     uuidStorage = uuid
     self.lock = lock
     super.init()

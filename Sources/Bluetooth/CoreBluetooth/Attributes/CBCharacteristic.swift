@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothMachines
 
 /// A characteristic: a value with what may be done with it.
@@ -15,7 +16,7 @@ open class CBCharacteristic: CBAttribute, @unchecked Sendable {
 
   init(
     uuid: CBUUID, properties: CBCharacteristicProperties, handles: CharacteristicHandles,
-    service: CBService?, lock: NSLock
+    service: CBService?, lock: SharedLock
   ) {
     propertiesStorage = properties
     self.handles = handles
@@ -72,7 +73,7 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
     permissionsStorage = permissions
     super.init(
       uuid: UUID, properties: properties, handles: CharacteristicHandles(), service: nil,
-      lock: NSLock())
+      lock: SharedLock())
     valueStorage = value
   }
 

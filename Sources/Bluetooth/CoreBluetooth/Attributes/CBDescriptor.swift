@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothWire
 
 /// A descriptor: more about a characteristic.
@@ -7,7 +8,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
   var valueStorage: Any?
   var handle: UInt16
 
-  init(uuid: CBUUID, handle: UInt16, characteristic: CBCharacteristic?, lock: NSLock) {
+  init(uuid: CBUUID, handle: UInt16, characteristic: CBCharacteristic?, lock: SharedLock) {
     self.handle = handle
     characteristicStorage = characteristic
     super.init(uuid: uuid, lock: lock)
@@ -52,7 +53,7 @@ open class CBDescriptor: CBAttribute, @unchecked Sendable {
 open class CBMutableDescriptor: CBDescriptor, @unchecked Sendable {
   /// A descriptor: a `String` for 2901, a `Data` for 2904.
   public init(type UUID: CBUUID, value: Any?) {
-    super.init(uuid: UUID, handle: 0, characteristic: nil, lock: NSLock())
+    super.init(uuid: UUID, handle: 0, characteristic: nil, lock: SharedLock())
     valueStorage = value
   }
 }

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothWire
 
 /// The other end of a link.
@@ -43,7 +44,7 @@ extension CBPeer: KeyValueObserved, KeyValueCoding {}
 
 /// A central that is connected to this host's peripheral manager.
 open class CBCentral: CBPeer, @unchecked Sendable {
-  private let lock = NSLock()
+  private let lock = SharedLock()
   private var mtu = Limits.mtuMin
 
   /// The longest value that one notification or indication carries to this central.

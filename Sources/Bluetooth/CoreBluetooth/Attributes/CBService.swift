@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothMachines
 
 /// A service of a peripheral: characteristics that belong together.
@@ -13,7 +14,7 @@ open class CBService: CBAttribute, @unchecked Sendable {
   var isValid = true
 
   init(
-    uuid: CBUUID, isPrimary: Bool, range: HandleRange, peripheral: CBPeripheral?, lock: NSLock
+    uuid: CBUUID, isPrimary: Bool, range: HandleRange, peripheral: CBPeripheral?, lock: SharedLock
   ) {
     isPrimaryStorage = isPrimary
     self.range = range
@@ -38,15 +39,16 @@ open class CBService: CBAttribute, @unchecked Sendable {
 
 /// A service that this host publishes.
 ///
-/// It is frozen once `CBPeripheralManager.add(_:)` took it: later changes are refused with a
-/// message on standard error.
+/// It is frozen once `CBPeripheralManager.add(_:)` took it: later changes are refused and
+/// logged.
 open class CBMutableService: CBService, @unchecked Sendable {
   private var isFrozen = false
 
   /// An empty service.
   public init(type UUID: CBUUID, primary isPrimary: Bool) {
     super.init(
-      uuid: UUID, isPrimary: isPrimary, range: HandleRange(0, 0), peripheral: nil, lock: NSLock())
+      uuid: UUID, isPrimary: isPrimary, range: HandleRange(0, 0), peripheral: nil,
+      lock: SharedLock())
   }
 
   /// The published services that it includes.

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothHost
 internal import BluetoothMachines
 internal import Essentials
@@ -23,7 +24,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
   }
 
   let session: CentralSession
-  private let delegateLock = NSLock()
+  private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBCentralManagerDelegate)?
 
   /// A manager without a delegate, on the main queue.

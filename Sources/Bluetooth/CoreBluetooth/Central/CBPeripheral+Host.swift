@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
 

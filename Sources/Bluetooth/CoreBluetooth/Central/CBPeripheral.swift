@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
 
@@ -13,7 +14,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
   let session: CentralSession
   /// Guarded by the session's lock.
   var record = PeripheralRecord()
-  private let delegateLock = NSLock()
+  private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBPeripheralDelegate)?
 
   init(session: CentralSession, address: DeviceAddress) {

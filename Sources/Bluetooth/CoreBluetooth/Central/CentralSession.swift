@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
 
@@ -37,7 +38,7 @@ final class CentralSession: @unchecked Sendable {
     var peripheral: CBPeripheral?
   }
 
-  let lock = NSLock()
+  let lock = SharedLock()
   let connection: HostConnection
   /// Whether discoveries find what apps don't see.
   let showsSystemServices: Bool

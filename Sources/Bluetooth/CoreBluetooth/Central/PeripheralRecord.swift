@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
 
@@ -99,7 +100,7 @@ struct PeripheralRecord {
   /// Adds characteristics found in a service, keeping the objects of those known.
   mutating func merge(
     characteristics found: [RemoteCharacteristic], into service: CBService, isComplete: Bool,
-    lock: NSLock
+    lock: SharedLock
   ) {
     var list = service.characteristicsStorage ?? []
     if isComplete {

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothHost
 internal import BluetoothMachines
 
@@ -10,7 +11,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   // Unchecked: `session` is constant, the delegate is behind `delegateLock`.
 
   let session: PeripheralManagerSession
-  private let delegateLock = NSLock()
+  private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBPeripheralManagerDelegate)?
 
   /// A manager without a delegate, on the main queue.

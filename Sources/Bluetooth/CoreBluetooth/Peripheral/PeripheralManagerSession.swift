@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
 
@@ -20,7 +21,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     }
   }
 
-  private let lock = NSLock()
+  private let lock = SharedLock()
   let connection: HostConnection
   private weak var manager: CBPeripheralManager?
 

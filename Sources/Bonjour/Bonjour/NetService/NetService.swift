@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import Connections
 internal import DNSWire
 internal import DiscoveryMachines
@@ -12,7 +13,7 @@ open class NetService: NSObject, @unchecked Sendable {
 
   let discovery: any DiscoveryProvider
   let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
-  private let lock = NSLock()
+  private let lock = SharedLock()
   private var guarded: State
 
   struct State {

@@ -1,3 +1,4 @@
+internal import EventLoop
 internal import BonjourHost
 internal import DNSWire
 internal import DiscoveryMachines
@@ -12,7 +13,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 
   private let discovery: any DiscoveryProvider
   private let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
-  private let lock = NSLock()
+  private let lock = SharedLock()
   private var search: Search?
   private var lastNumber = 0
   private var isPeerToPeer = false
