@@ -251,7 +251,7 @@ final class KeptDevice: Sendable {
           onEvent(.value(key, Array(value)))
         }
       } catch let error as BluetoothError {
-        switch error {
+        switch error.code {
         case .disconnected, .cancelled, .notAvailable: break
         default:
           state.update { $0.subscriptions[key] = nil }

@@ -83,9 +83,9 @@ extension Session {
   /// The failure of the command for an error of `what`: a device, a value.
   func failure(_ error: BluetoothError, _ what: String) -> any Error {
     let reason = error.description.trimmingSuffix(".")
-    switch error {
+    switch error.code {
     case .cancelled: return CancellationError()
-    case .notAvailable(let state): return RadioFailure.failure(state, host)
+    case .notAvailable: return RadioFailure.failure(error.state ?? .unknown, host)
     case .unknownPeripheral, .notFound: return CommandFailure(.notFound, reason)
     case .connectionFailed:
       return CommandFailure(.failure, "\(what) cannot be connected to: \(reason)")
@@ -94,7 +94,7 @@ extension Session {
       var failure = CommandFailure(.failure, "\(what) was refused: \(reason)")
       failure.isRefusal = true
       return failure
-    case .refused: return CommandFailure(.failure, "\(what) failed: \(reason)")
+    default: return CommandFailure(.failure, "\(what) failed: \(reason)")
     }
   }
 

@@ -242,7 +242,7 @@ final class DeviceRecording: Sendable {
     do throws(BluetoothError) {
       result = .success(Array(try await device.connection.read(characteristic)))
     } catch {
-      guard case .attribute(let code) = error else {
+      guard let code = error.attributeErrorCode else {
         throw session.failure(error, "reading \(characteristic.uuid.uuidString)")
       }
       result = .failure(ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: code)))
@@ -291,10 +291,10 @@ final class DeviceRecording: Sendable {
         state.update { $0.recorder.notified(index, Array(value), at: now) }
       }
     } catch let error as BluetoothError {
-      switch error {
-      case .attribute(let code):
+      switch error.code {
+      case .attribute:
         // Refused: what it takes is part of what the device is.
-        let needsEncryption = code == 0x05 || code == 0x0F
+        let needsEncryption = [0x05, 0x0F].contains(error.attributeErrorCode)
         state.update { $0.recorder.file[index].notifyNeedsEncryption = needsEncryption }
       case .refused: break
       default: throw session.failure(error, device.title)
@@ -318,7 +318,7 @@ final class DeviceRecording: Sendable {
         Data(write.bytes), to: characteristic,
         type: withResponse ? .withResponse : .withoutResponse)
     } catch {
-      guard case .attribute(let code) = error else {
+      guard let code = error.attributeErrorCode else {
         throw session.failure(error, "writing \(write.name.text)")
       }
       refusal = ATTErrorCode(rawValue: UInt8(truncatingIfNeeded: code))

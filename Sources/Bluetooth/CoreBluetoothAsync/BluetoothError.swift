@@ -1,23 +1,117 @@
 public import CoreBluetooth
 
 /// Why something with a peripheral could not be done.
-public enum BluetoothError: Error, Sendable, Hashable {
-  /// The radio is not powered on and will not be by itself, or went away meanwhile.
-  case notAvailable(CBManagerState)
-  /// No peripheral of this host has this identifier.
-  case unknownPeripheral(UUID)
-  /// The connection cannot be made.
-  case connectionFailed(CBError)
-  /// The connection ended; nil if this side ended it.
-  case disconnected(CBError?)
-  /// The peripheral answered with an error of the attribute protocol.
-  case attribute(code: Int)
-  /// The host refused.
-  case refused(CBError)
-  /// The peripheral has no such service or characteristic.
-  case notFound(CBUUID)
-  /// The task was cancelled.
-  case cancelled
+///
+/// The code says what kind of error it is; the other properties say more, each for some codes:
+///
+/// ```swift
+/// do {
+///   try await peripheral.read(characteristic)
+/// } catch let error where error.attributeErrorCode == 0x05 {
+///   // Insufficient Authentication
+/// }
+/// ```
+public struct BluetoothError: Error, Hashable, Sendable {
+  /// The kind of an error. Later versions may have more.
+  public struct Code: Hashable, Sendable {
+    fileprivate let rawValue: UInt8
+
+    /// The radio is not powered on and will not be by itself, or went away meanwhile. ``state``
+    /// says how it is.
+    public static let notAvailable = Code(rawValue: 1)
+    /// No peripheral of this host has this ``peripheralIdentifier``.
+    public static let unknownPeripheral = Code(rawValue: 2)
+    /// The connection cannot be made, because of the ``cause``.
+    public static let connectionFailed = Code(rawValue: 3)
+    /// The connection ended, because of the ``cause``; of none if this side ended it.
+    public static let disconnected = Code(rawValue: 4)
+    /// The peripheral answered with an error of the attribute protocol, ``attributeErrorCode``.
+    public static let attribute = Code(rawValue: 5)
+    /// The host refused, because of the ``cause``.
+    public static let refused = Code(rawValue: 6)
+    /// The peripheral has no service or characteristic with this ``uuid``.
+    public static let notFound = Code(rawValue: 7)
+    /// The task was cancelled.
+    public static let cancelled = Code(rawValue: 8)
+  }
+
+  private enum Detail: Hashable {
+    case none
+    case state(CBManagerState)
+    case peripheral(UUID)
+    case cause(CBError)
+    case attribute(Int)
+    case uuid(CBUUID)
+  }
+
+  /// The kind of the error.
+  public let code: Code
+  private let detail: Detail
+
+  private init(_ code: Code, _ detail: Detail = .none) {
+    self.code = code
+    self.detail = detail
+  }
+
+  /// The state of the radio, of ``Code/notAvailable``.
+  public var state: CBManagerState? { if case .state(let state) = detail { state } else { nil } }
+
+  /// Which peripheral was asked for, of ``Code/unknownPeripheral``.
+  public var peripheralIdentifier: UUID? {
+    if case .peripheral(let identifier) = detail { identifier } else { nil }
+  }
+
+  /// What Core Bluetooth reported, of ``Code/connectionFailed``, ``Code/disconnected`` and
+  /// ``Code/refused``.
+  public var cause: CBError? { if case .cause(let error) = detail { error } else { nil } }
+
+  /// The error code (Core 5.4, Vol 3, Part F, §3.4.1.1), of ``Code/attribute``.
+  public var attributeErrorCode: Int? {
+    if case .attribute(let code) = detail { code } else { nil }
+  }
+
+  /// What was looked for, of ``Code/notFound``.
+  public var uuid: CBUUID? { if case .uuid(let uuid) = detail { uuid } else { nil } }
+}
+
+extension BluetoothError {
+  /// See ``Code/notAvailable``.
+  public static func notAvailable(_ state: CBManagerState) -> BluetoothError {
+    BluetoothError(.notAvailable, .state(state))
+  }
+
+  /// See ``Code/unknownPeripheral``.
+  public static func unknownPeripheral(_ identifier: UUID) -> BluetoothError {
+    BluetoothError(.unknownPeripheral, .peripheral(identifier))
+  }
+
+  /// See ``Code/connectionFailed``.
+  public static func connectionFailed(_ cause: CBError) -> BluetoothError {
+    BluetoothError(.connectionFailed, .cause(cause))
+  }
+
+  /// See ``Code/disconnected``.
+  public static func disconnected(_ cause: CBError?) -> BluetoothError {
+    BluetoothError(.disconnected, cause.map { .cause($0) } ?? .none)
+  }
+
+  /// See ``Code/attribute``.
+  public static func attribute(code: Int) -> BluetoothError {
+    BluetoothError(.attribute, .attribute(code))
+  }
+
+  /// See ``Code/refused``.
+  public static func refused(_ cause: CBError) -> BluetoothError {
+    BluetoothError(.refused, .cause(cause))
+  }
+
+  /// See ``Code/notFound``.
+  public static func notFound(_ uuid: CBUUID) -> BluetoothError {
+    BluetoothError(.notFound, .uuid(uuid))
+  }
+
+  /// See ``Code/cancelled``.
+  public static let cancelled = BluetoothError(.cancelled)
 
   /// The error for one that a delegate got.
   init(_ error: any Error) {
@@ -38,18 +132,15 @@ public enum BluetoothError: Error, Sendable, Hashable {
 extension BluetoothError: CustomStringConvertible, LocalizedError {
   /// One sentence for people.
   public var description: String {
-    switch self {
-    case .notAvailable(let state): "Bluetooth is not available (\(state))."
-    case .unknownPeripheral(let identifier): "There is no peripheral \(identifier)."
-    case .connectionFailed(let error): error.localizedDescription
-    case .disconnected(let error?): error.localizedDescription
-    case .disconnected(nil): "The connection was closed."
+    switch detail {
+    case .none: code == .cancelled ? "Cancelled." : "The connection was closed."
+    case .state(let state): "Bluetooth is not available (\(state))."
+    case .peripheral(let identifier): "There is no peripheral \(identifier)."
+    case .cause(let error): error.localizedDescription
     case .attribute(let code):
       CBATTError.Code(rawValue: code).map { CBATTError($0).localizedDescription }
         ?? "The peripheral answered with error \(code)."
-    case .refused(let error): error.localizedDescription
-    case .notFound(let uuid): "The peripheral has no \(uuid.uuidString)."
-    case .cancelled: "Cancelled."
+    case .uuid(let uuid): "The peripheral has no \(uuid.uuidString)."
     }
   }
 
