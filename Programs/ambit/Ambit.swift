@@ -93,7 +93,7 @@ package enum Main {
     exit(status.rawValue)
   }
 
-  /// A first word that is no command is told so, instead of being taken for an argument of `watch`.
+  /// A first word that is no command is reported as such, instead of being taken for an argument of `watch`.
   static func checkCommand(_ arguments: [String]) throws {
     guard let first = arguments.first, !first.hasPrefix("-") else { return }
     let commands = Ambit.configuration.subcommands.map(name)

@@ -1,4 +1,4 @@
-/// A small, fast, seedable source of chance (SplitMix64): one seed, one run, on every machine.
+/// A small, fast, seedable random number generator (SplitMix64): one seed, one sequence, on every machine.
 ///
 /// Not for secrets: one output is enough to compute the rest.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
@@ -18,7 +18,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     return z ^ (z >> 31)
   }
 
-  /// Splits off an independent generator, so that one part's use of chance does not shift another's.
+  /// Splits off an independent generator, so that one part's use does not shift another's numbers.
   public mutating func fork() -> SeededGenerator {
     SeededGenerator(seed: next())
   }

@@ -17,7 +17,7 @@ package final class SharedLock: Sendable {
   package func withLock<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    // `Mutex.withLock` returns only what is sendable, or nobody else has.
+    // `Mutex.withLock` returns only what is sendable or disconnected.
     mutex._unsafeLock()
     _ = order.load(ordering: .acquiring)
     defer {

@@ -44,14 +44,14 @@ struct NearbyTableTests {
   @Test("rows don't jump: strength that wavers around a limit changes no order")
   func stability() {
     var table = NearbyTable()
-    var chance = SeededGenerator(seed: 7)
+    var random = SeededGenerator(seed: 7)
     for number in 1...20 { table.hear(Self.sighting(number, rssi: -70), now: .zero) }
     let order = table.ordered(now: .zero).map(\.number)
     var now = Instant.zero
     for _ in 0..<2_000 {
       now = now + .milliseconds(20)
-      let number = Int.random(in: 1...20, using: &chance)
-      let rssi = -62 + Int.random(in: -5...5, using: &chance)
+      let number = Int.random(in: 1...20, using: &random)
+      let rssi = -62 + Int.random(in: -5...5, using: &random)
       table.hear(Self.sighting(number, rssi: rssi), now: now)
       #expect(table.ordered(now: now).map(\.number) == order)
     }

@@ -34,10 +34,10 @@ struct IPAddressTests {
   @Test("every IPv6 address comes back from its text")
   func version6RoundTrip() throws {
     let seed: UInt64 = 5
-    var chance = SeededGenerator(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for _ in 0..<2_000 {
       // Groups of zeros are what the text is about, so most groups are zero.
-      let groups = (0..<16).map { _ in chance.next() % 3 == 0 ? UInt8(chance.next() % 256) : 0 }
+      let groups = (0..<16).map { _ in random.next() % 3 == 0 ? UInt8(random.next() % 256) : 0 }
       let address = try #require(Inet6Address(bytes: groups))
       #expect(Inet6Address(text: address.description) == address, "seed \(seed)")
     }

@@ -226,15 +226,15 @@ struct EpollLoopTests {
   @Test("a list of timers gives them by time, and none twice, whatever is set and removed")
   func list() {
     final class Timer { var time: Instant? }
-    var chance = SeededGenerator(seed: 7)
+    var random = SeededGenerator(seed: 7)
     var list = TimerList<Timer>()
     let timers = (0..<50).map { _ in Timer() }
     var now = Instant.zero
     for _ in 0..<5_000 {
-      let timer = timers[Int.random(in: timers.indices, using: &chance)]
+      let timer = timers[Int.random(in: timers.indices, using: &random)]
       if let time = timer.time { list.remove(timer, at: time) }
       timer.time =
-        Bool.random(using: &chance) ? now + .nanoseconds(.random(in: 0...40, using: &chance)) : nil
+        Bool.random(using: &random) ? now + .nanoseconds(.random(in: 0...40, using: &random)) : nil
       if let time = timer.time { list.insert(timer, at: time) }
       #expect(list.next == timers.compactMap(\.time).min())
       now = now + .nanoseconds(1)

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("Clocks, chance and sockets")
+@Suite("Clocks, randomness and sockets")
 struct AmbientTests {
   @Test("are named only by hosts, the simulation and programs")
   func names() throws {

@@ -95,8 +95,8 @@ final class Interrupts: Sendable {
       state.withLock(\.onRedraw)?()
       return
     }
-    // In the background there is nothing to show: it stops again, as editors do. A shell tells
-    // nobody that a running job is in the foreground again.
+    // In the background there is nothing to show: it stops again, as editors do. A shell gives no
+    // sign when a running job is in the foreground again.
     Terminal.suspend()
     guard Terminal.isSuspended else { return }
     queue.asyncAfter(deadline: .now() + Self.backgroundTime) { [self] in

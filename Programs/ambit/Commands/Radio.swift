@@ -106,7 +106,7 @@ struct RadioServe: AsyncParsableCommand {
       EXAMPLES:
         ambit radio serve                        on tcp:localhost:9100
         ambit radio serve tcp:0.0.0.0:9100 unix:/tmp/radio
-        ambit radio serve --radio sim:empty      nobody on the air but those who connect
+        ambit radio serve --radio sim:empty      no devices but those that connect
         ambit --radio tcp:localhost:9100         (elsewhere) join
       """)
 

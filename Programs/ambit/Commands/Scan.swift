@@ -35,13 +35,13 @@ struct Scan: RadioCommand {
   var all = false
 
   /// A name often comes a moment after the first advertisement, with the scan response.
-  private static let patience = TimeSpan.milliseconds(700)
+  private static let nameTimeout = TimeSpan.milliseconds(700)
 
   func run(_ session: Session) async throws {
     let services = try service.map { try CharacteristicName.service($0) }
     let central = try await session.central()
     let clock = MonotonicClock()
-    let list = ScanList(output: session.output, printsAll: all, patience: Self.patience)
+    let list = ScanList(output: session.output, printsAll: all, nameTimeout: Self.nameTimeout)
     session.output.progress("Listening …")
     let wanted = services.isEmpty ? nil : services.map(\.coreBluetooth)
     try await session.untilTime(default: Session.searchTime.duration) {
@@ -80,17 +80,17 @@ final class ScanList: Sendable {
 
   private let output: Output
   private let printsAll: Bool
-  private let patience: TimeSpan
+  private let nameTimeout: TimeSpan
   private let state = Guarded(State())
   /// Says that there is a device whose name is waited for.
   let nameless: AsyncStream<Void>
   private let namelessCame: AsyncStream<Void>.Continuation
 
-  init(output: Output, printsAll: Bool, patience: TimeSpan) {
+  init(output: Output, printsAll: Bool, nameTimeout: TimeSpan) {
     (nameless, namelessCame) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     self.output = output
     self.printsAll = printsAll
-    self.patience = patience
+    self.nameTimeout = nameTimeout
   }
 
   func hear(_ sighting: Sighting, now: Instant) {
@@ -117,7 +117,7 @@ final class ScanList: Sendable {
   var nextDue: Instant? {
     let state = state.value
     let waiting = state.table.byArrival.first { !state.printed.contains($0.sighting.identifier) }
-    return waiting.map { $0.firstHeard + patience }
+    return waiting.map { $0.firstHeard + nameTimeout }
   }
 
   /// Prints the devices that were waited for long enough.
@@ -125,7 +125,7 @@ final class ScanList: Sendable {
     guard !output.isJSON, !printsAll else { return }
     state.update { state in
       for device in state.table.byArrival
-      where (evenWithoutName || now - device.firstHeard >= patience)
+      where (evenWithoutName || now - device.firstHeard >= nameTimeout)
         && state.printed.insert(device.sighting.identifier).inserted
       {
         print(device, &state, now)

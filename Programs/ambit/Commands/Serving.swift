@@ -77,7 +77,7 @@ struct Peripheral: AsyncParsableCommand {
   var check = false
 
   func run() async throws {
-    // The file first: a mistake in it is told without a radio.
+    // The file first: a mistake in it is reported without a radio.
     let description = try PeripheralFile.load(file)
     if check {
       let count = description.services.flatMap(\.characteristics).count

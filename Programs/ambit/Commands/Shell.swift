@@ -69,7 +69,7 @@ final class ShellSession: Sendable {
   }
 
   func run() async throws {
-    // What ends the session is told on a line of its own.
+    // What ends the session is reported on a line of its own.
     defer { hidePrompt() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.device.run() }

@@ -53,7 +53,7 @@ struct Watch: RadioCommand {
             try await LiveScreen(central, session, surroundings, clock).run()
           }
         } else {
-          group.addTask { await Self.tellTroubles(central, session) }
+          group.addTask { await Self.reportRadioTroubles(central, session) }
           if !session.output.isJSON {
             group.addTask { try await Self.printTables(session, surroundings, clock) }
           }
@@ -104,18 +104,18 @@ struct Watch: RadioCommand {
     await host.close()
   }
 
-  /// Says when the radio goes and when it is back, as the screen does in its second line.
-  private static func tellTroubles(_ central: Central, _ session: Session) async {
-    var told: String?
+  /// Reports when the radio goes and when it is back, as the screen does in its second line.
+  private static func reportRadioTroubles(_ central: Central, _ session: Session) async {
+    var reported: String?
     for await state in central.states() {
       guard state != .poweredOn else {
-        if told != nil { session.output.note("The radio is back.") }
-        told = nil
+        if reported != nil { session.output.note("The radio is back.") }
+        reported = nil
         continue
       }
       let sentence = RadioFailure.failure(state, session.host).sentence
-      if sentence != told { session.output.note("\(Fit.safe(sentence)); waiting for it.") }
-      told = sentence
+      if sentence != reported { session.output.note("\(Fit.safe(sentence)); waiting for it.") }
+      reported = sentence
     }
   }
 

@@ -60,7 +60,7 @@ struct Strength: Hashable, Sendable {
   }
 
   /// A bar of so many columns, in half columns: empty at -100 dBm, full at -40 dBm. What is full
-  /// and what is left of the track are told apart, because they are coloured differently.
+  /// and what is left of the track are separate, because they are coloured differently.
   static func bar(rssi: Int, columns: Int) -> (full: String, track: String) {
     let share = min(1, max(0, Double(rssi + 100) / 60))
     let halves = Int((share * Double(columns * 2)).rounded())

@@ -82,7 +82,7 @@ func race<Result: Sendable>(
 /// A command that uses a radio.
 protocol RadioCommand: AsyncParsableCommand, Sendable {
   var options: GlobalOptions { get }
-  /// What other devices are told that this one is called; nil for what every host is called.
+  /// The GAP device name of this host; nil for the default.
   var hostName: String? { get }
   /// Where all traffic is written to, if it is.
   var capturePath: String? { get }

@@ -74,7 +74,7 @@ struct Record: AsyncParsableCommand {
 
   func run() async throws {
     let output = Output(isJSON: options.json)
-    // A file that cannot be written is told before anything is recorded.
+    // A file that cannot be written fails before anything is recorded.
     guard let target = try arguments.last.map(RecordingFile.init) else { return }
     if let fromCapture {
       let name = arguments.count == 2 ? arguments[0] : nil

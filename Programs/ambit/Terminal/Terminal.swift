@@ -178,7 +178,7 @@ struct Output: Sendable {
     }
   }
 
-  /// Writes everything. Where nobody reads any more (`ambit scan | head`), the program ends without
+  /// Writes everything. Where the reader is gone (`ambit scan | head`), the program ends without
   /// a word, as others do; where standard output cannot be written, it says so and ends.
   static func write(_ text: String, to descriptor: Int32) {
     write(Array(text.utf8), to: descriptor)

@@ -176,7 +176,7 @@ final class HostDriver: @unchecked Sendable {
     finish(now)
   }
 
-  /// Performs what the machine said, sends it off and sets the timer for its next wish.
+  /// Performs the machine's actions, flushes the transport and sets the timer for its next wake.
   private func finish(_ now: Instant) {
     // Before clients hear that the radio is on.
     if hasProblem, machine.state == .poweredOn { report(nil) }

@@ -4,7 +4,7 @@ import EventLoop
 ///
 /// ```
 /// sim                            the simulated radio, populated with a few devices
-/// sim:empty   sim:seed=7         nobody else on the air; another run of chance
+/// sim:empty   sim:seed=7         no other devices; another seed
 /// sim:strap.json                 the devices of peripheral files, recorded ones for example
 /// tcp:localhost:9100             a controller that speaks H4 over TCP
 /// unix:/tmp/radio                the same over a UNIX socket
@@ -27,7 +27,7 @@ public enum RadioChoice: Hashable, Sendable {
   public struct SimulatedAir: Hashable, Sendable {
     /// Whether the ready-made devices are there.
     public var isPopulated: Bool
-    /// Chooses the run of chance.
+    /// The seed of all that is random.
     public var seed: UInt64
     /// Peripheral files whose devices are there.
     public var files: [String]

@@ -91,8 +91,8 @@ public final class Central: Sendable {
 
   // MARK: Connecting
 
-  /// Connects, however long it takes; cancel the task to give up. Whoever connects with a
-  /// peripheral that is connected already gets the same object.
+  /// Connects, however long it takes; cancel the task to give up. For a
+  /// peripheral that is connected already it returns the same object.
   ///
   /// - Throws: `.unknownPeripheral`, `.notAvailable`, `.connectionFailed` or `.cancelled`.
   public func connect(_ identifier: UUID) async throws(BluetoothError) -> ConnectedPeripheral {

@@ -123,8 +123,8 @@ extension PeripheralFile.Advertising {
   ) -> (data: [UInt8], scanResponse: [UInt8], isCut: Bool) {
     let legacy = PeripheralFile.Limits.legacyAdvertisingByteCount
     if data.isEmpty, scanResponse.count > legacy {
-      // Scannable extended advertising, whose data are all in its scan response: nothing else can be
-      // told by a file.
+      // Scannable extended advertising has all its data in its scan response; a file has no place for
+      // a long one.
       let short = wholeStructures(scanResponse)
       return (short, [], short.count < scanResponse.count)
     }

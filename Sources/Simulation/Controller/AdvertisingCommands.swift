@@ -146,7 +146,7 @@ extension SimulatedController {
   func advertisingDidEnd(set handle: UInt8, status: HCIStatus, connection: UInt16 = 0) {
     if handle == AdvertisingSet.legacyHandle {
       stop(&settings.legacySet)
-      // Only high duty cycle advertising times out; it is told like a failed connection.
+      // Only high duty cycle advertising times out; it is reported like a failed connection.
       if status == .advertisingTimeout {
         sendConnectionComplete(failed: status, role: .peripheral)
       }

@@ -27,7 +27,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
   public var powerDBm: Int8 = 0
   /// Core version in HCI numbers; 13 is 5.4 (Assigned Numbers, §2.1).
   public var version: UInt8 = 13
-  /// Who made it; 0xFFFF is nobody.
+  /// The manufacturer's company identifier; 0xFFFF is none.
   public var company: UInt16 = 0xFFFF
   /// Its revision.
   public var subversion: UInt16 = 1

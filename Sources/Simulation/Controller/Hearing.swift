@@ -80,7 +80,7 @@ extension SimulatedController {
       guard hearsAuxiliary(advertiser, meanDBm: meanDBm, at: heard.nanoseconds) else { return }
     }
     guard let address = advertiser.address else {
-      // Anonymous: nobody to resolve, to list or to ask.
+      // Anonymous: no address to resolve, to list or to ask.
       guard passesFilter(nil) else { return }
       return report(advertiser, from: nil, rssi: heard.rssi, isScanResponse: false)
     }
@@ -169,7 +169,7 @@ extension World {
     using generator: inout SeededGenerator
   ) -> Double? {
     var strength = meanDBm
-    if radio.fadingDB > 0 { strength += radio.fadingDB * Chance.normal(generator.next()) }
+    if radio.fadingDB > 0 { strength += radio.fadingDB * HashedRandom.normal(generator.next()) }
     var floor = radio.sensitivityDBm - AirTime.sensitivityGainDB(phy)
     if !radio.jamming.isEmpty {
       let position = site.motion.position(at: now)

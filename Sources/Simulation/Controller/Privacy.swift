@@ -34,7 +34,7 @@ extension UInt128 {
 }
 
 extension DeviceAddress {
-  /// A resolvable private address from a key and chance (Core 5.4, Vol 6, Part B, §1.3.2.2).
+  /// A resolvable private address from a key and a random number (Core 5.4, Vol 6, Part B, §1.3.2.2).
   static func resolvable(key: [UInt8], random: UInt64) -> DeviceAddress {
     // Two bits say what sort of address it is; neither all zeros nor all ones are allowed.
     let part = UInt32(random % 0x3F_FFFE) + 1 | 0x40_0000

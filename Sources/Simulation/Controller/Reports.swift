@@ -35,7 +35,7 @@ extension SimulatedController {
     if peer?.address.kind == .random { key |= 1 << 49 }
     if !advertiser.properties.contains(.legacy) {
       key |= 1 << 50
-      key = Chance.mix(key, UInt64(advertiser.dataID) << 8 | UInt64(advertiser.setID))
+      key = HashedRandom.mix(key, UInt64(advertiser.dataID) << 8 | UInt64(advertiser.setID))
     }
     return duplicates.insert(key)
   }

@@ -151,7 +151,7 @@ extension SimulatedController {
   /// The weakest mean signal that could be understood, with the luckiest fading.
   var hearingFloor: Double {
     let gain = capabilities.hasCoded ? AirTime.sensitivityGainDB(.leCoded) : 0
-    return world.radio.sensitivityDBm - gain - Chance.normalMax * world.radio.fadingDB
+    return world.radio.sensitivityDBm - gain - HashedRandom.normalMax * world.radio.fadingDB
   }
 }
 

@@ -16,20 +16,20 @@ extension World {
     named name: String, address: DeviceAddress? = nil, at position: Position,
     describe: (SimulatedDevice) -> Void
   ) -> SimulatedDevice {
-    var chance = makeChance(for: name)
+    var random = makeRandom(for: name)
     let device = SimulatedDevice(
-      name: name, address: address ?? .randomStatic(using: &chance), at: position, in: self,
-      chance: chance)
+      name: name, address: address ?? .randomStatic(using: &random), at: position, in: self,
+      random: random)
     describe(device)
     devices.append(device)
     device.switchOn()
     return device
   }
 
-  /// Chance of its own for something with a name, so that one device's use of it does not shift
+  /// A generator of its own for something with a name, so that one device's use of it does not shift
   /// another's.
-  func makeChance(for name: String) -> SeededGenerator {
-    SeededGenerator(seed: Chance.mix(seed, Chance.number(for: name)))
+  func makeRandom(for name: String) -> SeededGenerator {
+    SeededGenerator(seed: HashedRandom.mix(seed, HashedRandom.number(for: name)))
   }
 
   /// Furnishes the world around the origin, where a host's own controller stands by default.

@@ -84,7 +84,7 @@ public final class SimulatedDevice {
   /// Services that wait until those that they include have handles.
   private var servicesToAdd: [SimulatedService] = []
   private var isPublished = false
-  private let chance: SeededGenerator
+  private let random: SeededGenerator
 
   private typealias ChannelHandler = (ArraySlice<UInt8>) -> [UInt8]
 
@@ -95,11 +95,11 @@ public final class SimulatedDevice {
 
   init(
     name: String, address: DeviceAddress, at position: Position, in world: World,
-    chance: SeededGenerator
+    random: SeededGenerator
   ) {
     self.name = name
     self.world = world
-    self.chance = chance
+    self.random = random
     controller = world.makeController(name: name, address: address, at: position)
   }
 
@@ -142,7 +142,7 @@ public final class SimulatedDevice {
     configuration.name = name
     configuration.appearance = appearance
     if controller.address.kind == .random { configuration.address = controller.address }
-    machine = HostMachine(configuration: configuration, random: chance)
+    machine = HostMachine(configuration: configuration, random: random)
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     controller.onPowerChange = { [weak self] isOn in
       self?.take(.input(isOn ? .transportOpened : .transportClosed(Self.noPower)))

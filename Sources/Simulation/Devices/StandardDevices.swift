@@ -19,7 +19,7 @@ public enum StandardDeviceUUIDs {
   /// The thermostat's service.
   public static let thermostat = BluetoothUUID(
     high: 0x7C3B_0001_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
-  /// Hours of operation, for whoever encrypts the link.
+  /// Hours of operation, readable over an encrypted link.
   public static let maintenance = BluetoothUUID(
     high: 0x7C3B_0003_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
   /// Apple's characteristic that tells the PSM of an L2CAP channel.
@@ -34,7 +34,7 @@ extension World {
   public func addHeartRateStrap(
     named name: String = "Pulse strap", at position: Position
   ) -> SimulatedDevice {
-    var chance = makeChance(for: name)
+    var random = makeRandom(for: name)
     return addDevice(named: name, at: position) { strap in
       strap.appearance = 0x0341
       strap.advertisedServices = [0x180D, 0x180F]
@@ -56,7 +56,7 @@ extension World {
       var seconds = 0
       strap.every(.seconds(1)) {
         seconds += 1
-        pulse = min(178, max(48, pulse + (chance.unit() - 0.5) * 4))
+        pulse = min(178, max(48, pulse + (random.unit() - 0.5) * 4))
         expendedKilojoules &+= seconds % 10 == 0 ? 1 : 0
         if seconds % 600 == 0 { battery.notify([max(1, battery.value[0] &- 1)]) }
         measurement.notify(Self.heartRateMeasurement(pulse, expended: expendedKilojoules))
@@ -81,7 +81,7 @@ extension World {
   public func addThermostat(
     named name: String = "Thermostat", at position: Position
   ) -> SimulatedDevice {
-    var chance = makeChance(for: name)
+    var random = makeRandom(for: name)
     return addDevice(named: name, at: position) { thermostat in
       thermostat.appearance = 0x0540
       thermostat.advertisingInterval = .milliseconds(500)
@@ -109,7 +109,7 @@ extension World {
       }
       thermostat.every(.seconds(5)) {
         let wanted = Self.degrees(setPoint.value) ?? room
-        room += (wanted - room) * 0.05 + (chance.unit() - 0.5) * 0.02
+        room += (wanted - room) * 0.05 + (random.unit() - 0.5) * 0.02
         temperature.notify(Self.hundredths(room))
       }
     }
@@ -178,9 +178,9 @@ extension World {
     var data = AdvertisingDataBuilder()
     data.append([.generalDiscoverable, .classicNotSupported] as AdvertisingFlags)
     data.append(manufacturer: 0x004C, identity.bytes)
-    var chance = makeChance(for: "iBeacon \(uuid) \(major) \(minor)")
+    var random = makeRandom(for: "iBeacon \(uuid) \(major) \(minor)")
     var advertisement = Advertisement(
-      address: .randomStatic(using: &chance), data: data.bytes)
+      address: .randomStatic(using: &random), data: data.bytes)
     advertisement.interval = interval
     return advertise(advertisement, at: .still(position))
   }

@@ -239,7 +239,7 @@ extension Endpoint {
     if takenCount < packets.count { data.insert(contentsOf: packets[takenCount...], at: 0) }
     packets.removeAll(keepingCapacity: true)
     swap(&packets, &spare)
-    // The peer's host is being told something anyway; ours may soon be.
+    // The peer's host gets a packet anyway; ours may soon.
     receiver.reportCompleted()
     let isFull = controller.aclPacketsHeld >= Int(controller.capabilities.aclPacketCount)
     if completedCount > 1 || isFull { reportCompleted() } else { link.reportCompletedSoon() }
@@ -316,7 +316,7 @@ extension HCIPacket {
   /// Whether an ACL packet continues the one before.
   var isContinuing: Bool { bytes[bytes.startIndex + 1] >> 4 & 3 == 1 }
 
-  /// Makes an ACL packet from a host into one to a host, in place if nobody else holds it.
+  /// Makes an ACL packet from a host into one to a host, in place if it is not shared.
   mutating func readdress(to handle: UInt16) {
     let start = bytes.startIndex
     let boundary: UInt8 = isContinuing ? 1 : 2

@@ -60,7 +60,7 @@ final class Link {
     timing = plan.timing.chosen
     channels = plan.central.settings.channels
     generator = SeededGenerator(
-      seed: Chance.mix(plan.central.generator.next(), plan.peripheral.site.seed))
+      seed: HashedRandom.mix(plan.central.generator.next(), plan.peripheral.site.seed))
     madeAt = world.now.nanoseconds
     // A host that doesn't care says 0.
     let eventLength = Int64(plan.timing.eventLengthMaxUnits625us) * 625_000
@@ -319,7 +319,7 @@ extension Link {
     peripheral.deliverAllData()
   }
 
-  /// Lets the completion of a single packet wait a moment for something else that its host is told:
+  /// Lets the completion of a single packet wait a moment for another event for its host:
   /// the answer to a request most often.
   func reportCompletedSoon() {
     guard !isReportPending else { return }

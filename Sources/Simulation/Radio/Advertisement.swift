@@ -42,7 +42,7 @@ extension World {
     precondition(
       advertisement.data.count <= 31 && advertisement.scanResponse.count <= 31,
       "legacy advertising data has 31 bytes at most")
-    let ownSeed = Chance.mix(seed, Chance.mix(0xAD, advertisement.address.bits))
+    let ownSeed = HashedRandom.mix(seed, HashedRandom.mix(0xAD, advertisement.address.bits))
     let advertiser = addAdvertiser(site: makeSite(seed: ownSeed, motion: motion), seed: ownSeed)
     advertiser.onConnectionAttempt = onConnectionAttempt
     advertiser.take(advertisement)

@@ -3,7 +3,7 @@ import Essentials
 
 /// One thing that advertises: an advertising set of a controller, or a device without one.
 ///
-/// An advertiser that nobody could hear is not in the event queue; when somebody begins to listen,
+/// An advertiser that no scanner could hear is not in the event queue; when one begins to scan,
 /// its phase is worked out from where it stopped.
 final class Advertiser {
   let index: Int
@@ -72,7 +72,7 @@ final class Advertiser {
     token &+= 1
   }
 
-  /// Continues after a time in which nobody could hear.
+  /// Continues after a time in which no scanner could hear.
   func wake(in world: World) {
     guard isActive, !isScheduled else { return }
     let now = world.now.nanoseconds
@@ -91,7 +91,7 @@ final class Advertiser {
 
   private func delay(_ world: World) -> Int64 {
     if isUndelayed { return 0 }
-    let share = Chance.unit(Chance.mix(seed, eventIndex))
+    let share = HashedRandom.unit(HashedRandom.mix(seed, eventIndex))
     return Int64(share * Double(world.radio.advertisingDelayMax.nanoseconds))
   }
 
@@ -121,7 +121,7 @@ final class Advertiser {
     if isOnAir {
       for listener in world.listeners where isActive {
         let mean = powerDBm + listener.site.gain(to: site, world: world)
-        // Who moves may come near without anybody being told.
+        // A device that moves may come near without an event.
         if !listener.site.motion.isStill { isInReach = true }
         guard mean >= listener.hearingFloor else { continue }
         isInReach = true
@@ -153,7 +153,7 @@ final class Advertiser {
     return AirTime.nanoseconds(payloadBytes: payload, phy: primaryPHY)
   }
 
-  /// From the start of one channel's packet to the next one's: whoever can be answered listens in
+  /// From the start of one channel's packet to the next one's: a scanner that may be answered listens in
   /// between.
   func channelSpacing(in world: World) -> Int64 {
     guard world.radio.advertisingInterval == nil else { return 0 }

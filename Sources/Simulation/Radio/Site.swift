@@ -51,8 +51,8 @@ final class Site {
     let distance = max(0.1, p.distance(to: q))
     var gain = -model.lossAtOneMetreDB - 10 * model.pathLossExponent * log10(distance)
     if model.shadowingDB > 0 {
-      let pair = Chance.mix(min(a.seed, b.seed), max(a.seed, b.seed))
-      gain += model.shadowingDB * Chance.normal(Chance.mix(world.seed, pair))
+      let pair = HashedRandom.mix(min(a.seed, b.seed), max(a.seed, b.seed))
+      gain += model.shadowingDB * HashedRandom.normal(HashedRandom.mix(world.seed, pair))
     }
     for wall in model.walls where wall.separates(p, q) { gain -= wall.attenuationDB }
     return gain

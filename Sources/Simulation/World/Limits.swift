@@ -4,7 +4,7 @@ enum Limits {
   /// a reset. More than this is a host that does not count, and the rest is dropped.
   static let queuedCommandsMax = 16
   /// Advertisers that the duplicate filter remembers. Real controllers keep dozens to hundreds;
-  /// a crowd of 5,000 in front of one scanner should still be reported once each.
+  /// 5,000 advertisers in front of one scanner should still be reported once each.
   static let duplicateFilterMax = 8_192
   /// Resolved private addresses remembered, so that AES runs once per address, not per report.
   static let resolutionCacheMax = 4_096

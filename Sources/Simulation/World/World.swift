@@ -1,13 +1,13 @@
 public import BluetoothWire
 public import Essentials
 
-/// A world with its own time, space and chance, in which simulated controllers share the air.
+/// A world with its own time, space and randomness, in which simulated controllers share the air.
 ///
 /// Nothing moves unless `run` is called: in tests with instants of virtual time, in a program with
 /// those of a clock. One seed and the same calls make the same run, byte for byte, also across
 /// processes. A world belongs to one thread or event loop.
 public final class World {
-  /// What all chance in this world comes from.
+  /// What everything random in this world is derived from.
   public let seed: UInt64
   /// How far the world has run.
   public private(set) var now: Instant = .zero
@@ -90,14 +90,15 @@ public final class World {
     queue.push(.work, at: max(instant, now).nanoseconds, subject: slot)
   }
 
-  /// Adds a controller. Its chance depends on the seed, its name and its address only.
+  /// Adds a controller. Its random numbers depend on the seed, its name and its address only.
   ///
   /// A random `address` makes a controller without a public one; the host has to set its own.
   public func makeController(
     name: String, address: DeviceAddress, at position: Position = .origin,
     capabilities: ControllerCapabilities = ControllerCapabilities()
   ) -> SimulatedController {
-    let ownSeed = Chance.mix(seed, Chance.mix(Chance.number(for: name), address.bits))
+    let ownSeed = HashedRandom.mix(
+      seed, HashedRandom.mix(HashedRandom.number(for: name), address.bits))
     let controller = SimulatedController(
       world: self, index: controllers.count, name: name, address: address,
       site: makeSite(seed: ownSeed, motion: .still(position)), capabilities: capabilities,
@@ -143,7 +144,7 @@ extension World {
     freeSites.append(site.index)
   }
 
-  /// Something is elsewhere now: what was known of its distances is void, and who heard nobody may
+  /// Something is elsewhere now: its cached distances are void, and who heard no other device may
   /// be heard.
   func siteDidMove(_ site: Site) {
     forget(site)
@@ -182,7 +183,7 @@ extension World {
     }
   }
 
-  /// Gives every advertiser that sleeps because nobody heard it another try.
+  /// Gives every advertiser that sleeps because no scanner heard it another try.
   func wakeAdvertisers() {
     guard !listeners.isEmpty else { return }
     for advertiser in advertisers { advertiser?.wake(in: self) }

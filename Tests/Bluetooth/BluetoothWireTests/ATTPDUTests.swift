@@ -125,10 +125,10 @@ struct ATTPDUTests {
       let bytes = try #require(Hexadecimal.bytes(hex))
       for count in 0...bytes.count { check(bytes.prefix(count), "\(hex) cut to \(count)") }
       for seed in UInt64(0)..<300 {
-        var chance = SeededGenerator(seed: UInt64(index) << 32 | seed)
+        var random = SeededGenerator(seed: UInt64(index) << 32 | seed)
         var mutated = bytes
-        for _ in 0...Int(chance.next() % 3) {
-          mutated[Int(chance.next() % UInt64(mutated.count))] = UInt8(chance.next() & 0xFF)
+        for _ in 0...Int(random.next() % 3) {
+          mutated[Int(random.next() % UInt64(mutated.count))] = UInt8(random.next() & 0xFF)
         }
         check(mutated[...], "\(hex) seed \(seed)")
       }

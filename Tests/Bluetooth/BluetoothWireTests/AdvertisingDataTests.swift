@@ -103,13 +103,13 @@ struct AdvertisingDataTests {
   @Test("any bytes can be read, cut anywhere")
   func hostile() {
     for seed in UInt64(0)..<3_000 {
-      var chance = SeededGenerator(seed: seed)
+      var random = SeededGenerator(seed: seed)
       let types: [UInt8] = [1, 2, 3, 5, 7, 8, 9, 10, 0x12, 0x14, 0x16, 0x19, 0x20, 0x21, 0xFF]
-      let bytes = (0..<Int.random(in: 0...64, using: &chance)).map { index in
-        switch chance.next() % 4 {
-        case 0: UInt8.random(in: 0...20, using: &chance)
-        case 1: types[Int(chance.next() % UInt64(types.count))]
-        default: UInt8.random(in: .min ... .max, using: &chance)
+      let bytes = (0..<Int.random(in: 0...64, using: &random)).map { index in
+        switch random.next() % 4 {
+        case 0: UInt8.random(in: 0...20, using: &random)
+        case 1: types[Int(random.next() % UInt64(types.count))]
+        default: UInt8.random(in: .min ... .max, using: &random)
         }
       }
       for count in 0...bytes.count {

@@ -32,12 +32,12 @@ struct OverflowAreaTests {
 
   @Test("with three services in it, fewer than one in a thousand others seem to be there")
   func falseMatches() {
-    var chance = SeededGenerator(seed: 3)
-    func random() -> BluetoothUUID { BluetoothUUID(high: chance.next(), low: chance.next()) }
+    var random = SeededGenerator(seed: 3)
+    func uuid() -> BluetoothUUID { BluetoothUUID(high: random.next(), low: random.next()) }
     var count = 0
     for _ in 0..<100 {
-      let area = OverflowArea([random(), random(), random()])
-      for _ in 0..<1_000 where area.contains(random()) { count += 1 }
+      let area = OverflowArea([uuid(), uuid(), uuid()])
+      for _ in 0..<1_000 where area.contains(uuid()) { count += 1 }
     }
     #expect(count < 100, "\(count) of 100,000")
   }

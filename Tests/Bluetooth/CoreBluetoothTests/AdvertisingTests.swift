@@ -51,9 +51,9 @@ struct AdvertisingTests {
 
   @Test("advertising data that makes no sense is survived")
   func hostile() {
-    var chance = SeededGenerator(seed: 5)
+    var random = SeededGenerator(seed: 5)
     for _ in 0..<2_000 {
-      let bytes = (0..<Int(chance.next() % 40)).map { _ in UInt8(truncatingIfNeeded: chance.next())
+      let bytes = (0..<Int(random.next() % 40)).map { _ in UInt8(truncatingIfNeeded: random.next())
       }
       #expect(Advertisement(report(bytes, bytes)).dictionary.count >= 1)
     }

@@ -159,10 +159,10 @@ struct PeerIdentifierTests {
   @Test("an identifier holds the address and has version 8")
   func roundTrip() throws {
     #expect(UUID.strap.uuidString == "414D4249-5400-8000-8001-C00000000001")
-    var chance = SeededGenerator(seed: 11)
+    var random = SeededGenerator(seed: 11)
     for _ in 0..<1_000 {
       let address = DeviceAddress(
-        bits: chance.next(), kind: chance.next() & 1 == 0 ? .public : .random)
+        bits: random.next(), kind: random.next() & 1 == 0 ? .public : .random)
       #expect(PeerIdentifier.address(in: PeerIdentifier.uuid(of: address)) == address)
     }
   }

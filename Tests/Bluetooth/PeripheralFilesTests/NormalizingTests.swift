@@ -166,30 +166,30 @@ struct NormalizingTests {
 
   @Test("whatever is observed, the file is read as it was written", arguments: 0..<300)
   func anything(seed: UInt64) {
-    var chance = RandomObservations(seed: seed)
-    let recording = chance.recording()
+    var random = RandomObservations(seed: seed)
+    let recording = random.recording()
     Self.expectReadable(recording, "seed \(seed)")
   }
 
   @Test("whatever a capture holds, the file is read as it was written", arguments: 0..<300)
   func anyLink(seed: UInt64) {
-    var chance = RandomObservations(seed: seed)
-    Self.expectReadable(chance.link(), "seed \(seed)")
+    var random = RandomObservations(seed: seed)
+    Self.expectReadable(random.link(), "seed \(seed)")
   }
 }
 
 /// Observations of devices that keep to no rule.
 private struct RandomObservations {
   private typealias Index = PeripheralFile.CharacteristicIndex
-  private var chance: SeededGenerator
+  private var random: SeededGenerator
 
-  init(seed: UInt64) { chance = SeededGenerator(seed: seed) }
+  init(seed: UInt64) { random = SeededGenerator(seed: seed) }
 
   private mutating func number(_ range: ClosedRange<Int>) -> Int {
-    Int.random(in: range, using: &chance)
+    Int.random(in: range, using: &random)
   }
 
-  private mutating func flip() -> Bool { Bool.random(using: &chance) }
+  private mutating func flip() -> Bool { Bool.random(using: &random) }
 
   /// Mostly short, now and then about as long as a bound allows.
   private mutating func bytes(near limit: Int) -> [UInt8] {
@@ -216,7 +216,7 @@ private struct RandomObservations {
     let name = String(decoding: bytes(near: 248), as: UTF8.self)
     recorder.file.name = flip() ? nil : name
     recorder.file.address = DeviceAddress(
-      bits: UInt64.random(in: 0 ... .max, using: &chance), kind: flip() ? .public : .random)
+      bits: UInt64.random(in: 0 ... .max, using: &random), kind: flip() ? .public : .random)
     // One of three counts is beyond its bound now and then; all at once would take minutes.
     let large = number(0...11)
     for _ in 0..<(large == 0 ? 66 : number(0...3)) {
@@ -251,7 +251,7 @@ private struct RandomObservations {
 
   private mutating func observe(_ recorder: inout PeripheralRecorder) {
     let indices = recorder.file.characteristicIndices
-    guard let index = indices.randomElement(using: &chance), number(0...4) > 0 else {
+    guard let index = indices.randomElement(using: &random), number(0...4) > 0 else {
       return recorder.heard(
         data: bytes(near: [31, 251][number(0...1)]), scanResponse: bytes(near: 31),
         isConnectable: flip(), rssi: flip() ? nil : number(-128...127), at: time())

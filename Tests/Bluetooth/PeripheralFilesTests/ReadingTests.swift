@@ -294,12 +294,12 @@ struct ReadingTests {
   @Test("a file changed anywhere is read or refused, never worse")
   func mutations() throws {
     let bytes = Array(Recordings.strap.utf8)
-    var chance = SeededGenerator(seed: 99)
+    var random = SeededGenerator(seed: 99)
     for _ in 0..<2_000 {
       var changed = bytes
-      for _ in 0..<Int.random(in: 1...3, using: &chance) {
-        changed[Int.random(in: 0..<changed.count, using: &chance)] =
-          UInt8.random(in: 0...255, using: &chance)
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        changed[Int.random(in: 0..<changed.count, using: &random)] =
+          UInt8.random(in: 0...255, using: &random)
       }
       if let file = try? PeripheralFile(changed) {
         #expect(throws: Never.self) { try PeripheralFile(Array(file.json.utf8)) }

@@ -7,7 +7,7 @@ import Simulation
 /// everything going wrong for a while. All of it follows from the seed.
 final class FaultRun {
   let world: World
-  var chance: SeededGenerator
+  var random: SeededGenerator
   private(set) var hosts: [RunHost] = []
   private(set) var devices: [SimulatedDevice] = []
   private(set) var violations: [String] = []
@@ -20,13 +20,13 @@ final class FaultRun {
   private let troubleEnd: Instant
 
   init(seed: UInt64, keepsTranscript: Bool = false) {
-    chance = SeededGenerator(seed: seed)
-    var radio = chance.unit() < 0.3 ? RadioModel.ideal : RadioModel()
-    if chance.unit() < 0.3 { radio.packetLoss = 0.2 }
+    random = SeededGenerator(seed: seed)
+    var radio = random.unit() < 0.3 ? RadioModel.ideal : RadioModel()
+    if random.unit() < 0.3 { radio.packetLoss = 0.2 }
     world = World(seed: seed, radio: radio)
     troubleEnd = world.now + Self.trouble
     for index in 0..<pick(1...3) {
-      let host = RunHost(index, in: world, at: somewhere(), isBasic: chance.unit() < 0.3)
+      let host = RunHost(index, in: world, at: somewhere(), isBasic: random.unit() < 0.3)
       if keepsTranscript { host.transcript = Transcript() }
       host.answer = { [weak self] request in self?.answer(request) }
       hosts.append(host)
@@ -36,7 +36,7 @@ final class FaultRun {
       let complain: (String) -> Void = { [weak self] in self?.violations.append($0) }
       devices.append(Probe.add(index, to: world, at: somewhere(), complain: complain))
     }
-    if chance.unit() < 0.5 { devices.append(world.addThermostat(at: somewhere())) }
+    if random.unit() < 0.5 { devices.append(world.addThermostat(at: somewhere())) }
   }
 
   var transcripts: [Transcript?] { hosts.map(\.transcript) }
@@ -71,12 +71,12 @@ final class FaultRun {
   // MARK: Chance
 
   func pick<Value: FixedWidthInteger>(_ range: ClosedRange<Value>) -> Value {
-    Value.random(in: range, using: &chance)
+    Value.random(in: range, using: &random)
   }
 
-  func pick<Value>(_ values: [Value]) -> Value? { values.randomElement(using: &chance) }
+  func pick<Value>(_ values: [Value]) -> Value? { values.randomElement(using: &random) }
 
-  private func somewhere() -> Position { Position(x: chance.unit() * 8, y: chance.unit() * 8) }
+  private func somewhere() -> Position { Position(x: random.unit() * 8, y: random.unit() * 8) }
 
   // MARK: Clients at work
 
@@ -91,7 +91,7 @@ final class FaultRun {
   }
 
   private func act(_ host: RunHost) {
-    if chance.unit() < 0.01 {
+    if random.unit() < 0.01 {
       if host.ledgers.count > 1, let client = pick(host.ledgers.map(\.id)) {
         return host.removeClient(client)
       }
@@ -111,7 +111,7 @@ final class FaultRun {
     let connected = ledger.linkRequests.filter { $0.value == .connected }.keys.min {
       $0.bits < $1.bits
     }
-    let request = makeRequest(host, ledger, chance.unit() < 0.85 ? connected ?? peer : peer)
+    let request = makeRequest(host, ledger, random.unit() < 0.85 ? connected ?? peer : peer)
     host.send(request, from: ledger.id)
   }
 
@@ -137,26 +137,26 @@ final class FaultRun {
 
   private func scanOptions() -> ScanOptions {
     var options = ScanOptions()
-    options.allowsDuplicates = chance.unit() < 0.3
-    options.isActive = chance.unit() < 0.7
-    options.usesExtendedScanning = chance.unit() < 0.5
-    if chance.unit() < 0.3 { options.services = [Probe.service, 0xFE10] }
+    options.allowsDuplicates = random.unit() < 0.3
+    options.isActive = random.unit() < 0.7
+    options.usesExtendedScanning = random.unit() < 0.5
+    if random.unit() < 0.3 { options.services = [Probe.service, 0xFE10] }
     return options
   }
 
   private func advertisingOptions() -> AdvertisingOptions {
     var options = AdvertisingOptions()
     options.data = Array(repeating: 0, count: pick([0, 3, 31, 32, 200]) ?? 0)
-    options.isConnectable = chance.unit() < 0.9
-    options.usesExtendedAdvertising = chance.unit() < 0.2
+    options.isConnectable = random.unit() < 0.9
+    options.usesExtendedAdvertising = random.unit() < 0.2
     return options
   }
 
   private func connectOptions() -> ConnectOptions {
     var options = ConnectOptions()
-    options.reconnectsAutomatically = chance.unit() < 0.3
-    if chance.unit() < 0.2 { options.startDelay = .milliseconds(pick(1...500)) }
-    if chance.unit() < 0.05 { options.parameters.latency = 5000 }
+    options.reconnectsAutomatically = random.unit() < 0.3
+    if random.unit() < 0.2 { options.startDelay = .milliseconds(pick(1...500)) }
+    if random.unit() < 0.05 { options.parameters.latency = 5000 }
     return options
   }
 
@@ -172,18 +172,18 @@ final class FaultRun {
     let known = pick((ledger.characteristics[peer] ?? []).filter { $0.uuid == Probe.counter })
     let handle = known?.valueHandle ?? pick(1...40)
     let target = SubscriptionTarget(
-      valueHandle: handle, configurationHandle: handle + 1, usesIndications: chance.unit() < 0.3)
+      valueHandle: handle, configurationHandle: handle + 1, usesIndications: random.unit() < 0.3)
     let token = host.makeToken()
-    return chance.unit() < 0.6 ? .subscribe(peer, target, token) : .unsubscribe(peer, target, token)
+    return random.unit() < 0.6 ? .subscribe(peer, target, token) : .unsubscribe(peer, target, token)
   }
 
   private func operation(_ ledger: ClientLedger, _ peer: DeviceAddress) -> GATTOperation {
     let services = ledger.services[peer] ?? []
     let characteristics = ledger.characteristics[peer] ?? []
-    guard !services.isEmpty, chance.unit() < 0.9 else { return .discoverServices(nil) }
+    guard !services.isEmpty, random.unit() < 0.9 else { return .discoverServices(nil) }
     let range = pick(services)?.range ?? .all
-    guard !characteristics.isEmpty, chance.unit() < 0.8 else {
-      return .discoverCharacteristics(in: chance.unit() < 0.5 ? .all : range, nil)
+    guard !characteristics.isEmpty, random.unit() < 0.8 else {
+      return .discoverCharacteristics(in: random.unit() < 0.5 ? .all : range, nil)
     }
     let handle = pick(characteristics)?.valueHandle ?? 3
     let register = characteristics.first { $0.uuid == Probe.register }?.valueHandle ?? 0xFFF0
@@ -217,7 +217,7 @@ final class FaultRun {
         ])
       return .addService(definition, host.makeToken())
     case 4: return .removeService(service?.range.start ?? 77)
-    case 5 where chance.unit() < 0.3: return .removeAllServices
+    case 5 where random.unit() < 0.3: return .removeAllServices
     default:
       let value = Pattern.written(pick(0...40))
       return .updateValue(handle: handle, value, peers: nil, host.makeToken())
@@ -228,7 +228,7 @@ final class FaultRun {
     _ host: RunHost, _ ledger: ClientLedger, _ peer: DeviceAddress
   ) -> HostRequest {
     let sorted = ledger.channels.sorted { $0.key.rawValue < $1.key.rawValue }
-    guard let (id, channel) = pick(sorted), chance.unit() < 0.9 else {
+    guard let (id, channel) = pick(sorted), random.unit() < 0.9 else {
       switch pick(0...9) {
       case 0...1:
         return .publishChannel(psm: Probe.psm, requiresEncryption: false, host.makeToken())
@@ -237,7 +237,7 @@ final class FaultRun {
       default: return .openChannel(peer, psm: Probe.psm, host.makeToken())
       }
     }
-    if chance.unit() < 0.05 { return .closeChannel(id) }
+    if random.unit() < 0.05 { return .closeChannel(id) }
     guard !channel.isSending else {
       return .consumedFromChannel(ChannelID(rawValue: 0), byteCount: 1)
     }
@@ -314,15 +314,15 @@ extension FaultRun {
     guard at < troubleEnd else { return }
     world.schedule(at: at) { [weak self] in
       guard let self else { return }
-      if self.chance.unit() < 0.2 { self.disturbAir() } else { self.breakSomething() }
+      if self.random.unit() < 0.2 { self.disturbAir() } else { self.breakSomething() }
       self.faultLater()
     }
   }
 
   private func disturbAir() {
     switch pick(0...3) {
-    case 0: world.radio.dropProbability = chance.unit() * 0.9
-    case 1: world.radio.advertisementLoss = chance.unit()
+    case 0: world.radio.dropProbability = random.unit() * 0.9
+    case 1: world.radio.advertisementLoss = random.unit()
     case 2:
       var jamming = Jamming()
       jamming.channels = pick([0...39, 0...36, 37...39, 37...37, 0...10]) ?? 0...39
@@ -337,14 +337,14 @@ extension FaultRun {
   private func breakSomething() {
     guard let controller = pick(controllers) else { return }
     let host = hosts.first { $0.controller === controller }
-    host?.noticesPowerLoss = chance.unit() < 0.5
+    host?.noticesPowerLoss = random.unit() < 0.5
     switch pick(0...11) {
     case 0: controller.faults.deafUntil = world.now + .milliseconds(pick(100...5_000))
     case 1: controller.faults.isSilent = true
     case 2: controller.faults.commandDelay = .milliseconds(pick(1...3_000))
     case 3: controller.faults.commandStatus = pick(Self.statuses)
-    case 4: controller.faults.garbageProbability = chance.unit()
-    case 5: controller.faults.missingRSSIProbability = chance.unit()
+    case 4: controller.faults.garbageProbability = random.unit()
+    case 5: controller.faults.missingRSSIProbability = random.unit()
     case 6: controller.faults.withholdsCompletedPackets = true
     case 7: controller.position = Position(x: 5_000)
     case 8: controller.powerOff()
@@ -375,7 +375,7 @@ extension FaultRun {
   }
 
   private func mendLater(_ controller: SimulatedController) {
-    let home = Position(x: chance.unit() * 8, y: chance.unit() * 8)
+    let home = Position(x: random.unit() * 8, y: random.unit() * 8)
     world.schedule(at: world.now + .milliseconds(pick(50...5_000))) { [weak controller] in
       guard let controller else { return }
       controller.faults = ControllerFaults()
@@ -385,7 +385,7 @@ extension FaultRun {
   }
 
   private func liftFaults() {
-    world.radio = chance.unit() < 0.5 ? RadioModel() : .ideal
+    world.radio = random.unit() < 0.5 ? RadioModel() : .ideal
     for controller in controllers {
       controller.faults = ControllerFaults()
       controller.position = somewhere()

@@ -75,12 +75,12 @@ struct HostileCentralTests {
 
   @Test("whatever the bytes, a request gets one answer and anything else none")
   func anyBytes() throws {
-    var chance = SeededGenerator(seed: 1)
+    var random = SeededGenerator(seed: 1)
     let rig = try ServingWorld()
     try rig.intrude()
     for opcode in UInt8.min...UInt8.max {
       for count in [0, 1, 2, 4, 6, 7, 20, 22] {
-        let pdu = [opcode] + (0..<count).map { _ in UInt8.random(in: 0...40, using: &chance) }
+        let pdu = [opcode] + (0..<count).map { _ in UInt8.random(in: 0...40, using: &random) }
         let answers = rig.answers(to: pdu)
         let kind = ATTOpcode(rawValue: opcode)
         let isAsked =

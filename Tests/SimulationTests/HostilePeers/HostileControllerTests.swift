@@ -133,10 +133,10 @@ struct HostileControllerTests {
   func strayAnswers() throws {
     let rig = try HostileWorld()
     try rig.meet()
-    var chance = SeededGenerator(seed: 1)
+    var random = SeededGenerator(seed: 1)
     for opcode in 0..<0x4000 as Range<UInt16> {
-      let answer = (0..<Int.random(in: 0...20, using: &chance)).map { _ in
-        UInt8.random(in: 0...255, using: &chance)
+      let answer = (0..<Int.random(in: 0...20, using: &random)).map { _ in
+        UInt8.random(in: 0...255, using: &random)
       }
       inject(
         rig,
@@ -197,9 +197,9 @@ struct HostileControllerTests {
   func noise(seed: UInt64) throws {
     let rig = try HostileWorld()
     try rig.meet()
-    var chance = SeededGenerator(seed: seed)
+    var random = SeededGenerator(seed: seed)
     let noise = { (count: Int) in
-      (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
+      (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
     }
     for code in UInt8.min...UInt8.max {
       for count in [0, 1, 2, 3, 4, 8, 19, 60] {
@@ -283,7 +283,7 @@ struct HostileControllerTests {
   @Test("that hears advertisers talk nonsense tells of it as it is, and finds who makes sense")
   func nonsense() throws {
     let rig = try HostileWorld()
-    var chance = SeededGenerator(seed: 1)
+    var random = SeededGenerator(seed: 1)
     for services in [[], [0xFF00]] as [[BluetoothUUID]] {
       var options = ScanOptions()
       options.services = services
@@ -291,8 +291,8 @@ struct HostileControllerTests {
       rig.send(.startScan(options))
       for number in 0..<2_000 {
         // A true beginning, then lengths and bytes that lie.
-        let tail = (0..<Int.random(in: 0...27, using: &chance)).map { _ in
-          UInt8.random(in: 0...255, using: &chance)
+        let tail = (0..<Int.random(in: 0...27, using: &random)).map { _ in
+          UInt8.random(in: 0...255, using: &random)
         }
         let data = number.isMultiple(of: 2) ? tail : [0x03, 0x03, 0x00] + tail
         let peer = DeviceAddress(bits: 0x10_0000 + UInt64(number), kind: .random)

@@ -7,10 +7,9 @@ public import Essentials
 /// when the link drops, the radio goes off or the request makes no sense. The others never fail
 /// visibly; what they lead to arrives as events.
 ///
-/// What a client wants outlives the radio: scans, advertisements that were on the air, wanted links
-/// and services are taken up again when a radio that was reset, unplugged or switched off is back,
-/// until the client takes them back. Links and operations end with errors before the new state is
-/// told.
+/// Scans, advertisements, connections and services of a client outlive the radio: they are resumed
+/// when a radio that was reset, unplugged or switched off is back, until the client cancels them.
+/// Links and operations end with errors before the new state is reported.
 public enum HostRequest: Sendable {
   // Observing and advertising.
   /// Starts this client's scan, or replaces its filter and options.

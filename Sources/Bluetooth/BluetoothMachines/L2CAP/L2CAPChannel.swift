@@ -32,7 +32,7 @@ public struct L2CAPChannelParameters: Sendable, Hashable {
   }
 }
 
-/// A peer's wish for a channel, or for up to five at once. Only the PSM is left to be judged.
+/// A peer's request for a channel, or for up to five at once. All but the PSM is validated.
 public struct L2CAPChannelRequest: Sendable, Hashable {
   /// The service it wants.
   public var psm: UInt16

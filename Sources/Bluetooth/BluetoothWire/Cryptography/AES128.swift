@@ -2,7 +2,7 @@
 ///
 /// Bytes stand as in FIPS 197, most significant first; HCI and SMP send them the other way round.
 /// Table look-ups depend on the key, so this is for the simulated radio, hashes and address
-/// resolution, where nobody measures the time.
+/// resolution, where timing reveals nothing to a peer.
 public struct AES128: Sendable {
   private let roundKeys: [UInt8]
 

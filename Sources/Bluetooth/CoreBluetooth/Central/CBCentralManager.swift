@@ -134,7 +134,7 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     session.connect(peripheral, connect)
   }
 
-  /// Gives up a connection or the wish for one. The link itself stays up while another client of
+  /// Cancels a connection, established or pending. The link itself stays up while another client of
   /// the host uses it.
   open func cancelPeripheralConnection(_ peripheral: CBPeripheral) { session.cancel(peripheral) }
 

@@ -231,7 +231,7 @@ final class CentralSession: @unchecked Sendable {
     guard mustDisconnect else { return }
     Misuse.report(
       "the connection to \(PeerIdentifier.uuid(of: address)) is cancelled: "
-        + "nobody holds its CBPeripheral; keep a reference to it")
+        + "its CBPeripheral was released; keep a reference to it")
     connection.send(.disconnect(address))
   }
 

@@ -159,13 +159,13 @@ public final class VirtualRadio: @unchecked Sendable {
     return try body()
   }
 
-  /// Lets things happen, when nobody else does.
+  /// Runs the world, unless another thread does.
   private func running<Result>(_ body: () -> Result) -> Result {
     precondition(
       !EventThread.isCurrent && !isInside, "advance was called from within what time waits for")
     turn.lock()
     return locked {
-      // Before the lock: whoever gets that and finds no turn relies on a look at `isRunRequested`.
+      // Before the lock: a thread that finds it taken relies on a look at `isRunRequested`.
       defer { turn.unlock() }
       return body()
     }
@@ -200,7 +200,7 @@ public final class VirtualRadio: @unchecked Sendable {
 
   // MARK: The loop of its hosts
 
-  /// Runs what hosts and clients asked for and waits for clients, until nobody wants anything more
+  /// Runs what hosts and clients asked for and waits for clients, until none has a request left
   /// at this point of time.
   private func settle() {
     for _ in 0..<Limits.roundsPerInstant {

@@ -170,9 +170,9 @@ struct ScannerTests {
     #expect(table[fourth].data == [])
     #expect(table[table.hear(.peer(1))].data == [1])
     #expect(table[table.hear(.peer(2))].data == [])
-    var chance = SeededGenerator(seed: 5)
+    var random = SeededGenerator(seed: 5)
     for _ in 0..<1000 {
-      let peer = DeviceAddress.peer(UInt64.random(in: 0..<10, using: &chance))
+      let peer = DeviceAddress.peer(UInt64.random(in: 0..<10, using: &random))
       #expect(table[table.hear(peer)].address == peer)
       #expect(table.count == 3)
     }

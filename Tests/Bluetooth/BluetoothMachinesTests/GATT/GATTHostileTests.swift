@@ -15,18 +15,18 @@ struct GATTHostileTests {
 
   /// One seed: a server whose PDUs are changed on their way, with the client's every procedure.
   private func run(seed: UInt64) throws {
-    var chance = SeededGenerator(seed: seed)
-    var pair = GATTPair(mtuMax: Bool.random(using: &chance) ? 23 : 100)
+    var random = SeededGenerator(seed: seed)
+    var pair = GATTPair(mtuMax: Bool.random(using: &random) ? 23 : 100)
     let service = try pair.publish(.everything)
     pair.values[service.characteristics[2].valueHandle] = Array(repeating: 5, count: 200)
-    var tampering = chance.fork()
+    var tampering = random.fork()
     pair.tamper = { Self.mutated($0, &tampering) }
-    if Bool.random(using: &chance) { pair.exchangeMTU() }
+    if Bool.random(using: &random) { pair.exchangeMTU() }
     var ids: [OperationID] = []
     for _ in 0..<6 {
-      ids.append(pair.start(Self.operations[Int(chance.next() % UInt64(Self.operations.count))]))
-      if chance.next() % 4 == 0 {
-        let noise = (0..<Int(chance.next() % 30)).map { _ in UInt8(chance.next() & 0x3F) }
+      ids.append(pair.start(Self.operations[Int(random.next() % UInt64(Self.operations.count))]))
+      if random.next() % 4 == 0 {
+        let noise = (0..<Int(random.next() % 30)).map { _ in UInt8(random.next() & 0x3F) }
         pair.withClient { $0.receive(noise[...], now: .zero, into: &$1) }
       }
     }
@@ -37,18 +37,18 @@ struct GATTHostileTests {
     #expect(pair.pduCount < 20_000, "seed \(seed) sent \(pair.pduCount)")
   }
 
-  private static func mutated(_ pdu: [UInt8], _ chance: inout SeededGenerator) -> [UInt8]? {
+  private static func mutated(_ pdu: [UInt8], _ random: inout SeededGenerator) -> [UInt8]? {
     var pdu = pdu
-    switch chance.next() % 12 {
-    case 0: pdu[Int(chance.next() % UInt64(pdu.count))] = UInt8(chance.next() & 0xFF)
-    case 1: pdu.removeLast(Int(chance.next() % UInt64(pdu.count)))
-    case 2: pdu += (0...Int(chance.next() % 20)).map { _ in UInt8(chance.next() & 0xFF) }
+    switch random.next() % 12 {
+    case 0: pdu[Int(random.next() % UInt64(pdu.count))] = UInt8(random.next() & 0xFF)
+    case 1: pdu.removeLast(Int(random.next() % UInt64(pdu.count)))
+    case 2: pdu += (0...Int(random.next() % 20)).map { _ in UInt8(random.next() & 0xFF) }
     case 3:
       // Handles are where it hurts: the bytes after the opcode or the length.
-      for index in pdu.indices.dropFirst().prefix(6) where chance.next() % 2 == 0 {
-        pdu[index] = [0, 1, 0x7F, 0xFF][Int(chance.next() % 4)]
+      for index in pdu.indices.dropFirst().prefix(6) where random.next() % 2 == 0 {
+        pdu[index] = [0, 1, 0x7F, 0xFF][Int(random.next() % 4)]
       }
-    case 4 where chance.next() % 8 == 0: return nil
+    case 4 where random.next() % 8 == 0: return nil
     default: break
     }
     return pdu
@@ -152,21 +152,21 @@ struct GATTHostileTests {
   @Test("a server survives any PDU, and answers each request at most once", arguments: 0..<4)
   func noise(part: Int) throws {
     for seed in UInt64(part) * 500..<UInt64(part + 1) * 500 {
-      var chance = SeededGenerator(seed: seed)
+      var random = SeededGenerator(seed: seed)
       var bench = ServerBench()
       try bench.add(.everything)
       for _ in 0..<60 {
-        var pdu = (0..<Int(chance.next() % 24)).map { _ in UInt8(chance.next() & 0xFF) }
-        if !pdu.isEmpty, chance.next() % 8 != 0 { pdu[0] = UInt8(chance.next() % 0x24) }
+        var pdu = (0..<Int(random.next() % 24)).map { _ in UInt8(random.next() & 0xFF) }
+        if !pdu.isEmpty, random.next() % 8 != 0 { pdu[0] = UInt8(random.next() % 0x24) }
         // Handles that exist, mostly.
-        if pdu.count > 2, chance.next() % 4 != 0 {
-          pdu[1] = UInt8(chance.next() % 32)
+        if pdu.count > 2, random.next() % 4 != 0 {
+          pdu[1] = UInt8(random.next() % 32)
           pdu[2] = 0
         }
         let sent = bench.receive(Hexadecimal.string(pdu))
         #expect(sent.count <= 2, "seed \(seed)")
-        if chance.next() % 2 == 0 { _ = bench.respond(.success([1, 2, 3])) }
-        if chance.next() % 16 == 0 { _ = bench.update(16, [1]) }
+        if random.next() % 2 == 0 { _ = bench.respond(.success([1, 2, 3])) }
+        if random.next() % 16 == 0 { _ = bench.update(16, [1]) }
       }
       bench.now = .zero + .seconds(60)
       bench.act { $0.wake(now: $1, into: &$2) }

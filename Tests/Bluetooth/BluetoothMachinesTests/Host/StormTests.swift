@@ -36,14 +36,14 @@ private struct StormTests {
 /// Random clients, a random controller and random peers.
 private struct Storm {
   var rig: HostRig
-  private var chance: SeededGenerator
+  private var random: SeededGenerator
   private var open: [ClientID] = []
   private var asked: [(client: ClientID, token: RequestToken)] = []
   /// How many events had been told when a client went.
   private var closedAt: [ClientID: Int] = [:]
 
   init(seed: UInt64) {
-    chance = SeededGenerator(seed: seed)
+    random = SeededGenerator(seed: seed)
     var controller = seed % 2 == 0 ? ScriptedController() : .extended
     controller.acceptListSize = UInt8(seed % 4)
     controller.bufferCount = UInt8(1 + seed % 3)
@@ -51,7 +51,7 @@ private struct Storm {
     rig.handle(.transportOpened)
   }
 
-  private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &chance) }
+  private mutating func number(_ range: Range<Int>) -> Int { Int.random(in: range, using: &random) }
 
   private mutating func peer() -> DeviceAddress { .peer(UInt64(number(0..<4))) }
 
@@ -85,7 +85,7 @@ private struct Storm {
     if open.count < 4, !open.contains(client), closedAt[client] == nil {
       open.append(client)
       rig.handle(.clientOpened(client))
-    } else if let client = open.randomElement(using: &chance), number(0..<3) == 0 {
+    } else if let client = open.randomElement(using: &random), number(0..<3) == 0 {
       open.removeAll { $0 == client }
       closedAt[client] = rig.events.count
       rig.handle(.clientClosed(client))
@@ -94,18 +94,18 @@ private struct Storm {
 
   private mutating func changeFaults() {
     let opcodes = rig.controller.opcodes.suffix(10)
-    guard let opcode = opcodes.randomElement(using: &chance) else { return }
+    guard let opcode = opcodes.randomElement(using: &random) else { return }
     let faults: [ScriptedController.Fault?] = [
       nil, .silence, .death, .status(.commandDisallowed), .status(.connectionLimitExceeded),
       .cutShort,
       .garbage,
     ]
-    rig.controller.faults[opcode] = faults.randomElement(using: &chance) ?? nil
+    rig.controller.faults[opcode] = faults.randomElement(using: &random) ?? nil
   }
 
   private mutating func garbage() -> HCIPacket {
     let count = number(0..<40)
-    var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &chance) }
+    var bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
     if number(0..<2) == 0 {
       // An ACL packet of a link that may exist, with a random payload.
       let header = OutgoingFrame(channel: UInt16(number(4..<7)), payload: bytes).bytes
@@ -114,7 +114,7 @@ private struct Storm {
         payload: header)
     }
     if count > 2, number(0..<2) == 0 {
-      bytes[0] = [0x05, 0x0E, 0x0F, 0x13, 0x3E].randomElement(using: &chance) ?? 0
+      bytes[0] = [0x05, 0x0E, 0x0F, 0x13, 0x3E].randomElement(using: &random) ?? 0
       bytes[1] = UInt8(count - 2)
       bytes[2] = UInt8(number(0..<20))
     }
@@ -127,7 +127,7 @@ private struct Storm {
       .success, .success, .success, .unknownConnection, .connectionFailedToBeEstablished,
       .connectionTimeout,
     ]
-    let status = statuses.randomElement(using: &chance) ?? .success
+    let status = statuses.randomElement(using: &random) ?? .success
     let role: LinkRole = number(0..<3) == 0 ? .peripheral : .central
     switch number(0..<9) {
     case 0, 1:
@@ -142,7 +142,7 @@ private struct Storm {
         .remoteUserTerminatedConnection, .connectionTimeout, .connectionFailedToBeEstablished,
         .localHostTerminatedConnection,
       ]
-      let reason = reasons.randomElement(using: &chance) ?? .connectionTimeout
+      let reason = reasons.randomElement(using: &random) ?? .connectionTimeout
       rig.event(DisconnectionComplete(handle: handle(), reason: reason))
     case 4:
       rig.event(LEConnectionUpdateComplete(status: status, handle: handle(), timing: .usual))
@@ -162,7 +162,7 @@ private struct Storm {
   }
 
   private mutating func ask() {
-    guard let client = open.randomElement(using: &chance) else { return }
+    guard let client = open.randomElement(using: &random) else { return }
     let token = rig.token()
     let peer = peer()
     let target = SubscriptionTarget(
@@ -185,9 +185,9 @@ private struct Storm {
       .sendOnChannel(ChannelID(rawValue: UInt64(number(0..<9))), [1, 2, 3], token),
       .barrier(token),
     ]
-    if number(0..<2) == 0, let request = tokenless.randomElement(using: &chance) {
+    if number(0..<2) == 0, let request = tokenless.randomElement(using: &random) {
       rig.request(request, from: client)
-    } else if let request = tokened.randomElement(using: &chance) {
+    } else if let request = tokened.randomElement(using: &random) {
       asked.append((client, token))
       rig.request(request, from: client)
     }

@@ -154,23 +154,23 @@ struct ACLSchedulerTests {
   @Test("whatever is opened, closed, sent and completed, no packet is lost or doubled")
   mutating func chaos() {
     for seed in 0..<300 as Range<UInt64> {
-      var chance = SeededGenerator(seed: seed)
-      let buffers = Int.random(in: 1...12, using: &chance)
+      var random = SeededGenerator(seed: seed)
+      let buffers = Int.random(in: 1...12, using: &random)
       scheduler.configure(packetLength: 27, packetCount: buffers)
       var inFlight: [UInt16: Int] = [:]
       for _ in 0..<400 {
-        let handle = UInt16.random(in: 0..<6, using: &chance)
-        switch Int.random(in: 0..<8, using: &chance) {
+        let handle = UInt16.random(in: 0..<6, using: &random)
+        switch Int.random(in: 0..<8, using: &random) {
         case 0 where inFlight[handle] == nil:
           scheduler.open(handle: handle)
           inFlight[handle] = 0
-        case 1 where Int.random(in: 0..<4, using: &chance) == 0:
+        case 1 where Int.random(in: 0..<4, using: &random) == 0:
           scheduler.close(handle: handle)
           inFlight[handle] = nil
         case 2...4:
-          enqueue(Int.random(in: 0...80, using: &chance), handle: handle)
+          enqueue(Int.random(in: 0...80, using: &random), handle: handle)
         case 5:
-          let count = Int.random(in: 0...3, using: &chance)
+          let count = Int.random(in: 0...3, using: &random)
           scheduler.completed(handle: handle, count: count)
           if let used = inFlight[handle] { inFlight[handle] = max(used - count, 0) }
         default:

@@ -6,8 +6,8 @@ import Testing
 @Suite("L2CAP credit-based channels")
 struct L2CAPChannelTests {
   static func bytes(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-    var chance = SeededGenerator(seed: seed)
-    return (0..<count).map { _ in UInt8(truncatingIfNeeded: chance.next()) }
+    var random = SeededGenerator(seed: seed)
+    return (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next()) }
   }
 
   @Test("a channel opens at both ends with the other's MTU, and closes at both")
@@ -129,17 +129,17 @@ struct L2CAPChannelTests {
   @Test("every ACL length from 27 to 251 carries units and attribute PDUs of random sizes")
   func everyACLLength() throws {
     for aclLength in 27...251 {
-      var chance = SeededGenerator(seed: UInt64(aclLength))
-      var pair = L2CAPPair(aclLength: aclLength, aclCount: .random(in: 1...9, using: &chance))
+      var random = SeededGenerator(seed: UInt64(aclLength))
+      var pair = L2CAPPair(aclLength: aclLength, aclCount: .random(in: 1...9, using: &random))
       pair.peripheral.parameters = L2CAPChannelParameters(
-        mtu: .random(in: 23...900, using: &chance), mps: .random(in: 23...400, using: &chance),
-        credits: .random(in: 1...9, using: &chance))
+        mtu: .random(in: 23...900, using: &random), mps: .random(in: 23...400, using: &random),
+        credits: .random(in: 1...9, using: &random))
       let cid = try pair.open().central
       let sent = (0..<6).map { _ in
-        Self.bytes(.random(in: 1...2000, using: &chance), seed: chance.next())
+        Self.bytes(.random(in: 1...2000, using: &random), seed: random.next())
       }
       let pdus = (0..<6).map { _ in
-        Self.bytes(.random(in: 1...517, using: &chance), seed: chance.next())
+        Self.bytes(.random(in: 1...517, using: &random), seed: random.next())
       }
       for (unit, pdu) in zip(sent, pdus) {
         pair.send(unit, on: cid)

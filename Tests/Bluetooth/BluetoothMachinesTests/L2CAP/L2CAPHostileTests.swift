@@ -156,10 +156,10 @@ struct L2CAPHostileTests {
   @Test("whatever arrives in whatever pieces, nothing traps, hangs or grows")
   func mutations() {
     for seed in 0..<4000 as Range<UInt64> {
-      var chance = SeededGenerator(seed: seed)
+      var random = SeededGenerator(seed: seed)
       var victim = Victim()
-      victim.station.consumes = Bool.random(using: &chance)
-      if Bool.random(using: &chance) {
+      victim.station.consumes = Bool.random(using: &random)
+      if Bool.random(using: &random) {
         _ = try? victim.station.link.openChannel(
           psm: 0x81, now: .zero, into: &victim.station.outputs)
         victim.station.link.send(
@@ -168,13 +168,13 @@ struct L2CAPHostileTests {
         victim.station.settle(now: .zero)
       }
       for _ in 0..<60 {
-        let frame = Self.frame(from: &chance)
-        let cut = Int.random(in: 0...frame.count, using: &chance)
-        if Int.random(in: 0..<3, using: &chance) == 0 {
+        let frame = Self.frame(from: &random)
+        let cut = Int.random(in: 0...frame.count, using: &random)
+        if Int.random(in: 0..<3, using: &random) == 0 {
           victim.receive(Array(frame[..<cut]))
-          if Bool.random(using: &chance) { victim.receive(Array(frame[cut...]), continuing: true) }
+          if Bool.random(using: &random) { victim.receive(Array(frame[cut...]), continuing: true) }
         } else {
-          victim.receive(frame, continuing: Int.random(in: 0..<20, using: &chance) == 0)
+          victim.receive(frame, continuing: Int.random(in: 0..<20, using: &random) == 0)
         }
         _ = victim.station.transmit(now: .zero)
       }
@@ -189,7 +189,7 @@ struct L2CAPHostileTests {
   }
 
   /// A frame that was sensible before a few of its bytes changed.
-  static func frame(from chance: inout SeededGenerator) -> [UInt8] {
+  static func frame(from random: inout SeededGenerator) -> [UInt8] {
     let samples = [
       "0800 0500 06 07 0400 4000 5000", "0800 0500 07 01 0400 5000 4000",
       "0600 0500 01 01 0200 0000", "0C00 0500 12 07 0800 0600 0600 0000 6400",
@@ -199,10 +199,10 @@ struct L2CAPHostileTests {
       "0500 4000 0300 010203", "0400 4000 0300 0102", "0100 4000 03", "0300 0400 0A0100",
       "0700 0600 01030000000000",
     ]
-    let sample = samples[Int.random(in: 0..<samples.count, using: &chance)]
+    let sample = samples[Int.random(in: 0..<samples.count, using: &random)]
     var bytes = Hexadecimal.bytes(sample) ?? []
-    for _ in 0..<Int.random(in: 0..<3, using: &chance) {
-      bytes[Int.random(in: 0..<bytes.count, using: &chance)] = .random(in: 0...255, using: &chance)
+    for _ in 0..<Int.random(in: 0..<3, using: &random) {
+      bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
     }
     return bytes
   }

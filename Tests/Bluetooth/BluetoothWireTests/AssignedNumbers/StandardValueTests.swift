@@ -68,12 +68,12 @@ struct StandardValueTests {
 
   @Test("any bytes under any characteristic or descriptor are read without harm")
   func hostile() {
-    var chance = SeededGenerator(seed: 20_240_229)
+    var random = SeededGenerator(seed: 20_240_229)
     for round in 0..<20_000 {
       let number = UInt16.random(
-        in: round.isMultiple(of: 4) ? 0x2900...0x2910 : 0x2A00...0x2BFF, using: &chance)
-      let bytes = (0..<Int.random(in: 0...24, using: &chance)).map { _ in
-        UInt8.random(in: 0...255, using: &chance)
+        in: round.isMultiple(of: 4) ? 0x2900...0x2910 : 0x2A00...0x2BFF, using: &random)
+      let bytes = (0..<Int.random(in: 0...24, using: &random)).map { _ in
+        UInt8.random(in: 0...255, using: &random)
       }
       let text =
         StandardValue.text(bytes[...], of: BluetoothUUID(number))

@@ -112,12 +112,12 @@ struct L2CAPSignalTests {
   @Test("whatever a mutated command is read as, it is written as the same again")
   func mutations() throws {
     for seed in 0..<20_000 as Range<UInt64> {
-      var chance = SeededGenerator(seed: seed)
-      let vector = Self.vectors[Int.random(in: 0..<Self.vectors.count, using: &chance)]
+      var random = SeededGenerator(seed: seed)
+      let vector = Self.vectors[Int.random(in: 0..<Self.vectors.count, using: &random)]
       var bytes = try #require(Hexadecimal.bytes(vector.0))
-      for _ in 0...Int.random(in: 0..<3, using: &chance) {
-        bytes[Int.random(in: 0..<bytes.count, using: &chance)] = .random(
-          in: 0...255, using: &chance)
+      for _ in 0...Int.random(in: 0..<3, using: &random) {
+        bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(
+          in: 0...255, using: &random)
       }
       guard let pdu = try? L2CAPSignalPDU(decoding: bytes[...]) else { continue }
       #expect(try L2CAPSignalPDU(decoding: pdu.bytes[...]) == pdu, "seed \(seed)")

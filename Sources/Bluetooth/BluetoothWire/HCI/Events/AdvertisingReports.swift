@@ -246,8 +246,8 @@ public struct LEExtendedAdvertisingReport: LEReport {
     txPowerDBm.encode(into: &writer)
     rssi.encode(into: &writer)
     writer.uint16(periodicIntervalUnits1250us)
-    let nobody = PeerAddress(DeviceAddress(bits: 0, kind: .public))
-    (target ?? nobody).encode(into: &writer)
+    let none = PeerAddress(DeviceAddress(bits: 0, kind: .public))
+    (target ?? none).encode(into: &writer)
     writer.uint8(UInt8(truncatingIfNeeded: data.count))
     writer.append(data)
   }

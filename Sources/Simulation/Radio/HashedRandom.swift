@@ -1,7 +1,7 @@
 import Essentials
 
-/// Deterministic chance: numbers mixed from other numbers, so that order of use doesn't matter.
-enum Chance {
+/// Random numbers as hashes of other numbers, so that order of use doesn't matter.
+enum HashedRandom {
   /// Mixes two numbers into one that looks random (the finaliser of SplitMix64).
   static func mix(_ a: UInt64, _ b: UInt64) -> UInt64 {
     var z = a &+ 0x9E37_79B9_7F4A_7C15 &* (b &+ 1)
