@@ -142,20 +142,24 @@ final class CentralSession: @unchecked Sendable {
     if !isReady { Misuse.report("CBCentralManager takes \(name) in the state poweredOn only") }
   }
 
+  // A scan's discoveries may be thousands of peripherals, which are released after the lock is.
+
   func startScan(_ options: ScanOptions) {
+    var released: [DeviceAddress: Discovery] = [:]
     command("scanForPeripherals") {
       isScanningStorage = true
       scannedServices = options.services
-      discoveries = [:]
+      swap(&discoveries, &released)
       connection.send(.startScan(options))
     }
     reportManagerChanges()
   }
 
   func stopScan() {
+    var released: [DeviceAddress: Discovery] = [:]
     command("stopScan") {
       isScanningStorage = false
-      discoveries = [:]
+      swap(&discoveries, &released)
       connection.send(.stopScan)
     }
     reportManagerChanges()
