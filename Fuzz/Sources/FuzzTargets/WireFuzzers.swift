@@ -25,6 +25,10 @@ extension FuzzTarget {
       let again = try? ATTPDU(decoding: pdu.bytes[...])
       precondition(again == pdu, "\(pdu) came back as \(String(describing: again))")
     },
+    FuzzTarget(name: "SMPPDU") { bytes in
+      guard let pdu = try? SMPPDU(decoding: bytes[...]) else { return }
+      precondition(pdu.bytes == Array(bytes), "code \(pdu.code) is not written as it was read")
+    },
     advertisingData,
     standardValue,
     beacon,

@@ -19,6 +19,12 @@ public enum WireError: Error, Equatable, Sendable {
   }
 }
 
+extension ByteReader {
+  mutating func byte() throws(WireError) -> UInt8 {
+    do { return try uint8() } catch { throw WireError(error) }
+  }
+}
+
 /// Runs a piece of decoding, turning the reader's error into a `WireError`.
 @inlinable
 public func decoding<Value>(_ body: () throws(Truncated) -> Value) throws(WireError) -> Value {

@@ -17,14 +17,23 @@ struct LinkSecurity: Sendable {
   private(set) var isEncrypted = false
 
   /// Takes a Security Manager PDU (Core 5.4, Vol 3, Part H, §3): refuses a central that asks to pair
-  /// and a peripheral that asks this host to.
+  /// and a peripheral that asks this host to. A command of a pairing that never began is ignored, as
+  /// is one that can't be read; one that this version does not know is refused (§3.3).
   mutating func receive(_ pdu: ArraySlice<UInt8>, into outputs: inout [Output]) {
-    let pairingRequest: UInt8 = 0x01
-    let securityRequest: UInt8 = 0x0B
-    guard pdu.first == pairingRequest || pdu.first == securityRequest else { return }
-    let pairingFailed: UInt8 = 0x05
-    let pairingNotSupported: UInt8 = 0x05
-    outputs.append(.sendPDU([pairingFailed, pairingNotSupported]))
+    let reason: SMPFailureReason
+    do throws(WireError) {
+      switch try SMPPDU(decoding: pdu) {
+      case .pairingRequest, .securityRequest: reason = .pairingNotSupported
+      default: return
+      }
+    } catch {
+      switch (error, pdu.first) {
+      case (.unknownCode, _): reason = .commandNotSupported
+      case (_, 0x01): reason = .invalidParameters
+      default: return
+      }
+    }
+    outputs.append(.sendPDU(SMPPDU.pairingFailed(reason).bytes))
   }
 
   /// The peer encrypts the link with a key from an earlier pairing (Core 5.4, Vol 4, Part E,

@@ -125,10 +125,6 @@ extension ATTPDU {
 }
 
 extension ByteReader {
-  fileprivate mutating func byte() throws(WireError) -> UInt8 {
-    do { return try uint8() } catch { throw WireError(error) }
-  }
-
   fileprivate mutating func word() throws(WireError) -> UInt16 {
     do { return try uint16() } catch { throw WireError(error) }
   }

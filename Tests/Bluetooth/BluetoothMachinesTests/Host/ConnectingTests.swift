@@ -298,13 +298,27 @@ struct ConnectingTests {
         handle: 0x40, intervalMinUnits1250us: 24, intervalMaxUnits1250us: 12, latency: 0,
         timeoutUnits10ms: 100))
     #expect(rig.controller.opcodes.last == .leRemoteConnectionParameterRequestNegativeReply)
-    let pairingRequest = OutgoingFrame(channel: 6, payload: [1, 3, 0, 1, 16, 7, 7])
+  }
+
+  @Test(
+    "and are refused pairing, which this host does not do, with the reason",
+    arguments: [
+      // Pairing Request, with a key size that there isn't, cut; Security Request.
+      ([1, 3, 0, 1, 16, 7, 7], 0x05), ([1, 3, 0, 1, 17, 7, 7], 0x0A), ([1, 3, 0], 0x0A),
+      ([11, 1], 0x05),
+      // Unknown; of a pairing that never began; cut; empty.
+      ([0x0F], 0x07), ([3] + Array(repeating: 1, count: 16), nil), ([3, 1], nil), ([], nil),
+    ] as [([UInt8], UInt8?)])
+  func pairing(pdu: [UInt8], reason: UInt8?) {
+    var rig = HostRig.started()
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer)
     rig.data = []
+    let frame = OutgoingFrame(channel: 6, payload: pdu)
     rig.handle(
-      .packet(
-        ACLHeader.packet(
-          handle: 0x40, boundary: .firstFlushable, payload: pairingRequest.bytes)))
-    #expect(rig.data.map { Array($0.bytes.dropFirst(4)) } == [[2, 0, 6, 0, 5, 5]])
+      .packet(ACLHeader.packet(handle: 0x40, boundary: .firstFlushable, payload: frame.bytes)))
+    let answers: [[UInt8]] = reason.map { [[2, 0, 6, 0, 5, $0]] } ?? []
+    #expect(rig.data.map { Array($0.bytes.dropFirst(4)) } == answers)
   }
 
   @Test("and reads their strength and changes their timing")

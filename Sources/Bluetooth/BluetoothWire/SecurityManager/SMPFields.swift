@@ -1,0 +1,217 @@
+import Essentials
+
+/// 16 bytes: a key, a random number or a check value, most significant byte first.
+///
+/// Its description says nothing of the bytes, so that no key is logged by accident.
+public struct SMPValue: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+  /// The bytes, most significant first.
+  public let bytes: [UInt8]
+
+  /// A value of 16 bytes, most significant first; nil for another number of bytes.
+  public init?(_ bytes: some Collection<UInt8>) {
+    guard bytes.count == 16 else { return nil }
+    self.bytes = Array(bytes)
+  }
+
+  /// What the cipher made, which is always 16 bytes.
+  init(block: [UInt8]) { bytes = block }
+
+  init(decoding reader: inout ByteReader) throws(WireError) {
+    do { bytes = try reader.slice(16).reversed() } catch { throw WireError(error) }
+  }
+
+  func encode(into writer: inout ByteWriter) { writer.append(bytes.reversed()) }
+
+  /// That it is a value, not which.
+  public var description: String { "16 bytes" }
+
+  /// Shows nothing of the bytes.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// A coordinate of a point on the curve P-256: 32 bytes, most significant first.
+public struct SMPCoordinate: Hashable, Sendable {
+  /// The bytes, most significant first.
+  public let bytes: [UInt8]
+
+  /// A coordinate of 32 bytes, most significant first; nil for another number of bytes.
+  public init?(_ bytes: some Collection<UInt8>) {
+    guard bytes.count == 32 else { return nil }
+    self.bytes = Array(bytes)
+  }
+
+  init(decoding reader: inout ByteReader) throws(WireError) {
+    do { bytes = try reader.slice(32).reversed() } catch { throw WireError(error) }
+  }
+
+  func encode(into writer: inout ByteWriter) { writer.append(bytes.reversed()) }
+}
+
+/// What a device brings to pairing (Core 5.4, Vol 3, Part H, §3.5.1).
+public struct SMPPairingFeatures: Hashable, Sendable {
+  /// What the device can show and be told.
+  public var ioCapability: SMPIOCapability
+  /// Whether it has data of the peer that came out of band.
+  public var hasOutOfBandData: Bool
+  /// What it asks of the pairing.
+  public var authenticationRequirements: SMPAuthenticationRequirements
+  /// The longest encryption key it takes, 7 to 16 bytes.
+  public var maximumEncryptionKeyByteCount: Int
+  /// The keys that the initiator distributes.
+  public var initiatorKeys: SMPKeyDistribution
+  /// The keys that the responder distributes.
+  public var responderKeys: SMPKeyDistribution
+
+  /// Features from their fields.
+  public init(
+    ioCapability: SMPIOCapability, hasOutOfBandData: Bool = false,
+    authenticationRequirements: SMPAuthenticationRequirements,
+    maximumEncryptionKeyByteCount: Int = 16, initiatorKeys: SMPKeyDistribution,
+    responderKeys: SMPKeyDistribution
+  ) {
+    self.ioCapability = ioCapability
+    self.hasOutOfBandData = hasOutOfBandData
+    self.authenticationRequirements = authenticationRequirements
+    self.maximumEncryptionKeyByteCount = maximumEncryptionKeyByteCount
+    self.initiatorKeys = initiatorKeys
+    self.responderKeys = responderKeys
+  }
+
+  init(decoding reader: inout ByteReader) throws(WireError) {
+    let bytes: [UInt8]
+    do { bytes = Array(try reader.slice(6)) } catch { throw WireError(error) }
+    guard let ioCapability = SMPIOCapability(rawValue: bytes[0]) else {
+      throw .invalidValue(field: "IO capability", value: Int(bytes[0]))
+    }
+    guard bytes[1] <= 1 else { throw .invalidValue(field: "OOB data flag", value: Int(bytes[1])) }
+    guard (7...16).contains(bytes[3]) else {
+      throw .invalidValue(field: "maximum encryption key size", value: Int(bytes[3]))
+    }
+    self.init(
+      ioCapability: ioCapability, hasOutOfBandData: bytes[1] == 1,
+      authenticationRequirements: SMPAuthenticationRequirements(rawValue: bytes[2]),
+      maximumEncryptionKeyByteCount: Int(bytes[3]),
+      initiatorKeys: SMPKeyDistribution(rawValue: bytes[4]),
+      responderKeys: SMPKeyDistribution(rawValue: bytes[5]))
+  }
+
+  func encode(into writer: inout ByteWriter) {
+    writer.uint8(ioCapability.rawValue)
+    writer.uint8(hasOutOfBandData ? 1 : 0)
+    writer.uint8(authenticationRequirements.rawValue)
+    writer.uint8(UInt8(clamping: maximumEncryptionKeyByteCount))
+    writer.uint8(initiatorKeys.rawValue)
+    writer.uint8(responderKeys.rawValue)
+  }
+}
+
+/// What a device can show and be told (Core 5.4, Vol 3, Part H, §3.5.1, table 3.4).
+public enum SMPIOCapability: UInt8, Hashable, Sendable, CaseIterable {
+  /// It shows a number.
+  case displayOnly = 0
+  /// It shows a number and takes yes or no.
+  case displayYesNo = 1
+  /// It takes a number.
+  case keyboardOnly = 2
+  /// It does neither.
+  case noInputNoOutput = 3
+  /// It shows a number and takes one.
+  case keyboardDisplay = 4
+}
+
+/// What a device asks of pairing: AuthReq (Core 5.4, Vol 3, Part H, §3.5.1, figure 3.3).
+public struct SMPAuthenticationRequirements: OptionSet, Hashable, Sendable {
+  /// The byte on the wire.
+  public let rawValue: UInt8
+  /// Requirements from their byte; reserved bits are kept.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// The keys are kept. The field has two bits, of which the higher is reserved.
+  public static let bonding = SMPAuthenticationRequirements(rawValue: 1 << 0)
+  /// Protection against a man in the middle.
+  public static let mitmProtection = SMPAuthenticationRequirements(rawValue: 1 << 2)
+  /// LE Secure Connections.
+  public static let secureConnections = SMPAuthenticationRequirements(rawValue: 1 << 3)
+  /// Keypresses are notified while a passkey is typed.
+  public static let keypressNotifications = SMPAuthenticationRequirements(rawValue: 1 << 4)
+  /// The function h7 is supported, for keys of another transport.
+  public static let ct2 = SMPAuthenticationRequirements(rawValue: 1 << 5)
+}
+
+/// The keys that a device distributes (Core 5.4, Vol 3, Part H, §3.6.1).
+public struct SMPKeyDistribution: OptionSet, Hashable, Sendable {
+  /// The byte on the wire.
+  public let rawValue: UInt8
+  /// Keys from their byte; reserved bits are kept.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// The long term key, of legacy pairing.
+  public static let encryptionKey = SMPKeyDistribution(rawValue: 1 << 0)
+  /// The identity resolving key and the identity address.
+  public static let identityKey = SMPKeyDistribution(rawValue: 1 << 1)
+  /// The connection signature resolving key.
+  public static let signingKey = SMPKeyDistribution(rawValue: 1 << 2)
+  /// A link key for BR/EDR is derived.
+  public static let linkKey = SMPKeyDistribution(rawValue: 1 << 3)
+}
+
+/// What is typed of a passkey (Core 5.4, Vol 3, Part H, §3.5.8).
+public enum SMPKeypress: UInt8, Hashable, Sendable, CaseIterable {
+  /// Typing began.
+  case entryStarted = 0
+  /// A digit was typed.
+  case digitEntered = 1
+  /// A digit was erased.
+  case digitErased = 2
+  /// All digits were erased.
+  case cleared = 3
+  /// Typing is complete.
+  case entryCompleted = 4
+
+  init(decoding reader: inout ByteReader) throws(WireError) {
+    let type = try reader.byte()
+    guard let keypress = SMPKeypress(rawValue: type) else {
+      throw .invalidValue(field: "notification type", value: Int(type))
+    }
+    self = keypress
+  }
+}
+
+/// Why pairing failed (Core 5.4, Vol 3, Part H, §3.5.5, table 3.7). Any byte is a reason, known
+/// or not.
+public struct SMPFailureReason: RawRepresentable, Hashable, Sendable {
+  /// The byte on the wire.
+  public let rawValue: UInt8
+  /// A reason from its byte.
+  public init(rawValue: UInt8) { self.rawValue = rawValue }
+  /// The passkey was not entered.
+  public static let passkeyEntryFailed = SMPFailureReason(rawValue: 0x01)
+  /// There is no out-of-band data.
+  public static let outOfBandNotAvailable = SMPFailureReason(rawValue: 0x02)
+  /// The devices cannot do what is required.
+  public static let authenticationRequirements = SMPFailureReason(rawValue: 0x03)
+  /// The confirm value does not match.
+  public static let confirmValueFailed = SMPFailureReason(rawValue: 0x04)
+  /// The device does not pair.
+  public static let pairingNotSupported = SMPFailureReason(rawValue: 0x05)
+  /// The key would be too short.
+  public static let encryptionKeySize = SMPFailureReason(rawValue: 0x06)
+  /// The command is unknown.
+  public static let commandNotSupported = SMPFailureReason(rawValue: 0x07)
+  /// Any other reason.
+  public static let unspecifiedReason = SMPFailureReason(rawValue: 0x08)
+  /// Too many attempts in too short a time.
+  public static let repeatedAttempts = SMPFailureReason(rawValue: 0x09)
+  /// A command has a wrong length or a value that is not allowed.
+  public static let invalidParameters = SMPFailureReason(rawValue: 0x0A)
+  /// The check values show that the keys differ.
+  public static let dhKeyCheckFailed = SMPFailureReason(rawValue: 0x0B)
+  /// The numbers that were compared differ.
+  public static let numericComparisonFailed = SMPFailureReason(rawValue: 0x0C)
+  /// Pairing over BR/EDR is in progress.
+  public static let brEDRPairingInProgress = SMPFailureReason(rawValue: 0x0D)
+  /// Keys must not be derived for the other transport.
+  public static let crossTransportKeyNotAllowed = SMPFailureReason(rawValue: 0x0E)
+  /// The device takes no new keys.
+  public static let keyRejected = SMPFailureReason(rawValue: 0x0F)
+  /// The device is busy.
+  public static let busy = SMPFailureReason(rawValue: 0x10)
+}
