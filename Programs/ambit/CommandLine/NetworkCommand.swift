@@ -101,6 +101,12 @@ struct NetworkSession: Sendable {
     -> AsyncStream<FoundEvent>
   { host.events(of: request, on: interface) }
 
+  /// Where a service is, and again whenever that changes; of changes that come while an earlier one
+  /// is handled, the last 16, as there may be several interfaces.
+  func locations(of name: ServiceName, on interface: InterfaceIndex?)
+    -> AsyncStream<FoundEvent>
+  { host.events(of: .resolve(name), on: interface, buffering: .bufferingNewest(16)) }
+
   /// The first answer of a kind, and where it was heard; nil if none comes in time.
   func first<Answer: Sendable>(
     _ request: QueryRequest, _ kind: @escaping @Sendable (QueryEvent) -> Answer?
@@ -154,9 +160,11 @@ extension BonjourHost {
   /// What is found, from now on.
   func events(
     of request: QueryRequest, on interface: InterfaceIndex? = nil,
-    options: QueryOptions = QueryOptions()
+    options: QueryOptions = QueryOptions(),
+    buffering: AsyncStream<FoundEvent>.Continuation.BufferingPolicy = .unbounded
   ) -> AsyncStream<FoundEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(of: FoundEvent.self)
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: FoundEvent.self, bufferingPolicy: buffering)
     let query = query(request, on: interface, options: options) { continuation.yield($0) }
     continuation.onTermination = { _ in query.cancel() }
     return stream

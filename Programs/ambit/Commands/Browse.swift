@@ -187,7 +187,7 @@ struct Browsing: Sendable {
       finishFirst()
     }
     defer { timer.cancel() }
-    for await found in session.events(of: .resolve(place.name), on: place.interface) {
+    for await found in session.locations(of: place.name, on: place.interface) {
       guard let location = Resolve.place(found.event) else { continue }
       timer.cancel()
       let addresses = try? await session.addresses(

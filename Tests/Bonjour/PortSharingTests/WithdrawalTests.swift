@@ -33,10 +33,11 @@ struct WithdrawalTests {
 
   @discardableResult
   private mutating func greet(
-    _ number: Int, versions: ClosedRange<UInt16> = PortSharingProtocol.versions
+    _ number: Int, versions: ClosedRange<UInt16> = PortSharingProtocol.versions,
+    userID: UInt32 = 1_000
   ) -> [DiscoveryRequest] {
     let id = Self.connection(number)
-    _ = act(.connected(id, userID: 1_000))
+    _ = act(.connected(id, userID: userID))
     let hello = ClientMessage.hello(
       versions: versions, SharedConfiguration(hostName: "here"))
     return told(act(.received(hello, from: id)), number)
@@ -152,7 +153,7 @@ struct WithdrawalTests {
     _ = act(.report(.registered(lamp, try Sample.name("Lamp").name)))
     var informed: [Int] = []
     for number in 1...100 where !greet(number).isEmpty { informed.append(number) }
-    #expect(informed == Array(1...OwnerPublications.Limits.informedMax))
+    #expect(informed == Array(1...OwnerPublications.Limits.informedPerUserMax))
     for number in 1...99 {
       let actions = act(.disconnected(Self.connection(number)))
       informed.removeAll { $0 == number }
@@ -161,6 +162,22 @@ struct WithdrawalTests {
       #expect(informed.count >= min(OwnerPublications.Limits.informedMin, 100 - number))
     }
     #expect(informed == [100])
+  }
+
+  @Test("one user's programs don't keep another's from being told by an owner of root")
+  mutating func bothUsers() throws {
+    owner = OwnerMachine(
+      configuration: SharedConfiguration(hostName: "here"), trust: .init(userID: 0))
+    _ = act(.request(.registerService(lamp, try Sample.service("Lamp"))))
+    _ = act(.report(.registered(lamp, try Sample.name("Lamp").name)))
+    let bens = (1...50).filter { !greet($0, userID: 1_001).isEmpty }
+    let annas = (51...60).filter { !greet($0, userID: 1_002).isEmpty }
+    #expect(bens == Array(1...12))
+    #expect(annas == Array(51...54), "sixteen in all")
+    // Places that become free are not only the first user's.
+    for number in 51...60 { _ = act(.disconnected(Self.connection(number))) }
+    for number in 1...5 { _ = act(.disconnected(Self.connection(number))) }
+    #expect(!greet(61, userID: 1_002).isEmpty)
   }
 
   @Test("a bounded part of it is told, and what grows too large is taken back")

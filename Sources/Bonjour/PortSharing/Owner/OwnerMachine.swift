@@ -230,23 +230,21 @@ package struct OwnerMachine: Sendable {
   /// Informs clients of the registrations of this process.
   private func tell(_ requests: [DiscoveryRequest], into actions: inout [Action]) {
     guard !requests.isEmpty else { return }
-    for client in publications.informed.sorted() {
+    for client in publications.informed {
       actions += requests.map { .send(.published($0), to: client) }
     }
   }
 
+  /// Informs a client of them from now on, if it knows how and there is room.
   private mutating func inform(_ id: ConnectionID, into actions: inout [Action]) {
-    actions += publications.inform(id).map { .send(.published($0), to: id) }
+    guard let client = clients[id], client.isRecent, !publications.isInformed(id),
+      publications.hasRoom(forUser: client.userID)
+    else { return }
+    actions += publications.inform(id, ofUser: client.userID).map { .send(.published($0), to: id) }
   }
 
   private mutating func informMore(into actions: inout [Action]) {
-    let others = clients.filter {
-      $0.value.isRecent && !publications.informed.contains($0.key)
-    }
-    for id in others.keys.sorted() {
-      guard publications.hasRoom else { return }
-      inform(id, into: &actions)
-    }
+    for id in clients.keys.sorted() { inform(id, into: &actions) }
   }
 
   // MARK: Limits
@@ -348,7 +346,7 @@ package struct OwnerMachine: Sendable {
       clients[id]?.version = common.upperBound
       actions.append(.send(.welcome(version: common.upperBound), to: id))
       actions.append(.send(.report(.interfaces(interfaces)), to: id))
-      if clients[id]?.isRecent == true, publications.hasRoom { inform(id, into: &actions) }
+      inform(id, into: &actions)
     case .ping:
       actions.append(.send(.pong, to: id))
     case .request(let request):

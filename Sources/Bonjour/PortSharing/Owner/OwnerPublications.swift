@@ -12,6 +12,8 @@ struct OwnerPublications: Sendable {
   enum Limits {
     /// Clients that are informed at once.
     static let informedMax = 16
+    /// Those of one user, whose idle programs must not keep the others' from being informed.
+    static let informedPerUserMax = 12
     /// When fewer are left, others are informed.
     static let informedMin = 8
     /// What clients are informed of: all of it is written to each of them at once, far below what may
@@ -23,23 +25,33 @@ struct OwnerPublications: Sendable {
   /// The registrations that clients are informed of, and what each costs.
   private var told: [RegistrationID: OwnerMachine.Load] = [:]
   private var toldLoad = OwnerMachine.Load()
-  private(set) var informed: Set<ConnectionID> = []
+  /// The clients that are informed, with their users.
+  private var users: [ConnectionID: UInt32] = [:]
 
-  /// Whether a client that greets is to be informed.
-  var hasRoom: Bool { informed.count < Limits.informedMax }
+  /// The clients that are informed.
+  var informed: [ConnectionID] { users.keys.sorted() }
+
+  /// Whether a client of this user is to be informed.
+  func hasRoom(forUser userID: UInt32) -> Bool {
+    users.count < Limits.informedMax
+      && users.values.count { $0 == userID } < Limits.informedPerUserMax
+  }
+
+  /// Whether a client is informed.
+  func isInformed(_ id: ConnectionID) -> Bool { users[id] != nil }
 
   /// Whether so few are left that others are to be informed.
-  var needsMore: Bool { informed.count < Limits.informedMin }
+  var needsMore: Bool { users.count < Limits.informedMin }
 
   /// Adds a client; returns what it has to know.
-  mutating func inform(_ id: ConnectionID) -> [DiscoveryRequest] {
-    informed.insert(id)
+  mutating func inform(_ id: ConnectionID, ofUser userID: UInt32) -> [DiscoveryRequest] {
+    users[id] = userID
     return told.keys.sorted { $0.rawValue < $1.rawValue }
       .flatMap { registrations[$0]?.requests($0) ?? [] }
   }
 
   /// Removes a client; false if it was not informed.
-  mutating func forget(_ id: ConnectionID) -> Bool { informed.remove(id) != nil }
+  mutating func forget(_ id: ConnectionID) -> Bool { users.removeValue(forKey: id) != nil }
 
   /// Takes a request of the owner's process; returns what the clients have to know. They don't while the
   /// name is not registered.
