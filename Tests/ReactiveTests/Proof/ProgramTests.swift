@@ -21,7 +21,7 @@ struct ProgramTests {
   }
 
   private static let count =
-    ProcessInfo.processInfo.environment["AMBIT_PROGRAMS"].flatMap(Int.init) ?? 20_000
+    ProcessInfo.processInfo.environment["AMBIT_PROGRAMS"].flatMap(Int.init) ?? 100_000
   private static let parts = 8
 
   /// What the model says; nil where it says nothing.
