@@ -20,7 +20,7 @@ public enum BluetoothError: Error, Sendable, Hashable {
   case cancelled
 
   /// The error for one that a delegate got.
-  init(_ error: any Error) {
+  package init(_ error: any Error) {
     switch error {
     case let error as CBATTError: self = .attribute(code: error.errorCode)
     case let error as CBError:
