@@ -4,7 +4,7 @@ import Testing
 
 /// Programs of random operators, run in virtual time and disposed of at random instants, against
 /// ``ProgramModel``. `AMBIT_PROGRAMS` says how many.
-@Suite("Random programs", .timeLimit(.minutes(10)))
+@Suite("Random programs", .ownThread, .timeLimit(.minutes(10)))
 struct ProgramTests {
   struct Generator: RandomNumberGenerator {
     var state: UInt64
