@@ -9,6 +9,7 @@ let package = Package(
     .library(name: "ReactiveFoundation", targets: ["ReactiveFoundation"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
+    .library(name: "CoreBluetoothReactive", targets: ["CoreBluetoothReactive"]),
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
@@ -93,6 +94,10 @@ let package = Package(
     .target(
       name: "CoreBluetoothAsync", dependencies: ["CoreBluetooth", "BluetoothHost"],
       path: "Sources/Bluetooth/CoreBluetoothAsync"),
+    .target(
+      name: "CoreBluetoothReactive",
+      dependencies: ["CoreBluetooth", "CoreBluetoothAsync", "Reactive"],
+      path: "Sources/Bluetooth/CoreBluetoothReactive"),
 
     // Bonjour: wire, machines, host, faces.
     .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
@@ -171,7 +176,8 @@ let package = Package(
 
     // Compiled with the tests, shown in the documentation.
     .target(
-      name: "BestPractices", dependencies: ["CoreBluetooth", "CoreBluetoothAsync"],
+      name: "BestPractices",
+      dependencies: ["CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "Reactive"],
       path: "Examples/BestPractices"),
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
@@ -257,6 +263,14 @@ let package = Package(
         "BestPractices",
       ],
       path: "Tests/Bluetooth/CoreBluetoothTests"),
+    .testTarget(
+      name: "CoreBluetoothReactiveTests",
+      dependencies: [
+        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "Reactive",
+        "BluetoothHost", "SimulatedRadio", "Simulation", "BluetoothMachines", "BluetoothWire",
+        "Essentials", "BestPractices",
+      ],
+      path: "Tests/Bluetooth/CoreBluetoothReactiveTests"),
     .testTarget(
       name: "AmbitCLITests",
       dependencies: [

@@ -90,6 +90,7 @@ enum Layers {
     "ReactiveFoundation": Module(.reactive, ["Foundation", "FoundationNetworking"]),
 
     "CoreBluetoothAsync": Module(.bridges, apple.union(["Synchronization"])),
+    "CoreBluetoothReactive": Module(.bridges, apple.union(["Synchronization"])),
     "BonjourReactive": Module(.bridges),
 
     "AmbitCLI": Module(

@@ -114,7 +114,7 @@ extension BluetoothError {
   public static let cancelled = BluetoothError(.cancelled)
 
   /// The error for one that a delegate got.
-  init(_ error: any Error) {
+  package init(_ error: any Error) {
     switch error {
     case let error as CBATTError: self = .attribute(code: error.errorCode)
     case let error as CBError:

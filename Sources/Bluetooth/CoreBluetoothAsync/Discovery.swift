@@ -25,7 +25,7 @@ public struct Discovery: Sendable, Identifiable {
   /// Whether it takes connections.
   public let isConnectable: Bool
 
-  init(_ peripheral: CBPeripheral, _ advertisement: [String: Any], _ rssi: NSNumber) {
+  package init(_ peripheral: CBPeripheral, _ advertisement: [String: Any], _ rssi: NSNumber) {
     id = peripheral.identifier
     name = peripheral.name
     self.rssi = rssi.intValue == 127 ? nil : rssi.intValue

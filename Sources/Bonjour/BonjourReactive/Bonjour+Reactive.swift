@@ -59,14 +59,14 @@ extension Reactive where Base == NWEndpoint {
 extension SignalProducer where Value: Sendable {
   /// A producer of the values of a feed; interrupting a run ends it.
   init(_ feed: Feed<Value, Error>) {
-    self.init { observer, lifetime in
+    self.init(registering: { notify in
       let held = feed.start { result in
         switch result {
-        case .success(let value): observer.send(value: value)
-        case .failure(let error): observer.send(error: error)
+        case .success(let value): notify(.value(value))
+        case .failure(let error): notify(.failed(error))
         }
       }
-      lifetime.observeEnded { withExtendedLifetime(held) {} }
-    }
+      return AnyDisposable { withExtendedLifetime(held) {} }
+    })
   }
 }

@@ -19,20 +19,17 @@ extension SignalProducer {
         _ done: @escaping @Sendable (Result<Value, Error>) -> Void
       ) -> (any Disposable)?
   ) {
-    self.init { observer, lifetime in
-      // Values are sent where the callee hands them over.
-      let input = UncheckedTransfer(observer)
-      lifetime += call { result in
-        let observer = input.value
+    self.init(registering: { notify in
+      call { result in
         switch result {
         case .success(let value):
-          observer.send(value: value)
-          observer.sendCompleted()
+          notify(.value(value))
+          notify(.completed)
         case .failure(let error):
-          observer.send(error: error)
+          notify(.failed(error))
         }
       }
-    }
+    })
   }
 
   /// A producer of the values that a listener is called with. It is interrupted when the listener is
@@ -47,11 +44,7 @@ extension SignalProducer {
         _ listener: @escaping @Sendable (Value) -> Void
       ) -> (any Disposable)?
   ) {
-    self.init { observer, lifetime in
-      // Values are sent on the thread that calls the listener.
-      let input = UncheckedTransfer(observer)
-      lifetime += register { input.value.send(value: $0) }
-    }
+    self.init(registering: { notify in register { notify(.value($0)) } })
   }
 
   /// A producer of what a delegate receives, with a delegate of its own for every start.

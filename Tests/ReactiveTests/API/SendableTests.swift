@@ -3,7 +3,7 @@ import Testing
 
 /// What may cross from one isolation to another, and that the types that say so don't stand in the
 /// way of code that doesn't care. See docs/decisions/0012 and 0083.
-@Suite("Sendable")
+@Suite("Sendable", .ownThread)
 struct SendableTests {
   /// Everything that is as `Sendable` as its values are, and the value it is sent with.
   private static let handles = [

@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-@Suite("Action")
+@Suite("Action", .ownThread)
 struct ActionTests {
   private struct Failure: Error, Equatable {}
 

@@ -64,7 +64,7 @@ struct AsyncSourceTests {
     await cancelled.wait()
   }
 
-  @Test("a sequence without end that ignores cancellation is left", .timeLimit(.minutes(30)))
+  @Test("a sequence without end that ignores cancellation is left", .timeLimit(.minutes(5)))
   func leaving() async throws {
     let numbers = Numbers()
     #expect(try await numbers.producer.take(first: 3).lastValue() == 3)
@@ -93,7 +93,7 @@ struct AsyncSourceTests {
     await #expect(throws: TestError.one) { try await failing.lastValue() }
   }
 
-  @Test("latest cancels the sequence before", .timeLimit(.minutes(30)))
+  @Test("latest cancels the sequence before", .timeLimit(.minutes(5)))
   func latest() async {
     let cancelled = Expectation()
     let (stream, continuation) = AsyncStream<Int>.makeStream()
@@ -110,7 +110,7 @@ struct AsyncSourceTests {
 
   @Test(
     "under backpressure a sequence is asked for no more than there is room for",
-    .timeLimit(.minutes(30)), arguments: [1, 2, 5])
+    .timeLimit(.minutes(5)), arguments: [1, 2, 5])
   func backpressure(_ limit: Int) async throws {
     let numbers = Numbers()
     var iterator = numbers.producer.map { $0 * 2 }.filter { $0 % 4 == 0 }
@@ -136,7 +136,7 @@ struct AsyncSourceTests {
 
   @Test(
     "under backpressure values on their way through a scheduler take room, too",
-    .timeLimit(.minutes(30)), arguments: hops.indices, [1, 4])
+    .timeLimit(.minutes(5)), arguments: hops.indices, [1, 4])
   func backpressureThroughHops(_ hop: Int, _ limit: Int) async throws {
     let numbers = Numbers()
     var iterator = Self.hops[hop](numbers.producer)
@@ -151,7 +151,7 @@ struct AsyncSourceTests {
 
   @Test(
     "under backpressure a source that is started beyond a scheduler waits, too",
-    .timeLimit(.minutes(30)))
+    .timeLimit(.minutes(5)))
   func backpressureBeyondHops() async throws {
     let numbers = Numbers()
     var iterator = Numeric(value: 0).observe(on: QueueScheduler())
@@ -164,7 +164,7 @@ struct AsyncSourceTests {
     }
   }
 
-  @Test("a function that sends waits until its value is wanted", .timeLimit(.minutes(30)))
+  @Test("a function that sends waits until its value is wanted", .timeLimit(.minutes(5)))
   func sending() async {
     let log = Log<String>()
     let producer = SignalProducer<Int, Never>(sending: { input in
@@ -192,7 +192,7 @@ struct AsyncSourceTests {
     #expect(values == Array(1...1_000))
   }
 
-  @Test("sources behind flatMap wait, too", .timeLimit(.minutes(30)))
+  @Test("sources behind flatMap wait, too", .timeLimit(.minutes(5)))
   func backpressureOfInner() async throws {
     let inner = Numbers()
     let producer = Numbers(last: 2).producer
@@ -206,7 +206,7 @@ struct AsyncSourceTests {
     #expect(try await iterator.next() == nil)
   }
 
-  @Test("a source of which nothing passes doesn't hold up the others", .timeLimit(.minutes(30)))
+  @Test("a source of which nothing passes doesn't hold up the others", .timeLimit(.minutes(5)))
   func silentSource() async throws {
     let silent = Numbers(last: 100).producer.filter { _ in false }
     let producer = SignalProducer.merge(silent, Numbers(last: 100).producer, silent)
@@ -216,7 +216,7 @@ struct AsyncSourceTests {
     #expect(count == 100)
   }
 
-  @Test("cancellation frees a source that waits", .timeLimit(.minutes(30)))
+  @Test("cancellation frees a source that waits", .timeLimit(.minutes(5)))
   func cancellationFrees() async {
     let (ready, ended) = (Expectation(), Expectation())
     let producer = SignalProducer<Int, Never>(sending: { input in

@@ -2,7 +2,7 @@ import Reactive
 import Synchronization
 import Testing
 
-@Suite("Awaiting the values of a stream")
+@Suite("Awaiting the values of a stream", .ownThread)
 struct AsyncValuesTests {
   private let pipe = Signal<Int, TestError>.pipe()
 
@@ -185,7 +185,7 @@ struct AsyncValuesTests {
     await producer.completion()
   }
 
-  @Test("values from several threads all come, whoever takes them", .timeLimit(.minutes(30)))
+  @Test("values from several threads all come, whoever takes them", .timeLimit(.minutes(5)))
   func threads() async {
     let (output, input) = Signal<Int, Never>.pipe()
     var iterator = output.values(buffering: .unbounded).makeAsyncIterator()
@@ -201,7 +201,7 @@ struct AsyncValuesTests {
     await sending.value
   }
 
-  @Test("cancelling while values come and the stream ends resumes once", .timeLimit(.minutes(30)))
+  @Test("cancelling while values come and the stream ends resumes once", .timeLimit(.minutes(5)))
   func cancellationRace() async {
     for _ in 0..<300 {
       let (output, input) = Signal<Int, Never>.pipe()

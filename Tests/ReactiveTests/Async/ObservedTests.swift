@@ -56,7 +56,7 @@ struct ObservedTests {
     #expect(log.entries == [0, 1, 2, 3])
   }
 
-  @Test("Observations follow a composed property", .timeLimit(.minutes(30)))
+  @Test("Observations follow a composed property", .timeLimit(.minutes(5)))
   func observations() async {
     let (first, last) = (MutableProperty("Ada"), MutableProperty("Byron"))
     let name = Observed(first.combineLatest(with: last).map { "\($0) \($1)" })

@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-@Suite("Links between properties")
+@Suite("Links between properties", .ownThread)
 struct LinkTests {
   @Test("the left takes the right's value, and then a change of either is one of both")
   func bothWays() {

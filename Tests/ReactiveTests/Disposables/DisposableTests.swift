@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-@Suite("AnyDisposable")
+@Suite("AnyDisposable", .ownThread)
 struct AnyDisposableTests {
   @Test("one without an action only remembers that it was disposed")
   func simple() {
@@ -54,7 +54,7 @@ struct AnyDisposableTests {
   }
 }
 
-@Suite("CompositeDisposable")
+@Suite("CompositeDisposable", .ownThread)
 struct CompositeDisposableTests {
   @Test("disposes of its members in the order of their addition")
   func order() {
@@ -141,7 +141,7 @@ struct CompositeDisposableTests {
   }
 }
 
-@Suite("SerialDisposable")
+@Suite("SerialDisposable", .ownThread)
 struct SerialDisposableTests {
   @Test("disposes of what is replaced, and of the content at the end")
   func replacement() {

@@ -4,7 +4,7 @@ import Reactive
 import Testing
 
 /// What DifferencesFromReactiveSwift.md says, section by section.
-@Suite("The page on differences")
+@Suite("The page on differences", .ownThread)
 struct DifferencesTests {
   private static let differences: [(title: String, holds: @Sendable () -> Bool)] = [
     ("Sending may return before the delivery", sendingReturns),
@@ -43,7 +43,7 @@ struct DifferencesTests {
       log.append("received \(value)")
     }
     let done = DispatchGroup()
-    DispatchQueue.global().async(group: done) { input.send(value: 1) }
+    detach(in: done) { input.send(value: 1) }
     isInside.wait()
     input.send(value: 2)
     log.append("sent 2")

@@ -13,7 +13,7 @@ import Testing
 // Every spelling in the tables of MigratingFromReactiveCocoa.md stands in this file as it stands
 // there.
 
-@Suite("The page on migrating from ReactiveCocoa 2: streams")
+@Suite("The page on migrating from ReactiveCocoa 2: streams", .ownThread)
 struct MigratedStreamTests {
   @Test("making and observing streams")
   func streams() {
@@ -207,7 +207,7 @@ struct MigratedOperatorTests {
   }
 }
 
-@Suite("The page on migrating from ReactiveCocoa 2: commands, bindings, threads")
+@Suite("The page on migrating from ReactiveCocoa 2: commands, bindings, threads", .ownThread)
 struct MigratedBindingTests {
   @Test("commands")
   func commands() {

@@ -75,7 +75,7 @@ struct AsyncPageTests {
     #expect(await countdown.collect().singleValue() == [3, 2, 1])
   }
 
-  @Test("asynchronous functions are flattened", .timeLimit(.minutes(30)))
+  @Test("asynchronous functions are flattened", .timeLimit(.minutes(5)))
   func flattening() async {
     let greet = greet
     let results = Log<String>()
@@ -94,7 +94,7 @@ struct AsyncPageTests {
     await done.wait()
   }
 
-  @Test("cancelling the task interrupts the run", .timeLimit(.minutes(30)))
+  @Test("cancelling the task interrupts the run", .timeLimit(.minutes(5)))
   func cancellation() async {
     let disposed = Expectation()
     let endless = SignalProducer<Int, Never>.never.on(disposed: { disposed.fulfill() })

@@ -4,7 +4,7 @@ import Reactive
 import Testing
 
 /// The defects that were found in the libraries that this one comes after, one test each.
-@Suite("Defects of others")
+@Suite("Defects of others", .ownThread)
 struct FindingTests {
   @Test("1: a main-actor closure that would be called off the main thread is refused")
   func mainActorClosures() throws {
@@ -29,7 +29,7 @@ struct FindingTests {
         of: source(".observeValues(on: UIScheduler()) { self.text = $0 }"), in: .swift6) == [])
   }
 
-  @Test("2: no lock is held while zip, merge or a replay call out", .timeLimit(.minutes(30)))
+  @Test("2: no lock is held while zip, merge or a replay call out", .timeLimit(.minutes(5)))
   func callingOut() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let replay = signal.producer.replayLazily(upTo: 1)
@@ -43,7 +43,7 @@ struct FindingTests {
         calls.increment()
         guard calls.value == 1 else { return }
         let done = DispatchSemaphore(value: 0)
-        DispatchQueue.global().async {
+        detach {
           // Each would wait for the lock, if there were one.
           input.send(value: 2)
           stream.start().dispose()

@@ -123,7 +123,7 @@ struct OperatorTests {
   }
 }
 
-@Suite("Operators on several streams")
+@Suite("Operators on several streams", .ownThread)
 struct JoiningTests {
   private let a = Signal<Int, TestError>.pipe()
   private let b = Signal<Int, TestError>.pipe()
@@ -257,7 +257,7 @@ struct JoiningTests {
     replayed.startWithValues { value in
       guard value == 1 else { return }
       let started = DispatchSemaphore(value: 0)
-      DispatchQueue.global().async {
+      detach {
         replayed.startWithValues { log.append("beside \($0)") }
         started.signal()
       }

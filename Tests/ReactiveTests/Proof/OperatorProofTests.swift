@@ -3,7 +3,7 @@ import Reactive
 import Testing
 
 /// What holds for every operator, in both forms.
-@Suite("Every operator")
+@Suite("Every operator", .ownThread)
 struct OperatorProofTests {
   private static let ends: [Signal<Int, TestError>.Event] = [
     .completed, .failed(.one), .interrupted,
@@ -222,7 +222,7 @@ struct OperatorProofTests {
       // Each of the two forms once.
       guard calls.value <= 2 else { return }
       let done = DispatchSemaphore(value: 0)
-      DispatchQueue.global().async {
+      detach {
         input.send(value: 7)
         output.observe { _ in }?.dispose()
         producer.start().dispose()

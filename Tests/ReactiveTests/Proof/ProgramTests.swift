@@ -4,7 +4,7 @@ import Testing
 
 /// Programs of random operators, run in virtual time and disposed of at random instants, against
 /// ``ProgramModel``. `AMBIT_PROGRAMS` says how many.
-@Suite("Random programs", .timeLimit(.minutes(10)))
+@Suite("Random programs", .ownThread, .timeLimit(.minutes(10)))
 struct ProgramTests {
   struct Generator: RandomNumberGenerator {
     var state: UInt64
@@ -21,7 +21,7 @@ struct ProgramTests {
   }
 
   private static let count =
-    ProcessInfo.processInfo.environment["AMBIT_PROGRAMS"].flatMap(Int.init) ?? 20_000
+    ProcessInfo.processInfo.environment["AMBIT_PROGRAMS"].flatMap(Int.init) ?? 100_000
   private static let parts = 8
 
   /// What the model says; nil where it says nothing.

@@ -4,7 +4,7 @@ import Testing
 
 /// Threads at odds with each other, for the thread sanitizer to watch:
 /// `swift test --sanitize=thread --filter StressTests`.
-@Suite("Under stress", .timeLimit(.minutes(30)))
+@Suite("Under stress", .ownThread, .timeLimit(.minutes(5)))
 struct StressTests {
   private let rounds = 20
 

@@ -3,7 +3,7 @@ import Glibc
 import Reactive
 import Testing
 
-@Suite("MutableProperty")
+@Suite("MutableProperty", .ownThread)
 struct MutablePropertyTests {
   private struct Refusal: Error {}
 
@@ -53,11 +53,11 @@ struct MutablePropertyTests {
     #expect(log.entries == [[2], [2, 3]])
   }
 
-  @Test("nobody else sets the value while it is read", .timeLimit(.minutes(30)))
+  @Test("nobody else sets the value while it is read", .timeLimit(.minutes(5)))
   func exclusiveReading() {
     let property = MutableProperty(1)
     let (begins, isSet) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    DispatchQueue.global().async {
+    detach {
       begins.wait()
       property.value = 2
       isSet.signal()

@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-@Suite("A property that is settled")
+@Suite("A property that is settled", .ownThread)
 struct SettledTests {
   @Test("tells once what a diamond would tell twice")
   func diamond() {

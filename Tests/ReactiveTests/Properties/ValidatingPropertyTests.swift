@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-@Suite("ValidatingProperty")
+@Suite("ValidatingProperty", .ownThread)
 struct ValidatingPropertyTests {
   private struct Refusal: Error, Equatable {}
   private typealias Validated = ValidatingProperty<Int, Refusal>

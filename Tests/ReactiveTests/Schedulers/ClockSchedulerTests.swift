@@ -3,7 +3,7 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-@Suite("Clock scheduler", .timeLimit(.minutes(30)))
+@Suite("Clock scheduler", .timeLimit(.minutes(5)))
 struct ClockSchedulerTests {
   private let clock = TestClock()
   private let log = Log<String>()

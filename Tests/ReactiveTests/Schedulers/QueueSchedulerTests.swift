@@ -27,7 +27,7 @@ struct UISchedulerTests {
   func elsewhere() async {
     let done = Expectation()
     let scheduler = UIScheduler()
-    DispatchQueue.global().async {
+    detach {
       scheduler.schedule { MainActor.assumeIsolated { done.fulfill() } }
     }
     await done.wait()
@@ -52,7 +52,7 @@ struct UISchedulerTests {
     signal.observeFailed(on: UIScheduler()) { screen.ends.append("\($0)") }
     signal.producer.startWithCompleted(on: UIScheduler()) { screen.ends.append("completed") }
     signal.observe(on: UIScheduler()) { if $0.isTerminating { done.fulfill() } }
-    DispatchQueue.global().async {
+    detach {
       for value in 1...100 { input.send(value: value) }
       target.action(1)
       input.send(error: .one)
@@ -100,7 +100,7 @@ struct UISchedulerTests {
   }
 }
 
-@Suite("QueueScheduler")
+@Suite("QueueScheduler", .ownThread)
 struct QueueSchedulerTests {
   @Test("performs in the order of scheduling, whatever thread schedules")
   func order() async {

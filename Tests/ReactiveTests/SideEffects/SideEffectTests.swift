@@ -131,7 +131,7 @@ struct LogEventsTests {
   }
 }
 
-@Suite("Waiting with a blocked thread")
+@Suite("Waiting with a blocked thread", .ownThread)
 struct BlockingTests {
   @Test("first gives the first value, the failure, or nothing")
   func first() {

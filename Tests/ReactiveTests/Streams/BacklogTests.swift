@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// What threads send faster than observers take it.
-@Suite("A slow observer", .timeLimit(.minutes(30)))
+@Suite("A slow observer", .ownThread, .timeLimit(.minutes(5)))
 struct BacklogTests {
   /// A little time on the processor.
   private func work() {
@@ -128,9 +128,9 @@ struct BacklogTests {
       for value in 1...1_000 { other.value = value }
     }
     let done = DispatchGroup()
-    DispatchQueue.global().async(group: done) { other.value = -1 }
+    detach(in: done) { other.value = -1 }
     isInside.wait()
-    DispatchQueue.global().async(group: done) {
+    detach(in: done) {
       switch lock {
       case .withValue: property.withValue { _ in flood() }
       case .modify: property.modify { _ in flood() }

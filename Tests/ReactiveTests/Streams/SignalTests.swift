@@ -2,7 +2,7 @@ import Dispatch
 import Reactive
 import Testing
 
-@Suite("Signal")
+@Suite("Signal", .ownThread)
 struct SignalTests {
   @Test("delivers to every observer in the order of subscription")
   func order() {
@@ -123,7 +123,7 @@ struct SignalTests {
   }
 
   @Test(
-    "two signals that feed each other from two threads don't deadlock", .timeLimit(.minutes(30)))
+    "two signals that feed each other from two threads don't deadlock", .timeLimit(.minutes(5)))
   func crossing() {
     let (a, inA) = Signal<Int, Never>.pipe()
     let (b, inB) = Signal<Int, Never>.pipe()

@@ -1,15 +1,20 @@
 import Dispatch
 import Synchronization
 
-/// Runs the given pieces of work at the same moment on threads of their own, and waits for all.
+/// Runs the given pieces of work at the same moment on threads of their own, and blocks until all are
+/// through. For tests that have a thread of their own: `.ownThread`.
 func race(_ work: (@Sendable () -> Void)...) {
   let waiting = Synchronization.Atomic(work.count)
-  DispatchQueue.concurrentPerform(iterations: work.count) { index in
-    waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing)
-    // On a busy machine one thread may run everything; then there is nobody to wait for.
-    for _ in 0..<10_000 where waiting.load(ordering: .acquiring) > 0 {}
-    work[index]()
+  let done = DispatchGroup()
+  for piece in work {
+    detach(in: done) {
+      waiting.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+      // On a busy machine the others may not run; then there is nobody to wait for.
+      for _ in 0..<10_000 where waiting.load(ordering: .acquiring) > 0 {}
+      piece()
+    }
   }
+  done.wait()
 }
 
 /// Lets a test wait for what happens on other threads.

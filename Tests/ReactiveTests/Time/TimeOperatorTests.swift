@@ -96,7 +96,7 @@ struct DebounceTests {
   }
 }
 
-@Suite("throttle")
+@Suite("throttle", .ownThread)
 struct ThrottleTests {
   @Test("delivers the first value at once, then the latest of each interval")
   func throttle() {

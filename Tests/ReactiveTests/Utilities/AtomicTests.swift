@@ -1,7 +1,7 @@
 import Reactive
 import Testing
 
-@Suite("Atomic")
+@Suite("Atomic", .ownThread)
 struct AtomicTests {
   private struct Refusal: Error {}
 

@@ -228,9 +228,8 @@ extension CBPeripheral {
   /// Notifications were dropped, after those that came and before those to come.
   func valuesDropped(_ handle: UInt16, _ count: Int) {
     guard let characteristic = withRecord({ $0.characteristicsByHandle[handle] }) else { return }
-    let error = HostError.limitReached("\(count) notifications were dropped: the app was too slow")
     delegate?.peripheral(
-      self, didUpdateValueFor: characteristic, error: error.coreBluetoothError)
+      self, didUpdateValueFor: characteristic, error: CBError.notificationsDropped(count))
   }
 
   func servicesChanged(_ range: HandleRange) {

@@ -104,3 +104,22 @@ extension CBManagerState {
     old != .unknown || self != .unknown && self != .resetting
   }
 }
+
+extension CBError {
+  private static let droppedNotificationCountKey = "DroppedNotificationCount"
+
+  /// The error for notifications that were dropped because the app was too slow.
+  package static func notificationsDropped(_ count: Int) -> CBError {
+    CBError(
+      .outOfSpace,
+      userInfo: [
+        NSLocalizedDescriptionKey: "\(count) notifications were dropped: the app was too slow",
+        droppedNotificationCountKey: count,
+      ])
+  }
+
+  /// How many notifications were dropped; nil if it is another error, such as that of a read.
+  package var droppedNotificationCount: Int? {
+    userInfo[Self.droppedNotificationCountKey] as? Int
+  }
+}

@@ -1,0 +1,175 @@
+public import CoreBluetooth
+public import CoreBluetoothAsync
+public import Reactive
+internal import Synchronization
+
+/// A peripheral that advertises, and what it says.
+public struct DiscoveredPeripheral: Sendable {
+  /// The peripheral, to be connected with the manager that discovered it.
+  public let peripheral: CBPeripheral
+  /// What it advertises, and how strong it is.
+  public let advertisement: Discovery
+}
+
+// Values are sent on the manager's queue, which is the one to be slow on: while an observer
+// takes its time there, the host holds back the peers. What is handed to another scheduler is
+// bounded by that scheduler's operators.
+extension Reactive where Base: CBCentralManager {
+  /// The peripherals that advertise one of the services, or all of them.
+  ///
+  /// The manager scans while a run lasts and the radio is on, again when it is back. Runs at the same
+  /// time share the manager's scan, and each gets what it is about; one that comes or goes may make
+  /// the others hear of a peripheral again.
+  ///
+  /// - Parameters:
+  ///   - services: The services looked for; nil for all advertisers.
+  ///   - allowDuplicates: Every advertisement instead of every change.
+  /// - Returns: A producer that does not complete. It fails with `.notAvailable` where there is no
+  ///   radio, or none that may be used.
+  public func discoveries(
+    withServices services: [CBUUID]? = nil, allowDuplicates: Bool = false
+  ) -> SignalProducer<DiscoveredPeripheral, BluetoothError> {
+    let central: CBCentralManager = base
+    let demand = ScanDemand(services: services, allowsDuplicates: allowDuplicates)
+    return CentralProxy.all.producer(of: central) { proxy, notify in
+      let observation = proxy.events.observeValues { event in
+        switch event {
+        case .discovered(let found):
+          if demand.includes(found.advertisement) { notify(.value(found)) }
+        case .stateChanged(let state):
+          if state.isFinal { notify(.failed(.notAvailable(state))) }
+        default: break
+        }
+      }
+      let scan = proxy.scan(demand, with: central)
+      if central.state.isFinal { notify(.failed(.notAvailable(central.state))) }
+      return AnyDisposable {
+        observation?.dispose()
+        scan.dispose()
+      }
+    }
+  }
+
+  /// A connection with a peripheral, which stands, or is waited for, while a run lasts.
+  ///
+  /// A run waits until the radio is on, connects, however long that takes, and sends the peripheral.
+  /// When it is disposed of, the connection, or the wish for one, is given up. Of runs with the same
+  /// peripheral at the same time, the last does so.
+  ///
+  /// ```swift
+  /// central.reactive.connection(to: strap)
+  ///   .flatMap(.latest) { $0.reactive.characteristic("2A37", of: "180D") }
+  ///   .flatMap(.latest) { strap.reactive.values(of: $0) }
+  ///   .retry(upTo: 10, backoff: backoff, on: scheduler, using: SystemRandomNumberGenerator())
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - peripheral: A peripheral of this manager.
+  ///   - options: As of `connect(_:options:)`. With `CBConnectPeripheralOptionEnableAutoReconnect`
+  ///     a run goes on after a loss, and sends the peripheral each time that it is connected.
+  /// - Returns: A producer that completes when this side ended the connection by other means. It fails
+  ///   with `.connectionFailed`; with `.disconnected` when the connection is lost; and with
+  ///   `.notAvailable` when the radio goes away or there is none that may be used.
+  public func connection(
+    to peripheral: CBPeripheral, options: [String: any Sendable]? = nil
+  ) -> SignalProducer<CBPeripheral, BluetoothError> {
+    let central: CBCentralManager = base
+    let connection = CentralProxy.all.producer(of: central) { proxy, notify in
+      ConnectionRun(to: peripheral, notify).start(proxy, central, options)
+    }
+    return whenPoweredOn.then(connection)
+  }
+
+  /// The links that come up and go down of the peers that `registerForConnectionEvents(options:)`
+  /// was called for.
+  public var connectionEvents: SignalProducer<ConnectionEvent, Never> {
+    CentralProxy.all.producer(of: base) { proxy, notify in
+      proxy.events.observeValues {
+        if case .connectionEvent(let event, let peripheral) = $0 {
+          notify(.value((event, peripheral)))
+        }
+      }
+    }
+  }
+
+  /// What happened to a link, and with which peripheral it is.
+  public typealias ConnectionEvent = (event: CBConnectionEvent, peripheral: CBPeripheral)
+}
+
+/// One run of a connection.
+private final class ConnectionRun: Sendable {
+  typealias Notify = @Sendable (Signal<CBPeripheral, BluetoothError>.Event) -> Void
+
+  private enum Phase { case new, waiting, connected }
+
+  private let peripheral: CBPeripheral
+  private let notify: Notify
+  private let phase = Mutex(Phase.new)
+
+  init(to peripheral: CBPeripheral, _ notify: @escaping Notify) {
+    self.peripheral = peripheral
+    self.notify = notify
+  }
+
+  func start(
+    _ proxy: CentralProxy, _ central: CBCentralManager, _ options: [String: any Sendable]?
+  ) -> any Disposable {
+    // Reports the reason when what others do with the peripheral ends.
+    let listener = PeripheralProxy.all.retain(for: peripheral)
+    listener.isReportedTo(by: 1)
+    let observation = proxy.events.observeValues { self.handle($0, listener) }
+    let demand = proxy.connect(peripheral, options, with: central)
+    phase.withLock { if $0 == .new { $0 = .waiting } }
+    if peripheral.state == .connected { connected() }
+    if central.state != .poweredOn { end(listener, .notAvailable(central.state)) }
+    return AnyDisposable { [peripheral] in
+      observation?.dispose()
+      demand.dispose()
+      listener.isReportedTo(by: -1)
+      if peripheral.state != .connected { listener.ended(.disconnected(nil)) }
+      PeripheralProxy.all.release(for: peripheral)
+    }
+  }
+
+  private func handle(_ event: CentralEvent, _ listener: PeripheralProxy) {
+    switch event {
+    case .connected(peripheral): connected()
+    case .failedToConnect(peripheral, let error):
+      notify(.failed(.connectionFailed(error as? CBError ?? CBError(.connectionFailed))))
+    case .disconnected(peripheral, let error, let isReconnecting):
+      disconnected(error, isReconnecting, listener)
+    case .stateChanged(let state):
+      if state != .poweredOn { end(listener, .notAvailable(state)) }
+    default: break
+    }
+  }
+
+  private func connected() {
+    let isNews = phase.withLock { phase in
+      defer { phase = .connected }
+      return phase != .connected
+    }
+    if isNews { notify(.value(peripheral)) }
+  }
+
+  private func disconnected(
+    _ error: (any Error)?, _ isReconnecting: Bool, _ listener: PeripheralProxy
+  ) {
+    let reason = BluetoothError.disconnected(error.map { $0 as? CBError ?? CBError(.unknown) })
+    let before = phase.withLock { phase in
+      defer { if phase == .connected { phase = .waiting } }
+      return phase
+    }
+    if before == .connected { listener.ended(reason) }
+    if isReconnecting { return }
+    // The end of an earlier connection is none of this run's, which waits for the next one.
+    guard before == .connected || before == .waiting && peripheral.state == .disconnected
+    else { return }
+    notify(error == nil ? .completed : .failed(reason))
+  }
+
+  private func end(_ listener: PeripheralProxy, _ error: BluetoothError) {
+    listener.ended(error)
+    notify(.failed(error))
+  }
+}

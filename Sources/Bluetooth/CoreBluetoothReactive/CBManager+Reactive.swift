@@ -1,0 +1,23 @@
+public import CoreBluetooth
+internal import CoreBluetoothAsync
+public import Reactive
+
+extension CBManager: ReactiveExtensionsProvider {}
+
+extension Reactive where Base: CBManager {
+  /// The radio's state now, and whenever it changes.
+  public var states: SignalProducer<CBManagerState, Never> { producer(for: \.state) }
+
+  /// Completes when the radio is on; fails if it never will be.
+  var whenPoweredOn: SignalProducer<Never, BluetoothError> {
+    states.promoteError(BluetoothError.self)
+      .attempt { $0.isFinal ? .failure(.notAvailable($0)) : .success(()) }
+      .take(while: { $0 != .poweredOn })
+      .then(.empty)
+  }
+}
+
+extension CBManagerState {
+  /// Whether the radio will not be on by itself.
+  var isFinal: Bool { self == .unsupported || self == .unauthorized }
+}

@@ -1,0 +1,305 @@
+public import CoreBluetooth
+public import CoreBluetoothAsync
+public import Reactive
+internal import Synchronization
+
+extension CBPeripheral: ReactiveExtensionsProvider {}
+
+// Requests are made at each start, and answered on the manager's queue. They fail with
+// `.disconnected` where the peripheral is not connected and when the connection ends; its error is
+// that of the connection if a run of `connection(to:options:)` made it, else nil where this side
+// cancelled it and `.peripheralDisconnected` where it didn't. A run that is disposed of before the
+// answer comes lets go of everything but the peripheral, which it holds until then: the answer must
+// not be taken for that to the next request.
+extension Reactive where Base: CBPeripheral {
+  /// How far the connection is now, and whenever that changes.
+  public var states: SignalProducer<CBPeripheralState, Never> { producer(for: \.state) }
+
+  /// The name, now and whenever it changes.
+  public var names: SignalProducer<String?, Never> { producer(for: \.name) }
+
+  /// The lists of services that the peripheral withdraws or changes: discover again what is needed.
+  public var modifiedServices: SignalProducer<[CBService], Never> {
+    PeripheralProxy.all.producer(of: base) { proxy, notify in
+      proxy.events.observeValues {
+        if case .modifiedServices(let services) = $0 { notify(.value(services)) }
+      }
+    }
+  }
+
+  // MARK: Discovering
+
+  /// Discovers these services, or all, and sends what the peripheral has of them.
+  public func discoverServices(
+    _ uuids: [CBUUID]? = nil
+  ) -> SignalProducer<[CBService], BluetoothError> {
+    request(.services) {
+      $0.discoverServices(uuids)
+    } value: {
+      ($0.services ?? []).filter { uuids?.contains($0.uuid) ?? true }
+    }
+  }
+
+  /// Discovers the services that a service includes: these, or all.
+  public func discoverIncludedServices(
+    _ uuids: [CBUUID]? = nil, for service: CBService
+  ) -> SignalProducer<[CBService], BluetoothError> {
+    request(.includedServices(service)) {
+      $0.discoverIncludedServices(uuids, for: service)
+    } value: { _ in
+      (service.includedServices ?? []).filter { uuids?.contains($0.uuid) ?? true }
+    }
+  }
+
+  /// Discovers these characteristics of a service, or all.
+  public func discoverCharacteristics(
+    _ uuids: [CBUUID]? = nil, for service: CBService
+  ) -> SignalProducer<[CBCharacteristic], BluetoothError> {
+    request(.characteristics(service)) {
+      $0.discoverCharacteristics(uuids, for: service)
+    } value: { _ in
+      (service.characteristics ?? []).filter { uuids?.contains($0.uuid) ?? true }
+    }
+  }
+
+  /// Discovers the descriptors of a characteristic.
+  public func discoverDescriptors(
+    for characteristic: CBCharacteristic
+  ) -> SignalProducer<[CBDescriptor], BluetoothError> {
+    request(.descriptors(characteristic)) {
+      $0.discoverDescriptors(for: characteristic)
+    } value: { _ in
+      characteristic.descriptors ?? []
+    }
+  }
+
+  /// The characteristic of a service, discovering no more than these two. Fails with `.notFound` if
+  /// the peripheral lacks the one or the other.
+  public func characteristic(
+    _ uuid: CBUUID, of serviceUUID: CBUUID
+  ) -> SignalProducer<CBCharacteristic, BluetoothError> {
+    let peripheral: CBPeripheral = base
+    return discoverServices([serviceUUID])
+      .attemptMap { Result($0.first, orThrow: .notFound(serviceUUID)) }
+      .flatMap(.latest) { peripheral.reactive.discoverCharacteristics([uuid], for: $0) }
+      .attemptMap { Result($0.first, orThrow: .notFound(uuid)) }
+  }
+
+  // MARK: Values
+
+  /// Reads a whole value. While the characteristic notifies, a notified value may answer.
+  public func read(_ characteristic: CBCharacteristic) -> SignalProducer<Data, BluetoothError> {
+    request(.read(characteristic)) {
+      $0.readValue(for: characteristic)
+    } value: { _ in
+      characteristic.value ?? Data()
+    }
+  }
+
+  /// Reads a descriptor, and sends it with its `value`.
+  public func read(_ descriptor: CBDescriptor) -> SignalProducer<CBDescriptor, BluetoothError> {
+    request(.readDescriptor(descriptor)) {
+      $0.readValue(for: descriptor)
+    } value: { _ in
+      descriptor
+    }
+  }
+
+  /// Writes a value, and completes: when the peripheral has acknowledged it or, without response,
+  /// when there was room to send it. Writes without response that wait for room are sent in the order
+  /// in which they were started; those that are disposed of before are not.
+  public func write(
+    _ data: Data, to characteristic: CBCharacteristic,
+    type: CBCharacteristicWriteType = .withResponse
+  ) -> SignalProducer<Never, BluetoothError> {
+    switch type {
+    case .withoutResponse: writeWithoutResponse(data, to: characteristic)
+    case .withResponse:
+      request(.write(characteristic)) {
+        $0.writeValue(data, for: characteristic, type: .withResponse)
+      }
+    }
+  }
+
+  /// Writes a descriptor, and completes when the peripheral has acknowledged it.
+  public func write(_ data: Data, to descriptor: CBDescriptor) -> SignalProducer<
+    Never, BluetoothError
+  > {
+    request(.writeDescriptor(descriptor)) { $0.writeValue(data, for: descriptor) }
+  }
+
+  /// Says that there is room for writes without response: at once if there is, and whenever there is
+  /// again after there was none.
+  public var writeReadiness: SignalProducer<Void, Never> {
+    let peripheral: CBPeripheral = base
+    return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
+      let observation = proxy.events.observeValues {
+        if case .readyToWrite = $0 { notify(.value(())) }
+      }
+      if peripheral.canSendWriteWithoutResponse { notify(.value(())) }
+      return observation
+    }
+  }
+
+  /// Notified or indicated values. The first run of those with the same characteristic turns
+  /// notifications on, the last turns them off.
+  ///
+  /// Values that are read while a run lasts are sent, too: Core Bluetooth reports them the same way.
+  ///
+  /// - Returns: A producer that completes when this side ends the connection. It fails when the
+  ///   connection is lost; when the peripheral refuses; with `.notFound` when the peripheral
+  ///   withdraws the service; and with `.refused` when values were lost because the manager's queue
+  ///   was blocked for too long, and the controller could not hold the peripheral back.
+  public func values(
+    of characteristic: CBCharacteristic
+  ) -> SignalProducer<Data, BluetoothError> {
+    let peripheral: CBPeripheral = base
+    return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
+      let observation = proxy.events.observeValues { event in
+        switch event {
+        case .value(characteristic, let value): notify(.value(value))
+        case .valuesLost(characteristic, let error), .notNotifying(characteristic, let error):
+          notify(.failed(error))
+        case .modifiedServices(let services):
+          if services.contains(where: { $0 === characteristic.service }) {
+            notify(.failed(.notFound(characteristic.uuid)))
+          }
+        case .ended(.disconnected(nil)): notify(.completed)
+        case .ended(let error): notify(.failed(error))
+        default: break
+        }
+      }
+      let subscription = proxy.subscribe(to: characteristic, of: peripheral)
+      if peripheral.state != .connected { notify(.failed(.disconnected(nil))) }
+      return AnyDisposable {
+        observation?.dispose()
+        subscription.dispose()
+      }
+    }
+  }
+
+  /// The link's strength in dBm.
+  public func readRSSI() -> SignalProducer<Int, BluetoothError> {
+    request(.rssi, { $0.readRSSI() }) { _, answer in
+      if case .rssi(let value) = answer { value } else { nil }
+    }
+  }
+
+  /// Opens a channel to a PSM of the peripheral.
+  public func openChannel(psm: CBL2CAPPSM) -> SignalProducer<CBL2CAPChannel, BluetoothError> {
+    request(.channel, { $0.openL2CAPChannel(psm) }) { _, answer in
+      if case .channel(let channel) = answer { channel } else { nil }
+    }
+  }
+
+  // MARK: How
+
+  private func writeWithoutResponse(
+    _ data: Data, to characteristic: CBCharacteristic
+  ) -> SignalProducer<Never, BluetoothError> {
+    let peripheral: CBPeripheral = base
+    return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
+      // Core Bluetooth drops such writes.
+      if let refusal = peripheral.refusal(ofWriting: data, to: characteristic) {
+        notify(.failed(refusal))
+        return nil
+      }
+      let number = proxy.writes.add {
+        guard peripheral.canSendWriteWithoutResponse else { return false }
+        peripheral.writeValue(data, for: characteristic, type: .withoutResponse)
+        return true
+      } done: {
+        notify($0.map { .failed($0) } ?? .completed)
+      }
+      if peripheral.state != .connected { notify(.failed(.disconnected(nil))) }
+      return AnyDisposable { proxy.writes.remove(number) }
+    }
+  }
+
+  /// A request whose answer is what the peripheral then knows.
+  private func request<Value: Sendable>(
+    _ kind: Requests.Kind, _ ask: @escaping @Sendable (CBPeripheral) -> Void,
+    value: @escaping @Sendable (CBPeripheral) -> Value
+  ) -> SignalProducer<Value, BluetoothError> {
+    request(kind, ask) { peripheral, _ in value(peripheral) }
+  }
+
+  /// A request whose answer is that it was done.
+  private func request(
+    _ kind: Requests.Kind, _ ask: @escaping @Sendable (CBPeripheral) -> Void
+  ) -> SignalProducer<Never, BluetoothError> {
+    request(kind, ask) { _, _ in nil }
+  }
+
+  private func request<Value: Sendable>(
+    _ kind: Requests.Kind, _ ask: @escaping @Sendable (CBPeripheral) -> Void,
+    value: @escaping @Sendable (CBPeripheral, Requests.Answer) -> Value?
+  ) -> SignalProducer<Value, BluetoothError> {
+    let peripheral: CBPeripheral = base
+    return SignalProducer(registering: { notify in
+      let proxy = PeripheralProxy.all.retain(for: peripheral)
+      let held = RequestObserver(notify)
+      // Called once in any case, which is when the proxy is not needed any more.
+      let number = proxy.requests.make(kind, of: peripheral, { ask(peripheral) }) { result in
+        held.send(result.map { value(peripheral, $0) })
+        PeripheralProxy.all.release(for: peripheral)
+      }
+      return AnyDisposable { [weak proxy] in
+        held.cancel()
+        proxy?.requests.cancel(number)
+      }
+    })
+  }
+}
+
+/// Takes the answer to a request, unless its run was disposed of.
+private final class RequestObserver<Value: Sendable>: Sendable {
+  typealias Notify = @Sendable (Signal<Value, BluetoothError>.Event) -> Void
+
+  private let notify: Mutex<Notify?>
+
+  init(_ notify: @escaping Notify) { self.notify = Mutex(notify) }
+
+  /// Lets go of whom it would notify.
+  func cancel() { _ = take() }
+
+  func send(_ result: Result<Value?, BluetoothError>) {
+    guard let notify = take() else { return }
+    switch result {
+    case .success(let value):
+      if let value { notify(.value(value)) }
+      notify(.completed)
+    case .failure(let error): notify(.failed(error))
+    }
+  }
+
+  private func take() -> Notify? {
+    notify.withLock { notify in
+      defer { notify = nil }
+      return notify
+    }
+  }
+}
+
+extension Result where Failure == BluetoothError {
+  /// The value if there is one.
+  fileprivate init(_ value: Success?, orThrow error: BluetoothError) {
+    self = value.map { .success($0) } ?? .failure(error)
+  }
+}
+
+extension CBPeripheral {
+  /// Why a write without response can't be made; nil if it can.
+  fileprivate func refusal(
+    ofWriting data: Data, to characteristic: CBCharacteristic
+  ) -> BluetoothError? {
+    guard state == .connected else { return .disconnected(nil) }
+    guard characteristic.properties.contains(.writeWithoutResponse) else {
+      return BluetoothError(CBATTError(.requestNotSupported))
+    }
+    guard data.count <= maximumWriteValueLength(for: .withoutResponse) else {
+      return BluetoothError(CBATTError(.invalidAttributeValueLength))
+    }
+    return nil
+  }
+}

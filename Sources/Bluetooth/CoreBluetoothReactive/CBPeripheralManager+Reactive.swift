@@ -1,0 +1,176 @@
+public import CoreBluetooth
+public import CoreBluetoothAsync
+public import Reactive
+internal import Synchronization
+
+/// A central's subscription to a characteristic, which began or ended.
+public struct SubscriptionChange: Sendable {
+  /// The central.
+  public let central: CBCentral
+  /// The characteristic.
+  public let characteristic: CBCharacteristic
+  /// Whether the central subscribes now; false also when its link went down.
+  public let isSubscribed: Bool
+}
+
+// Values are sent on the manager's queue.
+extension Reactive where Base: CBPeripheralManager {
+  /// Publishes a service while a run lasts.
+  ///
+  /// A run waits until the radio is on, publishes, and sends the service when it is done. It survives
+  /// that the radio is switched off.
+  ///
+  /// - Returns: A producer that does not complete. It fails with `.refused` when the service can't be
+  ///   published, and with `.notAvailable` when its controller is lost and the service with it.
+  public func publication(
+    of service: CBMutableService
+  ) -> SignalProducer<CBMutableService, BluetoothError> {
+    let manager: CBPeripheralManager = base
+    let publication = PeripheralManagerProxy.all.producer(of: manager) {
+      (proxy, notify: @escaping Notify<CBMutableService>) in
+      let isAdded = Mutex<Bool?>(nil)
+      let observation = proxy.events.observeValues { event in
+        switch event {
+        case .serviceAdded(service, let error):
+          // The first answer is to this run; others may try the same.
+          let isAnswer = isAdded.withLock { isAdded in
+            defer { isAdded = isAdded ?? (error == nil) }
+            return isAdded == nil
+          }
+          if isAnswer { notify(error.map { .failed(BluetoothError($0)) } ?? .value(service)) }
+        case .stateChanged(let state):
+          if state.rawValue < CBManagerState.poweredOff.rawValue {
+            notify(.failed(.notAvailable(state)))
+          }
+        default: break
+        }
+      }
+      manager.add(service)
+      if manager.state != .poweredOn { notify(.failed(.notAvailable(manager.state))) }
+      return AnyDisposable {
+        observation?.dispose()
+        if isAdded.withLock({ $0 }) != false { manager.withdraw(service) }
+      }
+    }
+    return whenPoweredOn.then(publication)
+  }
+
+  /// Advertises while a run lasts and the radio is on, again when it is back.
+  ///
+  /// Of runs at the same time, what the latest wants is advertised.
+  ///
+  /// - Parameter data: As of `startAdvertising(_:)`: a local name and service UUIDs.
+  /// - Returns: A producer that sends a value each time that advertising has started, and does not
+  ///   complete. It fails with `.refused` when the radio refuses, and with `.notAvailable` where
+  ///   there is none, or none that may be used.
+  public func advertising(
+    _ data: [String: any Sendable]
+  ) -> SignalProducer<Void, BluetoothError> {
+    let manager: CBPeripheralManager = base
+    return PeripheralManagerProxy.all.producer(of: manager) { proxy, notify in
+      let observation = proxy.events.observeValues { event in
+        switch event {
+        case .advertisingStarted(let error):
+          notify(error.map { .failed(BluetoothError($0)) } ?? .value(()))
+        case .stateChanged(let state):
+          if state.isFinal { notify(.failed(.notAvailable(state))) }
+        default: break
+        }
+      }
+      let advertising = proxy.advertise(data, with: manager)
+      if manager.state.isFinal { notify(.failed(.notAvailable(manager.state))) }
+      return AnyDisposable {
+        observation?.dispose()
+        advertising.dispose()
+      }
+    }
+  }
+
+  /// Centrals that subscribe to characteristics, or no longer do.
+  public var subscriptionChanges: SignalProducer<SubscriptionChange, Never> {
+    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
+      proxy.events.observeValues { event in
+        switch event {
+        case .subscribed(let central, let characteristic):
+          notify(
+            .value(
+              SubscriptionChange(
+                central: central, characteristic: characteristic, isSubscribed: true)))
+        case .unsubscribed(let central, let characteristic):
+          notify(
+            .value(
+              SubscriptionChange(
+                central: central, characteristic: characteristic, isSubscribed: false)))
+        default: break
+        }
+      }
+    }
+  }
+
+  /// Requests to read characteristics that have no value of their own: set the request's value, from
+  /// its offset on, and respond.
+  ///
+  /// While a run lasts the manager's delegate does not get these requests, as they are answered
+  /// once. Where several runs last, one of them has to.
+  public var readRequests: SignalProducer<CBATTRequest, Never> {
+    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
+      proxy.reads.observe { notify(.value($0)) }
+    }
+  }
+
+  /// Requests to write: do all or nothing and respond once, to the first. Whom they go to is as with
+  /// ``readRequests``.
+  public var writeRequests: SignalProducer<[CBATTRequest], Never> {
+    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
+      proxy.writes.observe { notify(.value($0)) }
+    }
+  }
+
+  /// Notifies or indicates a value to subscribed centrals, all or these, and completes when there was
+  /// room for it. Updates that wait for room are sent in the order in which they were started; those
+  /// that are disposed of before are not.
+  ///
+  /// - Returns: A producer that fails with `.notAvailable` while the radio is off.
+  public func updateValue(
+    _ value: Data, for characteristic: CBMutableCharacteristic,
+    onSubscribedCentrals centrals: [CBCentral]? = nil
+  ) -> SignalProducer<Never, BluetoothError> {
+    let manager: CBPeripheralManager = base
+    return PeripheralManagerProxy.all.producer(of: manager) { proxy, notify in
+      let observation = proxy.events.observeValues {
+        if case .stateChanged(let state) = $0, state != .poweredOn {
+          notify(.failed(.notAvailable(state)))
+        }
+      }
+      guard manager.state == .poweredOn else {
+        notify(.failed(.notAvailable(manager.state)))
+        return observation
+      }
+      let number = proxy.updates.add {
+        manager.updateValue(value, for: characteristic, onSubscribedCentrals: centrals)
+      } done: { _ in
+        notify(.completed)
+      }
+      return AnyDisposable {
+        observation?.dispose()
+        proxy.updates.remove(number)
+      }
+    }
+  }
+
+  /// Says that there is room again for updates after there was none.
+  public var updateReadiness: SignalProducer<Void, Never> {
+    PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
+      proxy.events.observeValues { if case .readyToUpdate = $0 { notify(.value(())) } }
+    }
+  }
+
+  private typealias Notify<Value> = @Sendable (Signal<Value, BluetoothError>.Event) -> Void
+}
+
+extension CBPeripheralManager {
+  /// Removes a service, which takes a radio that is on: now, or when it is back.
+  fileprivate func withdraw(_ service: CBMutableService) {
+    reactive.whenPoweredOn.startWithCompleted { [weak self] in self?.remove(service) }
+  }
+}

@@ -1,0 +1,181 @@
+internal import CoreBluetooth
+internal import CoreBluetoothAsync
+internal import Reactive
+internal import Synchronization
+
+/// What a peripheral manager's delegate receives.
+enum PeripheralManagerEvent: Sendable {
+  case stateChanged(CBManagerState)
+  case advertisingStarted((any Error)?)
+  case serviceAdded(CBService, (any Error)?)
+  case subscribed(CBCentral, CBCharacteristic)
+  case unsubscribed(CBCentral, CBCharacteristic)
+  case readyToUpdate
+  case channelPublished(CBL2CAPPSM, (any Error)?)
+  case channelOpened(CBL2CAPChannel)
+}
+
+/// Listens to a peripheral manager for all runs.
+final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, DelegateProxy, Sendable {
+  static let all = DelegateProxies<PeripheralManagerProxy>()
+
+  private enum Only { case advertising }
+
+  let (events, input) = Signal<PeripheralManagerEvent, Never>.pipe()
+  /// Requests are answered once: by those who observe them or, if there is none, by the delegate.
+  let reads = ObservedRequests<CBATTRequest>()
+  let writes = ObservedRequests<[CBATTRequest]>()
+  let updates = RoomQueue()
+  private let advertisements = Demands<Only, [String: any Sendable]>()
+  private let nextStorage = Mutex(Next())
+
+  /// The delegate that was there. Unchecked: it is called on the manager's queue, as without a proxy.
+  private struct Next: @unchecked Sendable {
+    weak var delegate: (any CBPeripheralManagerDelegate)?
+  }
+
+  private var next: (any CBPeripheralManagerDelegate)? { nextStorage.withLock { $0 }.delegate }
+
+  func attach(to manager: CBPeripheralManager) -> AnyObject? {
+    let old = manager.delegate
+    if old !== self {
+      let next = Next(delegate: old)
+      nextStorage.withLock { $0 = next }
+      manager.delegate = self
+    }
+    return old
+  }
+
+  func detach(from manager: CBPeripheralManager) -> AnyObject? {
+    let next = next
+    if manager.delegate === self { manager.delegate = next }
+    return next
+  }
+
+  // MARK: What runs want
+
+  func advertise(
+    _ data: [String: any Sendable], with manager: CBPeripheralManager
+  ) -> any Disposable {
+    advertisements.add(data, for: .advertising) {
+      PeripheralManagerProxy.advertise($0, with: manager)
+    }
+  }
+
+  /// Advertises what the latest run wants.
+  private static func advertise(
+    _ demands: [[String: any Sendable]], with manager: CBPeripheralManager
+  ) {
+    guard manager.state == .poweredOn else { return }
+    manager.stopAdvertising()
+    if let data = demands.last { manager.startAdvertising(data) }
+  }
+
+  // MARK: CBPeripheralManagerDelegate
+
+  func peripheralManagerDidUpdateState(_ manager: CBPeripheralManager) {
+    next?.peripheralManagerDidUpdateState(manager)
+    // Advertising ended with the radio.
+    if manager.state == .poweredOn {
+      advertisements.bringAbout(.advertising) {
+        if !$0.isEmpty { PeripheralManagerProxy.advertise($0, with: manager) }
+      }
+    }
+    input.send(value: .stateChanged(manager.state))
+  }
+
+  func peripheralManager(_ manager: CBPeripheralManager, willRestoreState dict: [String: Any]) {
+    next?.peripheralManager(manager, willRestoreState: dict)
+  }
+
+  func peripheralManagerDidStartAdvertising(_ manager: CBPeripheralManager, error: (any Error)?) {
+    next?.peripheralManagerDidStartAdvertising(manager, error: error)
+    input.send(value: .advertisingStarted(error))
+  }
+
+  func peripheralManager(
+    _ manager: CBPeripheralManager, didAdd service: CBService, error: (any Error)?
+  ) {
+    next?.peripheralManager(manager, didAdd: service, error: error)
+    input.send(value: .serviceAdded(service, error))
+  }
+
+  func peripheralManager(
+    _ manager: CBPeripheralManager, central: CBCentral,
+    didSubscribeTo characteristic: CBCharacteristic
+  ) {
+    next?.peripheralManager(manager, central: central, didSubscribeTo: characteristic)
+    input.send(value: .subscribed(central, characteristic))
+  }
+
+  func peripheralManager(
+    _ manager: CBPeripheralManager, central: CBCentral,
+    didUnsubscribeFrom characteristic: CBCharacteristic
+  ) {
+    next?.peripheralManager(manager, central: central, didUnsubscribeFrom: characteristic)
+    input.send(value: .unsubscribed(central, characteristic))
+  }
+
+  func peripheralManager(_ manager: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
+    if reads.send(request) { return }
+    if let next { return next.peripheralManager(manager, didReceiveRead: request) }
+    manager.respond(to: request, withResult: .requestNotSupported)
+  }
+
+  func peripheralManager(_ manager: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest]) {
+    if writes.send(requests) { return }
+    if let next { return next.peripheralManager(manager, didReceiveWrite: requests) }
+    if let first = requests.first {
+      manager.respond(to: first, withResult: .requestNotSupported)
+    }
+  }
+
+  func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) {
+    next?.peripheralManagerIsReady(toUpdateSubscribers: manager)
+    updates.thereMayBeRoom()
+    input.send(value: .readyToUpdate)
+  }
+
+  func peripheralManager(
+    _ manager: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+  ) {
+    next?.peripheralManager(manager, didPublishL2CAPChannel: PSM, error: error)
+    input.send(value: .channelPublished(PSM, error))
+  }
+
+  func peripheralManager(
+    _ manager: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+  ) {
+    next?.peripheralManager(manager, didUnpublishL2CAPChannel: PSM, error: error)
+  }
+
+  func peripheralManager(
+    _ manager: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+  ) {
+    next?.peripheralManager(manager, didOpen: channel, error: error)
+    if let channel { input.send(value: .channelOpened(channel)) }
+  }
+}
+
+/// Requests of centrals, for those who answer them.
+final class ObservedRequests<Request: Sendable>: Sendable {
+  private let (signal, input) = Signal<Request, Never>.pipe()
+  private let observerCount = Mutex(0)
+
+  /// Observes the requests from now on.
+  func observe(_ action: @escaping @Sendable (Request) -> Void) -> any Disposable {
+    let observation = signal.observeValues(action)
+    observerCount.withLock { $0 += 1 }
+    return AnyDisposable { [self] in
+      observerCount.withLock { $0 -= 1 }
+      observation?.dispose()
+    }
+  }
+
+  /// Sends a request; false if there is no observer.
+  func send(_ request: Request) -> Bool {
+    guard observerCount.withLock({ $0 }) > 0 else { return false }
+    input.send(value: request)
+    return true
+  }
+}

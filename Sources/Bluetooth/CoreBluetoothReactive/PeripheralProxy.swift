@@ -1,0 +1,236 @@
+internal import CoreBluetooth
+internal import CoreBluetoothAsync
+internal import Reactive
+internal import Synchronization
+
+/// What a peripheral's delegate receives, beside the answers to requests.
+enum PeripheralEvent: Sendable {
+  /// A value was notified, or read.
+  case value(CBCharacteristic, Data)
+  /// Notifications were lost.
+  case valuesLost(CBCharacteristic, BluetoothError)
+  /// A subscription was refused.
+  case notNotifying(CBCharacteristic, BluetoothError)
+  case modifiedServices([CBService])
+  case readyToWrite
+  /// The connection ended.
+  case ended(BluetoothError)
+}
+
+/// Listens to a peripheral for all runs.
+///
+/// A peripheral's delegate does not hear of the end of its connection. Where a run of
+/// `connection(to:options:)` does, it reports it here with the reason; else the state says so.
+final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Sendable {
+  static let all = DelegateProxies<PeripheralProxy>()
+
+  let (events, input) = Signal<PeripheralEvent, Never>.pipe()
+  let requests = Requests()
+  let writes = RoomQueue()
+  private let subscriptions = Subscriptions()
+  private let state = Mutex(State())
+
+  /// The delegate that was there. Unchecked: it is called on the manager's queue, as without a proxy.
+  private struct Next: @unchecked Sendable {
+    weak var delegate: (any CBPeripheralDelegate)?
+  }
+
+  private struct State: Sendable {
+    var next = Next()
+    var observation: NSKeyValueObservation?
+    /// How many report the end of the connection with its reason.
+    var reporterCount = 0
+    var wasDisconnecting = false
+  }
+
+  private var next: (any CBPeripheralDelegate)? { state.withLock { $0.next }.delegate }
+
+  func attach(to peripheral: CBPeripheral) -> AnyObject? {
+    let old = peripheral.delegate
+    if old !== self {
+      let next = Next(delegate: old)
+      state.withLock { $0.next = next }
+      peripheral.delegate = self
+    }
+    if state.withLock({ $0.observation == nil }) {
+      let observation = peripheral.observe(\.state) { [weak self] peripheral, _ in
+        self?.stateChanged(peripheral.state)
+      }
+      state.withLock { $0.observation = observation }
+    }
+    return old
+  }
+
+  func detach(from peripheral: CBPeripheral) -> AnyObject? {
+    let old = state.withLock { state in
+      defer { state.observation = nil }
+      return state
+    }
+    old.observation?.invalidate()
+    let next = old.next.delegate
+    if peripheral.delegate === self { peripheral.delegate = next }
+    return next
+  }
+
+  // MARK: What runs want
+
+  func subscribe(to characteristic: CBCharacteristic, of peripheral: CBPeripheral) -> any Disposable
+  {
+    subscriptions.change(characteristic, runCount: 1, of: peripheral)
+    return AnyDisposable { [subscriptions] in
+      subscriptions.change(characteristic, runCount: -1, of: peripheral)
+    }
+  }
+
+  // MARK: The end of the connection
+
+  /// Adds or removes one who reports the end with its reason.
+  func isReportedTo(by change: Int) { state.withLock { $0.reporterCount += change } }
+
+  /// The app cancels the connection of a peripheral that is then disconnecting; others don't.
+  private func stateChanged(_ state: CBPeripheralState) {
+    let (isCancelled, isReported) = self.state.withLock { stored in
+      defer { stored.wasDisconnecting = state == .disconnecting }
+      return (stored.wasDisconnecting, stored.reporterCount > 0)
+    }
+    if isReported { return }
+    switch state {
+    case .disconnected, .connecting:
+      ended(.disconnected(isCancelled ? nil : CBError(.peripheralDisconnected)))
+    case .connected, .disconnecting: break
+    }
+  }
+
+  func ended(_ error: BluetoothError) {
+    requests.failAll(error)
+    writes.failAll(error)
+    subscriptions.reset()
+    input.send(value: .ended(error))
+  }
+
+  // MARK: CBPeripheralDelegate
+
+  private func answer(
+    _ kind: Requests.Kind, _ error: (any Error)?, _ answer: Requests.Answer = .done
+  ) {
+    requests.answer(kind, error.map { .failure(BluetoothError($0)) } ?? .success(answer))
+  }
+
+  func peripheralDidUpdateName(_ peripheral: CBPeripheral) {
+    next?.peripheralDidUpdateName(peripheral)
+  }
+
+  func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+    next?.peripheral(peripheral, didModifyServices: invalidatedServices)
+    input.send(value: .modifiedServices(invalidatedServices))
+  }
+
+  func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: NSNumber, error: (any Error)?) {
+    next?.peripheral(peripheral, didReadRSSI: RSSI, error: error)
+    answer(.rssi, error, .rssi(RSSI.intValue))
+  }
+
+  func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+    next?.peripheral(peripheral, didDiscoverServices: error)
+    answer(.services, error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService,
+    error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didDiscoverIncludedServicesFor: service, error: error)
+    answer(.includedServices(service), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService,
+    error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didDiscoverCharacteristicsFor: service, error: error)
+    answer(.characteristics(service), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didDiscoverDescriptorsFor: characteristic, error: error)
+    answer(.descriptors(characteristic), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
+    if let error = error as? CBError, error.droppedNotificationCount != nil {
+      return input.send(value: .valuesLost(characteristic, BluetoothError(error)))
+    }
+    if error == nil { input.send(value: .value(characteristic, characteristic.value ?? Data())) }
+    answer(.read(characteristic), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
+    answer(.readDescriptor(descriptor), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
+    answer(.write(characteristic), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
+    answer(.writeDescriptor(descriptor), error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+    error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didUpdateNotificationStateFor: characteristic, error: error)
+    if let error, !characteristic.isNotifying {
+      input.send(value: .notNotifying(characteristic, BluetoothError(error)))
+    }
+    subscriptions.changed(characteristic, of: peripheral)
+  }
+
+  func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
+    next?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+    writes.thereMayBeRoom()
+    input.send(value: .readyToWrite)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didOpen: channel, error: error)
+    if let channel {
+      answer(.channel, nil, .channel(channel))
+    } else {
+      answer(.channel, error ?? CBError(.unknown))
+    }
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didReceive results: CBChannelSoundingProcedureResults?,
+    error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didReceive: results, error: error)
+  }
+
+  func peripheral(
+    _ peripheral: CBPeripheral, didCompleteChannelSoundingSession error: (any Error)?
+  ) {
+    next?.peripheral(peripheral, didCompleteChannelSoundingSession: error)
+  }
+}

@@ -1,0 +1,117 @@
+internal import CoreBluetooth
+internal import CoreBluetoothAsync
+internal import Synchronization
+
+/// Requests to one peripheral that wait for the delegate's call that answers them. Those of one
+/// kind, for one attribute, are answered in the order in which they were made.
+final class Requests: Sendable {
+  /// What was asked for.
+  enum Kind: Hashable, Sendable {
+    case services
+    case includedServices(CBService)
+    case characteristics(CBService)
+    case descriptors(CBCharacteristic)
+    case read(CBCharacteristic)
+    case readDescriptor(CBDescriptor)
+    case write(CBCharacteristic)
+    case writeDescriptor(CBDescriptor)
+    case rssi
+    case channel
+  }
+
+  /// What the call brought.
+  enum Answer: Sendable {
+    case done
+    case rssi(Int)
+    case channel(CBL2CAPChannel)
+  }
+
+  /// Called once: with the answer, on the manager's queue; when the connection has ended; or when
+  /// the request was cancelled before it was made.
+  typealias Completion = @Sendable (Result<Answer, BluetoothError>) -> Void
+
+  /// How many are under way at once. The host takes 256 of an app for each link, also from others.
+  private static let underWayMax = 64
+
+  private struct Request: Sendable {
+    let number: UInt64
+    let kind: Kind
+    let ask: @Sendable () -> Void
+    let done: Completion
+  }
+
+  private struct State: Sendable {
+    var underWay: [Kind: [Completion]] = [:]
+    var underWayCount = 0
+    /// Not made yet.
+    var waiting: [Request] = []
+    var lastNumber: UInt64 = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Makes a request as soon as not too many are under way.
+  ///
+  /// - Parameters:
+  ///   - peripheral: Whom it is made to, if it is connected.
+  ///   - ask: Called under the lock, so that requests are made in the order in which they wait.
+  /// - Returns: The number by which it can be cancelled.
+  func make(
+    _ kind: Kind, of peripheral: CBPeripheral, _ ask: @escaping @Sendable () -> Void,
+    _ done: @escaping Completion
+  ) -> UInt64 {
+    let number = state.withLock { state -> UInt64? in
+      guard peripheral.state == .connected else { return nil }
+      state.lastNumber += 1
+      state.waiting.append(Request(number: state.lastNumber, kind: kind, ask: ask, done: done))
+      Self.makeNext(&state)
+      return state.lastNumber
+    }
+    if number == nil { done(.failure(.disconnected(nil))) }
+    return number ?? 0
+  }
+
+  private static func makeNext(_ state: inout State) {
+    while state.underWayCount < underWayMax, !state.waiting.isEmpty {
+      let next = state.waiting.removeFirst()
+      state.underWay[next.kind, default: []].append(next.done)
+      state.underWayCount += 1
+      next.ask()
+    }
+  }
+
+  /// Cancels a request that was not made yet. What was made is answered.
+  func cancel(_ number: UInt64) {
+    let request = state.withLock { state -> Request? in
+      guard let index = state.waiting.firstIndex(where: { $0.number == number }) else { return nil }
+      return state.waiting.remove(at: index)
+    }
+    request?.done(.failure(.cancelled))
+  }
+
+  /// Answers the oldest request of its kind, if there is one.
+  func answer(_ kind: Kind, _ result: Result<Answer, BluetoothError>) {
+    let first = state.withLock { state -> Completion? in
+      guard var list = state.underWay[kind] else { return nil }
+      let first = list.removeFirst()
+      state.underWay[kind] = list.isEmpty ? nil : list
+      state.underWayCount -= 1
+      Self.makeNext(&state)
+      return first
+    }
+    first?(result)
+  }
+
+  /// The connection has ended, and there will be no answers.
+  func failAll(_ error: BluetoothError) {
+    let all = state.withLock { state in
+      defer {
+        state.underWay = [:]
+        state.underWayCount = 0
+        state.waiting = []
+      }
+      return state.underWay.values.flatMap { $0 } + state.waiting.map(\.done)
+    }
+    for done in all { done(.failure(error)) }
+  }
+}

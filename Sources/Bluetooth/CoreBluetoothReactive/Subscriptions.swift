@@ -1,0 +1,61 @@
+internal import CoreBluetooth
+internal import Synchronization
+
+/// The characteristics whose values runs want.
+final class Subscriptions: Sendable {
+  private struct Entry: Sendable {
+    var runCount = 0
+    /// Whether notifications are on, as far as this side turned them on.
+    var isOn = false
+    /// Whether they are being turned on, or off.
+    var change: Bool?
+  }
+
+  private let entries = Mutex<[CBCharacteristic: Entry]>([:])
+
+  /// Adds a run, or removes it, and turns notifications on or off if need be.
+  func change(_ characteristic: CBCharacteristic, runCount change: Int, of peripheral: CBPeripheral)
+  {
+    entries.withLock { $0[characteristic, default: Entry()].runCount += change }
+    turn(characteristic, of: peripheral)
+  }
+
+  /// One change at a time: what is wanted by then is looked up when it has ended.
+  private func turn(_ characteristic: CBCharacteristic, of peripheral: CBPeripheral) {
+    let mustBeOn = entries.withLock { entries -> Bool? in
+      guard let entry = entries[characteristic], entry.change == nil else { return nil }
+      let mustBeOn = entry.runCount > 0
+      guard mustBeOn != entry.isOn, peripheral.state == .connected else {
+        if !mustBeOn { entries[characteristic] = nil }
+        return nil
+      }
+      entries[characteristic]?.change = mustBeOn
+      return mustBeOn
+    }
+    if let mustBeOn { peripheral.setNotifyValue(mustBeOn, for: characteristic) }
+  }
+
+  /// Notifications were turned on or off, or could not be.
+  func changed(
+    _ characteristic: CBCharacteristic, of peripheral: CBPeripheral
+  ) {
+    let isOwn = entries.withLock { entries in
+      guard let change = entries[characteristic]?.change else { return false }
+      entries[characteristic]?.change = nil
+      // What could not be turned off is not tried again.
+      entries[characteristic]?.isOn = change && characteristic.isNotifying
+      return true
+    }
+    // Runs that failed because of the error are gone by now.
+    if isOwn { turn(characteristic, of: peripheral) }
+  }
+
+  /// The connection has ended, and all subscriptions with it.
+  func reset() {
+    entries.withLock { entries in
+      for (characteristic, entry) in entries {
+        entries[characteristic] = entry.runCount > 0 ? Entry(runCount: entry.runCount) : nil
+      }
+    }
+  }
+}
