@@ -14,9 +14,12 @@ package final class StreamListener {
   private static let backlog: Int32 = 128
   /// How many are accepted before other descriptors are looked at.
   private static let acceptCountMax = 16
-  /// How long to wait where the process or the system has no descriptor left: the connections wait,
-  /// too, and would be reported again in every turn of the loop.
-  private static let exhaustionDelay = TimeSpan.seconds(1)
+  /// How long to wait where the process or the system has no descriptor left, at first and at most:
+  /// the connections wait, too, and would be reported again in every turn of the loop. The time
+  /// doubles while nothing can be accepted.
+  private static let exhaustionDelays = TimeSpan.milliseconds(5)...TimeSpan.seconds(1)
+
+  private var exhaustionDelay = StreamListener.exhaustionDelays.lowerBound
 
   /// Listens at an address.
   ///
@@ -54,6 +57,7 @@ package final class StreamListener {
       let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
       let descriptor = accept4(watched.descriptor, nil, nil, flags)
       if descriptor >= 0 {
+        exhaustionDelay = Self.exhaustionDelays.lowerBound
         if address.family != AF_UNIX { setOption(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY) }
         onAccept(descriptor)
         continue
@@ -69,6 +73,7 @@ package final class StreamListener {
 
   private func pause() {
     watched?.interest = []
-    loop.schedule(in: Self.exhaustionDelay) { [weak self] in self?.watched?.interest = .readable }
+    loop.schedule(in: exhaustionDelay) { [weak self] in self?.watched?.interest = .readable }
+    exhaustionDelay = min(exhaustionDelay * 2, Self.exhaustionDelays.upperBound)
   }
 }

@@ -105,8 +105,7 @@ final class DeviceRecording: Sendable {
   private func chose(_ address: DeviceAddress, _ device: Device) {
     state.update { state in
       state.address = address
-      let isStatic = address.kind == .public || address.randomKind == .static
-      state.recorder.file.address = isStatic ? address : nil
+      state.recorder.file.address = address.isIdentityAddress ? address : nil
       state.recorder.file.name = device.sighting.name ?? device.connection.name
       let heard = state.heard[address] ?? Heard()
       state.recorder.countDropped(heard.droppedCount)

@@ -13,10 +13,8 @@ extension HostConfiguration {
     guard address.randomKind == .static else {
       throw HostAddressError(text, "its first digit is none of C, D, E and F")
     }
-    // Not all bits of the random part may be equal.
-    let ones = address.bits & 0x3FFF_FFFF_FFFF
-    guard ones != 0, ones != 0x3FFF_FFFF_FFFF else {
-      throw HostAddressError(text, "all its bits are equal")
+    guard address.isIdentityAddress else {
+      throw HostAddressError(text, "all bits of its random part are equal")
     }
     return address
   }

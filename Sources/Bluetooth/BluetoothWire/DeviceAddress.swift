@@ -57,6 +57,14 @@ public struct DeviceAddress: Hashable, Sendable {
     }
   }
 
+  /// Whether it can be an identity address: a public one, or a random static one whose random part
+  /// has ones and zeros (Core 5.4, Vol 6, Part B, §1.3.2.1).
+  public var isIdentityAddress: Bool {
+    let randomPart = bits & 0x3FFF_FFFF_FFFF
+    return kind == .public
+      || randomKind == .static && randomPart != 0 && randomPart != 0x3FFF_FFFF_FFFF
+  }
+
   /// The six bytes in wire order, least significant first.
   public func append(to writer: inout ByteWriter) { writer.littleEndian(bits, count: 6) }
 }

@@ -239,7 +239,7 @@ struct LinkRecorder: Sendable {
   func recording(at end: Instant) -> PeripheralRecording {
     var recorder = recorder
     recorder.countDropped(droppedCount)
-    recorder.file.address = address.kind == .public || address.randomKind == .static ? address : nil
+    recorder.file.address = address.isIdentityAddress ? address : nil
     recorder.file.name = name
     var database = Database()
     database.handles = types.keys.sorted()

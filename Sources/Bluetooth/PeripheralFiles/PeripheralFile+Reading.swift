@@ -190,8 +190,7 @@ extension PeripheralFile {
       }
     }
     guard let field = object["address"] else { return nil }
-    guard let address = DeviceAddress(try field.string(), kind: kind),
-      kind == .public || address.randomKind == .static
+    guard let address = DeviceAddress(try field.string(), kind: kind), address.isIdentityAddress
     else {
       throw field.fault(
         "expected an address like \"C4:12:34:56:78:9A\" that is public or random static")

@@ -47,6 +47,14 @@ struct ReadingTests {
       (#"{"services": 1}"#, "services: expected an array, found a number"),
       (#"{"service": []}"#, "unknown key \"service\"; did you mean \"services\"?"),
       (
+        #"{"services": [], "address": "FF:FF:FF:FF:FF:FF"}"#,
+        "address: expected an address like \"C4:12:34:56:78:9A\" that is public or random static"
+      ),
+      (
+        #"{"services": [], "address": "C0:00:00:00:00:00"}"#,
+        "address: expected an address like \"C4:12:34:56:78:9A\" that is public or random static"
+      ),
+      (
         #"{"services": [{}]}"#,
         "services[0]: the key \"uuid\" is missing; expected a UUID like \"180F\""
       ),
