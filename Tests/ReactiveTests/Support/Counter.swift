@@ -1,3 +1,4 @@
+import Reactive
 import Synchronization
 
 /// Counts from any thread.
@@ -13,15 +14,15 @@ final class Counter: Sendable {
 
 /// Collects from any thread.
 final class Log<Entry: Sendable>: Sendable {
-  private let storage = Mutex<[Entry]>([])
+  private let storage = LockedValue<[Entry]>([])
 
-  var entries: [Entry] { storage.withLock { $0 } }
+  var entries: [Entry] { storage.value }
 
   func removeAll() {
-    storage.withLock { $0 = [] }
+    storage.value = []
   }
 
   func append(_ entry: Entry) {
-    storage.withLock { $0.append(entry) }
+    storage.modify { $0.append(entry) }
   }
 }
