@@ -17,8 +17,8 @@ struct LinkSecurity: Sendable {
   private(set) var isEncrypted = false
 
   /// Takes a Security Manager PDU (Core 5.4, Vol 3, Part H, §3): refuses a central that asks to pair
-  /// and a peripheral that asks this host to. A command of a pairing that never began is ignored, as
-  /// is one that can't be read; one that this version does not know is refused (§3.3).
+  /// and a peripheral that asks this host to. Commands of a pairing that never began are ignored, as
+  /// are those with codes of later versions (§3.3).
   mutating func receive(_ pdu: ArraySlice<UInt8>, into outputs: inout [Output]) {
     let reason: SMPFailureReason
     do throws(WireError) {
@@ -27,11 +27,9 @@ struct LinkSecurity: Sendable {
       default: return
       }
     } catch {
-      switch (error, pdu.first) {
-      case (.unknownCode, _): reason = .commandNotSupported
-      case (_, 0x01): reason = .invalidParameters
-      default: return
-      }
+      // Of what can't be read only a Pairing Request waits for an answer.
+      guard pdu.first == 0x01 else { return }
+      reason = .invalidParameters
     }
     outputs.append(.sendPDU(SMPPDU.pairingFailed(reason).bytes))
   }

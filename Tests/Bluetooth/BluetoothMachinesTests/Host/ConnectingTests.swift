@@ -307,7 +307,7 @@ struct ConnectingTests {
       ([1, 3, 0, 1, 16, 7, 7], 0x05), ([1, 3, 0, 1, 17, 7, 7], 0x0A), ([1, 3, 0], 0x0A),
       ([11, 1], 0x05),
       // Unknown; of a pairing that never began; cut; empty.
-      ([0x0F], 0x07), ([3] + Array(repeating: 1, count: 16), nil), ([3, 1], nil), ([], nil),
+      ([0x0F], nil), ([3] + Array(repeating: 1, count: 16), nil), ([3, 1], nil), ([], nil),
     ] as [([UInt8], UInt8?)])
   func pairing(pdu: [UInt8], reason: UInt8?) {
     var rig = HostRig.started()
