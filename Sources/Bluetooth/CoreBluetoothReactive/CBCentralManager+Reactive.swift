@@ -53,7 +53,7 @@ extension Reactive where Base: CBCentralManager {
   /// A connection with a peripheral, which stands, or is waited for, while a run lasts.
   ///
   /// A run waits until the radio is on, connects, however long that takes, and sends the peripheral.
-  /// When it is disposed of, the connection, or the wish for one, is given up. Of runs with the same
+  /// When it is disposed of, the connection, established or pending, is cancelled. Of runs with the same
   /// peripheral at the same time, the last does so.
   ///
   /// ```swift
@@ -116,7 +116,7 @@ private final class ConnectionRun: Sendable {
   ) -> any Disposable {
     // Reports the reason when what others do with the peripheral ends.
     let listener = PeripheralProxy.all.retain(for: peripheral)
-    listener.isReportedTo(by: 1)
+    listener.addReporter()
     let observation = proxy.events.observeValues { self.handle($0, listener) }
     let demand = proxy.connect(peripheral, options, with: central)
     phase.withLock { if $0 == .new { $0 = .waiting } }
@@ -125,7 +125,7 @@ private final class ConnectionRun: Sendable {
     return AnyDisposable { [peripheral] in
       observation?.dispose()
       demand.dispose()
-      listener.isReportedTo(by: -1)
+      listener.removeReporter()
       if peripheral.state != .connected { listener.ended(.disconnected(nil)) }
       PeripheralProxy.all.release(for: peripheral)
     }

@@ -57,7 +57,7 @@ extension Reactive where Base: CBPeripheralManager {
 
   /// Advertises while a run lasts and the radio is on, again when it is back.
   ///
-  /// Of runs at the same time, what the latest wants is advertised.
+  /// Of runs at the same time, the latest decides what is advertised.
   ///
   /// - Parameter data: As of `startAdvertising(_:)`: a local name and service UUIDs.
   /// - Returns: A producer that sends a value each time that advertising has started, and does not

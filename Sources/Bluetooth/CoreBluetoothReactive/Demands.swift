@@ -26,7 +26,7 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
   /// Adds a demand, until the disposable is disposed of.
   ///
   /// - Parameter apply: Called with the demands that there are, without a lock, after each change.
-  ///   It does nothing where what it wants is already so.
+  ///   It does nothing where that is the case already.
   func add(
     _ demand: Demand, for key: Key, apply: @escaping @Sendable ([Demand]) -> Void
   ) -> any Disposable {
@@ -36,7 +36,7 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
       state.entries[key]?.version = number
       return number
     }
-    bringAbout(key, apply)
+    reapply(key, apply)
     return AnyDisposable { [self] in
       state.withLock { state in
         let version = state.nextNumber()
@@ -44,13 +44,13 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
         state.entries[key]?.version = version
         if state.entries[key]?.demands.isEmpty == true { state.entries[key] = nil }
       }
-      bringAbout(key, apply)
+      reapply(key, apply)
     }
   }
 
-  /// Applies the demands that there are now; again if they changed meanwhile, because two threads
-  /// may have applied theirs in the wrong order.
-  func bringAbout(_ key: Key, _ apply: ([Demand]) -> Void) {
+  /// Applies the demands that there are now, and again if they changed meanwhile: two threads may
+  /// have applied theirs in the wrong order.
+  func reapply(_ key: Key, _ apply: ([Demand]) -> Void) {
     while true {
       let entry = state.withLock { $0.entries[key] }
       apply((entry?.demands ?? [:]).sorted { $0.key < $1.key }.map(\.value))

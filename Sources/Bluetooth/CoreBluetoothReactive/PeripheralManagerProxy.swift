@@ -62,7 +62,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     }
   }
 
-  /// Advertises what the latest run wants.
+  /// Advertises what the latest run asks for.
   private static func advertise(
     _ demands: [[String: any Sendable]], with manager: CBPeripheralManager
   ) {
@@ -77,7 +77,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     next?.peripheralManagerDidUpdateState(manager)
     // Advertising ended with the radio.
     if manager.state == .poweredOn {
-      advertisements.bringAbout(.advertising) {
+      advertisements.reapply(.advertising) {
         if !$0.isEmpty { PeripheralManagerProxy.advertise($0, with: manager) }
       }
     }
@@ -132,7 +132,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
 
   func peripheralManagerIsReady(toUpdateSubscribers manager: CBPeripheralManager) {
     next?.peripheralManagerIsReady(toUpdateSubscribers: manager)
-    updates.thereMayBeRoom()
+    updates.sendWaiting()
     input.send(value: .readyToUpdate)
   }
 

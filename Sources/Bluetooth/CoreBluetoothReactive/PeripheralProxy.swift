@@ -38,7 +38,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   private struct State: Sendable {
     var next = Next()
     var observation: NSKeyValueObservation?
-    /// How many report the end of the connection with its reason.
+    /// How many runs report the end of the connection with its reason.
     var reporterCount = 0
     var wasDisconnecting = false
   }
@@ -84,8 +84,11 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
 
   // MARK: The end of the connection
 
-  /// Adds or removes one who reports the end with its reason.
-  func isReportedTo(by change: Int) { state.withLock { $0.reporterCount += change } }
+  /// Adds a run that reports the end with its reason.
+  func addReporter() { state.withLock { $0.reporterCount += 1 } }
+
+  /// Removes such a run.
+  func removeReporter() { state.withLock { $0.reporterCount -= 1 } }
 
   /// The app cancels the connection of a peripheral that is then disconnecting; others don't.
   private func stateChanged(_ state: CBPeripheralState) {
@@ -206,7 +209,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
 
   func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {
     next?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
-    writes.thereMayBeRoom()
+    writes.sendWaiting()
     input.send(value: .readyToWrite)
   }
 

@@ -31,7 +31,7 @@ final class RoomQueue: Sendable {
       state.items.append(Item(number: state.lastNumber, send: send, done: done))
       return state.lastNumber
     }
-    thereMayBeRoom()
+    sendWaiting()
     return number
   }
 
@@ -46,7 +46,7 @@ final class RoomQueue: Sendable {
   }
 
   /// Sends what there is room for.
-  func thereMayBeRoom() {
+  func sendWaiting() {
     let sent = state.withLock { state in
       let count = state.items.firstIndex { !$0.send() } ?? state.items.count
       defer { state.items.removeFirst(count) }

@@ -6,7 +6,7 @@ package protocol DelegateProxy: AnyObject, Sendable {
   /// Whose delegate it is.
   associatedtype Owner: AnyObject, Sendable
 
-  /// A proxy that is nobody's delegate.
+  /// A proxy that is not attached.
   init()
 
   /// Becomes the owner's delegate, if it isn't, and remembers the one that was there.

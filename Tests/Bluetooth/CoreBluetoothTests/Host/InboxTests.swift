@@ -6,7 +6,7 @@ import Testing
 
 @testable import CoreBluetooth
 
-@Suite("What waits for the app's queue", .timeLimit(.minutes(30)))
+@Suite("What waits for the app's queue", .timeLimit(.minutes(5)))
 struct InboxTests {
   /// Closes its connection with the first event.
   private final class ClosingHandler: HostEventHandler {
