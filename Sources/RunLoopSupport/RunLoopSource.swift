@@ -1,5 +1,5 @@
-internal import EventLoop
 internal import CoreFoundation
+internal import EventLoop
 package import Foundation
 
 /// Has something called on a run loop, from any thread, and keeps the loop alive.

@@ -1,5 +1,5 @@
-internal import EventLoop
 internal import BluetoothMachines
+internal import EventLoop
 
 /// A characteristic: a value with what may be done with it.
 open class CBCharacteristic: CBAttribute, @unchecked Sendable {

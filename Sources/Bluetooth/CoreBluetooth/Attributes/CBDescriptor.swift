@@ -1,5 +1,5 @@
-internal import EventLoop
 internal import BluetoothWire
+internal import EventLoop
 
 /// A descriptor: more about a characteristic.
 open class CBDescriptor: CBAttribute, @unchecked Sendable {

@@ -1,5 +1,5 @@
-internal import EventLoop
 internal import BluetoothWire
+internal import EventLoop
 
 /// The other end of a link.
 ///

@@ -1,5 +1,5 @@
-internal import EventLoop
 internal import BluetoothMachines
+internal import EventLoop
 
 /// A service of a peripheral: characteristics that belong together.
 open class CBService: CBAttribute, @unchecked Sendable {

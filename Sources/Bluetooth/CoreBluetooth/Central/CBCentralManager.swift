@@ -1,7 +1,7 @@
-internal import EventLoop
 internal import BluetoothHost
 internal import BluetoothMachines
 internal import Essentials
+internal import EventLoop
 
 /// Scans for peripherals and connects with them.
 ///

@@ -1,6 +1,6 @@
-internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
+internal import EventLoop
 
 // How a peripheral's commands reach the host and how its answers come back.
 

@@ -1,6 +1,6 @@
-internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
+internal import EventLoop
 
 /// A device that a central manager discovered or retrieved.
 ///
@@ -13,12 +13,13 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   let session: CentralSession
   /// Guarded by the session's lock.
-  var record = PeripheralRecord()
+  var record: PeripheralRecord
   private let delegateLock = SharedLock()
   private weak var delegateStorage: (any CBPeripheralDelegate)?
 
-  init(session: CentralSession, address: DeviceAddress) {
+  init(session: CentralSession, address: DeviceAddress, link: PeripheralLink) {
     self.session = session
+    record = PeripheralRecord(link: link)
     super.init(address: address)
   }
 

@@ -1,6 +1,6 @@
-internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
+internal import EventLoop
 
 /// Which links a manager wants to hear about: those to these peers or with these services; all if
 /// it names none.
@@ -19,19 +19,6 @@ struct ConnectionEventFilter: Sendable {
 /// Everything that changes is behind `lock`, also what the peripherals and their attributes store.
 /// The delegates are called on the queue, without the lock.
 final class CentralSession: @unchecked Sendable {
-  /// A class, so that looking it up copies no weak reference.
-  private final class Entry {
-    weak var peripheral: CBPeripheral?
-    /// Whether the host was asked for the link.
-    var wantsLink = false
-    /// Whether the host was asked to end it since.
-    var isCancelled = false
-    /// Connect was called again while the link was on its way down.
-    var wantsLinkAgain = false
-
-    init(_ peripheral: CBPeripheral) { self.peripheral = peripheral }
-  }
-
   private struct Discovery {
     let advertisement: Advertisement
     /// Kept until the app connects it: from then on its last reference is the app's.
@@ -51,8 +38,10 @@ final class CentralSession: @unchecked Sendable {
   /// What was discovered in this scan: most advertisers say the same again, where duplicates are asked
   /// for, and most apps don't keep a peripheral before they connect it.
   private var discoveries: [DeviceAddress: Discovery] = [:]
-  private var entries: [DeviceAddress: Entry] = [:]
-  private var links: [DeviceAddress: LinkInfo] = [:]
+  /// The links of this manager; one for every peripheral that it made.
+  private var links: [DeviceAddress: PeripheralLink] = [:]
+  /// The links of the host, with all devices.
+  private var hostLinks: [DeviceAddress: LinkInfo] = [:]
   private var eventFilter: ConnectionEventFilter?
   private var reportedLinks: Set<DeviceAddress> = []
   /// How many barriers the host has not completed for a peer: until then its events are about a link
@@ -87,9 +76,9 @@ final class CentralSession: @unchecked Sendable {
 
   /// Disconnects all peripherals and forgets them: they are of no use any more. Call with the lock.
   private func orphanPeripherals() -> [CBPeripheral] {
-    let peripherals = entries.values.compactMap(\.peripheral)
-    for peripheral in peripherals { peripheral.record.disconnect(to: .disconnected) }
-    entries = [:]
+    let peripherals = links.values.compactMap(\.peripheral)
+    for peripheral in peripherals { peripheral.record.disconnect(to: .none) }
+    links = [:]
     return peripherals
   }
 
@@ -110,19 +99,21 @@ final class CentralSession: @unchecked Sendable {
 
   /// As above. Call with the lock.
   private func lockedPeripheral(at address: DeviceAddress) -> CBPeripheral {
-    if let known = entries[address]?.peripheral { return known }
-    let peripheral = CBPeripheral(session: self, address: address)
-    peripheral.record.deviceName = links[address]?.name
+    if let known = links[address]?.peripheral { return known }
+    let link = PeripheralLink()
+    let peripheral = CBPeripheral(session: self, address: address, link: link)
+    link.peripheral = peripheral
+    peripheral.record.deviceName = hostLinks[address]?.name
     // The app let go of the last object while it was connected, a moment ago. Under the lock, so
     // that a connect of the new object comes after it.
-    if entries[address]?.wantsLink == true { connection.send(.disconnect(address)) }
-    entries[address] = Entry(peripheral)
+    if links[address]?.isRequested == true { connection.send(.disconnect(address)) }
+    links[address] = link
     return peripheral
   }
 
   func connectedPeers(with services: [BluetoothUUID]) -> [DeviceAddress] {
     lock.withLock {
-      links.values.filter { link in link.services.contains { services.contains($0) } }
+      hostLinks.values.filter { link in link.services.contains { services.contains($0) } }
         .map(\.peer).sorted { $0.bits < $1.bits }
     }
   }
@@ -171,14 +162,13 @@ final class CentralSession: @unchecked Sendable {
     command("connect") {
       failure = connectionError(of: peripheral)
       guard failure == nil else { return }
-      switch peripheral.record.state {
-      case .disconnected, .connecting:
-        peripheral.record.state = .connecting
-        entries[peripheral.address]?.wantsLink = true
-        entries[peripheral.address]?.isCancelled = false
+      let link = peripheral.record.link
+      switch link.phase {
+      case .none, .connecting, .lostWithRadio:
+        link.phase = .connecting
         discoveries[peripheral.address]?.peripheral = nil
       case .connected: break  // The host says once more that it is connected.
-      case .disconnecting: entries[peripheral.address]?.wantsLinkAgain = true
+      case .disconnecting: link.phase = .disconnecting(connectsAgain: true)
       }
       connection.send(.connect(peripheral.address, options))
     }
@@ -194,7 +184,7 @@ final class CentralSession: @unchecked Sendable {
     guard peripheral.session === self else {
       return CBError.unknownDevice("The peripheral belongs to another CBCentralManager.")
     }
-    guard entries[peripheral.address]?.peripheral === peripheral else {
+    guard links[peripheral.address] === peripheral.record.link else {
       return CBError.unknownDevice(
         "The peripheral is invalid since the manager's state was resetting: retrieve it again.")
     }
@@ -207,10 +197,8 @@ final class CentralSession: @unchecked Sendable {
       // An invalid object must not end the link of the one that took its place.
       failure = connectionError(of: peripheral)
       guard failure == nil else { return }
-      guard let entry = entries[peripheral.address], entry.wantsLink else { return }
-      entries[peripheral.address]?.wantsLinkAgain = false
-      entries[peripheral.address]?.isCancelled = true
-      peripheral.record.state = .disconnecting
+      guard peripheral.record.link.isRequested else { return }
+      peripheral.record.link.phase = .disconnecting(connectsAgain: false)
       connection.send(.disconnect(peripheral.address))
     }
     // Without the lock: a log handler of the app may ask for anything.
@@ -227,10 +215,10 @@ final class CentralSession: @unchecked Sendable {
   /// The app released its last reference to a peripheral: its link is of no use any more.
   func released(_ address: DeviceAddress) {
     let mustDisconnect = lock.withLock {
-      guard let entry = entries[address], entry.peripheral == nil else { return false }
-      entries[address] = nil
+      guard let link = links[address], link.peripheral == nil else { return false }
+      links[address] = nil
       // An app may let go of what it has cancelled, at once.
-      return entry.wantsLink && (!entry.isCancelled || entry.wantsLinkAgain)
+      return link.isWanted
     }
     guard mustDisconnect else { return }
     Misuse.report(
@@ -247,7 +235,7 @@ final class CentralSession: @unchecked Sendable {
   }
 
   private func existing(_ address: DeviceAddress) -> CBPeripheral? {
-    lock.withLock { entries[address]?.peripheral }
+    lock.withLock { links[address]?.peripheral }
   }
 
   private func stateChanged(_ state: CBManagerState) {
@@ -262,7 +250,7 @@ final class CentralSession: @unchecked Sendable {
     // Only another controller makes the objects that the app holds invalid; it gets new ones from
     // the manager.
     let changed = lock.withLock {
-      state == .resetting ? orphanPeripherals() : entries.values.compactMap(\.peripheral)
+      state == .resetting ? orphanPeripherals() : links.values.compactMap(\.peripheral)
     }
     reportChanges(of: changed)
     reportManagerChanges()
@@ -297,19 +285,19 @@ final class CentralSession: @unchecked Sendable {
   /// there was a scan. Call with the lock.
   private func endLinks() -> (lost: [CBPeripheral], wanted: [DeviceAddress], wasScanning: Bool) {
     defer { isScanningStorage = false }
-    links = [:]
+    hostLinks = [:]
     reportedLinks = []
     discoveries = [:]
     var lost = lostWithRadio
     lostWithRadio = []
     var wanted: [DeviceAddress] = []
-    for (address, entry) in entries where entry.wantsLink {
+    for (address, link) in links where link.isRequested {
       wanted.append(address)
-      entries[address]?.wantsLink = false
-      entries[address]?.wantsLinkAgain = false
-      guard let peripheral = entry.peripheral else { continue }
-      if [.connected, .disconnecting].contains(peripheral.record.state) { lost.append(peripheral) }
-      peripheral.record.disconnect(to: .disconnected)
+      let state = link.state
+      link.phase = .none
+      guard let peripheral = link.peripheral else { continue }
+      if state == .connected || state == .disconnecting { lost.append(peripheral) }
+      peripheral.record.disconnect(to: .none)
     }
     return (
       lost.sorted { $0.address.bits < $1.address.bits }, wanted.sorted { $0.bits < $1.bits },
@@ -348,25 +336,23 @@ final class CentralSession: @unchecked Sendable {
     if discoveries.count >= Limits.advertisementsMax, discoveries[report.address] == nil {
       discoveries.remove(at: discoveries.startIndex)
     }
-    let isConnected = entries[report.address]?.wantsLink == true
+    let isRequested = links[report.address]?.isRequested == true
     discoveries[report.address] = Discovery(
-      advertisement: advertisement, peripheral: isConnected ? nil : peripheral)
+      advertisement: advertisement, peripheral: isRequested ? nil : peripheral)
     return (advertisement, peripheral)
   }
 
   private func connected(_ address: DeviceAddress) {
     let connected: CBPeripheral? = lock.withLock {
-      guard let entry = entries[address], entry.wantsLink else {
+      guard let link = links[address], link.isRequested else {
         // The app asked for the link while the report of its end was on its way: it was notified
         // of the end and wants no other link since.
         connection.send(.disconnect(address))
         return nil
       }
-      guard let peripheral = entry.peripheral, peripheral.record.state != .disconnecting else {
-        return nil
-      }
-      peripheral.record.state = .connected
-      if let link = links[address] { peripheral.record.mtu = link.mtu }
+      guard let peripheral = link.peripheral, link.state != .disconnecting else { return nil }
+      link.phase = .connected
+      if let hostLink = hostLinks[address] { peripheral.record.mtu = hostLink.mtu }
       return peripheral
     }
     guard let connected else { return }
@@ -377,9 +363,9 @@ final class CentralSession: @unchecked Sendable {
   private func connectionFailed(_ address: DeviceAddress, _ error: HostError) {
     guard let peripheral = existing(address) else { return }
     let wasWanted = lock.withLock {
-      defer { entries[address]?.wantsLink = false }
-      peripheral.record.disconnect(to: .disconnected)
-      return entries[address]?.wantsLink ?? false
+      let wasWanted = peripheral.record.link.isRequested
+      peripheral.record.disconnect(to: .none)
+      return wasWanted
     }
     reportChanges(of: [peripheral])
     guard wasWanted else { return }
@@ -391,15 +377,14 @@ final class CentralSession: @unchecked Sendable {
   private func disconnected(_ address: DeviceAddress, _ error: HostError?, reconnecting: Bool) {
     guard let peripheral = existing(address) else { return }
     let mustReport = lock.withLock {
-      guard let entry = entries[address], entry.wantsLink else { return false }
+      let phase = peripheral.record.link.phase
+      guard phase != .none else { return false }
       // The echo of a cancellation that was overtaken by the radio's going off and on.
       if error == nil, peripheral.record.state != .disconnecting { return false }
       let endsWithRadio = error?.isLossOfRadio ?? false
-      let goesOn = reconnecting || entry.wantsLinkAgain
-      entries[address]?.wantsLink = goesOn
-      entries[address]?.isCancelled = false
-      entries[address]?.wantsLinkAgain = false
-      peripheral.record.disconnect(to: goesOn && !endsWithRadio ? .connecting : .disconnected)
+      let goesOn = reconnecting || phase == .disconnecting(connectsAgain: true)
+      peripheral.record.disconnect(
+        to: goesOn ? (endsWithRadio ? .lostWithRadio : .connecting) : .none)
       if endsWithRadio { lostWithRadio.append(peripheral) }
       return !endsWithRadio
     }
@@ -425,7 +410,8 @@ final class CentralSession: @unchecked Sendable {
   ) {
     let value = Data(bytes)
     let updated = lock.withLock { () -> (CBPeripheral, CBCharacteristic)? in
-      guard let peripheral = entries[address]?.peripheral, peripheral.record.state == .connected,
+      guard let link = links[address], link.phase == .connected,
+        let peripheral = link.peripheral,
         let characteristic = peripheral.record.characteristicsByHandle[handle]
       else { return nil }
       characteristic.valueStorage = value
@@ -437,10 +423,10 @@ final class CentralSession: @unchecked Sendable {
 
   private func linkChanged(_ link: LinkInfo) {
     let (peripheral, isNew) = lock.withLock {
-      links[link.peer] = link
+      hostLinks[link.peer] = link
       let isNew =
         eventFilter?.matches(link) == true && reportedLinks.insert(link.peer).inserted
-      return (entries[link.peer]?.peripheral, isNew)
+      return (links[link.peer]?.peripheral, isNew)
     }
     peripheral?.linkChanged(link)
     if isNew { tellConnectionEvent(.peerConnected, link.peer) }
@@ -448,7 +434,7 @@ final class CentralSession: @unchecked Sendable {
 
   private func linkClosed(_ address: DeviceAddress) {
     let wasReported = lock.withLock {
-      links[address] = nil
+      hostLinks[address] = nil
       return reportedLinks.remove(address) != nil && eventFilter != nil
     }
     if wasReported { tellConnectionEvent(.peerDisconnected, address) }

@@ -1,10 +1,10 @@
-internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
+internal import EventLoop
 
 /// What a peripheral object stores; guarded by its session's lock.
 struct PeripheralRecord {
-  var state = CBPeripheralState.disconnected
+  let link: PeripheralLink
   /// The GAP device name, once read.
   var deviceName: String?
   /// The name it advertised last.
@@ -28,6 +28,9 @@ struct PeripheralRecord {
   /// The window was full and is not yet half empty.
   var isWriteBlocked = false
 
+  init(link: PeripheralLink) { self.link = link }
+
+  var state: CBPeripheralState { link.state }
   var name: String? { deviceName ?? advertisedName }
 
   /// The longest value that fits in one PDU.
@@ -35,9 +38,9 @@ struct PeripheralRecord {
     min(mtu - Limits.notificationHeaderByteCount, Limits.valueByteCountMax)
   }
 
-  /// The link is down: nothing that was discovered is valid any more.
-  mutating func disconnect(to state: CBPeripheralState) {
-    self.state = state
+  /// The link is down, and this far: nothing that was discovered is valid any more.
+  mutating func disconnect(to phase: PeripheralLink.Phase) {
+    link.phase = phase
     connectionCount += 1
     mtu = Limits.mtuMin
     writesOutstanding = 0

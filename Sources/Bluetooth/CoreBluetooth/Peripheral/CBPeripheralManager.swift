@@ -1,6 +1,6 @@
-internal import EventLoop
 internal import BluetoothHost
 internal import BluetoothMachines
+internal import EventLoop
 
 /// Publishes services and advertises them.
 ///

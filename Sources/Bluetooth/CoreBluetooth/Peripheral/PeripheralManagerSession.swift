@@ -1,6 +1,6 @@
-internal import EventLoop
 internal import BluetoothMachines
 internal import BluetoothWire
+internal import EventLoop
 
 /// What is behind a peripheral manager: its services, its centrals, its updates under way.
 ///

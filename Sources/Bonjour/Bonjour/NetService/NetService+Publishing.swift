@@ -1,9 +1,9 @@
 internal import BonjourHost
 internal import Connections
-internal import DNSWire
 internal import DiscoveryMachines
-internal import RunLoopSupport
+internal import DNSWire
 internal import EventLoop
+internal import RunLoopSupport
 
 extension NetService {
   /// Starts publishing, or posts the error.

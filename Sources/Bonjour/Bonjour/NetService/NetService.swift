@@ -1,7 +1,7 @@
-internal import EventLoop
 internal import Connections
-internal import DNSWire
 internal import DiscoveryMachines
+internal import DNSWire
+internal import EventLoop
 internal import RunLoopSupport
 
 /// A service of the local network: one that this program publishes, or one that it found.

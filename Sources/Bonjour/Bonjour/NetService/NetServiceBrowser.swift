@@ -1,7 +1,7 @@
-internal import EventLoop
 internal import BonjourHost
-internal import DNSWire
 internal import DiscoveryMachines
+internal import DNSWire
+internal import EventLoop
 internal import RunLoopSupport
 
 /// Browses for services and domains.

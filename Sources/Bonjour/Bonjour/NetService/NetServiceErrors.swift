@@ -1,6 +1,6 @@
 internal import BonjourHost
-internal import DNSWire
 internal import DiscoveryMachines
+internal import DNSWire
 internal import EventLoop
 
 extension NetService {
