@@ -16,7 +16,7 @@ struct HostAddressTests {
     arguments: [
       ("", "six bytes"), ("C4:12:34", "six bytes"), ("hello", "six bytes"),
       ("44:12:34:56:78:9A", "first digit"), ("04:12:34:56:78:9A", "first digit"),
-      ("C0:00:00:00:00:00", "all its bits"), ("FF:FF:FF:FF:FF:FF", "all its bits"),
+      ("C0:00:00:00:00:00", "all bits"), ("FF:FF:FF:FF:FF:FF", "all bits"),
     ])
   func invalid(_ text: String, _ reason: String) {
     let error = #expect(throws: HostAddressError.self) {
