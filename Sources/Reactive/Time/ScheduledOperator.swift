@@ -64,10 +64,11 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
     _ connection: Connection
   ) -> AnyObject? {
     output.connect(to: sink, connection: connection)
-    connection.add(upstream)
-    connection.setEntry(self)
     demand = Demand.current
     willStart()
+    connection.add(upstream)
+    // Last: from here on the run can be disposed of by another thread.
+    connection.setEntry(self)
     return upstream.isDisposed ? nil : source.start(self, upstream)
   }
 
