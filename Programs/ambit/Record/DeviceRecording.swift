@@ -108,6 +108,9 @@ final class DeviceRecording: Sendable {
       state.recorder.file.address = address.isIdentityAddress ? address : nil
       state.recorder.file.name = device.sighting.name ?? device.connection.name
       let heard = state.heard[address] ?? Heard()
+      if heard.reports.isEmpty, state.heardCount >= Self.reportCountMax {
+        state.recorder.countDropped(1)
+      }
       state.recorder.countDropped(heard.droppedCount)
       for report in heard.reports {
         state.recorder.heard(

@@ -160,7 +160,8 @@ private final class ConnectionRun: Sendable {
       defer { if phase == .connected { phase = .waiting } }
       return phase
     }
-    if before == .connected { listener.ended(reason) }
+    // Also of a connection that no run made.
+    listener.ended(reason)
     if isReconnecting { return }
     // The end of an earlier connection is none of this run's, which waits for the next one.
     guard before == .connected || before == .waiting && peripheral.state == .disconnected

@@ -19,6 +19,12 @@ struct ScanDemand: Sendable {
   let services: [CBUUID]?
   let allowsDuplicates: Bool
 
+  init(services: [CBUUID]?, allowsDuplicates: Bool) {
+    // Core Bluetooth takes an empty list for all advertisers, too.
+    self.services = services?.isEmpty == true ? nil : services
+    self.allowsDuplicates = allowsDuplicates
+  }
+
   /// What finds everything that one of several demands is about; nil if there is none.
   static func union(of demands: [ScanDemand]) -> ScanDemand? {
     guard let first = demands.first else { return nil }
@@ -35,7 +41,7 @@ struct ScanDemand: Sendable {
 
   /// Whether it is about what was discovered, perhaps on behalf of another.
   func includes(_ discovery: Discovery) -> Bool {
-    guard let services, !services.isEmpty else { return true }
+    guard let services else { return true }
     return services.contains {
       discovery.services.contains($0) || discovery.overflowServices.contains($0)
     }

@@ -68,6 +68,21 @@ struct CentralTests {
     #expect(!pair.central.isScanning)
   }
 
+  @Test("an empty list of services finds all advertisers, also beside a run that looks for some")
+  func emptyList() {
+    let reactive = pair.central.reactive
+    let runs = [
+      reactive.discoveries(withServices: []).record("all", in: pair.log) {
+        $0.advertisement.localName ?? "?"
+      },
+      reactive.discoveries(withServices: [CBUUID(string: "180D")]).record("pulse", in: pair.log) {
+        _ in "found"
+      },
+    ]
+    pair.wait(for: "all: Gadget")
+    for run in runs { run.dispose() }
+  }
+
   @Test("a connection stands until its run is disposed of")
   func connection() throws {
     let (peripheral, run) = try pair.connect()

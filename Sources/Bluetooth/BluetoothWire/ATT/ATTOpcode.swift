@@ -87,6 +87,7 @@ public struct ATTOpcode: RawRepresentable, Hashable, Sendable {
     default: false
     }
   }
+
   /// Whether the PDU is a known request, which a server answers with one response.
   ///
   /// A confirmation, which a client sends, too, is none.

@@ -30,7 +30,9 @@ public struct SMPValue: Hashable, Sendable, CustomStringConvertible, CustomRefle
 }
 
 /// A coordinate of a point on the curve P-256: 32 bytes, most significant first.
-public struct SMPCoordinate: Hashable, Sendable {
+///
+/// One is the Diffie-Hellman key, so its description says nothing of the bytes either.
+public struct SMPCoordinate: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   /// The bytes, most significant first.
   public let bytes: [UInt8]
 
@@ -45,6 +47,12 @@ public struct SMPCoordinate: Hashable, Sendable {
   }
 
   func encode(into writer: inout ByteWriter) { writer.append(bytes.reversed()) }
+
+  /// That it is a coordinate, not which.
+  public var description: String { "32 bytes" }
+
+  /// Shows nothing of the bytes.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// What a device brings to pairing (Core 5.4, Vol 3, Part H, §3.5.1).

@@ -296,7 +296,10 @@ final class CentralSession: @unchecked Sendable {
       let state = link.state
       link.phase = .none
       guard let peripheral = link.peripheral else { continue }
-      if state == .connected || state == .disconnecting { lost.append(peripheral) }
+      // A loss that was reported already is in the list.
+      if state == .connected || state == .disconnecting, !lost.contains(peripheral) {
+        lost.append(peripheral)
+      }
       peripheral.record.disconnect(to: .none)
     }
     return (

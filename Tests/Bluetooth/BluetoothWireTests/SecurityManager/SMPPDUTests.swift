@@ -108,7 +108,10 @@ struct SMPPDUTests {
     var dumped = ""
     let pdu = SMPPDU.encryptionInformation(longTermKey: secret)
     dump(pdu, to: &dumped)
-    for text in [dumped, "\(pdu)", String(reflecting: pdu)] {
+    // The Diffie-Hellman key is one.
+    let coordinate = try #require(SMPCoordinate([UInt8](repeating: 0xA7, count: 32)))
+    dump(coordinate, to: &dumped)
+    for text in [dumped, "\(pdu)", "\(coordinate)", String(reflecting: pdu)] {
       #expect(!text.contains("167") && !text.lowercased().contains("a7"), "\(text)")
     }
   }
