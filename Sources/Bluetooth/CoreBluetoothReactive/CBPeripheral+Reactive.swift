@@ -199,19 +199,17 @@ extension Reactive where Base: CBPeripheral {
   ) -> SignalProducer<Never, BluetoothError> {
     let peripheral: CBPeripheral = base
     return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
-      // Core Bluetooth drops such writes.
-      if let refusal = peripheral.refusal(ofWriting: data, to: characteristic) {
-        notify(.failed(refusal))
-        return nil
-      }
       let number = proxy.writes.add {
-        guard peripheral.canSendWriteWithoutResponse else { return false }
+        // Core Bluetooth drops such writes.
+        if let refusal = peripheral.refusal(ofWriting: data, to: characteristic) {
+          return .failed(refusal)
+        }
+        guard peripheral.canSendWriteWithoutResponse else { return .full }
         peripheral.writeValue(data, for: characteristic, type: .withoutResponse)
-        return true
+        return .sent
       } done: {
         notify($0.map { .failed($0) } ?? .completed)
       }
-      if peripheral.state != .connected { notify(.failed(.disconnected(nil))) }
       return AnyDisposable { proxy.writes.remove(number) }
     }
   }
@@ -294,6 +292,7 @@ extension CBPeripheral {
     ofWriting data: Data, to characteristic: CBCharacteristic
   ) -> BluetoothError? {
     guard state == .connected else { return .disconnected(nil) }
+    guard hasDiscovered(characteristic) else { return .notFound(characteristic.uuid) }
     guard characteristic.properties.contains(.writeWithoutResponse) else {
       return BluetoothError(CBATTError(.requestNotSupported))
     }

@@ -28,16 +28,22 @@ extension Reactive where Base: CBPeripheralManager {
     let manager: CBPeripheralManager = base
     let publication = PeripheralManagerProxy.all.producer(of: manager) {
       (proxy, notify: @escaping Notify<CBMutableService>) in
+      guard proxy.beginPublishing(service) else {
+        notify(.failed(.refused(CBError(.invalidParameters))))
+        return nil
+      }
       let isAdded = Mutex<Bool?>(nil)
       let observation = proxy.events.observeValues { event in
         switch event {
         case .serviceAdded(service, let error):
-          // The first answer is to this run; others may try the same.
+          // The first answer is to this run; others may publish it later, too.
           let isAnswer = isAdded.withLock { isAdded in
             defer { isAdded = isAdded ?? (error == nil) }
             return isAdded == nil
           }
-          if isAnswer { notify(error.map { .failed(BluetoothError($0)) } ?? .value(service)) }
+          guard isAnswer else { return }
+          proxy.endPublishing(service)
+          notify(error.map { .failed(BluetoothError($0)) } ?? .value(service))
         case .stateChanged(let state):
           if state.rawValue < CBManagerState.poweredOff.rawValue {
             notify(.failed(.notAvailable(state)))
@@ -49,7 +55,9 @@ extension Reactive where Base: CBPeripheralManager {
       if manager.state != .poweredOn { notify(.failed(.notAvailable(manager.state))) }
       return AnyDisposable {
         observation?.dispose()
-        if isAdded.withLock({ $0 }) != false { manager.withdraw(service) }
+        let answer = isAdded.withLock { $0 }
+        if answer != false { manager.withdraw(service) }
+        if answer == nil { proxy.endPublishing(service) }
       }
     }
     return whenPoweredOn.then(publication)
@@ -147,7 +155,9 @@ extension Reactive where Base: CBPeripheralManager {
         return observation
       }
       let number = proxy.updates.add {
-        manager.updateValue(value, for: characteristic, onSubscribedCentrals: centrals)
+        let isSent = manager.updateValue(
+          value, for: characteristic, onSubscribedCentrals: centrals)
+        return isSent ? .sent : .full
       } done: { _ in
         notify(.completed)
       }

@@ -122,7 +122,7 @@ final class CentralProxy: NSObject, CBCentralManagerDelegate, DelegateProxy, Sen
     next?.centralManagerDidUpdateState(central)
     // The scan went with the radio.
     if central.state == .poweredOn {
-      scans.reapply(.scan) { if !$0.isEmpty { CentralProxy.scan($0, with: central) } }
+      scans.reapply(.scan) { CentralProxy.scan($0, with: central) }
     }
     input.send(value: .stateChanged(central.state))
   }

@@ -7,54 +7,63 @@ internal import Synchronization
 final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
   private struct Entry: Sendable {
     var demands: [UInt64: Demand] = [:]
-    /// Changes whenever the demands do.
-    var version: UInt64 = 0
+    /// Whether a thread applies them.
+    var isApplying = false
+    /// Whether they changed since they were applied last.
+    var isChanged = false
   }
 
   private struct State: Sendable {
     var entries: [Key: Entry] = [:]
     var lastNumber: UInt64 = 0
-
-    mutating func nextNumber() -> UInt64 {
-      lastNumber += 1
-      return lastNumber
-    }
   }
 
   private let state = Mutex(State())
 
   /// Adds a demand, until the disposable is disposed of.
   ///
-  /// - Parameter apply: Called with the demands that there are, without a lock, after each change.
-  ///   It does nothing where that is the case already.
+  /// - Parameter apply: Called with the demands that there are, without a lock and by one thread at a
+  ///   time, after each change. It does nothing where what is demanded is already so.
   func add(
     _ demand: Demand, for key: Key, apply: @escaping @Sendable ([Demand]) -> Void
   ) -> any Disposable {
     let number = state.withLock { state in
-      let number = state.nextNumber()
-      state.entries[key, default: Entry()].demands[number] = demand
-      state.entries[key]?.version = number
-      return number
+      state.lastNumber += 1
+      state.entries[key, default: Entry()].demands[state.lastNumber] = demand
+      return state.lastNumber
     }
-    reapply(key, apply)
+    changed(key, apply)
     return AnyDisposable { [self] in
-      state.withLock { state in
-        let version = state.nextNumber()
-        state.entries[key]?.demands[number] = nil
-        state.entries[key]?.version = version
-        if state.entries[key]?.demands.isEmpty == true { state.entries[key] = nil }
-      }
-      reapply(key, apply)
+      state.withLock { _ = $0.entries[key]?.demands.removeValue(forKey: number) }
+      changed(key, apply)
     }
   }
 
-  /// Applies the demands that there are now, and again if they changed meanwhile: two threads may
-  /// have applied theirs in the wrong order.
+  /// Applies the demands once more, if there are any.
   func reapply(_ key: Key, _ apply: ([Demand]) -> Void) {
-    while true {
-      let entry = state.withLock { $0.entries[key] }
-      apply((entry?.demands ?? [:]).sorted { $0.key < $1.key }.map(\.value))
-      if state.withLock({ $0.entries[key]?.version }) == entry?.version { return }
+    if state.withLock({ $0.entries[key]?.demands.isEmpty == false }) { changed(key, apply) }
+  }
+
+  /// Applies the demands until they don't change any more. A thread that finds another at it leaves
+  /// it to that one: otherwise what both do might interleave.
+  private func changed(_ key: Key, _ apply: ([Demand]) -> Void) {
+    let isFirst = state.withLock { state in
+      var entry = state.entries[key] ?? Entry()
+      let isFirst = !entry.isApplying
+      (entry.isApplying, entry.isChanged) = (true, true)
+      state.entries[key] = entry
+      return isFirst
     }
+    guard isFirst else { return }
+    while let demands = state.withLock({ Self.takeChange(of: key, in: &$0) }) { apply(demands) }
+  }
+
+  /// The demands in the order in which they were added, if they changed.
+  private static func takeChange(of key: Key, in state: inout State) -> [Demand]? {
+    guard var entry = state.entries[key] else { return nil }
+    let isChanged = entry.isChanged
+    (entry.isApplying, entry.isChanged) = (isChanged, false)
+    state.entries[key] = isChanged || !entry.demands.isEmpty ? entry : nil
+    return isChanged ? entry.demands.sorted { $0.key < $1.key }.map(\.value) : nil
   }
 }

@@ -13,15 +13,16 @@ extension Reactive where Base: _KeyValueCodingAndObserving & Sendable {
   ) -> SignalProducer<Value, Never> {
     let base = base
     return SignalProducer(registering: { notify in
-      let observation = base.observe(keyPath) { object, _ in
-        notify(.value(object[keyPath: keyPath]))
+      // Another thread may report a change meanwhile, which is not to be followed by what was before.
+      @Sendable func send(from object: Base) {
+        var value: Value
+        repeat {
+          value = object[keyPath: keyPath]
+          notify(.value(value))
+        } while object[keyPath: keyPath] != value
       }
-      // A change that was reported meanwhile is not to be followed by what was before.
-      var value: Value
-      repeat {
-        value = base[keyPath: keyPath]
-        notify(.value(value))
-      } while base[keyPath: keyPath] != value
+      let observation = base.observe(keyPath) { object, _ in send(from: object) }
+      send(from: base)
       return AnyDisposable { observation.invalidate() }
     })
     .skipRepeats()

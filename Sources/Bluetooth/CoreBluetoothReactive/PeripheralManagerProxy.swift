@@ -26,6 +26,8 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   let reads = ObservedRequests<CBATTRequest>()
   let writes = ObservedRequests<[CBATTRequest]>()
   let updates = RoomQueue()
+  /// The services that are on their way, each by one run: the answer does not say to whom it is.
+  private let publishing = Mutex<Set<CBMutableService>>([])
   private let advertisements = Demands<Only, [String: any Sendable]>()
   private let nextStorage = Mutex(Next())
 
@@ -54,6 +56,16 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
 
   // MARK: What runs want
 
+  /// Notes that a run publishes a service; false if another is at it.
+  func beginPublishing(_ service: CBMutableService) -> Bool {
+    publishing.withLock { $0.insert(service).inserted }
+  }
+
+  /// Notes that the answer has come, or that the run does not wait for it any more.
+  func endPublishing(_ service: CBMutableService) {
+    _ = publishing.withLock { $0.remove(service) }
+  }
+
   func advertise(
     _ data: [String: any Sendable], with manager: CBPeripheralManager
   ) -> any Disposable {
@@ -77,9 +89,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     next?.peripheralManagerDidUpdateState(manager)
     // Advertising ended with the radio.
     if manager.state == .poweredOn {
-      advertisements.reapply(.advertising) {
-        if !$0.isEmpty { PeripheralManagerProxy.advertise($0, with: manager) }
-      }
+      advertisements.reapply(.advertising) { PeripheralManagerProxy.advertise($0, with: manager) }
     }
     input.send(value: .stateChanged(manager.state))
   }

@@ -43,6 +43,8 @@ final class Requests: Sendable {
   private struct State: Sendable {
     var underWay: [Kind: [Completion]] = [:]
     var underWayCount = 0
+    /// Whether a thread makes requests.
+    var isAsking = false
     /// Not made yet.
     var waiting: [Request] = []
     var lastNumber: UInt64 = 0
@@ -54,7 +56,7 @@ final class Requests: Sendable {
   ///
   /// - Parameters:
   ///   - peripheral: Whom it is made to, if it is connected.
-  ///   - ask: Called under the lock, so that requests are made in the order in which they wait.
+  ///   - ask: Called without a lock and by one thread at a time, in the order of the requests.
   /// - Returns: The number by which it can be cancelled.
   func make(
     _ kind: Kind, of peripheral: CBPeripheral, _ ask: @escaping @Sendable () -> Void,
@@ -64,20 +66,36 @@ final class Requests: Sendable {
       guard peripheral.state == .connected else { return nil }
       state.lastNumber += 1
       state.waiting.append(Request(number: state.lastNumber, kind: kind, ask: ask, done: done))
-      Self.makeNext(&state)
       return state.lastNumber
     }
-    if number == nil { done(.failure(.disconnected(nil))) }
-    return number ?? 0
+    guard let number else {
+      done(.failure(.disconnected(nil)))
+      return 0
+    }
+    askWaiting()
+    return number
   }
 
-  private static func makeNext(_ state: inout State) {
-    while state.underWayCount < underWayMax, !state.waiting.isEmpty {
-      let next = state.waiting.removeFirst()
-      state.underWay[next.kind, default: []].append(next.done)
-      state.underWayCount += 1
-      next.ask()
+  /// Makes the requests that may be under way. A thread that finds another at it leaves it to that
+  /// one: their answers come in the order in which they are asked for.
+  private func askWaiting() {
+    let isFirst = state.withLock { state in
+      defer { state.isAsking = true }
+      return !state.isAsking
     }
+    guard isFirst else { return }
+    while let next = state.withLock({ Self.takeNext(&$0) }) { next.ask() }
+  }
+
+  private static func takeNext(_ state: inout State) -> Request? {
+    guard state.underWayCount < underWayMax, !state.waiting.isEmpty else {
+      state.isAsking = false
+      return nil
+    }
+    let next = state.waiting.removeFirst()
+    state.underWay[next.kind, default: []].append(next.done)
+    state.underWayCount += 1
+    return next
   }
 
   /// Cancels a request that was not made yet. What was made is answered.
@@ -96,9 +114,9 @@ final class Requests: Sendable {
       let first = list.removeFirst()
       state.underWay[kind] = list.isEmpty ? nil : list
       state.underWayCount -= 1
-      Self.makeNext(&state)
       return first
     }
+    askWaiting()
     first?(result)
   }
 

@@ -3,16 +3,32 @@ internal import Synchronization
 
 /// What waits for room in a buffer, first come first served.
 final class RoomQueue: Sendable {
+  /// What came of sending something.
+  enum Outcome: Sendable {
+    case sent
+    /// There is no room: it waits.
+    case full
+    /// It can't be sent any more.
+    case failed(BluetoothError)
+  }
+
   private struct Item: Sendable {
     let number: UInt64
-    /// Sends it; false if there is no room.
-    let send: @Sendable () -> Bool
+    let send: @Sendable () -> Outcome
     let done: @Sendable (BluetoothError?) -> Void
   }
 
   private struct State: Sendable {
     var items: [Item] = []
     var lastNumber: UInt64 = 0
+    /// Whether a thread sends.
+    var isSending = false
+    /// Whether there may be room that was not tried.
+    var mayHaveRoom = false
+
+    mutating func take(_ number: UInt64) -> Item? {
+      items.firstIndex { $0.number == number }.map { items.remove(at: $0) }
+    }
   }
 
   private let state = Mutex(State())
@@ -20,11 +36,11 @@ final class RoomQueue: Sendable {
   /// Sends something as soon as there is room.
   ///
   /// - Parameters:
-  ///   - send: Called one at a time, in order, under a lock; returns false if there is no room.
+  ///   - send: Called by one thread at a time, in order, without a lock.
   ///   - done: Called once it was sent, or with the error that ended the waiting.
   /// - Returns: The number by which it can be given up.
   func add(
-    _ send: @escaping @Sendable () -> Bool, done: @escaping @Sendable (BluetoothError?) -> Void
+    _ send: @escaping @Sendable () -> Outcome, done: @escaping @Sendable (BluetoothError?) -> Void
   ) -> UInt64 {
     let number = state.withLock { state in
       state.lastNumber += 1
@@ -37,22 +53,33 @@ final class RoomQueue: Sendable {
 
   /// Gives something up that was not sent.
   func remove(_ number: UInt64) {
-    let old = state.withLock { state in
-      let old = state.items
-      state.items.removeAll { $0.number == number }
-      return old
-    }
-    _ = old  // Released without the lock: what it captured may end with it.
+    // Released without the lock: what it captured may end with it.
+    _ = state.withLock { $0.take(number) }
   }
 
-  /// Sends what there is room for.
+  /// Sends what there is room for. A thread that finds another at it leaves it to that one.
   func sendWaiting() {
-    let sent = state.withLock { state in
-      let count = state.items.firstIndex { !$0.send() } ?? state.items.count
-      defer { state.items.removeFirst(count) }
-      return state.items.prefix(count)
+    let isFirst = state.withLock { state in
+      defer { (state.isSending, state.mayHaveRoom) = (true, true) }
+      return !state.isSending
     }
-    for item in sent { item.done(nil) }
+    guard isFirst else { return }
+    while let item = state.withLock({ Self.next(&$0) }) {
+      switch item.send() {
+      case .full: continue
+      case .sent: state.withLock { $0.take(item.number) }?.done(nil)
+      case .failed(let error): state.withLock { $0.take(item.number) }?.done(error)
+      }
+      state.withLock { $0.mayHaveRoom = true }
+    }
+  }
+
+  /// The first item, if there may be room for it.
+  private static func next(_ state: inout State) -> Item? {
+    let item = state.mayHaveRoom ? state.items.first : nil
+    state.mayHaveRoom = false
+    state.isSending = item != nil
+    return item
   }
 
   /// Nothing will be sent any more of what waits.

@@ -88,6 +88,11 @@ extension CBPeripheral {
     }
   }
 
+  /// Whether a characteristic was discovered over this link, and its service not withdrawn since.
+  package func hasDiscovered(_ characteristic: CBCharacteristic) -> Bool {
+    handles(of: characteristic) != nil
+  }
+
   func handle(of descriptor: CBDescriptor) -> UInt16? {
     guard let characteristic = descriptor.characteristic, handles(of: characteristic) != nil
     else { return nil }

@@ -65,7 +65,7 @@ final class CentralSession: @unchecked Sendable {
     connection.close()
     let orphans = lock.withLock {
       stateStorage = .unknown
-      // An event that is just being handled finds no scan. Peripherals hold this session.
+      // An event that is just being handled finds no scan, as peripherals keep this object.
       isScanningStorage = false
       discoveries = [:]
       lostWithRadio = []
