@@ -1,0 +1,138 @@
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+import Reactive
+import SimulatedRadio
+import Synchronization
+import Testing
+
+@testable import CoreBluetoothReactive
+
+@Suite("What several runs share")
+struct SharingTests {
+  /// What is applied, and whether two threads were at it at once.
+  private final class Applied: Sendable {
+    private let state = Mutex((isInside: false, overlapCount: 0, last: [Int]()))
+
+    func apply(_ demands: [Int]) {
+      state.withLock { state in
+        if state.isInside { state.overlapCount += 1 }
+        (state.isInside, state.last) = (true, demands)
+      }
+      sched_yield()
+      state.withLock { $0.isInside = false }
+    }
+
+    var overlapCount: Int { state.withLock { $0.overlapCount } }
+    var last: [Int] { state.withLock { $0.last } }
+  }
+
+  /// Does the same on four threads, and waits for them.
+  private func onThreads(_ work: @escaping @Sendable (Int) -> Void) async {
+    await withTaskGroup(of: Void.self) { group in
+      for number in 0..<4 {
+        group.addTask {
+          await withCheckedContinuation { done in
+            Thread.detachNewThread {
+              work(number)
+              done.resume()
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test("demands are applied by one thread at a time, and at last as they are")
+  func demands() async {
+    let (demands, applied) = (Demands<String, Int>(), Applied())
+    let kept = demands.add(7, for: "scan") { applied.apply($0) }
+    await onThreads { number in
+      for _ in 0..<500 {
+        demands.add(number, for: "scan") { applied.apply($0) }.dispose()
+        demands.reapply("scan") { applied.apply($0) }
+      }
+    }
+    #expect(applied.overlapCount == 0)
+    #expect(applied.last == [7])
+    kept.dispose()
+    #expect(applied.last == [])
+    demands.reapply("scan") { _ in Issue.record("there is nothing to apply") }
+  }
+
+  @Test("what applying leads to may change the demands")
+  func reentrantDemands() {
+    let (demands, applied) = (Demands<String, Int>(), Applied())
+    let other = SerialDisposable()
+    let run = demands.add(1, for: "scan") { [weak demands] now in
+      applied.apply(now)
+      if now == [1] { other.inner = demands?.add(2, for: "scan") { applied.apply($0) } }
+    }
+    #expect(applied.last == [1, 2])
+    other.dispose()
+    run.dispose()
+    #expect(applied.last == [] && applied.overlapCount == 0)
+  }
+
+  @Test("what waits for room is sent once, in order, by one thread at a time, and without a lock")
+  func room() async {
+    let (queue, applied) = (RoomQueue(), Applied())
+    let room = Mutex(0)
+    let sent = Mutex<[Int]>([])
+    let add = { @Sendable (number: Int) in
+      _ = queue.add {
+        // As a log handler of the app may.
+        queue.remove(.max)
+        applied.apply([number])
+        let isFree = room.withLock { room in
+          defer { room = max(0, room - 1) }
+          return room > 0
+        }
+        guard isFree else { return .full }
+        sent.withLock { $0.append(number) }
+        return number == 99 ? .failed(.cancelled) : .sent
+      } done: { error in
+        #expect((error == .cancelled) == (number == 99))
+      }
+    }
+    for number in 0..<1_000 { add(number) }
+    await onThreads { _ in
+      for _ in 0..<250 {
+        room.withLock { $0 += 1 }
+        queue.sendWaiting()
+      }
+    }
+    #expect(applied.overlapCount == 0)
+    #expect(sent.withLock { $0 } == Array(0..<1_000))
+  }
+
+  @Test("of two runs that publish one service at once, the second is refused, and only that")
+  func publishing() {
+    let pair = Pair()
+    let service = CBMutableService(type: CBUUID(string: "180F"), primary: true)
+    let first = pair.manager.reactive.publication(of: service).record("first", in: pair.log) { _ in
+      "published"
+    }
+    let second = pair.manager.reactive.publication(of: service).record("second", in: pair.log)
+    pair.wait(for: "first: published", "second failed: refused, invalidParameters")
+    second.dispose()
+    pair.advance(seconds: 1)
+    #expect(pair.log.lines.filter { $0.hasPrefix("first") } == ["first: published"])
+    first.dispose()
+  }
+
+  @Test("a write without response to a service that was withdrawn fails, and is not sent")
+  func withdrawn() throws {
+    let pair = Pair()
+    let (peripheral, run) = try pair.connect()
+    let setPoint = try pair.characteristic(Pair.setPointUUID, of: peripheral)
+    pair.manager.remove(pair.service)
+    #expect(pair.radio.advance(within: .seconds(20)) { peripheral.services?.isEmpty != false })
+    let write = peripheral.reactive.write(Data([1]), to: setPoint, type: .withoutResponse)
+    _ = write.record("write", in: pair.log)
+    pair.wait(for: "write failed: not found, 2A6F")
+    #expect(pair.written.withLock { $0 } == [])
+    run.dispose()
+  }
+}
