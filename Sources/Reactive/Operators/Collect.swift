@@ -1,4 +1,4 @@
-private final class Collect<Value, Error: Swift.Error>: ValueStage<Value, [Value], Error> {
+final class Collect<Value, Error: Swift.Error>: ValueStage<Value, [Value], Error> {
   enum Rule {
     /// Asked with the value added.
     case after(([Value]) -> Bool)
@@ -52,7 +52,8 @@ extension Signal {
 
   /// Collects every `count` values into an array; what remains is emitted at completion.
   public func collect(count: Int) -> Signal<[Value], Error> {
-    through(Collect(Collect<Value, Error>.count(count)))
+    let rule = Collect<Value, Error>.count(count)
+    return through(Collect(rule))
   }
 
   /// Collects values into an array until `shouldEmit`, asked with the new value in it, says so.
@@ -70,35 +71,5 @@ extension Signal {
     _ shouldEmit: @escaping @Sendable (_ collected: [Value], _ latest: Value) -> Bool
   ) -> Signal<[Value], Error> {
     through(Collect(.before(shouldEmit)))
-  }
-}
-
-extension SignalProducer {
-  /// Collects all values into an array, emitted at completion.
-  public func collect() -> SignalProducer<[Value], Error> {
-    through { Collect(.after { _ in false }) }
-  }
-
-  /// Collects every `count` values into an array; what remains is emitted at completion.
-  public func collect(count: Int) -> SignalProducer<[Value], Error> {
-    let rule = Collect<Value, Error>.count(count)
-    return through { Collect(rule) }
-  }
-
-  /// Collects values into an array until `shouldEmit`, asked with the new value in it, says so.
-  @available(swift 6)
-  public func collect(
-    _ shouldEmit: @escaping @Sendable (_ values: [Value]) -> Bool
-  ) -> SignalProducer<[Value], Error> {
-    through { Collect(.after(shouldEmit)) }
-  }
-
-  /// Collects values into an array until `shouldEmit`, asked before the new value is in it, says
-  /// so; that value begins the next.
-  @available(swift 6)
-  public func collect(
-    _ shouldEmit: @escaping @Sendable (_ collected: [Value], _ latest: Value) -> Bool
-  ) -> SignalProducer<[Value], Error> {
-    through { Collect(.before(shouldEmit)) }
   }
 }

@@ -64,6 +64,7 @@ final class LatestCombiner<Output, Error: Swift.Error> {
   }
 }
 
+// Producers: by hand, because theirs takes whatever can be turned into producers.
 extension Signal {
   /// Emits the latest values of both signals whenever one of them sends, once each has. Completes
   /// when both have; fails and is interrupted with any.

@@ -1,4 +1,4 @@
-private final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let isEquivalent: (Value, Value) -> Bool
   @exclusivity(unchecked)
   private var previous: Value?
@@ -14,7 +14,7 @@ private final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Va
   }
 }
 
-private final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
+final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
   ValueStage<Value, Value, Error>
 {
   private let identity: (Value) -> Identity
@@ -30,7 +30,7 @@ private final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
   }
 }
 
-private final class CombinePrevious<Value, Error: Swift.Error>:
+final class CombinePrevious<Value, Error: Swift.Error>:
   ValueStage<Value, (Value, Value), Error>
 {
   @exclusivity(unchecked)
@@ -82,43 +82,5 @@ extension Signal {
   /// Pairs every value from the second on with the one before.
   public func combinePrevious() -> Signal<(Value, Value), Error> {
     through(CombinePrevious(nil))
-  }
-}
-
-extension SignalProducer {
-  /// Drops a value that is equivalent to the last that was passed.
-  @available(swift 6)
-  public func skipRepeats(
-    _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { SkipRepeats(isEquivalent) }
-  }
-
-  /// Drops a value that equals the last that was passed.
-  public func skipRepeats() -> SignalProducer<Value, Error> where Value: Equatable {
-    through { SkipRepeats(==) }
-  }
-
-  /// Passes the first value of each identity. Every identity is remembered to the end.
-  @available(swift 6)
-  public func uniqueValues<Identity: Hashable>(
-    _ transform: @escaping @Sendable (Value) -> Identity
-  ) -> SignalProducer<Value, Error> {
-    through { UniqueValues(transform) }
-  }
-
-  /// Passes every value the first time. Every value is remembered to the end.
-  public func uniqueValues() -> SignalProducer<Value, Error> where Value: Hashable {
-    through { UniqueValues { $0 } }
-  }
-
-  /// Pairs every value with the one before, the first with `initial`.
-  public func combinePrevious(_ initial: Value) -> SignalProducer<(Value, Value), Error> {
-    through { CombinePrevious(initial) }
-  }
-
-  /// Pairs every value from the second on with the one before.
-  public func combinePrevious() -> SignalProducer<(Value, Value), Error> {
-    through { CombinePrevious(nil) }
   }
 }

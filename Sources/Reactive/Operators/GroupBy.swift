@@ -9,7 +9,7 @@ public struct Group<Key, Value, Error: Swift.Error> {
 
 extension Group: Sendable where Key: Sendable, Value: Sendable {}
 
-private final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
+final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
   ValueStage<Value, Group<Key, Value, Error>, Error>
 {
   private let key: (Value) -> Key
@@ -56,19 +56,5 @@ extension Signal {
     by key: @escaping @Sendable (Value) -> Key
   ) -> Signal<Group<Key, Value, Error>, Error> {
     through(GroupBy(key))
-  }
-}
-
-extension SignalProducer {
-  /// Sorts values into groups: sends a group when the first of its values comes.
-  ///
-  /// A group's first value follows at once; an observer that observes the group when it receives it
-  /// misses nothing.
-  /// Groups are kept until the end of the run.
-  @available(swift 6)
-  public func group<Key: Hashable>(
-    by key: @escaping @Sendable (Value) -> Key
-  ) -> SignalProducer<Group<Key, Value, Error>, Error> {
-    through { GroupBy(key) }
   }
 }

@@ -1,4 +1,4 @@
-private final class Materialize<Value, Error: Swift.Error>:
+final class Materialize<Value, Error: Swift.Error>:
   Stage<Value, Error, Signal<Value, Error>.Event, Never>
 {
   override func receive(_ value: Value) {
@@ -12,7 +12,7 @@ private final class Materialize<Value, Error: Swift.Error>:
   }
 }
 
-private final class MaterializeResults<Value, Error: Swift.Error>:
+final class MaterializeResults<Value, Error: Swift.Error>:
   Stage<Value, Error, Result<Value, Error>, Never>
 {
   override func receive(_ value: Value) {
@@ -30,7 +30,7 @@ private final class MaterializeResults<Value, Error: Swift.Error>:
   }
 }
 
-private final class Dematerialize<Event: EventProtocol>:
+final class Dematerialize<Event: EventProtocol>:
   Stage<Event, Never, Event.Value, Event.Error>
 {
   override func receive(_ event: Event) {
@@ -47,7 +47,7 @@ private final class Dematerialize<Event: EventProtocol>:
   }
 }
 
-private final class DematerializeResults<Success, Failure: Error>:
+final class DematerializeResults<Success, Failure: Error>:
   Stage<Result<Success, Failure>, Never, Success, Failure>
 {
   override func receive(_ result: Result<Success, Failure>) {
@@ -95,31 +95,5 @@ extension Signal where Error == Never {
   public func dematerializeResults<Success, Failure>() -> Signal<Success, Failure>
   where Value == Result<Success, Failure> {
     through(DematerializeResults())
-  }
-}
-
-extension SignalProducer {
-  /// Turns every event into a value; completes after the end.
-  public func materialize() -> SignalProducer<ProducedSignal.Event, Never> {
-    through { Materialize() }
-  }
-
-  /// Turns values and a failure into results; completes after a failure.
-  public func materializeResults() -> SignalProducer<Result<Value, Error>, Never> {
-    through { MaterializeResults() }
-  }
-}
-
-extension SignalProducer where Error == Never {
-  /// Turns values that are events into those events.
-  public func dematerialize() -> SignalProducer<Value.Value, Value.Error>
-  where Value: EventProtocol {
-    through { Dematerialize() }
-  }
-
-  /// Turns results into values and a failure.
-  public func dematerializeResults<Success, Failure>() -> SignalProducer<Success, Failure>
-  where Value == Result<Success, Failure> {
-    through { DematerializeResults() }
   }
 }

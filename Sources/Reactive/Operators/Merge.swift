@@ -1,3 +1,4 @@
+// Producers: by hand, because theirs is a flattening, which starts them one after the other.
 extension Signal {
   /// Passes the values of all signals; completes when all have ended without failing.
   public static func merge<Seq: Sequence>(_ signals: Seq) -> Signal<Value, Error>

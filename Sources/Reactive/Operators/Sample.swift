@@ -1,4 +1,5 @@
 extension Signal {
+  // Producers: the receiver starts first.
   /// Emits the latest value with that of the sampler whenever the sampler sends, once there is one.
   /// Completes when both have; is interrupted with either.
   public func sample<T>(with sampler: Signal<T, Never>) -> Signal<(Value, T), Error> {
@@ -25,12 +26,14 @@ extension Signal {
     }
   }
 
+  // Producers: the receiver starts first.
   /// Emits the latest value whenever the sampler sends, once there is one. Completes when both
   /// have; is interrupted with either.
   public func sample(on sampler: Signal<(), Never>) -> Signal<Value, Error> {
     sample(with: sampler).map(\.0)
   }
 
+  // Producers: the argument starts first.
   /// Adds to every value the latest of `samplee`; drops it if there is none yet. The end of
   /// `samplee` means nothing.
   public func withLatest<U>(from samplee: Signal<U, Never>) -> Signal<(Value, U), Error> {
@@ -43,6 +46,7 @@ extension Signal {
     }
   }
 
+  // Producers: by hand, because what takes a signal takes a producer there.
   /// Adds to every value the latest of `samplee`, which is started at once.
   public func withLatest<U>(from samplee: SignalProducer<U, Never>) -> Signal<(Value, U), Error> {
     .joining { junction in
@@ -54,52 +58,11 @@ extension Signal {
     }
   }
 
+  // Producers: by hand, because what takes a signal takes a producer there.
   /// Adds to every value the latest of `samplee`, which is started at once.
   public func withLatest<Samplee: SignalProducerConvertible>(
     from samplee: Samplee
   ) -> Signal<(Value, Samplee.Value), Error> where Samplee.Error == Never {
-    withLatest(from: samplee.producer)
-  }
-}
-
-extension SignalProducer {
-  /// Emits the latest value with that of the sampler whenever the sampler sends.
-  public func sample<U>(
-    with sampler: SignalProducer<U, Never>
-  ) -> SignalProducer<(Value, U), Error> {
-    liftReceiverFirst { $0.sample(with: $1) }(sampler)
-  }
-
-  /// Emits the latest value with that of the sampler whenever the sampler sends.
-  public func sample<Sampler: SignalProducerConvertible>(
-    with sampler: Sampler
-  ) -> SignalProducer<(Value, Sampler.Value), Error> where Sampler.Error == Never {
-    sample(with: sampler.producer)
-  }
-
-  /// Emits the latest value whenever the sampler sends.
-  public func sample(on sampler: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftReceiverFirst { $0.sample(on: $1) }(sampler)
-  }
-
-  /// Emits the latest value whenever the sampler sends.
-  public func sample<Sampler: SignalProducerConvertible>(
-    on sampler: Sampler
-  ) -> SignalProducer<Value, Error> where Sampler.Error == Never, Sampler.Value == () {
-    sample(on: sampler.producer)
-  }
-
-  /// Adds to every value the latest of `samplee`; drops it if there is none yet.
-  public func withLatest<U>(
-    from samplee: SignalProducer<U, Never>
-  ) -> SignalProducer<(Value, U), Error> {
-    liftArgumentFirst { $0.withLatest(from: $1) }(samplee)
-  }
-
-  /// Adds to every value the latest of `samplee`; drops it if there is none yet.
-  public func withLatest<Samplee: SignalProducerConvertible>(
-    from samplee: Samplee
-  ) -> SignalProducer<(Value, Samplee.Value), Error> where Samplee.Error == Never {
     withLatest(from: samplee.producer)
   }
 }

@@ -117,62 +117,6 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Combines every value with what came of those before, and emits the result each time.
-  @available(swift 6)
-  @inlinable
-  public func scan<U>(
-    _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
-  ) -> SignalProducer<U, Error> {
-    through { Scan(initialResult) { $0 = nextPartialResult($0, $1) } }
-  }
-
-  /// Combines every value into what came of those before, and emits the result each time.
-  @available(swift 6)
-  @inlinable
-  public func scan<U>(
-    into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
-  ) -> SignalProducer<U, Error> {
-    through { Scan(initialResult, nextPartialResult) }
-  }
-
-  /// Combines all values, and emits the result at completion.
-  @available(swift 6)
-  @inlinable
-  public func reduce<U>(
-    _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
-  ) -> SignalProducer<U, Error> {
-    through { Reduce(initialResult) { $0 = nextPartialResult($0, $1) } }
-  }
-
-  /// Combines all values, and emits the result at completion.
-  @available(swift 6)
-  @inlinable
-  public func reduce<U>(
-    into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
-  ) -> SignalProducer<U, Error> {
-    through { Reduce(initialResult, nextPartialResult) }
-  }
-
-  /// Transforms every value with a state that is carried from one to the next.
-  @available(swift 6)
-  @inlinable
-  public func scanMap<State, U>(
-    _ initialState: State, _ next: @escaping @Sendable (State, Value) -> (State, U)
-  ) -> SignalProducer<U, Error> {
-    through { ScanMap(initialState, threading(next)) }
-  }
-
-  /// Transforms every value with a state that is carried from one to the next.
-  @available(swift 6)
-  @inlinable
-  public func scanMap<State, U>(
-    into initialState: State, _ next: @escaping @Sendable (inout State, Value) -> U
-  ) -> SignalProducer<U, Error> {
-    through { ScanMap(initialState, next) }
-  }
-}
-
 @inlinable
 func threading<State, Value, U>(
   _ next: @escaping (State, Value) -> (State, U)

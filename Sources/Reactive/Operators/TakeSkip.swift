@@ -1,9 +1,8 @@
-private final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   @exclusivity(unchecked)
   private var remaining: Int
 
   init(_ count: Int) {
-    precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
     remaining = count
   }
 
@@ -20,13 +19,12 @@ private final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Valu
   }
 }
 
-private final class TakeLast<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class TakeLast<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let count: Int
   private var ring: [Value] = []
   private var oldest = 0
 
   init(_ count: Int) {
-    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
     self.count = count
   }
 
@@ -48,7 +46,7 @@ private final class TakeLast<Value, Error: Swift.Error>: ValueStage<Value, Value
   }
 }
 
-private final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let shouldContinue: (Value) -> Bool
   private let takesLast: Bool
 
@@ -68,12 +66,11 @@ private final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Valu
   }
 }
 
-private final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   @exclusivity(unchecked)
   private var remaining: Int
 
   init(_ count: Int) {
-    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
     remaining = count
   }
 
@@ -82,7 +79,7 @@ private final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Valu
   }
 }
 
-private final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let shouldContinue: (Value) -> Bool
   @exclusivity(unchecked)
   private var isSkipping = true
@@ -98,15 +95,18 @@ private final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Valu
 }
 
 extension Signal {
+  // Producers: by hand, because a run of which nothing is taken isn't begun.
   /// Passes the first `count` values and completes with the last of them; with none, at once, so
   /// that observers are interrupted.
   public func take(first count: Int) -> Signal<Value, Error> {
-    through(TakeFirst(count))
+    precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
+    return through(TakeFirst(count))
   }
 
   /// Passes the last `count` values at completion.
   public func take(last count: Int) -> Signal<Value, Error> {
-    through(TakeLast(count))
+    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
+    return through(TakeLast(count))
   }
 
   /// Passes values until one is not to be, and completes.
@@ -131,7 +131,8 @@ extension Signal {
 
   /// Drops the first `count` values.
   public func skip(first count: Int) -> Signal<Value, Error> {
-    through(SkipFirst(count))
+    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
+    return through(SkipFirst(count))
   }
 
   /// Drops values until one is not to be.
@@ -152,45 +153,5 @@ extension SignalProducer {
       return SignalProducer(core: GeneratorCore { sink, _ in sink.terminate(.interrupted) })
     }
     return through { TakeFirst(count) }
-  }
-
-  /// Passes the last `count` values at completion.
-  public func take(last count: Int) -> SignalProducer<Value, Error> {
-    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
-    return through { TakeLast(count) }
-  }
-
-  /// Passes values until one is not to be, and completes.
-  @available(swift 6)
-  public func take(
-    while shouldContinue: @escaping @Sendable (Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { TakeWhile(shouldContinue, takesLast: false) }
-  }
-
-  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then
-  /// completes.
-  ///
-  /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
-  /// is, the predicate says when to continue, not when to end.
-  @available(swift 6)
-  public func take(
-    until shouldContinue: @escaping @Sendable (Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { TakeWhile(shouldContinue, takesLast: true) }
-  }
-
-  /// Drops the first `count` values.
-  public func skip(first count: Int) -> SignalProducer<Value, Error> {
-    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
-    return through { SkipFirst(count) }
-  }
-
-  /// Drops values until one is not to be.
-  @available(swift 6)
-  public func skip(
-    while shouldContinue: @escaping @Sendable (Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { SkipWhile(shouldContinue) }
   }
 }

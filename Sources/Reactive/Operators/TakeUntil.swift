@@ -1,4 +1,5 @@
 extension Signal {
+  // Producers: by hand, because a run is not begun when the end of the lifetime is past.
   /// Completes at the end of `lifetime`.
   public func take(during lifetime: Lifetime) -> Signal<Value, Error> {
     .joining { junction in
@@ -8,6 +9,7 @@ extension Signal {
     }
   }
 
+  // Producers: the argument starts first.
   /// Completes when `trigger` sends a value or completes.
   public func take(until trigger: Signal<(), Never>) -> Signal<Value, Error> {
     .joining { junction in
@@ -20,8 +22,11 @@ extension Signal {
     }
   }
 
-  /// Passes the events of `signal` once it sends one, and nothing of this any more.
-  public func take(untilReplacement signal: Signal<Value, Error>) -> Signal<Value, Error> {
+  // Producers: the argument starts first.
+  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
+  public func take(
+    untilReplacement replacement: Signal<Value, Error>
+  ) -> Signal<Value, Error> {
     .joining { junction in
       let replaced = junction.observe(
         self, value: { junction.emit($0) },
@@ -30,7 +35,7 @@ extension Signal {
           junction.finish(termination)
         })
       junction.observe(
-        signal,
+        replacement,
         value: { value in
           replaced?.dispose()
           junction.emit(value)
@@ -39,6 +44,7 @@ extension Signal {
     }
   }
 
+  // Producers: the argument starts first.
   /// Observes this only once `trigger` has sent a value or completed.
   public func skip(until trigger: Signal<(), Never>) -> Signal<Value, Error> {
     .joining { junction in
@@ -66,44 +72,5 @@ extension SignalProducer {
         connection.add(lifetime.observeEnded { root.terminate(.completed) })
         return core.start(into: root, connection)
       })
-  }
-
-  /// Completes when `trigger` sends a value or completes.
-  public func take(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.take(until: $1) }(trigger)
-  }
-
-  /// Completes when `trigger` sends a value or completes.
-  public func take<Trigger: SignalProducerConvertible>(
-    until trigger: Trigger
-  ) -> SignalProducer<Value, Error> where Trigger.Error == Never, Trigger.Value == () {
-    take(until: trigger.producer)
-  }
-
-  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
-  public func take(
-    untilReplacement replacement: SignalProducer<Value, Error>
-  ) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.take(untilReplacement: $1) }(replacement)
-  }
-
-  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
-  public func take<Replacement: SignalProducerConvertible>(
-    untilReplacement replacement: Replacement
-  ) -> SignalProducer<Value, Error>
-  where Replacement.Value == Value, Replacement.Error == Error {
-    take(untilReplacement: replacement.producer)
-  }
-
-  /// Drops what comes before `trigger` has sent a value or completed.
-  public func skip(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.skip(until: $1) }(trigger)
-  }
-
-  /// Drops what comes before `trigger` has sent a value or completed.
-  public func skip<Trigger: SignalProducerConvertible>(
-    until trigger: Trigger
-  ) -> SignalProducer<Value, Error> where Trigger.Error == Never, Trigger.Value == () {
-    skip(until: trigger.producer)
   }
 }

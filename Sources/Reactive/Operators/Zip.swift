@@ -87,6 +87,7 @@ final class Zipper<Output, Error: Swift.Error> {
   }
 }
 
+// Producers: by hand, because theirs takes whatever can be turned into producers.
 extension Signal {
   /// Emits the first values of both signals, then the second values, and so on. Completes when one
   /// that has completed has no more to give; fails and is interrupted with any.

@@ -1,3 +1,4 @@
+// Producers: by hand, because theirs logs starts, too.
 extension Signal {
   /// Logs events, of the given kinds, before passing them on.
   ///

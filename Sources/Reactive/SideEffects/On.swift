@@ -1,3 +1,4 @@
+// Producers: by hand, because theirs has two closures more, for the start.
 extension Signal {
   /// Calls the closure that goes with an event before passing it on.
   ///

@@ -23,31 +23,8 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Delivers every `interval` the values that came in it, as an array.
-  ///
-  /// - Parameters:
-  ///   - interval: Not negative.
-  ///   - scheduler: Where the time is waited for and the values delivered.
-  ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
-  ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
-  ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
-  ///     always drops it.
-  @preconcurrency
-  public func collect(
-    every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
-    skipEmpty: Bool = false, discardWhenCompleted: Bool = true
-  ) -> SignalProducer<[Value], Error> where Value: Sendable {
-    through {
-      CollectEvery(
-        every: interval, on: scheduler, skipEmpty: skipEmpty,
-        discardWhenCompleted: discardWhenCompleted)
-    }
-  }
-}
-
 // Sendable as every scheduled operator is.
-private final class CollectEvery<Value, Error: Swift.Error>:
+final class CollectEvery<Value, Error: Swift.Error>:
   ScheduledOperator<Value, [Value], Error>, @unchecked Sendable
 {
   // Entered and left only under the lock.

@@ -14,20 +14,6 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Delivers values and completion `interval` seconds later; a failure or an interruption as
-  /// soon as can be, which drops what waits.
-  ///
-  /// `interval` must not be negative.
-  @preconcurrency
-  public func delay(
-    _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> SignalProducer<Value, Error> where Value: Sendable {
-    precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return through { Delay(by: interval, on: scheduler) }
-  }
-}
-
 /// Delivers values in their order, each at a turn of its own on the scheduler.
 // Sendable as every scheduled operator is.
 class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
@@ -78,7 +64,7 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
 }
 
 // Sendable as every scheduled operator is.
-private final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
+final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
   @unchecked Sendable
 {
   private let interval: TimeInterval

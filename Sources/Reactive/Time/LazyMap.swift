@@ -9,19 +9,8 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Transforms on `scheduler` the latest value there is when the scheduler gets to it; those that
-  /// have been replaced by then are dropped without having been transformed.
-  @available(swift 6)
-  public func lazyMap<U>(
-    on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
-  ) -> SignalProducer<U, Error> where Value: Sendable {
-    through { LazyMap(on: scheduler, transform: transform) }
-  }
-}
-
 // Sendable as every scheduled operator is.
-private final class LazyMap<Input, Output, Error: Swift.Error>:
+final class LazyMap<Input, Output, Error: Swift.Error>:
   ScheduledOperator<Input, Output, Error>, @unchecked Sendable
 {
   private let scheduler: any Scheduler

@@ -7,13 +7,6 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Delivers all events on `scheduler`, in order.
-  @preconcurrency
-  public func observe(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
-  where Value: Sendable {
-    through { hop(to: scheduler) }
-  }
-
   /// Starts on `scheduler`. Disposing of the run before its turn prevents it.
   @preconcurrency
   public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
@@ -27,7 +20,7 @@ extension SignalProducer {
   }
 }
 
-private func hop<Value, Error>(
+func hop<Value, Error>(
   to scheduler: any Scheduler
 ) -> ScheduledOperator<Value, Value, Error> {
   if let queue = scheduler as? QueueScheduler { return QueueHop(to: queue) }

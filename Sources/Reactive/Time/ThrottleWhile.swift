@@ -1,3 +1,4 @@
+// Producers: by hand, because a producer must not keep the property.
 extension Signal {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false.

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 
+// Producers: by hand, because the time is counted from the start of the run.
 extension Signal {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///
@@ -17,6 +18,7 @@ extension Signal {
   }
 }
 
+// Producers: by hand, because the time is counted from the start of the run.
 extension Signal where Error == Never {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///

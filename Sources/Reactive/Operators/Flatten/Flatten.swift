@@ -1,8 +1,12 @@
-extension SignalProducer {
+extension Signal {
   func flattening<Inner>(
     _ strategy: FlattenStrategy, _ transform: @escaping (Value) -> SignalProducer<Inner, Error>
-  ) -> SignalProducer<Inner, Error> {
-    SignalProducer<Inner, Error>(core: FlatMapCore(core, strategy, transform))
+  ) -> Signal<Inner, Error> {
+    let flattener = Flattener<Inner, Error>(strategy)
+    let signal = Signal<Inner, Error>(core: flattener)
+    let outer = OuterStream(flattener, transform)
+    flattener.setOuter(attach(outer))
+    return signal
   }
 
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
@@ -10,7 +14,7 @@ extension SignalProducer {
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Error>
-  ) -> SignalProducer<U, Error> {
+  ) -> Signal<U, Error> {
     flattening(strategy, transform)
   }
 
@@ -18,7 +22,7 @@ extension SignalProducer {
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
-  ) -> SignalProducer<Inner.Value, Error> where Inner.Error == Error {
+  ) -> Signal<Inner.Value, Error> where Inner.Error == Error {
     flattening(strategy) { transform($0).producer }
   }
 
@@ -28,7 +32,7 @@ extension SignalProducer {
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
-  ) -> SignalProducer<U, Error> {
+  ) -> Signal<U, Error> {
     flattening(strategy) { transform($0).promoteError() }
   }
 
@@ -36,28 +40,19 @@ extension SignalProducer {
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
-  ) -> SignalProducer<Inner.Value, Error> where Inner.Error == Never {
+  ) -> Signal<Inner.Value, Error> where Inner.Error == Never {
     flattening(strategy) { transform($0).producer.promoteError() }
   }
 }
 
-extension SignalProducer where Error == Never {
-  /// Makes a producer of every value and passes what these emit, as `strategy` says.
-  @available(swift 6)
-  public func flatMap<U>(
-    _ strategy: FlattenStrategy,
-    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Error>
-  ) -> SignalProducer<U, Error> {
-    flattening(strategy, transform)
-  }
-
+extension Signal where Error == Never {
   /// Makes a producer of every value and passes what these emit, as `strategy` says.
   @_disfavoredOverload
   @available(swift 6)
   public func flatMap<U, F>(
     _ strategy: FlattenStrategy,
     _ transform: @escaping @Sendable (Value) -> SignalProducer<U, F>
-  ) -> SignalProducer<U, F> {
+  ) -> Signal<U, F> {
     promoteError(F.self).flattening(strategy, transform)
   }
 
@@ -65,51 +60,76 @@ extension SignalProducer where Error == Never {
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
-  ) -> SignalProducer<Inner.Value, Inner.Error> {
+  ) -> Signal<Inner.Value, Inner.Error> {
     promoteError(Inner.Error.self).flattening(strategy) { transform($0).producer }
+  }
+
+  /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  @available(swift 6)
+  public func flatMap<U>(
+    _ strategy: FlattenStrategy,
+    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
+  ) -> Signal<U, Never> {
+    flattening(strategy, transform)
   }
 
   /// Makes a stream of every value and passes what these emit, as `strategy` says.
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
-  ) -> SignalProducer<Inner.Value, Error> where Inner.Error == Never {
+  ) -> Signal<Inner.Value, Never> where Inner.Error == Never {
     flattening(strategy) { transform($0).producer }
   }
 }
 
-extension SignalProducer where Value: SignalProducerConvertible, Error == Value.Error {
+extension Signal where Value: SignalProducerConvertible, Error == Value.Error {
   /// Passes what the inner streams emit, as `strategy` says.
-  public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Error> {
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
     flattening(strategy) { $0.producer }
   }
 }
 
-extension SignalProducer where Value: SignalProducerConvertible, Error == Never {
+extension Signal where Value: SignalProducerConvertible, Error == Never {
   /// Passes what the inner streams emit, as `strategy` says.
-  public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Value.Error> {
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
     promoteError(Value.Error.self).flattening(strategy) { $0.producer }
   }
 }
 
-extension SignalProducer
-where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
+extension Signal where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
   /// Passes what the inner streams emit, as `strategy` says.
-  public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Value.Error> {
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
     flattening(strategy) { $0.producer }
   }
 }
 
-extension SignalProducer where Value: SignalProducerConvertible, Value.Error == Never {
+extension Signal where Value: SignalProducerConvertible, Value.Error == Never {
   /// Passes what the inner streams emit, as `strategy` says.
-  public func flatten(_ strategy: FlattenStrategy) -> SignalProducer<Value.Value, Error> {
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
     flattening(strategy) { $0.producer.promoteError() }
   }
 }
 
-extension SignalProducer where Value: Sequence {
+extension Signal where Value: Sequence {
   /// Passes the elements of every value.
-  public func flatten() -> SignalProducer<Value.Element, Error> {
-    through { FlattenSequence() }
+  public func flatten() -> Signal<Value.Element, Error> {
+    through(FlattenSequence())
+  }
+}
+
+/// Emits the elements of every value.
+final class FlattenSequence<Values: Sequence, Error: Swift.Error>:
+  ValueStage<Values, Values.Element, Error>
+{
+  override func receive(_ values: Values) {
+    for value in values { emit(value) }
+  }
+}
+
+extension SignalProducer {
+  func flattening<Inner>(
+    _ strategy: FlattenStrategy, _ transform: @escaping (Value) -> SignalProducer<Inner, Error>
+  ) -> SignalProducer<Inner, Error> {
+    SignalProducer<Inner, Error>(core: FlatMapCore(core, strategy, transform))
   }
 }

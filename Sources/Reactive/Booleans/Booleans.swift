@@ -1,33 +1,48 @@
-extension SignalProducer where Value == Bool {
+extension Signal where Value == Bool {
   /// Not the value.
-  public func negate() -> SignalProducer<Value, Error> {
+  public func negate() -> Signal<Value, Error> {
     map { !$0 }
   }
 
   /// Whether the latest values of both are true.
-  public func and(_ booleans: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
-    SignalProducer<Value, Error>.combineLatest(self, booleans).map { $0.0 && $0.1 }
-  }
-
-  /// Whether the latest values of both are true.
-  public func and<Booleans: SignalProducerConvertible>(
-    _ booleans: Booleans
-  ) -> SignalProducer<Value, Error> where Booleans.Value == Value, Booleans.Error == Error {
-    and(booleans.producer)
+  public func and(_ booleans: Signal<Value, Error>) -> Signal<Value, Error> {
+    Signal<Value, Error>.combineLatest(self, booleans).map { $0.0 && $0.1 }
   }
 
   /// Whether at least one of the latest values is true.
-  public func or(_ booleans: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
-    SignalProducer<Value, Error>.combineLatest(self, booleans).map { $0.0 || $0.1 }
+  public func or(_ booleans: Signal<Value, Error>) -> Signal<Value, Error> {
+    Signal<Value, Error>.combineLatest(self, booleans).map { $0.0 || $0.1 }
+  }
+}
+
+// Producers: by hand, because of no streams the latest values are all true at once.
+extension Signal where Value == Bool {
+  /// Whether the latest values of all signals are true.
+  public static func all<BooleansCollection: Collection>(
+    _ booleans: BooleansCollection
+  ) -> Signal<Value, Error> where BooleansCollection.Element == Signal<Bool, Error> {
+    combineLatest(booleans).map { $0.allSatisfy { $0 } }
   }
 
-  /// Whether at least one of the latest values is true.
-  public func or<Booleans: SignalProducerConvertible>(
-    _ booleans: Booleans
-  ) -> SignalProducer<Value, Error> where Booleans.Value == Value, Booleans.Error == Error {
-    or(booleans.producer)
+  /// Whether the latest values of all signals are true.
+  public static func all(_ booleans: Signal<Value, Error>...) -> Signal<Value, Error> {
+    all(booleans)
   }
 
+  /// Whether at least one of the latest values of the signals is true.
+  public static func any<BooleansCollection: Collection>(
+    _ booleans: BooleansCollection
+  ) -> Signal<Value, Error> where BooleansCollection.Element == Signal<Bool, Error> {
+    combineLatest(booleans).map { $0.contains(true) }
+  }
+
+  /// Whether at least one of the latest values of the signals is true.
+  public static func any(_ booleans: Signal<Value, Error>...) -> Signal<Value, Error> {
+    any(booleans)
+  }
+}
+
+extension SignalProducer where Value == Bool {
   /// Whether the latest values of all producers are true; of none, true.
   public static func all<BooleansCollection: Collection>(
     _ booleans: BooleansCollection
