@@ -49,6 +49,12 @@ final class CombinePrevious<Value, Error: Swift.Error>:
 
 extension Signal {
   /// Drops a value that is equivalent to the last that was passed.
+  ///
+  /// The first value is passed. The end is passed on as it is.
+  ///
+  /// - Parameter isEquivalent: Called with the value that was passed last and the new one, on the
+  ///   thread that sends the value, one call at a time.
+  /// - Returns: A signal that sends what differs from the value before.
   @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
@@ -57,11 +63,22 @@ extension Signal {
   }
 
   /// Drops a value that equals the last that was passed.
+  ///
+  /// The first value is passed. The end is passed on as it is.
+  ///
+  /// - Returns: A signal that sends what differs from the value before.
   public func skipRepeats() -> Signal<Value, Error> where Value: Equatable {
     through(SkipRepeats(==))
   }
 
-  /// Passes the first value of each identity. Every identity is remembered to the end.
+  /// Passes the first value of each identity.
+  ///
+  /// Every identity is remembered to the end: memory grows with their number. The end is passed on
+  /// as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time. What it returns is the value's identity.
+  /// - Returns: A signal that sends one value of each identity.
   @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
@@ -69,17 +86,32 @@ extension Signal {
     through(UniqueValues(transform))
   }
 
-  /// Passes every value the first time. Every value is remembered to the end.
+  /// Passes every value the first time.
+  ///
+  /// Every value is remembered to the end: memory grows with their number. The end is passed on as
+  /// it is.
+  ///
+  /// - Returns: A signal that sends no value twice.
   public func uniqueValues() -> Signal<Value, Error> where Value: Hashable {
     through(UniqueValues { $0 })
   }
 
-  /// Pairs every value with the one before, the first with `initial`.
+  /// Pairs every value with the one before.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter initial: What stands for the value before the first.
+  /// - Returns: A signal that sends a pair for every value: the one before, and the value.
   public func combinePrevious(_ initial: Value) -> Signal<(Value, Value), Error> {
     through(CombinePrevious(initial))
   }
 
   /// Pairs every value from the second on with the one before.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Returns: A signal that sends a pair for every value but the first: the one before, and the
+  ///   value.
   public func combinePrevious() -> Signal<(Value, Value), Error> {
     through(CombinePrevious(nil))
   }

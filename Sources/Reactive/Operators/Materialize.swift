@@ -74,24 +74,41 @@ extension Termination {
 }
 
 extension Signal {
-  /// Turns every event into a value; completes after the end.
+  /// Turns every event into a value.
+  ///
+  /// After a failure or completion it completes. After an interruption, which is a value, too, it
+  /// is interrupted.
+  ///
+  /// - Returns: A signal that sends every event and never fails.
   public func materialize() -> Signal<Event, Never> {
     through(Materialize())
   }
 
-  /// Turns values and a failure into results; completes after a failure.
+  /// Turns values and a failure into results.
+  ///
+  /// After a failure it completes. Completion and interruption are passed on as they are.
+  ///
+  /// - Returns: A signal that sends a success for every value, and the failure if there is one.
   public func materializeResults() -> Signal<Result<Value, Error>, Never> {
     through(MaterializeResults())
   }
 }
 
 extension Signal where Error == Never {
-  /// Turns values that are events into those events.
+  /// Turns values that are events into those events: what `materialize()` did is undone.
+  ///
+  /// The first event that is an end is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Returns: A signal of the events.
   public func dematerialize() -> Signal<Value.Value, Value.Error> where Value: EventProtocol {
     through(Dematerialize())
   }
 
-  /// Turns results into values and a failure.
+  /// Turns results into values and a failure: what `materializeResults()` did is undone.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Returns: A signal of the successes, which fails with the first failure.
   public func dematerializeResults<Success, Failure>() -> Signal<Success, Failure>
   where Value == Result<Success, Failure> {
     through(DematerializeResults())

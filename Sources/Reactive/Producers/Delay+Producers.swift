@@ -3,10 +3,15 @@
 public import FoundationEssentials
 
 extension SignalProducer {
-  /// Delivers values and completion `interval` seconds later; a failure or an interruption as
-  /// soon as can be, which drops what waits.
+  /// Delivers values and completion `interval` seconds later, in their order.
   ///
-  /// `interval` must not be negative.
+  /// A failure or an interruption is delivered as soon as can be, and drops what waits. Disposal
+  /// drops what waits, and delivers the interruption on `scheduler`.
+  ///
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and all events are delivered.
+  /// - Returns: A producer that sends the values on `scheduler`.
   @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler

@@ -2,6 +2,12 @@
 
 extension SignalProducer {
   /// Drops a value that is equivalent to the last that was passed.
+  ///
+  /// The first value is passed. The end is passed on as it is.
+  ///
+  /// - Parameter isEquivalent: Called with the value that was passed last and the new one, on the
+  ///   thread that sends the value, one call at a time.
+  /// - Returns: A producer that sends what differs from the value before.
   @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
@@ -10,11 +16,22 @@ extension SignalProducer {
   }
 
   /// Drops a value that equals the last that was passed.
+  ///
+  /// The first value is passed. The end is passed on as it is.
+  ///
+  /// - Returns: A producer that sends what differs from the value before.
   public func skipRepeats() -> SignalProducer<Value, Error> where Value: Equatable {
     through { SkipRepeats(==) }
   }
 
-  /// Passes the first value of each identity. Every identity is remembered to the end.
+  /// Passes the first value of each identity.
+  ///
+  /// Every identity is remembered to the end: memory grows with their number. The end is passed on
+  /// as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time. What it returns is the value's identity.
+  /// - Returns: A producer that sends one value of each identity.
   @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
@@ -22,17 +39,32 @@ extension SignalProducer {
     through { UniqueValues(transform) }
   }
 
-  /// Passes every value the first time. Every value is remembered to the end.
+  /// Passes every value the first time.
+  ///
+  /// Every value is remembered to the end: memory grows with their number. The end is passed on as
+  /// it is.
+  ///
+  /// - Returns: A producer that sends no value twice.
   public func uniqueValues() -> SignalProducer<Value, Error> where Value: Hashable {
     through { UniqueValues { $0 } }
   }
 
-  /// Pairs every value with the one before, the first with `initial`.
+  /// Pairs every value with the one before.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter initial: What stands for the value before the first.
+  /// - Returns: A producer that sends a pair for every value: the one before, and the value.
   public func combinePrevious(_ initial: Value) -> SignalProducer<(Value, Value), Error> {
     through { CombinePrevious(initial) }
   }
 
   /// Pairs every value from the second on with the one before.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Returns: A producer that sends a pair for every value but the first: the one before, and the
+  ///   value.
   public func combinePrevious() -> SignalProducer<(Value, Value), Error> {
     through { CombinePrevious(nil) }
   }

@@ -3,9 +3,13 @@
 extension SignalProducer {
   /// Sorts values into groups: sends a group when the first of its values comes.
   ///
-  /// A group's first value follows at once; an observer that observes the group when it receives it
-  /// misses nothing.
-  /// Groups are kept until the end of the stream.
+  /// A group's first value follows at once: an observer that observes the group when it receives it
+  /// misses nothing. Groups end when, and as, the whole does. They are kept until then: memory
+  /// grows with the number of keys.
+  ///
+  /// - Parameter key: Called with every value, on the thread that sends the value, one call at a
+  ///   time. Values with the same key are in one group.
+  /// - Returns: A producer that sends every group once.
   @available(swift 6)
   public func group<Key: Hashable>(
     by key: @escaping @Sendable (Value) -> Key

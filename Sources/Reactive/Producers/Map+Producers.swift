@@ -2,6 +2,12 @@
 
 extension SignalProducer {
   /// Transforms every value.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A producer that sends what `transform` returns.
   @available(swift 6)
   @inlinable
   public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> SignalProducer<U, Error> {
@@ -9,6 +15,11 @@ extension SignalProducer {
   }
 
   /// Replaces every value with `value`.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter value: What is sent for every value.
+  /// - Returns: A producer that sends `value` as often as this one sends.
   @_disfavoredOverload
   @inlinable
   public func map<U>(value: U) -> SignalProducer<U, Error> {
@@ -16,6 +27,12 @@ extension SignalProducer {
   }
 
   /// Takes a property of every value.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter keyPath: Which property; read on the thread that sends the value, one call at a
+  ///   time.
+  /// - Returns: A producer that sends the values of the property.
   @_disfavoredOverload
   @inlinable
   public func map<U>(_ keyPath: KeyPath<Value, U>) -> SignalProducer<U, Error> {
@@ -23,6 +40,12 @@ extension SignalProducer {
   }
 
   /// Transforms every value, and drops those that become nil.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A producer that sends what `transform` returns, where that isn't nil.
   @available(swift 6)
   @inlinable
   public func compactMap<U>(
@@ -32,6 +55,12 @@ extension SignalProducer {
   }
 
   /// Passes the values that `isIncluded` says yes to.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter isIncluded: Called with every value, on the thread that sends the value, one call
+  ///   at a time. A value for which it returns false is dropped.
+  /// - Returns: A producer that sends the values that are included.
   @available(swift 6)
   @inlinable
   public func filter(
@@ -41,6 +70,10 @@ extension SignalProducer {
   }
 
   /// Passes what isn't nil, unwrapped.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Returns: A producer that sends the values that aren't nil.
   @inlinable
   public func skipNil() -> SignalProducer<Value.Wrapped, Error> where Value: OptionalProtocol {
     through { CompactMap { $0.optional } }

@@ -2,6 +2,13 @@
 
 extension SignalProducer {
   /// Delivers all events on `scheduler`, in order.
+  ///
+  /// Sending returns at once: values wait for their turn on the scheduler, and memory grows with
+  /// how many do. The end comes after them. Disposal drops what waits, and delivers the
+  /// interruption on `scheduler`.
+  ///
+  /// - Parameter scheduler: Where events are delivered.
+  /// - Returns: A producer that sends the same events on `scheduler`.
   @preconcurrency
   public func observe(
     on scheduler: any Scheduler

@@ -2,6 +2,11 @@
 
 extension SignalProducer where Value: OptionalProtocol {
   /// Replaces nil with `replacement`.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter replacement: What is sent instead of nil.
+  /// - Returns: A producer of values that aren't nil.
   public func replaceNil(
     with replacement: Value.Wrapped
   ) -> SignalProducer<Value.Wrapped, Error> {

@@ -3,14 +3,24 @@
 extension SignalProducer {
   /// Completes when `trigger` sends a value or completes.
   ///
+  /// An interruption of `trigger` means nothing. An end that comes before is passed on as it is.
+  ///
   /// Every run starts `trigger` and then this producer.
+  ///
+  /// - Parameter trigger: When to complete.
+  /// - Returns: A producer that ends with `trigger` at the latest.
   public func take(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
     liftArgumentFirst { $0.take(until: $1) }(trigger)
   }
 
   /// Completes when `trigger` sends a value or completes.
   ///
+  /// An interruption of `trigger` means nothing. An end that comes before is passed on as it is.
+  ///
   /// Every run starts `trigger` and then this producer.
+  ///
+  /// - Parameter trigger: When to complete.
+  /// - Returns: A producer that ends with `trigger` at the latest.
   public func take<Trigger: SignalProducerConvertible>(
     until trigger: Trigger
   ) -> SignalProducer<Value, Error> where Trigger.Value == (), Trigger.Error == Never {
@@ -19,7 +29,13 @@ extension SignalProducer {
 
   /// Passes the events of `replacement` once it sends one, and nothing of this any more.
   ///
+  /// When `replacement` ends, however it does, the whole does; when this completes, `replacement`
+  /// is waited for. A failure or an interruption of this, before it is replaced, is passed on.
+  ///
   /// Every run starts `replacement` and then this producer.
+  ///
+  /// - Parameter replacement: What takes over.
+  /// - Returns: A producer that sends the values of this, and then those of `replacement`.
   public func take(
     untilReplacement replacement: SignalProducer<Value, Error>
   ) -> SignalProducer<Value, Error> {
@@ -28,23 +44,43 @@ extension SignalProducer {
 
   /// Passes the events of `replacement` once it sends one, and nothing of this any more.
   ///
+  /// When `replacement` ends, however it does, the whole does; when this completes, `replacement`
+  /// is waited for. A failure or an interruption of this, before it is replaced, is passed on.
+  ///
   /// Every run starts `replacement` and then this producer.
+  ///
+  /// - Parameter replacement: What takes over.
+  /// - Returns: A producer that sends the values of this, and then those of `replacement`.
   public func take<Replacement: SignalProducerConvertible>(
     untilReplacement replacement: Replacement
   ) -> SignalProducer<Value, Error> where Replacement.Value == Value, Replacement.Error == Error {
     take(untilReplacement: replacement.producer)
   }
 
-  /// Observes this only once `trigger` has sent a value or completed.
+  /// Drops values until `trigger` sends a value or completes.
+  ///
+  /// Before, not even the end is passed on: if this ends while `trigger` hasn't sent, nothing is
+  /// known of it until `trigger` does, and observers are interrupted then. If `trigger` is
+  /// interrupted, nothing is ever sent. Afterwards, the end is passed on as it is.
   ///
   /// Every run starts `trigger` and then this producer.
+  ///
+  /// - Parameter trigger: When to begin.
+  /// - Returns: A producer that sends the values that come after `trigger` has sent.
   public func skip(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
     liftArgumentFirst { $0.skip(until: $1) }(trigger)
   }
 
-  /// Observes this only once `trigger` has sent a value or completed.
+  /// Drops values until `trigger` sends a value or completes.
+  ///
+  /// Before, not even the end is passed on: if this ends while `trigger` hasn't sent, nothing is
+  /// known of it until `trigger` does, and observers are interrupted then. If `trigger` is
+  /// interrupted, nothing is ever sent. Afterwards, the end is passed on as it is.
   ///
   /// Every run starts `trigger` and then this producer.
+  ///
+  /// - Parameter trigger: When to begin.
+  /// - Returns: A producer that sends the values that come after `trigger` has sent.
   public func skip<Trigger: SignalProducerConvertible>(
     until trigger: Trigger
   ) -> SignalProducer<Value, Error> where Trigger.Value == (), Trigger.Error == Never {

@@ -3,11 +3,15 @@ public import FoundationEssentials
 extension Signal {
   /// Delivers a value when `interval` seconds have gone by without another.
   ///
+  /// One timer at most is set for it, however many values come. Disposal drops what waits, and
+  /// delivers the interruption on `scheduler`.
+  ///
   /// - Parameters:
-  ///   - interval: Not negative.
-  ///   - scheduler: Where the time is waited for and the value delivered.
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and all events are delivered.
   ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
   ///     waits for it. A failure or an interruption always drops it.
+  /// - Returns: A signal that sends, on `scheduler`, values that were not followed by others.
   @preconcurrency
   public func debounce(
     _ interval: TimeInterval, on scheduler: any DateScheduler,

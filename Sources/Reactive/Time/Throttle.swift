@@ -5,9 +5,13 @@ extension Signal {
   /// latest of those that came meanwhile.
   ///
   /// The end of the stream is delivered as soon as can be. A value that is due before is delivered
-  /// before; one whose time has not come is dropped.
+  /// before; one whose time has not come is dropped. Disposal drops what waits, and delivers the
+  /// interruption on `scheduler`.
   ///
-  /// `interval` must not be negative.
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and all events are delivered.
+  /// - Returns: A signal that sends, on `scheduler`, no two values within `interval`.
   @preconcurrency
   public func throttle(
     _ interval: TimeInterval, on scheduler: any DateScheduler

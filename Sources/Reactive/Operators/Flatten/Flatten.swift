@@ -9,7 +9,19 @@ extension Signal {
     return signal
   }
 
-  /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
@@ -18,7 +30,19 @@ extension Signal {
     flattening(strategy, transform)
   }
 
-  /// Makes a stream of every value and passes what these emit, as `strategy` says.
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -26,7 +50,19 @@ extension Signal {
     flattening(strategy) { transform($0).producer }
   }
 
-  /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @_disfavoredOverload
   @available(swift 6)
   public func flatMap<U>(
@@ -36,7 +72,19 @@ extension Signal {
     flattening(strategy) { transform($0).promoteError() }
   }
 
-  /// Makes a stream of every value and passes what these emit, as `strategy` says.
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -46,7 +94,19 @@ extension Signal {
 }
 
 extension Signal where Error == Never {
-  /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @_disfavoredOverload
   @available(swift 6)
   public func flatMap<U, F>(
@@ -56,7 +116,19 @@ extension Signal where Error == Never {
     promoteError(F.self).flattening(strategy, transform)
   }
 
-  /// Makes a stream of every value and passes what these emit, as `strategy` says.
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -64,7 +136,19 @@ extension Signal where Error == Never {
     promoteError(Inner.Error.self).flattening(strategy) { transform($0).producer }
   }
 
-  /// Makes a producer of every value and passes what these emit, as `strategy` says.
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @available(swift 6)
   public func flatMap<U>(
     _ strategy: FlattenStrategy,
@@ -73,7 +157,19 @@ extension Signal where Error == Never {
     flattening(strategy, transform)
   }
 
-  /// Makes a stream of every value and passes what these emit, as `strategy` says.
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   @available(swift 6)
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
@@ -83,35 +179,75 @@ extension Signal where Error == Never {
 }
 
 extension Signal where Value: SignalProducerConvertible, Error == Value.Error {
-  /// Passes what the inner streams emit, as `strategy` says.
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
     flattening(strategy) { $0.producer }
   }
 }
 
 extension Signal where Value: SignalProducerConvertible, Error == Never {
-  /// Passes what the inner streams emit, as `strategy` says.
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
     promoteError(Value.Error.self).flattening(strategy) { $0.producer }
   }
 }
 
 extension Signal where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
-  /// Passes what the inner streams emit, as `strategy` says.
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
     flattening(strategy) { $0.producer }
   }
 }
 
 extension Signal where Value: SignalProducerConvertible, Value.Error == Never {
-  /// Passes what the inner streams emit, as `strategy` says.
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
   public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
     flattening(strategy) { $0.producer.promoteError() }
   }
 }
 
 extension Signal where Value: Sequence {
-  /// Passes the elements of every value.
+  /// Passes the elements of every value, in order.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Returns: A signal that sends the elements, on the thread that sends the value.
   public func flatten() -> Signal<Value.Element, Error> {
     through(FlattenSequence())
   }
