@@ -33,5 +33,35 @@ func propertyWorkloads() -> [Workload] {
       }
     }
   }
-  return [workload]
+  return [workload, modifyWorkload()]
+}
+
+private func modifyWorkload() -> Workload {
+  var workload = Workload("property, modified and observed", events: 2_000_000)
+  workload.add(.ours) { count in
+    let property = MutableProperty(0)
+    property.signal.observeValues { sum.add($0) }
+    for _ in 0..<count { property.modify { $0 += 1 } }
+  }
+  workload.add(.openCombine) { count in
+    let subject = CurrentValueSubject<Int, Never>(0)
+    let sink = subject.sink { sum.add($0) }
+    for _ in 0..<count { subject.value += 1 }
+    sink.cancel()
+  }
+  workload.add(.floor) { count in
+    let value = Mutex(0)
+    let delivery = Mutex<Void>(())
+    let observer: (Int) -> Void = { sum.add($0) }
+    for _ in 0..<count {
+      delivery.withLock { _ in
+        observer(
+          value.withLock { value in
+            value += 1
+            return value
+          })
+      }
+    }
+  }
+  return workload
 }

@@ -49,12 +49,17 @@ extension SignalProducer {
   ///   using: SystemRandomNumberGenerator())
   /// ```
   ///
+  /// Values are passed as they come, those of runs that fail later, too. The failure after the last
+  /// start, completion and an interruption are passed on. Disposal disposes of the run that is
+  /// under way, or of the wait for the next.
+  ///
   /// - Parameters:
   ///   - count: How often, at most, the producer is started again; the failure after that is the
-  ///     stream's. Not negative.
+  ///     stream's. Not negative, or the call traps.
   ///   - backoff: How long to wait before each start. Every run begins with the initial wait.
   ///   - scheduler: Where the time is waited for and the producer started again.
   ///   - generator: What the jitter is drawn from. Every run has a copy of its own.
+  /// - Returns: A producer that fails when there have been `count` + 1 failures.
   public func retry(
     upTo count: Int, backoff: Backoff, on scheduler: any DateScheduler,
     using generator: some RandomNumberGenerator & Sendable

@@ -1,4 +1,4 @@
-private final class Collect<Value, Error: Swift.Error>: ValueStage<Value, [Value], Error> {
+final class Collect<Value, Error: Swift.Error>: ValueStage<Value, [Value], Error> {
   enum Rule {
     /// Asked with the value added.
     case after(([Value]) -> Bool)
@@ -45,17 +45,42 @@ private final class Collect<Value, Error: Swift.Error>: ValueStage<Value, [Value
 }
 
 extension Signal {
-  /// Collects all values into an array, emitted at completion.
+  /// Collects all values into an array, which is sent at completion.
+  ///
+  /// Without a value, the array is empty. A failure or an interruption is passed on, and drops what
+  /// has been collected. The number of values that are kept is not limited.
+  ///
+  /// - Returns: A signal that sends one array and completes.
   public func collect() -> Signal<[Value], Error> {
     through(Collect(.after { _ in false }))
   }
 
-  /// Collects every `count` values into an array; what remains is emitted at completion.
+  /// Collects every `count` values into an array.
+  ///
+  /// What remains at completion, fewer than `count` values, is sent then; without any value, an
+  /// empty array. A failure or an interruption is passed on, and drops what has been collected.
+  ///
+  /// - Parameter count: How many values an array has; positive, or the call traps.
+  /// - Returns: A signal that sends arrays of `count` values, and what remains.
   public func collect(count: Int) -> Signal<[Value], Error> {
-    through(Collect(Collect<Value, Error>.count(count)))
+    let rule = Collect<Value, Error>.count(count)
+    return through(Collect(rule))
   }
 
-  /// Collects values into an array until `shouldEmit`, asked with the new value in it, says so.
+  /// Collects values into an array until `shouldEmit` says so, which is asked with the new value in
+  /// it.
+  ///
+  /// What remains is sent at completion; without any value, an empty array. A failure or an
+  /// interruption is passed on, and drops what has been collected.
+  ///
+  /// ```swift
+  /// numbers.collect { $0.reduce(0, +) == 8 }  // 1, 3, 4, 7, 1 become [1, 3, 4], [7, 1]
+  /// ```
+  ///
+  /// - Parameter shouldEmit: Called after every value with what has been collected, the value
+  ///   included, on the thread that sends the value, one call at a time. When it returns true, the
+  ///   array is sent and the next is begun.
+  /// - Returns: A signal that sends the arrays.
   @available(swift 6)
   public func collect(
     _ shouldEmit: @escaping @Sendable (_ values: [Value]) -> Bool
@@ -63,42 +88,24 @@ extension Signal {
     through(Collect(.after(shouldEmit)))
   }
 
-  /// Collects values into an array until `shouldEmit`, asked before the new value is in it, says
-  /// so; that value begins the next.
+  /// Collects values into an array until `shouldEmit` says so, which is asked before the new value
+  /// is in it; that value begins the next.
+  ///
+  /// What remains is sent at completion; without any value, an empty array. A failure or an
+  /// interruption is passed on, and drops what has been collected.
+  ///
+  /// ```swift
+  /// numbers.collect { _, latest in latest == 7 }  // 1, 1, 7, 7 become [1, 1], [7], [7]
+  /// ```
+  ///
+  /// - Parameter shouldEmit: Called before every value with what has been collected and the value,
+  ///   on the thread that sends the value, one call at a time. When it returns true, the array is
+  ///   sent, and the value is the first of the next.
+  /// - Returns: A signal that sends the arrays.
   @available(swift 6)
   public func collect(
     _ shouldEmit: @escaping @Sendable (_ collected: [Value], _ latest: Value) -> Bool
   ) -> Signal<[Value], Error> {
     through(Collect(.before(shouldEmit)))
-  }
-}
-
-extension SignalProducer {
-  /// Collects all values into an array, emitted at completion.
-  public func collect() -> SignalProducer<[Value], Error> {
-    through { Collect(.after { _ in false }) }
-  }
-
-  /// Collects every `count` values into an array; what remains is emitted at completion.
-  public func collect(count: Int) -> SignalProducer<[Value], Error> {
-    let rule = Collect<Value, Error>.count(count)
-    return through { Collect(rule) }
-  }
-
-  /// Collects values into an array until `shouldEmit`, asked with the new value in it, says so.
-  @available(swift 6)
-  public func collect(
-    _ shouldEmit: @escaping @Sendable (_ values: [Value]) -> Bool
-  ) -> SignalProducer<[Value], Error> {
-    through { Collect(.after(shouldEmit)) }
-  }
-
-  /// Collects values into an array until `shouldEmit`, asked before the new value is in it, says
-  /// so; that value begins the next.
-  @available(swift 6)
-  public func collect(
-    _ shouldEmit: @escaping @Sendable (_ collected: [Value], _ latest: Value) -> Bool
-  ) -> SignalProducer<[Value], Error> {
-    through { Collect(.before(shouldEmit)) }
   }
 }

@@ -64,9 +64,17 @@ final class LatestCombiner<Output, Error: Swift.Error> {
   }
 }
 
+// Producers: by hand, because theirs takes whatever can be turned into producers.
 extension Signal {
-  /// Emits the latest values of both signals whenever one of them sends, once each has. Completes
-  /// when both have; fails and is interrupted with any.
+  /// Sends the latest values of both signals whenever one of them sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when both have, fails with either
+  /// and is interrupted with either.
+  ///
+  /// - Parameters:
+  ///   - a: The one whose values come first in the pairs.
+  ///   - b: The other.
+  /// - Returns: A signal that sends pairs, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>
@@ -78,7 +86,13 @@ extension Signal {
     return combiner.signal
   }
 
-  /// Emits the latest values of all signals whenever one of them sends, once each has.
+  /// Sends the latest values of all signals whenever one of them sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any. Of none, it completes at once.
+  ///
+  /// - Parameter signals: The signals, in the order in which their values are in the arrays.
+  /// - Returns: A signal that sends arrays, on the thread of the one that sends.
   public static func combineLatest<S: Sequence>(_ signals: S) -> Signal<[Value], Error>
   where S.Element == Signal<Value, Error> {
     let signals = Array(signals)
@@ -91,7 +105,16 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Starts both producers and emits their latest values whenever one sends, once each has.
+  /// Starts both producers: sends the latest values of both whenever one of them sends.
+  ///
+  /// Every run starts `a` and then `b`. Nothing is sent before each has sent a value. It completes
+  /// when both have, fails with either and is interrupted with either. At the end both runs are
+  /// disposed of.
+  ///
+  /// - Parameters:
+  ///   - a: The one whose values come first in the pairs.
+  ///   - b: The other.
+  /// - Returns: A producer that sends pairs, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A: SignalProducerConvertible, B: SignalProducerConvertible>(
     _ a: A, _ b: B
@@ -102,8 +125,14 @@ extension SignalProducer {
     }
   }
 
-  /// Starts all producers and emits their latest values whenever one of them sends, once each has.
-  /// Of none, completes.
+  /// Starts all producers: sends the latest values of all whenever one of them sends.
+  ///
+  /// Every run starts them in order. Nothing is sent before each has sent a value. It completes
+  /// when all have, fails with any and is interrupted with any. At the end all runs are disposed
+  /// of. Of none, it completes at once.
+  ///
+  /// - Parameter producers: The producers, in the order in which their values are in the arrays.
+  /// - Returns: A producer that sends arrays, on the thread of the one that sends.
   public static func combineLatest<S: Sequence>(_ producers: S) -> SignalProducer<[Value], Error>
   where S.Element: SignalProducerConvertible<Value, Error> {
     let producers = producers.map(\.producer)
@@ -113,8 +142,16 @@ extension SignalProducer {
     }
   }
 
-  /// Starts all producers and emits their latest values whenever one of them sends, once each has.
-  /// Of none, emits `emptySentinel`.
+  /// Starts all producers: sends the latest values of all whenever one of them sends.
+  ///
+  /// Every run starts them in order. Nothing is sent before each has sent a value. It completes
+  /// when all have, fails with any and is interrupted with any. At the end all runs are disposed
+  /// of. Of none, `emptySentinel` is sent.
+  ///
+  /// - Parameters:
+  ///   - producers: The producers, in the order in which their values are in the arrays.
+  ///   - emptySentinel: What is sent where there are no producers.
+  /// - Returns: A producer that sends arrays, on the thread of the one that sends.
   public static func combineLatest<S: Sequence>(
     _ producers: S, emptySentinel: [S.Element.Value]
   ) -> SignalProducer<[Value], Error>

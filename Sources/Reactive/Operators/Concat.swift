@@ -1,39 +1,72 @@
 extension SignalProducer {
   /// Starts `next` when this has ended, unless it failed.
+  ///
+  /// A failure of either ends the whole; an interruption of this is as its completion. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter next: What is started on the thread on which this ends.
+  /// - Returns: A producer that sends the values of this, and then those of `next`.
   public func concat(_ next: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
     SignalProducer<SignalProducer<Value, Error>, Error>([self, next]).flatten(.concat)
   }
 
   /// Starts `next` when this has ended, unless it failed.
+  ///
+  /// A failure of either ends the whole; an interruption of this is as its completion. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter next: What is started on the thread on which this ends.
+  /// - Returns: A producer that sends the values of this, and then those of `next`.
   public func concat<Next: SignalProducerConvertible>(
     _ next: Next
   ) -> SignalProducer<Value, Error> where Next.Value == Value, Next.Error == Error {
     concat(next.producer)
   }
 
-  /// Emits `value` after all others.
+  /// Sends `value` after all others, unless this fails.
+  ///
+  /// - Parameter value: The last value.
+  /// - Returns: A producer that sends the values of this and `value`, and completes.
   public func concat(value: Value) -> SignalProducer<Value, Error> {
     concat(SignalProducer(value: value))
   }
 
   /// Fails where it would complete.
+  ///
+  /// - Parameter error: What the failure is, when this has ended without one.
+  /// - Returns: A producer that sends the values of this and fails.
   public func concat(error: Error) -> SignalProducer<Value, Error> {
     concat(SignalProducer(error: error))
   }
 
   /// Starts when `previous` has ended, unless that failed.
+  ///
+  /// A failure of either ends the whole; an interruption of `previous` is as its completion.
+  /// Disposal disposes of the run that is under way.
+  ///
+  /// - Parameter previous: What is started first.
+  /// - Returns: A producer that sends the values of `previous`, and then those of this.
   public func prefix(_ previous: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
     previous.concat(self)
   }
 
   /// Starts when `previous` has ended, unless that failed.
+  ///
+  /// A failure of either ends the whole; an interruption of `previous` is as its completion.
+  /// Disposal disposes of the run that is under way.
+  ///
+  /// - Parameter previous: What is started first.
+  /// - Returns: A producer that sends the values of `previous`, and then those of this.
   public func prefix<Previous: SignalProducerConvertible>(
     _ previous: Previous
   ) -> SignalProducer<Value, Error> where Previous.Value == Value, Previous.Error == Error {
     previous.producer.concat(self)
   }
 
-  /// Emits `value` before all others.
+  /// Sends `value` before all others.
+  ///
+  /// - Parameter value: The first value, sent at the start.
+  /// - Returns: A producer that sends `value` and the values of this, and ends as this does.
   public func prefix(value: Value) -> SignalProducer<Value, Error> {
     prefix(SignalProducer(value: value))
   }

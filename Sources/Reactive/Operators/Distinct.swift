@@ -1,4 +1,4 @@
-private final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let isEquivalent: (Value, Value) -> Bool
   @exclusivity(unchecked)
   private var previous: Value?
@@ -14,7 +14,7 @@ private final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Va
   }
 }
 
-private final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
+final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
   ValueStage<Value, Value, Error>
 {
   private let identity: (Value) -> Identity
@@ -30,7 +30,7 @@ private final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
   }
 }
 
-private final class CombinePrevious<Value, Error: Swift.Error>:
+final class CombinePrevious<Value, Error: Swift.Error>:
   ValueStage<Value, (Value, Value), Error>
 {
   @exclusivity(unchecked)
@@ -49,6 +49,12 @@ private final class CombinePrevious<Value, Error: Swift.Error>:
 
 extension Signal {
   /// Drops a value that is equivalent to the last that was passed.
+  ///
+  /// The first value is passed. The end is passed on as it is.
+  ///
+  /// - Parameter isEquivalent: Called with the value that was passed last and the new one, on the
+  ///   thread that sends the value, one call at a time.
+  /// - Returns: A signal that sends what differs from the value before.
   @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
@@ -57,11 +63,22 @@ extension Signal {
   }
 
   /// Drops a value that equals the last that was passed.
+  ///
+  /// The first value is passed. The end is passed on as it is.
+  ///
+  /// - Returns: A signal that sends what differs from the value before.
   public func skipRepeats() -> Signal<Value, Error> where Value: Equatable {
     through(SkipRepeats(==))
   }
 
-  /// Passes the first value of each identity. Every identity is remembered to the end.
+  /// Passes the first value of each identity.
+  ///
+  /// Every identity is remembered to the end: memory grows with their number. The end is passed on
+  /// as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time. What it returns is the value's identity.
+  /// - Returns: A signal that sends one value of each identity.
   @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
@@ -69,56 +86,33 @@ extension Signal {
     through(UniqueValues(transform))
   }
 
-  /// Passes every value the first time. Every value is remembered to the end.
+  /// Passes every value the first time.
+  ///
+  /// Every value is remembered to the end: memory grows with their number. The end is passed on as
+  /// it is.
+  ///
+  /// - Returns: A signal that sends no value twice.
   public func uniqueValues() -> Signal<Value, Error> where Value: Hashable {
     through(UniqueValues { $0 })
   }
 
-  /// Pairs every value with the one before, the first with `initial`.
+  /// Pairs every value with the one before.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter initial: What stands for the value before the first.
+  /// - Returns: A signal that sends a pair for every value: the one before, and the value.
   public func combinePrevious(_ initial: Value) -> Signal<(Value, Value), Error> {
     through(CombinePrevious(initial))
   }
 
   /// Pairs every value from the second on with the one before.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Returns: A signal that sends a pair for every value but the first: the one before, and the
+  ///   value.
   public func combinePrevious() -> Signal<(Value, Value), Error> {
     through(CombinePrevious(nil))
-  }
-}
-
-extension SignalProducer {
-  /// Drops a value that is equivalent to the last that was passed.
-  @available(swift 6)
-  public func skipRepeats(
-    _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { SkipRepeats(isEquivalent) }
-  }
-
-  /// Drops a value that equals the last that was passed.
-  public func skipRepeats() -> SignalProducer<Value, Error> where Value: Equatable {
-    through { SkipRepeats(==) }
-  }
-
-  /// Passes the first value of each identity. Every identity is remembered to the end.
-  @available(swift 6)
-  public func uniqueValues<Identity: Hashable>(
-    _ transform: @escaping @Sendable (Value) -> Identity
-  ) -> SignalProducer<Value, Error> {
-    through { UniqueValues(transform) }
-  }
-
-  /// Passes every value the first time. Every value is remembered to the end.
-  public func uniqueValues() -> SignalProducer<Value, Error> where Value: Hashable {
-    through { UniqueValues { $0 } }
-  }
-
-  /// Pairs every value with the one before, the first with `initial`.
-  public func combinePrevious(_ initial: Value) -> SignalProducer<(Value, Value), Error> {
-    through { CombinePrevious(initial) }
-  }
-
-  /// Pairs every value from the second on with the one before.
-  public func combinePrevious() -> SignalProducer<(Value, Value), Error> {
-    through { CombinePrevious(nil) }
   }
 }

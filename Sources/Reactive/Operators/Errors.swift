@@ -1,4 +1,4 @@
-private final class MapError<Value, Error: Swift.Error, NewError: Swift.Error>:
+final class MapError<Value, Error: Swift.Error, NewError: Swift.Error>:
   Stage<Value, Error, Value, NewError>
 {
   private let transform: (Error) -> NewError
@@ -22,7 +22,7 @@ private final class MapError<Value, Error: Swift.Error, NewError: Swift.Error>:
 }
 
 /// A stream that can't fail, as one that could.
-private final class PromoteError<Value, Error: Swift.Error>: Stage<Value, Never, Value, Error> {
+final class PromoteError<Value, Error: Swift.Error>: Stage<Value, Never, Value, Error> {
   override func receive(_ value: Value) {
     emit(value)
   }
@@ -32,7 +32,7 @@ private final class PromoteError<Value, Error: Swift.Error>: Stage<Value, Never,
   }
 }
 
-private final class AttemptMap<Input, Output, Error: Swift.Error>:
+final class AttemptMap<Input, Output, Error: Swift.Error>:
   ValueStage<Input, Output, Error>
 {
   private let transform: (Input) -> Result<Output, Error>
@@ -51,30 +51,42 @@ private final class AttemptMap<Input, Output, Error: Swift.Error>:
 }
 
 /// A stream of no values, as one of any.
-private final class PromoteValue<Output, Error: Swift.Error>: ValueStage<Never, Output, Error> {
+final class PromoteValue<Output, Error: Swift.Error>: ValueStage<Never, Output, Error> {
   override func receive(_ value: Never) {}
 }
 
-private func catching<Value, U, Failure>(
+func catching<Value, U, Failure>(
   _ transform: @escaping (Value) throws(Failure) -> U
 ) -> (Value) -> Result<U, Failure> {
   { value in Result { () throws(Failure) in try transform(value) } }
 }
 
-private func passing<Value, Error>(
+func passing<Value, Error>(
   _ action: @escaping (Value) -> Result<(), Error>
 ) -> (Value) -> Result<Value, Error> {
   { value in action(value).map { value } }
 }
 
 extension Signal {
-  /// Transforms the error.
+  /// Transforms the error of a failure.
+  ///
+  /// Values and other ends are passed on as they are.
+  ///
+  /// - Parameter transform: Called with the error, on the thread that sends the failure.
+  /// - Returns: A signal that fails with what `transform` returns.
   @available(swift 6)
   public func mapError<F>(_ transform: @escaping @Sendable (Error) -> F) -> Signal<Value, F> {
     through(MapError(transform))
   }
 
   /// Passes the values for which `action` succeeds; its failure is the stream's.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter action: Called with every value, on the thread that sends the value, one call at a
+  ///   time.
+  /// - Returns: A signal that sends the values and fails with the first error that `action`
+  ///   returns.
   @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) -> Result<(), Error>
@@ -83,6 +95,13 @@ extension Signal {
   }
 
   /// Transforms every value; the failure of `transform` is the stream's.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A signal that sends the successes and fails with the first error that `transform`
+  ///   returns.
   @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) -> Result<U, Error>
@@ -91,6 +110,12 @@ extension Signal {
   }
 
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter action: Called with every value, on the thread that sends the value, one call at a
+  ///   time.
+  /// - Returns: A signal that sends the values and fails with the first error that `action` throws.
   @_disfavoredOverload
   @available(swift 6)
   public func attempt(
@@ -100,6 +125,13 @@ extension Signal {
   }
 
   /// Transforms every value; what `transform` throws is the failure.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A signal that sends what `transform` returns and fails with the first error that it
+  ///   throws.
   @_disfavoredOverload
   @available(swift 6)
   public func attemptMap<U>(
@@ -109,6 +141,14 @@ extension Signal {
   }
 
   /// Recovers from a failure with the producer that `transform` makes of the error.
+  ///
+  /// What that sends follows the values before, and its end is the stream's: its failure is not
+  /// recovered from again. It is disposed of when nobody can observe the stream any more.
+  /// Completion and interruption are passed on as they are.
+  ///
+  /// - Parameter transform: Called with the error, on the thread that sends the failure. The
+  ///   producer that it returns is started there, too.
+  /// - Returns: A signal that fails only with the errors of what `transform` returns.
   @available(swift 6)
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
@@ -117,6 +157,14 @@ extension Signal {
   }
 
   /// Recovers from a failure with what `transform` makes of the error.
+  ///
+  /// What that sends follows the values before, and its end is the stream's: its failure is not
+  /// recovered from again. It is disposed of when nobody can observe the stream any more.
+  /// Completion and interruption are passed on as they are.
+  ///
+  /// - Parameter transform: Called with the error, on the thread that sends the failure. What it
+  ///   returns is started there, too.
+  /// - Returns: A signal that fails only with the errors of what `transform` returns.
   @available(swift 6)
   public func flatMapError<Inner: SignalProducerConvertible>(
     _ transform: @escaping @Sendable (Error) -> Inner
@@ -127,16 +175,29 @@ extension Signal {
 
 extension Signal where Error == Never {
   /// A stream that could fail, for where one is asked for.
+  ///
+  /// Values and the end are passed on as they are. The type of the error is inferred where it is
+  /// left out.
+  ///
+  /// - Returns: A signal of that type, which never fails.
   public func promoteError<F: Swift.Error>(_: F.Type = F.self) -> Signal<Value, F> {
     through(PromoteError())
   }
 
-  /// The signal itself.
+  /// The signal itself, which could fail with such an error before.
+  ///
+  /// - Returns: The signal itself.
   public func promoteError(_: Error.Type = Error.self) -> Signal<Value, Error> {
     self
   }
 
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter action: Called with every value, on the thread that sends the value, one call at a
+  ///   time.
+  /// - Returns: A signal that sends the values and fails with the first error that `action` throws.
   @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws -> Void
@@ -145,6 +206,13 @@ extension Signal where Error == Never {
   }
 
   /// Transforms every value; what `transform` throws is the failure.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A signal that sends what `transform` returns and fails with the first error that it
+  ///   throws.
   @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) throws -> U
@@ -155,6 +223,12 @@ extension Signal where Error == Never {
 
 extension Signal where Error == any Swift.Error {
   /// Passes the values for which `action` throws nothing; what it throws is the failure.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter action: Called with every value, on the thread that sends the value, one call at a
+  ///   time.
+  /// - Returns: A signal that sends the values and fails with the first error that `action` throws.
   @available(swift 6)
   public func attempt(
     _ action: @escaping @Sendable (Value) throws -> Void
@@ -163,6 +237,13 @@ extension Signal where Error == any Swift.Error {
   }
 
   /// Transforms every value; what `transform` throws is the failure.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A signal that sends what `transform` returns and fails with the first error that it
+  ///   throws.
   @available(swift 6)
   public func attemptMap<U>(
     _ transform: @escaping @Sendable (Value) throws -> U
@@ -173,130 +254,18 @@ extension Signal where Error == any Swift.Error {
 
 extension Signal where Value == Never {
   /// A stream that could have values, for where one is asked for.
+  ///
+  /// The end is passed on as it is. The type of the values is inferred where it is left out.
+  ///
+  /// - Returns: A signal of that type, which never sends a value.
   public func promoteValue<U>(_: U.Type = U.self) -> Signal<U, Error> {
     through(PromoteValue())
   }
 
-  /// The signal itself.
+  /// The signal itself, which is of that type already.
+  ///
+  /// - Returns: The signal itself.
   public func promoteValue(_: Value.Type = Value.self) -> Signal<Value, Error> {
-    self
-  }
-}
-
-extension SignalProducer {
-  /// Transforms the error.
-  @available(swift 6)
-  public func mapError<F>(
-    _ transform: @escaping @Sendable (Error) -> F
-  ) -> SignalProducer<Value, F> {
-    through { MapError(transform) }
-  }
-
-  /// Passes the values for which `action` succeeds; its failure is the stream's.
-  @available(swift 6)
-  public func attempt(
-    _ action: @escaping @Sendable (Value) -> Result<(), Error>
-  ) -> SignalProducer<Value, Error> {
-    through { AttemptMap(passing(action)) }
-  }
-
-  /// Transforms every value; the failure of `action` is the stream's.
-  @available(swift 6)
-  public func attemptMap<U>(
-    _ action: @escaping @Sendable (Value) -> Result<U, Error>
-  ) -> SignalProducer<U, Error> {
-    through { AttemptMap(action) }
-  }
-
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
-  @_disfavoredOverload
-  @available(swift 6)
-  public func attempt(
-    _ action: @escaping @Sendable (Value) throws(Error) -> Void
-  ) -> SignalProducer<Value, Error> {
-    through { AttemptMap(passing(catching(action))) }
-  }
-
-  /// Transforms every value; what `transform` throws is the failure.
-  @_disfavoredOverload
-  @available(swift 6)
-  public func attemptMap<U>(
-    _ transform: @escaping @Sendable (Value) throws(Error) -> U
-  ) -> SignalProducer<U, Error> {
-    through { AttemptMap(catching(transform)) }
-  }
-
-  /// Recovers from a failure with the producer that `transform` makes of the error.
-  @available(swift 6)
-  public func flatMapError<F>(
-    _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
-  ) -> SignalProducer<Value, F> {
-    recovering(transform)
-  }
-
-  /// Recovers from a failure with what `transform` makes of the error.
-  @available(swift 6)
-  public func flatMapError<Inner: SignalProducerConvertible>(
-    _ transform: @escaping @Sendable (Error) -> Inner
-  ) -> SignalProducer<Value, Inner.Error> where Inner.Value == Value {
-    recovering { transform($0).producer }
-  }
-}
-
-extension SignalProducer where Error == Never {
-  /// A stream that could fail, for where one is asked for.
-  public func promoteError<F: Swift.Error>(_: F.Type = F.self) -> SignalProducer<Value, F> {
-    through { PromoteError() }
-  }
-
-  /// The producer itself.
-  public func promoteError(_: Error.Type = Error.self) -> SignalProducer<Value, Error> {
-    self
-  }
-
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
-  @available(swift 6)
-  public func attempt(
-    _ action: @escaping @Sendable (Value) throws -> Void
-  ) -> SignalProducer<Value, any Swift.Error> {
-    promoteError((any Swift.Error).self).attempt(action)
-  }
-
-  /// Transforms every value; what `action` throws is the failure.
-  @available(swift 6)
-  public func attemptMap<U>(
-    _ action: @escaping @Sendable (Value) throws -> U
-  ) -> SignalProducer<U, any Swift.Error> {
-    promoteError((any Swift.Error).self).attemptMap(action)
-  }
-}
-
-extension SignalProducer where Error == any Swift.Error {
-  /// Passes the values for which `action` throws nothing; what it throws is the failure.
-  @available(swift 6)
-  public func attempt(
-    _ action: @escaping @Sendable (Value) throws -> Void
-  ) -> SignalProducer<Value, Error> {
-    through { AttemptMap(passing(catching(action))) }
-  }
-
-  /// Transforms every value; what `transform` throws is the failure.
-  @available(swift 6)
-  public func attemptMap<U>(
-    _ transform: @escaping @Sendable (Value) throws -> U
-  ) -> SignalProducer<U, Error> {
-    through { AttemptMap(catching(transform)) }
-  }
-}
-
-extension SignalProducer where Value == Never {
-  /// A stream that could have values, for where one is asked for.
-  public func promoteValue<U>(_: U.Type = U.self) -> SignalProducer<U, Error> {
-    through { PromoteValue() }
-  }
-
-  /// The producer itself.
-  public func promoteValue(_: Value.Type = Value.self) -> SignalProducer<Value, Error> {
     self
   }
 }

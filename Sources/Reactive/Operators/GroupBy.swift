@@ -9,7 +9,7 @@ public struct Group<Key, Value, Error: Swift.Error> {
 
 extension Group: Sendable where Key: Sendable, Value: Sendable {}
 
-private final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
+final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
   ValueStage<Value, Group<Key, Value, Error>, Error>
 {
   private let key: (Value) -> Key
@@ -48,27 +48,17 @@ private final class GroupBy<Key: Hashable, Value, Error: Swift.Error>:
 extension Signal {
   /// Sorts values into groups: sends a group when the first of its values comes.
   ///
-  /// A group's first value follows at once; an observer that observes the group when it receives it
-  /// misses nothing.
-  /// Groups are kept until the end of the stream.
+  /// A group's first value follows at once: an observer that observes the group when it receives it
+  /// misses nothing. Groups end when, and as, the whole does. They are kept until then: memory
+  /// grows with the number of keys.
+  ///
+  /// - Parameter key: Called with every value, on the thread that sends the value, one call at a
+  ///   time. Values with the same key are in one group.
+  /// - Returns: A signal that sends every group once.
   @available(swift 6)
   public func group<Key: Hashable>(
     by key: @escaping @Sendable (Value) -> Key
   ) -> Signal<Group<Key, Value, Error>, Error> {
     through(GroupBy(key))
-  }
-}
-
-extension SignalProducer {
-  /// Sorts values into groups: sends a group when the first of its values comes.
-  ///
-  /// A group's first value follows at once; an observer that observes the group when it receives it
-  /// misses nothing.
-  /// Groups are kept until the end of the run.
-  @available(swift 6)
-  public func group<Key: Hashable>(
-    by key: @escaping @Sendable (Value) -> Key
-  ) -> SignalProducer<Group<Key, Value, Error>, Error> {
-    through { GroupBy(key) }
   }
 }

@@ -40,24 +40,35 @@ public struct ZipOperator<Stream> {
 // MARK: Signals
 
 extension Signal {
-  /// `merge(with:)`: the values of both signals; completes when both have ended without failing.
+  /// `merge(with:)`: the values of both signals, as they come.
+  ///
+  /// See ``MergeOperator``.
   @inlinable
   public var merge: MergeOperator<Signal<Value, Error>> { MergeOperator(self) }
 
-  /// `combineLatest(with:)`: the latest values of both signals whenever one of them sends, once
-  /// each has.
+  /// `combineLatest(with:)`: the latest values of both signals whenever one of them sends.
+  ///
+  /// See ``CombineLatestOperator``.
   @inlinable
   public var combineLatest: CombineLatestOperator<Signal<Value, Error>> {
     CombineLatestOperator(self)
   }
 
   /// `zip(with:)`: the first values of both signals, then the second values, and so on.
+  ///
+  /// See ``ZipOperator``.
   @inlinable
   public var zip: ZipOperator<Signal<Value, Error>> { ZipOperator(self) }
 }
 
 extension MergeOperator {
-  /// Passes the values of both signals; completes when both have ended without failing.
+  /// Passes the values of both signals as they come.
+  ///
+  /// It completes when both have ended without failing, and fails with either. An interruption of
+  /// one is as its completion.
+  ///
+  /// - Parameter other: The other signal.
+  /// - Returns: A signal that sends the values of both, on the thread of the one that sends.
   @inlinable
   public func callAsFunction<Value, Error>(
     with other: Signal<Value, Error>
@@ -67,7 +78,13 @@ extension MergeOperator {
 }
 
 extension CombineLatestOperator {
-  /// Emits the latest values of both signals whenever one of them sends, once each has.
+  /// Sends the latest values of both signals whenever one of them sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when both have, fails with either
+  /// and is interrupted with either.
+  ///
+  /// - Parameter other: The other signal.
+  /// - Returns: A signal that sends pairs, on the thread of the one that sends.
   @inlinable
   public func callAsFunction<Value, U, Error>(
     with other: Signal<U, Error>
@@ -77,87 +94,19 @@ extension CombineLatestOperator {
 }
 
 extension ZipOperator {
-  /// Emits the first values of both signals, then the second values, and so on.
+  /// Sends the first values of both signals, then the second values, and so on.
+  ///
+  /// A value waits for the one of the other it is to be paired with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with
+  /// either and is interrupted with either.
+  ///
+  /// - Parameter other: The other signal.
+  /// - Returns: A signal that sends pairs, on the thread of the one that sends.
   @inlinable
   public func callAsFunction<Value, U, Error>(
     with other: Signal<U, Error>
   ) -> Signal<(Value, U), Error> where Stream == Signal<Value, Error> {
     Signal.zip(stream, other)
-  }
-}
-
-// MARK: Producers
-
-extension SignalProducer {
-  /// `merge(with:)`: starts both streams and passes the values of both.
-  @inlinable
-  public var merge: MergeOperator<SignalProducer<Value, Error>> { MergeOperator(self) }
-
-  /// `combineLatest(with:)`: the latest values of both streams whenever one of them sends, once
-  /// each has.
-  @inlinable
-  public var combineLatest: CombineLatestOperator<SignalProducer<Value, Error>> {
-    CombineLatestOperator(self)
-  }
-
-  /// `zip(with:)`: the first values of both streams, then the second values, and so on.
-  @inlinable
-  public var zip: ZipOperator<SignalProducer<Value, Error>> { ZipOperator(self) }
-}
-
-extension MergeOperator {
-  /// Starts both producers and passes the values of both.
-  @inlinable
-  public func callAsFunction<Value, Error>(
-    with other: SignalProducer<Value, Error>
-  ) -> SignalProducer<Value, Error> where Stream == SignalProducer<Value, Error> {
-    SignalProducer.merge([stream, other])
-  }
-
-  /// Starts both streams and passes the values of both.
-  @inlinable
-  public func callAsFunction<Value, Error, Other: SignalProducerConvertible<Value, Error>>(
-    with other: Other
-  ) -> SignalProducer<Value, Error> where Stream == SignalProducer<Value, Error> {
-    SignalProducer.merge([stream, other.producer])
-  }
-}
-
-extension CombineLatestOperator {
-  /// Emits the latest values of both producers whenever one of them sends, once each has.
-  @inlinable
-  public func callAsFunction<Value, U, Error>(
-    with other: SignalProducer<U, Error>
-  ) -> SignalProducer<(Value, U), Error> where Stream == SignalProducer<Value, Error> {
-    SignalProducer.combineLatest(stream, other)
-  }
-
-  /// Emits the latest values of both streams whenever one of them sends, once each has.
-  @inlinable
-  public func callAsFunction<Value, Error, Other: SignalProducerConvertible>(
-    with other: Other
-  ) -> SignalProducer<(Value, Other.Value), Error>
-  where Stream == SignalProducer<Value, Error>, Other.Error == Error {
-    SignalProducer.combineLatest(stream, other.producer)
-  }
-}
-
-extension ZipOperator {
-  /// Emits the first values of both producers, then the second values, and so on.
-  @inlinable
-  public func callAsFunction<Value, U, Error>(
-    with other: SignalProducer<U, Error>
-  ) -> SignalProducer<(Value, U), Error> where Stream == SignalProducer<Value, Error> {
-    SignalProducer.zip(stream, other)
-  }
-
-  /// Emits the first values of both streams, then the second values, and so on.
-  @inlinable
-  public func callAsFunction<Value, Error, Other: SignalProducerConvertible>(
-    with other: Other
-  ) -> SignalProducer<(Value, Other.Value), Error>
-  where Stream == SignalProducer<Value, Error>, Other.Error == Error {
-    SignalProducer.zip(stream, other.producer)
   }
 }
 
@@ -174,7 +123,13 @@ extension PropertyProtocol {
 }
 
 extension CombineLatestOperator where Stream: PropertyProtocol {
-  /// The values of both.
+  /// The values of both properties.
+  ///
+  /// Every change of one of them is a change of the result. The property composed of both keeps
+  /// neither of them: it follows them while they are there.
+  ///
+  /// - Parameter other: The other property.
+  /// - Returns: A property of pairs.
   @inlinable
   public func callAsFunction<P: PropertyProtocol>(
     with other: P
@@ -184,7 +139,13 @@ extension CombineLatestOperator where Stream: PropertyProtocol {
 }
 
 extension ZipOperator where Stream: PropertyProtocol {
-  /// The values of both, the n-th of one with the n-th of the other.
+  /// The values of both properties, the n-th of one with the n-th of the other.
+  ///
+  /// The result changes when both have. The property composed of both keeps neither of them: it
+  /// follows them while they are there.
+  ///
+  /// - Parameter other: The other property.
+  /// - Returns: A property of pairs.
   @inlinable
   public func callAsFunction<P: PropertyProtocol>(
     with other: P

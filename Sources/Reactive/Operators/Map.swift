@@ -66,6 +66,12 @@ final class Filter<Value, Error: Swift.Error>: StepStage<Value, Value, Error> {
 
 extension Signal {
   /// Transforms every value.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A signal that sends what `transform` returns.
   @available(swift 6)
   @inlinable
   public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> Signal<U, Error> {
@@ -73,6 +79,11 @@ extension Signal {
   }
 
   /// Replaces every value with `value`.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter value: What is sent for every value.
+  /// - Returns: A signal that sends `value` as often as this one sends.
   @_disfavoredOverload
   @inlinable
   public func map<U>(value: U) -> Signal<U, Error> {
@@ -80,6 +91,12 @@ extension Signal {
   }
 
   /// Takes a property of every value.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter keyPath: Which property; read on the thread that sends the value, one call at a
+  ///   time.
+  /// - Returns: A signal that sends the values of the property.
   @_disfavoredOverload
   @inlinable
   public func map<U>(_ keyPath: KeyPath<Value, U>) -> Signal<U, Error> {
@@ -87,6 +104,12 @@ extension Signal {
   }
 
   /// Transforms every value, and drops those that become nil.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sends the value, one call
+  ///   at a time.
+  /// - Returns: A signal that sends what `transform` returns, where that isn't nil.
   @available(swift 6)
   @inlinable
   public func compactMap<U>(_ transform: @escaping @Sendable (Value) -> U?) -> Signal<U, Error> {
@@ -94,6 +117,12 @@ extension Signal {
   }
 
   /// Passes the values that `isIncluded` says yes to.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter isIncluded: Called with every value, on the thread that sends the value, one call
+  ///   at a time. A value for which it returns false is dropped.
+  /// - Returns: A signal that sends the values that are included.
   @available(swift 6)
   @inlinable
   public func filter(_ isIncluded: @escaping @Sendable (Value) -> Bool) -> Signal<Value, Error> {
@@ -101,55 +130,12 @@ extension Signal {
   }
 
   /// Passes what isn't nil, unwrapped.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Returns: A signal that sends the values that aren't nil.
   @inlinable
   public func skipNil() -> Signal<Value.Wrapped, Error> where Value: OptionalProtocol {
     through(CompactMap { $0.optional })
-  }
-}
-
-extension SignalProducer {
-  /// Transforms every value.
-  @available(swift 6)
-  @inlinable
-  public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> SignalProducer<U, Error> {
-    through { Map(transform) }
-  }
-
-  /// Replaces every value with `value`.
-  @_disfavoredOverload
-  @inlinable
-  public func map<U>(value: U) -> SignalProducer<U, Error> {
-    through { Map { _ in value } }
-  }
-
-  /// Takes a property of every value.
-  @_disfavoredOverload
-  @inlinable
-  public func map<U>(_ keyPath: KeyPath<Value, U>) -> SignalProducer<U, Error> {
-    through { Map { $0[keyPath: keyPath] } }
-  }
-
-  /// Transforms every value, and drops those that become nil.
-  @available(swift 6)
-  @inlinable
-  public func compactMap<U>(
-    _ transform: @escaping @Sendable (Value) -> U?
-  ) -> SignalProducer<U, Error> {
-    through { CompactMap(transform) }
-  }
-
-  /// Passes the values that `isIncluded` says yes to.
-  @available(swift 6)
-  @inlinable
-  public func filter(
-    _ isIncluded: @escaping @Sendable (Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { Filter(isIncluded) }
-  }
-
-  /// Passes what isn't nil, unwrapped.
-  @inlinable
-  public func skipNil() -> SignalProducer<Value.Wrapped, Error> where Value: OptionalProtocol {
-    through { CompactMap { $0.optional } }
   }
 }

@@ -1,4 +1,4 @@
-private final class Materialize<Value, Error: Swift.Error>:
+final class Materialize<Value, Error: Swift.Error>:
   Stage<Value, Error, Signal<Value, Error>.Event, Never>
 {
   override func receive(_ value: Value) {
@@ -12,7 +12,7 @@ private final class Materialize<Value, Error: Swift.Error>:
   }
 }
 
-private final class MaterializeResults<Value, Error: Swift.Error>:
+final class MaterializeResults<Value, Error: Swift.Error>:
   Stage<Value, Error, Result<Value, Error>, Never>
 {
   override func receive(_ value: Value) {
@@ -30,7 +30,7 @@ private final class MaterializeResults<Value, Error: Swift.Error>:
   }
 }
 
-private final class Dematerialize<Event: EventProtocol>:
+final class Dematerialize<Event: EventProtocol>:
   Stage<Event, Never, Event.Value, Event.Error>
 {
   override func receive(_ event: Event) {
@@ -47,7 +47,7 @@ private final class Dematerialize<Event: EventProtocol>:
   }
 }
 
-private final class DematerializeResults<Success, Failure: Error>:
+final class DematerializeResults<Success, Failure: Error>:
   Stage<Result<Success, Failure>, Never, Success, Failure>
 {
   override func receive(_ result: Result<Success, Failure>) {
@@ -74,52 +74,43 @@ extension Termination {
 }
 
 extension Signal {
-  /// Turns every event into a value; completes after the end.
+  /// Turns every event into a value.
+  ///
+  /// After a failure or completion it completes. After an interruption, which is a value, too, it
+  /// is interrupted.
+  ///
+  /// - Returns: A signal that sends every event and never fails.
   public func materialize() -> Signal<Event, Never> {
     through(Materialize())
   }
 
-  /// Turns values and a failure into results; completes after a failure.
+  /// Turns values and a failure into results.
+  ///
+  /// After a failure it completes. Completion and interruption are passed on as they are.
+  ///
+  /// - Returns: A signal that sends a success for every value, and the failure if there is one.
   public func materializeResults() -> Signal<Result<Value, Error>, Never> {
     through(MaterializeResults())
   }
 }
 
 extension Signal where Error == Never {
-  /// Turns values that are events into those events.
+  /// Turns values that are events into those events: what `materialize()` did is undone.
+  ///
+  /// The first event that is an end is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Returns: A signal of the events.
   public func dematerialize() -> Signal<Value.Value, Value.Error> where Value: EventProtocol {
     through(Dematerialize())
   }
 
-  /// Turns results into values and a failure.
+  /// Turns results into values and a failure: what `materializeResults()` did is undone.
+  ///
+  /// The first failure is the end. Otherwise, the end is passed on as it is.
+  ///
+  /// - Returns: A signal of the successes, which fails with the first failure.
   public func dematerializeResults<Success, Failure>() -> Signal<Success, Failure>
   where Value == Result<Success, Failure> {
     through(DematerializeResults())
-  }
-}
-
-extension SignalProducer {
-  /// Turns every event into a value; completes after the end.
-  public func materialize() -> SignalProducer<ProducedSignal.Event, Never> {
-    through { Materialize() }
-  }
-
-  /// Turns values and a failure into results; completes after a failure.
-  public func materializeResults() -> SignalProducer<Result<Value, Error>, Never> {
-    through { MaterializeResults() }
-  }
-}
-
-extension SignalProducer where Error == Never {
-  /// Turns values that are events into those events.
-  public func dematerialize() -> SignalProducer<Value.Value, Value.Error>
-  where Value: EventProtocol {
-    through { Dematerialize() }
-  }
-
-  /// Turns results into values and a failure.
-  public func dematerializeResults<Success, Failure>() -> SignalProducer<Success, Failure>
-  where Value == Result<Success, Failure> {
-    through { DematerializeResults() }
   }
 }

@@ -123,6 +123,14 @@ extension SignalProducer {
 
 extension SignalProducer {
   /// Starts again after a failure, `count` times at most.
+  ///
+  /// Values are passed as they come, those of runs that fail later, too. The failure after the last
+  /// start, completion and an interruption are passed on. Disposal disposes of the run that is
+  /// under way, or of the wait for the next.
+  ///
+  /// - Parameter count: How often, at most, the producer is started again, on the thread on which
+  ///   it fails; not negative, or the call traps.
+  /// - Returns: A producer that fails when there have been `count` + 1 failures.
   public func retry(upTo count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "retry(upTo:) makes no negative number of attempts, got \(count)")
     guard count > 0 else { return self }
@@ -131,7 +139,15 @@ extension SignalProducer {
 
   /// Starts again on `scheduler`, `interval` seconds after a failure, `count` times at most.
   ///
-  /// `interval` must not be negative.
+  /// Values are passed as they come, those of runs that fail later, too. The failure after the last
+  /// start, completion and an interruption are passed on. Disposal disposes of the run that is
+  /// under way, or of the wait for the next.
+  ///
+  /// - Parameters:
+  ///   - count: How often, at most, the producer is started again; not negative, or the call traps.
+  ///   - interval: Seconds between a failure and the next start; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and the producer is started again.
+  /// - Returns: A producer that fails when there have been `count` + 1 failures.
   public func retry(
     upTo count: Int, interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
@@ -144,6 +160,12 @@ extension SignalProducer {
   }
 
   /// Starts again after completion, until there have been `count` runs; of none, completes.
+  ///
+  /// A failure or an interruption is passed on. Disposal disposes of the run that is under way.
+  ///
+  /// - Parameter count: How many runs there are, each started on the thread on which the one before
+  ///   completes; not negative, or the call traps.
+  /// - Returns: A producer that sends the values of all runs, and completes with the last.
   public func `repeat`(_ count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "repeat(_:) makes no negative number of runs, got \(count)")
     guard count > 0 else { return .empty }

@@ -171,19 +171,30 @@ private final class ReplayCore<Value, Error: Swift.Error>: ProducerCore<Value, E
 }
 
 extension SignalProducer {
-  /// One run, shared by all starts of the returned producer: the first begins it, and each gets
-  /// the last `capacity` values before what comes. The run is disposed of when the returned
-  /// producer and everything started from it are gone.
+  /// One run, shared by all starts of the returned producer: the first begins it, and each gets the
+  /// last `capacity` values before what comes.
+  ///
+  /// What is past, the end included, is sent on the thread that starts; what comes, where it is
+  /// sent. Disposing of what a start made leaves the shared run to the others. It is disposed of
+  /// when the returned producer and everything started from it are gone.
+  ///
+  /// - Parameter capacity: How many values are kept; not negative, or the call traps.
+  /// - Returns: A producer that starts this one once at most.
   public func replayLazily(upTo capacity: Int) -> SignalProducer<Value, Error> {
     precondition(capacity >= 0, "replayLazily(upTo:) keeps no negative number, got \(capacity)")
     let replay = Replay<Value, Error>(capacity: capacity)
     return SignalProducer(core: ReplayCore(replay, of: core))
   }
 
-  /// A producer of events that are sent to the observer, whose every start gets the last
-  /// `capacity` values, and the end, if those are past, before what comes.
+  /// A producer of events that are sent to the observer, whose every start gets the last `capacity`
+  /// values, and the end, if those are past, before what comes.
   ///
-  /// Values are remembered while the producer, its runs or the observer are held.
+  /// Values are remembered while the producer, its runs or the observer are held. The loss of the
+  /// observer interrupts the runs.
+  ///
+  /// - Parameter capacity: How many values are kept; not negative, or the call traps. By default,
+  ///   all.
+  /// - Returns: The producer, and the observer that its events are sent to, from any thread.
   public static func replayPipe(
     upTo capacity: Int = .max
   ) -> (output: SignalProducer<Value, Error>, input: Signal<Value, Error>.Observer) {

@@ -1,6 +1,13 @@
 extension Signal {
-  /// Emits the latest value with that of the sampler whenever the sampler sends, once there is one.
-  /// Completes when both have; is interrupted with either.
+  // Producers: the receiver starts first.
+  /// Sends the latest value, with that of the sampler, whenever the sampler sends.
+  ///
+  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
+  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
+  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  ///
+  /// - Parameter sampler: When to send.
+  /// - Returns: A signal that sends pairs of the latest value and the sampler's.
   public func sample<T>(with sampler: Signal<T, Never>) -> Signal<(Value, T), Error> {
     .joining { junction in
       var latest: Value?
@@ -25,14 +32,27 @@ extension Signal {
     }
   }
 
-  /// Emits the latest value whenever the sampler sends, once there is one. Completes when both
-  /// have; is interrupted with either.
+  // Producers: the receiver starts first.
+  /// Sends the latest value whenever the sampler sends.
+  ///
+  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
+  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
+  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  ///
+  /// - Parameter sampler: When to send.
+  /// - Returns: A signal that sends the latest value as often as the sampler sends.
   public func sample(on sampler: Signal<(), Never>) -> Signal<Value, Error> {
     sample(with: sampler).map(\.0)
   }
 
-  /// Adds to every value the latest of `samplee`; drops it if there is none yet. The end of
-  /// `samplee` means nothing.
+  // Producers: the argument starts first.
+  /// Adds to every value the latest of `samplee`.
+  ///
+  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
+  /// value counts from then on. The end of this one is passed on as it is.
+  ///
+  /// - Parameter samplee: What is added.
+  /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.
   public func withLatest<U>(from samplee: Signal<U, Never>) -> Signal<(Value, U), Error> {
     .joining { junction in
       var latest: U?
@@ -43,7 +63,15 @@ extension Signal {
     }
   }
 
+  // Producers: by hand, because what takes a signal takes a producer there.
   /// Adds to every value the latest of `samplee`, which is started at once.
+  ///
+  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
+  /// value counts from then on. The end of this one is passed on as it is. The run of `samplee` is
+  /// disposed of then.
+  ///
+  /// - Parameter samplee: What is added; started once, on the calling thread.
+  /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.
   public func withLatest<U>(from samplee: SignalProducer<U, Never>) -> Signal<(Value, U), Error> {
     .joining { junction in
       samplee.startWithSignal { samplee, handle in
@@ -54,52 +82,18 @@ extension Signal {
     }
   }
 
+  // Producers: by hand, because what takes a signal takes a producer there.
   /// Adds to every value the latest of `samplee`, which is started at once.
+  ///
+  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
+  /// value counts from then on. The end of this one is passed on as it is. The run of `samplee` is
+  /// disposed of then.
+  ///
+  /// - Parameter samplee: What is added; started once, on the calling thread.
+  /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.
   public func withLatest<Samplee: SignalProducerConvertible>(
     from samplee: Samplee
   ) -> Signal<(Value, Samplee.Value), Error> where Samplee.Error == Never {
-    withLatest(from: samplee.producer)
-  }
-}
-
-extension SignalProducer {
-  /// Emits the latest value with that of the sampler whenever the sampler sends.
-  public func sample<U>(
-    with sampler: SignalProducer<U, Never>
-  ) -> SignalProducer<(Value, U), Error> {
-    liftReceiverFirst { $0.sample(with: $1) }(sampler)
-  }
-
-  /// Emits the latest value with that of the sampler whenever the sampler sends.
-  public func sample<Sampler: SignalProducerConvertible>(
-    with sampler: Sampler
-  ) -> SignalProducer<(Value, Sampler.Value), Error> where Sampler.Error == Never {
-    sample(with: sampler.producer)
-  }
-
-  /// Emits the latest value whenever the sampler sends.
-  public func sample(on sampler: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftReceiverFirst { $0.sample(on: $1) }(sampler)
-  }
-
-  /// Emits the latest value whenever the sampler sends.
-  public func sample<Sampler: SignalProducerConvertible>(
-    on sampler: Sampler
-  ) -> SignalProducer<Value, Error> where Sampler.Error == Never, Sampler.Value == () {
-    sample(on: sampler.producer)
-  }
-
-  /// Adds to every value the latest of `samplee`; drops it if there is none yet.
-  public func withLatest<U>(
-    from samplee: SignalProducer<U, Never>
-  ) -> SignalProducer<(Value, U), Error> {
-    liftArgumentFirst { $0.withLatest(from: $1) }(samplee)
-  }
-
-  /// Adds to every value the latest of `samplee`; drops it if there is none yet.
-  public func withLatest<Samplee: SignalProducerConvertible>(
-    from samplee: Samplee
-  ) -> SignalProducer<(Value, Samplee.Value), Error> where Samplee.Error == Never {
     withLatest(from: samplee.producer)
   }
 }

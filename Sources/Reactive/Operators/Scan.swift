@@ -62,7 +62,20 @@ final class ScanMap<Input, State, Output, Error: Swift.Error>:
 }
 
 extension Signal {
-  /// Combines every value with what came of those before, and emits the result each time.
+  /// Combines every value with what came of those before, and sends the result each time.
+  ///
+  /// Nothing is sent before the first value. The end is passed on as it is.
+  ///
+  /// ```swift
+  /// numbers.scan(0) { $0 + $1 }  // 1, 2, 3 become 1, 3, 6
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - initialResult: What the first value is combined with.
+  ///   - nextPartialResult: Called with the result so far and every value, on the thread that sends
+  ///     the value, one call at a time. What it returns is sent, and is the result so far for the
+  ///     next.
+  /// - Returns: A signal that sends the result after every value.
   @available(swift 6)
   @inlinable
   public func scan<U>(
@@ -71,7 +84,16 @@ extension Signal {
     through(Scan(initialResult) { $0 = nextPartialResult($0, $1) })
   }
 
-  /// Combines every value into what came of those before, and emits the result each time.
+  /// Combines every value into what came of those before, and sends the result each time.
+  ///
+  /// As `scan(_:_:)`, without a copy of the result for every value where that is a collection. The
+  /// end is passed on as it is.
+  ///
+  /// - Parameters:
+  ///   - initialResult: What the first value is combined into.
+  ///   - nextPartialResult: Called with the result so far, to be changed, and every value, on the
+  ///     thread that sends the value, one call at a time.
+  /// - Returns: A signal that sends the result after every value.
   @available(swift 6)
   @inlinable
   public func scan<U>(
@@ -80,7 +102,16 @@ extension Signal {
     through(Scan(initialResult, nextPartialResult))
   }
 
-  /// Combines all values, and emits the result at completion.
+  /// Combines all values, and sends the result at completion.
+  ///
+  /// Without a value, that is `initialResult`. A failure or an interruption is passed on, and
+  /// nothing is sent before it.
+  ///
+  /// - Parameters:
+  ///   - initialResult: What the first value is combined with.
+  ///   - nextPartialResult: Called with the result so far and every value, on the thread that sends
+  ///     the value, one call at a time. What it returns is the result so far for the next.
+  /// - Returns: A signal that sends one value, the result, and completes.
   @available(swift 6)
   @inlinable
   public func reduce<U>(
@@ -89,7 +120,17 @@ extension Signal {
     through(Reduce(initialResult) { $0 = nextPartialResult($0, $1) })
   }
 
-  /// Combines all values, and emits the result at completion.
+  /// Combines all values, and sends the result at completion.
+  ///
+  /// As `reduce(_:_:)`, without a copy of the result for every value where that is a collection.
+  /// Without a value, the result is `initialResult`. A failure or an interruption is passed on, and
+  /// nothing is sent before it.
+  ///
+  /// - Parameters:
+  ///   - initialResult: What the first value is combined into.
+  ///   - nextPartialResult: Called with the result so far, to be changed, and every value, on the
+  ///     thread that sends the value, one call at a time.
+  /// - Returns: A signal that sends one value, the result, and completes.
   @available(swift 6)
   @inlinable
   public func reduce<U>(
@@ -99,6 +140,14 @@ extension Signal {
   }
 
   /// Transforms every value with a state that is carried from one to the next.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameters:
+  ///   - initialState: The state that the first value is transformed with.
+  ///   - next: Called with the state and every value, on the thread that sends the value, one call
+  ///     at a time. It returns the next state, and what is sent.
+  /// - Returns: A signal that sends what every value becomes.
   @available(swift 6)
   @inlinable
   public func scanMap<State, U>(
@@ -108,68 +157,21 @@ extension Signal {
   }
 
   /// Transforms every value with a state that is carried from one to the next.
+  ///
+  /// As `scanMap(_:_:)`, without a copy of the state for every value where that is a collection.
+  /// The end is passed on as it is.
+  ///
+  /// - Parameters:
+  ///   - initialState: The state that the first value is transformed with.
+  ///   - next: Called with the state, to be changed, and every value, on the thread that sends the
+  ///     value, one call at a time. What it returns is sent.
+  /// - Returns: A signal that sends what every value becomes.
   @available(swift 6)
   @inlinable
   public func scanMap<State, U>(
     into initialState: State, _ next: @escaping @Sendable (inout State, Value) -> U
   ) -> Signal<U, Error> {
     through(ScanMap(initialState, next))
-  }
-}
-
-extension SignalProducer {
-  /// Combines every value with what came of those before, and emits the result each time.
-  @available(swift 6)
-  @inlinable
-  public func scan<U>(
-    _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
-  ) -> SignalProducer<U, Error> {
-    through { Scan(initialResult) { $0 = nextPartialResult($0, $1) } }
-  }
-
-  /// Combines every value into what came of those before, and emits the result each time.
-  @available(swift 6)
-  @inlinable
-  public func scan<U>(
-    into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
-  ) -> SignalProducer<U, Error> {
-    through { Scan(initialResult, nextPartialResult) }
-  }
-
-  /// Combines all values, and emits the result at completion.
-  @available(swift 6)
-  @inlinable
-  public func reduce<U>(
-    _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
-  ) -> SignalProducer<U, Error> {
-    through { Reduce(initialResult) { $0 = nextPartialResult($0, $1) } }
-  }
-
-  /// Combines all values, and emits the result at completion.
-  @available(swift 6)
-  @inlinable
-  public func reduce<U>(
-    into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
-  ) -> SignalProducer<U, Error> {
-    through { Reduce(initialResult, nextPartialResult) }
-  }
-
-  /// Transforms every value with a state that is carried from one to the next.
-  @available(swift 6)
-  @inlinable
-  public func scanMap<State, U>(
-    _ initialState: State, _ next: @escaping @Sendable (State, Value) -> (State, U)
-  ) -> SignalProducer<U, Error> {
-    through { ScanMap(initialState, threading(next)) }
-  }
-
-  /// Transforms every value with a state that is carried from one to the next.
-  @available(swift 6)
-  @inlinable
-  public func scanMap<State, U>(
-    into initialState: State, _ next: @escaping @Sendable (inout State, Value) -> U
-  ) -> SignalProducer<U, Error> {
-    through { ScanMap(initialState, next) }
   }
 }
 

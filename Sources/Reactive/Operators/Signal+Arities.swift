@@ -1,7 +1,12 @@
 // Table: written by scripts/generate-reactive-arities.
 
 extension Signal {
-  /// Emits the latest values of three signals whenever one sends.
+  /// Sends the latest values of three signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>
@@ -18,7 +23,12 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the latest values of four signals whenever one sends.
+  /// Sends the latest values of four signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C, D>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -38,7 +48,12 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the latest values of five signals whenever one sends.
+  /// Sends the latest values of five signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C, D, E>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -60,7 +75,12 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the latest values of six signals whenever one sends.
+  /// Sends the latest values of six signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C, D, E, F>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -84,7 +104,12 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the latest values of seven signals whenever one sends.
+  /// Sends the latest values of seven signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C, D, E, F, G>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -113,7 +138,12 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the latest values of eight signals whenever one sends.
+  /// Sends the latest values of eight signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C, D, E, F, G, H>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -145,7 +175,12 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the latest values of nine signals whenever one sends.
+  /// Sends the latest values of nine signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C, D, E, F, G, H, I>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -179,7 +214,12 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the latest values of ten signals whenever one sends.
+  /// Sends the latest values of ten signals whenever one sends.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<B, C, D, E, F, G, H, I, J>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -215,7 +255,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of three signals, their second values, and so on.
+  /// Sends the first values of three signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>
@@ -232,7 +278,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of four signals, their second values, and so on.
+  /// Sends the first values of four signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C, D>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -252,7 +304,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of five signals, their second values, and so on.
+  /// Sends the first values of five signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C, D, E>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -277,7 +335,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of six signals, their second values, and so on.
+  /// Sends the first values of six signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C, D, E, F>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -304,7 +368,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of seven signals, their second values, and so on.
+  /// Sends the first values of seven signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C, D, E, F, G>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -333,7 +403,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of eight signals, their second values, and so on.
+  /// Sends the first values of eight signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C, D, E, F, G, H>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -365,7 +441,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of nine signals, their second values, and so on.
+  /// Sends the first values of nine signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C, D, E, F, G, H, I>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,
@@ -400,7 +482,13 @@ extension Signal {
     return joint.signal
   }
 
-  /// Emits the first values of ten signals, their second values, and so on.
+  /// Sends the first values of ten signals, their second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A signal that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<B, C, D, E, F, G, H, I, J>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>, _ c: Signal<C, Error>,

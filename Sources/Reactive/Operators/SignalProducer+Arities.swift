@@ -1,7 +1,14 @@
 // Table: written by scripts/generate-reactive-arities.
 
 extension SignalProducer {
-  /// Starts three producers and emits their latest values whenever one sends.
+  /// Starts three producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C>(
     _ a: A, _ b: B, _ c: C
@@ -16,7 +23,14 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2) }
   }
 
-  /// Starts four producers and emits their latest values whenever one sends.
+  /// Starts four producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
@@ -32,7 +46,14 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3) }
   }
 
-  /// Starts five producers and emits their latest values whenever one sends.
+  /// Starts five producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
@@ -48,7 +69,14 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4) }
   }
 
-  /// Starts six producers and emits their latest values whenever one sends.
+  /// Starts six producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
@@ -65,7 +93,14 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5) }
   }
 
-  /// Starts seven producers and emits their latest values whenever one sends.
+  /// Starts seven producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
@@ -82,7 +117,14 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5, $6) }
   }
 
-  /// Starts eight producers and emits their latest values whenever one sends.
+  /// Starts eight producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
@@ -101,7 +143,14 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5, $6, $7) }
   }
 
-  /// Starts nine producers and emits their latest values whenever one sends.
+  /// Starts nine producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
@@ -124,7 +173,14 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5, $6, $7, $8) }
   }
 
-  /// Starts ten producers and emits their latest values whenever one sends.
+  /// Starts ten producers and sends their latest values whenever one sends.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// Nothing is sent before each has sent a value. It completes when all have, fails with any and
+  /// is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
@@ -149,7 +205,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.combineLatest($0, $1, $2, $3, $4, $5, $6, $7, $8, $9) }
   }
 
-  /// Starts three producers and emits their first values, their second values, and so on.
+  /// Starts three producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C>(
     _ a: A, _ b: B, _ c: C
@@ -164,7 +228,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.zip($0, $1, $2) }
   }
 
-  /// Starts four producers and emits their first values, their second values, and so on.
+  /// Starts four producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
@@ -180,7 +252,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.zip($0, $1, $2, $3) }
   }
 
-  /// Starts five producers and emits their first values, their second values, and so on.
+  /// Starts five producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
@@ -196,7 +276,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4) }
   }
 
-  /// Starts six producers and emits their first values, their second values, and so on.
+  /// Starts six producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
@@ -213,7 +301,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5) }
   }
 
-  /// Starts seven producers and emits their first values, their second values, and so on.
+  /// Starts seven producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
@@ -230,7 +326,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6) }
   }
 
-  /// Starts eight producers and emits their first values, their second values, and so on.
+  /// Starts eight producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
@@ -249,7 +353,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7) }
   }
 
-  /// Starts nine producers and emits their first values, their second values, and so on.
+  /// Starts nine producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
@@ -272,7 +384,15 @@ extension SignalProducer {
     ) { Signal<Value, Error>.zip($0, $1, $2, $3, $4, $5, $6, $7, $8) }
   }
 
-  /// Starts ten producers and emits their first values, their second values, and so on.
+  /// Starts ten producers and sends their first values, their second values, and so on.
+  ///
+  /// Every run starts them in order.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any.
+  ///
+  /// - Returns: A producer that sends tuples, on the thread of the one that sends.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
@@ -298,6 +418,11 @@ extension SignalProducer {
   }
 
   /// Starts three producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C>(
     _ a: A, _ b: B, _ c: C
   ) -> SignalProducer<Value, Error>
@@ -312,6 +437,11 @@ extension SignalProducer {
   }
 
   /// Starts four producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
   ) -> SignalProducer<Value, Error>
@@ -326,6 +456,11 @@ extension SignalProducer {
   }
 
   /// Starts five producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
   ) -> SignalProducer<Value, Error>
@@ -341,6 +476,11 @@ extension SignalProducer {
   }
 
   /// Starts six producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
   ) -> SignalProducer<Value, Error>
@@ -357,6 +497,11 @@ extension SignalProducer {
   }
 
   /// Starts seven producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
   ) -> SignalProducer<Value, Error>
@@ -374,6 +519,11 @@ extension SignalProducer {
   }
 
   /// Starts eight producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
   ) -> SignalProducer<Value, Error>
@@ -392,6 +542,11 @@ extension SignalProducer {
   }
 
   /// Starts nine producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
   ) -> SignalProducer<Value, Error>
@@ -411,6 +566,11 @@ extension SignalProducer {
   }
 
   /// Starts ten producers and passes the values of all.
+  ///
+  /// Every run starts them in order. It completes when all have ended without failing, and fails
+  /// with any. An interruption of one is as its completion.
+  ///
+  /// - Returns: A producer that sends the values of all, on the thread of the one that sends.
   public static func merge<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
   ) -> SignalProducer<Value, Error>

@@ -1,9 +1,8 @@
-private final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   @exclusivity(unchecked)
   private var remaining: Int
 
   init(_ count: Int) {
-    precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
     remaining = count
   }
 
@@ -20,13 +19,12 @@ private final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Valu
   }
 }
 
-private final class TakeLast<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class TakeLast<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let count: Int
   private var ring: [Value] = []
   private var oldest = 0
 
   init(_ count: Int) {
-    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
     self.count = count
   }
 
@@ -48,7 +46,7 @@ private final class TakeLast<Value, Error: Swift.Error>: ValueStage<Value, Value
   }
 }
 
-private final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let shouldContinue: (Value) -> Bool
   private let takesLast: Bool
 
@@ -68,12 +66,11 @@ private final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Valu
   }
 }
 
-private final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   @exclusivity(unchecked)
   private var remaining: Int
 
   init(_ count: Int) {
-    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
     remaining = count
   }
 
@@ -82,7 +79,7 @@ private final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Valu
   }
 }
 
-private final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
+final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let shouldContinue: (Value) -> Bool
   @exclusivity(unchecked)
   private var isSkipping = true
@@ -98,18 +95,38 @@ private final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Valu
 }
 
 extension Signal {
-  /// Passes the first `count` values and completes with the last of them; with none, at once, so
-  /// that observers are interrupted.
+  // Producers: by hand, because a run of which nothing is taken isn't begun.
+  /// Passes the first `count` values and completes with the last of them.
+  ///
+  /// With none, it completes at once, so that observers are interrupted. An end that comes before
+  /// is passed on as it is.
+  ///
+  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Returns: A signal that sends at most `count` values.
   public func take(first count: Int) -> Signal<Value, Error> {
-    through(TakeFirst(count))
+    precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
+    return through(TakeFirst(count))
   }
 
-  /// Passes the last `count` values at completion.
+  /// Passes the last `count` values, at completion.
+  ///
+  /// As many are kept until then. A failure or an interruption is passed on, and drops them.
+  ///
+  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Returns: A signal that sends at most `count` values, and completes.
   public func take(last count: Int) -> Signal<Value, Error> {
-    through(TakeLast(count))
+    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
+    return through(TakeLast(count))
   }
 
-  /// Passes values until one is not to be, and completes.
+  /// Passes values until one is not to be passed, and completes instead.
+  ///
+  /// An end that comes before is passed on as it is.
+  ///
+  /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
+  ///   call at a time, until it returns false.
+  /// - Returns: A signal that sends the values before the first for which `shouldContinue` returns
+  ///   false.
   @available(swift 6)
   public func take(
     while shouldContinue: @escaping @Sendable (Value) -> Bool
@@ -121,7 +138,13 @@ extension Signal {
   /// completes.
   ///
   /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
-  /// is, the predicate says when to continue, not when to end.
+  /// is, the predicate says when to continue, not when to end. An end that comes before is passed
+  /// on as it is.
+  ///
+  /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
+  ///   call at a time, until it returns false.
+  /// - Returns: A signal that sends the values up to the first for which `shouldContinue` returns
+  ///   false.
   @available(swift 6)
   public func take(
     until shouldContinue: @escaping @Sendable (Value) -> Bool
@@ -130,11 +153,24 @@ extension Signal {
   }
 
   /// Drops the first `count` values.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Returns: A signal that sends the values from the one after those on.
   public func skip(first count: Int) -> Signal<Value, Error> {
-    through(SkipFirst(count))
+    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
+    return through(SkipFirst(count))
   }
 
-  /// Drops values until one is not to be.
+  /// Drops values until one is not to be dropped; that, and all after it, are passed.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
+  ///   call at a time, until it returns false.
+  /// - Returns: A signal that sends the values from the first for which `shouldContinue` returns
+  ///   false.
   @available(swift 6)
   public func skip(
     while shouldContinue: @escaping @Sendable (Value) -> Bool
@@ -144,53 +180,19 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Passes the first `count` values and completes with the last of them. A run of which nothing
-  /// is taken isn't begun: it is interrupted.
+  /// Passes the first `count` values and completes with the last of them, upon which the run is
+  /// disposed of.
+  ///
+  /// A run of which nothing is taken isn't begun: it is interrupted. An end that comes before is
+  /// passed on as it is.
+  ///
+  /// - Parameter count: How many values; not negative, or the call traps.
+  /// - Returns: A producer that sends at most `count` values.
   public func take(first count: Int) -> SignalProducer<Value, Error> {
     precondition(count >= 0, "take(first:) takes no negative number of values, got \(count)")
     guard count > 0 else {
       return SignalProducer(core: GeneratorCore { sink, _ in sink.terminate(.interrupted) })
     }
     return through { TakeFirst(count) }
-  }
-
-  /// Passes the last `count` values at completion.
-  public func take(last count: Int) -> SignalProducer<Value, Error> {
-    precondition(count >= 0, "take(last:) takes no negative number of values, got \(count)")
-    return through { TakeLast(count) }
-  }
-
-  /// Passes values until one is not to be, and completes.
-  @available(swift 6)
-  public func take(
-    while shouldContinue: @escaping @Sendable (Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { TakeWhile(shouldContinue, takesLast: false) }
-  }
-
-  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then
-  /// completes.
-  ///
-  /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
-  /// is, the predicate says when to continue, not when to end.
-  @available(swift 6)
-  public func take(
-    until shouldContinue: @escaping @Sendable (Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { TakeWhile(shouldContinue, takesLast: true) }
-  }
-
-  /// Drops the first `count` values.
-  public func skip(first count: Int) -> SignalProducer<Value, Error> {
-    precondition(count >= 0, "skip(first:) skips no negative number of values, got \(count)")
-    return through { SkipFirst(count) }
-  }
-
-  /// Drops values until one is not to be.
-  @available(swift 6)
-  public func skip(
-    while shouldContinue: @escaping @Sendable (Value) -> Bool
-  ) -> SignalProducer<Value, Error> {
-    through { SkipWhile(shouldContinue) }
   }
 }

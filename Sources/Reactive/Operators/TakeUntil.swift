@@ -1,5 +1,12 @@
 extension Signal {
-  /// Completes at the end of `lifetime`.
+  // Producers: by hand, because a run is not begun when the end of the lifetime is past.
+  /// Completes at the end of `lifetime`, on the thread on which that ends.
+  ///
+  /// If that is past, it completes at once, so that observers are interrupted. An end that comes
+  /// before is passed on as it is.
+  ///
+  /// - Parameter lifetime: How long to pass events.
+  /// - Returns: A signal that ends with `lifetime` at the latest.
   public func take(during lifetime: Lifetime) -> Signal<Value, Error> {
     .joining { junction in
       junction.observe(self, value: { junction.emit($0) }, end: { junction.finish($0) })
@@ -8,7 +15,13 @@ extension Signal {
     }
   }
 
+  // Producers: the argument starts first.
   /// Completes when `trigger` sends a value or completes.
+  ///
+  /// An interruption of `trigger` means nothing. An end that comes before is passed on as it is.
+  ///
+  /// - Parameter trigger: When to complete.
+  /// - Returns: A signal that ends with `trigger` at the latest.
   public func take(until trigger: Signal<(), Never>) -> Signal<Value, Error> {
     .joining { junction in
       junction.observe(self, value: { junction.emit($0) }, end: { junction.finish($0) })
@@ -20,8 +33,17 @@ extension Signal {
     }
   }
 
-  /// Passes the events of `signal` once it sends one, and nothing of this any more.
-  public func take(untilReplacement signal: Signal<Value, Error>) -> Signal<Value, Error> {
+  // Producers: the argument starts first.
+  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
+  ///
+  /// When `replacement` ends, however it does, the whole does; when this completes, `replacement`
+  /// is waited for. A failure or an interruption of this, before it is replaced, is passed on.
+  ///
+  /// - Parameter replacement: What takes over.
+  /// - Returns: A signal that sends the values of this, and then those of `replacement`.
+  public func take(
+    untilReplacement replacement: Signal<Value, Error>
+  ) -> Signal<Value, Error> {
     .joining { junction in
       let replaced = junction.observe(
         self, value: { junction.emit($0) },
@@ -30,7 +52,7 @@ extension Signal {
           junction.finish(termination)
         })
       junction.observe(
-        signal,
+        replacement,
         value: { value in
           replaced?.dispose()
           junction.emit(value)
@@ -39,7 +61,15 @@ extension Signal {
     }
   }
 
-  /// Observes this only once `trigger` has sent a value or completed.
+  // Producers: the argument starts first.
+  /// Drops values until `trigger` sends a value or completes.
+  ///
+  /// Before, not even the end is passed on: if this ends while `trigger` hasn't sent, nothing is
+  /// known of it until `trigger` does, and observers are interrupted then. If `trigger` is
+  /// interrupted, nothing is ever sent. Afterwards, the end is passed on as it is.
+  ///
+  /// - Parameter trigger: When to begin.
+  /// - Returns: A signal that sends the values that come after `trigger` has sent.
   public func skip(until trigger: Signal<(), Never>) -> Signal<Value, Error> {
     .joining { junction in
       let waiting = SerialDisposable()
@@ -57,7 +87,14 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Completes at the end of `lifetime`.
+  /// Completes every run at the end of `lifetime`, on the thread on which that ends; the run is
+  /// disposed of.
+  ///
+  /// If that is past, runs aren't begun: they are interrupted. An end that comes before is passed
+  /// on as it is.
+  ///
+  /// - Parameter lifetime: How long to pass events.
+  /// - Returns: A producer whose runs end with `lifetime` at the latest.
   public func take(during lifetime: Lifetime) -> SignalProducer<Value, Error> {
     SignalProducer(
       core: JoinedCore { [core] root, connection in
@@ -66,44 +103,5 @@ extension SignalProducer {
         connection.add(lifetime.observeEnded { root.terminate(.completed) })
         return core.start(into: root, connection)
       })
-  }
-
-  /// Completes when `trigger` sends a value or completes.
-  public func take(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.take(until: $1) }(trigger)
-  }
-
-  /// Completes when `trigger` sends a value or completes.
-  public func take<Trigger: SignalProducerConvertible>(
-    until trigger: Trigger
-  ) -> SignalProducer<Value, Error> where Trigger.Error == Never, Trigger.Value == () {
-    take(until: trigger.producer)
-  }
-
-  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
-  public func take(
-    untilReplacement replacement: SignalProducer<Value, Error>
-  ) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.take(untilReplacement: $1) }(replacement)
-  }
-
-  /// Passes the events of `replacement` once it sends one, and nothing of this any more.
-  public func take<Replacement: SignalProducerConvertible>(
-    untilReplacement replacement: Replacement
-  ) -> SignalProducer<Value, Error>
-  where Replacement.Value == Value, Replacement.Error == Error {
-    take(untilReplacement: replacement.producer)
-  }
-
-  /// Drops what comes before `trigger` has sent a value or completed.
-  public func skip(until trigger: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
-    liftArgumentFirst { $0.skip(until: $1) }(trigger)
-  }
-
-  /// Drops what comes before `trigger` has sent a value or completed.
-  public func skip<Trigger: SignalProducerConvertible>(
-    until trigger: Trigger
-  ) -> SignalProducer<Value, Error> where Trigger.Error == Never, Trigger.Value == () {
-    skip(until: trigger.producer)
   }
 }

@@ -38,6 +38,12 @@ extension ProducerCore {
 
 extension SignalProducer {
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   @_disfavoredOverload
   public func then<U>(
     _ replacement: SignalProducer<U, Never>
@@ -46,6 +52,12 @@ extension SignalProducer {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   @_disfavoredOverload
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
@@ -54,6 +66,12 @@ extension SignalProducer {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U>(
     _ replacement: SignalProducer<U, Error>
   ) -> SignalProducer<U, Error> {
@@ -61,6 +79,12 @@ extension SignalProducer {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
   ) -> SignalProducer<Replacement.Value, Error> where Replacement.Error == Error {
@@ -68,6 +92,12 @@ extension SignalProducer {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then(
     _ replacement: SignalProducer<Value, Error>
   ) -> SignalProducer<Value, Error> {
@@ -75,6 +105,12 @@ extension SignalProducer {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
   ) -> SignalProducer<Value, Error>
@@ -85,6 +121,12 @@ extension SignalProducer {
 
 extension SignalProducer where Error == Never {
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U, F>(
     _ replacement: SignalProducer<U, F>
   ) -> SignalProducer<U, F> {
@@ -92,6 +134,12 @@ extension SignalProducer where Error == Never {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
   ) -> SignalProducer<Replacement.Value, Replacement.Error> {
@@ -99,6 +147,12 @@ extension SignalProducer where Error == Never {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U>(
     _ replacement: SignalProducer<U, Never>
   ) -> SignalProducer<U, Never> {
@@ -106,6 +160,12 @@ extension SignalProducer where Error == Never {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
   ) -> SignalProducer<Replacement.Value, Never> where Replacement.Error == Never {
@@ -113,6 +173,12 @@ extension SignalProducer where Error == Never {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then(
     _ replacement: SignalProducer<Value, Never>
   ) -> SignalProducer<Value, Never> {
@@ -120,6 +186,12 @@ extension SignalProducer where Error == Never {
   }
 
   /// Ignores the values, and starts `replacement` when this completes.
+  ///
+  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
+  /// disposes of the run that is under way.
+  ///
+  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
   ) -> SignalProducer<Value, Never>

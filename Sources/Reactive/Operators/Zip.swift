@@ -87,9 +87,18 @@ final class Zipper<Output, Error: Swift.Error> {
   }
 }
 
+// Producers: by hand, because theirs takes whatever can be turned into producers.
 extension Signal {
-  /// Emits the first values of both signals, then the second values, and so on. Completes when one
-  /// that has completed has no more to give; fails and is interrupted with any.
+  /// Sends the first values of both signals, then the second values, and so on.
+  ///
+  /// A value waits for the one of the other it is to be paired with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with
+  /// either and is interrupted with either.
+  ///
+  /// - Parameters:
+  ///   - a: The one whose values come first in the pairs.
+  ///   - b: The other.
+  /// - Returns: A signal that sends pairs, on the thread of the one that sends.
   @inlinable
   public static func zip<B>(
     _ a: Signal<Value, Error>, _ b: Signal<B, Error>
@@ -101,7 +110,14 @@ extension Signal {
     return zipper.signal
   }
 
-  /// Emits the first values of all signals, then the second values, and so on.
+  /// Sends the first values of all signals, then the second values, and so on.
+  ///
+  /// A value waits for those of the others it is to be combined with: memory grows with how far one
+  /// is ahead. It completes when one that has completed has no value that waits; it fails with any
+  /// and is interrupted with any. Of none, it completes at once.
+  ///
+  /// - Parameter signals: The signals, in the order in which their values are in the arrays.
+  /// - Returns: A signal that sends arrays, on the thread of the one that sends.
   public static func zip<S: Sequence>(_ signals: S) -> Signal<[Value], Error>
   where S.Element == Signal<Value, Error> {
     let signals = Array(signals)
@@ -114,7 +130,17 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Starts both producers and emits their first values, their second values, and so on.
+  /// Starts both producers: sends the first values of both, then the second values, and so on.
+  ///
+  /// Every run starts `a` and then `b`. A value waits for the one of the other it is to be paired
+  /// with: memory grows with how far one is ahead. It completes when one that has completed has no
+  /// value that waits; it fails with either and is interrupted with either. At the end both runs
+  /// are disposed of.
+  ///
+  /// - Parameters:
+  ///   - a: The one whose values come first in the pairs.
+  ///   - b: The other.
+  /// - Returns: A producer that sends pairs, on the thread of the one that sends.
   @inlinable
   public static func zip<A: SignalProducerConvertible, B: SignalProducerConvertible>(
     _ a: A, _ b: B
@@ -125,8 +151,15 @@ extension SignalProducer {
     }
   }
 
-  /// Starts all producers and emits their first values, their second values, and so on. Of none,
-  /// completes.
+  /// Starts all producers: sends the first values of all, then the second values, and so on.
+  ///
+  /// Every run starts them in order. A value waits for those of the others it is to be combined
+  /// with: memory grows with how far one is ahead. It completes when one that has completed has no
+  /// value that waits; it fails with any and is interrupted with any. At the end all runs are
+  /// disposed of. Of none, it completes at once.
+  ///
+  /// - Parameter producers: The producers, in the order in which their values are in the arrays.
+  /// - Returns: A producer that sends arrays, on the thread of the one that sends.
   public static func zip<S: Sequence>(_ producers: S) -> SignalProducer<[Value], Error>
   where S.Element: SignalProducerConvertible<Value, Error> {
     let producers = producers.map(\.producer)
@@ -136,8 +169,17 @@ extension SignalProducer {
     }
   }
 
-  /// Starts all producers and emits their first values, their second values, and so on. Of none,
-  /// emits `emptySentinel`.
+  /// Starts all producers: sends the first values of all, then the second values, and so on.
+  ///
+  /// Every run starts them in order. A value waits for those of the others it is to be combined
+  /// with: memory grows with how far one is ahead. It completes when one that has completed has no
+  /// value that waits; it fails with any and is interrupted with any. At the end all runs are
+  /// disposed of. Of none, `emptySentinel` is sent.
+  ///
+  /// - Parameters:
+  ///   - producers: The producers, in the order in which their values are in the arrays.
+  ///   - emptySentinel: What is sent where there are no producers.
+  /// - Returns: A producer that sends arrays, on the thread of the one that sends.
   public static func zip<S: Sequence>(
     _ producers: S, emptySentinel: [S.Element.Value]
   ) -> SignalProducer<[Value], Error>

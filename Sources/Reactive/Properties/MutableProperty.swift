@@ -53,8 +53,9 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
     token.dispose()
   }
 
-  /// Replaces the value.
+  /// Replaces the value, and notifies all observers.
   ///
+  /// - Parameter newValue: The value from now on.
   /// - Returns: The value before.
   @discardableResult
   public func swap(_ newValue: Value) -> Value {
@@ -69,6 +70,8 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   ///
   /// The property is locked meanwhile: `action` must not use it. Using it traps.
   ///
+  /// - Parameter action: Called at once, on the calling thread, with the value to be changed. What
+  ///   it throws is rethrown.
   /// - Returns: What `action` returns.
   @discardableResult
   public func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
@@ -79,6 +82,8 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   ///
   /// `action` itself may use the property: what it sets is delivered to all observers afterwards.
   ///
+  /// - Parameter action: Called at once, on the calling thread, with the value. What it throws is
+  ///   rethrown.
   /// - Returns: What `action` returns.
   @discardableResult
   public func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result {

@@ -2,6 +2,10 @@
 
 extension PropertyProtocol {
   /// The values of three properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C>(
     _ a: A, _ b: B, _ c: C
@@ -15,6 +19,10 @@ extension PropertyProtocol {
   }
 
   /// The values of four properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
@@ -29,6 +37,10 @@ extension PropertyProtocol {
   }
 
   /// The values of five properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
@@ -43,6 +55,10 @@ extension PropertyProtocol {
   }
 
   /// The values of six properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
@@ -57,6 +73,10 @@ extension PropertyProtocol {
   }
 
   /// The values of seven properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
@@ -71,6 +91,10 @@ extension PropertyProtocol {
   }
 
   /// The values of eight properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
@@ -86,6 +110,10 @@ extension PropertyProtocol {
   }
 
   /// The values of nine properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
@@ -101,6 +129,10 @@ extension PropertyProtocol {
   }
 
   /// The values of ten properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func combineLatest<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J
@@ -118,6 +150,10 @@ extension PropertyProtocol {
   }
 
   /// The values of three properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C>(
     _ a: A, _ b: B, _ c: C
@@ -131,6 +167,10 @@ extension PropertyProtocol {
   }
 
   /// The values of four properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C, D>(
     _ a: A, _ b: B, _ c: C, _ d: D
@@ -145,6 +185,10 @@ extension PropertyProtocol {
   }
 
   /// The values of five properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C, D, E>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E
@@ -159,6 +203,10 @@ extension PropertyProtocol {
   }
 
   /// The values of six properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F
@@ -173,6 +221,10 @@ extension PropertyProtocol {
   }
 
   /// The values of seven properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G
@@ -187,6 +239,10 @@ extension PropertyProtocol {
   }
 
   /// The values of eight properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H
@@ -202,6 +258,10 @@ extension PropertyProtocol {
   }
 
   /// The values of nine properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I
@@ -217,6 +277,10 @@ extension PropertyProtocol {
   }
 
   /// The values of ten properties, n-th with n-th.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Returns: A property of tuples, which keeps none of them.
   @inlinable
   public static func zip<A, B, C, D, E, F, G, H, I, J>(
     _ a: A, _ b: B, _ c: C, _ d: D, _ e: E, _ f: F, _ g: G, _ h: H, _ i: I, _ j: J

@@ -9,24 +9,40 @@ extension PropertyProtocol {
   }
 
   /// Transforms the value.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sets this property, one
+  ///   call at a time, and once at once with the present value.
+  /// - Returns: A property of what `transform` returns. It does not keep this one.
   @available(swift 6)
   public func map<U>(_ transform: @escaping @Sendable (Value) -> U) -> Property<U> {
     lift { $0.map(transform) }
   }
 
   /// A property that is always `value`, and notifies its observers as often as this one.
+  ///
+  /// - Parameter value: The value.
+  /// - Returns: A property of `value`. It does not keep this one.
   @_disfavoredOverload
   public func map<U>(value: U) -> Property<U> {
     lift { $0.map(value: value) }
   }
 
   /// A part of the value.
+  ///
+  /// - Parameter keyPath: Which part.
+  /// - Returns: A property of that part. It does not keep this one.
   @_disfavoredOverload
   public func map<U>(_ keyPath: KeyPath<Value, U>) -> Property<U> {
     lift { $0.map(keyPath) }
   }
 
   /// The last value that `predicate` says yes to; `initial` until there is one.
+  ///
+  /// - Parameters:
+  ///   - initial: The value while `predicate` has said yes to none.
+  ///   - predicate: Called with every value, on the thread that sets this property, one call at a
+  ///     time, and once at once with the present value.
+  /// - Returns: A property of the values that are included. It does not keep this one.
   @available(swift 6)
   public func filter(
     initial: Value, _ predicate: @escaping @Sendable (Value) -> Bool
@@ -37,11 +53,16 @@ extension PropertyProtocol {
   /// The value before and the value.
   ///
   /// - Parameter initial: What counts as the value before the first.
+  /// - Returns: A property of pairs. It does not keep this one.
   public func combinePrevious(_ initial: Value) -> Property<(Value, Value)> {
     lift { $0.combinePrevious(initial) }
   }
 
   /// Leaves out a value that is equivalent to the one before.
+  ///
+  /// - Parameter isEquivalent: Called with the value that was passed last and the new one, on the
+  ///   thread that sets this property, one call at a time.
+  /// - Returns: A property whose changes are changes. It does not keep this one.
   @available(swift 6)
   public func skipRepeats(
     _ isEquivalent: @escaping @Sendable (Value, Value) -> Bool
@@ -50,6 +71,14 @@ extension PropertyProtocol {
   }
 
   /// The value of the property that `transform` makes of the value.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of those properties are followed. With any but `.latest`, the value may be
+  ///     that of an earlier one.
+  ///   - transform: Called with every value, on the thread that sets this property, one call at a
+  ///     time, and once at once with the present value.
+  /// - Returns: A property that follows those that `transform` returns. It keeps neither them nor
+  ///   this one.
   @available(swift 6)
   public func flatMap<P: PropertyProtocol>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> P
@@ -58,6 +87,13 @@ extension PropertyProtocol {
   }
 
   /// Leaves out a value if one of the same identity has been there before.
+  ///
+  /// Every identity is remembered: memory grows with their number.
+  ///
+  /// - Parameter transform: Called with every value, on the thread that sets this property, one
+  ///   call at a time, and once at once with the present value. What it returns is the value's
+  ///   identity.
+  /// - Returns: A property that has one value of each identity. It does not keep this one.
   @available(swift 6)
   public func uniqueValues<Identity: Hashable>(
     _ transform: @escaping @Sendable (Value) -> Identity
@@ -68,6 +104,8 @@ extension PropertyProtocol {
 
 extension PropertyProtocol where Value: Equatable {
   /// Leaves out a value that is equal to the one before.
+  ///
+  /// - Returns: A property whose changes are changes. It does not keep this one.
   public func skipRepeats() -> Property<Value> {
     lift { $0.skipRepeats() }
   }
@@ -75,6 +113,10 @@ extension PropertyProtocol where Value: Equatable {
 
 extension PropertyProtocol where Value: Hashable {
   /// Leaves out a value that has been there before.
+  ///
+  /// Every value is remembered: memory grows with their number.
+  ///
+  /// - Returns: A property that has no value twice. It does not keep this one.
   public func uniqueValues() -> Property<Value> {
     lift { $0.uniqueValues() }
   }
@@ -82,6 +124,10 @@ extension PropertyProtocol where Value: Hashable {
 
 extension PropertyProtocol where Value: PropertyProtocol {
   /// The value of the property that is the value.
+  ///
+  /// - Parameter strategy: Which of those properties are followed. With any but `.latest`, the
+  ///   value may be that of an earlier one.
+  /// - Returns: A property that follows the values of this one. It keeps neither them nor this one.
   public func flatten(_ strategy: FlattenStrategy) -> Property<Value.Value> {
     lift { $0.flatMap(strategy) { $0.producer } }
   }
@@ -91,6 +137,13 @@ extension PropertyProtocol where Value: PropertyProtocol {
 
 extension PropertyProtocol {
   /// The values of two properties.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Parameters:
+  ///   - a: The one whose values come first in the pairs.
+  ///   - b: The other.
+  /// - Returns: A property of pairs. It keeps neither of the two.
   @inlinable
   public static func combineLatest<A: PropertyProtocol, B: PropertyProtocol>(
     _ a: A, _ b: B
@@ -100,7 +153,10 @@ extension PropertyProtocol {
 
   /// The values of all properties.
   ///
-  /// - Returns: Nil, if there are none.
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Parameter properties: The properties, in the order in which their values are in the arrays.
+  /// - Returns: A property of arrays, which keeps none of them; nil, if there are none.
   public static func combineLatest<S: Sequence>(
     _ properties: S
   ) -> Property<[S.Iterator.Element.Value]>? where S.Element: PropertyProtocol {
@@ -111,6 +167,13 @@ extension PropertyProtocol {
   }
 
   /// The values of all properties; if there are none, constantly `emptySentinel`.
+  ///
+  /// Every change of one of them is a change of the result.
+  ///
+  /// - Parameters:
+  ///   - properties: The properties, in the order in which their values are in the arrays.
+  ///   - emptySentinel: The value where there are no properties.
+  /// - Returns: A property of arrays, which keeps none of them.
   public static func combineLatest<S: Sequence>(
     _ properties: S, emptySentinel: [S.Iterator.Element.Value]
   ) -> Property<[S.Iterator.Element.Value]> where S.Element: PropertyProtocol {
@@ -118,6 +181,13 @@ extension PropertyProtocol {
   }
 
   /// The values of two properties, the n-th of one with the n-th of the other.
+  ///
+  /// The result changes when both have.
+  ///
+  /// - Parameters:
+  ///   - a: The one whose values come first in the pairs.
+  ///   - b: The other.
+  /// - Returns: A property of pairs. It keeps neither of the two.
   @inlinable
   public static func zip<A: PropertyProtocol, B: PropertyProtocol>(
     _ a: A, _ b: B
@@ -127,7 +197,10 @@ extension PropertyProtocol {
 
   /// The values of all properties, n-th with n-th.
   ///
-  /// - Returns: Nil, if there are none.
+  /// The result changes when all have.
+  ///
+  /// - Parameter properties: The properties, in the order in which their values are in the arrays.
+  /// - Returns: A property of arrays, which keeps none of them; nil, if there are none.
   public static func zip<S: Sequence>(
     _ properties: S
   ) -> Property<[S.Iterator.Element.Value]>? where S.Element: PropertyProtocol {
@@ -138,6 +211,13 @@ extension PropertyProtocol {
   }
 
   /// The values of all properties, n-th with n-th; if there are none, constantly `emptySentinel`.
+  ///
+  /// The result changes when all have.
+  ///
+  /// - Parameters:
+  ///   - properties: The properties, in the order in which their values are in the arrays.
+  ///   - emptySentinel: The value where there are no properties.
+  /// - Returns: A property of arrays, which keeps none of them.
   public static func zip<S: Sequence>(
     _ properties: S, emptySentinel: [S.Iterator.Element.Value]
   ) -> Property<[S.Iterator.Element.Value]> where S.Element: PropertyProtocol {
@@ -148,24 +228,35 @@ extension PropertyProtocol {
 // MARK: Booleans
 
 extension PropertyProtocol where Value == Bool {
-  /// Not the value.
+  /// The opposite of the value.
+  ///
+  /// - Returns: A property that is true while this one is false. It does not keep this one.
   public func negate() -> Property<Value> {
     lift { $0.negate() }
   }
 
   /// Whether both are true.
+  ///
+  /// - Parameter property: The other.
+  /// - Returns: A property that changes whenever one of the two does. It keeps neither of them.
   public func and<P: PropertyProtocol>(_ property: P) -> Property<Value>
   where P.Value == Value {
     Property(unsafeProducer: producer.and(property))
   }
 
-  /// Whether at least one is true.
+  /// Whether at least one of both is true.
+  ///
+  /// - Parameter property: The other.
+  /// - Returns: A property that changes whenever one of the two does. It keeps neither of them.
   public func or<P: PropertyProtocol>(_ property: P) -> Property<Value>
   where P.Value == Value {
     Property(unsafeProducer: producer.or(property))
   }
 
   /// Whether all are true; of none, true.
+  ///
+  /// - Parameter properties: The properties.
+  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
   public static func all<P: PropertyProtocol, Properties: Collection>(
     _ properties: Properties
   ) -> Property<Value> where P.Value == Value, Properties.Element == P {
@@ -174,12 +265,18 @@ extension PropertyProtocol where Value == Bool {
   }
 
   /// Whether all are true; of none, true.
+  ///
+  /// - Parameter properties: The properties.
+  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
   public static func all<P: PropertyProtocol>(_ properties: P...) -> Property<Value>
   where P.Value == Value {
     all(properties)
   }
 
   /// Whether at least one is true; of none, false.
+  ///
+  /// - Parameter properties: The properties.
+  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
   public static func any<P: PropertyProtocol, Properties: Collection>(
     _ properties: Properties
   ) -> Property<Value> where P.Value == Value, Properties.Element == P {
@@ -187,6 +284,9 @@ extension PropertyProtocol where Value == Bool {
   }
 
   /// Whether at least one is true; of none, false.
+  ///
+  /// - Parameter properties: The properties.
+  /// - Returns: A property that changes whenever one of them does. It keeps none of them.
   public static func any<P: PropertyProtocol>(_ properties: P...) -> Property<Value>
   where P.Value == Value {
     any(properties)

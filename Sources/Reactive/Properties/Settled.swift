@@ -15,6 +15,7 @@ extension PropertyProtocol {
   ///
   /// - Parameter source: What the parts have in common. It must have been there before they were
   ///   composed, as it has if they are made of it.
+  /// - Returns: A property that changes once for each change of `source`.
   public func settled<Source: PropertyProtocol>(after source: Source) -> Property<Value> {
     let values = producer.core.lifted { $0.settled(after: source.signal) }
     return Property(unsafeProducer: SignalProducer(core: values))

@@ -1,5 +1,6 @@
+// Producers: by hand, because theirs logs starts, too.
 extension Signal {
-  /// Logs events, of the given kinds, before passing them on.
+  /// Logs events, of the given kinds, before passing them on as they are.
   ///
   /// - Parameters:
   ///   - identifier: What to call the signal in the log.
@@ -7,7 +8,8 @@ extension Signal {
   ///   - fileName: The file in which this is called.
   ///   - functionName: The function in which it is.
   ///   - lineNumber: The line on which it is.
-  ///   - logger: Writes an event down.
+  ///   - logger: Writes an event down; called on the thread that sends it.
+  /// - Returns: A signal of the same events.
   @available(swift 6)
   public func logEvents(
     identifier: String = "",
@@ -26,7 +28,7 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Logs events of every run, of the given kinds, before passing them on.
+  /// Logs events of every run, of the given kinds, before passing them on as they are.
   ///
   /// - Parameters:
   ///   - identifier: What to call the producer in the log.
@@ -34,7 +36,8 @@ extension SignalProducer {
   ///   - fileName: The file in which this is called.
   ///   - functionName: The function in which it is.
   ///   - lineNumber: The line on which it is.
-  ///   - logger: Writes an event down.
+  ///   - logger: Writes an event down; called on the thread that sends it.
+  /// - Returns: A producer of the same events.
   @available(swift 6)
   public func logEvents(
     identifier: String = "",

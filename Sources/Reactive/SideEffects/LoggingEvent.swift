@@ -51,7 +51,14 @@ public typealias EventLogger =
     _ lineNumber: Int
   ) -> Void
 
-/// Prints an event.
+/// Prints an event, on the thread that sends it.
+///
+/// - Parameters:
+///   - identifier: What the stream was called.
+///   - event: The kind of the event, and what it carries.
+///   - fileName: The file in which logging was asked for.
+///   - functionName: The function in which it was.
+///   - lineNumber: The line.
 @Sendable
 public func defaultEventLog(
   identifier: String, event: String, fileName: String, functionName: String, lineNumber: Int

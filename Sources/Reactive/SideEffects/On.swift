@@ -1,9 +1,10 @@
+// Producers: by hand, because theirs has two closures more, for the start.
 extension Signal {
   /// Calls the closure that goes with an event before passing it on.
   ///
-  /// The closures are called where the events are, one after the other, once for each event
-  /// however many observers there are; and whether or not there are any, as long as the returned
-  /// signal is held.
+  /// The closures are called on the thread that sends the event, one after the other, once for each
+  /// event however many observers there are; and whether or not there are any, as long as the
+  /// returned signal is held. Events are passed on as they are.
   ///
   /// - Parameters:
   ///   - event: Called first, with every event.
@@ -11,9 +12,10 @@ extension Signal {
   ///   - completed: Called at completion.
   ///   - interrupted: Called at an interruption.
   ///   - terminated: Called at the end, after the closure for that kind of end.
-  ///   - disposed: Called when nothing can be delivered any more: after the end has been
-  ///     delivered, or when the signal is neither held nor observed.
+  ///   - disposed: Called when nothing can be delivered any more: after the end has been delivered,
+  ///     or when the signal is neither held nor observed.
   ///   - value: Called with every value.
+  /// - Returns: A signal of the same events.
   @available(swift 6)
   public func on(
     event: (@Sendable (Event) -> Void)? = nil,
@@ -34,16 +36,21 @@ extension Signal {
 extension SignalProducer {
   /// Calls the closure that goes with an event before passing it on, for every run.
   ///
+  /// The closures are called on the thread that sends the event, one after the other, but for those
+  /// that go with the start, which are called on the thread that starts. Events are passed on as
+  /// they are.
+  ///
   /// - Parameters:
   ///   - starting: Called before a run is started.
   ///   - started: Called when the start of a run returns, which may be after its end.
   ///   - event: Called first, with every event.
   ///   - failed: Called with the error of a failure.
   ///   - completed: Called at completion.
-  ///   - interrupted: Called at an interruption.
+  ///   - interrupted: Called at an interruption; disposal of the run is one.
   ///   - terminated: Called at the end, after the closure for that kind of end.
   ///   - disposed: Called when nothing can be delivered any more.
   ///   - value: Called with every value.
+  /// - Returns: A producer of the same events.
   @available(swift 6)
   public func on(
     starting: (@Sendable () -> Void)? = nil,

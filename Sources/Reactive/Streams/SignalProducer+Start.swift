@@ -87,7 +87,13 @@ extension SignalProducer where Error == Never {
 }
 
 extension SignalProducer {
-  /// Applies a signal operator to the signal of every run.
+  /// Applies an operator on signals to the signal of every run.
+  ///
+  /// Disposal interrupts the observer first, and then what is above.
+  ///
+  /// - Parameter transform: Called at every start, on the thread that starts, with the signal of
+  ///   the run, before that sends anything.
+  /// - Returns: A producer whose runs send the events of the signals that `transform` returns.
   @available(swift 6)
   public func lift<U, F>(
     _ transform: @escaping @Sendable (Signal<Value, Error>) -> Signal<U, F>
@@ -97,6 +103,13 @@ extension SignalProducer {
 
   /// Applies an operator on two signals to the signals of every run; that of the argument starts
   /// first.
+  ///
+  /// Disposal interrupts the observer first, and then what is above.
+  ///
+  /// - Parameter transform: Called at every start, on the thread that starts, with the signals of
+  ///   both runs, before they send anything.
+  /// - Returns: A function that takes the other producer and returns one whose runs send the events
+  ///   of the signals that `transform` returns.
   @available(swift 6)
   public func lift<U, F, V, G>(
     _ transform: @escaping @Sendable (Signal<Value, Error>) -> (Signal<U, F>) -> Signal<V, G>

@@ -144,9 +144,9 @@ extension SignalProducerProtocol {
   @available(swift, obsoleted: 6)
   @preconcurrency
   public func attemptMap<U>(
-    _ action: @escaping @Sendable (Value) -> Result<U, Error>
+    _ transform: @escaping @Sendable (Value) -> Result<U, Error>
   ) -> SignalProducer<U, Error> {
-    producer.attemptMap(action)
+    producer.attemptMap(transform)
   }
 
   /// As in the Swift 6 language mode, with warnings instead of errors.
@@ -242,6 +242,16 @@ extension SignalProducerProtocol {
     by key: @escaping @Sendable (Value) -> Key
   ) -> SignalProducer<Group<Key, Value, Error>, Error> {
     producer.group(by: key)
+  }
+
+  /// As in the Swift 6 language mode, with warnings instead of errors.
+  @_documentation(visibility: internal)
+  @available(swift, obsoleted: 6)
+  @preconcurrency
+  public func lazyMap<U>(
+    on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
+  ) -> SignalProducer<U, Error> where Value: Sendable {
+    producer.lazyMap(on: scheduler, transform: transform)
   }
 
   /// As in the Swift 6 language mode, with warnings instead of errors.
@@ -474,16 +484,6 @@ extension SignalProducerProtocol {
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
     producer.lift(transform)
   }
-
-  /// As in the Swift 6 language mode, with warnings instead of errors.
-  @_documentation(visibility: internal)
-  @available(swift, obsoleted: 6)
-  @preconcurrency
-  public func lazyMap<U>(
-    on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
-  ) -> SignalProducer<U, Error> where Value: Sendable {
-    producer.lazyMap(on: scheduler, transform: transform)
-  }
 }
 
 extension SignalProducerProtocol where Error == Never {
@@ -502,20 +502,9 @@ extension SignalProducerProtocol where Error == Never {
   @available(swift, obsoleted: 6)
   @preconcurrency
   public func attemptMap<U>(
-    _ action: @escaping @Sendable (Value) throws -> U
+    _ transform: @escaping @Sendable (Value) throws -> U
   ) -> SignalProducer<U, any Swift.Error> {
-    producer.attemptMap(action)
-  }
-
-  /// As in the Swift 6 language mode, with warnings instead of errors.
-  @_documentation(visibility: internal)
-  @available(swift, obsoleted: 6)
-  @preconcurrency
-  public func flatMap<U>(
-    _ strategy: FlattenStrategy,
-    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Error>
-  ) -> SignalProducer<U, Error> {
-    producer.flatMap(strategy, transform)
+    producer.attemptMap(transform)
   }
 
   /// As in the Swift 6 language mode, with warnings instead of errors.
@@ -544,9 +533,20 @@ extension SignalProducerProtocol where Error == Never {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  public func flatMap<U>(
+    _ strategy: FlattenStrategy,
+    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
+  ) -> SignalProducer<U, Never> {
+    producer.flatMap(strategy, transform)
+  }
+
+  /// As in the Swift 6 language mode, with warnings instead of errors.
+  @_documentation(visibility: internal)
+  @available(swift, obsoleted: 6)
+  @preconcurrency
   public func flatMap<Inner: SignalProducerConvertible>(
     _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
-  ) -> SignalProducer<Inner.Value, Error> where Inner.Error == Never {
+  ) -> SignalProducer<Inner.Value, Never> where Inner.Error == Never {
     producer.flatMap(strategy, transform)
   }
 

@@ -4,13 +4,17 @@ internal import FoundationEssentials
 extension Signal {
   /// Delivers every `interval` the values that came in it, as an array.
   ///
+  /// The first interval begins now; that of a run, at its start. Disposal drops what waits, and
+  /// delivers the interruption on `scheduler`.
+  ///
   /// - Parameters:
-  ///   - interval: Not negative.
-  ///   - scheduler: Where the time is waited for and the values delivered.
+  ///   - interval: How long values are collected; not negative.
+  ///   - scheduler: Where the time is waited for and all events are delivered.
   ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
   ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
   ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
   ///     always drops it.
+  /// - Returns: A signal that sends arrays on `scheduler`.
   @preconcurrency
   public func collect(
     every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
@@ -23,31 +27,8 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Delivers every `interval` the values that came in it, as an array.
-  ///
-  /// - Parameters:
-  ///   - interval: Not negative.
-  ///   - scheduler: Where the time is waited for and the values delivered.
-  ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
-  ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
-  ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
-  ///     always drops it.
-  @preconcurrency
-  public func collect(
-    every interval: DispatchTimeInterval, on scheduler: any DateScheduler,
-    skipEmpty: Bool = false, discardWhenCompleted: Bool = true
-  ) -> SignalProducer<[Value], Error> where Value: Sendable {
-    through {
-      CollectEvery(
-        every: interval, on: scheduler, skipEmpty: skipEmpty,
-        discardWhenCompleted: discardWhenCompleted)
-    }
-  }
-}
-
 // Sendable as every scheduled operator is.
-private final class CollectEvery<Value, Error: Swift.Error>:
+final class CollectEvery<Value, Error: Swift.Error>:
   ScheduledOperator<Value, [Value], Error>, @unchecked Sendable
 {
   // Entered and left only under the lock.

@@ -3,11 +3,15 @@ public import FoundationEssentials
 extension Signal {
   /// Delivers a value when `interval` seconds have gone by without another.
   ///
+  /// One timer at most is set for it, however many values come. Disposal drops what waits, and
+  /// delivers the interruption on `scheduler`.
+  ///
   /// - Parameters:
-  ///   - interval: Not negative.
-  ///   - scheduler: Where the time is waited for and the value delivered.
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and all events are delivered.
   ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
   ///     waits for it. A failure or an interruption always drops it.
+  /// - Returns: A signal that sends, on `scheduler`, values that were not followed by others.
   @preconcurrency
   public func debounce(
     _ interval: TimeInterval, on scheduler: any DateScheduler,
@@ -19,30 +23,10 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Delivers a value when `interval` seconds have gone by without another.
-  ///
-  /// - Parameters:
-  ///   - interval: Not negative.
-  ///   - scheduler: Where the time is waited for and the value delivered.
-  ///   - discardWhenCompleted: Whether completion drops the value that waits. Otherwise completion
-  ///     waits for it. A failure or an interruption always drops it.
-  @preconcurrency
-  public func debounce(
-    _ interval: TimeInterval, on scheduler: any DateScheduler,
-    discardWhenCompleted: Bool = true
-  ) -> SignalProducer<Value, Error> where Value: Sendable {
-    precondition(interval >= 0, "a stream can't be debounced by \(interval) seconds")
-    return through {
-      Debounce(by: interval, on: scheduler, discardWhenCompleted: discardWhenCompleted)
-    }
-  }
-}
-
 /// One timer is out at most. When it fires early, because a newer value has come, it is set
 /// again: many values in an interval cost two timers.
 // Sendable as every scheduled operator is.
-private final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
   private let interval: TimeInterval

@@ -1,30 +1,21 @@
 public import FoundationEssentials
 
 extension Signal {
-  /// Delivers values and completion `interval` seconds later; a failure or an interruption as
-  /// soon as can be, which drops what waits.
+  /// Delivers values and completion `interval` seconds later, in their order.
   ///
-  /// `interval` must not be negative.
+  /// A failure or an interruption is delivered as soon as can be, and drops what waits. Disposal
+  /// drops what waits, and delivers the interruption on `scheduler`.
+  ///
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and all events are delivered.
+  /// - Returns: A signal that sends the values on `scheduler`.
   @preconcurrency
   public func delay(
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
     return through(Delay(by: interval, on: scheduler))
-  }
-}
-
-extension SignalProducer {
-  /// Delivers values and completion `interval` seconds later; a failure or an interruption as
-  /// soon as can be, which drops what waits.
-  ///
-  /// `interval` must not be negative.
-  @preconcurrency
-  public func delay(
-    _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> SignalProducer<Value, Error> where Value: Sendable {
-    precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return through { Delay(by: interval, on: scheduler) }
   }
 }
 
@@ -78,7 +69,7 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
 }
 
 // Sendable as every scheduled operator is.
-private final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
+final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
   @unchecked Sendable
 {
   private let interval: TimeInterval

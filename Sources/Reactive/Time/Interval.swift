@@ -4,6 +4,14 @@ public import FoundationEssentials
 extension SignalProducer where Error == Never {
   /// Sends the values of a sequence, one every `interval`, the first after one interval; completes
   /// an interval after the last.
+  ///
+  /// Disposing of a run stops its timer.
+  ///
+  /// - Parameters:
+  ///   - values: What is sent. Every run iterates anew, on `scheduler`.
+  ///   - interval: The time between two values; not negative.
+  ///   - scheduler: Where the time is waited for and the values are sent.
+  /// - Returns: A producer that never fails.
   public static func interval<S: Sequence>(
     _ values: S, interval: DispatchTimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<S.Element, Error> where S.Element == Value {
@@ -28,6 +36,13 @@ extension SignalProducer where Error == Never {
 
 extension SignalProducer where Value == Int, Error == Never {
   /// Sends 0, 1, 2 … one every `interval`, the first after one interval.
+  ///
+  /// A run goes on until it is disposed of.
+  ///
+  /// - Parameters:
+  ///   - interval: The time between two values; not negative.
+  ///   - scheduler: Where the time is waited for and the values are sent.
+  /// - Returns: A producer that never ends by itself.
   public static func interval(
     _ interval: DispatchTimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
@@ -39,7 +54,12 @@ extension SignalProducer where Value == Date, Error == Never {
   /// Sends the scheduler's date every `interval`, the first time after one interval, with a leeway
   /// of a tenth of it.
   ///
-  /// `interval` must not be negative.
+  /// A run goes on until it is disposed of.
+  ///
+  /// - Parameters:
+  ///   - interval: The time between two dates; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and the dates are sent.
+  /// - Returns: A producer that never ends by itself.
   public static func timer(
     interval: DispatchTimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
@@ -48,8 +68,14 @@ extension SignalProducer where Value == Date, Error == Never {
 
   /// Sends the scheduler's date every `interval`, the first time after one interval.
   ///
-  /// To save power a date may be sent up to `leeway` later than due. Neither `interval` nor `leeway`
-  /// may be negative.
+  /// A run goes on until it is disposed of.
+  ///
+  /// - Parameters:
+  ///   - interval: The time between two dates; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and the dates are sent.
+  ///   - leeway: How much later than due a date may be sent, to save power; not negative, or the
+  ///     call traps.
+  /// - Returns: A producer that never ends by itself.
   public static func timer(
     interval: DispatchTimeInterval, on scheduler: any DateScheduler,
     leeway: DispatchTimeInterval

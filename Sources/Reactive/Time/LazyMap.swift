@@ -1,6 +1,14 @@
 extension Signal {
-  /// Transforms on `scheduler` the latest value there is when the scheduler gets to it; those that
-  /// have been replaced by then are dropped without having been transformed.
+  /// Transforms on `scheduler` the latest value there is when the scheduler gets to it.
+  ///
+  /// Values that have been replaced by then are dropped without having been transformed. Completion
+  /// and a failure come after the value that waits; an interruption drops it. Disposal drops what
+  /// waits, and delivers the interruption on `scheduler`.
+  ///
+  /// - Parameters:
+  ///   - scheduler: Where `transform` is called and all events are delivered.
+  ///   - transform: Called on `scheduler`, one call at a time.
+  /// - Returns: A signal that sends, on `scheduler`, what `transform` returns.
   @available(swift 6)
   public func lazyMap<U>(
     on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
@@ -9,19 +17,8 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Transforms on `scheduler` the latest value there is when the scheduler gets to it; those that
-  /// have been replaced by then are dropped without having been transformed.
-  @available(swift 6)
-  public func lazyMap<U>(
-    on scheduler: any Scheduler, transform: @escaping @Sendable (Value) -> U
-  ) -> SignalProducer<U, Error> where Value: Sendable {
-    through { LazyMap(on: scheduler, transform: transform) }
-  }
-}
-
 // Sendable as every scheduled operator is.
-private final class LazyMap<Input, Output, Error: Swift.Error>:
+final class LazyMap<Input, Output, Error: Swift.Error>:
   ScheduledOperator<Input, Output, Error>, @unchecked Sendable
 {
   private let scheduler: any Scheduler

@@ -1,5 +1,12 @@
 extension Signal {
   /// Delivers all events on `scheduler`, in order.
+  ///
+  /// Sending returns at once: values wait for their turn on the scheduler, and memory grows with
+  /// how many do. The end comes after them. Disposal drops what waits, and delivers the
+  /// interruption on `scheduler`.
+  ///
+  /// - Parameter scheduler: Where events are delivered.
+  /// - Returns: A signal that sends the same events on `scheduler`.
   @preconcurrency
   public func observe(on scheduler: any Scheduler) -> Signal<Value, Error> where Value: Sendable {
     through(hop(to: scheduler))
@@ -7,14 +14,13 @@ extension Signal {
 }
 
 extension SignalProducer {
-  /// Delivers all events on `scheduler`, in order.
-  @preconcurrency
-  public func observe(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
-  where Value: Sendable {
-    through { hop(to: scheduler) }
-  }
-
-  /// Starts on `scheduler`. Disposing of the run before its turn prevents it.
+  /// Starts runs on `scheduler`.
+  ///
+  /// Disposing of a run before its turn prevents it. Where events are delivered doesn't change: see
+  /// `observe(on:)`.
+  ///
+  /// - Parameter scheduler: Where runs are started.
+  /// - Returns: A producer whose start schedules the run and returns.
   @preconcurrency
   public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
   where Value: Sendable {
@@ -27,7 +33,7 @@ extension SignalProducer {
   }
 }
 
-private func hop<Value, Error>(
+func hop<Value, Error>(
   to scheduler: any Scheduler
 ) -> ScheduledOperator<Value, Value, Error> {
   if let queue = scheduler as? QueueScheduler { return QueueHop(to: queue) }

@@ -5,9 +5,13 @@ extension Signal {
   /// latest of those that came meanwhile.
   ///
   /// The end of the stream is delivered as soon as can be. A value that is due before is delivered
-  /// before; one whose time has not come is dropped.
+  /// before; one whose time has not come is dropped. Disposal drops what waits, and delivers the
+  /// interruption on `scheduler`.
   ///
-  /// `interval` must not be negative.
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - scheduler: Where the time is waited for and all events are delivered.
+  /// - Returns: A signal that sends, on `scheduler`, no two values within `interval`.
   @preconcurrency
   public func throttle(
     _ interval: TimeInterval, on scheduler: any DateScheduler
@@ -17,25 +21,8 @@ extension Signal {
   }
 }
 
-extension SignalProducer {
-  /// Delivers values at least `interval` seconds apart: the first as soon as can be, then the
-  /// latest of those that came meanwhile.
-  ///
-  /// The end of the stream is delivered as soon as can be. A value that is due before is delivered
-  /// before; one whose time has not come is dropped.
-  ///
-  /// `interval` must not be negative.
-  @preconcurrency
-  public func throttle(
-    _ interval: TimeInterval, on scheduler: any DateScheduler
-  ) -> SignalProducer<Value, Error> where Value: Sendable {
-    precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
-    return through { Throttle(by: interval, on: scheduler) }
-  }
-}
-
 // Sendable as every scheduled operator is.
-private final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
   @unchecked Sendable
 {
   private let interval: TimeInterval

@@ -1,11 +1,17 @@
+// Producers: by hand, because a producer must not keep the property.
 extension Signal {
   /// Delivers values on `scheduler` while `shouldThrottle` is false. While it is true, keeps the
   /// latest, and delivers that when it turns false.
   ///
   /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
   /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
+  /// Disposal drops that, too, and delivers the interruption on `scheduler`.
   ///
-  /// When `shouldThrottle` has no more changes, its last value counts.
+  /// - Parameters:
+  ///   - shouldThrottle: Whether to keep values back. When it has no more changes, its last value
+  ///     counts.
+  ///   - scheduler: Where all events are delivered.
+  /// - Returns: A signal that sends on `scheduler`.
   @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler
@@ -20,8 +26,13 @@ extension SignalProducer {
   ///
   /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
   /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
+  /// Disposal drops that, too, and delivers the interruption on `scheduler`.
   ///
-  /// When `shouldThrottle` has no more changes, its last value counts. Does not keep it.
+  /// - Parameters:
+  ///   - shouldThrottle: Whether to keep values back. When it has no more changes, its last value
+  ///     counts. The producer does not keep it.
+  ///   - scheduler: Where all events are delivered.
+  /// - Returns: A producer that sends on `scheduler`.
   @preconcurrency
   public func throttle<P: PropertyProtocol>(
     while shouldThrottle: P, on scheduler: any Scheduler

@@ -1,9 +1,17 @@
 public import FoundationEssentials
 
+// Producers: by hand, because the time is counted from the start of the run.
 extension Signal {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///
-  /// `interval` must not be negative.
+  /// The failure is delivered on `scheduler`, everything else where it is sent. An end that comes
+  /// before is passed on as it is.
+  ///
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - error: What the failure is.
+  ///   - scheduler: Where the time is waited for.
+  /// - Returns: A signal that ends within `interval`.
   public func timeout(
     after interval: TimeInterval, raising error: Error, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> {
@@ -17,10 +25,18 @@ extension Signal {
   }
 }
 
+// Producers: by hand, because the time is counted from the start of the run.
 extension Signal where Error == Never {
   /// Fails with `error` if the stream hasn't ended after `interval` seconds, counted from now.
   ///
-  /// `interval` must not be negative.
+  /// The failure is delivered on `scheduler`, everything else where it is sent. An end that comes
+  /// before is passed on as it is.
+  ///
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - error: What the failure is.
+  ///   - scheduler: Where the time is waited for.
+  /// - Returns: A signal that ends within `interval`.
   public func timeout<NewError: Swift.Error>(
     after interval: TimeInterval, raising error: NewError, on scheduler: any DateScheduler
   ) -> Signal<Value, NewError> {
@@ -29,9 +45,17 @@ extension Signal where Error == Never {
 }
 
 extension SignalProducer {
-  /// Fails with `error` if the run hasn't ended after `interval` seconds, counted from its start.
+  /// Fails with `error` if a run hasn't ended after `interval` seconds, counted from the start of
+  /// the run.
   ///
-  /// `interval` must not be negative.
+  /// The failure is delivered on `scheduler`, everything else where it is sent. The run above is
+  /// disposed of. An end that comes before is passed on as it is.
+  ///
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - error: What the failure is.
+  ///   - scheduler: Where the time is waited for.
+  /// - Returns: A producer that ends within `interval`.
   public func timeout(
     after interval: TimeInterval, raising error: Error, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
@@ -46,9 +70,17 @@ extension SignalProducer {
 }
 
 extension SignalProducer where Error == Never {
-  /// Fails with `error` if the run hasn't ended after `interval` seconds, counted from its start.
+  /// Fails with `error` if a run hasn't ended after `interval` seconds, counted from the start of
+  /// the run.
   ///
-  /// `interval` must not be negative.
+  /// The failure is delivered on `scheduler`, everything else where it is sent. The run above is
+  /// disposed of. An end that comes before is passed on as it is.
+  ///
+  /// - Parameters:
+  ///   - interval: Seconds; not negative, or the call traps.
+  ///   - error: What the failure is.
+  ///   - scheduler: Where the time is waited for.
+  /// - Returns: A producer that ends within `interval`.
   public func timeout<NewError: Swift.Error>(
     after interval: TimeInterval, raising error: NewError, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, NewError> {

@@ -25,6 +25,11 @@ public struct FlattenStrategy: Sendable {
   public static let throttle = FlattenStrategy(kind: .throttle)
 
   /// At most `limit` inner streams run at a time; the others wait, in order.
+  ///
+  /// How many wait is not limited.
+  ///
+  /// - Parameter limit: How many may run; positive, or the call traps.
+  /// - Returns: The strategy.
   public static func concurrent(limit: UInt) -> FlattenStrategy {
     precondition(limit > 0, "of flattened streams at least one must run")
     return FlattenStrategy(kind: .concurrent(limit: Int(clamping: limit)))

@@ -1,0 +1,271 @@
+extension Signal {
+  func flattening<Inner>(
+    _ strategy: FlattenStrategy, _ transform: @escaping (Value) -> SignalProducer<Inner, Error>
+  ) -> Signal<Inner, Error> {
+    let flattener = Flattener<Inner, Error>(strategy)
+    let signal = Signal<Inner, Error>(core: flattener)
+    let outer = OuterStream(flattener, transform)
+    flattener.setOuter(attach(outer))
+    return signal
+  }
+
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @available(swift 6)
+  public func flatMap<U>(
+    _ strategy: FlattenStrategy,
+    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Error>
+  ) -> Signal<U, Error> {
+    flattening(strategy, transform)
+  }
+
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @available(swift 6)
+  public func flatMap<Inner: SignalProducerConvertible>(
+    _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
+  ) -> Signal<Inner.Value, Error> where Inner.Error == Error {
+    flattening(strategy) { transform($0).producer }
+  }
+
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @_disfavoredOverload
+  @available(swift 6)
+  public func flatMap<U>(
+    _ strategy: FlattenStrategy,
+    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
+  ) -> Signal<U, Error> {
+    flattening(strategy) { transform($0).promoteError() }
+  }
+
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @available(swift 6)
+  public func flatMap<Inner: SignalProducerConvertible>(
+    _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
+  ) -> Signal<Inner.Value, Error> where Inner.Error == Never {
+    flattening(strategy) { transform($0).producer.promoteError() }
+  }
+}
+
+extension Signal where Error == Never {
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @_disfavoredOverload
+  @available(swift 6)
+  public func flatMap<U, F>(
+    _ strategy: FlattenStrategy,
+    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, F>
+  ) -> Signal<U, F> {
+    promoteError(F.self).flattening(strategy, transform)
+  }
+
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @available(swift 6)
+  public func flatMap<Inner: SignalProducerConvertible>(
+    _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
+  ) -> Signal<Inner.Value, Inner.Error> {
+    promoteError(Inner.Error.self).flattening(strategy) { transform($0).producer }
+  }
+
+  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @available(swift 6)
+  public func flatMap<U>(
+    _ strategy: FlattenStrategy,
+    _ transform: @escaping @Sendable (Value) -> SignalProducer<U, Never>
+  ) -> Signal<U, Never> {
+    flattening(strategy, transform)
+  }
+
+  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameters:
+  ///   - strategy: Which of the inner streams run, and when.
+  ///   - transform: Called with every value, on the thread that sends the value, one call at a
+  ///     time. What it returns is started there, unless it has to wait for another to end.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  @available(swift 6)
+  public func flatMap<Inner: SignalProducerConvertible>(
+    _ strategy: FlattenStrategy, _ transform: @escaping @Sendable (Value) -> Inner
+  ) -> Signal<Inner.Value, Never> where Inner.Error == Never {
+    flattening(strategy) { transform($0).producer }
+  }
+}
+
+extension Signal where Value: SignalProducerConvertible, Error == Value.Error {
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
+    flattening(strategy) { $0.producer }
+  }
+}
+
+extension Signal where Value: SignalProducerConvertible, Error == Never {
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
+    promoteError(Value.Error.self).flattening(strategy) { $0.producer }
+  }
+}
+
+extension Signal where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Value.Error> {
+    flattening(strategy) { $0.producer }
+  }
+}
+
+extension Signal where Value: SignalProducerConvertible, Value.Error == Never {
+  /// Passes what the inner streams send, as `strategy` says.
+  ///
+  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
+  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
+  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
+  /// streams that run are disposed of.
+  ///
+  /// - Parameter strategy: Which of the inner streams run, and when.
+  /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
+  ///   the inner stream sends it.
+  public func flatten(_ strategy: FlattenStrategy) -> Signal<Value.Value, Error> {
+    flattening(strategy) { $0.producer.promoteError() }
+  }
+}
+
+extension Signal where Value: Sequence {
+  /// Passes the elements of every value, in order.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Returns: A signal that sends the elements, on the thread that sends the value.
+  public func flatten() -> Signal<Value.Element, Error> {
+    through(FlattenSequence())
+  }
+}
+
+/// Emits the elements of every value.
+final class FlattenSequence<Values: Sequence, Error: Swift.Error>:
+  ValueStage<Values, Values.Element, Error>
+{
+  override func receive(_ values: Values) {
+    for value in values { emit(value) }
+  }
+}
+
+extension SignalProducer {
+  func flattening<Inner>(
+    _ strategy: FlattenStrategy, _ transform: @escaping (Value) -> SignalProducer<Inner, Error>
+  ) -> SignalProducer<Inner, Error> {
+    SignalProducer<Inner, Error>(core: FlatMapCore(core, strategy, transform))
+  }
+}

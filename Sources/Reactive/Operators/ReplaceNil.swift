@@ -1,0 +1,12 @@
+extension Signal where Value: OptionalProtocol {
+  /// Replaces nil with `replacement`.
+  ///
+  /// The end is passed on as it is.
+  ///
+  /// - Parameter replacement: What is sent instead of nil.
+  /// - Returns: A signal of values that aren't nil.
+  public func replaceNil(with replacement: Value.Wrapped) -> Signal<Value.Wrapped, Error> {
+    let replacement = UncheckedTransfer(replacement)
+    return map { $0.optional ?? replacement.value }
+  }
+}
