@@ -120,6 +120,8 @@ public struct DiscoveryMachine: Sendable {
       respond(.withdrawService(service, addedRecords: added), now)
     case .withdrawRecord(let record): respond(.withdrawRecord(record), now)
     case .startQuery(let id, let request, let index, let options):
+      // Nothing else may have registered the name that its own clients look for.
+      if index != .localOnly, request.isAbout(hostName) { respond(.registerHost, now) }
       ask(.start(id, request, on: index, options: options), now)
     case .stopQuery(let id): ask(.stop(id), now)
     case .reconfirm(let record, let index): ask(.reconfirm(record, on: index), now)

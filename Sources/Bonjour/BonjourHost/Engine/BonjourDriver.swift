@@ -99,7 +99,8 @@ final class BonjourDriver: @unchecked Sendable {
       // Goodbyes first; records that a continued registration has, too, are not among them.
       let ended = registrations.subtracting(continued)
       for id in ended.sorted(by: { $0.rawValue < $1.rawValue }) { feedMachine(.unregister(id)) }
-      for id in continued + [.host] { feedMachine(.handOver(id)) }
+      // The host's name is continued with the registrations that need it, if there are any.
+      for id in [.host] + continued { feedMachine(.handOver(id)) }
     }
     feedMachine(.shutDown)
     finish()

@@ -258,6 +258,14 @@ extension QueryRequest {
     }
   }
 
+  /// Whether it queries records of this name that are a host's own.
+  func isAbout(_ host: DNSName) -> Bool {
+    switch self {
+    case .records(let name, _), .addresses(let name, _): name == host
+    case .browse, .resolve, .serviceTypes, .domains: false
+    }
+  }
+
   /// The keys to query.
   func keys() throws(QueryError) -> [QuestionKey] {
     do {

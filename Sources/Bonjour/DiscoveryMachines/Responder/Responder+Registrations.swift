@@ -11,6 +11,7 @@ extension Responder {
     guard !isTaken(name, by: id) || reviseName(of: id) else {
       return refuse(id, now: now, into: &actions)
     }
+    startHost(neededBy: id, now: now)
     begin(id, now: now, into: &actions)
   }
 
@@ -39,7 +40,9 @@ extension Responder {
       insertAdded(record.data, ttlSeconds: record.ttlSeconds, number, of: id)
     }
     entries[id]?.phases = [:]
-    for link in links(of: entry) { start(id, on: link, notBefore: notBefore, now: now) }
+    for link in links(of: entry) where id != .host || needsHost(on: link) {
+      start(id, on: link, notBefore: notBefore, now: now)
+    }
     report(id, into: &actions)
   }
 
@@ -65,6 +68,10 @@ extension Responder {
     }
     entries[id]?.sets = []
     entries[id]?.addedSets = [:]
+  }
+
+  mutating func handOver(_ id: RegistrationID, now: Instant) {
+    remove(id, saysGoodbye: id == .host && !isHostNeeded, now: now)
   }
 
   mutating func remove(_ id: RegistrationID, saysGoodbye: Bool, now: Instant) {
@@ -157,6 +164,7 @@ extension Responder {
     registration.record.data = data
     registration.record.ttlSeconds = ttlSeconds
     entries[id]?.content = .record(registration)
+    startHost(neededBy: id, now: now)
     change(set, to: data, ttlSeconds: ttlSeconds, now: now)
   }
 

@@ -63,6 +63,8 @@ public struct Responder: Sendable {
   var entries: [RegistrationID: Entry] = [:]
   var store = RecordStore()
   var lastRoundNumber = 0
+  /// Whether the host's name is registered even if no registration needs it.
+  var isHostRegistered = false
   var isShutDown = false
 
   /// A responder without interfaces, for a host of this name.
@@ -103,11 +105,14 @@ public struct Responder: Sendable {
       setRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
     case .unregister(let id):
       if id != .host { remove(id, saysGoodbye: true, now: now) }
-    case .handOver(let id): remove(id, saysGoodbye: false, now: now)
+    case .handOver(let id): handOver(id, now: now)
     case .withdrawService(let service, let added):
       withdraw(.service(service), name: service.name.name, addedRecords: added, now: now)
     case .withdrawRecord(let record):
       withdraw(.record(record), name: record.record.name, addedRecords: [], now: now)
+    case .registerHost:
+      isHostRegistered = true
+      for link in linkOrder { startHost(on: link, now: now) }
     case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
     case .received(let message): received(message, now: now, into: &actions)
     case .shutDown:

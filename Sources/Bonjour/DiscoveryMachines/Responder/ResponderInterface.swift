@@ -24,7 +24,8 @@ extension Responder {
     /// Unregister a service or record, with goodbye records.
     case unregister(RegistrationID)
     /// Remove a service, a record or the host's own name without goodbye records: another process
-    /// of this host continues it.
+    /// of this host continues it. The host's name gets goodbye records all the same if nothing that
+    /// is registered needs it.
     case handOver(RegistrationID)
     /// Say goodbye for a service that a process of this host published that was killed, and for the
     /// records that were added to it (RFC 6762, §10.1).
@@ -32,6 +33,8 @@ extension Responder {
       ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
     /// Say goodbye for a record that a process of this host published that was killed.
     case withdrawRecord(RecordRegistration)
+    /// Register the host's name and addresses, even if no service needs them.
+    case registerHost
     /// Give the host another name: this label in `local.`.
     case setHostLabel([UInt8])
     /// A message arrived, query or response, from whomever, the host's own included.

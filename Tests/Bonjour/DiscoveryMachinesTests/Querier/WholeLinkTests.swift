@@ -117,6 +117,9 @@ struct WholeLinkTests {
     link.pass(.seconds(60))
     #expect(link.hosts[browser].found.count == 100)
     let own = link.packets[before...].filter { $0.from == browser }
+    // It has nothing to announce.
+    #expect(link.packets.allSatisfy { $0.from != browser || !$0.message.header.isResponse })
+    #expect(link.packets.allSatisfy { $0.from != browser || $0.message.authorities.isEmpty })
     #expect(own.filter { !$0.message.questions.isEmpty }.count == 5)
     // Four of the five list a hundred known answers, in two packets each.
     #expect(own.count <= 9)
