@@ -246,6 +246,21 @@ struct DiscoveryMachineTests {
     #expect(events(pair, 0, ids[1]).last == .serviceRemoved(service.name))
   }
 
+  @Test("queries whose timeouts are over at the same moment end in the order in which they began")
+  func equalTimeouts() throws {
+    var pair = try Pair()
+    let ids = (0..<50).map { QueryID(rawValue: UInt64($0 * 37 % 50)) }
+    for id in ids {
+      let options = QueryOptions(timeout: .seconds(30))
+      pair.handle(1, .startQuery(id, .browse(type), on: nil, options: options))
+    }
+    pair.pass(.seconds(31))
+    let ended = pair.told[1].compactMap { action -> QueryID? in
+      if case .deliver(let id, .failed(.timedOut), _, _) = action { id } else { nil }
+    }
+    #expect(ended == ids)
+  }
+
   @Test("a host that only browses registers no name, except on this machine only")
   func onlyBrowsing() throws {
     var pair = try Pair()
