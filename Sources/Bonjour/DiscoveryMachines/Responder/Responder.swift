@@ -94,17 +94,7 @@ public struct Responder: Sendable {
     case .interfaceChanged(let interface): changeInterface(interface, now: now)
     case .interfaceRestarted(let index): restartInterface(index, now: now)
     case .interfaceGone(let index): removeInterface(index, into: &actions)
-    case .registerService(let id, let service):
-      register(id, .service(service), name: service.name.name, now: now, into: &actions)
-    case .registerRecord(let id, let record):
-      register(id, .record(record), name: record.record.name, now: now, into: &actions)
-    case .updateText(let id, let text): updateText(id, text, now: now)
-    case .updateRecord(let id, let data, let ttlSeconds):
-      updateRecord(id, data, ttlSeconds: ttlSeconds, now: now)
-    case .setRecord(let id, let number, let data, let ttlSeconds):
-      setRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
-    case .unregister(let id):
-      if id != .host { remove(id, saysGoodbye: true, now: now) }
+    case .request(let request): perform(request, now: now, into: &actions)
     case .handOver(let id): handOver(id, now: now)
     case .withdrawService(let service, let added):
       withdraw(.service(service), name: service.name.name, addedRecords: added, now: now)
@@ -123,6 +113,26 @@ public struct Responder: Sendable {
       isShutDown = true
     }
     wake(now: now, into: &actions)
+  }
+
+  private mutating func perform(
+    _ request: DiscoveryRequest, now: Instant, into actions: inout [Action]
+  ) {
+    switch request {
+    case .registerService(let id, let service):
+      register(id, .service(service), name: service.name.name, now: now, into: &actions)
+    case .registerRecord(let id, let record):
+      register(id, .record(record), name: record.record.name, now: now, into: &actions)
+    case .updateText(let id, let text): updateText(id, text, now: now)
+    case .updateRecord(let id, let data, let ttlSeconds):
+      updateRecord(id, data, ttlSeconds: ttlSeconds, now: now)
+    case .setRecord(let id, let number, let data, let ttlSeconds):
+      setRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
+    case .unregister(let id):
+      if id != .host { remove(id, saysGoodbye: true, now: now) }
+    case .startQuery, .stopQuery, .reconfirm:
+      assertionFailure("\(request) is a querier's")
+    }
   }
 
   /// Performs what is due by now.

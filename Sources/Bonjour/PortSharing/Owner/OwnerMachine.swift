@@ -134,6 +134,20 @@ package struct OwnerMachine: Sendable {
   /// The number of connected clients.
   package var clientCount: Int { clients.count }
 
+  /// Whether a request of the owner's own process has to pass through this machine: clients are
+  /// informed of registrations. All others go to the discovery machine directly.
+  package static func takes(_ request: DiscoveryRequest) -> Bool { request.registration != nil }
+
+  /// Whether a report has to pass through this machine: it is for clients, or clients are informed
+  /// of it. All others go to the owner's own process directly.
+  package static func takes(_ report: DiscoveryReport) -> Bool {
+    switch report {
+    case .found(let number, _, _, _), .answersFromCache(let number):
+      number.rawValue >= firstNumber
+    case .registered, .refused, .interfaces: true
+    }
+  }
+
   /// The registrations of clients, for the owner that takes over.
   package var clientRegistrations: [RegistrationID] {
     registrationOwners.keys.sorted { $0.rawValue < $1.rawValue }
