@@ -58,7 +58,7 @@ extension Responder {
   private mutating func removeLink(_ link: MulticastLink) {
     links[link] = nil
     linkOrder.removeAll { $0 == link }
-    for id in idOrder { entries[id]?.phases[link] = nil }
+    for id in idOrder { entries[existing: id].phases[link] = nil }
   }
 
   private mutating func startAll(on link: MulticastLink, now: Instant) {

@@ -16,7 +16,7 @@ extension Responder {
       rounds[index].sets.removeAll { store[$0] == nil }
     }
     rounds.removeAll { $0.left == 0 || $0.sets.isEmpty }
-    links[link]?.announcementRounds = rounds
+    links[existing: link].announcementRounds = rounds
     // What was multicast just now, in an answer to a probe, has been announced by that.
     let due = sets.filter { id in
       store[id].map {
@@ -32,7 +32,7 @@ extension Responder {
     guard let batches = links[link]?.batches, batches.contains(where: { $0.due <= now }) else {
       return
     }
-    links[link]?.batches.removeAll { $0.due <= now }
+    links[existing: link].batches.removeAll { $0.due <= now }
     var sets: [RecordSetID] = []
     var known: Set<RecordSetID> = []
     for batch in batches where batch.due <= now {
@@ -52,14 +52,14 @@ extension Responder {
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
     for link in linkOrder where set.lastMulticast(on: link) != nil {
-      links[link]?.sayGoodbye(to: set.records, now: now)
+      links[existing: link].sayGoodbye(to: set.records, now: now)
     }
   }
 
   mutating func sendGoodbyes(on link: MulticastLink, into actions: inout [Action]) {
     guard var rest = links[link]?.goodbyes[...], !rest.isEmpty else { return }
-    links[link]?.goodbyes = []
-    links[link]?.goodbyesDue = nil
+    links[existing: link].goodbyes = []
+    links[existing: link].goodbyesDue = nil
     while !rest.isEmpty {
       var encoder = DNSMessageEncoder(header: .response)
       rest = rest.drop { encoder.append($0, to: .answer, ttlSeconds: 0) }

@@ -221,7 +221,7 @@ package struct PortSharingClient: Sendable {
         if owner == .thisProcess { actions.append(.notify(report)) }
         return
       }
-      registrations[id]?.name = name
+      registrations[existing: id].name = name
       if registration.name != name { actions.append(.notify(report)) }
       if owner == .thisProcess { registrations[id] = nil }
     case .refused(let id, _):
