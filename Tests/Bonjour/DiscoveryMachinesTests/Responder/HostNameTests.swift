@@ -122,7 +122,7 @@ struct HostNameTests {
     #expect(rig.answers(.a) == [.a(.ambit, 1, ttlSeconds: 0)])
   }
 
-  @Test("D19: a link that restarts while nothing is registered does not hear of the name again")
+  @Test("D19: on a link that restarts while nothing is registered the name is not announced again")
   func restart() throws {
     var rig = try idle()
     let id = try rig.register("Lamp")
