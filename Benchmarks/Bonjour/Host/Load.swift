@@ -4,16 +4,17 @@ import Essentials
 import Glibc
 
 extension Entry {
-  /// `ask OWN SERVER NAME RECORDTYPE MILLISECONDS`: asks a server by unicast from a port of its
-  /// own, as fast as it answers, 64 questions at a time. Says how many were answered and how long
-  /// it took.
+  /// `ask OWN SERVER NAME RECORDTYPE MILLISECONDS COUNT`: asks a server by unicast from a port of
+  /// its own, as fast as it answers, so many questions at a time. Says how many were answered and
+  /// how long it took.
   static func ask(_ words: inout Words) throws {
     let (own, server) = (try address(&words), try address(&words))
     let name = try DNSName(text: try words.required())
     let type = DNSType(rawValue: UInt16(try words.number()))
     let milliseconds = try words.number()
+    let count = try words.number()
     let socket = try Socket(own, port: 0)
-    let questions = try (0..<UInt16(64)).map { id in
+    let questions = try (0..<UInt16(count)).map { id in
       let question = DNSQuestion(name: name, type: type)
       return try DNSMessage(header: DNSHeader(id: id, flags: 0), questions: [question]).encoded()
     }
@@ -24,7 +25,7 @@ extension Entry {
     var (answered, lost) = (0, 0)
     for question in questions { try socket.send(question, to: server) }
     while Clock.nanoseconds < end {
-      let answers = socket.receive()
+      let answers = socket.receive(countMax: count)
       answered += answers
       // Nothing for 20 ms: all of them are lost.
       if answers == 0 { lost += questions.count }

@@ -55,11 +55,12 @@ struct Socket: ~Copyable {
     guard sent == packet.count else { throw Failure(call: "sendto") }
   }
 
-  /// Takes what has arrived, and waits up to 20 ms for the first of it; gives how many there were.
-  func receive() -> Int {
+  /// Takes what has arrived, up to so many, and waits up to 20 ms for the first; gives how many
+  /// there were.
+  func receive(countMax: Int) -> Int {
     var bytes = [UInt8](repeating: 0, count: 12)
     var count = 0
-    while count < 64 {
+    while count < countMax {
       let flags = count == 0 ? 0 : Int32(MSG_DONTWAIT)
       guard recv(descriptor, &bytes, bytes.count, flags) == bytes.count else { break }
       count += 1

@@ -13,6 +13,7 @@ extension Part {
     for stack in Stack.compared(isSmoke: isSmoke) {
       for count in quoted.keys.sorted() { runs.append(try WireRun(stack, count)) }
     }
+    runs.append(try WireRun(.ambit, 100, resolves: true))
     for run in runs { try run.publish() }
     settle(2, isSmoke: isSmoke)
     for run in runs { try run.prepare() }
@@ -23,7 +24,7 @@ extension Part {
     for run in runs { try run.end() }
     for (count, (packets, bytes)) in quoted.sorted(by: { $0.key < $1.key }) {
       var sent: [Stack: (packets: Double, bytes: Double)] = [:]
-      for run in runs where run.count == count {
+      for run in runs where run.count == count && !run.resolves {
         sent[run.stack] = (Double(run.packets), Double(run.bytes))
       }
       let services = count == 1 ? "1 service" : "\(count) services"
@@ -31,13 +32,20 @@ extension Part {
         "\(services), packets", sent.mapValues(\.packets), quoted: Double(packets))
       table.compare("\(services), bytes", sent.mapValues(\.bytes), quoted: Double(bytes))
     }
+    for run in runs where run.resolves {
+      table.compare(
+        "\(run.count) services resolved, packets", [.ambit: Double(run.packets)], quoted: 15)
+      table.compare(
+        "\(run.count) services resolved, bytes", [.ambit: Double(run.bytes)], quoted: 16_488)
+    }
   }
 }
 
-/// One stack that browses for so many services of its own kind.
+/// One stack that browses for so many services of its own kind, and may resolve each.
 private final class WireRun {
   let stack: Stack
   let count: Int
+  let resolves: Bool
   private(set) var packets = 0
   private(set) var bytes = 0
   private let network: Network
@@ -45,8 +53,8 @@ private final class WireRun {
   private var browser: Browser?
   private var counter: PacketCounter?
 
-  init(_ stack: Stack, _ count: Int) throws {
-    (self.stack, self.count) = (stack, count)
+  init(_ stack: Stack, _ count: Int, resolves: Bool = false) throws {
+    (self.stack, self.count, self.resolves) = (stack, count, resolves)
     network = try Network(hostCount: 2)
     publisher = try Publisher(stack, on: network.hosts[0], count: count)
   }
@@ -57,7 +65,7 @@ private final class WireRun {
 
   /// The one who browses begins to take part when everything was announced: it knows of nothing.
   func prepare() throws {
-    browser = try Browser(stack, on: network.hosts[1])
+    browser = try Browser(stack, on: network.hosts[1], resolves: resolves)
     counter = try PacketCounter(network.hosts)
   }
 

@@ -7,7 +7,7 @@ public import Essentials
 /// ``nextWake``.
 public struct DiscoveryMachine: Sendable {
   /// Input of the machine.
-  public enum Event: Sendable {
+  public enum Event: DiscoveryRequestInput, Sendable {
     /// An interface takes part, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
     /// An interface no longer takes part.
@@ -16,19 +16,8 @@ public struct DiscoveryMachine: Sendable {
     case interfaceRestarted(InterfaceIndex)
     /// A message arrived, from whomever, the host's own included.
     case received(ReceivedMessage)
-    /// Publish a service.
-    case registerService(RegistrationID, ServiceRegistration)
-    /// Publish a record.
-    case registerRecord(RegistrationID, RecordRegistration)
-    /// Change the TXT record of a registered service.
-    case updateText(RegistrationID, TXTRecord)
-    /// Change the data of a registered record.
-    case updateRecord(RegistrationID, DNSRecordData, ttlSeconds: UInt32)
-    /// Add a record to the name of a registered service, or replace or remove (nil) an added one.
-    /// The number identifies it among the added records of the service.
-    case setRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
-    /// Unregister a service or record, with goodbye records.
-    case unregister(RegistrationID)
+    /// A request of a client.
+    case request(DiscoveryRequest)
     /// Another process of this host continues the registration; that of the host includes its name
     /// and addresses. It ends here without goodbye records.
     case handOver(RegistrationID)
@@ -38,14 +27,6 @@ public struct DiscoveryMachine: Sendable {
       ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
     /// Say goodbye for a record that a process of this host published that was killed.
     case withdrawRecord(RecordRegistration)
-    /// Start a query of a client, on one interface or on all.
-    case startQuery(
-      QueryID, QueryRequest, on: InterfaceIndex?, options: QueryOptions = QueryOptions())
-    /// The client has no more use for it.
-    case stopQuery(QueryID)
-    /// A client could not use a record: it is queried, and removed if it isn't received within ten
-    /// seconds (RFC 6762, §10.4).
-    case reconfirm(DNSRecord, on: InterfaceIndex?)
     /// Send goodbye records for all registrations.
     case shutDown
   }
@@ -93,7 +74,6 @@ public struct DiscoveryMachine: Sendable {
 
   /// Processes an event and appends the resulting actions.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
-    if !hasLocalLink, event.interface == .localOnly { openLocalLink(now) }
     switch event {
     case .interfaceChanged(let interface):
       respond(.interfaceChanged(interface), now)
@@ -107,22 +87,11 @@ public struct DiscoveryMachine: Sendable {
     case .received(let message):
       respond(.received(message), now)
       ask(.received(message), now)
-    case .registerService(let id, let service): respond(.registerService(id, service), now)
-    case .registerRecord(let id, let record): respond(.registerRecord(id, record), now)
-    case .updateText(let id, let text): respond(.updateText(id, text), now)
-    case .updateRecord(let id, let data, let ttlSeconds):
-      respond(.updateRecord(id, data, ttlSeconds: ttlSeconds), now)
-    case .setRecord(let id, let number, let data, let ttlSeconds):
-      respond(.setRecord(id, number, data, ttlSeconds: ttlSeconds), now)
-    case .unregister(let id): respond(.unregister(id), now)
+    case .request(let request): perform(request, now)
     case .handOver(let id): respond(.handOver(id), now)
     case .withdrawService(let service, let added):
       respond(.withdrawService(service, addedRecords: added), now)
     case .withdrawRecord(let record): respond(.withdrawRecord(record), now)
-    case .startQuery(let id, let request, let index, let options):
-      ask(.start(id, request, on: index, options: options), now)
-    case .stopQuery(let id): ask(.stop(id), now)
-    case .reconfirm(let record, let index): ask(.reconfirm(record, on: index), now)
     case .shutDown: respond(.shutDown, now)
     }
     passAll(now, into: &actions)
@@ -133,6 +102,20 @@ public struct DiscoveryMachine: Sendable {
     responder.wake(now: now, into: &responderActions)
     querier.wake(now: now, into: &querierActions)
     passAll(now, into: &actions)
+  }
+
+  private mutating func perform(_ request: DiscoveryRequest, _ now: Instant) {
+    if !hasLocalLink, request.interface == .localOnly { openLocalLink(now) }
+    switch request {
+    case .startQuery(let id, let query, let index, let options):
+      // Nothing else may have registered the name that its own clients look for.
+      if index != .localOnly, query.isAbout(hostName) { respond(.registerHost, now) }
+      ask(.start(id, query, on: index, options: options), now)
+    case .stopQuery(let id): ask(.stop(id), now)
+    case .reconfirm(let record, let index): ask(.reconfirm(record, on: index), now)
+    case .registerService, .registerRecord, .updateText, .updateRecord, .setRecord, .unregister:
+      respond(.request(request), now)
+    }
   }
 
   private mutating func respond(_ event: Responder.Event, _ now: Instant) {
@@ -207,17 +190,5 @@ public struct DiscoveryMachine: Sendable {
       }
     }
     querierActions.removeAll(keepingCapacity: true)
-  }
-}
-
-extension DiscoveryMachine.Event {
-  /// The interface of a registration or a query; nil for all.
-  fileprivate var interface: InterfaceIndex? {
-    switch self {
-    case .registerService(_, let service): service.interface
-    case .registerRecord(_, let record): record.interface
-    case .startQuery(_, _, let interface, _): interface
-    default: nil
-    }
   }
 }

@@ -246,6 +246,50 @@ struct DiscoveryMachineTests {
     #expect(events(pair, 0, ids[1]).last == .serviceRemoved(service.name))
   }
 
+  @Test("queries whose timeouts are over at the same moment end in the order in which they began")
+  func equalTimeouts() throws {
+    var pair = try Pair()
+    let ids = (0..<50).map { QueryID(rawValue: UInt64($0 * 37 % 50)) }
+    for id in ids {
+      let options = QueryOptions(timeout: .seconds(30))
+      pair.handle(1, .startQuery(id, .browse(type), on: nil, options: options))
+    }
+    pair.pass(.seconds(31))
+    let ended = pair.told[1].compactMap { action -> QueryID? in
+      if case .deliver(let id, .failed(.timedOut), _, _) = action { id } else { nil }
+    }
+    #expect(ended == ids)
+  }
+
+  @Test("a host that only browses registers no name, except on this machine only")
+  func onlyBrowsing() throws {
+    var pair = try Pair()
+    let (browse, here) = (QueryID(rawValue: 1), QueryID(rawValue: 2))
+    pair.handle(1, .startQuery(browse, .browse(type), on: nil))
+    pair.handle(
+      1, .startQuery(here, .addresses("phone.local.", versions: [.v4]), on: .localOnly))
+    pair.pass(.seconds(30))
+    #expect(pair.questions.allSatisfy { $0.type == .ptr })
+    let address = InetAddress.v4(Inet4Address(127, 0, 0, 1))
+    #expect(events(pair, 1, here) == [.addressAdded(address, ttlSeconds: 120)])
+  }
+
+  @Test("a client that queries its own host's name finds it, and so do other hosts from then on")
+  func ownHost() throws {
+    for request in [
+      QueryRequest.addresses("phone.local.", versions: [.v4]), .records("phone.local.", .a),
+    ] {
+      var pair = try Pair()
+      let query = QueryID(rawValue: 1)
+      pair.handle(1, .startQuery(query, request, on: nil))
+      pair.pass(.seconds(5))
+      #expect(events(pair, 1, query).count == 1)
+      pair.handle(0, .startQuery(query, request, on: nil))
+      pair.pass(.seconds(5))
+      #expect(events(pair, 0, query) == events(pair, 1, query))
+    }
+  }
+
   @Test("what is published for all is not found on this machine only")
   func notLocalOnly() throws {
     var pair = try Pair()

@@ -97,6 +97,29 @@ struct OwnerMachineTests {
     #expect(act(&machine, .report(.found(first, event, on: nil, moreComing: true))) == [])
   }
 
+  @Test("what no client has to know of passes by the owner's machine")
+  func ownTraffic() throws {
+    let ask = DiscoveryRequest.startQuery(query, .browse(try Sample.type()), on: nil)
+    #expect(!OwnerMachine.takes(ask) && !OwnerMachine.takes(.stopQuery(query)))
+    for request in try Sample.requests() where request.registration != nil {
+      #expect(OwnerMachine.takes(request))
+    }
+    var machine = machine()
+    greeted(&machine, anna)
+    guard
+      case .startQuery(let number, _, _, _)? = forwarded(
+        act(&machine, .received(.request(ask), from: anna)))
+    else { throw Failure() }
+    let event = QueryEvent.serviceAdded(try Sample.name("Lamp"))
+    for (id, isClients) in [(query, false), (number, true)] {
+      #expect(OwnerMachine.takes(.found(id, event, on: nil, moreComing: false)) == isClients)
+      #expect(OwnerMachine.takes(.answersFromCache(id)) == isClients)
+    }
+    #expect(OwnerMachine.takes(.registered(registration, "a.local.")))
+    #expect(OwnerMachine.takes(.refused(registration, "a.local.")))
+    #expect(OwnerMachine.takes(.interfaces([:])))
+  }
+
   @Test("that results are from the cache is told to clients that understand it")
   func fromCache() throws {
     var machine = machine()

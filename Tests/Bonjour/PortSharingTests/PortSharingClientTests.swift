@@ -63,6 +63,32 @@ struct SharingClientTests {
     #expect(handle(.began(.thisProcess)) == [.forward(publish)])
   }
 
+  @Test("once this process runs the machines, nothing is kept for another owner")
+  mutating func transparent() throws {
+    #expect(!client.isTransparent, "there may be another owner")
+    let id = RegistrationID(rawValue: 1)
+    _ = handle(.request(.registerService(id, try Sample.service("Lamp"))))
+    _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))
+    _ = handle(.began(.thisProcess))
+    #expect(!client.isTransparent, "the name that the service gets is compared with its last")
+    _ = handle(.report(.registered(id, try Sample.name("Lamp").name)))
+    #expect(client.isTransparent)
+    _ = handle(.request(.registerService(id, try Sample.service("Desk"))))
+    _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))
+    #expect(client.isTransparent)
+  }
+
+  @Test("a process that took over compares results until they have settled")
+  mutating func transparentWhenSettled() throws {
+    try browsing(["A"])
+    #expect(!client.isTransparent)
+    _ = handle(.ended)
+    _ = handle(.began(.thisProcess))
+    #expect(!client.isTransparent)
+    #expect(wake() == [told(.serviceRemoved(try Sample.name("A")))])
+    #expect(client.isTransparent)
+  }
+
   @Test("where the owner has too many clients all requests fail, and may be made again")
   mutating func refused() throws {
     let id = RegistrationID(rawValue: 1)

@@ -15,6 +15,8 @@ final class BonjourDriver: @unchecked Sendable {
   private var machine: DiscoveryMachine
   private var actions: [DiscoveryMachine.Action] = []
   private let onReports: ([DiscoveryReport]) -> Void
+  /// Memory for reports, reused.
+  private var reports: [DiscoveryReport] = []
   private var registrations: Set<RegistrationID> = []
   /// Requests from before the interfaces were known, on which names have to be probed; nil from
   /// then on.
@@ -99,7 +101,8 @@ final class BonjourDriver: @unchecked Sendable {
       // Goodbyes first; records that a continued registration has, too, are not among them.
       let ended = registrations.subtracting(continued)
       for id in ended.sorted(by: { $0.rawValue < $1.rawValue }) { feedMachine(.unregister(id)) }
-      for id in continued + [.host] { feedMachine(.handOver(id)) }
+      // The host's name is continued with the registrations that need it, if there are any.
+      for id in [.host] + continued { feedMachine(.handOver(id)) }
     }
     feedMachine(.shutDown)
     finish()
@@ -120,12 +123,12 @@ final class BonjourDriver: @unchecked Sendable {
   // MARK: Requests
 
   /// Passes requests to the machine, once interfaces are known.
-  func handle(_ requests: [DiscoveryRequest]) {
+  func handle(_ requests: some Sequence<DiscoveryRequest>) {
     guard !isStopped else { return }
     if requests.contains(where: \.beginsSomething) { checkPort() }
     for request in requests {
       note(request)
-      feedLater(request.event)
+      feedLater(.request(request))
       // Nothing that was received since can be among the results.
       if case .startQuery(let id, _, _, _) = request, early == nil { startedQueries.insert(id) }
     }
@@ -213,6 +216,7 @@ final class BonjourDriver: @unchecked Sendable {
 
   private func perform() {
     var reports: [DiscoveryReport] = []
+    swap(&reports, &self.reports)
     defer { startedQueries.removeAll(keepingCapacity: true) }
     for action in actions {
       switch action {
@@ -230,6 +234,8 @@ final class BonjourDriver: @unchecked Sendable {
     }
     actions.removeAll(keepingCapacity: true)
     if !reports.isEmpty { onReports(reports) }
+    reports.removeAll(keepingCapacity: true)
+    swap(&reports, &self.reports)
   }
 
   private func received(_ datagram: Datagram) {
@@ -362,24 +368,6 @@ extension DiscoveryRequest {
     switch self {
     case .startQuery, .registerService, .registerRecord: true
     case .stopQuery, .reconfirm, .updateText, .updateRecord, .setRecord, .unregister: false
-    }
-  }
-
-  /// The event for the machine.
-  fileprivate var event: DiscoveryMachine.Event {
-    switch self {
-    case .startQuery(let id, let request, let index, let options):
-      .startQuery(id, request, on: index, options: options)
-    case .stopQuery(let id): .stopQuery(id)
-    case .registerService(let id, let service): .registerService(id, service)
-    case .registerRecord(let id, let record): .registerRecord(id, record)
-    case .updateText(let id, let text): .updateText(id, text)
-    case .updateRecord(let id, let data, let ttlSeconds):
-      .updateRecord(id, data, ttlSeconds: ttlSeconds)
-    case .setRecord(let id, let number, let data, let ttlSeconds):
-      .setRecord(id, number, data, ttlSeconds: ttlSeconds)
-    case .reconfirm(let record, let index): .reconfirm(record, on: index)
-    case .unregister(let id): .unregister(id)
     }
   }
 }

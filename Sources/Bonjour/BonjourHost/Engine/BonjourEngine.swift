@@ -175,17 +175,17 @@ final class BonjourEngine: @unchecked Sendable {
   ) {
     guard !isStopped else { return }
     queries[id] = onEvent
-    handle(.request(.startQuery(id, request, on: interface, options: options)))
+    pass(.startQuery(id, request, on: interface, options: options))
     searchAgain()
   }
 
   func stop(_ id: QueryID) {
     guard queries.removeValue(forKey: id) != nil else { return }
-    handle(.request(.stopQuery(id)))
+    pass(.stopQuery(id))
   }
 
   func reconfirm(_ record: DNSRecord, on interface: InterfaceIndex?) {
-    handle(.request(.reconfirm(record, on: interface)))
+    pass(.reconfirm(record, on: interface))
   }
 
   func register(
@@ -205,7 +205,7 @@ final class BonjourEngine: @unchecked Sendable {
   ) {
     guard !isStopped else { return }
     registrations[id] = onEvent
-    handle(.request(request))
+    pass(request)
     searchAgain()
   }
 
@@ -225,12 +225,23 @@ final class BonjourEngine: @unchecked Sendable {
 
   private func change(_ id: RegistrationID, _ request: DiscoveryRequest) {
     guard registrations[id] != nil else { return }
-    handle(.request(request))
+    pass(request)
   }
 
   func unregister(_ id: RegistrationID) {
     guard registrations.removeValue(forKey: id) != nil else { return }
-    handle(.request(.unregister(id)))
+    pass(.unregister(id))
+  }
+
+  /// Passes a request on: to the machines directly, where they run here and nothing has to be kept for
+  /// another owner.
+  private func pass(_ request: DiscoveryRequest) {
+    guard !isStopped else { return }
+    if client.isTransparent {
+      forward(CollectionOfOne(request))
+    } else {
+      handle(.request(request))
+    }
   }
 
   private func notify(_ report: DiscoveryReport) {
@@ -260,7 +271,11 @@ final class BonjourEngine: @unchecked Sendable {
 
   /// Takes a report of the machines, here or in another process.
   private func take(_ report: DiscoveryReport) {
-    handle(PortSharingClient.Event.report(report))
+    if client.isTransparent {
+      notify(report)
+    } else {
+      handle(PortSharingClient.Event.report(report))
+    }
     if case .found(_, _, _, moreComing: false) = report { queryAnsweredFromCache = nil }
   }
 
@@ -286,8 +301,11 @@ final class BonjourEngine: @unchecked Sendable {
     if let wake = client.nextWake { clientTimer?.set(wake) } else { clientTimer?.cancel() }
   }
 
-  private func forward(_ requests: [DiscoveryRequest]) {
-    if driver != nil {
+  private func forward(_ requests: some Collection<DiscoveryRequest>) {
+    if let driver {
+      guard server != nil, requests.contains(where: OwnerMachine.takes) else {
+        return driver.handle(requests)
+      }
       return handle(requests.map { OwnerMachine.Event.request($0) })
     }
     guard let connection else { return }
@@ -414,7 +432,7 @@ final class BonjourEngine: @unchecked Sendable {
   private func runLocally(_ reason: OwnerSearch.StandaloneReason?) {
     if let reason, !addresses.isEmpty { log?(reason.text) }
     let driver = BonjourDriver(configuration: configuration, on: loop, log: log) {
-      [weak self] in self?.handle($0.map { .report($0) })
+      [weak self] in self?.take($0)
     }
     self.driver = driver
     if descriptor != nil {
@@ -441,6 +459,21 @@ final class BonjourEngine: @unchecked Sendable {
     finish(actions)
   }
 
+  /// Takes the reports of the machines here: to this process directly, but for those that are for
+  /// clients or of which clients are informed.
+  private func take(_ reports: [DiscoveryReport]) {
+    for report in reports where !isStopped {
+      if server != nil, OwnerMachine.takes(report) {
+        var actions: [OwnerMachine.Action] = []
+        owner.handle(.report(report), now: .now, into: &actions)
+        perform(actions)
+      } else {
+        take(report)
+      }
+    }
+    finish([OwnerMachine.Action]())
+  }
+
   private func wakeOwner() {
     ownerTimerSetFor = nil
     guard !isStopped else { return }
@@ -450,6 +483,14 @@ final class BonjourEngine: @unchecked Sendable {
   }
 
   private func finish(_ actions: [OwnerMachine.Action]) {
+    perform(actions)
+    server?.flush()
+    guard let wake = owner.nextWake, wake != ownerTimerSetFor else { return }
+    ownerTimerSetFor = wake
+    ownerTimer?.set(wake)
+  }
+
+  private func perform(_ actions: [OwnerMachine.Action]) {
     var requests: [DiscoveryRequest] = []
     for action in actions {
       switch action {
@@ -460,10 +501,6 @@ final class BonjourEngine: @unchecked Sendable {
       }
     }
     if !requests.isEmpty { driver?.handle(requests) }
-    server?.flush()
-    guard let wake = owner.nextWake, wake != ownerTimerSetFor else { return }
-    ownerTimerSetFor = wake
-    ownerTimer?.set(wake)
   }
 }
 

@@ -74,7 +74,7 @@ struct InterfaceQuerier: Sendable {
   mutating func start(_ key: QuestionKey, isProvoked: Bool, now: Instant) {
     cache.want(key, now: now)
     if asks[key] != nil {
-      asks[key]?.clientCount += 1
+      asks[existing: key].clientCount += 1
       return
     }
     asks[key] = Ask(earliestAt: now, dueAt: .distantFuture)
@@ -92,7 +92,7 @@ struct InterfaceQuerier: Sendable {
     guard let ask = asks[key] else { return }
     cache.unwant(key)
     if ask.clientCount > 1 {
-      asks[key]?.clientCount -= 1
+      asks[existing: key].clientCount -= 1
       return
     }
     asks[key] = nil
@@ -139,7 +139,7 @@ struct InterfaceQuerier: Sendable {
 
   private mutating func enqueue(_ key: QuestionKey) {
     guard let ask = asks[key], ask.dueAt < ask.queuedAt else { return }
-    asks[key]?.queuedAt = ask.dueAt
+    asks[existing: key].queuedAt = ask.dueAt
     queue.insert(key, at: ask.dueAt)
     if queue.count > 2 * asks.count + 256 {
       let asks = asks
@@ -195,7 +195,7 @@ struct InterfaceQuerier: Sendable {
       if record.flushesCache, record.ttlSeconds > 0, flushed.insert(key).inserted {
         cache.flush(key, now: now)
         // A complete answer: no question is due before its refresh.
-        if asks[key] != nil, outcome != .ignored { asks[key]?.dueAt = .distantFuture }
+        if asks[key] != nil, outcome != .ignored { asks[existing: key].dueAt = .distantFuture }
       }
       switch outcome {
       case .added: outputs.append(.added(record))
@@ -223,7 +223,7 @@ struct InterfaceQuerier: Sendable {
   private mutating func sleepWhileDenied(_ key: QuestionKey, now: Instant) {
     let left = cache.answers(to: QuestionKey(key.name, .nsec)).map { $0.expiresAt - now }.max()
     let fresh = TimeSpan(nanoseconds: (left ?? .zero).nanoseconds / 5 * 4)
-    asks[key]?.dueAt = now + max(fresh, QuerierLimits.firstInterval)
+    asks[existing: key].dueAt = now + max(fresh, QuerierLimits.firstInterval)
     enqueue(key)
   }
 
@@ -244,7 +244,7 @@ struct InterfaceQuerier: Sendable {
       if asks[key] != nil, !message.header.isTruncated,
         known.allSatisfy({ cache.lists($0, now: now) })
       {
-        asks[key]?.heardAt[received.link.version] = now
+        asks[existing: key].heardAt[received.link.version] = now
       }
       cache.receivedQuestion(key, knownAnswers: known, now: now)
     }
@@ -292,7 +292,7 @@ struct InterfaceQuerier: Sendable {
         for type in [key.type, .any] {
           let key = QuestionKey(key.name, type)
           guard asks[key]?.isRefreshDue == false else { continue }
-          asks[key]?.isRefreshDue = true
+          asks[existing: key].isRefreshDue = true
           refreshes.append(key)
         }
       case .removed(let record, let goodbyeAt):

@@ -86,7 +86,7 @@ extension Querier {
     _ id: QueryID, to key: QuestionKey, now: Instant, into actions: inout [Action]
   ) {
     guard let client = clients[id], !client.keys.contains(key) else { return }
-    clients[id]?.keys.append(key)
+    clients[existing: id].keys.append(key)
     let subscription = Subscription(query: id, type: key.type, startedAt: now)
     subscriptions[key.name, default: []].append(subscription)
     for position in interfaces.indices where isInScope(client, interfaces[position]) {
@@ -140,7 +140,7 @@ extension Querier {
       target != record.name, client.aliases[target] == nil,
       client.options.reachesBeyondLink || target.isOnThisLink
     else { return }
-    clients[id]?.aliases[record.name] = target
+    clients[existing: id].aliases[record.name] = target
     for key in client.keys where key.name == record.name && key.type != .cname {
       subscribe(id, to: QuestionKey(target, key.type), now: now, into: &actions)
     }
@@ -169,7 +169,7 @@ extension Querier {
   ) {
     var owner = name
     while let target = clients[id]?.aliases.removeValue(forKey: owner), let client = clients[id] {
-      clients[id]?.keys.removeAll { $0.name == target }
+      clients[existing: id].keys.removeAll { $0.name == target }
       for key in client.keys where key.name == target {
         let subscription = subscriptions[target]?.first { $0.query == id && $0.type == key.type }
         unsubscribe(client, from: key)
@@ -254,6 +254,14 @@ extension QueryRequest {
   var followsAliases: Bool {
     switch self {
     case .records, .addresses: true
+    case .browse, .resolve, .serviceTypes, .domains: false
+    }
+  }
+
+  /// Whether it queries records of this name that are a host's own.
+  func isAbout(_ host: DNSName) -> Bool {
+    switch self {
+    case .records(let name, _), .addresses(let name, _): name == host
     case .browse, .resolve, .serviceTypes, .domains: false
     }
   }

@@ -36,7 +36,7 @@ extension Querier {
       let position = position(of: resolving.interface)
     else { return }
     var resolution = client.resolutions[resolving.interface] ?? Resolution()
-    defer { clients[resolving.query]?.resolutions[resolving.interface] = resolution }
+    defer { clients[existing: resolving.query].resolutions[resolving.interface] = resolution }
     let cache = interfaces[position].cache
     let positions = cache.answers(to: QuestionKey(name.name, .srv)).filter { $0.goodbyeAt == nil }
     guard let service = choose(among: positions, &resolution) else {

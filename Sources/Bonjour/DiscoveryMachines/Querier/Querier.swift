@@ -152,7 +152,7 @@ public struct Querier: Sendable {
       report(entry.record, isAdded: false, entry.goodbyeAt, on: index, into: &actions)
     }
     for entry in entries { unfollow(entry.record, now: now, into: &actions) }
-    for id in clients.keys { clients[id]?.resolutions[index] = nil }
+    for id in clients.keys { clients[existing: id].resolutions[index] = nil }
   }
 
   private mutating func receive(

@@ -85,13 +85,15 @@ struct RecordStore: Sendable {
 
   /// Changes a set where it lies.
   mutating func update(_ id: RecordSetID, _ change: (inout RecordSet) -> Void) {
-    guard let index = sets.index(forKey: id) else { return }
+    guard let index = sets.index(forKey: id) else {
+      return assertionFailure("there is no set \(id)")
+    }
     change(&sets.values[index])
   }
 
   /// Gives a set other records.
   mutating func setRecords(of id: RecordSetID, to records: [DNSRecord]) {
-    guard let old = sets[id] else { return }
+    guard let old = sets[id] else { return assertionFailure("there is no set \(id)") }
     forgetContent(of: old, id)
     update(id) { $0.records = records }
     if let content = sets[id].flatMap(SharedContent.init) { sharedByContent[content] = id }
@@ -107,11 +109,11 @@ struct RecordStore: Sendable {
     guard let set = sets.removeValue(forKey: id) else { return nil }
     forgetContent(of: set, id)
     if set.isShared {
-      byName[set.name]?.shared.removeAll { $0 == id }
+      byName[existing: set.name].shared.removeAll { $0 == id }
     } else {
-      byName[set.name]?.own.removeAll { $0 == id }
+      byName[existing: set.name].own.removeAll { $0 == id }
     }
-    if byName[set.name]?.isEmpty == true { byName[set.name] = nil }
+    if byName[existing: set.name].isEmpty { byName[set.name] = nil }
     return set
   }
 

@@ -40,16 +40,16 @@ extension Responder {
     case .host(let label):
       let next = NameRevision.host(after: label)
       guard let name = try? DNSName.local.prepending(next) else { return false }
-      entries[id]?.content = .host(label: next)
-      entries[id]?.name = name
+      entries[existing: id].content = .host(label: next)
+      entries[existing: id].name = name
     case .service(var service):
       let next = NameRevision.instance(after: service.name.instance)
       guard let domain = service.name.name.parent, let name = try? domain.prepending(next),
         let serviceName = ServiceName(name)
       else { return false }
       service.name = serviceName
-      entries[id]?.content = .service(service)
-      entries[id]?.name = name
+      entries[existing: id].content = .service(service)
+      entries[existing: id].name = name
     case .record, nil: return false
     }
     return true
@@ -83,12 +83,12 @@ extension Responder {
     if UInt64(record.ttlSeconds) * 2 < UInt64(set.ttlSeconds) {
       // It is about to vanish from caches, although it is still true (RFC 6762, §6.6).
       let earliest = now + Constants.sharedDelayMin
-      links[link]?.enqueue(
+      links[existing: link].enqueue(
         [id], within: earliest...now + Constants.sharedDelayMax,
         interval: Constants.multicastInterval, rng: &rng)
     } else if set.records.count == 1, record.ttlSeconds >= set.ttlSeconds {
       // It need not be sent twice (RFC 6762, §7.4).
-      links[link]?.suppress(id)
+      links[existing: link].suppress(id)
     }
   }
 
@@ -121,7 +121,7 @@ extension Responder {
   private mutating func lose(
     _ id: RegistrationID, now: Instant, into actions: inout [Action]
   ) {
-    entries[id]?.conflicts.note(now)
+    entries[existing: id].conflicts.note(now)
     let notBefore = entries[id]?.conflicts.isSlow == true ? now + Constants.conflictPause : nil
     let lostName = entries[id]?.name
     let isRevised = reviseName(of: id)
@@ -172,8 +172,8 @@ extension Responder {
   private mutating func postpone(_ id: RegistrationID, on link: MulticastLink, until time: Instant)
   {
     lastRoundNumber += 1
-    links[link]?.probeRounds.append(
+    links[existing: link].probeRounds.append(
       LinkState.ProbeRound(number: lastRoundNumber, at: time, members: [id]))
-    entries[id]?.phases[link] = .probing(round: lastRoundNumber)
+    entries[existing: id].phases[link] = .probing(round: lastRoundNumber)
   }
 }

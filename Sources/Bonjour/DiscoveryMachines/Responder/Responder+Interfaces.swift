@@ -18,7 +18,7 @@ extension Responder {
       if new.contains(link) {
         startAll(on: link, now: now)
       } else if hasAddress, !hadAddress {
-        start(.host, on: link, now: now)
+        startHost(on: link, now: now)
       }
     }
   }
@@ -58,12 +58,12 @@ extension Responder {
   private mutating func removeLink(_ link: MulticastLink) {
     links[link] = nil
     linkOrder.removeAll { $0 == link }
-    for id in idOrder { entries[id]?.phases[link] = nil }
+    for id in idOrder { entries[existing: id].phases[link] = nil }
   }
 
   private mutating func startAll(on link: MulticastLink, now: Instant) {
     for id in idOrder where entries[id].map({ links(of: $0).contains(link) }) ?? false {
-      start(id, on: link, now: now)
+      if id == .host { startHost(on: link, now: now) } else { start(id, on: link, now: now) }
     }
   }
 

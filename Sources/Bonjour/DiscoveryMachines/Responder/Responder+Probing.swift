@@ -19,10 +19,10 @@ extension Responder {
       let earliest = notBefore ?? now
       joinProbeRound(id, on: link, within: earliest...earliest + Constants.probeWaitMax)
     } else {
-      entries[id]?.phases[link] = .established
+      entries[existing: id].phases[link] = .established
       let time = now + rng.span(Constants.sharedDelayMin, Constants.sharedDelayMax)
       let sets = announcedSets(of: entry, on: link)
-      links[link]?.announce(sets, within: now...time)
+      links[existing: link].announce(sets, within: now...time)
     }
   }
 
@@ -34,14 +34,14 @@ extension Responder {
       $0.sentCount == 0 && range.contains($0.at)
     }
     if let found, let number = links[link]?.probeRounds[found].number {
-      links[link]?.probeRounds[found].members.append(id)
-      entries[id]?.phases[link] = .probing(round: number)
+      links[existing: link].probeRounds[found].members.append(id)
+      entries[existing: id].phases[link] = .probing(round: number)
     } else {
       lastRoundNumber += 1
       let time = range.lowerBound + rng.span(.zero, range.upperBound - range.lowerBound)
-      links[link]?.probeRounds.append(
+      links[existing: link].probeRounds.append(
         LinkState.ProbeRound(number: lastRoundNumber, at: time, members: [id]))
-      entries[id]?.phases[link] = .probing(round: lastRoundNumber)
+      entries[existing: id].phases[link] = .probing(round: lastRoundNumber)
     }
   }
 
@@ -50,7 +50,7 @@ extension Responder {
     guard var rounds = links[link]?.probeRounds, rounds.contains(where: { $0.at <= now }) else {
       return
     }
-    links[link]?.probeRounds = []
+    links[existing: link].probeRounds = []
     for index in rounds.indices where rounds[index].at <= now {
       let number = rounds[index].number
       rounds[index].members.removeAll { id in
@@ -66,18 +66,18 @@ extension Responder {
       }
     }
     rounds.removeAll { $0.members.isEmpty }
-    links[link]?.probeRounds += rounds
+    links[existing: link].probeRounds += rounds
   }
 
   private mutating func establish(
     _ ids: [RegistrationID], on link: MulticastLink, now: Instant, into actions: inout [Action]
   ) {
-    for id in ids { entries[id]?.phases[link] = .established }
+    for id in ids { entries[existing: id].phases[link] = .established }
     // What several registrations share is announced once.
     var known: Set<RecordSetID> = []
     let sets = ids.compactMap { entries[$0] }.flatMap { announcedSets(of: $0, on: link) }
       .filter { known.insert($0).inserted }
-    links[link]?.announce(sets, within: now...now)
+    links[existing: link].announce(sets, within: now...now)
     for id in ids { report(id, into: &actions) }
   }
 
@@ -99,7 +99,7 @@ extension Responder {
     }
     // A host without an interface has no name to report.
     if id == .host, entry.phases.isEmpty { return }
-    entries[id]?.reportedName = entry.name
+    entries[existing: id].reportedName = entry.name
     actions.append(.registered(id, entry.name))
   }
 

@@ -130,7 +130,7 @@ extension Responder {
       let again = sent + Constants.multicastInterval
       end = min(end, now + (again - (now + delay)))
     }
-    if end > now { links[link]?.noteQuiet(question, until: end) }
+    if end > now { links[existing: link].noteQuiet(question, until: end) }
   }
 
   /// The sets that answer a question on a link; the negative one where the name is ours but has no
@@ -182,7 +182,7 @@ extension Responder {
     let due = multicast.filter {
       store[$0]?.mayBeMulticast(on: link, at: range.upperBound, interval: interval) ?? false
     }
-    links[link]?.enqueue(due, within: range, interval: interval, rng: &rng)
+    links[existing: link].enqueue(due, within: range, interval: interval, rng: &rng)
   }
 
   // MARK: Known answers in several packets
@@ -202,7 +202,7 @@ extension Responder {
     let waiting = Set(query.sets)
     query.sets += sets.filter { !waiting.contains($0) }
     query.due = due
-    links[received.link]?.truncatedQueries[received.source] = query
+    links[existing: received.link].truncatedQueries[received.source] = query
     return true
   }
 
@@ -218,7 +218,8 @@ extension Responder {
     if received.message.header.isTruncated {
       query.due = now + rng.span(Constants.truncatedWaitMin, Constants.truncatedWaitMax)
     }
-    links[received.link]?.truncatedQueries[received.source] = query.sets.isEmpty ? nil : query
+    links[existing: received.link].truncatedQueries[received.source] =
+      query.sets.isEmpty ? nil : query
   }
 
   /// Answers truncated queries whose known answers were waited for long enough.
@@ -226,12 +227,12 @@ extension Responder {
     guard let queries = links[link]?.truncatedQueries, !queries.isEmpty else { return }
     for (source, query) in queries.sorted(by: { $0.value.number < $1.value.number })
     where query.due <= now {
-      links[link]?.truncatedQueries[source] = nil
+      links[existing: link].truncatedQueries[source] = nil
       let sets = query.sets.filter {
         store[$0]?.mayBeMulticast(on: link, at: now, interval: Constants.multicastInterval)
           ?? false
       }
-      links[link]?.enqueue(
+      links[existing: link].enqueue(
         sets, within: now...now, interval: Constants.multicastInterval, rng: &rng)
     }
   }

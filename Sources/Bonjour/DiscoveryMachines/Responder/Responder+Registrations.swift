@@ -11,35 +11,40 @@ extension Responder {
     guard !isTaken(name, by: id) || reviseName(of: id) else {
       return refuse(id, now: now, into: &actions)
     }
+    startHost(neededBy: id, now: now)
     begin(id, now: now, into: &actions)
   }
 
   mutating func setHostLabel(_ label: [UInt8], now: Instant, into actions: inout [Action]) {
-    guard let name = try? DNSName.local.prepending(label), name != hostName else { return }
-    for id in entries[.host]?.sets ?? [] { sayGoodbye(to: id, now: now) }
+    guard let host = entries[.host], let name = try? DNSName.local.prepending(label),
+      name != host.name
+    else { return }
+    for id in host.sets { sayGoodbye(to: id, now: now) }
     setHost(label, name)
     begin(.host, now: now, into: &actions)
     retargetServices(now: now)
   }
 
   private mutating func setHost(_ label: [UInt8], _ name: DNSName) {
-    entries[.host]?.content = .host(label: label)
-    entries[.host]?.name = name
+    entries[existing: .host].content = .host(label: label)
+    entries[existing: .host].name = name
   }
 
   /// Makes the record sets of a registration under its present name and starts it on its links.
   mutating func begin(
     _ id: RegistrationID, notBefore: Instant? = nil, now: Instant, into actions: inout [Action]
   ) {
+    let entry = entries[existing: id]
     let added = addedRecords(of: id)
     dropSets(of: id)
-    guard let entry = entries[id] else { return }
     for set in sets(of: entry, id) { adopt(set, by: id) }
     for (number, record) in added {
       insertAdded(record.data, ttlSeconds: record.ttlSeconds, number, of: id)
     }
-    entries[id]?.phases = [:]
-    for link in links(of: entry) { start(id, on: link, notBefore: notBefore, now: now) }
+    entries[existing: id].phases = [:]
+    for link in links(of: entry) where id != .host || needsHost(on: link) {
+      start(id, on: link, notBefore: notBefore, now: now)
+    }
     report(id, into: &actions)
   }
 
@@ -48,9 +53,9 @@ extension Responder {
     let twin = store.twin(of: set)
     if let twin {
       store.update(twin) { $0.owners.append(id) }
-      entries[id]?.sets.append(twin)
+      entries[existing: id].sets.append(twin)
     } else {
-      entries[id]?.sets.append(store.insert(set))
+      entries[existing: id].sets.append(store.insert(set))
     }
   }
 
@@ -63,8 +68,12 @@ extension Responder {
         store.remove(set)
       }
     }
-    entries[id]?.sets = []
-    entries[id]?.addedSets = [:]
+    entries[existing: id].sets = []
+    entries[existing: id].addedSets = [:]
+  }
+
+  mutating func handOver(_ id: RegistrationID, now: Instant) {
+    remove(id, saysGoodbye: id == .host && !isHostNeeded, now: now)
   }
 
   mutating func remove(_ id: RegistrationID, saysGoodbye: Bool, now: Instant) {
@@ -143,7 +152,7 @@ extension Responder {
   mutating func updateText(_ id: RegistrationID, _ text: TXTRecord, now: Instant) {
     guard case .service(var service) = entries[id]?.content, service.text != text else { return }
     service.text = text
-    entries[id]?.content = .service(service)
+    entries[existing: id].content = .service(service)
     guard let set = entries[id]?.sets.first(where: { store[$0]?.type == .txt }) else { return }
     change(set, to: .txt(text), ttlSeconds: nil, now: now)
   }
@@ -156,7 +165,8 @@ extension Responder {
     else { return }
     registration.record.data = data
     registration.record.ttlSeconds = ttlSeconds
-    entries[id]?.content = .record(registration)
+    entries[existing: id].content = .record(registration)
+    startHost(neededBy: id, now: now)
     change(set, to: data, ttlSeconds: ttlSeconds, now: now)
   }
 
@@ -182,8 +192,8 @@ extension Responder {
     _ set: RecordSetID, _ number: UInt32, of id: RegistrationID, now: Instant
   ) {
     sayGoodbye(to: set, now: now)
-    entries[id]?.addedSets[number] = nil
-    entries[id]?.sets.removeAll { $0 == set }
+    entries[existing: id].addedSets[number] = nil
+    entries[existing: id].sets.removeAll { $0 == set }
     store.remove(set)
   }
 
@@ -194,8 +204,8 @@ extension Responder {
   ) -> RecordSetID? {
     guard let entry = entries[id] else { return nil }
     let set = store.insert(unique(entry.name, data, ttlSeconds, entry.interface, id))
-    entries[id]?.addedSets[number] = set
-    entries[id]?.sets.append(set)
+    entries[existing: id].addedSets[number] = set
+    entries[existing: id].sets.append(set)
     return set
   }
 
@@ -230,9 +240,9 @@ extension Responder {
     guard let time else { return }
     for link in affected {
       for index in links[link]?.announcementRounds.indices ?? 0..<0 {
-        links[link]?.announcementRounds[index].sets.removeAll { $0 == id }
+        links[existing: link].announcementRounds[index].sets.removeAll { $0 == id }
       }
-      links[link]?.announce([id], within: time...time)
+      links[existing: link].announce([id], within: time...time)
     }
   }
 

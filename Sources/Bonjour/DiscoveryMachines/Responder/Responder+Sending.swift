@@ -16,7 +16,7 @@ extension Responder {
       rounds[index].sets.removeAll { store[$0] == nil }
     }
     rounds.removeAll { $0.left == 0 || $0.sets.isEmpty }
-    links[link]?.announcementRounds = rounds
+    links[existing: link].announcementRounds = rounds
     // What was multicast just now, in an answer to a probe, has been announced by that.
     let due = sets.filter { id in
       store[id].map {
@@ -32,7 +32,7 @@ extension Responder {
     guard let batches = links[link]?.batches, batches.contains(where: { $0.due <= now }) else {
       return
     }
-    links[link]?.batches.removeAll { $0.due <= now }
+    links[existing: link].batches.removeAll { $0.due <= now }
     var sets: [RecordSetID] = []
     var known: Set<RecordSetID> = []
     for batch in batches where batch.due <= now {
@@ -52,14 +52,14 @@ extension Responder {
   mutating func sayGoodbye(to id: RecordSetID, now: Instant) {
     guard let set = store[id], !set.isNegative else { return }
     for link in linkOrder where set.lastMulticast(on: link) != nil {
-      links[link]?.sayGoodbye(to: set.records, now: now)
+      links[existing: link].sayGoodbye(to: set.records, now: now)
     }
   }
 
   mutating func sendGoodbyes(on link: MulticastLink, into actions: inout [Action]) {
     guard var rest = links[link]?.goodbyes[...], !rest.isEmpty else { return }
-    links[link]?.goodbyes = []
-    links[link]?.goodbyesDue = nil
+    links[existing: link].goodbyes = []
+    links[existing: link].goodbyesDue = nil
     while !rest.isEmpty {
       var encoder = DNSMessageEncoder(header: .response)
       rest = rest.drop { encoder.append($0, to: .answer, ttlSeconds: 0) }
@@ -73,37 +73,39 @@ extension Responder {
 
   // MARK: Packets
 
-  /// Sends sets in as few packets as possible, with additional records where there is room.
+  /// Sends sets in as few packets as possible. With additional records each packet is filled with
+  /// complete services: a name together with all that a client asks for next.
   mutating func send(
     _ ids: [RecordSetID], on link: MulticastLink, to destination: OutgoingPacket.Destination,
     withAdditionals: Bool = true, now: Instant, into actions: inout [Action]
   ) {
     var rest = ids[...]
-    let answers = Set(ids)
-    var sent = Set<RecordSetID>()
-    while !rest.isEmpty {
+    // What is an answer by itself, or was sent in an earlier packet, is no additional record.
+    var known = withAdditionals ? Set(ids) : []
+    var sent: [RecordSetID] = []
+    while let first = rest.first {
       var encoder = DNSMessageEncoder(header: .response)
-      let count = rest.prefix { append($0, to: .answer, of: &encoder, on: link) }.count
-      var packed = rest.prefix(count)
-      rest = rest.dropFirst(count)
-      if packed.isEmpty, let large = rest.popFirst() {
+      var additionals: [RecordSetID] = []
+      var candidates = rest
+      if withAdditionals {
+        let (count, found) = complete(rest, except: known, on: link, to: destination, now: now)
+        (candidates, additionals) = (rest.prefix(max(count, 1)), found)
+      }
+      var packed = candidates.prefix { append($0, to: .answer, of: &encoder, on: link) }
+      if packed.isEmpty {
         // Too large for a frame: alone in a packet that is sent in fragments (RFC 6762, §17).
         encoder = DNSMessageEncoder(header: .response, byteCountMax: Limits.byteCountMax)
-        guard append(large, to: .answer, of: &encoder, on: link) else { continue }
-        packed = [large]
-      }
-      sent.formUnion(packed)
-      if withAdditionals {
-        var failures = 0
-        for id in additionals(for: packed, on: link, to: destination, now: now)
-        where !answers.contains(id) && !sent.contains(id) && failures < 3 {
-          if append(id, to: .additional, of: &encoder, on: link) {
-            sent.insert(id)
-          } else {
-            // The packet is full; something small may still fit, but not much.
-            failures += 1
-          }
+        packed = rest.prefix(1)
+        guard append(first, to: .answer, of: &encoder, on: link) else {
+          rest.removeFirst()
+          continue
         }
+      }
+      rest = rest.dropFirst(packed.count)
+      sent += packed
+      for id in additionals where append(id, to: .additional, of: &encoder, on: link) {
+        known.insert(id)
+        sent.append(id)
       }
       if !encoder.isEmpty {
         actions.append(.send(OutgoingPacket(encoder.bytes, on: link, to: destination)))
@@ -111,6 +113,31 @@ extension Responder {
     }
     guard destination == .multicast else { return }
     for id in sent { store.update(id) { $0.noteMulticast(on: link, now: now) } }
+  }
+
+  /// How many of these answers fit into a packet together with their additional records, and those
+  /// records. If even the first answer does not, the count is 0 and the records are the first one's.
+  private func complete(
+    _ answers: ArraySlice<RecordSetID>, except known: Set<RecordSetID>, on link: MulticastLink,
+    to destination: OutgoingPacket.Destination, now: Instant
+  ) -> (count: Int, additionals: [RecordSetID]) {
+    var found: [RecordSetID] = []
+    var foundBefore: Set<RecordSetID> = []
+    // Only its size counts, which is the same whatever the section.
+    var trial = DNSMessageEncoder(header: .response)
+    for (count, id) in answers.enumerated() {
+      let additionals = additionals(for: [id], on: link, to: destination, now: now)
+        .filter { !known.contains($0) && !foundBefore.contains($0) }
+      // One answer needs no trial: what does not fit beside it is left out.
+      guard answers.count > 1 else { return (1, additionals) }
+      let doesFit = ([id] + additionals).allSatisfy {
+        append($0, to: .answer, of: &trial, on: link)
+      }
+      guard doesFit else { return (count, count == 0 ? additionals : found) }
+      found += additionals
+      foundBefore.formUnion(additionals)
+    }
+    return (answers.count, found)
   }
 
   /// Appends all records of a set, or none if they don't all fit.

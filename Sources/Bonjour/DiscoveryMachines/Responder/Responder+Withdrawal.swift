@@ -21,15 +21,15 @@ extension Responder {
     let common = records.filter { isRecord || $0.name.isServiceTypeListing }
     let others = records.filter { !isRecord && !$0.name.isServiceTypeListing }
     for link in links(of: entry) {
-      links[link]?.sayGoodbye(to: others, now: now)
-      links[link]?.withdrawLater(common, now: now)
+      links[existing: link].sayGoodbye(to: others, now: now)
+      links[existing: link].withdrawLater(common, now: now)
     }
   }
 
   /// Schedules goodbyes for withdrawn records that no process has registered meanwhile.
   mutating func sayGoodbyeToWithdrawn(on link: MulticastLink, now: Instant) {
     guard let records = links[link]?.takeWithdrawn(now: now) else { return }
-    links[link]?.sayGoodbye(to: records.filter { !store.owns($0) }, now: now)
+    links[existing: link].sayGoodbye(to: records.filter { !store.owns($0) }, now: now)
   }
 }
 

@@ -63,6 +63,8 @@ public struct Responder: Sendable {
   var entries: [RegistrationID: Entry] = [:]
   var store = RecordStore()
   var lastRoundNumber = 0
+  /// Whether the host's name is registered even if no registration needs it.
+  var isHostRegistered = false
   var isShutDown = false
 
   /// A responder without interfaces, for a host of this name.
@@ -92,6 +94,31 @@ public struct Responder: Sendable {
     case .interfaceChanged(let interface): changeInterface(interface, now: now)
     case .interfaceRestarted(let index): restartInterface(index, now: now)
     case .interfaceGone(let index): removeInterface(index, into: &actions)
+    case .request(let request): perform(request, now: now, into: &actions)
+    case .handOver(let id): handOver(id, now: now)
+    case .withdrawService(let service, let added):
+      withdraw(.service(service), name: service.name.name, addedRecords: added, now: now)
+    case .withdrawRecord(let record):
+      withdraw(.record(record), name: record.record.name, addedRecords: [], now: now)
+    case .registerHost:
+      isHostRegistered = true
+      for link in linkOrder { startHost(on: link, now: now) }
+    case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
+    case .received(let message): received(message, now: now, into: &actions)
+    case .shutDown:
+      for id in idOrder { remove(id, saysGoodbye: true, now: now) }
+      for link in linkOrder { sendGoodbyes(on: link, into: &actions) }
+      links = [:]
+      linkOrder = []
+      isShutDown = true
+    }
+    wake(now: now, into: &actions)
+  }
+
+  private mutating func perform(
+    _ request: DiscoveryRequest, now: Instant, into actions: inout [Action]
+  ) {
+    switch request {
     case .registerService(let id, let service):
       register(id, .service(service), name: service.name.name, now: now, into: &actions)
     case .registerRecord(let id, let record):
@@ -103,21 +130,9 @@ public struct Responder: Sendable {
       setRecord(id, number, data, ttlSeconds: ttlSeconds, now: now)
     case .unregister(let id):
       if id != .host { remove(id, saysGoodbye: true, now: now) }
-    case .handOver(let id): remove(id, saysGoodbye: false, now: now)
-    case .withdrawService(let service, let added):
-      withdraw(.service(service), name: service.name.name, addedRecords: added, now: now)
-    case .withdrawRecord(let record):
-      withdraw(.record(record), name: record.record.name, addedRecords: [], now: now)
-    case .setHostLabel(let label): setHostLabel(label, now: now, into: &actions)
-    case .received(let message): received(message, now: now, into: &actions)
-    case .shutDown:
-      for id in idOrder { remove(id, saysGoodbye: true, now: now) }
-      for link in linkOrder { sendGoodbyes(on: link, into: &actions) }
-      links = [:]
-      linkOrder = []
-      isShutDown = true
+    case .startQuery, .stopQuery, .reconfirm:
+      assertionFailure("\(request) is a querier's")
     }
-    wake(now: now, into: &actions)
   }
 
   /// Performs what is due by now.

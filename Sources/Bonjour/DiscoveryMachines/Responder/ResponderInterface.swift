@@ -2,7 +2,7 @@ public import DNSWire
 
 extension Responder {
   /// Input of a responder.
-  public enum Event: Sendable {
+  public enum Event: DiscoveryRequestInput, Sendable {
     /// An interface is there, or its addresses or versions changed.
     case interfaceChanged(NetworkInterface)
     /// An interface came back, or may have another network behind it than before: everything is
@@ -10,21 +10,11 @@ extension Responder {
     case interfaceRestarted(InterfaceIndex)
     /// An interface is gone.
     case interfaceGone(InterfaceIndex)
-    /// Publish a service.
-    case registerService(RegistrationID, ServiceRegistration)
-    /// Publish a record.
-    case registerRecord(RegistrationID, RecordRegistration)
-    /// Change the keys and values of a service.
-    case updateText(RegistrationID, TXTRecord)
-    /// Change the data of a record that was registered alone.
-    case updateRecord(RegistrationID, DNSRecordData, ttlSeconds: UInt32)
-    /// Add a record to the name of a service, or replace or remove (nil) an added one. The number
-    /// identifies it among the added records of the service.
-    case setRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
-    /// Unregister a service or record, with goodbye records.
-    case unregister(RegistrationID)
+    /// A request of a client. Those for queries are not a responder's.
+    case request(DiscoveryRequest)
     /// Remove a service, a record or the host's own name without goodbye records: another process
-    /// of this host continues it.
+    /// of this host continues it. The host's name gets goodbye records all the same if nothing that
+    /// is registered needs it.
     case handOver(RegistrationID)
     /// Say goodbye for a service that a process of this host published that was killed, and for the
     /// records that were added to it (RFC 6762, §10.1).
@@ -32,6 +22,8 @@ extension Responder {
       ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
     /// Say goodbye for a record that a process of this host published that was killed.
     case withdrawRecord(RecordRegistration)
+    /// Register the host's name and addresses, even if no service needs them.
+    case registerHost
     /// Give the host another name: this label in `local.`.
     case setHostLabel([UInt8])
     /// A message arrived, query or response, from whomever, the host's own included.

@@ -1,11 +1,24 @@
 import Essentials
 
-/// Items with deadlines, the soonest first: a binary heap.
+/// Items with deadlines, the soonest first, and those with equal deadlines in the order in which they
+/// were inserted: a binary heap.
 ///
 /// An item whose deadline changes is inserted again; the caller that removes it compares the
 /// instant with the current one and drops outdated items.
 struct DeadlineQueue<Item: Sendable>: Sendable {
-  private var heap: [(instant: Instant, item: Item)] = []
+  private struct Element: Sendable {
+    var instant: Instant
+    /// How many were inserted before it.
+    var number: UInt64
+    var item: Item
+
+    static func < (a: Element, b: Element) -> Bool {
+      a.instant == b.instant ? a.number < b.number : a.instant < b.instant
+    }
+  }
+
+  private var heap: [Element] = []
+  private var insertedCount: UInt64 = 0
 
   var count: Int { heap.count }
 
@@ -13,14 +26,15 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
   var next: Instant? { heap.first?.instant }
 
   /// The first item, and when it is due.
-  var first: (instant: Instant, item: Item)? { heap.first }
+  var first: (instant: Instant, item: Item)? { heap.first.map { ($0.instant, $0.item) } }
 
   mutating func insert(_ item: Item, at instant: Instant) {
-    heap.append((instant, item))
+    heap.append(Element(instant: instant, number: insertedCount, item: item))
+    insertedCount += 1
     var index = heap.count - 1
     while index > 0 {
       let parent = (index - 1) / 2
-      guard heap[index].instant < heap[parent].instant else { break }
+      guard heap[index] < heap[parent] else { break }
       heap.swapAt(index, parent)
       index = parent
     }
@@ -28,7 +42,7 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
 
   /// Takes the first item if it is due.
   mutating func popDue(_ now: Instant) -> (instant: Instant, item: Item)? {
-    guard let first = heap.first, first.instant <= now else { return nil }
+    guard let first, first.instant <= now else { return nil }
     removeFirst()
     return first
   }
@@ -40,22 +54,22 @@ struct DeadlineQueue<Item: Sendable>: Sendable {
     }
     heap.swapAt(0, heap.count - 1)
     heap.removeLast()
-    sift()
+    sift(from: 0)
   }
 
   /// Keeps the items for which `isCurrent` returns true.
   mutating func prune(_ isCurrent: (Instant, Item) -> Bool) {
-    let kept = heap.filter { isCurrent($0.instant, $0.item) }
-    heap.removeAll(keepingCapacity: true)
-    for (instant, item) in kept { insert(item, at: instant) }
+    heap.removeAll { !isCurrent($0.instant, $0.item) }
+    for index in (0..<heap.count / 2).reversed() { sift(from: index) }
   }
 
-  private mutating func sift() {
-    var index = 0
+  /// Moves an element down to where no later one is above it.
+  private mutating func sift(from start: Int) {
+    var index = start
     while true {
       var smallest = index
       for child in (2 * index + 1..<2 * index + 3).clamped(to: heap.indices) {
-        if heap[child].instant < heap[smallest].instant { smallest = child }
+        if heap[child] < heap[smallest] { smallest = child }
       }
       guard smallest != index else { return }
       heap.swapAt(index, smallest)

@@ -80,6 +80,12 @@ package struct PortSharingClient: Sendable {
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
   package var nextWake: Instant? { settlesAt }
 
+  /// Whether all requests and reports pass through unchanged, from now on: this process runs the
+  /// machines, and nothing that began earlier is left.
+  package var isTransparent: Bool {
+    owner == .thisProcess && queries.isEmpty && registrations.isEmpty
+  }
+
   /// Whether there are registrations.
   package var publishes: Bool { !registrations.isEmpty }
 
@@ -215,7 +221,7 @@ package struct PortSharingClient: Sendable {
         if owner == .thisProcess { actions.append(.notify(report)) }
         return
       }
-      registrations[id]?.name = name
+      registrations[existing: id].name = name
       if registration.name != name { actions.append(.notify(report)) }
       if owner == .thisProcess { registrations[id] = nil }
     case .refused(let id, _):

@@ -134,6 +134,20 @@ package struct OwnerMachine: Sendable {
   /// The number of connected clients.
   package var clientCount: Int { clients.count }
 
+  /// Whether a request of the owner's own process has to pass through this machine: clients are
+  /// informed of registrations. All others go to the discovery machine directly.
+  package static func takes(_ request: DiscoveryRequest) -> Bool { request.registration != nil }
+
+  /// Whether a report has to pass through this machine: it is for clients, or clients are informed
+  /// of it. All others go to the owner's own process directly.
+  package static func takes(_ report: DiscoveryReport) -> Bool {
+    switch report {
+    case .found(let number, _, _, _), .answersFromCache(let number):
+      number.rawValue >= firstNumber
+    case .registered, .refused, .interfaces: true
+    }
+  }
+
   /// The registrations of clients, for the owner that takes over.
   package var clientRegistrations: [RegistrationID] {
     registrationOwners.keys.sorted { $0.rawValue < $1.rawValue }
@@ -291,7 +305,7 @@ package struct OwnerMachine: Sendable {
       let (id, count) = waiting[user]?.clients.popLast()
     {
       excess -= count
-      waiting[user]?.total -= count
+      waiting[existing: user].total -= count
       dismiss(id, into: &actions)
     }
   }
@@ -299,15 +313,15 @@ package struct OwnerMachine: Sendable {
   private mutating func note(incompleteByteCount count: Int, of id: ConnectionID) {
     guard let client = clients[id] else { return }
     let more = count - client.incompleteByteCount
-    clients[id]?.incompleteByteCount = count
-    users[client.userID]?.incompleteByteCount += more
+    clients[existing: id].incompleteByteCount = count
+    users[existing: client.userID].incompleteByteCount += more
     incompleteByteCount += more
   }
 
   private mutating func change(from old: Load, to new: Load, of id: ConnectionID) {
     guard let client = clients[id], let user = users[client.userID] else { return }
-    clients[id]?.load = client.load - old + new
-    users[client.userID]?.load = user.load - old + new
+    clients[existing: id].load = client.load - old + new
+    users[existing: client.userID].load = user.load - old + new
     load = load - old + new
   }
 
@@ -343,7 +357,7 @@ package struct OwnerMachine: Sendable {
       guard wanted == configuration else {
         return reject(id, .otherConfiguration, into: &actions)
       }
-      clients[id]?.version = common.upperBound
+      clients[existing: id].version = common.upperBound
       actions.append(.send(.welcome(version: common.upperBound), to: id))
       actions.append(.send(.report(.interfaces(interfaces)), to: id))
       inform(id, into: &actions)
@@ -365,7 +379,7 @@ package struct OwnerMachine: Sendable {
       }
       guard allow(.query, for: id, into: &actions) else { return }
       let number = QueryID(rawValue: nextNumber())
-      clients[id]?.queries[query] = number
+      clients[existing: id].queries[query] = number
       queryOwners[number] = (id, query)
       actions.append(.forward(.startQuery(number, what, on: index, options: options)))
     case .registerService(let registration, let service):
@@ -399,20 +413,20 @@ package struct OwnerMachine: Sendable {
       var load = published.load
       load.byteCount = text.wireBytes.count
       guard allow(load, insteadOf: published.load, for: id, into: &actions) else { return }
-      clients[id]?.registrations[registration]?.load = load
+      clients[existing: id].registrations[existing: registration].load = load
       actions.append(.forward(.updateText(published.number, text)))
     case .updateRecord(let registration, let data, let ttlSeconds):
       guard let published = clients[id]?.registrations[registration] else { return }
       var load = published.load
       load.byteCount = data.wireBytes.count
       guard allow(load, insteadOf: published.load, for: id, into: &actions) else { return }
-      clients[id]?.registrations[registration]?.load = load
+      clients[existing: id].registrations[existing: registration].load = load
       actions.append(.forward(.updateRecord(published.number, data, ttlSeconds: ttlSeconds)))
     case .setRecord(let registration, let addedRecords, let data, let ttlSeconds):
       guard let published = clients[id]?.registrations[registration] else { return }
       let (old, new) = (published.addedRecords[addedRecords], data.map { Load($0) })
       guard allow(new ?? Load(), insteadOf: old ?? Load(), for: id, into: &actions) else { return }
-      clients[id]?.registrations[registration]?.addedRecords[addedRecords] = new
+      clients[existing: id].registrations[existing: registration].addedRecords[addedRecords] = new
       actions.append(
         .forward(.setRecord(published.number, addedRecords, data, ttlSeconds: ttlSeconds)))
     case .startQuery, .stopQuery, .reconfirm, .registerService, .registerRecord, .unregister: break
@@ -427,8 +441,8 @@ package struct OwnerMachine: Sendable {
       user.reconfirmations.admits(
         max: limits.reconfirmationsPerUserMax, per: limits.reconfirmationSpan, now: now)
     else { return false }
-    clients[id]?.reconfirmations = client.reconfirmations
-    users[client.userID]?.reconfirmations = user.reconfirmations
+    clients[existing: id].reconfirmations = client.reconfirmations
+    users[existing: client.userID].reconfirmations = user.reconfirmations
     return true
   }
 
@@ -446,7 +460,8 @@ package struct OwnerMachine: Sendable {
     }
     guard allow(load, for: id, into: &actions) else { return nil }
     let number = RegistrationID(rawValue: nextNumber())
-    clients[id]?.registrations[registration] = ClientRegistration(number: number, load: load)
+    clients[existing: id].registrations[registration] = ClientRegistration(
+      number: number, load: load)
     registrationOwners[number] = (id, registration)
     return number
   }

@@ -2,43 +2,6 @@ package import DNSWire
 package import DiscoveryMachines
 import Essentials
 
-/// A request from `BonjourHost` to the engine that runs the state machines. Identifiers are chosen
-/// by the host.
-package enum DiscoveryRequest: Hashable, Sendable {
-  /// Start a query, on one interface or on all.
-  case startQuery(
-    QueryID, QueryRequest, on: InterfaceIndex?, options: QueryOptions = QueryOptions())
-  /// Stop a query.
-  case stopQuery(QueryID)
-  /// Reconfirm a record (RFC 6762, §10.4), on one interface or on all.
-  case reconfirm(DNSRecord, on: InterfaceIndex?)
-  /// Register a service.
-  case registerService(RegistrationID, ServiceRegistration)
-  /// Register a record.
-  case registerRecord(RegistrationID, RecordRegistration)
-  /// Update the TXT record of a service.
-  case updateText(RegistrationID, TXTRecord)
-  /// Update the data of a record.
-  case updateRecord(RegistrationID, DNSRecordData, ttlSeconds: UInt32)
-  /// Add a record to the name of a service, or replace or remove (nil) an added one. The number
-  /// identifies it among the added records of the service.
-  case setRecord(RegistrationID, UInt32, DNSRecordData?, ttlSeconds: UInt32)
-  /// Unregister a service or record, with goodbye records.
-  case unregister(RegistrationID)
-}
-
-extension DiscoveryRequest {
-  /// The registration that is begun, changed or ended; nil for requests of another kind.
-  var registration: RegistrationID? {
-    switch self {
-    case .registerService(let id, _), .registerRecord(let id, _), .updateText(let id, _),
-      .updateRecord(let id, _, _), .setRecord(let id, _, _, _), .unregister(let id):
-      id
-    case .startQuery, .stopQuery, .reconfirm: nil
-    }
-  }
-}
-
 /// A report to `BonjourHost` from the engine that runs the state machines.
 package enum DiscoveryReport: Hashable, Sendable {
   /// A result of a query, with its interface, and whether more follow at once.

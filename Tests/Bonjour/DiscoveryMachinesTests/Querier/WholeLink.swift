@@ -12,6 +12,8 @@ struct WholeLink {
     var found: [ServiceName: Instant] = [:]
     var resolved: [QueryID: (service: ServiceResolution, at: Instant)] = [:]
     var isAlive = true
+    /// Whether it resolves each service as soon as it finds it.
+    var resolvesAll = false
   }
 
   static let link = MulticastLink(InterfaceIndex(rawValue: 2), .v4)
@@ -45,6 +47,9 @@ struct WholeLink {
     answer(.interfaceChanged(interface), at: position)
     return position
   }
+
+  /// The host resolves each service that it finds from now on.
+  mutating func resolveAll(at position: Int) { hosts[position].resolvesAll = true }
 
   /// The host is switched off.
   mutating func crash(_ position: Int) { hosts[position].isAlive = false }
@@ -115,14 +120,22 @@ struct WholeLink {
     if let message = try? DNSMessage(decoding: packet.bytes[...]) {
       packets.append((now, position, message, packet.bytes.count))
     }
-    inFlight.append((now + .microseconds(100 + Int64(rng.unit() * 900)), position, packet))
+    // As on Ethernet, what a host sends arrives in order.
+    let last = inFlight.last { $0.from == position }?.at ?? now
+    let at = max(last, now + .microseconds(100 + Int64(rng.unit() * 900)))
+    inFlight.append((at, position, packet))
   }
 
   private mutating func perform(_ actions: [Querier.Action], of position: Int) {
     for action in actions {
       switch action {
       case .send(let packet): send(packet, from: position)
-      case .deliver(_, .serviceAdded(let service), _, _): hosts[position].found[service] = now
+      case .deliver(_, .serviceAdded(let service), _, _):
+        hosts[position].found[service] = now
+        if hosts[position].resolvesAll {
+          let id = QueryID(rawValue: 1_000 + UInt64(hosts[position].found.count))
+          query(.start(id, .resolve(service)), at: position)
+        }
       case .deliver(_, .serviceRemoved(let service), _, _): hosts[position].found[service] = nil
       case .deliver(let query, .resolved(let service), _, _):
         hosts[position].resolved[query] = (service, now)

@@ -117,9 +117,38 @@ struct WholeLinkTests {
     link.pass(.seconds(60))
     #expect(link.hosts[browser].found.count == 100)
     let own = link.packets[before...].filter { $0.from == browser }
+    // It has nothing to announce.
+    #expect(link.packets.allSatisfy { $0.from != browser || !$0.message.header.isResponse })
+    #expect(link.packets.allSatisfy { $0.from != browser || $0.message.authorities.isEmpty })
     #expect(own.filter { !$0.message.questions.isEmpty }.count == 5)
     // Four of the five list a hundred known answers, in two packets each.
     #expect(own.count <= 9)
     #expect(own.reduce(0) { $0 + $1.byteCount } <= 12_000)
+  }
+
+  @Test(
+    "a hundred services cost no more to browse and resolve than with Apple's daemon, in a minute",
+    arguments: [true, false])
+  func resolvingThrift(resolvesAll: Bool) throws {
+    // Ethernet, IPv4 and UDP.
+    let headerByteCount = 14 + 20 + 8
+    var link = WholeLink(seed: 5)
+    let publisher = try link.join()
+    for number in 0..<100 {
+      try register("Bench \(number)", id: UInt64(number + 1), at: publisher, in: &link)
+    }
+    link.pass(.seconds(60))
+    let browser = try link.join()
+    link.pass(.seconds(10))
+    let before = link.packets.count
+    if resolvesAll { link.resolveAll(at: browser) }
+    link.query(.start(WholeLink.browse, try Web.browse), at: browser)
+    link.pass(.seconds(60))
+    #expect(link.hosts[browser].found.count == 100)
+    #expect(link.hosts[browser].resolved.count == (resolvesAll ? 100 : 0))
+    let packets = link.packets[before...]
+    let byteCount = packets.reduce(0) { $0 + $1.byteCount + headerByteCount }
+    #expect(packets.count <= 15)
+    #expect(byteCount <= 16_488)
   }
 }

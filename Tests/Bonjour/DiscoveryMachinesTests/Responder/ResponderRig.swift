@@ -26,8 +26,10 @@ struct ResponderRig {
   var events: [Responder.Action] = []
   private var lastID: UInt64 = 0
 
-  init(host: String = "ambit", seed: UInt64 = 1) throws {
+  /// - Parameter registersHost: Whether the host's name is registered before something needs it.
+  init(host: String = "ambit", seed: UInt64 = 1, registersHost: Bool = true) throws {
     responder = try Responder(hostLabel: Array(host.utf8), rng: SeededGenerator(seed: seed))
+    if registersHost { handle(.registerHost) }
   }
 
   /// A host at 10.0.0.1 on one link that has its name already.
@@ -100,7 +102,7 @@ struct ResponderRig {
   @discardableResult
   mutating func register(
     _ instance: String, type: String = "_http._tcp", subtypes: [String] = [], port: UInt16 = 80,
-    text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil,
+    text: TXTRecord = TXTRecord(), interface: InterfaceIndex? = nil, host: DNSName? = nil,
     _ policy: ConflictPolicy = .rename
   ) throws -> RegistrationID {
     let name = try ServiceName(instance: instance, type: ServiceType(text: type))
@@ -109,7 +111,7 @@ struct ResponderRig {
       .registerService(
         id,
         try ServiceRegistration(
-          name, subtypes: subtypes, port: port, text: text, interface: interface,
+          name, subtypes: subtypes, host: host, port: port, text: text, interface: interface,
           conflictPolicy: policy)))
     return id
   }

@@ -13,6 +13,40 @@ struct ServiceTests {
     #expect(packet.message.additionals.map(\.type).sorted() == [.a, .txt, .srv, .nsec])
   }
 
+  @Test("E14: each packet of a long answer to browsing has complete services, and one the address")
+  func browseMany() throws {
+    var rig = try ResponderRig.ready()
+    for number in 0..<100 { try rig.register("Lamp \(number)") }
+    rig.pass(.seconds(5))
+    let packets = rig.answer(.http, .ptr)
+    #expect(packets.count <= 5)
+    for packet in packets {
+      #expect(packet.packet.bytes.count <= 1452)
+      for case .ptr(let name) in packet.message.answers.map(\.data) {
+        let types = packet.message.additionals.filter { $0.name == name }.map(\.type)
+        #expect(types.sorted() == [.txt, .srv], "\(name)")
+      }
+    }
+    #expect(Set(packets.flatMap(\.message.answers).map(\.data)).count == 100)
+    #expect(packets.flatMap(\.message.additionals).filter { $0.type == .a }.count == 1)
+  }
+
+  @Test("of a service that no packet holds whole, the answer to browsing has what fits")
+  func browseLarge() throws {
+    var rig = try ResponderRig.ready()
+    try rig.register("Small")
+    let text = try TXTRecord(strings: (0..<8).map { _ in [UInt8](repeating: 67, count: 250) })
+    try rig.register("Large", text: text)
+    try rig.register("Other")
+    rig.pass(.seconds(5))
+    let packets = rig.answer(.http, .ptr)
+    #expect(packets.flatMap(\.message.answers).count == 3)
+    let additionals = packets.flatMap(\.message.additionals)
+    #expect(additionals.filter { $0.type == .srv }.count == 3)
+    #expect(additionals.filter { $0.type == .txt }.map(\.data.wireBytes) == [[0], [0]])
+    #expect(packets.allSatisfy { $0.packet.bytes.count <= 1452 })
+  }
+
   @Test("E15: the answer to resolving has the addresses as additional records")
   func resolve() throws {
     var rig = try ResponderRig()
