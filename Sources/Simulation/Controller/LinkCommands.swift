@@ -72,7 +72,7 @@ extension SimulatedController {
       let endpoint = try controller.requireEndpoint(command.handle)
       guard endpoint.awaitsParameterReply else { throw Refusal(.commandDisallowed) }
       endpoint.awaitsParameterReply = false
-      endpoint.enqueue(.reject(command.reason))
+      endpoint.enqueue(.reject(.connectionParameterRequest, command.reason))
     }
   }
 

@@ -13,30 +13,26 @@ extension SimulatedController {
 
   private static func addEncryptionCommands(to table: inout CommandTable) {
     table.complete { (_, command: LEEncrypt) in
-      let cipher = AES128(key: command.key.bigEndianBytes)
-      return LEEncryptReturn(
-        encrypted: UInt128(
-          bigEndianBytes: cipher.encrypt(command.plaintext.bigEndianBytes)))
+      LEEncryptReturn(encrypted: AES128(key: command.key).encrypt(command.plaintext))
     }
     table.status { (controller, command: LEEnableEncryption) throws(Refusal) in
       let endpoint = try controller.requireEndpoint(command.handle)
       guard endpoint.role == .central else { throw Refusal(.commandDisallowed) }
-      try endpoint.requestProcedure(
-        .encryptionRequest(
-          random: command.random, diversifier: command.diversifier, key: command.longTermKey))
+      try endpoint.requestEncryption(
+        random: command.random, diversifier: command.diversifier, key: command.longTermKey)
     }
     table.acknowledgeLink { (controller, command: LELongTermKeyRequestReply) throws(Refusal) in
       let endpoint = try controller.requireEndpoint(command.handle)
       guard endpoint.awaitsLongTermKey else { throw Refusal(.commandDisallowed) }
       endpoint.awaitsLongTermKey = false
-      endpoint.enqueue(.startEncryption(key: command.longTermKey))
+      endpoint.giveKey(command.longTermKey)
     }
     table.acknowledgeLink {
       (controller, command: LELongTermKeyRequestNegativeReply) throws(Refusal) in
       let endpoint = try controller.requireEndpoint(command.handle)
       guard endpoint.awaitsLongTermKey else { throw Refusal(.commandDisallowed) }
       endpoint.awaitsLongTermKey = false
-      endpoint.enqueue(.reject(.pinOrKeyMissing))
+      endpoint.refuseKey()
     }
   }
 

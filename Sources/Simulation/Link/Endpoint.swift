@@ -22,7 +22,7 @@ final class Endpoint {
   /// Bytes of the first packet's payload that the peer has acknowledged.
   private var sentOfFirst = 0
   private(set) var control: [LinkControl] = []
-  private(set) var inFlight: InFlight?
+  var inFlight: InFlight?
   private var completedCount = 0
   /// How many of the host's packets occupy buffers of the controller.
   var packetsTaken = 0
@@ -37,7 +37,9 @@ final class Endpoint {
     txOctets: 27, txTimeMicroseconds: 328, rxOctets: 27, rxTimeMicroseconds: 328)
   var remoteVersion: (version: UInt8, company: UInt16, subversion: UInt16)?
   var hasSentVersion = false
-  var isEncrypted = false
+  var encryption = EncryptionState()
+  /// Whether the number of the next new packet from the peer is odd (Core 5.4, Vol 6, Part B, §4.5.9).
+  var expectsOdd = false
 
   // What is going on.
   private(set) var procedure: LinkControl?
@@ -57,6 +59,8 @@ final class Endpoint {
     /// The peer has it, but the acknowledgement isn't back.
     var isDelivered = false
     var byteCount: Int
+    /// The packet as it is on the air, where it is encrypted.
+    var air: [UInt8]?
   }
 
   init(
@@ -109,7 +113,7 @@ extension Endpoint {
 
   /// The same, but for data that was never sent.
   var hasControl: Bool {
-    guard let inFlight, !inFlight.isDelivered else { return !control.isEmpty }
+    guard let inFlight, !inFlight.isDelivered else { return nextControl != nil }
     guard case .data = inFlight.content else { return true }
     return peerEndpoint.controller.hasHostBuffer
   }
@@ -117,13 +121,35 @@ extension Endpoint {
   /// How many bytes the next packet carries, its message integrity check included.
   var nextByteCount: Int {
     if let inFlight, !inFlight.isDelivered { return inFlight.byteCount }
-    if let pdu = control.first { return pdu.byteCount + encryptionBytes(for: pdu.byteCount) }
+    if let next = nextControl {
+      let count = control[next].byteCount
+      return count + encryptionBytes(for: count)
+    }
     guard sendsData else { return 0 }
     let count = nextDataByteCount
     return count + encryptionBytes(for: count)
   }
 
-  private func encryptionBytes(for count: Int) -> Int { isEncrypted && count > 0 ? 4 : 0 }
+  private func encryptionBytes(for count: Int) -> Int {
+    isEncrypted && count > 0 ? LinkCipher.integrityCheckByteCount : 0
+  }
+
+  /// Which control PDU is next.
+  private var nextControl: Int? {
+    guard !control.isEmpty else { return nil }
+    guard link.isDataPaused else { return 0 }
+    let isHalfway = encryption.isHalfway
+    return control.firstIndex { $0.isAllowed(whileHalfway: isHalfway) }
+  }
+
+  /// Whether there is more than what is in flight.
+  var hasNext: Bool {
+    guard let inFlight, case .data(let count) = inFlight.content, let first = data.first else {
+      return nextControl != nil || sendsData
+    }
+    let rest = first.bytes.count - ACLHeader.byteCount - sentOfFirst - count
+    return nextControl != nil || rest > 0 || data.count > 1
+  }
 
   private var nextDataByteCount: Int {
     guard let packet = data.first else { return 0 }
@@ -147,26 +173,76 @@ extension Endpoint {
   func launch() {
     guard inFlight == nil else { return }
     let byteCount = nextByteCount
-    if !control.isEmpty {
-      inFlight = InFlight(content: .control(control.removeFirst()), byteCount: byteCount)
+    if let next = nextControl {
+      inFlight = InFlight(content: .control(control.remove(at: next)), byteCount: byteCount)
     } else if sendsData {
       inFlight = InFlight(content: .data(byteCount: nextDataByteCount), byteCount: byteCount)
     }
+    if encryption.isSending, let content = inFlight?.content {
+      inFlight?.air = sealed(payload(of: content), kind: kind(of: content))
+    }
   }
 
-  /// The peer received what is in flight.
-  func land() {
-    guard let flight = inFlight, !flight.isDelivered else { return }
+  /// What a packet carries, not encrypted.
+  func payload(of content: InFlight.Content) -> ArraySlice<UInt8> {
+    switch content {
+    case .control(let pdu):
+      let instant = link.eventCounter &+ UInt16(Limits.instantEvents)
+      return pdu.encoded(from: role, instant: instant)[...]
+    case .data(let byteCount):
+      let bytes = data[0].bytes
+      let start = bytes.startIndex + ACLHeader.byteCount + sentOfFirst
+      return bytes[start..<(start + byteCount)]
+    }
+  }
+
+  func kind(of content: InFlight.Content) -> LinkPayloadKind {
+    switch content {
+    case .control: .control
+    case .data: sentOfFirst > 0 || data[0].isContinuing ? .continuing : .start
+    }
+  }
+
+  /// The peer received what is in flight, or what an attacker sent over it.
+  func land(forged: [UInt8]? = nil) {
     let receiver = peerEndpoint
+    let flight = inFlight
+    if let flight {
+      // Sent again: the peer sees by its number that it has it.
+      guard !flight.isDelivered else { return }
+      // Not acknowledged: it is sent again.
+      if case .data = flight.content, !receiver.controller.hasHostBuffer { return }
+      inFlight?.isDelivered = true
+    }
+    receiver.expectsOdd.toggle()
+    if let forged { return receiver.takeForged(forged, over: flight) }
+    guard let flight else { return }
+    if flight.air != nil || receiver.encryption.isReceiving {
+      return landEncrypted(flight)
+    }
     switch flight.content {
     case .control(let pdu):
-      inFlight?.isDelivered = true
       receiver.handle(pdu)
     case .data(let byteCount):
-      // Not acknowledged: it is sent again.
-      guard receiver.controller.hasHostBuffer else { return }
-      inFlight?.isDelivered = true
       receiver.controller.deliverData(fragment(byteCount, for: receiver), for: receiver)
+    }
+  }
+
+  private func landEncrypted(_ flight: InFlight) {
+    let receiver = peerEndpoint
+    // What isn't encrypted on an encrypted link, and the other way round, fails, too.
+    guard let air = flight.air, receiver.encryption.isReceiving,
+      let payload = receiver.opened(air)
+    else { return link.failIntegrity() }
+    switch flight.content {
+    case .control(let pdu):
+      receiver.handle(pdu)
+    case .data:
+      let boundary: ACLBoundary =
+        kind(of: flight.content) == .continuing ? .continuing : .firstFlushable
+      receiver.controller.deliverData(
+        ACLHeader.packet(handle: receiver.handle, boundary: boundary, payload: payload),
+        for: receiver)
     }
   }
 
@@ -202,18 +278,48 @@ extension Endpoint {
   /// Where the world was paced a moment ago, the peer may have a part of the first packet.
   private func deliverRestOfFirst(to receiver: Endpoint) {
     if let flight = inFlight, case .data(let byteCount) = flight.content {
-      inFlight = nil
+      discardInFlight()
       if flight.isDelivered { sentOfFirst += byteCount }
     }
     guard sentOfFirst > 0, let first = data.first else { return }
     let rest = first.bytes.count - ACLHeader.byteCount - sentOfFirst
     if rest > 0, receiver.isAlive {
       guard receiver.controller.hasHostBuffer else { return }
-      receiver.controller.deliverData(fragment(rest, for: receiver), for: receiver)
+      guard let packet = carried(fragment(rest, for: receiver), to: receiver) else {
+        return link.failIntegrity()
+      }
+      receiver.controller.deliverData(packet, for: receiver)
     }
     sentOfFirst = 0
     data.removeFirst()
     completedCount += 1
+  }
+
+  /// What arrives of an ACL packet that goes over the air at once, in as many packets as it takes; nil
+  /// if an integrity check fails.
+  private func carried(_ packet: HCIPacket, to receiver: Endpoint) -> HCIPacket? {
+    guard encryption.isSending || link.world.hasAirListener else { return packet }
+    var rest = packet.bytes.dropFirst(ACLHeader.byteCount)
+    var kind: LinkPayloadKind = packet.isContinuing ? .continuing : .start
+    let boundary: ACLBoundary = packet.isContinuing ? .continuing : .firstFlushable
+    var arrived: [UInt8] = []
+    arrived.reserveCapacity(rest.count)
+    while !rest.isEmpty {
+      var air = sealed(rest.prefix(Limits.linkPayloadMax), kind: kind)
+      if link.world.hasAirListener {
+        air[0] = airHeader(kind)
+        // Without pacing nothing is sent again, so nothing gets lost.
+        if let forged = link.show(air, from: self, at: link.world.now), !forged.isEmpty {
+          air = forged
+        }
+        receiver.expectsOdd.toggle()
+      }
+      guard let payload = receiver.opened(air) else { return nil }
+      arrived += payload
+      rest = rest.dropFirst(Limits.linkPayloadMax)
+      kind = .continuing
+    }
+    return ACLHeader.packet(handle: receiver.handle, boundary: boundary, payload: arrived)
   }
 
   /// Hands all data that the peer's host has room for to the peer at once; in a world without
@@ -227,8 +333,14 @@ extension Endpoint {
     swap(&packets, &spare)
     swap(&packets, &data)
     var takenCount = 0
+    let isPlain = !encryption.isSending && !link.world.hasAirListener
     while takenCount < packets.count, !receiver.isAlive || receiver.controller.hasHostBuffer {
-      if receiver.isAlive {
+      if receiver.isAlive, !isPlain {
+        guard let packet = carried(packets[takenCount], to: receiver) else {
+          return link.failIntegrity()
+        }
+        receiver.controller.deliverData(packet, for: receiver)
+      } else if receiver.isAlive {
         packets[takenCount].readdress(to: receiver.handle)
         receiver.controller.deliverData(packets[takenCount], for: receiver)
       }
@@ -258,7 +370,7 @@ extension Endpoint {
     guard isAlive, !isTerminating else { return }
     isTerminating = true
     // Data that the peer's host has no room for must not hold up the end.
-    if let inFlight, !inFlight.isDelivered, case .data = inFlight.content { self.inFlight = nil }
+    if let inFlight, !inFlight.isDelivered, case .data = inFlight.content { discardInFlight() }
     control.insert(.terminate(reason), at: 0)
     link.wantsDelivery()
   }
@@ -300,7 +412,7 @@ extension Endpoint {
     }
     procedure = pdu
     procedureDeadline = link.world.now.nanoseconds + Limits.procedureTimeoutNanoseconds
-    if case .encryptionRequest = pdu { link.isDataPaused = true }
+    if case .encryptionRequest = pdu { return startEncryptionProcedure(pdu) }
     if case .version = pdu { hasSentVersion = true }
     enqueue(pdu)
   }

@@ -26,7 +26,12 @@ final class Link {
   var channels: ChannelMap
   var isDataPaused = false
 
+  /// What its packets begin with on the air.
+  let accessAddress: UInt32
+
   private var generator: SeededGenerator
+  /// For encryption alone, so that it doesn't decide which packets are lost.
+  private var sessions: SeededGenerator
   private let madeAt: Int64
   private let eventLengthMax: Int64
   private var eventStart: Int64
@@ -59,8 +64,10 @@ final class Link {
     self.index = index
     timing = plan.timing.chosen
     channels = plan.central.settings.channels
-    generator = SeededGenerator(
-      seed: HashedRandom.mix(plan.central.generator.next(), plan.peripheral.site.seed))
+    let seed = HashedRandom.mix(plan.central.generator.next(), plan.peripheral.site.seed)
+    generator = SeededGenerator(seed: seed)
+    sessions = SeededGenerator(seed: HashedRandom.mix(seed, 1))
+    accessAddress = UInt32(truncatingIfNeeded: HashedRandom.mix(seed, 2))
     madeAt = world.now.nanoseconds
     // A host that doesn't care says 0.
     let eventLength = Int64(plan.timing.eventLengthMaxUnits625us) * 625_000
@@ -102,18 +109,18 @@ final class Link {
     if !isPaced { applyPlanned() }
   }
 
-  func startEncryption() {
-    let wasEncrypted = central.isEncrypted
-    isDataPaused = false
-    for end in [peripheral, central] {
-      end.isEncrypted = true
-      if end.role == .central { end.finishProcedure() }
-      if wasEncrypted {
-        end.controller.send(EncryptionKeyRefreshComplete(handle: end.handle))
-      } else {
-        end.controller.send(EncryptionChange(handle: end.handle, encryption: .on))
-      }
-    }
+  /// A packet's integrity check failed: the link ends without a word on the air
+  /// (Core 5.4, Vol 6, Part E, §1).
+  func failIntegrity() {
+    peripheral.end(.micFailure)
+    central.end(.micFailure)
+  }
+
+  /// What an end sends of itself to make a session.
+  func drawSessionHalf() -> LinkCipher.SessionHalf {
+    LinkCipher.SessionHalf(
+      keyDiversifier: sessions.next(),
+      initializationVector: UInt32(truncatingIfNeeded: sessions.next()))
   }
 
   private func applyPlanned() {
@@ -261,14 +268,18 @@ extension Link {
   /// One packet each way; says whether both arrived.
   private func exchange() -> Bool {
     central.launch()
-    guard isHeard(from: central, to: peripheral) else { return false }
+    let toPeripheral = world.hasAirListener ? show(of: central) : nil
+    guard toPeripheral?.isEmpty != true, isHeard(from: central, to: peripheral) else {
+      return false
+    }
     peripheral.acknowledge()
-    central.land()
+    central.land(forged: toPeripheral)
     guard central.isAlive, peripheral.isAlive else { return false }
     peripheral.launch()
-    guard isHeard(from: peripheral, to: central) else { return false }
+    let toCentral = world.hasAirListener ? show(of: peripheral) : nil
+    guard toCentral?.isEmpty != true, isHeard(from: peripheral, to: central) else { return false }
     central.acknowledge()
-    peripheral.land()
+    peripheral.land(forged: toCentral)
     return true
   }
 
@@ -301,6 +312,40 @@ extension Link {
     var bits = channels.bits
     for _ in 0..<wanted { bits &= bits - 1 }
     return min(36, bits.trailingZeroBitCount)
+  }
+}
+
+// The air.
+extension Link {
+  /// The connection event of now, by the number that the air has for it; the first is 0.
+  var eventCounter: UInt16 { UInt16(truncatingIfNeeded: max(eventIndex, 1) - 1) }
+
+  /// Shows what an end sends now to whoever listens; returns what an attacker sends over it, if
+  /// somebody does: nothing, if that can't be received.
+  private func show(of sender: Endpoint) -> [UInt8]? {
+    guard sender.isAlive else { return nil }
+    var instant = world.now.nanoseconds
+    if isPaced {
+      instant = eventStart + elapsed
+      if sender.role == .peripheral {
+        instant +=
+          AirTime.nanoseconds(
+            payloadBytes: central.inFlight?.byteCount ?? 0, phy: central.transmitPHY)
+          + AirTime.interFrameNanoseconds
+      }
+    }
+    return show(sender.airBytes, from: sender, at: Instant(nanoseconds: instant))
+  }
+
+  /// The same for a packet that is sent at once.
+  func show(_ bytes: [UInt8], from sender: Endpoint, at time: Instant) -> [UInt8]? {
+    let packet = AirPacket(
+      time: time, accessAddress: accessAddress, eventCounter: eventCounter,
+      direction: sender.direction, phy: sender.transmitPHY, bytes: bytes)
+    world.onAirPacket?(packet)
+    guard let forged = world.forgeAirPacket?(packet), forged != bytes else { return nil }
+    // A length that contradicts the bytes makes a wrong CRC, and a packet that nobody receives.
+    return forged.count >= 2 && forged.count - 2 == Int(forged[1]) ? forged : []
   }
 }
 

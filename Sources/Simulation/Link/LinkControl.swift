@@ -14,10 +14,13 @@ enum LinkControl {
   case connectionParameterRequest(ConnectionTimingRequest)
   case connectionUpdate(ConnectionTiming)
   case channelMap(ChannelMap)
-  case encryptionRequest(random: UInt64, diversifier: UInt16, key: UInt128)
-  case startEncryption(key: UInt128)
+  case encryptionRequest(EncryptionRequest)
+  case encryptionResponse(LinkCipher.SessionHalf)
+  case startEncryptionRequest
   case startEncryptionResponse
-  case reject(HCIStatus)
+  case pauseEncryptionRequest
+  case pauseEncryptionResponse
+  case reject(Opcode, HCIStatus)
   case terminate(HCIStatus)
 
   /// How long the real packet is, opcode included.
@@ -31,8 +34,12 @@ enum LinkControl {
     case .connectionUpdate: 12
     case .channelMap: 8
     case .encryptionRequest: 23
-    case .startEncryption, .startEncryptionResponse: 1
-    case .reject, .terminate: 3
+    case .encryptionResponse: 13
+    case .startEncryptionRequest, .startEncryptionResponse, .pauseEncryptionRequest,
+      .pauseEncryptionResponse:
+      1
+    case .reject: 3
+    case .terminate: 2
     }
   }
 
@@ -47,6 +54,15 @@ enum LinkControl {
     default: false
     }
   }
+}
+
+/// Asks for encryption (Core 5.4, Vol 6, Part B, §2.4.2.4).
+struct EncryptionRequest {
+  /// What the peripheral's host finds the key by.
+  var random: UInt64
+  var diversifier: UInt16
+  /// What the central drew for the session.
+  var half: LinkCipher.SessionHalf
 }
 
 extension Endpoint {
@@ -80,13 +96,19 @@ extension Endpoint {
       link.plan(.timing(timing))
     case .channelMap(let channels):
       link.plan(.channels(channels))
-    case .encryptionRequest(let random, let diversifier, _):
-      heardEncryptionRequest(random: random, diversifier: diversifier)
-    case .startEncryption(let key):
-      heardKey(key)
+    case .encryptionRequest(let request):
+      heardEncryptionRequest(request)
+    case .encryptionResponse(let half):
+      heardEncryptionResponse(half)
+    case .startEncryptionRequest:
+      heardStartRequest()
     case .startEncryptionResponse:
-      link.startEncryption()
-    case .reject(let status):
+      heardStartResponse()
+    case .pauseEncryptionRequest:
+      heardPauseRequest()
+    case .pauseEncryptionResponse:
+      heardPauseResponse()
+    case .reject(_, let status):
       heardReject(status)
     case .terminate(let reason):
       let peer = peerEndpoint
@@ -158,7 +180,7 @@ extension Endpoint {
 
   private func heardParameterRequest(_ request: ConnectionTimingRequest) {
     guard controller.isUnmasked(LERemoteConnectionParameterRequest.code) else {
-      return enqueue(.reject(.unsupportedRemoteFeature))
+      return enqueue(.reject(.connectionParameterRequest, .unsupportedRemoteFeature))
     }
     awaitsParameterReply = true
     controller.send(
@@ -166,27 +188,6 @@ extension Endpoint {
         handle: handle, intervalMinUnits1250us: request.intervalMinUnits1250us,
         intervalMaxUnits1250us: request.intervalMaxUnits1250us, latency: request.latency,
         timeoutUnits10ms: request.timeoutUnits10ms))
-  }
-
-  private func heardEncryptionRequest(random: UInt64, diversifier: UInt16) {
-    guard controller.isUnmasked(LELongTermKeyRequest.code) else {
-      return enqueue(.reject(.pinOrKeyMissing))
-    }
-    awaitsLongTermKey = true
-    controller.send(
-      LELongTermKeyRequest(handle: handle, random: random, diversifier: diversifier))
-  }
-
-  /// The peripheral's key, which a real link never carries: here it stands for all that is
-  /// encrypted with it. Another key makes packets whose integrity check fails.
-  private func heardKey(_ peerKey: UInt128) {
-    guard case .encryptionRequest(_, _, let key) = procedure else { return }
-    guard key == peerKey else {
-      let peer = peerEndpoint
-      peer.end(.micFailure)
-      return end(.micFailure)
-    }
-    enqueue(.startEncryptionResponse)
   }
 
   private func heardReject(_ status: HCIStatus) {

@@ -27,6 +27,8 @@ enum Limits {
   /// From an LL procedure with an instant to that instant, in connection events
   /// (Core 5.4, Vol 6, Part B, §5.1.1).
   static let instantEvents: UInt64 = 6
+  /// Longest payload of a packet of a connection, without its MIC (Core 5.4, Vol 6, Part B, §2.4).
+  static let linkPayloadMax = 251
   /// Highest connection handle (Core 5.4, Vol 4, Part E, §5.4.2).
   static let connectionHandleMax: UInt16 = 0x0EFF
   /// High duty cycle directed advertising ends after 1.28 s (Core 5.4, Vol 6, Part B, §4.4.2.4.3).

@@ -16,6 +16,14 @@ public final class World {
     didSet { radioDidChange(from: oldValue) }
   }
 
+  /// Hears every packet of every connection as it is sent, wherever it is, whether it is received or
+  /// lost: for recorders, and for tests that eavesdrop. Must not run the world.
+  public var onAirPacket: ((AirPacket) -> Void)?
+  /// Fault: somebody sends over a packet, so that its receiver hears these bytes in place of those of
+  /// the packet; nil leaves it. Bytes whose second isn't the count of the rest can't be received, so
+  /// that the packet is sent again. Must not run the world.
+  public var forgeAirPacket: ((AirPacket) -> [UInt8]?)?
+
   /// The devices that live here, in the order of their coming.
   public internal(set) var devices: [SimulatedDevice] = []
 
@@ -127,6 +135,11 @@ public final class World {
       links[subject]?.reportPending()
     }
   }
+}
+
+// Air.
+extension World {
+  var hasAirListener: Bool { onAirPacket != nil || forgeAirPacket != nil }
 }
 
 // Space.

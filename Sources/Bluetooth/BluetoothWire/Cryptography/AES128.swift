@@ -4,21 +4,32 @@
 /// Table look-ups depend on the key, so this is for the simulated radio, hashes and address
 /// resolution, where timing reveals nothing to a peer.
 public struct AES128: Sendable {
-  private let roundKeys: [UInt8]
+  /// 44 words, of which each round takes four.
+  private let roundKeys: [UInt32]
 
   /// Expands a key of 16 bytes (FIPS 197, §5.2).
   public init(key: [UInt8]) {
     precondition(key.count == 16, "an AES-128 key has 16 bytes")
-    var words = key
+    self.init(key: UInt128(mostSignificantFirst: key))
+  }
+
+  /// Expands a key, given as the number that its bytes are, most significant first.
+  public init(key: UInt128) {
+    let box = Self.substitution
+    var words = [UInt32](repeating: 0, count: 44)
+    for index in 0..<4 { words[index] = UInt32(truncatingIfNeeded: key >> (96 - 32 * index)) }
     var constant: UInt8 = 1
     for index in 4..<44 {
-      var word = Array(words[(4 * index - 4)..<(4 * index)])
+      var word = words[index - 1]
       if index.isMultiple(of: 4) {
-        word = [word[1], word[2], word[3], word[0]].map { Self.substitution[Int($0)] }
-        word[0] ^= constant
+        var rotated: UInt32 = 0
+        for shift in [16, 8, 0, 24] {
+          rotated = rotated << 8 | UInt32(box[Int(word >> UInt32(shift) & 0xFF)])
+        }
+        word = rotated ^ UInt32(constant) << 24
         constant = Self.doubled(constant)
       }
-      for byte in 0..<4 { words.append(words[4 * (index - 4) + byte] ^ word[byte]) }
+      words[index] = words[index - 4] ^ word
     }
     roundKeys = words
   }
@@ -26,34 +37,96 @@ public struct AES128: Sendable {
   /// Encrypts one block of 16 bytes (FIPS 197, §5.1).
   public func encrypt(_ block: [UInt8]) -> [UInt8] {
     precondition(block.count == 16, "an AES block has 16 bytes")
-    var state = block
-    addRoundKey(0, to: &state)
-    for round in 1...10 {
-      // SubBytes and ShiftRows in one: row r of column c comes from column c + r.
-      let previous = state
-      for index in 0..<16 {
-        state[index] = Self.substitution[Int(previous[(index + 4 * (index % 4)) % 16])]
+    return encrypt(UInt128(mostSignificantFirst: block)).mostSignificantFirst
+  }
+
+  /// Encrypts one block, given as the number that its bytes are, most significant first: as the Core
+  /// Specification writes the security function e (Core 5.4, Vol 3, Part H, §2.2.1).
+  public func encrypt(_ block: UInt128) -> UInt128 {
+    let keys = roundKeys.span
+    let tables = Self.tables.span
+    // Seen here once, so that no look-up below is checked again.
+    precondition(keys.count == 44 && tables.count == 1_024)
+    var state = Columns(block)
+    state.add(keys, round: 0)
+    for round in 1...9 {
+      let last = state
+      state.a = Self.mixed(last.a, last.b, last.c, last.d, tables)
+      state.b = Self.mixed(last.b, last.c, last.d, last.a, tables)
+      state.c = Self.mixed(last.c, last.d, last.a, last.b, tables)
+      state.d = Self.mixed(last.d, last.a, last.b, last.c, tables)
+      state.add(keys, round: round)
+    }
+    let last = state
+    state.a = Self.substituted(last.a, last.b, last.c, last.d, tables)
+    state.b = Self.substituted(last.b, last.c, last.d, last.a, tables)
+    state.c = Self.substituted(last.c, last.d, last.a, last.b, tables)
+    state.d = Self.substituted(last.d, last.a, last.b, last.c, tables)
+    state.add(keys, round: 10)
+    return state.block
+  }
+
+  /// The state of a block: its four columns (FIPS 197, §3.4).
+  private struct Columns {
+    var a: UInt32
+    var b: UInt32
+    var c: UInt32
+    var d: UInt32
+
+    @inline(__always)
+    init(_ block: UInt128) {
+      a = UInt32(truncatingIfNeeded: block >> 96)
+      b = UInt32(truncatingIfNeeded: block >> 64)
+      c = UInt32(truncatingIfNeeded: block >> 32)
+      d = UInt32(truncatingIfNeeded: block)
+    }
+
+    @inline(__always)
+    var block: UInt128 { UInt128(a) << 96 | UInt128(b) << 64 | UInt128(c) << 32 | UInt128(d) }
+
+    /// AddRoundKey (§5.1.4).
+    @inline(__always)
+    mutating func add(_ keys: Span<UInt32>, round: Int) {
+      a ^= keys[4 &* round]
+      b ^= keys[4 &* round &+ 1]
+      c ^= keys[4 &* round &+ 2]
+      d ^= keys[4 &* round &+ 3]
+    }
+  }
+
+  /// SubBytes, ShiftRows and MixColumns of one column: row r comes from the r-th of these columns.
+  @inline(__always)
+  private static func mixed(
+    _ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32, _ tables: Span<UInt32>
+  ) -> UInt32 {
+    tables[Int(a >> 24)] ^ tables[256 &+ Int(b >> 16 & 0xFF)]
+      ^ tables[512 &+ Int(c >> 8 & 0xFF)] ^ tables[768 &+ Int(d & 0xFF)]
+  }
+
+  /// The same without MixColumns, for the last round: the second byte of the first table is the
+  /// substitution alone.
+  @inline(__always)
+  private static func substituted(
+    _ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32, _ tables: Span<UInt32>
+  ) -> UInt32 {
+    (tables[Int(a >> 24)] & 0xFF00) << 16 | (tables[Int(b >> 16 & 0xFF)] & 0xFF00) << 8
+      | (tables[Int(c >> 8 & 0xFF)] & 0xFF00) | (tables[Int(d & 0xFF)] & 0xFF00) >> 8
+  }
+
+  /// What SubBytes and MixColumns make of a byte in each of the four rows, 256 words for each row.
+  private static let tables: [UInt32] = {
+    var tables = [UInt32](repeating: 0, count: 1_024)
+    for (index, byte) in substitution.enumerated() {
+      let double = doubled(byte)
+      var column =
+        UInt32(double) << 24 | UInt32(byte) << 16 | UInt32(byte) << 8 | UInt32(double ^ byte)
+      for row in 0..<4 {
+        tables[256 * row + index] = column
+        column = column >> 8 | column << 24
       }
-      if round < 10 { Self.mixColumns(&state) }
-      addRoundKey(round, to: &state)
     }
-    return state
-  }
-
-  private func addRoundKey(_ round: Int, to state: inout [UInt8]) {
-    for index in 0..<16 { state[index] ^= roundKeys[16 * round + index] }
-  }
-
-  private static func mixColumns(_ state: inout [UInt8]) {
-    for column in stride(from: 0, to: 16, by: 4) {
-      let (a, b, c, d) = (state[column], state[column + 1], state[column + 2], state[column + 3])
-      let all = a ^ b ^ c ^ d
-      state[column] = a ^ all ^ doubled(a ^ b)
-      state[column + 1] = b ^ all ^ doubled(b ^ c)
-      state[column + 2] = c ^ all ^ doubled(c ^ d)
-      state[column + 3] = d ^ all ^ doubled(d ^ a)
-    }
-  }
+    return tables
+  }()
 
   /// Multiplication by x in GF(2⁸) (FIPS 197, §4.2.1).
   private static func doubled(_ byte: UInt8) -> UInt8 {
@@ -116,9 +189,18 @@ extension AES128 {
   /// The random address hash function `ah` (Core 5.4, Vol 3, Part H, §2.2.2): the low 24 bits of an
   /// address that the holder of the identity resolving key made from the random high 24 bits.
   public static func addressHash(identityResolvingKey: [UInt8], random: UInt32) -> UInt32 {
-    var block = [UInt8](repeating: 0, count: 16)
-    for index in 0..<3 { block[15 - index] = UInt8(truncatingIfNeeded: random >> (8 * index)) }
-    let hash = AES128(key: identityResolvingKey).encrypt(block)
-    return UInt32(hash[13]) << 16 | UInt32(hash[14]) << 8 | UInt32(hash[15])
+    let hash = AES128(key: identityResolvingKey).encrypt(UInt128(random & 0xFF_FFFF))
+    return UInt32(truncatingIfNeeded: hash & 0xFF_FFFF)
+  }
+}
+
+extension UInt128 {
+  /// A number from 16 bytes.
+  fileprivate init(mostSignificantFirst bytes: [UInt8]) {
+    self = bytes.reduce(0) { $0 << 8 | UInt128($1) }
+  }
+
+  fileprivate var mostSignificantFirst: [UInt8] {
+    (0..<16).map { UInt8(truncatingIfNeeded: self >> (120 - 8 * $0)) }
   }
 }
