@@ -24,16 +24,22 @@ let package = Package(
     .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "PeripheralFiles", targets: ["PeripheralFiles"]),
     .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
+    .library(name: "SecureConnections", targets: ["SecureConnections"]),
   ],
   traits: [
     .trait(
       name: "SimulatedRadio",
       description: "Links the simulated radio into CoreBluetooth. Devices that ship do without it."),
-    .default(enabledTraits: ["SimulatedRadio"]),
+    .trait(
+      name: "SecureConnections",
+      description: "Links P-256 from swift-crypto into CoreBluetooth, for LE Secure Connections."),
+    .default(enabledTraits: ["SimulatedRadio", "SecureConnections"]),
   ],
   dependencies: [
     // What the products need.
     .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+    // What the trait SecureConnections needs (docs/decisions/0102-secure-connections-is-a-trait.md).
+    .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
     // What only this package itself needs, its programs and its documentation: no product may need
     // one of them, or those who use a product have to fetch it (docs/decisions/0054-what-consumers-fetch.md).
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
@@ -76,15 +82,27 @@ let package = Package(
       name: "SimulatedRadio",
       dependencies: [
         "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
-        "Simulation", "PeripheralFiles", .product(name: "Logging", package: "swift-log"),
+        "Simulation", "PeripheralFiles",
+        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/SimulatedRadio"),
+    .target(
+      name: "SecureConnections",
+      dependencies: [
+        "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        .product(
+          name: "Crypto", package: "swift-crypto",
+          condition: .when(traits: ["SecureConnections"])),
+      ],
+      path: "Sources/Bluetooth/SecureConnections"),
     .target(
       name: "CoreBluetooth",
       dependencies: [
         "Essentials", "EventLoop", "RunLoopSupport", "KeyValueObserving",
         "CoreBluetoothSubmodules", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
         .target(name: "SimulatedRadio", condition: .when(traits: ["SimulatedRadio"])),
+        .target(name: "SecureConnections", condition: .when(traits: ["SecureConnections"])),
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/CoreBluetooth"),
@@ -153,8 +171,8 @@ let package = Package(
       name: "AmbitCLI",
       dependencies: [
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
-        "Simulation", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync", "ARPWire",
-        "DNSWire", "DiscoveryMachines", "BonjourHost",
+        "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync",
+        "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -177,7 +195,10 @@ let package = Package(
     // Compiled with the tests, shown in the documentation.
     .target(
       name: "BestPractices",
-      dependencies: ["CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "Reactive"],
+      dependencies: [
+        "CoreBluetooth", "CoreBluetoothAsync", "CoreBluetoothReactive", "BluetoothHost",
+        "BluetoothMachines", "BluetoothWire", "Reactive",
+      ],
       path: "Examples/BestPractices"),
     .target(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
@@ -256,6 +277,12 @@ let package = Package(
       ],
       path: "Tests/Bluetooth/BluetoothHostTests"),
     .testTarget(
+      name: "SecureConnectionsTests",
+      dependencies: [
+        "SecureConnections", "BluetoothHost", "BluetoothMachines", "BluetoothWire", "Essentials",
+      ],
+      path: "Tests/Bluetooth/SecureConnectionsTests"),
+    .testTarget(
       name: "CoreBluetoothTests",
       dependencies: [
         "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "SimulatedRadio", "Simulation",
@@ -285,8 +312,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothMachines",
-        "BluetoothWire", "Essentials",
+        "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
+        "BluetoothMachines", "BluetoothWire", "Essentials",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
@@ -306,8 +333,8 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 // outside are handled.
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "PeripheralFiles", "BluetoothHost",
-  "SimulatedRadio", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing",
-  "ConnectionMachines",
+  "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines",
+  "PortSharing", "ConnectionMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets

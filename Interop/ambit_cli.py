@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 import json
+import os
+import pty
 import re
+import tty
 
 import limits
 from radios import AMBIT, end
@@ -77,3 +80,61 @@ class Ambit:
             yield int(found.group(1)), process.stdout.readexactly
         finally:
             await end(process)
+
+    @contextlib.asynccontextmanager
+    async def at_terminal(self, *arguments, timeout=40):
+        """A command whose prompts are answered at a terminal."""
+        ours, theirs = pty.openpty()
+        tty.setraw(theirs)
+        process = await asyncio.create_subprocess_exec(
+            AMBIT, *arguments, "--radio", f"tcp:{self.radio}", "--timeout", str(timeout),
+            stdin=theirs, stdout=asyncio.subprocess.PIPE, stderr=theirs)
+        os.close(theirs)
+        terminal = Terminal(process, ours)
+        try:
+            yield terminal
+        finally:
+            await end(process)
+            terminal.close()
+
+
+class Terminal:
+    """What a person sees of a command, and types."""
+
+    def __init__(self, process, descriptor):
+        self.process, self._descriptor = process, descriptor
+        self._seen, self._changed = "", asyncio.Event()
+        asyncio.get_running_loop().add_reader(descriptor, self._read)
+
+    def _read(self):
+        try:
+            data = os.read(self._descriptor, 4096)
+        except OSError:
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(self._descriptor)
+        self._seen += data.decode(errors="replace")
+        self._changed.set()
+
+    async def sees(self, pattern):
+        """Waits for a text; what was seen before it is gone then."""
+        async with asyncio.timeout(limits.EVENT):
+            while not (found := re.search(pattern, self._seen)):
+                self._changed.clear()
+                await self._changed.wait()
+        self._seen = self._seen[found.end():]
+        return found
+
+    def types(self, text):
+        os.write(self._descriptor, f"{text}\n".encode())
+
+    async def output(self):
+        """What the command wrote, when it has ended well."""
+        output = await asyncio.wait_for(self.process.stdout.read(), limits.EVENT)
+        if await self.process.wait() != 0:
+            raise Failed(self.process.returncode, self._seen)
+        return output.decode()
+
+    def close(self):
+        asyncio.get_running_loop().remove_reader(self._descriptor)
+        os.close(self._descriptor)

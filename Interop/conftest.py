@@ -1,12 +1,21 @@
 import pathlib
 import sys
 
+import pytest
 import pytest_asyncio
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 from network import network  # noqa: E402
 from radios import RADIOS  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def bonds(tmp_path, monkeypatch):
+    """The file of bonds of `ambit`: one for each test, and none of the user's."""
+    path = tmp_path / "bonds"
+    monkeypatch.setenv("AMBIT_BONDS", str(path))
+    return path
 
 
 @pytest_asyncio.fixture(params=list(RADIOS))

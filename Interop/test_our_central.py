@@ -33,7 +33,8 @@ async def test_inspecting_lists_what_bumble_serves(radio):
         found = {event["uuid"]: event for event in events if event["event"] == "characteristic"}
         assert found[READABLE]["text"] == "hello"
         assert found[LONG]["hex"] == LONG_VALUE.hex()
-        assert "error" in found[ENCRYPTED]
+        # It needs an encrypted link, for which both pair.
+        assert found[ENCRYPTED]["text"] == "secret"
         assert set(found[NOTIFYING]["properties"]) == {"read", "notify"}
         described = [event for event in events
                      if event["event"] == "descriptor" and event["uuid"] == "2901"]
@@ -46,7 +47,7 @@ async def test_values_are_read_and_written(radio):
         ambit = Ambit(radio)
         assert (await ambit.json("read", NAME, LONG))[0]["hex"] == LONG_VALUE.hex()
         with pytest.raises(Failed) as refused:
-            await ambit("read", NAME, ENCRYPTED)
+            await ambit("read", NAME, ENCRYPTED, "--pair", "never")
         assert refused.value.status == 1
         for value, options in [
                 (b"with response", []), (b"without", ["--without-response"]),

@@ -2,6 +2,10 @@ import ArgumentParser
 import Foundation
 import SimulatedRadio
 
+#if SecureConnections
+  import SecureConnections
+#endif
+
 /// The command `ambit`.
 struct Ambit: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -27,6 +31,7 @@ struct Ambit: AsyncParsableCommand {
         ambit record strap strap.json         make a file of a device, to be played in tests
         ambit --radio hci0 scan --json        a real controller; JSON for scripts
         ambit status                          what the radio can do, links, queues, drops
+        ambit bonds                           devices that were paired with
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
         ambit linklocal eth0                  an address without anybody's help
@@ -37,7 +42,8 @@ struct Ambit: AsyncParsableCommand {
     subcommands: [
       Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Shell.self,
       Advertise.self, Peripheral.self, Record.self, Channel.self, Radio.self, Capture.self,
-      Status.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self, LinkLocal.self,
+      Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
+      LinkLocal.self,
     ],
     defaultSubcommand: Watch.self)
 }
@@ -48,6 +54,9 @@ package enum Main {
   package static func main() async {
     do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error)) }
     SimulatedRadio.install()
+    #if SecureConnections
+      SecureConnections.install()
+    #endif
     Interrupts.shared.watch()
     let task = Task { try await run(Array(CommandLine.arguments.dropFirst())) }
     Interrupts.shared.cancels(task)
@@ -103,7 +112,9 @@ package enum Main {
   }
 
   /// Options that stand before the command they belong to, or before the command within it.
-  private static let valueOptions: Set = ["--radio", "--address", "--timeout", "--interface"]
+  private static let valueOptions: Set = [
+    "--radio", "--address", "--timeout", "--interface", "--pair", "--bonds",
+  ]
   private static let flags: Set = ["--json", "--network", "--no-network"]
 
   /// Moves general options behind the command: `ambit --json scan`, `ambit radio --json list`.

@@ -71,9 +71,13 @@ struct StandardDevicesTests {
     #expect((2450...2550).contains(hundredths))
   }
 
-  @Test("the maintenance value is refused to a link that is not encrypted")
+  @Test("the maintenance value is refused to a link that is not encrypted, and pairing opens it")
   func maintenance() throws {
-    let (_, host) = home(seed: 7)
+    let world = World(seed: 7)
+    world.populate(with: .home)
+    var configuration = HostConfiguration()
+    configuration.pairingPolicy = .never
+    let host = TestHost(in: world, configuration: configuration)
     let peer = try host.connect(to: "Thermostat")
     let value = try #require(
       try host.characteristics(of: peer)[StandardDeviceUUIDs.maintenance])
@@ -83,6 +87,10 @@ struct StandardDevicesTests {
     } catch HostError.att(let code, _) {
       #expect([.insufficientEncryption, .insufficientAuthentication].contains(code))
     }
+    let (_, pairing) = home(seed: 7)
+    let same = try pairing.connect(to: "Thermostat")
+    #expect(try pairing.read(value, of: same) == [0x39, 0x05, 0, 0])
+    #expect(pairing.bonds.map(\.identity) == [same])
   }
 
   @Test("the echo sends back what it is written, and what it is sent on its channel")

@@ -21,11 +21,21 @@ final class TestHost {
     case wake
   }
 
-  init(named name: String = "Test", in world: World, at position: Position = .origin) {
+  /// The bonds that its driver was to keep.
+  private(set) var bonds: [Bond] = []
+
+  init(
+    named name: String = "Test", in world: World, at position: Position = .origin,
+    configuration: HostConfiguration = HostConfiguration(), bonds: [Bond] = []
+  ) {
     self.world = world
     let address = DeviceAddress(bits: 0x00A0_5000_0001, kind: .public)
     controller = world.makeController(name: name, address: address, at: position)
-    machine = HostMachine(random: SeededGenerator(seed: world.seed))
+    var configuration = configuration
+    configuration.hasKeyAgreement = world.keyAgreement != nil
+    machine = HostMachine(
+      configuration: configuration, random: SeededGenerator(seed: world.seed))
+    take(.input(.bondsLoaded(bonds)))
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     take(.input(.transportOpened))
     take(.input(.clientOpened(Self.client)))
@@ -87,7 +97,12 @@ final class TestHost {
         case .send(let packet): controller.receive(packet)
         case .deliver(_, let event): events.append(event)
         case .reopenTransport: take(.input(.transportOpened))
-        case .pauseReceiving, .resumeReceiving: break
+        case .computeKey(let request):
+          guard let agreement = world.keyAgreement else { break }
+          let result = agreement.perform(request.operation)
+          take(.input(.keyComputed(id: request.id, result)))
+        case .storeBond(let bond): bonds.append(bond)
+        case .pauseReceiving, .resumeReceiving, .removeBond: break
         }
       }
     }

@@ -72,6 +72,7 @@ enum Layers {
     "BluetoothHost": Module(.hosts, ["Glibc", "Logging", "Synchronization"]),
     "Simulation": Module(.hosts, ["Glibc", "Synchronization"]),
     "SimulatedRadio": Module(.hosts, ["Foundation", "Glibc", "Logging", "Synchronization"]),
+    "SecureConnections": Module(.hosts, ["Crypto"], mayTouchTheWorld: false),
 
     "KeyValueObserving": Module(.api, ["Foundation", "Synchronization"]),
     // A module map only.

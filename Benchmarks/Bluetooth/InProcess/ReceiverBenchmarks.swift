@@ -63,7 +63,7 @@ struct Receiver {
       case .send(let packet): controller.receive(packet)
       case .deliver: delivered += 1
       case .reopenTransport: break
-      case .pauseReceiving, .resumeReceiving: break
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .removeBond: break
       }
     }
     actions.removeAll(keepingCapacity: true)

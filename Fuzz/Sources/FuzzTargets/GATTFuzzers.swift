@@ -98,6 +98,7 @@ private struct GATTClientVictim {
     var outputs: [GATTClient.Output] = []
     body(&client, &outputs)
     precondition(outputs.count < 1000, "one input led to \(outputs.count) outputs")
+    var isRefused = false
     for output in outputs {
       switch output {
       case .send(let pdu, let tag):
@@ -106,10 +107,15 @@ private struct GATTClientVictim {
         if let tag { tags.append(tag) }
       case .completed(let id, _):
         precondition(completed.insert(id.rawValue).inserted, "an operation ended twice")
+      case .securityRequired: isRefused = true
       case .bearerFailed: hasFailed = true
       case .valueReceived, .mtuChanged, .servicesChanged: break
       }
     }
+    guard isRefused else { return }
+    let now = now
+    let isSecured = startedCount.isMultiple(of: 2)
+    perform { $0.secured(isSecured, now: now, into: &$1) }
   }
 }
 

@@ -27,6 +27,12 @@ private struct HostVictim {
         permissions: [.readable, .writeable])
     ])
 
+  private static let configuration: HostConfiguration = {
+    var configuration = HostConfiguration()
+    configuration.hasKeyAgreement = true
+    return configuration
+  }()
+
   /// A host that is up, with handle 0x40 as the central and 0x41 as the peripheral; copied for every
   /// input.
   static let template: HostVictim = {
@@ -34,6 +40,7 @@ private struct HostVictim {
     victim.handle(.transportOpened)
     victim.handle(.clientOpened(client))
     victim.request { .addService(service, $0) }
+    victim.handle(.request(client, .setPairingAgent(.keyboardDisplay)))
     victim.request { .publishChannel(psm: 0x80, requiresEncryption: false, $0) }
     victim.handle(.request(client, .connect(peers[0], ConnectOptions())))
     let timing = ConnectionTiming(intervalUnits1250us: 24, latency: 0, timeoutUnits10ms: 72)
@@ -49,7 +56,7 @@ private struct HostVictim {
     return victim
   }()
 
-  var machine = HostMachine(random: SeededGenerator(seed: 1))
+  var machine = HostMachine(configuration: configuration, random: SeededGenerator(seed: 1))
   var now = Instant.zero
   var answersCommands = true
   var tokenCount: UInt64 = 0
@@ -58,6 +65,7 @@ private struct HostVictim {
   var channels: [ChannelID] = []
   var requests: [ServerRequestID] = []
   var lastData: UInt16 = 0
+  var prompt = PairingPromptID(rawValue: 0)
 
   mutating func act(_ choice: UInt8, _ packet: ArraySlice<UInt8>) {
     switch choice & 0x0F {
@@ -142,6 +150,7 @@ private struct HostVictim {
       plain = .respond(id, .success(Array(packet)))
     case 12: return handle(.transportOpened)
     case 13: return handle(.transportClosed(.transport("Unplugged.")))
+    case 14: plain = .answerPairing(prompt, Self.answer(packet))
     default: plain = .respond(ServerRequestID(rawValue: 77), .failure(.outOfRange))
     }
     handle(.request(Self.client, plain))
@@ -168,8 +177,37 @@ private struct HostVictim {
       case 12: .addService(Self.service, token)
       case 13: .updateValue(handle: attribute, Array(packet), peers: nil, token)
       case 14: .openChannel(peer, psm: 0x80, token)
-      default: .sendOnChannel(channel, Array(packet), token)
+      default: Self.lastRequest(packet, peer, channel, token)
       }
+    }
+  }
+
+  private static func lastRequest(
+    _ packet: ArraySlice<UInt8>, _ peer: DeviceAddress, _ channel: ChannelID,
+    _ token: RequestToken
+  ) -> HostRequest {
+    switch packet.count {
+    case 1: .pair(peer, token)
+    case 2: .removeBond(peer, token)
+    default: .sendOnChannel(channel, Array(packet), token)
+    }
+  }
+
+  private static func answer(_ packet: ArraySlice<UInt8>) -> PairingAnswer {
+    switch packet.count {
+    case 0, 1: .accept
+    case 2: .reject
+    default: .passkey(packet.suffix(3).reduce(0) { $0 << 8 | UInt32($1) })
+    }
+  }
+
+  /// Stands for P-256: what is computed is whatever is asked about.
+  private static func compute(
+    _ operation: KeyAgreementRequest.Operation
+  ) -> KeyAgreementResult {
+    switch operation {
+    case .publicKey(let key): .publicKey(PublicKey(x: key, y: key))
+    case .sharedSecret(let key, let peer): peer.x == peer.y ? .invalidKey : .sharedSecret(key)
     }
   }
 
@@ -181,14 +219,19 @@ private struct HostVictim {
 
   private mutating func perform(_ actions: [HostMachine.Action]) {
     var answers: [HCIPacket] = []
+    var computations: [KeyAgreementRequest] = []
     for action in actions {
       switch action {
       case .send(let packet):
         if answersCommands, let answer = Self.answer(packet) { answers.append(answer) }
       case .deliver(_, let event): take(event)
-      case .pauseReceiving, .resumeReceiving: break
+      case .computeKey(let request): computations.append(request)
+      case .pauseReceiving, .resumeReceiving, .storeBond, .removeBond: break
       case .reopenTransport: break
       }
+    }
+    for request in computations {
+      handle(.keyComputed(id: request.id, Self.compute(request.operation)))
     }
     for answer in answers { handle(.packet(answer)) }
   }
@@ -212,8 +255,9 @@ private struct HostVictim {
     case .serverRequest(let request): requests.append(request.id)
     case .stateChanged, .discovered, .linkUpdated, .connectionFailed, .disconnected,
       .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
-      .subscribed, .unsubscribed:
+      .subscribed, .unsubscribed, .pairingEnded:
       break
+    case .pairingPrompt(_, _, let id): prompt = id
     }
   }
 

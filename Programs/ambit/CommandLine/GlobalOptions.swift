@@ -5,6 +5,20 @@ import BluetoothWire
 import Foundation
 import PeripheralFiles
 
+/// What `--pair` takes.
+enum PairingOption: String, ExpressibleByArgument, CaseIterable {
+  case never, auto, ask
+
+  /// What the host is told.
+  var policy: PairingPolicy {
+    switch self {
+    case .never: .never
+    case .auto: .automatic
+    case .ask: .ask
+    }
+  }
+}
+
 /// What every command that uses a radio takes.
 struct GlobalOptions: ParsableArguments {
   @Option(
@@ -22,6 +36,13 @@ struct GlobalOptions: ParsableArguments {
         + "AMBIT_ADDRESS says, else the controller's.",
       valueName: "address"))
   var address: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Whether to pair with a device that has protected values: never; auto, by Just Works or with a "
+        + "passkey or a number in this terminal; ask, in this terminal and only after consent.",
+      valueName: "policy"))
+  var pair = PairingOption.auto
 
   @OptionGroup var run: RunOptions
 

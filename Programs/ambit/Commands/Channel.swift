@@ -23,6 +23,9 @@ struct Channel: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
+  /// Standard input is what is sent.
+  var answersPairing: Bool { false }
+
   @Argument(help: "The device to connect to: identifier, start of it, address or name.")
   var id: String?
 

@@ -24,6 +24,9 @@ struct Shell: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
+  /// Lines are commands here.
+  var answersPairing: Bool { false }
+
   @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
 

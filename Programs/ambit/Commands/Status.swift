@@ -139,6 +139,14 @@ struct StatusReport {
       lines.append(("link", "\(request.peer), \(request.state.rawValue)"))
     }
     if lines.isEmpty { lines.append(("links", "none")) }
+    if snapshot.bondCount + snapshot.pairingCount + snapshot.failedPairingCount > 0 {
+      lines.append(
+        (
+          "bonds",
+          "\(snapshot.bondCount); " + plural(snapshot.pairingCount, "pairing")
+            + ", \(snapshot.failedPairingCount) failed"
+        ))
+    }
     if snapshot.orphanedLinkCount > 0 {
       lines.append(("orphans", plural(snapshot.orphanedLinkCount, "link") + " given up"))
     }
@@ -156,7 +164,7 @@ struct StatusReport {
     let interval = Double(link.intervalMicroseconds) / 1000
     return [
       link.name.map { "\($0) (\(link.peer))" } ?? link.peer,
-      "\(link.role)", link.stage.rawValue, link.isEncrypted ? "encrypted" : nil,
+      "\(link.role)", link.stage.rawValue, link.encryption.map(text),
       "MTU \(link.mtu)", "every \(interval) ms",
       link.latency > 0 ? "latency \(link.latency)" : nil,
       "timeout \(link.timeoutMilliseconds) ms",
@@ -167,6 +175,10 @@ struct StatusReport {
         ? nil : plural(link.peerSubscriptionCount, "subscription") + " of the peer",
       link.isHeldBack ? "held back" : nil,
     ].compactMap(\.self).joined(separator: ", ")
+  }
+
+  private static func text(_ encryption: EncryptionInfo) -> String {
+    encryption.isAuthenticated ? "encrypted and authenticated" : "encrypted"
   }
 
   private static func clients(_ snapshot: HostSnapshot) -> String {

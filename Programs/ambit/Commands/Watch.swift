@@ -29,6 +29,9 @@ struct Watch: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
+  /// Keys are commands here.
+  var answersPairing: Bool { false }
+
   @Flag(inversion: .prefixedNo, help: "Services of the local network beside Bluetooth devices.")
   var network = true
 

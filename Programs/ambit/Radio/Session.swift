@@ -86,15 +86,20 @@ protocol RadioCommand: AsyncParsableCommand, Sendable {
   var hostName: String? { get }
   /// Where all traffic is written to, if it is.
   var capturePath: String? { get }
+  /// Whether prompts of pairings are answered on standard input, which the command leaves alone.
+  var answersPairing: Bool { get }
   func run(_ session: Session) async throws
 }
 
 extension RadioCommand {
   var hostName: String? { nil }
   var capturePath: String? { nil }
+  var answersPairing: Bool { true }
 
   func run() async throws {
-    try await options.withRadio(hostName: hostName, captureTo: capturePath) { session in
+    try await options.withRadio(
+      hostName: hostName, captureTo: capturePath, answersPairing: answersPairing
+    ) { session in
       try await run(session)
     }
   }
@@ -109,11 +114,12 @@ extension GlobalOptions {
   ///   - address: The host's own address where the user names none: a random static one.
   ///   - capturePath: Where all traffic is written to; nil for where `AMBIT_CAPTURE` says, if it
   ///     says.
+  ///   - answersPairing: Whether prompts of pairings are answered on standard input.
   ///   - body: The command.
   /// - Throws: What `body` throws, or that the capture cannot be written.
   func withRadio(
     hostName: String? = nil, appearance: UInt16 = 0, address: DeviceAddress? = nil,
-    captureTo capturePath: String? = nil,
+    captureTo capturePath: String? = nil, answersPairing: Bool = true,
     _ body: @escaping @Sendable (Session) async throws -> Void
   ) async throws {
     let selection = try radioSelection()
@@ -121,20 +127,26 @@ extension GlobalOptions {
     if let hostName { configuration.name = hostName }
     configuration.appearance = appearance
     configuration.address = try hostAddress() ?? address
+    configuration.pairingPolicy = pair.policy
     let environment = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"] ?? ""
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
+    let bondPath = bondPath(for: selection.radio)
     let host: BluetoothHost
     do throws(CaptureError) {
       host = try BluetoothHost(
         selection, configuration: configuration,
         captureTo: capturePath ?? (environment.isEmpty ? nil : environment),
+        bondsIn: bondPath,
         logger: Logger(label: "ambit") { _ in SentenceLog { trouble.yield($0) } })
     } catch {
       throw CommandFailure(error)
     }
     let session = Session(
       host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio)
+    let prompter =
+      answersPairing && pair != .never ? PairingPrompter(host, session.output) : nil
+    defer { withExtendedLifetime(prompter) {} }
     let watchdog = timeout.map { Watchdog(after: $0.duration) }
     defer { watchdog?.cancel() }
     let result: Result<Void, any Error>
@@ -150,6 +162,16 @@ extension GlobalOptions {
     try result.get()
     // The last of it was written when the host closed.
     if let failure = host.captureFailure { throw CommandFailure(failure) }
+  }
+
+  /// Where bonds are kept; without such a place they end with the command.
+  private func bondPath(for radio: RadioChoice) -> String? {
+    do throws(BondStoreError) {
+      return try BondStore.defaultPath(for: radio)
+    } catch {
+      Output(isJSON: json).warn(error.description)
+      return nil
+    }
   }
 
   /// Runs `body` as long as the capture, if there is one, can be written.

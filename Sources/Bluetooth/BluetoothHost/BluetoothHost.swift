@@ -24,41 +24,56 @@ public final class BluetoothHost: Sendable {
   ///   - radio: Which radio to use.
   ///   - configuration: What the host calls itself.
   ///   - capturePath: A file to write all traffic with the controller to, in btsnoop format; an
-  ///     existing file is replaced.
+  ///     existing file is replaced. Keys are written as zeros, unless the environment variable
+  ///     `AMBIT_CAPTURE_KEYS` is 1.
+  ///   - bondPath: A file that keeps the bonds with peers for later runs (``BondStore``); without it
+  ///     they end with the host.
   ///   - logger: Takes what goes wrong with the radio or the capture, one sentence each; by default one
   ///     labelled `ambit.bluetooth`.
   /// - Throws: `CaptureError` where the capture file cannot be created.
   public convenience init(
     radio: RadioChoice, configuration: HostConfiguration = HostConfiguration(),
-    captureTo capturePath: String? = nil, logger: Logger? = nil
+    captureTo capturePath: String? = nil, bondsIn bondPath: String? = nil,
+    logger: Logger? = nil
   ) throws(CaptureError) {
     try self.init(
-      RadioSelection(radio), configuration: configuration, captureTo: capturePath, logger: logger)
+      RadioSelection(radio), configuration: configuration, captureTo: capturePath,
+      bondsIn: bondPath, logger: logger)
   }
 
   /// Starts a host on a radio that ``RadioSelection/select(named:)`` gave; see
-  /// ``init(radio:configuration:captureTo:logger:)``.
+  /// ``init(radio:configuration:captureTo:bondsIn:logger:)``.
   public convenience init(
     _ selection: RadioSelection, configuration: HostConfiguration = HostConfiguration(),
-    captureTo capturePath: String? = nil, logger: Logger? = nil
+    captureTo capturePath: String? = nil, bondsIn bondPath: String? = nil,
+    logger: Logger? = nil
   ) throws(CaptureError) {
     var capture: Capture?
-    if let capturePath { capture = try Capture(path: capturePath) }
+    if let capturePath {
+      let includesKeys = Self.environment("AMBIT_CAPTURE_KEYS") == "1"
+      capture = try Capture(path: capturePath, includesKeys: includesKeys)
+    }
     self.init(
       selection, configuration: configuration, random: .random(), loop: RealTimeLoop(),
-      capture: capture, logger: logger ?? .bluetooth,
+      capture: capture, security: .real(bonds: bondPath.map { BondStore(path: $0) }),
+      logger: logger ?? .bluetooth,
       makeTransport: selection.radio.transportFactory(on: .shared))
   }
 
   package init(
     _ selection: RadioSelection, configuration: HostConfiguration, random: SeededGenerator,
-    loop: some HostLoop, capture: Capture? = nil, logger: Logger,
-    makeTransport: @escaping TransportFactory
+    loop: some HostLoop, capture: Capture? = nil, security: SecurityServices = .simulated,
+    logger: Logger, makeTransport: @escaping TransportFactory
   ) {
     self.selection = selection
+    var configuration = configuration
+    configuration.hasKeyAgreement = security.keyAgreement != nil
     driver = HostDriver(
-      machine: HostMachine(configuration: configuration, random: random), loop: loop,
-      capture: capture, logger: logger, makeTransport: makeTransport)
+      machine: HostMachine(
+        configuration: configuration, random: random,
+        secrets: security.entropy.map { SecretGenerator(entropy: $0) }),
+      loop: loop, capture: capture, security: security, logger: logger,
+      makeTransport: makeTransport)
     driver.start()
   }
 
@@ -66,7 +81,9 @@ public final class BluetoothHost: Sendable {
 
   /// The host on the radio that the environment variable `AMBIT_RADIO` names, made when first used;
   /// without it, the radio that ``RadioSelection/select(named:)`` finds. `AMBIT_ADDRESS` is the host's
-  /// own address, for `HostConfiguration.address`, and `AMBIT_CAPTURE` names a capture file.
+  /// own address, for `HostConfiguration.address`, `AMBIT_CAPTURE` names a capture file and
+  /// `AMBIT_BONDS` the file of bonds. Without it, that is `ambit/bonds` in `$XDG_STATE_HOME`, by default
+  /// `~/.local/state`, for all radios but the simulated one.
   ///
   /// Where a variable makes no sense, the host's state is `.unsupported`, and `problem` and the log say
   /// why. The simulated radio is logged, too, where no radio was named.

@@ -22,13 +22,21 @@ package final class Capture {
   /// What went wrong first; nothing more is written after that.
   private(set) var failure: CaptureError?
   private let path: String
+  private let includesKeys: Bool
   private var descriptor: Int32
   private var buffer: [UInt8] = []
 
-  package init(path: String) throws(CaptureError) {
+  /// - Parameters:
+  ///   - path: The file; an existing one is replaced.
+  ///   - includesKeys: Whether keys are written as they are, instead of as zeros.
+  package init(path: String, includesKeys: Bool = false) throws(CaptureError) {
     self.path = path
-    descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-    guard descriptor >= 0 else { throw CaptureError(path: path, reason: SystemError.current.text) }
+    self.includesKeys = includesKeys
+    let mode: mode_t = includesKeys ? 0o600 : 0o644
+    descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
+    guard descriptor >= 0, !includesKeys || fchmod(descriptor, mode) == 0 else {
+      throw CaptureError(path: path, reason: SystemError.current.text)
+    }
     buffer.reserveCapacity(Limits.captureBufferByteCount)
     buffer += BTSnoop.header
     flush()
@@ -39,6 +47,7 @@ package final class Capture {
 
   func record(_ packet: HCIPacket, _ direction: BTSnoop.Direction) {
     guard failure == nil else { return }
+    let packet = includesKeys ? packet : packet.withoutKeys
     buffer += BTSnoop.record(packet, direction: direction, microseconds: Self.microsecondsNow())
     if buffer.count >= Limits.captureBufferByteCount { flush() }
   }

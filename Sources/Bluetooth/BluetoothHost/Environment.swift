@@ -28,15 +28,28 @@ extension BluetoothHost {
       return unavailable("AMBIT_ADDRESS: \(error)", logger: logger)
     }
     report(selection, to: logger)
+    let bondPath = bondPath(for: selection.radio, logger: logger)
     do {
       return try BluetoothHost(
-        selection, configuration: configuration, captureTo: capturePath, logger: logger)
+        selection, configuration: configuration, captureTo: capturePath, bondsIn: bondPath,
+        logger: logger)
     } catch {
       // A run without its capture is better than no run.
       logger.error("AMBIT_CAPTURE: \(error)")
       return BluetoothHost(
         selection, configuration: configuration, random: .random(), loop: RealTimeLoop(),
-        logger: logger, makeTransport: selection.radio.transportFactory(on: .shared))
+        security: .real(bonds: bondPath.map { BondStore(path: $0) }), logger: logger,
+        makeTransport: selection.radio.transportFactory(on: .shared))
+    }
+  }
+
+  /// Where bonds are kept; without such a place they end with the host.
+  private static func bondPath(for radio: RadioChoice, logger: Logger) -> String? {
+    do throws(BondStoreError) {
+      return try BondStore.defaultPath(for: radio)
+    } catch {
+      logger.error("\(error)")
+      return nil
     }
   }
 
@@ -63,10 +76,21 @@ extension BluetoothHost {
     ) { UnavailableTransport(.unsupported(sentence)) }
   }
 
-  private static func environment(_ name: String) -> String? {
+  /// A variable of the environment; nil where it is empty, too.
+  static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
     return text.isEmpty ? nil : text
+  }
+}
+
+extension BondStore {
+  /// Where bonds of peers on this radio are kept by default: where `AMBIT_BONDS` says; else
+  /// ``defaultPath()``, and nowhere for the simulated radio, whose devices are new each time.
+  public static func defaultPath(for radio: RadioChoice) throws(BondStoreError) -> String? {
+    if let path = BluetoothHost.environment("AMBIT_BONDS") { return path }
+    if case .simulated = radio { return nil }
+    return try defaultPath()
   }
 }
 

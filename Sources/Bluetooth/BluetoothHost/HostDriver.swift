@@ -15,6 +15,7 @@ final class HostDriver: @unchecked Sendable {
   private let loop: any HostLoop
   private let makeTransport: TransportFactory
   private let logger: Logger
+  private let security: SecurityServices
   private let inbox = Mutex(Inbox())
   private let currentProblem = Mutex(Problem())
   private let firstCaptureFailure = Mutex<CaptureError?>(nil)
@@ -37,10 +38,11 @@ final class HostDriver: @unchecked Sendable {
   private var hasProblem = false
 
   init(
-    machine: HostMachine, loop: any HostLoop, capture: Capture?,
+    machine: HostMachine, loop: any HostLoop, capture: Capture?, security: SecurityServices,
     logger: Logger, makeTransport: @escaping TransportFactory
   ) {
     self.machine = machine
+    self.security = security
     self.loop = loop
     self.capture = capture
     self.logger = logger
@@ -92,7 +94,10 @@ final class HostDriver: @unchecked Sendable {
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
 
   func start() {
-    loop.execute { [self] in openTransport() }
+    loop.execute { [self] in
+      loadBonds()
+      openTransport()
+    }
   }
 
   /// Lets go of everything, then calls `completion`.
@@ -194,6 +199,7 @@ final class HostDriver: @unchecked Sendable {
 
   private func perform(_ now: Instant) {
     var reopening: HostError?
+    var computations: [KeyAgreementRequest] = []
     var slot: ClientSlot?
     for action in actions {
       switch action {
@@ -212,11 +218,20 @@ final class HostDriver: @unchecked Sendable {
       case .resumeReceiving: transport?.isReceiving = true
       case .reopenTransport(let error):
         reopening = error
+      case .computeKey(let request): computations.append(request)
+      case .storeBond(let bond): store(bond)
+      case .removeBond(let identity): removeBond(identity)
       }
     }
     actions.removeAll(keepingCapacity: true)
     deliverEvents(to: slot)
     if let reopening { openTransport(because: reopening) }
+    guard !computations.isEmpty else { return }
+    for request in computations {
+      let result = security.keyAgreement?.perform(request.operation) ?? .invalidKey
+      machine.handle(.keyComputed(id: request.id, result), now: now, into: &actions)
+    }
+    perform(now)
   }
 
   private func deliverEvents(to slot: ClientSlot?) {
@@ -283,6 +298,39 @@ final class HostDriver: @unchecked Sendable {
     let fresh = makeTransport()
     transport = fresh
     fresh.open(self)
+  }
+
+  // MARK: Bonds
+
+  private func loadBonds() {
+    guard let bonds = security.bonds else { return }
+    do throws(BondStoreError) {
+      machine.handle(.bondsLoaded(try bonds.load()), now: loop.now, into: &actions)
+    } catch {
+      machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
+      logger.error("\(error) Nothing is paired until it can.")
+    }
+  }
+
+  private func store(_ bond: Bond) {
+    guard let bonds = security.bonds else { return }
+    do throws(BondStoreError) {
+      if let path = try bonds.store(bond) {
+        logger.warning("The damaged file of bonds was kept as \"\(path)\".")
+      }
+    } catch {
+      // The bond is good as long as this process runs.
+      logger.error("\(error)")
+    }
+  }
+
+  private func removeBond(_ identity: DeviceAddress) {
+    guard let bonds = security.bonds else { return }
+    do throws(BondStoreError) {
+      _ = try bonds.remove(identity)
+    } catch {
+      logger.error("\(error)")
+    }
   }
 
   // MARK: Capture

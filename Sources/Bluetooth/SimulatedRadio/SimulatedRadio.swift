@@ -5,6 +5,10 @@ import EventLoop
 import PeripheralFiles
 import Simulation
 
+#if SecureConnections
+  import SecureConnections
+#endif
+
 /// The simulated radio for hosts of this program.
 public enum SimulatedRadio {
   /// Makes the simulated radio available to the hosts that are made from now on. `CoreBluetooth` does
@@ -13,6 +17,7 @@ public enum SimulatedRadio {
   public static func install() { _ = isInstalled }
 
   private static let isInstalled: Bool = {
+    installKeyAgreement()
     SimulatedRadioPlugIn.install { choice, loop in
       // All attempts lead to the same controller in the same world, made at the first.
       let embedded = LoopConfined(EmbeddedRadio(choice, on: loop), to: loop)
@@ -20,6 +25,16 @@ public enum SimulatedRadio {
     }
     return true
   }()
+}
+
+extension SimulatedRadio {
+  /// Devices of this radio pair by LE Secure Connections where the program has it, whatever is made
+  /// first: the radio, or what else would install it.
+  static func installKeyAgreement() {
+    #if SecureConnections
+      SecureConnections.install()
+    #endif
+  }
 }
 
 /// A world in real time with one controller, for a host of the same process. Used on its loop only.

@@ -1,4 +1,4 @@
-import BluetoothMachines
+public import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
@@ -46,6 +46,12 @@ public final class SimulatedDevice {
   public var isConnectable = true
   /// The GAP appearance.
   public var appearance: UInt16 = 0
+  /// What it has for people who pair with it. Without a display or a keyboard, pairing is by Just
+  /// Works.
+  public var ioCapability = SMPIOCapability.noInputNoOutput
+  /// Called with what pairing asks its user, or shows on its display; answered with
+  /// ``answerPairing(_:with:)``.
+  public var onPairingPrompt: ((DeviceAddress, PairingPrompt, PairingPromptID) -> Void)?
   /// Called when a central connects or goes.
   public var onConnectionChange: ((DeviceAddress, _ isConnected: Bool) -> Void)?
 
@@ -135,12 +141,18 @@ public final class SimulatedDevice {
     world.schedule(at: world.now + delay) { [weak self] in if self != nil { work() } }
   }
 
+  /// Its user answers a prompt.
+  public func answerPairing(_ prompt: PairingPromptID, with answer: PairingAnswer) {
+    request(.answerPairing(prompt, answer))
+  }
+
   // MARK: Running it
 
   func switchOn() {
     var configuration = HostConfiguration()
     configuration.name = name
     configuration.appearance = appearance
+    configuration.hasKeyAgreement = world.keyAgreement != nil
     if controller.address.kind == .random { configuration.address = controller.address }
     machine = HostMachine(configuration: configuration, random: random)
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
@@ -149,6 +161,7 @@ public final class SimulatedDevice {
     }
     take(.input(.transportOpened))
     take(.input(.clientOpened(Self.client)))
+    if ioCapability != .noInputNoOutput { request(.setPairingAgent(ioCapability)) }
   }
 
   func request(_ request: HostRequest) {
@@ -190,6 +203,12 @@ public final class SimulatedDevice {
     case .send(let packet): controller.receive(packet)
     case .deliver(_, let event): heard(event)
     case .pauseReceiving, .resumeReceiving: break
+    case .computeKey(let request):
+      guard let keyAgreement = world.keyAgreement else { break }
+      let result = keyAgreement.perform(request.operation)
+      take(.input(.keyComputed(id: request.id, result)))
+    // The machine keeps its bonds as long as the world runs.
+    case .storeBond, .removeBond: break
     case .reopenTransport:
       // The simulated wire cannot break, but there may be no power at its other end.
       take(.input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))
@@ -237,8 +256,10 @@ public final class SimulatedDevice {
       let response = respond(bytes)
       if !response.isEmpty { request(.sendOnChannel(id, response, makeToken())) }
     case .stateChanged, .discovered, .linkUpdated, .connected, .connectionFailed, .disconnected,
-      .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged:
+      .valueUpdated, .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
+      .pairingEnded:
       break
+    case .pairingPrompt(let central, let prompt, let id): onPairingPrompt?(central, prompt, id)
     }
   }
 

@@ -1,3 +1,4 @@
+public import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
@@ -16,6 +17,9 @@ public final class World {
     didSet { radioDidChange(from: oldValue) }
   }
 
+  /// Computes on P-256 for the devices that are added from now on; without it they pair by legacy
+  /// pairing only. In the world's own time that takes none.
+  public var keyAgreement: (any KeyAgreement)?
   /// Hears every packet of every connection as it is sent, wherever it is, whether it is received or
   /// lost: for recorders, and for tests that eavesdrop. Must not run the world.
   public var onAirPacket: ((AirPacket) -> Void)?

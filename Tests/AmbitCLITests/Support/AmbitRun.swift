@@ -86,7 +86,9 @@ final class AmbitRun: Sendable {
       process.arguments = arguments
     }
     var inherited = ProcessInfo.processInfo.environment
-    for name in ["AMBIT_RADIO", "AMBIT_ADDRESS", "AMBIT_CAPTURE"] { inherited[name] = nil }
+    for name in ["AMBIT_RADIO", "AMBIT_ADDRESS", "AMBIT_CAPTURE", "AMBIT_BONDS"] {
+      inherited[name] = nil
+    }
     process.environment = inherited.merging(environment) { $1 }
     let (input, output, complaints) = (Pipe(), Pipe(), Pipe())
     process.standardInput = input

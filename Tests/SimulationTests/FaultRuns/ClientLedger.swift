@@ -111,7 +111,8 @@ struct ClientLedger {
       if links[request.peer] == nil { complain("a request over no link") }
     case .subscribed(let peer, _):
       if links[peer] == nil { complain("subscribed over no link") }
-    case .unsubscribed: break
+    case .unsubscribed, .pairingEnded: break
+    case .pairingPrompt: complain("a prompt for a client that is no agent")
     case .channelOpened(let info): opened(info)
     case .channelReceived(let id, let bytes): received(id, bytes)
     case .channelClosed(let id, _):
@@ -280,10 +281,12 @@ extension HostRequest {
       .updateParameters(_, _, let token), .gatt(_, _, let token), .subscribe(_, _, let token),
       .unsubscribe(_, _, let token), .addService(_, let token),
       .updateValue(_, _, _, let token), .publishChannel(_, _, let token),
-      .openChannel(_, _, let token), .sendOnChannel(_, _, let token), .barrier(let token):
+      .openChannel(_, _, let token), .sendOnChannel(_, _, let token), .barrier(let token),
+      .pair(_, let token), .removeBond(_, let token):
       token
     case .startScan, .stopScan, .stopAdvertising, .connect, .disconnect, .removeService,
-      .removeAllServices, .respond, .unpublishChannel, .consumedFromChannel, .closeChannel:
+      .removeAllServices, .respond, .unpublishChannel, .consumedFromChannel, .closeChannel,
+      .setPairingAgent, .answerPairing:
       nil
     }
   }

@@ -84,6 +84,9 @@ final class RunHost {
   }
 
   /// Hands the machine a packet that its controller never sent.
+  /// From now on it pairs with nobody.
+  func losesBonds() { take(.input(.bondsUnavailable)) }
+
   func inject(_ packet: HCIPacket) { take(.input(.packet(packet))) }
 
   // MARK: Driving the machine
@@ -127,7 +130,7 @@ final class RunHost {
     switch action {
     case .send(let packet): controller.receive(packet)
     case .deliver(let client, let event): deliver(event, to: client)
-    case .pauseReceiving, .resumeReceiving: break
+    case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .removeBond: break
     case .reopenTransport:
       take(
         .input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))

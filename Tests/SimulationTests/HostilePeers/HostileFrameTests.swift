@@ -172,9 +172,11 @@ struct HostileFrameTests {
     }
   }
 
-  @Test("that pair are told that there is no pairing")
+  @Test("that pair are told that there is no pairing, where there is none")
   func pairing() throws {
     for rig in try rigs() {
+      // Its bonds can't be read: it pairs with nobody.
+      rig.host.losesBonds()
       // Pairing Not Supported; where the request can't be read, Invalid Parameters.
       for (request, reason) in [("01 03 00 0d 10 07 07", 5), ("01", 10), ("0b 0d", 5)] {
         #expect(attack(rig) { $0.frame(bytes(request), on: 6) })

@@ -1,4 +1,4 @@
-import BluetoothWire
+public import BluetoothWire
 public import Essentials
 
 /// Names an operation of a `GATTClient`. Its owner invents it.
@@ -30,6 +30,8 @@ public struct GATTClient: Sendable {
     case mtuChanged(Int)
     /// What was discovered in this range no longer holds.
     case servicesChanged(HandleRange)
+    /// The peer refused an operation for want of security. Nothing goes on before `secured`.
+    case securityRequired(ATTErrorCode)
     /// The peer did not answer in time: the link has to be dropped.
     case bearerFailed(HostError)
   }
@@ -42,39 +44,6 @@ public struct GATTClient: Sendable {
   /// What the peer sent that made no sense and was ignored.
   public private(set) var ignoredCount = 0
 
-  /// What a procedure is run for.
-  private enum Purpose: Sendable {
-    case operation(OperationID, GATTOperation)
-    /// Writes these bits to a characteristic's configuration.
-    case configuration(OperationID, SubscriptionTarget, bits: UInt8)
-    case exchangeMTU
-    case adoption(RemoteDatabase)
-    /// Reads the Database Hash before the first discovery.
-    case hash
-    case watch
-    /// Finds out what changed, after the hash showed that something did.
-    case comparison
-
-    /// The owner's name for it; nil for what the client does by itself.
-    var id: OperationID? {
-      switch self {
-      case .operation(let id, _), .configuration(let id, _, _): id
-      case .exchangeMTU, .adoption, .hash, .watch, .comparison: nil
-      }
-    }
-
-    var isDiscovery: Bool {
-      guard case .operation(_, let operation) = self else { return false }
-      switch operation {
-      case .discoverServices, .discoverIncludedServices, .discoverCharacteristics,
-        .discoverDescriptors:
-        return true
-      case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
-        return false
-      }
-    }
-  }
-
   /// The procedure under way, with the request that waits for its response.
   private struct Run: Sendable {
     let purpose: Purpose
@@ -85,6 +54,14 @@ public struct GATTClient: Sendable {
     var deadline: Instant
     /// The number of changes of the database before the procedure began.
     let changeCount: Int
+    /// Whether it was refused for want of security before.
+    var isRepeated = false
+  }
+
+  /// A procedure that the peer refused for want of security.
+  private struct Refused: Sendable {
+    let purpose: Purpose
+    let error: HostError
   }
 
   /// How far the client is with learning of changes; discoveries are remembered from `settled` on.
@@ -106,6 +83,16 @@ public struct GATTClient: Sendable {
   private var configurationHandles: [UInt16: UInt16] = [:]
   private var waiting = FIFO<Purpose>()
   private var run: Run?
+  /// Whether nothing is begun before the link is protected.
+  private var isHeld = false
+  /// Whether that is because a bonded peer has not yet proved that it is the one: nothing that comes is
+  /// believed.
+  private var isProving = false
+  /// An indication that came meanwhile; no peer sends another before it is confirmed.
+  private var heldIndication: [UInt8]?
+  /// Write Commands among what waits.
+  private var waitingCommandCount = 0
+  private var refused: Refused?
   private var watch = Watch.unneeded
   /// When the hash is to be read again after a change or a first discovery, unless something else
   /// is under way.
@@ -131,6 +118,7 @@ public struct GATTClient: Sendable {
   var pendingCount: Int {
     var count = commands.count + waiting.count { $0.id != nil }
     if run?.purpose.id != nil { count += 1 }
+    if refused?.purpose.id != nil { count += 1 }
     return count
   }
 
@@ -142,11 +130,14 @@ public struct GATTClient: Sendable {
   ) {
     if let failure {
       outputs.append(.completed(id, .failure(failure)))
-    } else if case .writeWithoutResponse(let handle, let value) = operation {
+    } else if case .writeWithoutResponse(let handle, let value) = operation, !isHeld,
+      waitingCommandCount == 0
+    {
       command(handle, value, id: id, into: &outputs)
     } else if waiting.count >= GATTLimits.waitingOperationsMax {
       outputs.append(.completed(id, .failure(.limitReached("waiting operations"))))
     } else {
+      if case .writeWithoutResponse = operation { waitingCommandCount += 1 }
       waiting.append(.operation(id, operation))
       goOn(now: now, into: &outputs)
     }
@@ -222,7 +213,7 @@ public struct GATTClient: Sendable {
 
   /// Begins the next procedure, if none is under way.
   private mutating func goOn(now: Instant, into outputs: inout [Output]) {
-    while run == nil, failure == nil {
+    while run == nil, failure == nil, !isHeld {
       // No change may be missed: either the hash shows it, which costs one round trip here and the
       // others when no client waits, or the peer indicates it, if that is asked for first.
       if waiting.first?.isDiscovery == true, !isHashConfirmed {
@@ -233,6 +224,11 @@ public struct GATTClient: Sendable {
         }
       }
       guard let purpose = waiting.popFirst() else { return }
+      if case .operation(let id, .writeWithoutResponse(let handle, let value)) = purpose {
+        waitingCommandCount -= 1
+        command(handle, value, id: id, into: &outputs)
+        continue
+      }
       if case .operation(let id, let operation) = purpose, watch == .settled || isHashConfirmed,
         let reply = database.answer(operation)
       {
@@ -244,13 +240,13 @@ public struct GATTClient: Sendable {
   }
 
   private mutating func begin(
-    _ purpose: Purpose, now: Instant, into outputs: inout [Output]
+    _ purpose: Purpose, isRepeated: Bool = false, now: Instant, into outputs: inout [Output]
   ) {
     var procedure = procedure(for: purpose)
     let step = procedure.start(mtu: mtu)
     run = Run(
       purpose: purpose, procedure: procedure, request: .errorResponse, mtu: mtu, deadline: now,
-      changeCount: changeCount)
+      changeCount: changeCount, isRepeated: isRepeated)
     take(step, now: now, into: &outputs)
   }
 
@@ -303,6 +299,7 @@ public struct GATTClient: Sendable {
   private mutating func finish(
     _ run: Run, _ step: GATTStep, now: Instant, into outputs: inout [Output]
   ) {
+    if isRefusedForSecurity(run, step, into: &outputs) { return }
     switch (run.purpose, step) {
     case (.operation(let id, let operation), .done(let reply)):
       if run.changeCount == changeCount { database.learn(operation, reply) }
@@ -415,6 +412,44 @@ public struct GATTClient: Sendable {
     return .characteristics(found.filter { uuids.contains($0.uuid) })
   }
 
+  // MARK: Security
+
+  /// Begins nothing, and believes nothing, until `secured`.
+  public mutating func hold() {
+    isHeld = true
+    isProving = true
+  }
+
+  /// The link is protected now: an operation that was refused is repeated, once, and the others
+  /// follow. Otherwise it has failed.
+  public mutating func secured(_ isSecured: Bool, now: Instant, into outputs: inout [Output]) {
+    isHeld = false
+    isProving = false
+    if let pdu = heldIndication.take(), isSecured { receive(pdu[...], now: now, into: &outputs) }
+    if let refused = refused.take() {
+      if isSecured {
+        begin(refused.purpose, isRepeated: true, now: now, into: &outputs)
+      } else if let id = refused.purpose.id {
+        outputs.append(.completed(id, .failure(refused.error)))
+      }
+    }
+    goOn(now: now, into: &outputs)
+  }
+
+  /// Puts an operation aside that the peer refused for want of security (Core 5.4, Vol 3, Part C,
+  /// §10.3.2); false if it may not be repeated.
+  private mutating func isRefusedForSecurity(
+    _ run: Run, _ step: GATTStep, into outputs: inout [Output]
+  ) -> Bool {
+    guard case .failed(let error) = step, case .att(let code, _) = error, code.isWantOfSecurity,
+      !run.isRepeated, run.purpose.mayPair
+    else { return false }
+    refused = Refused(purpose: run.purpose, error: error)
+    isHeld = true
+    outputs.append(.securityRequired(code))
+    return true
+  }
+
   // MARK: Receiving
 
   /// Takes a response, a notification or an indication.
@@ -426,6 +461,11 @@ public struct GATTClient: Sendable {
       return
     }
     let opcode = ATTOpcode(rawValue: first)
+    if isProving {
+      ignoredCount += 1
+      if opcode == .handleValueIndication { heldIndication = Array(pdu) }
+      return
+    }
     switch opcode {
     case .handleValueNotification, .handleValueIndication:
       receiveValue(pdu, isIndication: opcode == .handleValueIndication, now: now, into: &outputs)
@@ -514,7 +554,7 @@ public struct GATTClient: Sendable {
   /// When `wake` should be called next.
   public var nextWake: Instant? {
     if let run { return run.deadline }
-    return failure == nil ? hashDue : nil
+    return failure == nil && !isHeld ? hashDue : nil
   }
 
   /// Gives the peer more time to answer a request that it has not answered yet.
@@ -540,6 +580,7 @@ public struct GATTClient: Sendable {
     failure = error
     while let id = commands.popFirst() { outputs.append(.completed(id, .failure(error))) }
     if let id = run.take()?.purpose.id { outputs.append(.completed(id, .failure(error))) }
+    if let id = refused.take()?.purpose.id { outputs.append(.completed(id, .failure(error))) }
     while let purpose = waiting.popFirst() {
       if let id = purpose.id { outputs.append(.completed(id, .failure(error))) }
     }

@@ -22,6 +22,8 @@ struct GATTClientSession: Sendable {
     case servicesFound([BluetoothUUID])
     /// What was discovered in this range no longer holds.
     case servicesChanged(HandleRange)
+    /// The peer refused an operation for want of security; it is repeated after `secured`.
+    case securityRequired(ATTErrorCode)
     /// The peer did not answer in time: the link has to be dropped.
     case bearerFailed(HostError)
   }
@@ -188,6 +190,16 @@ struct GATTClientSession: Sendable {
     outputs.append(.send(GATTClient.confirmation, nil))
   }
 
+  /// Begins no operation until `secured`, because the link is about to be protected.
+  mutating func hold() { client.hold() }
+
+  /// The link is protected, so that what was held goes on, or it won't be.
+  mutating func secured(_ isSecured: Bool, now: Instant, into outputs: inout [Output]) {
+    withClient(now: now, into: &outputs) { client, produced in
+      client.secured(isSecured, now: now, into: &produced)
+    }
+  }
+
   /// Gives the peer more time to answer, because its answers are held back on their way here.
   mutating func postponeTimeout(until instant: Instant) { client.postponeTimeout(until: instant) }
 
@@ -280,6 +292,7 @@ struct GATTClientSession: Sendable {
     case .servicesChanged(let range):
       subscriptions.remove(in: range)
       outputs.append(.servicesChanged(range))
+    case .securityRequired(let error): outputs.append(.securityRequired(error))
     case .bearerFailed(let error): outputs.append(.bearerFailed(error))
     }
   }

@@ -9,6 +9,8 @@ enum CommandPurpose: Sendable, Equatable {
   case connecting
   /// Ends the link with this handle.
   case disconnecting(UInt16)
+  /// Encrypts the link with this handle.
+  case encrypting(UInt16)
   /// Changes the timing of the link with this handle.
   case updatingParameters(UInt16)
   case readingRSSI(UInt16, PendingRequest)
@@ -23,7 +25,8 @@ enum CommandPurpose: Sendable, Equatable {
   /// or for each link. What was never sent would leave that part waiting for ever.
   fileprivate var isBounded: Bool {
     switch self {
-    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .watching: true
+    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .encrypting, .watching:
+      true
     case .updatingParameters, .readingRSSI, .optional, .routine: false
     }
   }
@@ -33,7 +36,9 @@ enum CommandPurpose: Sendable, Equatable {
   fileprivate var isDispensable: Bool {
     switch self {
     case .updatingParameters, .readingRSSI, .optional: true
-    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .watching, .routine: false
+    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .encrypting, .watching,
+      .routine:
+      false
     }
   }
 }

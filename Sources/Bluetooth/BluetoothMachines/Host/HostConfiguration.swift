@@ -11,6 +11,12 @@ public struct HostConfiguration: Sendable, Hashable {
   /// The address to use; nil for the controller's public one, or a random static one if it has
   /// none.
   public var address: DeviceAddress?
+  /// Which pairings the host agrees to.
+  public var pairingPolicy = PairingPolicy.automatic
+  /// The shortest encryption key that it agrees to, 7 to 16 bytes (Core 5.4, Vol 3, Part H, §2.3.4).
+  public var keyByteCountMin = 16
+  /// Whether the driver computes on P-256. Without it there is legacy pairing only.
+  public var hasKeyAgreement = false
 
   /// The default configuration.
   public init() {}

@@ -16,7 +16,21 @@ extension HostMachine {
       channels.unpublish(psm, for: client)
     case .openChannel(let peer, let psm, let token):
       let request = PendingRequest(client: client, token: token)
-      openChannel(peer, psm, request, now: now, into: &actions)
+      guard let index = usableLink(client, peer) else {
+        return complete(request, .failure(notConnectedError(peer)), into: &actions)
+      }
+      let opening = ChannelTable.Opening(psm: psm, token: token)
+      guard !links[index].security.isProvingBond else {
+        // Asked for when the peer has proved that it is the one.
+        guard channels.refused.count < LinkSecurity.Limits.requestsMax else {
+          return complete(request, .failure(.limitReached("waiting channels")), into: &actions)
+        }
+        return channels.add(
+          .init(
+            client: client, link: links.handles[index], opening: opening,
+            error: .refusedForAuthentication))
+      }
+      openChannel(opening, for: client, on: index, now: now, into: &actions)
     case .sendOnChannel(let id, let bytes, let token):
       let isSent = onChannel(id, client, now: now, into: &actions) { l2cap, cid, outputs in
         l2cap.send(bytes, on: cid, token: token, into: &outputs)
@@ -56,26 +70,71 @@ extension HostMachine {
   }
 
   private mutating func openChannel(
-    _ peer: DeviceAddress, _ psm: UInt16, _ request: PendingRequest, now: Instant,
+    _ opening: ChannelTable.Opening, for client: ClientID, on index: Int, now: Instant,
     into actions: inout [Action]
   ) {
-    guard let index = usableLink(request.client, peer) else {
-      return complete(request, .failure(notConnectedError), into: &actions)
-    }
     let handle = links.handles[index]
     var result: Result<UInt16, HostError> = .failure(.notConnected)
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       do throws(HostError) {
-        result = .success(try l2cap.openChannel(psm: psm, now: now, into: &outputs))
+        result = .success(try l2cap.openChannel(psm: opening.psm, now: now, into: &outputs))
       } catch {
         result = .failure(error)
       }
     }
     switch result {
-    case .success(let cid):
-      channels.add(cid, link: handle, for: request.client, opening: request.token)
-    case .failure(let error): complete(request, .failure(error), into: &actions)
+    case .success(let cid): channels.add(cid, link: handle, for: client, opening: opening)
+    case .failure(let error):
+      let request = PendingRequest(client: client, token: opening.token)
+      complete(request, .failure(error), into: &actions)
     }
+  }
+
+  // MARK: Channels that need a protected link
+
+  /// Puts a request aside that the peer refused for want of security (Core 5.4, Vol 3, Part C,
+  /// §10.3.2) and protects the link; false if it may not be repeated.
+  private mutating func isRefusedForSecurity(
+    _ cid: UInt16, _ error: HostError, link index: Int, now: Instant,
+    into actions: inout [Action]
+  ) -> Bool {
+    let handle = links.handles[index]
+    guard error.isWantOfSecurity, let opening = channels.channel(cid, link: handle)?.opening,
+      !opening.isRepeated, channels.refused.count < LinkSecurity.Limits.requestsMax,
+      let channel = channels.remove(cid, link: handle)
+    else { return false }
+    channels.add(
+      .init(client: channel.client, link: handle, opening: opening, error: error))
+    let requirement = requirement(
+      after: error == .refusedForAuthentication
+        ? .insufficientAuthentication : .insufficientEncryption, on: index)
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      link.secure(requirement, host: &host, now: now, into: &outputs)
+    }
+    return true
+  }
+
+  /// The link is protected now, so that channels that waited for it are asked for again; or it won't
+  /// be.
+  mutating func channelsSecured(
+    _ isSecured: Bool, link handle: UInt16, now: Instant, into actions: inout [Action]
+  ) {
+    for refused in channels.takeRefused(link: handle) {
+      if isSecured, let index = links.index(handle: handle) {
+        var opening = refused.opening
+        opening.isRepeated = true
+        openChannel(opening, for: refused.client, on: index, now: now, into: &actions)
+      } else {
+        end(refused, refused.error, into: &actions)
+      }
+    }
+  }
+
+  private func end(
+    _ refused: ChannelTable.Refused, _ error: HostError, into actions: inout [Action]
+  ) {
+    let request = PendingRequest(client: refused.client, token: refused.opening.token)
+    complete(request, .failure(error), into: &actions)
   }
 
   // MARK: Outputs of a link's L2CAP
@@ -88,6 +147,9 @@ extension HostMachine {
       answer(request, link: index, now: now, into: &actions)
     case .channelOpened(let info):
       channelOpened(info, link: links.handles[index], links.peers[index], into: &actions)
+    case .channelRefused(let cid, let error)
+    where isRefusedForSecurity(cid, error, link: index, now: now, into: &actions):
+      break
     default:
       takeChannelEnd(output, link: links.handles[index], into: &actions)
     }
@@ -106,10 +168,10 @@ extension HostMachine {
       let request = PendingRequest(client: channel.client, token: token)
       complete(request, error.map { .failure($0) } ?? .success(.done), into: &actions)
     case .channelRefused(let cid, let error):
-      guard let channel = channels.remove(cid, link: handle), let token = channel.opening else {
+      guard let channel = channels.remove(cid, link: handle), let opening = channel.opening else {
         return
       }
-      let request = PendingRequest(client: channel.client, token: token)
+      let request = PendingRequest(client: channel.client, token: opening.token)
       complete(request, .failure(error), into: &actions)
     case .channelClosed(let cid, let error):
       guard let channel = channels.remove(cid, link: handle) else { return }
@@ -163,6 +225,7 @@ extension HostMachine {
     var produced: [L2CAPLink.Output] = []
     link.l2cap.close(error, into: &produced)
     for output in produced { takeChannelEnd(output, link: link.handle, into: &actions) }
+    for refused in channels.takeRefused(link: link.handle) { end(refused, error, into: &actions) }
     assert(!channels.hasChannels(link: link.handle), "a channel outlived its link")
   }
 
@@ -180,11 +243,23 @@ extension HostMachine {
   mutating func closeChannels(
     of client: ClientID, link handle: UInt16, now: Instant, into actions: inout [Action]
   ) {
+    for refused in channels.takeRefused(link: handle, of: client) {
+      end(refused, .cancelled, into: &actions)
+    }
     for channel in channels.channels(of: client, link: handle) {
       guard let link = links.index(handle: handle) else { return }
       withL2CAP(link, now: now, into: &actions) { l2cap, outputs in
         l2cap.closeChannel(channel.localCID, now: now, into: &outputs)
       }
     }
+  }
+}
+
+extension HostError {
+  /// The results of a channel request that a better protected link may change (Core 5.4, Vol 3,
+  /// Part A, §4.23).
+  fileprivate static let refusedForAuthentication = HostError.channelRefused(0x0005)
+  fileprivate var isWantOfSecurity: Bool {
+    self == .refusedForAuthentication || self == .channelRefused(0x0008)
   }
 }

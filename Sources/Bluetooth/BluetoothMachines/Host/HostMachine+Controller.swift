@@ -203,6 +203,11 @@ extension HostMachine {
       checkConsistency(answer.status, about: .connecting, now: now, into: &actions)
     case .disconnecting(let handle):
       disconnectAnswered(answer.status, handle: handle, now: now, into: &actions)
+    case .encrypting(let handle):
+      // Accepted: how it ends, Encryption Change reports.
+      if answer.status != .success {
+        encryptionChanged(handle, answer.status, isOn: false, now: now, into: &actions)
+      }
     case .updatingParameters(let handle):
       if answer.status != .success {
         parametersUpdated(handle, .controller(answer.status), into: &actions)

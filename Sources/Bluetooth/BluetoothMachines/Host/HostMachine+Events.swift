@@ -109,6 +109,7 @@ extension HostMachine {
     for index in links.indices where isQuiet || backlog.isHeldBack(links.handles[index]) {
       links[index].l2cap.postponeTimeouts(until: instant)
       links[index].gatt.postponeTimeout(until: instant)
+      links[index].security.postponeTimeout(until: instant)
       server.postponeTimeout(of: links.peers[index], until: instant)
     }
   }

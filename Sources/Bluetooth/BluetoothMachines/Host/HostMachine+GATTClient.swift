@@ -76,6 +76,11 @@ extension HostMachine {
       for client in linkRequests.connectedClients(peer) {
         notify(client, .servicesChanged(peer, range), into: &actions)
       }
+    case .securityRequired(let error):
+      let requirement = requirement(after: error, on: index)
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.secure(requirement, host: &host, now: now, into: &outputs)
+      }
     case .bearerFailed(let error):
       disconnectLink(index, because: error, now: now, into: &actions)
     case .completed: break
@@ -135,7 +140,7 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     guard let index = usableLink(request.client, peer) else {
-      return complete(request, .failure(notConnectedError), into: &actions)
+      return complete(request, .failure(notConnectedError(peer)), into: &actions)
     }
     // The peer made this link while this host was looking for it.
     if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
@@ -150,7 +155,7 @@ extension HostMachine {
     _ request: PendingRequest, now: Instant, into actions: inout [Action]
   ) {
     guard let index = usableLink(request.client, peer) else {
-      return complete(request, .failure(notConnectedError), into: &actions)
+      return complete(request, .failure(notConnectedError(peer)), into: &actions)
     }
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.subscribe(isOn, target, for: request, now: now, into: &outputs)

@@ -32,8 +32,8 @@ extension HostMachine {
     case .fixedChannel(L2CAPChannelIdentifier.attribute, let pdu):
       receiveAttributePDU(pdu, from: index, now: now, into: &actions)
     case .fixedChannel(_, let pdu):
-      withSecurity(index, now: now, into: &actions) { security, outputs in
-        security.receive(pdu, into: &outputs)
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.receive(pdu, host: &host, now: now, into: &outputs)
       }
     case .parameterUpdateRequested(let parameters, let identifier):
       // One at a time: a peer can't fill the queue of commands.
@@ -73,32 +73,6 @@ extension HostMachine {
         l2cap.handedOver(tag, into: &outputs)
       }
     case .other: break
-    }
-  }
-
-  // MARK: Security
-
-  /// Lets a link's security put out something and acts on it.
-  mutating func withSecurity(
-    _ index: Int, now: Instant, into actions: inout [Action],
-    _ body: (inout LinkSecurity, inout [LinkSecurity.Output]) -> Void
-  ) {
-    var produced: [LinkSecurity.Output] = []
-    let handle = links.handles[index]
-    body(&links[index].security, &produced)
-    for output in produced {
-      guard let index = links.index(handle: handle) else { break }
-      switch output {
-      case .sendPDU(let pdu):
-        let frame = OutgoingFrame(channel: L2CAPChannelIdentifier.security, payload: pdu)
-        scheduler.enqueue(frame, handle: handle)
-      case .sendCommand(let packet):
-        send(packet, now: now, into: &actions)
-      case .encryptionChanged(let isEncrypted):
-        links[index].info.isEncrypted = isEncrypted
-        server.setEncrypted(isEncrypted, links.peers[index])
-        announceUpdate(index, into: &actions)
-      }
     }
   }
 }

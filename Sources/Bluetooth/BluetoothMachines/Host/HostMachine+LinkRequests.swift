@@ -10,6 +10,12 @@ extension HostMachine {
   /// Why there is no link to work with.
   var notConnectedError: HostError { session.isReady ? .notConnected : .radioNotReady }
 
+  /// Why a request about a peer can't be served: where the link to it is being ended, the reason for
+  /// that.
+  func notConnectedError(_ peer: DeviceAddress) -> HostError {
+    links.index(peer: peer).flatMap { links[$0].closeReason } ?? notConnectedError
+  }
+
   /// The index of the link to a peer, if this client has it and it is not about to end.
   func usableLink(_ client: ClientID, _ peer: DeviceAddress) -> Int? {
     guard let index = connectedLink(client, peer), !links[index].isClosing else { return nil }

@@ -47,12 +47,15 @@ extension HostMachine {
     var info = LinkInfo(peer: report.peer, role: report.role)
     info.setTiming(report.timing)
     let link = Link(
-      handle: report.handle, info: info, mtuMax: configuration.mtuMax, now: now)
+      handle: report.handle, info: info, local: abilities.address, mtuMax: configuration.mtuMax,
+      now: now)
     due(link.nextWake)
     let index = links.append(link)
     scheduler.open(handle: report.handle)
     backlog.linkOpened(report.handle)
     server.linkOpened(report.peer)
+    server.setEncrypted(
+      false, report.peer, hasKey: security.usableBond(of: report.peer)?.peripheralKey != nil)
     if report.role == .central { setUpCentralLink(index, now: now, into: &actions) }
   }
 
@@ -64,6 +67,10 @@ extension HostMachine {
       // Every client gave up while it was being made.
       return disconnectLink(index, because: nil, now: now, into: &actions)
     }
+    // Nothing is asked of a bonded peer before it has proved that it is the one; first of all, because
+    // the link layer runs one procedure after the other.
+    encryptWithBond(index, now: now, into: &actions)
+    guard let index = links.index(handle: handle) else { return }
     // An answer also proves that the peer is there.
     send(
       LEReadRemoteFeatures(handle: handle).packet, for: .optional, now: now, into: &actions)
@@ -154,28 +161,6 @@ extension HostMachine {
         handle: event.handle, reason: .unacceptableConnectionParameters
       ).packet
     send(packet, now: now, into: &actions)
-  }
-
-  mutating func encryptionChanged(
-    _ event: EncryptionChange, now: Instant, into actions: inout [Action]
-  ) {
-    guard let index = links.index(handle: event.handle) else { return }
-    if event.status == .success { confirm(index, into: &actions) }
-    withSecurity(index, now: now, into: &actions) { security, outputs in
-      security.encryptionChanged(event, into: &outputs)
-    }
-  }
-
-  mutating func longTermKeyRequested(
-    _ event: LELongTermKeyRequest, now: Instant, into actions: inout [Action]
-  ) {
-    guard let index = links.index(handle: event.handle) else {
-      routing.strayPackets += 1
-      return
-    }
-    withSecurity(index, now: now, into: &actions) { security, outputs in
-      security.longTermKeyRequested(handle: event.handle, into: &outputs)
-    }
   }
 
   // MARK: Closing
@@ -283,6 +268,7 @@ extension HostMachine {
     routing.closedLinks.add(link)
     endGATT(of: &link, error, into: &actions)
     endChannels(of: &link, error, into: &actions)
+    endSecurity(of: &link, into: &actions)
     closeServerLink(link.peer, now: now, into: &actions)
     if let request = link.parameterUpdate.end() {
       complete(request, .failure(error), into: &actions)
@@ -319,6 +305,10 @@ extension HostMachine {
       guard let index = links.index(handle: handle) else { continue }
       withGATT(index, now: now, into: &actions) { gatt, outputs in
         gatt.wake(now: now, into: &outputs)
+      }
+      guard let index = links.index(handle: handle) else { continue }
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.wake(now: now, host: &host, into: &outputs)
       }
     }
   }

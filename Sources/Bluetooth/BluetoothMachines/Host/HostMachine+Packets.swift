@@ -102,7 +102,10 @@ extension HostMachine {
     case .lePHYUpdateComplete(let event):
       if let index = links.index(handle: event.handle) { confirm(index, into: &actions) }
     case .encryptionChange(let event):
-      encryptionChanged(event, now: now, into: &actions)
+      encryptionChanged(
+        event.handle, event.status, isOn: event.encryption != .off, now: now, into: &actions)
+    case .encryptionKeyRefreshComplete(let event):
+      encryptionChanged(event.handle, event.status, isOn: true, now: now, into: &actions)
     case .leLongTermKeyRequest(let event):
       longTermKeyRequested(event, now: now, into: &actions)
     case .leRemoteConnectionParameterRequest(let event):

@@ -28,6 +28,8 @@ extension HostMachine {
     case .updateParameters(let peer, let parameters, let token):
       updateParameters(
         peer, parameters, PendingRequest(client: client, token: token), now: now, into: &actions)
+    case .pair, .setPairingAgent, .answerPairing, .removeBond:
+      serveSecurity(client, request, now: now, into: &actions)
     case .gatt(let peer, let operation, let token):
       run(
         operation, on: peer, PendingRequest(client: client, token: token), now: now,
@@ -63,7 +65,7 @@ extension HostMachine {
     _ peer: DeviceAddress, _ request: PendingRequest, now: Instant, into actions: inout [Action]
   ) {
     guard let link = connectedLink(request.client, peer) else {
-      return complete(request, .failure(notConnectedError), into: &actions)
+      return complete(request, .failure(notConnectedError(peer)), into: &actions)
     }
     let handle = links.handles[link]
     let isSent = send(
@@ -79,7 +81,7 @@ extension HostMachine {
     now: Instant, into actions: inout [Action]
   ) {
     guard let index = links.index(peer: peer), links[index].isAnnounced, !links[index].isClosing
-    else { return complete(request, .failure(notConnectedError), into: &actions) }
+    else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
     guard parameters.isValid else {
       let error = HostError.invalidArgument("No link can have these connection parameters.")
       return complete(request, .failure(error), into: &actions)

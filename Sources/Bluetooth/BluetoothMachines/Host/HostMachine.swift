@@ -33,6 +33,13 @@ public struct HostMachine: Sendable {
     case clientClosed(ClientID)
     /// A client asks for something. Ignored if there is no such client.
     case request(ClientID, HostRequest)
+    /// The bonds of earlier runs; before the transport is opened.
+    case bondsLoaded([Bond])
+    /// The bonds of earlier runs can't be read: nothing is paired, so that nobody takes the place of a
+    /// peer that they would tell from others.
+    case bondsUnavailable
+    /// A computation on P-256 is done.
+    case keyComputed(id: UInt64, KeyAgreementResult)
   }
 
   /// What the driver does for the machine.
@@ -53,6 +60,13 @@ public struct HostMachine: Sendable {
     case pauseReceiving
     /// Read from the transport again.
     case resumeReceiving
+    /// Compute on P-256 and come back with `keyComputed`. Only where the configuration says that the
+    /// driver can.
+    case computeKey(KeyAgreementRequest)
+    /// Keep a bond for later runs, in place of an older one of the same identity.
+    case storeBond(Bond)
+    /// Forget the bond of this identity.
+    case removeBond(DeviceAddress)
   }
 
   /// What reached this machine and concerned none of the others.
@@ -94,6 +108,7 @@ public struct HostMachine: Sendable {
   var server: GATTServer
   var channels = ChannelTable()
   var peerCache = PeerCache()
+  var security: HostSecurity
 
   /// Whether a machine that steers the radio may have a command to send.
   var needsCommands = false
@@ -101,10 +116,22 @@ public struct HostMachine: Sendable {
   private var wakeBound = Instant.distantFuture
   var outputs = OutputBuffers()
 
-  /// Makes a host. `random` decides random addresses.
-  public init(configuration: HostConfiguration = HostConfiguration(), random: SeededGenerator) {
+  /// Makes a host.
+  ///
+  /// - Parameters:
+  ///   - configuration: What distinguishes it from others.
+  ///   - random: Decides random addresses.
+  ///   - secrets: Decides keys. By default they are made from `random`: for simulations only, whose
+  ///     keys protect nothing.
+  public init(
+    configuration: HostConfiguration = HostConfiguration(), random: SeededGenerator,
+    secrets: SecretGenerator? = nil
+  ) {
     self.configuration = configuration
     self.random = random
+    var predictable = random
+    security = HostSecurity(
+      configuration, secrets: secrets ?? SecretGenerator(predictable: &predictable))
     server = GATTServer(
       name: configuration.name, appearance: configuration.appearance,
       mtuMax: configuration.mtuMax)
@@ -125,6 +152,9 @@ public struct HostMachine: Sendable {
     case .clientClosed(let client): removeClient(client, now: now, into: &actions)
     case .request(let client, let request):
       if clients.contains(client) { serve(client, request, now: now, into: &actions) }
+    case .bondsLoaded(let bonds): for bond in bonds { _ = security.bonds.store(bond) }
+    case .bondsUnavailable: security.policy = .never
+    case .keyComputed(let id, let result): keyComputed(id, result, now: now, into: &actions)
     }
     finish(since: start, now: now, into: &actions)
     // Data comes far more often than anything else, and changes little between the machines.
@@ -199,6 +229,7 @@ public struct HostMachine: Sendable {
     take(advertiser.stop(client), into: &actions)
     removeServerClient(client, now: now, into: &actions)
     removeChannels(of: client, now: now, into: &actions)
+    removeAgent(client, now: now, into: &actions)
     for peer in linkRequests.peers(of: client) {
       release(client, peer, now: now, into: &actions)
       linkRequests.remove(client, peer)

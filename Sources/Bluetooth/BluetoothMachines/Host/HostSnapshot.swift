@@ -67,6 +67,8 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var stage: Stage
     /// Whether the link is encrypted.
     public var isEncrypted: Bool
+    /// How it is protected; nil where it is not encrypted.
+    public var encryption: EncryptionInfo?
     /// The largest attribute PDU.
     public var mtu: Int
     /// The connection interval in microseconds.
@@ -184,6 +186,12 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
   public var pendingUpdateCount: Int
   /// Peers whose attributes are remembered for their next link.
   public var rememberedPeerCount: Int
+  /// Bonds with peers.
+  public var bondCount: Int
+  /// Pairings that succeeded since the host was made.
+  public var pairingCount: Int
+  /// Pairings that failed.
+  public var failedPairingCount: Int
   /// What was thrown away.
   public var counters: Counters
 }
@@ -204,7 +212,8 @@ extension HostMachine {
       publishedPSMs: channels.listeners.map(\.psm),
       pendingUpdateCount: server.updates.count,
       rememberedPeerCount: peerCache.count,
-      counters: counters)
+      bondCount: security.bonds.bonds.count, pairingCount: security.counters.pairings,
+      failedPairingCount: security.counters.failedPairings, counters: counters)
   }
 
   private var controllerSnapshot: HostSnapshot.Controller {
@@ -226,7 +235,7 @@ extension HostMachine {
     HostSnapshot.Link(
       handle: link.handle, peer: link.peer.description, name: link.info.name,
       role: link.info.role, stage: HostSnapshot.Link.Stage(link.stage),
-      isEncrypted: link.info.isEncrypted, mtu: link.info.mtu,
+      isEncrypted: link.info.isEncrypted, encryption: link.info.encryption, mtu: link.info.mtu,
       intervalMicroseconds: Int(link.info.intervalUnits) * 1_250,
       latency: Int(link.info.latency),
       timeoutMilliseconds: Int(link.info.timeoutUnits) * 10,

@@ -28,6 +28,12 @@ public enum HostEvent: Sendable {
   /// With `reconnecting`, the host is at work to bring it back.
   case disconnected(DeviceAddress, HostError?, reconnecting: Bool)
 
+  /// A pairing has a question for a person, or a number to show. For the client that was the pairing
+  /// agent when the pairing began.
+  case pairingPrompt(DeviceAddress, PairingPrompt, PairingPromptID)
+  /// A pairing has ended, for all clients; nil where it succeeded. Prompts about it are void.
+  case pairingEnded(DeviceAddress, SecurityFailure?)
+
   /// A notification or indication that this client subscribed to.
   case valueUpdated(DeviceAddress, handle: UInt16, ArraySlice<UInt8>)
   /// So many notifications of this characteristic were dropped before the next `valueUpdated`,
@@ -127,6 +133,8 @@ public enum HostError: Error, Sendable, Hashable {
   case invalidResponse
   /// The peer refused a channel with this L2CAP result.
   case channelRefused(UInt16)
+  /// The link could not be protected, or its protection failed.
+  case security(SecurityFailure)
   /// The way to the controller broke; the text says how.
   case transport(String)
   /// This process may not use the controller; the text says what it lacks.
@@ -196,8 +204,10 @@ public struct LinkInfo: Sendable, Hashable {
   public var latency: UInt16 = 0
   /// Supervision timeout in units of 10 ms.
   public var timeoutUnits: UInt16 = 0
+  /// How the link is protected; nil where it is not encrypted.
+  public var encryption: EncryptionInfo?
   /// Whether the link is encrypted.
-  public var isEncrypted = false
+  public var isEncrypted: Bool { encryption != nil }
   /// The peer's GAP device name, once read.
   public var name: String?
   /// Primary services that anybody discovered on the peer.

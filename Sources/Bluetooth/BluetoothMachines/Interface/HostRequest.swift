@@ -31,6 +31,20 @@ public enum HostRequest: Sendable {
   /// Asks for other connection parameters; in the peripheral role by asking the central.
   case updateParameters(DeviceAddress, ConnectionParameters, RequestToken)
 
+  // Security.
+  /// Encrypts the link to a peer: with the keys of the bond, or by pairing. Needs a link, which need
+  /// not be this client's. Also without a request, what a peer refuses for want of encryption leads
+  /// to pairing. Fails with `HostError.security`.
+  case pair(DeviceAddress, RequestToken)
+  /// Makes this client the one that answers prompts, with what it can show and let people enter;
+  /// nil: no longer. Of several the last one counts. Without any, pairing is by Just Works.
+  case setPairingAgent(SMPIOCapability?)
+  /// Answers a prompt; ignored where it isn't the latest of a pairing that goes on.
+  case answerPairing(PairingPromptID, PairingAnswer)
+  /// Removes the bond of a peer. A link that is encrypted with its keys stays. Fails with
+  /// `HostError.invalidArgument` where there is none.
+  case removeBond(DeviceAddress, RequestToken)
+
   // The GATT client.
   /// Runs a procedure on the peer's server; procedures of one peer run one after the other.
   case gatt(DeviceAddress, GATTOperation, RequestToken)

@@ -9,7 +9,23 @@ struct ChannelTable: Sendable {
     let link: UInt16
     let localCID: UInt16
     /// The request that waits for the peer to accept the channel; nil once it is open.
-    fileprivate(set) var opening: RequestToken?
+    fileprivate(set) var opening: Opening?
+  }
+
+  /// A client's request for a channel.
+  struct Opening: Sendable {
+    let psm: UInt16
+    let token: RequestToken
+    /// Whether the peer refused it for want of security before.
+    var isRepeated = false
+  }
+
+  /// A request for a channel that the peer refused for want of security, until the link is protected.
+  struct Refused: Sendable {
+    let client: ClientID
+    let link: UInt16
+    let opening: Opening
+    let error: HostError
   }
 
   /// A PSM that a client listens on.
@@ -23,6 +39,7 @@ struct ChannelTable: Sendable {
 
   private(set) var channels: [Channel] = []
   private(set) var listeners: [Listener] = []
+  private(set) var refused: [Refused] = []
   private var lastChannel: UInt64 = 0
 
   // MARK: Listeners
@@ -84,7 +101,7 @@ struct ChannelTable: Sendable {
   /// Adds a channel that a peer opened, or with `opening` one that a client asked for.
   @discardableResult
   mutating func add(
-    _ localCID: UInt16, link handle: UInt16, for client: ClientID, opening: RequestToken? = nil
+    _ localCID: UInt16, link handle: UInt16, for client: ClientID, opening: Opening? = nil
   ) -> ChannelID {
     assert(index(localCID, link: handle) == nil, "a CID names one channel of a link")
     lastChannel += 1
@@ -98,8 +115,21 @@ struct ChannelTable: Sendable {
   mutating func opened(_ localCID: UInt16, link handle: UInt16) -> PendingRequest? {
     guard let index = index(localCID, link: handle) else { return nil }
     return channels[index].opening.take().map {
-      PendingRequest(client: channels[index].client, token: $0)
+      PendingRequest(client: channels[index].client, token: $0.token)
     }
+  }
+
+  // MARK: Channels that wait for the link to be protected
+
+  mutating func add(_ new: Refused) { refused.append(new) }
+
+  /// Takes those of a link; with a client, only those of the client.
+  mutating func takeRefused(link handle: UInt16, of client: ClientID? = nil) -> [Refused] {
+    let isWanted = { (entry: Refused) in
+      entry.link == handle && (client == nil || entry.client == client)
+    }
+    defer { refused.removeAll(where: isWanted) }
+    return refused.filter(isWanted)
   }
 
   /// A channel ended, or did not come to be.
@@ -108,5 +138,7 @@ struct ChannelTable: Sendable {
   }
 
   /// The link is gone, and has reported the end of each of its channels.
-  func hasChannels(link handle: UInt16) -> Bool { channels.contains { $0.link == handle } }
+  func hasChannels(link handle: UInt16) -> Bool {
+    channels.contains { $0.link == handle } || refused.contains { $0.link == handle }
+  }
 }

@@ -431,7 +431,8 @@ extension HostEvent {
     case .channelReceived, .channelClosed: false
     case .stateChanged, .completed, .discovered, .linkOpened, .linkUpdated, .linkClosed, .connected,
       .connectionFailed, .disconnected, .valueUpdated, .valuesDropped, .acknowledgementRequested,
-      .servicesChanged, .serverRequest, .writesDropped, .subscribed, .unsubscribed, .channelOpened:
+      .servicesChanged, .serverRequest, .writesDropped, .subscribed, .unsubscribed, .channelOpened,
+      .pairingPrompt, .pairingEnded:
       true
     }
   }
@@ -439,10 +440,10 @@ extension HostEvent {
   /// Whether every client gets this event, interested or not.
   fileprivate var isForAllClients: Bool {
     switch self {
-    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed: true
+    case .stateChanged, .linkOpened, .linkUpdated, .linkClosed, .pairingEnded: true
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
       .valuesDropped, .acknowledgementRequested, .servicesChanged, .serverRequest, .writesDropped,
-      .subscribed, .unsubscribed, .channelOpened, .channelReceived, .channelClosed:
+      .subscribed, .unsubscribed, .channelOpened, .channelReceived, .channelClosed, .pairingPrompt:
       false
     }
   }

@@ -53,13 +53,16 @@ struct Link: Sendable {
 
   var l2cap: L2CAPLink
   var gatt: GATTClientSession
-  var security = LinkSecurity()
+  var security: LinkSecurity
   var parameterUpdate = ConnectionParameterUpdate()
 
   /// A link that the controller has just reported.
-  init(handle: UInt16, info: LinkInfo, mtuMax: Int, now: Instant) {
+  init(
+    handle: UInt16, info: LinkInfo, local: DeviceAddress, mtuMax: Int, now: Instant
+  ) {
     self.handle = handle
     self.info = info
+    security = LinkSecurity(role: info.role, local: local, peer: info.peer)
     // Six intervals, one more for the packet that was under way, and what the controller takes.
     stage = .unconfirmed(until: now + info.interval * 7 + .milliseconds(30))
     l2cap = L2CAPLink(role: info.role, attributeMTU: mtuMax)
@@ -131,6 +134,7 @@ struct Link: Sendable {
     }
     if let due = l2cap.nextWake { wake = min(wake, due) }
     if let due = gatt.nextWake { wake = min(wake, due) }
+    if let due = security.nextWake { wake = min(wake, due) }
     return wake == .distantFuture ? nil : wake
   }
 }
@@ -142,7 +146,7 @@ extension Link {
     if stage == .open, !isAnnounced { found.append("an open link is not announced") }
     if !isConfirmed, isAnnounced { found.append("an unconfirmed link is announced") }
     if closeReason != nil, !isClosing { found.append("a close reason without an end") }
-    if info.isEncrypted != security.isEncrypted {
+    if info.encryption != security.encryption {
       found.append("clients were notified of another encryption")
     }
     if info.mtu != gatt.mtu { found.append("clients were notified of another MTU") }

@@ -1,49 +1,579 @@
 import BluetoothWire
+import Essentials
 
-/// Security of one link. It takes what the Security Manager of the peer sends and what the
-/// controller reports of encryption, and puts out what is to be done.
-///
-/// This host does not pair: it refuses pairing and has no keys.
+/// Security of one link: pairs, encrypts with the keys of a bond, and knows how the link is
+/// protected. It takes what the peer's Security Manager sends and what the controller reports of
+/// encryption, and puts out what is to be done.
 struct LinkSecurity: Sendable {
+  enum Limits {
+    /// How long the controller may take to encrypt a link: the link layer's own timeout (Core 5.4,
+    /// Vol 6, Part B, §5.2), after which the link ends.
+    static let encryptionTimeout = TimeSpan.seconds(40)
+    /// Requests to pair one peer that wait.
+    static let requestsMax = 16
+  }
+
+  /// What a link has to be before something may go over it.
+  enum Requirement: Sendable, Comparable {
+    case encryption
+    /// Encryption with a key from a pairing that was protected against a man in the middle.
+    case authentication
+  }
+
   enum Output: Sendable {
     /// Send a Security Manager PDU to the peer.
     case sendPDU([UInt8])
-    /// Send a command to the controller.
-    case sendCommand(HCIPacket)
-    /// The link is encrypted now, or no longer.
-    case encryptionChanged(Bool)
+    /// Encrypt the link with this key.
+    case encrypt(LongTermKey)
+    /// Answer the controller's request for a key.
+    case answerKeyRequest(SMPValue?)
+    /// The link is protected otherwise than before; nil: not any more.
+    case encryptionChanged(EncryptionInfo?)
+    /// Compute on P-256.
+    case compute(KeyAgreementRequest)
+    case prompt(PairingPrompt, PairingPromptID, ClientID)
+    /// Keep this bond.
+    case store(Bond)
+    /// A pairing has ended, with an error or without.
+    case pairingEnded(SecurityFailure?)
+    /// What waited for the link to be protected may go on, or fails.
+    case secured(Bool)
+    case completed(PendingRequest, SecurityFailure?)
+    /// End the link: going on without encryption would let anybody be the peer.
+    case disconnect(SecurityFailure)
   }
 
-  private(set) var isEncrypted = false
+  private enum Activity: Sendable {
+    case none
+    case pairing(Pairing)
+    /// The link is being encrypted with the key of a bond.
+    case encrypting(EncryptionInfo)
+    /// As the peripheral: the central was asked to encrypt or to pair.
+    case requested
+  }
 
-  /// Takes a Security Manager PDU (Core 5.4, Vol 3, Part H, §3): refuses a central that asks to pair
-  /// and a peripheral that asks this host to. Commands of a pairing that never began are ignored, as
-  /// are those with codes of later versions (§3.3).
-  mutating func receive(_ pdu: ArraySlice<UInt8>, into outputs: inout [Output]) {
-    let reason: SMPFailureReason
-    do throws(WireError) {
-      switch try SMPPDU(decoding: pdu) {
-      case .pairingRequest, .securityRequest: reason = .pairingNotSupported
-      default: return
-      }
-    } catch {
-      // Of what can't be read only a Pairing Request waits for an answer.
-      guard pdu.first == 0x01 else { return }
-      reason = .invalidParameters
+  private let role: LinkInfo.Role
+  private let local: DeviceAddress
+  private let peer: DeviceAddress
+  private var activity = Activity.none
+  /// How the link is protected now; nil: not at all.
+  private(set) var encryption: EncryptionInfo?
+  /// Something waits for the link to be protected.
+  private var isAwaited = false
+  private var requests: [PendingRequest] = []
+  /// The computation whose result is awaited.
+  private(set) var computation: UInt64?
+  /// How the link will be protected by the key that the controller got last.
+  private var givenKey: EncryptionInfo?
+  private var deadline: Instant?
+  /// The client that answers the prompts of the pairing under way, and its latest prompt.
+  private(set) var agent: ClientID?
+  private(set) var prompt: PairingPromptID?
+  /// Whether the peer began the pairing.
+  private var isPeersInitiative = false
+  /// A pairing timed out: the peer's Security Manager is not used on this link any more (§3.4).
+  private var hasTimedOut = false
+
+  init(role: LinkInfo.Role, local: DeviceAddress, peer: DeviceAddress) {
+    self.role = role
+    self.local = local
+    self.peer = peer
+  }
+
+  var isEncrypted: Bool { encryption != nil }
+
+  var nextWake: Instant? {
+    if case .pairing(let pairing) = activity { return pairing.deadline }
+    return deadline
+  }
+
+  /// Whether a prompt may be open.
+  var isPairing: Bool { if case .pairing = activity { true } else { false } }
+
+  /// Whether a bonded peer still has to prove that it is the one.
+  var isProvingBond: Bool { if case .encrypting = activity { true } else { false } }
+
+  // MARK: Asking for protection
+
+  /// Protects a new link with the keys of a bond, if there is one, before anything else goes over it.
+  /// Returns whether that began; it ends in `secured`.
+  mutating func beginWithBond(
+    host: HostSecurity, now: Instant, into outputs: inout [Output]
+  ) -> Bool {
+    encryptWithBond(host: host, now: now, into: &outputs)
+  }
+
+  private mutating func encryptWithBond(
+    host: HostSecurity, now: Instant, into outputs: inout [Output]
+  ) -> Bool {
+    guard role == .central, case .none = activity, encryption == nil,
+      let bond = host.usableBond(of: peer), let key = bond.centralKey
+    else { return false }
+    isAwaited = true
+    activity = .encrypting(EncryptionInfo(bond))
+    deadline = now + Limits.encryptionTimeout
+    outputs.append(.encrypt(key))
+    return true
+  }
+
+  /// A request was refused, or a client wants to pair: protects the link, by pairing where need be.
+  /// Ends in `secured`.
+  mutating func secure(
+    _ requirement: Requirement, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    isAwaited = true
+    guard case .none = activity else { return }
+    if let encryption, requirement == .encryption || encryption.isAuthenticated {
+      return release(true, into: &outputs)
     }
-    outputs.append(.sendPDU(SMPPDU.pairingFailed(reason).bytes))
+    if let bond = host.usableBond(of: peer), requirement == .encryption || bond.isAuthenticated,
+      encryptWithBond(host: host, now: now, into: &outputs)
+    {
+      return
+    }
+    guard !hasTimedOut, !host.attempts.isBlocked(peer, now: now) else {
+      return secured(false, .pairingFailed(.repeatedAttempts), into: &outputs)
+    }
+    guard host.policy != .never, requirement == .encryption || host.canAuthenticate else {
+      return secured(false, nil, into: &outputs)
+    }
+    if role == .central {
+      isPeersInitiative = false
+      pair(needing: requirement, host: &host, now: now, into: &outputs)
+    } else {
+      activity = .requested
+      deadline = now + Pairing.Limits.timeout
+      let features = host.features(initiatorKeys: [], responderKeys: [])
+      send(.securityRequest(features.authenticationRequirements), into: &outputs)
+    }
   }
 
-  /// The peer encrypts the link with a key from an earlier pairing (Core 5.4, Vol 4, Part E,
+  /// A client wants the link to be encrypted, by pairing where there is no bond.
+  mutating func secure(
+    for request: PendingRequest, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard encryption == nil else { return outputs.append(.completed(request, nil)) }
+    guard requests.count < Limits.requestsMax else {
+      return outputs.append(.completed(request, .pairingFailed(.busy)))
+    }
+    requests.append(request)
+    secure(.encryption, host: &host, now: now, into: &outputs)
+  }
+
+  private mutating func pair(
+    needing requirement: Requirement, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    agent = host.agent
+    var produced: [PairingOutput] = []
+    let pairing = Pairing.initiate(
+      local: local, peer: peer, needsAuthentication: requirement == .authentication, host: host,
+      now: now, into: &produced)
+    activity = .pairing(pairing)
+    deadline = nil
+    take(produced, host: &host, into: &outputs)
+  }
+
+  /// What waited for protection goes on, or fails.
+  private mutating func secured(
+    _ isSecured: Bool, _ failure: SecurityFailure?, into outputs: inout [Output]
+  ) {
+    for request in requests {
+      let reason = failure ?? .pairingFailed(.pairingNotSupported)
+      outputs.append(.completed(request, isSecured ? nil : reason))
+    }
+    requests = []
+    release(isSecured, into: &outputs)
+  }
+
+  private mutating func release(_ isSecured: Bool, into outputs: inout [Output]) {
+    if isAwaited { outputs.append(.secured(isSecured)) }
+    isAwaited = false
+  }
+
+  // MARK: The peer
+
+  /// Takes a Security Manager PDU (Core 5.4, Vol 3, Part H, §3). Commands with codes of later
+  /// versions are ignored, as are those of a pairing that never began (§3.3).
+  mutating func receive(
+    _ bytes: ArraySlice<UInt8>, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard !hasTimedOut else { return }
+    let pdu: SMPPDU
+    do throws(WireError) {
+      pdu = try SMPPDU(decoding: bytes)
+    } catch .unknownCode {
+      return
+    } catch {
+      // Of what can't be read only a Pairing Request waits for an answer, and a running pairing.
+      guard isPairing || bytes.first == 0x01 else { return }
+      return refuse(.invalidParameters, host: &host, now: now, into: &outputs)
+    }
+    if case .pairing = activity {
+      return receivePairing(pdu, host: &host, now: now, into: &outputs)
+    }
+    switch pdu {
+    case .pairingRequest(let features):
+      pairingRequested(features, host: &host, now: now, into: &outputs)
+    case .securityRequest(let requirements):
+      securityRequested(requirements, host: &host, now: now, into: &outputs)
+    case .pairingFailed(let reason):
+      guard case .requested = activity else { return }
+      activity = .none
+      deadline = nil
+      secured(false, .peerFailed(reason), into: &outputs)
+    default: break
+    }
+  }
+
+  private mutating func receivePairing(
+    _ pdu: SMPPDU, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
+    switch pdu {
+    case .pairingFailed(let reason):
+      end(.peerFailed(reason), host: &host, now: now, into: &outputs)
+    case .securityRequest where role == .central: break  // It is on the way already.
+    default:
+      withPairing(host: &host, now: now, into: &outputs) {
+        pairing, host, produced throws(SMPFailureReason) in
+        try pairing.receive(pdu, host: &host, now: now, into: &produced)
+      }
+    }
+  }
+
+  private mutating func pairingRequested(
+    _ features: SMPPairingFeatures, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard host.policy != .never else {
+      return refuse(.pairingNotSupported, host: &host, now: now, into: &outputs)
+    }
+    guard role == .peripheral else {
+      return refuse(.commandNotSupported, host: &host, now: now, into: &outputs)
+    }
+    guard !host.attempts.isBlocked(peer, now: now) else {
+      return refuse(.repeatedAttempts, host: &host, now: now, into: &outputs)
+    }
+    // Not where this host asked for it.
+    if case .none = activity { isPeersInitiative = true } else { isPeersInitiative = false }
+    agent = host.agent
+    var produced: [PairingOutput] = []
+    do throws(SMPFailureReason) {
+      let pairing = try Pairing.respond(
+        to: features, local: local, peer: peer, host: &host, now: now, into: &produced)
+      activity = .pairing(pairing)
+      deadline = nil
+      take(produced, host: &host, into: &outputs)
+    } catch {
+      refuse(error, host: &host, now: now, into: &outputs)
+    }
+  }
+
+  /// The peripheral asks for protection (§2.4.6).
+  private mutating func securityRequested(
+    _ requirements: SMPAuthenticationRequirements, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard role == .central else {
+      let reason: SMPFailureReason =
+        host.policy == .never ? .pairingNotSupported : .commandNotSupported
+      return refuse(reason, host: &host, now: now, into: &outputs)
+    }
+    guard case .none = activity else { return }
+    let wantsAuthentication = requirements.contains(.mitmProtection) && host.canAuthenticate
+    if let encryption, encryption.isAuthenticated || !wantsAuthentication { return }
+    if let bond = host.usableBond(of: peer), bond.isAuthenticated || !wantsAuthentication,
+      encryptWithBond(host: host, now: now, into: &outputs)
+    {
+      return
+    }
+    guard !host.attempts.isBlocked(peer, now: now) else { return }
+    guard host.policy != .never else {
+      return refuse(.pairingNotSupported, host: &host, now: now, into: &outputs)
+    }
+    // It may settle for less, if it is a device without display and keyboard.
+    isPeersInitiative = true
+    pair(needing: .encryption, host: &host, now: now, into: &outputs)
+  }
+
+  private mutating func refuse(
+    _ reason: SMPFailureReason, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    send(.pairingFailed(reason), into: &outputs)
+    switch activity {
+    case .pairing: end(.pairingFailed(reason), host: &host, now: now, into: &outputs)
+    case .requested:
+      // The central's answer to this host's request.
+      activity = .none
+      deadline = nil
+      secured(false, .pairingFailed(reason), into: &outputs)
+    case .none, .encrypting: break
+    }
+  }
+
+  private func send(_ pdu: SMPPDU, into outputs: inout [Output]) {
+    outputs.append(.sendPDU(pdu.bytes))
+  }
+
+  // MARK: The pairing under way
+
+  /// Takes the result of a computation.
+  mutating func computed(
+    _ result: KeyAgreementResult, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    computation = nil
+    withPairing(host: &host, now: now, into: &outputs) {
+      pairing, host, produced throws(SMPFailureReason) in
+      try pairing.computed(result, host: &host, now: now, into: &produced)
+    }
+  }
+
+  /// The client that would answer the prompts is gone.
+  mutating func agentGone(
+    host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
+    agent = nil
+    if prompt != nil { refuse(.unspecifiedReason, host: &host, now: now, into: &outputs) }
+  }
+
+  /// Takes a person's answer to the latest prompt.
+  mutating func answer(
+    _ answer: PairingAnswer, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
+    withPairing(host: &host, now: now, into: &outputs) {
+      pairing, host, produced throws(SMPFailureReason) in
+      try pairing.answer(answer, host: &host, now: now, into: &produced)
+    }
+  }
+
+  private mutating func withPairing(
+    host: inout HostSecurity, now: Instant, into outputs: inout [Output],
+    _ body: (
+      inout Pairing, inout HostSecurity, inout [PairingOutput]
+    ) throws(SMPFailureReason) -> Void
+  ) {
+    guard case .pairing(var pairing) = activity else { return }
+    var produced: [PairingOutput] = []
+    do throws(SMPFailureReason) {
+      try body(&pairing, &host, &produced)
+    } catch {
+      return refuse(error, host: &host, now: now, into: &outputs)
+    }
+    activity = .pairing(pairing)
+    take(produced, host: &host, into: &outputs)
+    completeIfDone(host: &host, into: &outputs)
+  }
+
+  private mutating func take(
+    _ produced: [PairingOutput], host: inout HostSecurity, into outputs: inout [Output]
+  ) {
+    for output in produced {
+      switch output {
+      case .send(let pdu): send(pdu, into: &outputs)
+      case .compute(let operation):
+        let request = KeyAgreementRequest(id: host.newComputation(), operation: operation)
+        computation = request.id
+        outputs.append(.compute(request))
+      case .prompt(let new):
+        guard let agent else { break }
+        let id = host.newPrompt()
+        prompt = id
+        outputs.append(.prompt(new, id, agent))
+      case .authenticated:
+        guard case .pairing(let pairing) = activity, pairing.isInitiator,
+          let key = pairing.keyForEncryption
+        else { break }
+        outputs.append(.encrypt(key))
+      }
+    }
+  }
+
+  private mutating func completeIfDone(
+    host: inout HostSecurity, into outputs: inout [Output]
+  ) {
+    guard case .pairing(let pairing) = activity, let outcome = pairing.outcome else { return }
+    activity = .none
+    prompt = nil
+    host.counters.pairings += 1
+    host.attempts.succeeded(peer)
+    if outcome.isBonding, host.keep(outcome.bond) { outputs.append(.store(outcome.bond)) }
+    outputs.append(.pairingEnded(nil))
+    secured(true, nil, into: &outputs)
+  }
+
+  /// The pairing under way has failed.
+  private mutating func end(
+    _ failure: SecurityFailure, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    activity = .none
+    computation = nil
+    prompt = nil
+    givenKey = nil
+    host.counters.failedPairings += 1
+    // Also one that began it would otherwise keep people busy with prompts.
+    if failure.isFailedProof || isPeersInitiative { host.attempts.failed(peer, now: now) }
+    outputs.append(.pairingEnded(failure))
+    secured(false, failure, into: &outputs)
+  }
+
+  // MARK: The controller
+
+  /// The controller asks for the key of a link that its central encrypts (Core 5.4, Vol 4, Part E,
   /// §7.7.65.5).
-  mutating func longTermKeyRequested(handle: UInt16, into outputs: inout [Output]) {
-    outputs.append(.sendCommand(LELongTermKeyRequestNegativeReply(handle: handle).packet))
+  mutating func longTermKeyRequested(
+    random: UInt64, diversifier: UInt16, host: HostSecurity,
+    into outputs: inout [Output]
+  ) {
+    let isUnnumbered = random == 0 && diversifier == 0
+    if case .pairing(let pairing) = activity {
+      let key = isUnnumbered ? pairing.keyForEncryption : nil
+      givenKey = key == nil ? nil : pairing.encryption
+      return outputs.append(.answerKeyRequest(key?.value))
+    }
+    guard let bond = host.usableBond(of: peer), let key = bond.peripheralKey,
+      key.random == random, key.encryptedDiversifier == diversifier
+    else {
+      givenKey = nil
+      return outputs.append(.answerKeyRequest(nil))
+    }
+    givenKey = EncryptionInfo(bond)
+    outputs.append(.answerKeyRequest(key.value))
   }
 
-  /// The controller reports that encryption was switched on or off.
-  mutating func encryptionChanged(_ event: EncryptionChange, into outputs: inout [Output]) {
-    guard event.status == .success else { return }
-    isEncrypted = event.encryption != .off
-    outputs.append(.encryptionChanged(isEncrypted))
+  /// The controller reports that encryption was switched on or off, or has a new key, or could not
+  /// be switched on.
+  mutating func encryptionChanged(
+    _ status: HCIStatus, isOn: Bool, host: inout HostSecurity, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard status == .success else {
+      return encryptionFailed(status, host: &host, now: now, into: &outputs)
+    }
+    guard isOn else {
+      // No LE link goes on without encryption once it had it.
+      encryption = nil
+      givenKey = nil
+      outputs.append(.encryptionChanged(nil))
+      let failure = SecurityFailure.encryptionFailed(.unspecifiedError)
+      if isPairing { end(failure, host: &host, now: now, into: &outputs) }
+      return outputs.append(.disconnect(failure))
+    }
+    switch activity {
+    case .pairing(var pairing):
+      guard pairing.keyForEncryption != nil else {
+        givenKey = nil
+        return
+      }
+      encryption = pairing.encryption
+      outputs.append(.encryptionChanged(encryption))
+      var produced: [PairingOutput] = []
+      pairing.encrypted(host: &host, now: now, into: &produced)
+      activity = .pairing(pairing)
+      take(produced, host: &host, into: &outputs)
+      release(true, into: &outputs)
+      completeIfDone(host: &host, into: &outputs)
+    case .encrypting(let new):
+      activity = .none
+      deadline = nil
+      encryption = new
+      outputs.append(.encryptionChanged(new))
+      secured(true, nil, into: &outputs)
+    case .none, .requested:
+      // As the peripheral, with the key that the controller asked for.
+      guard let givenKey else { return }
+      activity = .none
+      deadline = nil
+      encryption = givenKey
+      outputs.append(.encryptionChanged(givenKey))
+      secured(true, nil, into: &outputs)
+    }
+    givenKey = nil
+  }
+
+  private mutating func encryptionFailed(
+    _ status: HCIStatus, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
+    switch activity {
+    case .pairing:
+      end(.encryptionFailed(status), host: &host, now: now, into: &outputs)
+    case .encrypting:
+      activity = .none
+      deadline = nil
+      // Some controllers say Authentication Failure where the peer has no key.
+      let isKeyMissing = status == .pinOrKeyMissing || status == .authenticationFailure
+      let failure: SecurityFailure = isKeyMissing ? .keyMissing : .encryptionFailed(status)
+      // Whatever comes over this link from now on need not be the peer's (the attack BLESA). What is
+      // held back stays so, and fails when the link has ended.
+      isAwaited = false
+      secured(false, failure, into: &outputs)
+      outputs.append(.disconnect(failure))
+    case .none, .requested: break
+    }
+  }
+
+  // MARK: Time and the end
+
+  /// Gives the peer more time, because what it sends is held back on its way here.
+  mutating func postponeTimeout(until instant: Instant) {
+    if case .pairing(var pairing) = activity {
+      pairing.postponeTimeout(until: instant)
+      activity = .pairing(pairing)
+    }
+    deadline = deadline.map { max($0, instant) }
+  }
+
+  mutating func wake(now: Instant, host: inout HostSecurity, into outputs: inout [Output]) {
+    guard let due = nextWake, due <= now else { return }
+    switch activity {
+    case .pairing:
+      hasTimedOut = true
+      end(.timeout, host: &host, now: now, into: &outputs)
+    case .encrypting:
+      encryptionFailed(.linkResponseTimeout, host: &host, now: now, into: &outputs)
+    case .requested:
+      activity = .none
+      deadline = nil
+      secured(false, .timeout, into: &outputs)
+    case .none: deadline = nil
+    }
+  }
+
+  /// The link is gone.
+  mutating func close(into outputs: inout [Output]) {
+    if isPairing { outputs.append(.pairingEnded(.disconnected)) }
+    activity = .none
+    computation = nil
+    prompt = nil
+    isAwaited = false
+    secured(false, .disconnected, into: &outputs)
+  }
+}
+
+extension EncryptionInfo {
+  /// How a link with the keys of a bond is protected.
+  init(_ bond: Bond) {
+    self.init(
+      keyByteCount: bond.keyByteCount, isAuthenticated: bond.isAuthenticated,
+      isSecureConnections: bond.isSecureConnections)
+  }
+}
+
+extension SecurityFailure {
+  /// Whether the peer did not prove what it had to, which it may try again only after a while.
+  fileprivate var isFailedProof: Bool {
+    let reasons: [SMPFailureReason] = [
+      .confirmValueFailed, .dhKeyCheckFailed, .passkeyEntryFailed, .numericComparisonFailed,
+      .invalidParameters,
+    ]
+    return switch self {
+    case .pairingFailed(let reason), .peerFailed(let reason): reasons.contains(reason)
+    case .timeout, .keyMissing, .encryptionFailed, .disconnected: false
+    }
   }
 }

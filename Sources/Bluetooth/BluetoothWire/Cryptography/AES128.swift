@@ -1,8 +1,8 @@
 /// The AES-128 block cipher, encryption only (FIPS 197).
 ///
 /// Bytes stand as in FIPS 197, most significant first; HCI and SMP send them the other way round.
-/// Table look-ups depend on the key, so this is for the simulated radio, hashes and address
-/// resolution, where timing reveals nothing to a peer.
+/// Table look-ups depend on the key: a program that shares the processor's caches could learn of it, a
+/// peer can't (docs/decisions/0101-pairing-is-part-of-the-machine.md).
 public struct AES128: Sendable {
   /// 44 words, of which each round takes four.
   private let roundKeys: [UInt32]

@@ -16,6 +16,26 @@ public struct SMPValue: Hashable, Sendable, CustomStringConvertible, CustomRefle
   /// What the cipher made, which is always 16 bytes.
   init(block: [UInt8]) { bytes = block }
 
+  /// A number of up to 128 bits, such as a passkey.
+  public init(number: UInt128) {
+    bytes = (0..<16).map { UInt8(truncatingIfNeeded: number >> (120 - 8 * $0)) }
+  }
+
+  /// The number that the bytes are, most significant first.
+  public var number: UInt128 { bytes.reduce(0) { $0 << 8 | UInt128($1) } }
+
+  /// Whether two secrets are equal, in a time that doesn't depend on where they differ.
+  public func isEqual(toSecret other: SMPValue) -> Bool {
+    zip(bytes, other.bytes).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+  }
+
+  /// The key with only its `count` least significant bytes, the others zero (Core 5.4, Vol 3,
+  /// Part H, §2.4.2).
+  public func shortened(toByteCount count: Int) -> SMPValue {
+    guard (0..<16).contains(count) else { return self }
+    return SMPValue(number: number & (1 << UInt128(8 * count) - 1))
+  }
+
   init(decoding reader: inout ByteReader) throws(WireError) {
     do { bytes = try reader.slice(16).reversed() } catch { throw WireError(error) }
   }
@@ -185,7 +205,7 @@ public enum SMPKeypress: UInt8, Hashable, Sendable, CaseIterable {
 
 /// Why pairing failed (Core 5.4, Vol 3, Part H, §3.5.5, table 3.7). Any byte is a reason, known
 /// or not.
-public struct SMPFailureReason: RawRepresentable, Hashable, Sendable {
+public struct SMPFailureReason: RawRepresentable, Hashable, Sendable, Error {
   /// The byte on the wire.
   public let rawValue: UInt8
   /// A reason from its byte.

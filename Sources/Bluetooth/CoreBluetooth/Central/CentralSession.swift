@@ -467,7 +467,8 @@ extension CentralSession: HostEventHandler {
       existing(address)?.valuesDropped(handle, count)
     case .servicesChanged(let address, let range): existing(address)?.servicesChanged(range)
     case .completed, .serverRequest, .writesDropped, .acknowledgementRequested, .subscribed,
-      .unsubscribed, .channelOpened, .channelReceived, .channelClosed:
+      .unsubscribed, .channelOpened, .channelReceived, .channelClosed, .pairingPrompt,
+      .pairingEnded:
       break  // Completions go to their requests; the rest belongs to peripheral managers.
     }
   }

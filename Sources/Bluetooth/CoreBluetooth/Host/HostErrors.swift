@@ -19,6 +19,7 @@ extension HostError {
     case .limitReached(let text): Self.error(.outOfSpace, text)
     case .transport(let text), .unauthorized(let text): Self.error(.unknown, text)
     case .channelRefused(let result): Self.channelError(result)
+    case .security(let failure): Self.securityError(failure)
     }
   }
 
@@ -36,7 +37,7 @@ extension HostError {
     switch self {
     case .transport, .radioNotReady, .unauthorized, .unsupported: true
     case .att, .invalidResponse, .attTimeout, .notConnected, .cancelled, .connectionFailed,
-      .disconnected, .controller, .invalidArgument, .limitReached, .channelRefused:
+      .disconnected, .controller, .invalidArgument, .limitReached, .channelRefused, .security:
       false
     }
   }
@@ -66,6 +67,18 @@ extension HostError {
     case 0x3D: .encryptionTimedOut
     case 0x3E: .connectionFailed
     default: .unknown
+    }
+  }
+
+  private static func securityError(_ failure: SecurityFailure) -> any Error {
+    switch failure {
+    case .keyMissing:
+      error(
+        .peerRemovedPairingInformation,
+        "The peer removed its pairing information; remove the bond here, too, to pair again.")
+    case .pairingFailed, .peerFailed: CBATTError(.insufficientAuthentication)
+    case .timeout, .encryptionFailed: CBError(.encryptionTimedOut)
+    case .disconnected: CBError(.peripheralDisconnected)
     }
   }
 

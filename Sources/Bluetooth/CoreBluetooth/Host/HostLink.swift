@@ -1,6 +1,9 @@
 internal import BluetoothHost
 internal import BluetoothMachines
 
+#if SecureConnections
+  internal import SecureConnections
+#endif
 #if SimulatedRadio
   internal import SimulatedRadio
 #endif
@@ -34,6 +37,9 @@ typealias HostLinkMaker = (
 extension BluetoothHost {
   /// Opens clients of the host that is current where a manager is made.
   static var currentLinkMaker: HostLinkMaker {
+    #if SecureConnections
+      SecureConnections.install()
+    #endif
     #if SimulatedRadio
       SimulatedRadio.install()
     #endif

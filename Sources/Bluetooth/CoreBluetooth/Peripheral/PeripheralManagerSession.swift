@@ -455,7 +455,7 @@ extension PeripheralManagerSession: HostEventHandler {
     case .channelOpened(let info): channelOpened(info)
     case .completed, .discovered, .connected, .connectionFailed, .disconnected, .valueUpdated,
       .valuesDropped, .writesDropped, .acknowledgementRequested, .servicesChanged,
-      .channelReceived, .channelClosed:
+      .channelReceived, .channelClosed, .pairingPrompt, .pairingEnded:
       break  // Completions go to their requests; the rest belongs to central managers.
     }
   }

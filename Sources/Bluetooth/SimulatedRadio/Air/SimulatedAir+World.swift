@@ -6,6 +6,8 @@ extension RadioChoice.SimulatedAir {
   /// The world that this air is in, with everybody on it. Blocks until its files are read.
   public func makeWorld() throws(PeripheralFileFailure) -> World {
     let world = World(seed: seed)
+    SimulatedRadio.installKeyAgreement()
+    world.keyAgreement = KeyAgreementPlugIn.current
     if isPopulated { world.populate(with: .home) }
     for (index, path) in files.enumerated() {
       world.addDevice(

@@ -51,7 +51,10 @@ public final class VirtualRadio: @unchecked Sendable {
   ///   - seed: The same seed and the same calls give the same run, byte for byte.
   ///   - model: How waves spread and what goes wrong.
   public init(seed: UInt64, model: RadioModel = RadioModel()) {
-    air = Air(world: World(seed: seed, radio: model))
+    let world = World(seed: seed, radio: model)
+    SimulatedRadio.installKeyAgreement()
+    world.keyAgreement = KeyAgreementPlugIn.current
+    air = Air(world: world)
     random = SeededGenerator(seed: seed ^ 0x686F_7374)  // not the sequence that the world uses
     air.didStep = { [unowned self] in settle() }
   }

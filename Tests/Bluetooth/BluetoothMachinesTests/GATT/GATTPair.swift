@@ -136,6 +136,11 @@ struct GATTPair {
         toServer.append([ATTOpcode.handleValueConfirmation.rawValue])
       case .mtuChanged(let mtu): server.setMTU(mtu, Self.peer)
       case .servicesChanged(let range): changedRanges.append(range)
+      case .securityRequired:
+        // No test of this pair encrypts.
+        var more: [GATTClient.Output] = []
+        client.secured(false, now: now, into: &more)
+        take(more)
       case .bearerFailed(let error): bearerError = error
       }
     }

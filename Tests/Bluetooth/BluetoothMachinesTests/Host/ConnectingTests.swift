@@ -301,7 +301,7 @@ struct ConnectingTests {
   }
 
   @Test(
-    "and are refused pairing, which this host does not do, with the reason",
+    "and are refused pairing by a host that never pairs, with the reason",
     arguments: [
       // Pairing Request, with a key size that there isn't, cut; Security Request.
       ([1, 3, 0, 1, 16, 7, 7], 0x05), ([1, 3, 0, 1, 17, 7, 7], 0x0A), ([1, 3, 0], 0x0A),
@@ -311,6 +311,7 @@ struct ConnectingTests {
     ] as [([UInt8], UInt8?)])
   func pairing(pdu: [UInt8], reason: UInt8?) {
     var rig = HostRig.started()
+    rig.machine.security.policy = .never
     rig.request(.connect(peer, ConnectOptions()))
     rig.connect(peer)
     rig.data = []

@@ -226,6 +226,7 @@ struct HostRig {
       case .reopenTransport(let error): reopenings.append(error)
       case .pauseReceiving: pauses.append(true)
       case .resumeReceiving: pauses.append(false)
+      case .computeKey, .storeBond, .removeBond: break
       }
     }
     for packet in packets { handle(.packet(packet)) }
@@ -299,6 +300,8 @@ extension HostEvent {
     case .valueUpdated: "valueUpdated"
     case .valuesDropped: "valuesDropped"
     case .writesDropped: "writesDropped"
+    case .pairingPrompt: "pairingPrompt"
+    case .pairingEnded: "pairingEnded"
     case .acknowledgementRequested: "acknowledgementRequested"
     case .servicesChanged: "servicesChanged"
     case .serverRequest: "serverRequest"

@@ -312,30 +312,6 @@ struct CentralBehaviourTests {
     #expect(pair.gadget.writes.map { $0[0].value?.count } == [room])
   }
 
-  @Test("§9.10 what needs encryption is refused as by any unpaired peer")
-  func encryption() throws {
-    let pair = Pair()
-    let secret = CBMutableService(type: CBUUID(string: "1234"), primary: true)
-    secret.characteristics = [
-      CBMutableCharacteristic(
-        type: CBUUID(string: "0001"), properties: .read, value: nil,
-        permissions: .readEncryptionRequired)
-    ]
-    pair.manager.add(secret)
-    let peripheral = try pair.connect()
-    peripheral.discoverServices([secret.uuid])
-    pair.wait(pair.phone.record, for: "services ok")
-    let service = try #require(peripheral.services?.first)
-    peripheral.discoverCharacteristics(nil, for: service)
-    pair.wait(pair.phone.record, for: "characteristics 1234 ok")
-    peripheral.readValue(for: try #require(service.characteristics?.first))
-    let isRefused = pair.radio.advance(within: .seconds(10)) {
-      pair.phone.record.lines.contains { $0.hasPrefix("value 0001 nil att insufficient") }
-    }
-    #expect(isRefused, "\(pair.phone.record.lines)")
-    #expect(pair.gadget.reads.isEmpty)
-  }
-
   @Test("§9.11 the MTU grows without anybody asking")
   func mtu() throws {
     let pair = Pair()

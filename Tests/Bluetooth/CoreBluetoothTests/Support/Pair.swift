@@ -29,10 +29,14 @@ struct Pair {
     type: CBUUID(string: "2A29"), properties: .read, value: Data("Ambit".utf8),
     permissions: .readable)
 
-  init(seed: UInt64 = 7, mtuMax: Int = 517, phoneIgnores: Set<HCIOpcode> = []) {
+  init(
+    seed: UInt64 = 7, mtuMax: Int = 517, phoneIgnores: Set<HCIOpcode> = [],
+    phonePolicy: PairingPolicy = .automatic
+  ) {
     radio = VirtualRadio(seed: seed)
     var configuration = HostConfiguration()
     configuration.mtuMax = mtuMax
+    configuration.pairingPolicy = phonePolicy
     phoneHost = radio.makeHost(name: "phone", configuration: configuration)
     radio.withController(of: phoneHost) { $0.faults.ignoredCommands = phoneIgnores }
     let address = DeviceAddress(bits: 0x0000_5E00_5302, kind: .public)

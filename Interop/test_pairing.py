@@ -1,0 +1,164 @@
+"""`ambit` and Bumble's host pair with each other, in both roles, on every radio."""
+
+import asyncio
+import contextlib
+import json
+
+import pytest
+from bumble.device import Peer
+from bumble.pairing import PairingConfig, PairingDelegate
+
+import limits
+from ambit_cli import Ambit, Failed
+from bumble_peers import ENCRYPTED, bumble_central, bumble_peripheral, characteristics, find
+from test_our_peripheral import DATABASE
+from test_our_peripheral import ENCRYPTED as OURS
+
+NAME = "Bumble peer"
+Capability = PairingDelegate.IoCapability
+
+
+class Person(PairingDelegate):
+    """Whoever sits at Bumble's device."""
+
+    def __init__(self, capability=Capability.NO_OUTPUT_NO_INPUT, accepts=True):
+        super().__init__(capability)
+        loop = asyncio.get_running_loop()
+        self.accepts = accepts
+        self.shown, self.typed = loop.create_future(), loop.create_future()
+
+    async def compare_numbers(self, number, digits):
+        self.shown.set_result(number)
+        return self.accepts
+
+    async def display_number(self, number, digits=6):
+        self.shown.set_result(number)
+
+    async def get_number(self):
+        return await self.typed
+
+
+def pairs(device, person, sc=True, mitm=False):
+    """Lets a device pair; the list of the pairings that it completes."""
+    device.pairing_config_factory = lambda _: PairingConfig(
+        sc=sc, mitm=mitm, bonding=True, delegate=person)
+    completed = []
+    device.on("connection", lambda connection: connection.on("pairing", completed.append))
+    return completed
+
+
+def bond_lines(path):
+    return [line for line in path.read_text().splitlines() if line.startswith("address=")]
+
+
+@pytest.mark.parametrize("sc", [True, False])
+async def test_a_protected_value_is_read_after_just_works(radio, bonds, sc):
+    async with bumble_peripheral(radio) as server:
+        completed = pairs(server.device, Person(), sc)
+        ambit = Ambit(radio)
+        assert (await ambit.json("read", NAME, ENCRYPTED))[0]["text"] == "secret"
+        assert len(completed) == 1
+        assert bonds.stat().st_mode & 0o777 == 0o600
+        assert len(bond_lines(bonds)) == 1
+        # Of a legacy bond Bumble, as the peripheral, keeps the central's key in place of its own.
+        if sc:
+            assert (await ambit.json("read", NAME, ENCRYPTED))[0]["text"] == "secret"
+            assert len(completed) == 1, "the bond was used"
+
+
+@pytest.mark.parametrize("sc", [True, False])
+async def test_the_passkey_that_bumble_shows_is_entered_here(radio, sc):
+    async with bumble_peripheral(radio) as server:
+        person = Person(Capability.DISPLAY_OUTPUT_ONLY)
+        completed = pairs(server.device, person, sc, mitm=True)
+        async with Ambit(radio).at_terminal("read", NAME, ENCRYPTED) as terminal:
+            await terminal.sees("which passkey")
+            terminal.types(f"{await asyncio.wait_for(person.shown, limits.EVENT):06}")
+            assert "secret" in await terminal.output()
+        assert completed[0].ltk is None or completed[0].ltk.authenticated
+
+
+@pytest.mark.parametrize("sc", [True, False])
+async def test_the_passkey_that_is_shown_here_is_entered_at_bumble(radio, sc):
+    async with bumble_peripheral(radio) as server:
+        person = Person(Capability.KEYBOARD_INPUT_ONLY)
+        pairs(server.device, person, sc, mitm=True)
+        async with Ambit(radio).at_terminal("read", NAME, ENCRYPTED) as terminal:
+            person.typed.set_result(int((await terminal.sees(r"enter (\d{6}) at"))[1]))
+            assert "secret" in await terminal.output()
+
+
+async def test_a_wrong_passkey_leaves_no_bond(radio, bonds):
+    async with bumble_peripheral(radio) as server:
+        person = Person(Capability.DISPLAY_OUTPUT_ONLY)
+        pairs(server.device, person, mitm=True)
+        async with Ambit(radio).at_terminal("read", NAME, ENCRYPTED) as terminal:
+            await terminal.sees("which passkey")
+            shown = await asyncio.wait_for(person.shown, limits.EVENT)
+            terminal.types(f"{(shown + 1) % 1_000_000:06}")
+            with pytest.raises(Failed) as failed:
+                await terminal.output()
+            assert failed.value.status == 1
+        assert not bonds.exists()
+
+
+@pytest.mark.parametrize("agrees", [True, False])
+async def test_numbers_are_compared(radio, agrees):
+    async with bumble_peripheral(radio) as server:
+        person = Person(Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT)
+        pairs(server.device, person, mitm=True)
+        async with Ambit(radio).at_terminal("read", NAME, ENCRYPTED) as terminal:
+            number = int((await terminal.sees(r"show (\d{6})\?"))[1])
+            assert number == await asyncio.wait_for(person.shown, limits.EVENT)
+            terminal.types("yes" if agrees else "no")
+            if agrees:
+                assert "secret" in await terminal.output()
+            else:
+                with pytest.raises(Failed):
+                    await terminal.output()
+
+
+async def test_a_peer_that_lost_its_keys_is_not_trusted(radio, bonds):
+    async with bumble_peripheral(radio) as server:
+        completed = pairs(server.device, Person())
+        ambit = Ambit(radio)
+        await ambit("read", NAME, ENCRYPTED)
+        await server.device.keystore.delete_all()
+        with pytest.raises(Failed) as failed:
+            await ambit("read", NAME, ENCRYPTED)
+        assert "pairing information" in failed.value.message
+        assert len(completed) == 1 and len(bond_lines(bonds)) == 1
+        bonds.unlink()
+        assert b"secret" in await ambit("read", NAME, ENCRYPTED)
+        assert len(completed) == 2
+
+
+@contextlib.asynccontextmanager
+async def served(radio, tmp_path):
+    """Our peripheral, and Bumble's central connected to it."""
+    file = tmp_path / "server.json"
+    file.write_text(json.dumps(DATABASE))
+    async with Ambit(radio).running("peripheral", str(file)) as next_event:
+        await next_event("advertising")
+        async with bumble_central(radio) as central:
+            yield central, await find(central, "Server")
+
+
+@pytest.mark.parametrize("sc", [True, False])
+async def test_bumble_pairs_with_our_peripheral_and_uses_the_bond(radio, bonds, tmp_path, sc):
+    async with served(radio, tmp_path) as (central, address):
+        completed = pairs(central, Person(), sc)
+        for number in range(2):
+            connection = await central.connect(address)
+            if number == 0:
+                await asyncio.wait_for(connection.pair(), limits.EVENT)
+            elif sc:
+                await asyncio.wait_for(connection.encrypt(), limits.EVENT)
+            else:
+                break
+            table = await characteristics(Peer(connection))
+            assert await table[OURS].read_value() == b"secret"
+            assert connection.is_encrypted
+            await connection.disconnect()
+        assert len(completed) == 1
+        assert len(bond_lines(bonds)) == 1

@@ -1,0 +1,221 @@
+import ArgumentParser
+import BluetoothHost
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Foundation
+
+/// Bonds: the devices that this user's hosts have paired with.
+struct Bonds: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "List the devices that were paired with, forget one, or write their bonds out.",
+    discussion: """
+      Bonds are in a file that only you may read: the one that --bonds or AMBIT_BONDS names, else \
+      ambit/bonds in XDG_STATE_HOME or ~/.local/state. A device that was forgotten has to be paired \
+      with again, and has to forget this host, too.
+
+      EXAMPLES:
+        ambit bonds                                    list them
+        ambit bonds forget C0:12:34:56:78:9A
+        ambit bonds export                             as JSON, without keys
+        ambit bonds export --keys > bonds.json         with keys, for a sniffer
+      """,
+    subcommands: [BondsList.self, BondsForget.self, BondsExport.self],
+    defaultSubcommand: BondsList.self)
+}
+
+/// What every command about bonds takes.
+struct BondOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The file of bonds. Default: what AMBIT_BONDS names, else ambit/bonds in XDG_STATE_HOME or "
+        + "~/.local/state.",
+      valueName: "path"),
+    completion: .file())
+  var bonds: String?
+
+  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
+  var json = false
+
+  /// The store that is meant.
+  func store() throws -> BondStore {
+    if let bonds { return BondStore(path: bonds) }
+    let path = try Self.explaining { () throws(BondStoreError) in try BondStore.defaultPath() }
+    return BondStore(path: path)
+  }
+
+  /// Does something with a store; its errors become failures of the command.
+  static func explaining<Result>(
+    _ body: () throws(BondStoreError) -> Result
+  ) throws -> Result {
+    do throws(BondStoreError) {
+      return try body()
+    } catch {
+      let status: ExitStatus =
+        switch error.kind {
+        case .refused, .damaged: .badData
+        case .noPath, .unreadable: .noInput
+        case .unwritable, .busy, .full, .stronger: .cannotCreate
+        }
+      throw CommandFailure(status, error.description.trimmingSuffix("."))
+    }
+  }
+}
+
+/// Lists bonds.
+struct BondsList: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "list", abstract: "List the devices that were paired with. Shows no keys.",
+    discussion: """
+      EXAMPLES:
+        ambit bonds list
+        ambit bonds list --json
+      """)
+
+  @OptionGroup var options: BondOptions
+
+  func run() async throws {
+    let output = Output(isJSON: options.json)
+    let store = try options.store()
+    let bonds = try BondOptions.explaining { () throws(BondStoreError) in try store.load() }
+    if output.isJSON {
+      for bond in bonds { output.object(BondText.json(bond, withKeys: false)) }
+      return
+    }
+    guard !bonds.isEmpty else { return output.line("There are no bonds.") }
+    output.line(output.style.dim(BondText.row("ADDRESS", "TYPE", "PAIRING", "KEY", "LINKS AS")))
+    for bond in bonds { output.line(BondText.row(bond)) }
+  }
+}
+
+/// Removes a bond.
+struct BondsForget: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "forget", abstract: "Remove the bond of a device.",
+    discussion: """
+      EXAMPLES:
+        ambit bonds forget C0:12:34:56:78:9A
+      """)
+
+  @OptionGroup var options: BondOptions
+
+  @Argument(help: "The device's address, as \"ambit bonds\" lists it.")
+  var address: String
+
+  func run() async throws {
+    let output = Output(isJSON: options.json)
+    guard let random = DeviceAddress(address, kind: .random) else {
+      throw CommandFailure(.usage, "\"\(address)\" is no address; one is C0:12:34:56:78:9A")
+    }
+    let store = try options.store()
+    var isForgotten = false
+    // Public and random ones with the same digits are not told apart by who types them.
+    for identity in [random, DeviceAddress(bits: random.bits, kind: .public)] {
+      let isRemoved = try BondOptions.explaining { () throws(BondStoreError) in
+        try store.remove(identity)
+      }
+      guard isRemoved else { continue }
+      isForgotten = true
+      if output.isJSON {
+        let type = BondText.type(of: identity)
+        output.object(
+          .object([
+            "event": .string("forgotten"), "address": .string(identity.description),
+            "addressType": .string(type),
+          ]))
+      } else {
+        output.note("Forgot \(identity).")
+      }
+    }
+    guard isForgotten else { throw CommandFailure(.notFound, "there is no bond of \(random)") }
+  }
+}
+
+/// Writes bonds out.
+struct BondsExport: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "export", abstract: "Write all bonds as JSON, with their keys where asked to.",
+    discussion: """
+      One object per line, as with --json.
+
+      EXAMPLES:
+        ambit bonds export
+        ambit bonds export --keys > bonds.json
+      """)
+
+  @OptionGroup var options: BondOptions
+
+  @Flag(help: "Write the keys, too. Who has them can read the devices' traffic and pose as them.")
+  var keys = false
+
+  func run() async throws {
+    let output = Output(isJSON: true)
+    let store = try options.store()
+    let bonds = try BondOptions.explaining { () throws(BondStoreError) in try store.load() }
+    if keys, !bonds.isEmpty {
+      output.note("These keys are secret: who has them can read the devices' traffic.")
+    }
+    for bond in bonds { output.object(BondText.json(bond, withKeys: keys)) }
+  }
+}
+
+/// Bonds as they are written.
+enum BondText {
+  static func row(_ bond: Bond) -> String {
+    let pairing =
+      (bond.isSecureConnections ? "Secure Connections" : "legacy")
+      + (bond.isAuthenticated ? ", authenticated" : ", not authenticated")
+    return row(
+      bond.identity.description, type(of: bond.identity), pairing,
+      "\(bond.keyByteCount) bytes", roles(bond).joined(separator: ", "))
+  }
+
+  static func row(
+    _ address: String, _ type: String, _ pairing: String, _ key: String, _ roles: String
+  ) -> String {
+    [Fit.column(address, 19), Fit.column(type, 8), Fit.column(pairing, 38), Fit.column(key, 10)]
+      .joined() + roles
+  }
+
+  static func type(of address: DeviceAddress) -> String {
+    address.kind == .public ? "public" : "random"
+  }
+
+  /// What this host can be in links that the bond's keys encrypt.
+  private static func roles(_ bond: Bond) -> [String] {
+    [
+      bond.centralKey == nil ? nil : "central", bond.peripheralKey == nil ? nil : "peripheral",
+    ].compactMap(\.self)
+  }
+
+  static func json(_ bond: Bond, withKeys: Bool) -> JSON {
+    let head = JSON.object([
+      "event": .string("bond"), "address": .string(bond.identity.description),
+      "addressType": .string(type(of: bond.identity)),
+      "roles": .array(roles(bond).map { .string($0) }),
+      "keyByteCount": .integer(Int64(bond.keyByteCount)),
+      "isAuthenticated": .bool(bond.isAuthenticated),
+      "isSecureConnections": .bool(bond.isSecureConnections),
+      "isResolvable": .bool(bond.identityResolvingKey != nil),
+    ])
+    guard withKeys else { return head }
+    let keys = JSON.object([
+      "centralKey": bond.centralKey.map { keyJSON($0) },
+      "peripheralKey": bond.peripheralKey.map { keyJSON($0) },
+      "identityResolvingKey": bond.identityResolvingKey.map { hexadecimal($0.bytes) },
+    ])
+    guard case .object(let members) = keys else { return head }
+    return head.adding(members)
+  }
+
+  private static func keyJSON(_ key: LongTermKey) -> JSON {
+    let random = (0..<8).map { UInt8(truncatingIfNeeded: key.random >> (56 - 8 * $0)) }
+    return .object([
+      "value": hexadecimal(key.value.bytes),
+      "encryptedDiversifier": .integer(Int64(key.encryptedDiversifier)),
+      "random": hexadecimal(random),
+    ])
+  }
+
+  private static func hexadecimal(_ bytes: [UInt8]) -> JSON { .string(Hexadecimal.string(bytes)) }
+}

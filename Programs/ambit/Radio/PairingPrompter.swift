@@ -1,0 +1,162 @@
+import BluetoothHost
+import BluetoothMachines
+import BluetoothWire
+import Dispatch
+import Foundation
+import Glibc
+
+/// Asks the person at the terminal what pairings want to know, and shows what they have to show.
+///
+/// Prompts are written to standard error and answered on standard input, which both have to be a
+/// terminal. A prompt whose pairing has ended takes no answer any more.
+final class PairingPrompter: Sendable {
+  private let client: HostClient
+  private let dialogue: Dialogue
+
+  /// Makes the host ask here from now on, as long as this lives; nil where there is no terminal.
+  init?(_ host: BluetoothHost, _ output: Output) {
+    guard Terminal.isTerminal(STDIN_FILENO), Terminal.isTerminal(STDERR_FILENO) else { return nil }
+    let dialogue = Dialogue(output)
+    self.dialogue = dialogue
+    client = host.makeClient { dialogue.take($0) }
+    dialogue.start { [weak client] in client?.send(.answerPairing($0, $1)) }
+    client.send(.setPairingAgent(.keyboardDisplay))
+  }
+
+  deinit {
+    client.close()
+    dialogue.end()
+  }
+}
+
+/// The conversation, one prompt after the other.
+private final class Dialogue: Sendable {
+  typealias Answer = @Sendable (PairingPromptID, PairingAnswer) -> Void
+
+  private struct State {
+    var answer: Answer?
+    /// The latest prompts of the pairings that go on.
+    var prompts: [DeviceAddress: PairingPromptID] = [:]
+    var isOver = false
+  }
+
+  private let output: Output
+  private let queue = DispatchQueue(label: "ambit.pairing")
+  private let state = Guarded(State())
+
+  init(_ output: Output) { self.output = output }
+
+  func start(_ answer: @escaping Answer) { state.update { $0.answer = answer } }
+
+  func end() {
+    state.update { state in
+      state.isOver = true
+      state.answer = nil
+    }
+  }
+
+  func take(_ event: HostEvent) {
+    switch event {
+    case .pairingPrompt(let peer, let prompt, let id):
+      let isFirst = state.update { $0.prompts.updateValue(id, forKey: peer) == nil }
+      if case .displayPasskey(let number) = prompt {
+        // Needs no answer, so it doesn't wait for those of others.
+        return output.note("Pairing: enter \(PairingPrompt.digits(number)) at \(peer).")
+      }
+      // A pairing that asks again has its questions answered one after the other.
+      queue.async { [self] in ask(peer, prompt, id) }
+      if !isFirst { output.note("Pairing: \(peer) has another question.") }
+    case .pairingEnded(let peer, let failure):
+      let wasAsked = state.update { $0.prompts.removeValue(forKey: peer) != nil }
+      guard wasAsked else { return }
+      output.note(
+        failure.map { "Pairing with \(peer) failed: \($0.sentence)" } ?? "Paired with \(peer).")
+    default: break
+    }
+  }
+
+  private func ask(_ peer: DeviceAddress, _ prompt: PairingPrompt, _ id: PairingPromptID) {
+    guard isCurrent(peer, id) else { return }
+    // What was typed before the question is no answer to it.
+    tcflush(STDIN_FILENO, TCIFLUSH)
+    let answer: PairingAnswer
+    switch prompt {
+    case .displayPasskey: return
+    case .enterPasskey:
+      output.note("Pairing: which passkey does \(peer) show?")
+      answer = line(peer, id).flatMap { UInt32($0) }.map { .passkey($0) } ?? .reject
+    case .compareNumber(let number):
+      output.note("Pairing: does \(peer) show \(PairingPrompt.digits(number))? (yes or no)")
+      answer = isYes(line(peer, id)) ? .accept : .reject
+    case .consent:
+      output.note("Pairing: may \(peer) be paired with? (yes or no)")
+      answer = isYes(line(peer, id)) ? .accept : .reject
+    }
+    state.update { $0.answer }?(id, answer)
+  }
+
+  private func isYes(_ line: String?) -> Bool {
+    ["y", "yes"].contains(line?.lowercased() ?? "")
+  }
+
+  private func isCurrent(_ peer: DeviceAddress, _ id: PairingPromptID) -> Bool {
+    state.update { !$0.isOver && $0.prompts[peer] == id }
+  }
+
+  /// The next line that is typed; nil at the end of the input, and when the question is void.
+  private func line(_ peer: DeviceAddress, _ id: PairingPromptID) -> String? {
+    var bytes: [UInt8] = []
+    while isCurrent(peer, id) {
+      var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      let count = poll(&descriptor, 1, 100)
+      if count < 0 && errno != EINTR { return nil }
+      guard count > 0 else { continue }
+      var byte: UInt8 = 0
+      guard read(STDIN_FILENO, &byte, 1) == 1, bytes.count < 256 else { return nil }
+      if byte == UInt8(ascii: "\n") {
+        return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+      }
+      bytes.append(byte)
+    }
+    return nil
+  }
+}
+
+extension SecurityFailure {
+  /// Why, in a sentence for people.
+  var sentence: String {
+    switch self {
+    case .pairingFailed(let reason): "\(reason.text)."
+    case .peerFailed(let reason): "the other side says: \(reason.text)."
+    case .timeout: "there was no answer for 30 s."
+    case .keyMissing:
+      "the other side has removed the pairing; \"ambit bonds forget\" removes it here."
+    case .encryptionFailed(let status): "the link could not be encrypted (\(status))."
+    case .disconnected: "the connection ended."
+    }
+  }
+}
+
+extension SMPFailureReason {
+  /// What it means (Core 5.4, Vol 3, Part H, §3.5.5).
+  fileprivate var text: String {
+    switch self {
+    case .passkeyEntryFailed: "no passkey was entered"
+    case .outOfBandNotAvailable: "there is no out-of-band data"
+    case .authenticationRequirements: "the devices cannot do what is required"
+    case .confirmValueFailed: "the passkey or another value was wrong"
+    case .pairingNotSupported: "it does not pair"
+    case .encryptionKeySize: "the key would be too short"
+    case .commandNotSupported: "the command is unknown"
+    case .repeatedAttempts: "too many attempts; wait a while"
+    case .invalidParameters: "a value was not allowed"
+    case .dhKeyCheckFailed: "the keys differ"
+    case .numericComparisonFailed: "the numbers differ"
+    case .crossTransportKeyNotAllowed: "a key for the other transport was asked for"
+    case .keyRejected: "it takes no new keys"
+    case .busy: "it is busy"
+    case .unspecifiedReason: "for no stated reason"
+    default: "reason \(rawValue)"
+    }
+  }
+}

@@ -1,0 +1,153 @@
+package import BluetoothMachines
+package import BluetoothWire
+import Essentials
+
+/// Why bytes are not the file of a bond store. Says nothing of what stands there, which may be keys.
+package enum BondFileError: Error, Hashable {
+  /// It is something else.
+  case foreign
+  /// It is of a form that a later version writes.
+  case laterForm
+  /// Part of it is missing or changed; how that shows.
+  case damaged(String)
+}
+
+/// The bonds of a store as its file has them: a line that names the form, one line for each bond, and a
+/// line with the checksum of what is before it.
+///
+///     ambit bonds 1
+///     address=C0:12:34:56:78:9A kind=random key-bytes=16 authenticated=yes …
+///     end 5a17c0de
+///
+/// Fields that this version doesn't know stay with their bond until it is replaced or removed.
+package struct BondFile: Sendable {
+  /// A store's bonds at most: each costs time when an address is resolved, and a line.
+  package static let bondCountMax = 1_024
+  /// A line's bytes at most, several times of what this version writes.
+  static let lineByteCountMax = 4_096
+  /// A file's bytes at most.
+  static let byteCountMax = bondCountMax * lineByteCountMax
+
+  private static let form = "ambit bonds "
+  private static let header = Array("ambit bonds 1\n".utf8)
+  private static let end = Array("end ".utf8)
+  private static let lineFeed = UInt8(ascii: "\n")
+
+  /// A bond, and the fields of its line that this version doesn't know.
+  private struct Entry: Sendable {
+    var bond: Bond
+    var otherFields: [BondField] = []
+  }
+
+  private var entries: [Entry] = []
+
+  /// A file without bonds.
+  package init() {}
+
+  /// The bonds, those that were stored first before the others.
+  package var bonds: [Bond] { entries.map(\.bond) }
+
+  /// Adds a bond, or puts it in the place of the one that its peer had. False where there are too many.
+  package mutating func store(_ bond: Bond) -> Bool {
+    if let index = index(of: bond.identity) {
+      entries[index] = Entry(bond: bond)
+      return true
+    }
+    guard entries.count < Self.bondCountMax else { return false }
+    entries.append(Entry(bond: bond))
+    return true
+  }
+
+  /// Removes a peer's bond. False where there is none.
+  package mutating func remove(_ identity: DeviceAddress) -> Bool {
+    guard let index = index(of: identity) else { return false }
+    entries.remove(at: index)
+    return true
+  }
+
+  private func index(of identity: DeviceAddress) -> Int? {
+    entries.firstIndex { $0.bond.identity == identity }
+  }
+
+  // MARK: Text
+
+  /// The whole file.
+  package var bytes: [UInt8] {
+    var body: [UInt8] = []
+    for entry in entries {
+      let fields = BondLine.fields(of: entry.bond) + entry.otherFields
+      body += Array(fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ").utf8)
+      body.append(Self.lineFeed)
+    }
+    return Self.sealed(body)
+  }
+
+  /// Lines with the first and the last one that make them a file.
+  package static func sealed(_ body: [UInt8]) -> [UInt8] {
+    let file = header + body
+    return file + end + Array(checksum(file[...]).utf8) + [lineFeed]
+  }
+
+  /// Reads a whole file.
+  package init(decoding bytes: [UInt8]) throws(BondFileError) {
+    try Self.checkForm(bytes)
+    guard bytes.count <= Self.byteCountMax else { throw .damaged("it is too large") }
+    guard bytes.last == Self.lineFeed else { throw .damaged("its last line is cut") }
+    let lastLine = bytes.dropLast().lastIndex(of: Self.lineFeed).map { $0 + 1 } ?? 0
+    let file = bytes[..<lastLine]
+    guard bytes[lastLine...].starts(with: Self.end) else { throw .damaged("its end is missing") }
+    let found = bytes[(lastLine + Self.end.count)...].dropLast()
+    guard found.elementsEqual(Self.checksum(file).utf8) else {
+      throw .damaged("its checksum is wrong")
+    }
+    let body = file.dropFirst(Self.header.count).dropLast()
+    guard file.count > Self.header.count else { return }
+    var known: Set<DeviceAddress> = []
+    for line in body.split(separator: Self.lineFeed, omittingEmptySubsequences: false) {
+      let number = entries.count + 2
+      guard entries.count < Self.bondCountMax else { throw .damaged("it has too many bonds") }
+      guard line.count <= Self.lineByteCountMax else {
+        throw .damaged("line \(number) is too long")
+      }
+      guard let (bond, others) = BondLine.decode(line) else {
+        throw .damaged("line \(number) is no bond")
+      }
+      guard known.insert(bond.identity).inserted else {
+        throw .damaged("line \(number) is a second bond of one peer")
+      }
+      entries.append(Entry(bond: bond, otherFields: others))
+    }
+  }
+
+  private static func checkForm(_ bytes: [UInt8]) throws(BondFileError) {
+    if bytes.starts(with: header) { return }
+    guard !header.starts(with: bytes) else { throw .damaged("its first line is cut") }
+    guard bytes.starts(with: form.utf8) else { throw .foreign }
+    let number = bytes.dropFirst(form.utf8.count).prefix(10).prefix { $0 != lineFeed }
+    let isNumber = number.allSatisfy { (0x30...0x39).contains($0) }
+    if isNumber, (1...9).contains(number.count), number.first != 0x30 { throw .laterForm }
+    throw .damaged("its first line is wrong")
+  }
+
+  /// The checksum CRC-32 in hexadecimal.
+  private static func checksum(_ bytes: ArraySlice<UInt8>) -> String {
+    var value = UInt32.max
+    for byte in bytes { value = value >> 8 ^ table[Int(UInt8(truncatingIfNeeded: value) ^ byte)] }
+    value = ~value
+    return Hexadecimal.string((0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) })
+  }
+
+  private static let table: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { value, _ in
+      value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320
+    }
+  }
+}
+
+extension BondFile: CustomStringConvertible, CustomReflectable {
+  /// How many bonds there are, not which.
+  package var description: String { "a file of \(entries.count) bonds" }
+
+  /// Shows nothing of the bonds.
+  package var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,170 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+
+/// A field of a bond's line. The value may be a key.
+struct BondField: Sendable {
+  var name: String
+  var value: String
+}
+
+/// A bond as a line of text: fields `name=value` with blanks between them.
+enum BondLine {
+  /// Fields of a line at most.
+  private static let fieldCountMax = 64
+
+  /// The fields that this version writes.
+  static func fields(of bond: Bond) -> [BondField] {
+    var fields = [
+      BondField(name: "address", value: bond.identity.description),
+      BondField(name: "kind", value: bond.identity.kind == .public ? "public" : "random"),
+      BondField(name: "key-bytes", value: String(bond.keyByteCount)),
+      BondField(name: "authenticated", value: text(bond.isAuthenticated)),
+      BondField(name: "secure-connections", value: text(bond.isSecureConnections)),
+    ]
+    fields += self.fields(of: bond.centralKey, "central")
+    fields += self.fields(of: bond.peripheralKey, "peripheral")
+    if let key = bond.identityResolvingKey {
+      fields.append(BondField(name: "irk", value: Hexadecimal.string(key.bytes)))
+    }
+    return fields
+  }
+
+  private static func fields(of key: LongTermKey?, _ role: String) -> [BondField] {
+    guard let key else { return [] }
+    let value = BondField(name: role + "-ltk", value: Hexadecimal.string(key.value.bytes))
+    guard key.encryptedDiversifier != 0 || key.random != 0 else { return [value] }
+    return [
+      value,
+      BondField(name: role + "-ediv", value: text(UInt64(key.encryptedDiversifier), byteCount: 2)),
+      BondField(name: role + "-rand", value: text(key.random, byteCount: 8)),
+    ]
+  }
+
+  private static func text(_ value: Bool) -> String { value ? "yes" : "no" }
+
+  /// Hexadecimal, the most significant byte first.
+  private static func text(_ value: UInt64, byteCount: Int) -> String {
+    Hexadecimal.string(
+      (1...byteCount).map { UInt8(truncatingIfNeeded: value >> (8 * (byteCount - $0))) })
+  }
+
+  // MARK: Reading
+
+  /// The bond of a line, and the fields that this version doesn't know; nil where the line is none.
+  static func decode(_ line: ArraySlice<UInt8>) -> (bond: Bond, others: [BondField])? {
+    guard var fields = Fields(line) else { return nil }
+    guard let identity = fields.identity(), let keyByteCount = fields.keyByteCount(),
+      let isAuthenticated = fields.flag("authenticated"),
+      let isSecureConnections = fields.flag("secure-connections"),
+      let centralKey = fields.longTermKey("central"),
+      let peripheralKey = fields.longTermKey("peripheral"),
+      let identityResolvingKey = fields.value("irk")
+    else { return nil }
+    let bond = Bond(
+      identity: identity, centralKey: centralKey.key, peripheralKey: peripheralKey.key,
+      identityResolvingKey: identityResolvingKey.key, keyByteCount: keyByteCount,
+      isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections)
+    return (bond, fields.rest)
+  }
+
+  /// A key that a line may lack.
+  private struct Optionally<Key> {
+    var key: Key?
+  }
+
+  /// What is left of a line's fields.
+  private struct Fields {
+    private(set) var rest: [BondField] = []
+
+    /// Nil where the line has something else, or one name twice.
+    init?(_ line: ArraySlice<UInt8>) {
+      for text in line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false) {
+        guard rest.count < fieldCountMax, let equals = text.firstIndex(of: UInt8(ascii: "=")),
+          let name = Self.name(text[..<equals]), let value = Self.value(text[(equals + 1)...]),
+          !rest.contains(where: { $0.name == name })
+        else { return nil }
+        rest.append(BondField(name: name, value: value))
+      }
+    }
+
+    private static func name(_ bytes: ArraySlice<UInt8>) -> String? {
+      let isName = bytes.allSatisfy {
+        (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-")
+      }
+      return isName && (1...32).contains(bytes.count) ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+
+    private static func value(_ bytes: ArraySlice<UInt8>) -> String? {
+      let isPrintable = bytes.allSatisfy { (0x21...0x7E).contains($0) }
+      return isPrintable && !bytes.isEmpty ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+
+    private mutating func take(_ name: String) -> String? {
+      guard let index = rest.firstIndex(where: { $0.name == name }) else { return nil }
+      return rest.remove(at: index).value
+    }
+
+    mutating func identity() -> DeviceAddress? {
+      guard let address = take("address"), let kind = take("kind"),
+        kind == "public" || kind == "random",
+        let identity = DeviceAddress(address, kind: kind == "public" ? .public : .random),
+        identity.description == address
+      else { return nil }
+      return identity
+    }
+
+    mutating func keyByteCount() -> Int? {
+      guard let text = take("key-bytes"), let count = Int(text), String(count) == text,
+        (7...16).contains(count)
+      else { return nil }
+      return count
+    }
+
+    mutating func flag(_ name: String) -> Bool? {
+      switch take(name) {
+      case "yes": true
+      case "no": false
+      default: nil
+      }
+    }
+
+    /// Nil where it is there and no key.
+    mutating func value(_ name: String) -> Optionally<SMPValue>? {
+      guard let text = take(name) else { return Optionally(key: nil) }
+      guard let bytes = Self.bytes(text, count: 16), let value = SMPValue(bytes) else { return nil }
+      return Optionally(key: value)
+    }
+
+    /// Nil where it is there and no key, or what belongs to it is there alone.
+    mutating func longTermKey(_ role: String) -> Optionally<LongTermKey>? {
+      guard let key = value(role + "-ltk") else { return nil }
+      let diversifier = take(role + "-ediv")
+      let random = take(role + "-rand")
+      guard let value = key.key else {
+        return diversifier == nil && random == nil ? Optionally(key: nil) : nil
+      }
+      guard diversifier != nil || random != nil else {
+        return Optionally(key: LongTermKey(value))
+      }
+      guard let diversifier = diversifier.flatMap({ Self.number($0, byteCount: 2) }),
+        let random = random.flatMap({ Self.number($0, byteCount: 8) })
+      else { return nil }
+      return Optionally(
+        key: LongTermKey(
+          value, encryptedDiversifier: UInt16(truncatingIfNeeded: diversifier), random: random))
+    }
+
+    /// So many bytes, in nothing but digits.
+    private static func bytes(_ text: String, count: Int) -> [UInt8]? {
+      guard text.utf8.count == 2 * count, let bytes = Hexadecimal.bytes(text),
+        bytes.count == count
+      else { return nil }
+      return bytes
+    }
+
+    private static func number(_ text: String, byteCount: Int) -> UInt64? {
+      bytes(text, count: byteCount)?.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+  }
+}

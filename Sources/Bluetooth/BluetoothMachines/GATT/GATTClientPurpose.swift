@@ -1,0 +1,53 @@
+import BluetoothWire
+
+extension GATTClient {
+  /// What a procedure is run for.
+  enum Purpose: Sendable {
+    case operation(OperationID, GATTOperation)
+    /// Writes these bits to a characteristic's configuration.
+    case configuration(OperationID, SubscriptionTarget, bits: UInt8)
+    case exchangeMTU
+    case adoption(RemoteDatabase)
+    /// Reads the Database Hash before the first discovery.
+    case hash
+    case watch
+    /// Finds out what changed, after the hash showed that something did.
+    case comparison
+
+    /// The owner's name for it; nil for what the client does by itself.
+    var id: OperationID? {
+      switch self {
+      case .operation(let id, _), .configuration(let id, _, _): id
+      case .exchangeMTU, .adoption, .hash, .watch, .comparison: nil
+      }
+    }
+
+    /// Whether a refusal for want of security leads to pairing: only where a client waits. By UUID
+    /// this host reads what it wants to know itself.
+    var mayPair: Bool {
+      switch self {
+      case .operation(_, .readByUUID): false
+      case .operation, .configuration: true
+      case .exchangeMTU, .adoption, .hash, .watch, .comparison: false
+      }
+    }
+
+    var isDiscovery: Bool {
+      guard case .operation(_, let operation) = self else { return false }
+      switch operation {
+      case .discoverServices, .discoverIncludedServices, .discoverCharacteristics,
+        .discoverDescriptors:
+        return true
+      case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
+        return false
+      }
+    }
+  }
+}
+
+extension ATTErrorCode {
+  /// Whether the operation may succeed over a link that is protected better.
+  var isWantOfSecurity: Bool {
+    self == .insufficientAuthentication || self == .insufficientEncryption
+  }
+}

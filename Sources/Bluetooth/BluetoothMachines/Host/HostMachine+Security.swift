@@ -1,0 +1,200 @@
+import BluetoothWire
+import Essentials
+
+// Security of links: what it takes from peers, controller and clients, and what it puts out.
+
+extension HostMachine {
+  /// Lets a link's security put out something and acts on it. The link may be gone after this.
+  mutating func withSecurity(
+    _ index: Int, now: Instant, into actions: inout [Action],
+    _ body: (inout LinkSecurity, inout HostSecurity, inout [LinkSecurity.Output]) -> Void
+  ) {
+    var produced: [LinkSecurity.Output] = []
+    let handle = links.handles[index]
+    let peer = links.peers[index]
+    body(&links[index].security, &security, &produced)
+    due(links[index].security.nextWake)
+    for output in produced {
+      if !take(output, about: peer, into: &actions) {
+        take(output, from: handle, now: now, into: &actions)
+      }
+    }
+  }
+
+  /// Acts on an output that needs no link; false if it does need one.
+  private mutating func take(
+    _ output: LinkSecurity.Output, about peer: DeviceAddress, into actions: inout [Action]
+  ) -> Bool {
+    switch output {
+    case .prompt(let prompt, let id, let agent):
+      notify(agent, .pairingPrompt(peer, prompt, id), into: &actions)
+    case .store(let bond): actions.append(.storeBond(bond))
+    case .compute(let request): actions.append(.computeKey(request))
+    case .pairingEnded(let failure): notifyAll(.pairingEnded(peer, failure), into: &actions)
+    case .completed(let request, let failure):
+      complete(
+        request, failure.map { .failure(.security($0)) } ?? .success(.done), into: &actions)
+    case .sendPDU, .encrypt, .answerKeyRequest, .encryptionChanged, .secured, .disconnect:
+      return false
+    }
+    return true
+  }
+
+  private mutating func take(
+    _ output: LinkSecurity.Output, from handle: UInt16, now: Instant,
+    into actions: inout [Action]
+  ) {
+    // An output may end the link; those after it have nothing to act on then.
+    guard let index = links.index(handle: handle) else { return }
+    switch output {
+    case .sendPDU(let pdu):
+      let frame = OutgoingFrame(channel: L2CAPChannelIdentifier.security, payload: pdu)
+      scheduler.enqueue(frame, handle: handle)
+    case .encrypt(let key):
+      let command = LEEnableEncryption(
+        handle: handle, random: key.random, diversifier: key.encryptedDiversifier,
+        longTermKey: key.value.number)
+      send(command.packet, for: .encrypting(handle), now: now, into: &actions)
+    case .answerKeyRequest(let key?):
+      let reply = LELongTermKeyRequestReply(handle: handle, longTermKey: key.number)
+      send(reply.packet, now: now, into: &actions)
+    case .answerKeyRequest(nil):
+      send(LELongTermKeyRequestNegativeReply(handle: handle).packet, now: now, into: &actions)
+    case .encryptionChanged(let encryption):
+      links[index].info.encryption = encryption
+      let peer = links.peers[index]
+      server.setEncrypted(
+        encryption != nil, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
+      announceUpdate(index, into: &actions)
+    case .secured(let isSecured):
+      withGATT(index, now: now, into: &actions) { gatt, outputs in
+        gatt.secured(isSecured, now: now, into: &outputs)
+      }
+      channelsSecured(isSecured, link: handle, now: now, into: &actions)
+    case .disconnect(let failure):
+      // Clients learn of a link that ends for this reason, or they would wait for ever for the next.
+      confirm(index, into: &actions)
+      disconnectLink(index, because: .security(failure), now: now, into: &actions)
+    case .prompt, .store, .compute, .pairingEnded, .completed: break
+    }
+  }
+
+  // MARK: Links
+
+  /// Encrypts a new link to a bonded peer; its attributes have to wait for that.
+  mutating func encryptWithBond(_ index: Int, now: Instant, into actions: inout [Action]) {
+    var begins = false
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      begins = link.beginWithBond(host: host, now: now, into: &outputs)
+    }
+    if begins { links[index].gatt.hold() }
+  }
+
+  /// What the link has to be for an operation that the peer refused with this error.
+  func requirement(after error: ATTErrorCode, on index: Int) -> LinkSecurity.Requirement {
+    // The peer wants more than the encryption that there is.
+    links[index].security.isEncrypted && error == .insufficientAuthentication
+      ? .authentication : .encryption
+  }
+
+  /// The controller reports that encryption was switched on or off, or failed to be.
+  mutating func encryptionChanged(
+    _ handle: UInt16, _ status: HCIStatus, isOn: Bool, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard let index = links.index(handle: handle) else { return }
+    if status == .success { confirm(index, into: &actions) }
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      link.encryptionChanged(status, isOn: isOn, host: &host, now: now, into: &outputs)
+    }
+  }
+
+  mutating func longTermKeyRequested(
+    _ event: LELongTermKeyRequest, now: Instant, into actions: inout [Action]
+  ) {
+    guard let index = links.index(handle: event.handle) else {
+      routing.strayPackets += 1
+      return
+    }
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      link.longTermKeyRequested(
+        random: event.random, diversifier: event.diversifier, host: host, into: &outputs)
+    }
+  }
+
+  /// A link is gone: what waited for its protection fails.
+  mutating func endSecurity(of link: inout Link, into actions: inout [Action]) {
+    var produced: [LinkSecurity.Output] = []
+    link.security.close(into: &produced)
+    for output in produced { _ = take(output, about: link.peer, into: &actions) }
+  }
+
+  // MARK: The driver and clients
+
+  mutating func keyComputed(
+    _ id: UInt64, _ result: KeyAgreementResult, now: Instant, into actions: inout [Action]
+  ) {
+    // The pairing may be over.
+    guard let index = links.indices.first(where: { links[$0].security.computation == id }) else {
+      return
+    }
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      link.computed(result, host: &host, now: now, into: &outputs)
+    }
+  }
+
+  mutating func serveSecurity(
+    _ client: ClientID, _ request: HostRequest, now: Instant, into actions: inout [Action]
+  ) {
+    switch request {
+    case .pair(let peer, let token):
+      let request = PendingRequest(client: client, token: token)
+      guard let index = links.index(peer: peer), links[index].isAnnounced, !links[index].isClosing
+      else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.secure(for: request, host: &host, now: now, into: &outputs)
+      }
+    case .setPairingAgent(let ioCapability?): security.register(client, ioCapability)
+    case .setPairingAgent(nil): removeAgent(client, now: now, into: &actions)
+    case .answerPairing(let prompt, let answer):
+      guard let index = links.indices.first(where: { links[$0].security.prompt == prompt }) else {
+        return
+      }
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.answer(answer, host: &host, now: now, into: &outputs)
+      }
+    case .removeBond(let peer, let token):
+      removeBond(peer, PendingRequest(client: client, token: token), into: &actions)
+    default: preconditionFailure("\(request) is not about security")
+    }
+  }
+
+  private mutating func removeBond(
+    _ peer: DeviceAddress, _ request: PendingRequest, into actions: inout [Action]
+  ) {
+    guard let bond = security.bonds.bond(of: peer), security.bonds.remove(bond.identity) else {
+      let error = HostError.invalidArgument("There is no bond with \(peer).")
+      return complete(request, .failure(error), into: &actions)
+    }
+    actions.append(.removeBond(bond.identity))
+    for index in links.indices {
+      let hasKey = security.usableBond(of: links.peers[index])?.peripheralKey != nil
+      server.setEncrypted(
+        links[index].security.isEncrypted, links.peers[index], hasKey: hasKey)
+    }
+    complete(request, .success(.done), into: &actions)
+  }
+
+  /// A client no longer answers prompts: pairings that it was asked about end.
+  mutating func removeAgent(_ client: ClientID, now: Instant, into actions: inout [Action]) {
+    security.unregister(client)
+    for handle in links.handles {
+      guard let index = links.index(handle: handle), links[index].security.agent == client else {
+        continue
+      }
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.agentGone(host: &host, now: now, into: &outputs)
+      }
+    }
+  }
+}

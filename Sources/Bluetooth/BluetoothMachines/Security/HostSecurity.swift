@@ -1,0 +1,101 @@
+import BluetoothWire
+import Essentials
+
+/// What the security of all links has in common: bonds, policy, who answers prompts, secrets.
+struct HostSecurity: Sendable {
+  private struct Agent: Sendable {
+    let client: ClientID
+    let ioCapability: SMPIOCapability
+  }
+
+  /// What pairings came to.
+  struct Counters: Sendable, Hashable {
+    var pairings = 0
+    var failedPairings = 0
+  }
+
+  var policy: PairingPolicy
+  /// The shortest key that is agreed to, in bytes (the attack KNOB).
+  let keyByteCountMin: Int
+  let canUseSecureConnections: Bool
+  var secrets: SecretGenerator
+  var bonds = BondTable()
+  var attempts = PairingAttempts()
+  var counters = Counters()
+  private var agents: [Agent] = []
+  private var lastComputation: UInt64 = 0
+  private var lastPrompt: UInt64 = 0
+
+  init(_ configuration: HostConfiguration, secrets: SecretGenerator) {
+    policy = configuration.pairingPolicy
+    keyByteCountMin = configuration.keyByteCountMin
+    canUseSecureConnections = configuration.hasKeyAgreement
+    self.secrets = secrets
+  }
+
+  // MARK: Agents
+
+  /// The client that answers prompts: the one that registered last.
+  var agent: ClientID? { agents.last?.client }
+
+  var hasAgent: Bool { !agents.isEmpty }
+
+  mutating func register(_ client: ClientID, _ ioCapability: SMPIOCapability) {
+    agents.removeAll { $0.client == client }
+    agents.append(Agent(client: client, ioCapability: ioCapability))
+  }
+
+  mutating func unregister(_ client: ClientID) { agents.removeAll { $0.client == client } }
+
+  /// What this host brings to a pairing. It asks for protection against a man in the middle
+  /// wherever somebody can take part in it.
+  func features(
+    initiatorKeys: SMPKeyDistribution, responderKeys: SMPKeyDistribution
+  ) -> SMPPairingFeatures {
+    let ioCapability = agents.last?.ioCapability ?? .noInputNoOutput
+    var requirements: SMPAuthenticationRequirements = [.bonding]
+    if ioCapability != .noInputNoOutput { requirements.insert(.mitmProtection) }
+    if canUseSecureConnections { requirements.insert(.secureConnections) }
+    return SMPPairingFeatures(
+      ioCapability: ioCapability, authenticationRequirements: requirements,
+      maximumEncryptionKeyByteCount: 16, initiatorKeys: initiatorKeys,
+      responderKeys: responderKeys)
+  }
+
+  /// Whether a pairing could be protected against a man in the middle.
+  var canAuthenticate: Bool {
+    agents.last.map { $0.ioCapability != .noInputNoOutput } ?? false
+  }
+
+  // MARK: Bonds
+
+  /// A new computation's name.
+  mutating func newComputation() -> UInt64 {
+    lastComputation += 1
+    return lastComputation
+  }
+
+  /// A new prompt's name.
+  mutating func newPrompt() -> PairingPromptID {
+    lastPrompt += 1
+    return PairingPromptID(rawValue: lastPrompt)
+  }
+
+  /// The bond of a peer whose keys are long enough to be used.
+  func usableBond(of peer: DeviceAddress) -> Bond? {
+    bonds.bond(of: peer).flatMap { $0.keyByteCount >= keyByteCountMin ? $0 : nil }
+  }
+
+  /// Takes the bond of a pairing; false if it must not be kept: a peer that claims the identity of
+  /// another, bonded one, and paired with less than that had to show; a peer whose address will be
+  /// another next time, so that it would never be found; or there is no room.
+  mutating func keep(_ bond: Bond) -> Bool {
+    guard bond.identity.isIdentityAddress else { return false }
+    if let old = bonds.bonds.first(where: { $0.identity == bond.identity }),
+      old.isStronger(than: bond)
+    {
+      return false
+    }
+    return bonds.store(bond)
+  }
+}

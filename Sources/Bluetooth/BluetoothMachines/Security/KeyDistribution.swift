@@ -1,0 +1,75 @@
+import BluetoothWire
+
+/// Phase 3 of pairing (Core 5.4, Vol 3, Part H, §2.4.3 and §3.6.1): both distribute what was agreed
+/// on, the responder first, each in the order of the specification.
+///
+/// This host has no identity resolving key of its own and signs nothing, so it distributes its legacy
+/// long term key only.
+struct KeyDistribution: Sendable {
+  private enum Expected: Sendable {
+    case longTermKey
+    case identification
+    case identityResolvingKey
+    case identityAddress
+  }
+
+  private var expected: [Expected] = []
+  private var owesKeys: Bool
+  private let keyByteCount: Int
+  /// This host's legacy long term key, once it was sent.
+  private(set) var ownKey: LongTermKey?
+  /// The peer's legacy long term key.
+  private(set) var peerKey: LongTermKey?
+  /// What the peer's private addresses are resolved with.
+  private(set) var identityResolvingKey: SMPValue?
+  /// The peer's identity address.
+  private(set) var identity: DeviceAddress?
+
+  init(_ context: PairingContext) {
+    keyByteCount = context.keyByteCount
+    let peers = context.keys(distributedByInitiator: !context.isInitiator)
+    if peers.contains(.encryptionKey) { expected += [.longTermKey, .identification] }
+    if peers.contains(.identityKey) { expected += [.identityResolvingKey, .identityAddress] }
+    owesKeys =
+      context.keys(distributedByInitiator: context.isInitiator).contains(.encryptionKey)
+  }
+
+  var isComplete: Bool { expected.isEmpty && !owesKeys }
+
+  /// Whether it is this side's turn: at once as the responder, after the peer as the initiator.
+  mutating func sendKeys(
+    ifInTurn isInitiator: Bool, secrets: inout SecretGenerator,
+    into outputs: inout [PairingOutput]
+  ) {
+    guard owesKeys, !isInitiator || expected.isEmpty else { return }
+    owesKeys = false
+    let random = secrets.value().number
+    let key = LongTermKey(
+      secrets.value().shortened(toByteCount: keyByteCount),
+      encryptedDiversifier: UInt16(truncatingIfNeeded: random >> 64),
+      random: UInt64(truncatingIfNeeded: random))
+    ownKey = key
+    outputs.append(.send(.encryptionInformation(longTermKey: key.value)))
+    outputs.append(
+      .send(
+        .centralIdentification(
+          encryptedDiversifier: key.encryptedDiversifier, random: key.random)))
+  }
+
+  mutating func receive(_ pdu: SMPPDU) throws(SMPFailureReason) {
+    switch (expected.first, pdu) {
+    case (.longTermKey, .encryptionInformation(let value)): peerKey = LongTermKey(value)
+    case (.identification, .centralIdentification(let diversifier, let random)):
+      peerKey?.encryptedDiversifier = diversifier
+      peerKey?.random = random
+    case (.identityResolvingKey, .identityInformation(let key)):
+      // All zeros: the device has no private addresses (§3.6.4).
+      identityResolvingKey = key.number == 0 ? nil : key
+    case (.identityAddress, .identityAddressInformation(let address)):
+      guard address.isIdentityAddress else { throw .invalidParameters }
+      identity = address
+    default: throw .unspecifiedReason
+    }
+    expected.removeFirst()
+  }
+}

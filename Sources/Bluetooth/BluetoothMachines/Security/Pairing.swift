@@ -1,0 +1,302 @@
+import BluetoothWire
+import Essentials
+
+/// One pairing with a peer, from the exchange of features to the distribution of keys (Core 5.4,
+/// Vol 3, Part H, §2.1), in either role.
+///
+/// What the peer sends while the driver computes or the user is asked is held back, and taken after
+/// that. A PDU that doesn't belong where it comes ends the pairing.
+struct Pairing: Sendable {
+  enum Limits {
+    /// How long the peer may be silent (§3.4).
+    static let timeout = TimeSpan.seconds(30)
+    /// PDUs that a peer can send before it has to wait for this side.
+    static let heldPDUsMax = 2
+  }
+
+  private enum Stage: Sendable {
+    /// As the initiator: the Pairing Response is awaited.
+    case features
+    /// The user is asked whether to pair at all.
+    case consent
+    case legacy(LegacyAuthentication)
+    case secureConnections(SecureConnectionsAuthentication)
+    /// Both have the key; the link is being encrypted with it.
+    case encrypting(LongTermKey)
+    case distributing(KeyDistribution)
+  }
+
+  let isInitiator: Bool
+  private let local: DeviceAddress
+  private let peer: DeviceAddress
+  private var request: SMPPairingFeatures
+  private var context: PairingContext?
+  private var stage = Stage.features
+  private var held: [SMPPDU] = []
+  private(set) var deadline: Instant
+  private let needsAuthentication: Bool
+  private let asksConsent: Bool
+  /// The key that the link was encrypted with.
+  private var sessionKey: SMPValue?
+
+  private init(
+    isInitiator: Bool, local: DeviceAddress, peer: DeviceAddress, request: SMPPairingFeatures,
+    needsAuthentication: Bool, asksConsent: Bool, now: Instant
+  ) {
+    self.isInitiator = isInitiator
+    self.local = local
+    self.peer = peer
+    self.request = request
+    self.needsAuthentication = needsAuthentication
+    self.asksConsent = asksConsent
+    deadline = now + Limits.timeout
+  }
+
+  /// As the central: sends the Pairing Request.
+  static func initiate(
+    local: DeviceAddress, peer: DeviceAddress, needsAuthentication: Bool,
+    host: HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+  ) -> Pairing {
+    let features = host.features(initiatorKeys: .given, responderKeys: .taken)
+    outputs.append(.send(.pairingRequest(features)))
+    return Pairing(
+      isInitiator: true, local: local, peer: peer, request: features,
+      needsAuthentication: needsAuthentication, asksConsent: host.policy == .ask, now: now)
+  }
+
+  /// As the peripheral: answers a Pairing Request.
+  static func respond(
+    to request: SMPPairingFeatures, local: DeviceAddress, peer: DeviceAddress,
+    host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) -> Pairing {
+    var pairing = Pairing(
+      isInitiator: false, local: local, peer: peer, request: request, needsAuthentication: false,
+      asksConsent: host.policy == .ask, now: now)
+    let response = host.features(
+      initiatorKeys: request.initiatorKeys.intersection(.taken),
+      responderKeys: request.responderKeys.intersection(.given))
+    let context = try pairing.agree(on: response, host: host)
+    outputs.append(.send(.pairingResponse(response)))
+    try pairing.begin(context, host: &host, into: &outputs)
+    return pairing
+  }
+
+  /// Gives the peer and the user more time.
+  mutating func postponeTimeout(until instant: Instant) { deadline = max(deadline, instant) }
+
+  /// How the link is protected by this pairing's key.
+  var encryption: EncryptionInfo? { context?.encryption }
+
+  /// The key that the controller may ask for: both sides have proved that they know it.
+  var keyForEncryption: LongTermKey? {
+    if case .encrypting(let key) = stage { key } else { nil }
+  }
+
+  private var isSuspended: Bool {
+    switch stage {
+    case .consent: true
+    case .legacy(let authentication): authentication.isSuspended
+    case .secureConnections(let authentication): authentication.isSuspended
+    // Keys come over an encrypted link only.
+    case .features, .encrypting, .distributing: false
+    }
+  }
+
+  // MARK: Phase 1
+
+  /// Checks whether this host may pair with these features.
+  private func agree(
+    on response: SMPPairingFeatures, host: HostSecurity
+  ) throws(SMPFailureReason) -> PairingContext {
+    let context = PairingContext(
+      isInitiator: isInitiator, local: local, peer: peer, request: request, response: response)
+    guard context.keyByteCount >= host.keyByteCountMin else { throw .encryptionKeySize }
+    guard !context.needsOutOfBandData else { throw .outOfBandNotAvailable }
+    guard context.model.isAuthenticated || !needsAuthentication else {
+      throw .authenticationRequirements
+    }
+    guard !context.usesSecureConnections || host.canUseSecureConnections else {
+      throw .authenticationRequirements
+    }
+    // Nobody who claims to be a bonded peer gets in with less than that peer had to show.
+    if let bond = host.bonds.bond(of: peer) {
+      let new = Bond(
+        identity: bond.identity, centralKey: nil, peripheralKey: nil,
+        keyByteCount: context.keyByteCount, isAuthenticated: context.model.isAuthenticated,
+        isSecureConnections: context.usesSecureConnections)
+      guard !bond.isStronger(than: new) else { throw .authenticationRequirements }
+    }
+    return context
+  }
+
+  private mutating func begin(
+    _ context: PairingContext, host: inout HostSecurity, into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    self.context = context
+    if asksConsent, !context.model.isAuthenticated {
+      guard host.hasAgent else { throw .pairingNotSupported }
+      stage = .consent
+      outputs.append(.prompt(.consent))
+    } else {
+      try authenticate(context, secrets: &host.secrets, into: &outputs)
+    }
+  }
+
+  private mutating func authenticate(
+    _ context: PairingContext, secrets: inout SecretGenerator,
+    into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    if context.usesSecureConnections {
+      let authentication = try SecureConnectionsAuthentication(context, secrets: &secrets)
+      authentication.start(into: &outputs)
+      stage = .secureConnections(authentication)
+    } else {
+      var authentication = LegacyAuthentication(context, secrets: &secrets)
+      authentication.start(secrets: &secrets, into: &outputs)
+      stage = .legacy(authentication)
+    }
+  }
+
+  // MARK: Inputs
+
+  /// Takes a PDU of the peer, other than Pairing Failed.
+  mutating func receive(
+    _ pdu: SMPPDU, host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    // This host never agrees to be sent them (§3.5.8), so they buy no time.
+    if case .keypressNotification = pdu { return }
+    guard !isSuspended else {
+      guard held.count < Limits.heldPDUsMax else { throw .unspecifiedReason }
+      held.append(pdu)
+      return
+    }
+    try take(pdu, host: &host, into: &outputs)
+    restartTimer(now: now, after: outputs)
+  }
+
+  /// Takes the result of the computation that was asked for last.
+  mutating func computed(
+    _ result: KeyAgreementResult, host: inout HostSecurity, now: Instant,
+    into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    guard case .secureConnections(var authentication) = stage else { return }
+    try authentication.computed(result, secrets: &host.secrets, into: &outputs)
+    stage = .secureConnections(authentication)
+    try takeHeld(host: &host, now: now, into: &outputs)
+  }
+
+  /// Takes the user's answer to the latest prompt; ignored if none waits for one.
+  mutating func answer(
+    _ answer: PairingAnswer, host: inout HostSecurity, now: Instant,
+    into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    switch stage {
+    case .consent:
+      guard answer == .accept, let context else { throw .unspecifiedReason }
+      try authenticate(context, secrets: &host.secrets, into: &outputs)
+    case .legacy(var authentication):
+      guard answer != .reject else { throw .passkeyEntryFailed }
+      try authentication.answer(answer, into: &outputs)
+      stage = .legacy(authentication)
+    case .secureConnections(var authentication):
+      try authentication.answer(answer, secrets: &host.secrets, into: &outputs)
+      stage = .secureConnections(authentication)
+      // While a passkey is shown, its user may still give up.
+      if answer == .reject { throw .passkeyEntryFailed }
+    case .features, .encrypting, .distributing:
+      guard answer != .reject else { throw .unspecifiedReason }
+      return
+    }
+    try takeHeld(host: &host, now: now, into: &outputs)
+  }
+
+  private mutating func takeHeld(
+    host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    while !held.isEmpty, !isSuspended {
+      try take(held.removeFirst(), host: &host, into: &outputs)
+    }
+    restartTimer(now: now, after: outputs)
+  }
+
+  private mutating func restartTimer(now: Instant, after outputs: [PairingOutput]) {
+    // With every PDU that is sent (§3.4).
+    for case .send in outputs { deadline = now + Limits.timeout }
+  }
+
+  private mutating func take(
+    _ pdu: SMPPDU, host: inout HostSecurity, into outputs: inout [PairingOutput]
+  ) throws(SMPFailureReason) {
+    switch stage {
+    case .features:
+      guard case .pairingResponse(let response) = pdu else { throw .unspecifiedReason }
+      try begin(try agree(on: response, host: host), host: &host, into: &outputs)
+    case .legacy(var authentication):
+      try authentication.receive(pdu, into: &outputs)
+      stage = .legacy(authentication)
+    case .secureConnections(var authentication):
+      try authentication.receive(pdu, secrets: &host.secrets, into: &outputs)
+      stage = .secureConnections(authentication)
+    case .distributing(var distribution):
+      try distribution.receive(pdu)
+      distribution.sendKeys(ifInTurn: isInitiator, secrets: &host.secrets, into: &outputs)
+      stage = .distributing(distribution)
+    // A key that comes before the link is encrypted could be anybody's.
+    case .consent, .encrypting: throw .unspecifiedReason
+    }
+    for case .authenticated(let value) in outputs { authenticated(value) }
+  }
+
+  private mutating func authenticated(_ value: SMPValue) {
+    guard let context else { return }
+    let key = value.shortened(toByteCount: context.keyByteCount)
+    sessionKey = key
+    stage = .encrypting(LongTermKey(key))
+  }
+
+  // MARK: Phase 3
+
+  /// The link is encrypted with the key of this pairing.
+  mutating func encrypted(
+    host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+  ) {
+    guard case .encrypting = stage, let context else { return }
+    var distribution = KeyDistribution(context)
+    distribution.sendKeys(ifInTurn: isInitiator, secrets: &host.secrets, into: &outputs)
+    stage = .distributing(distribution)
+    deadline = now + Limits.timeout
+  }
+
+  /// What the pairing leaves, once all keys are distributed; nil before. Its bond is to be kept
+  /// only if both sides bond.
+  var outcome: (bond: Bond, isBonding: Bool)? {
+    guard case .distributing(let distribution) = stage, distribution.isComplete, let context,
+      let sessionKey
+    else { return nil }
+    let shared = context.usesSecureConnections ? LongTermKey(sessionKey) : nil
+    let bond = Bond(
+      identity: identity(distribution),
+      // Of a legacy pairing the peripheral's key encrypts, whichever side that is (§2.4.4.1): each
+      // key is used in links where its owner is the peripheral.
+      centralKey: shared ?? distribution.peerKey, peripheralKey: shared ?? distribution.ownKey,
+      identityResolvingKey: distribution.identityResolvingKey,
+      keyByteCount: context.keyByteCount, isAuthenticated: context.model.isAuthenticated,
+      isSecureConnections: context.usesSecureConnections)
+    return (bond, context.isBonding)
+  }
+
+  /// By which address the peer is known from now on. One that comes with an address that doesn't
+  /// change is known by that. What it distributes counts only for a private address that its key
+  /// made, so that not everybody can claim to be anybody.
+  private func identity(_ distribution: KeyDistribution) -> DeviceAddress {
+    guard let key = distribution.identityResolvingKey, peer.isMade(with: key) else { return peer }
+    return distribution.identity ?? peer
+  }
+}
+
+extension SMPKeyDistribution {
+  /// The keys that this host distributes, where the peer asks for them.
+  fileprivate static let given: SMPKeyDistribution = [.encryptionKey]
+  /// The keys that it asks the peer for.
+  fileprivate static let taken: SMPKeyDistribution = [.encryptionKey, .identityKey]
+}

@@ -1,0 +1,57 @@
+// Without the trait there is nothing in this module, and no swift-crypto to import.
+#if SecureConnections
+  import BluetoothHost
+  import BluetoothMachines
+  import BluetoothWire
+  import Crypto
+
+  /// LE Secure Connections for hosts of this program: pairing with keys that are agreed on by
+  /// Diffie-Hellman on the curve P-256, which swift-crypto computes.
+  public enum SecureConnections {
+    /// Makes LE Secure Connections available to the hosts that are made from now on. `CoreBluetooth` does
+    /// this itself, unless its package is used without the trait `SecureConnections`; programs that use
+    /// `BluetoothHost` directly call it before they make a host. From any thread, any number of times.
+    public static func install() { _ = isInstalled }
+
+    private static let isInstalled: Bool = {
+      KeyAgreementPlugIn.install(P256KeyAgreement())
+      return true
+    }()
+  }
+
+  /// The functions of Core 5.4, Vol 3, Part H, §2.2.6 and §2.3.5.6.1, by swift-crypto.
+  struct P256KeyAgreement: KeyAgreement {
+    func perform(_ operation: KeyAgreementRequest.Operation) -> KeyAgreementResult {
+      switch operation {
+      case .publicKey(let privateKey): publicKey(of: privateKey)
+      case .sharedSecret(let privateKey, let peer): sharedSecret(privateKey, peer)
+      }
+    }
+
+    private func publicKey(of privateKey: SMPCoordinate) -> KeyAgreementResult {
+      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey.bytes) else {
+        return .invalidKey
+      }
+      let bytes = Array(key.publicKey.rawRepresentation)
+      guard let x = SMPCoordinate(bytes.prefix(32)), let y = SMPCoordinate(bytes.dropFirst(32))
+      else {
+        return .invalidKey
+      }
+      return .publicKey(PublicKey(x: x, y: y))
+    }
+
+    /// The peer's point is validated as it is read: both coordinates are below the field's order, and the
+    /// point is on the curve, whose points other than infinity are all of the group's order.
+    private func sharedSecret(
+      _ privateKey: SMPCoordinate, _ peer: PublicKey
+    ) -> KeyAgreementResult {
+      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey.bytes),
+        let point = try? P256.KeyAgreement.PublicKey(
+          rawRepresentation: peer.x.bytes + peer.y.bytes),
+        let secret = try? key.sharedSecretFromKeyAgreement(with: point),
+        let x = SMPCoordinate(unsafe secret.withUnsafeBytes { unsafe Array($0) })
+      else { return .invalidKey }
+      return .sharedSecret(x)
+    }
+  }
+#endif

@@ -1,0 +1,150 @@
+import BluetoothHost
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Foundation
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("ambit bonds", .timeLimit(.minutes(2)))
+struct BondsTests {
+  private static let random = Bond(
+    identity: DeviceAddress(bits: 0xC012_3456_789A, kind: .random),
+    centralKey: LongTermKey(
+      SMPValue(number: 0xABCD), encryptedDiversifier: 0x1234, random: 0x0102_0304_0506_0708),
+    peripheralKey: nil, identityResolvingKey: SMPValue(number: 0xEF01), keyByteCount: 7,
+    isAuthenticated: false, isSecureConnections: false)
+  private static let known = Bond(
+    identity: DeviceAddress(bits: 0x0012_3456_789A, kind: .public),
+    centralKey: LongTermKey(SMPValue(number: 0x2345)),
+    peripheralKey: LongTermKey(SMPValue(number: 0x2345)), isAuthenticated: true,
+    isSecureConnections: true)
+
+  private static func keys(_ bond: Bond) -> [String] {
+    [bond.centralKey?.value, bond.peripheralKey?.value, bond.identityResolvingKey]
+      .compactMap { $0.map { Hexadecimal.string($0.bytes) } }
+  }
+
+  /// The path of a store with two bonds.
+  private static func store(_ folder: borrowing TestFolder) throws -> String {
+    let store = BondStore(path: folder.path + "/bonds")
+    try store.store(random)
+    try store.store(known)
+    return store.path
+  }
+
+  private static func object(_ line: String?) throws -> [String: Any] {
+    let object = try JSONSerialization.jsonObject(with: Data((line ?? "").utf8))
+    return try #require(object as? [String: Any])
+  }
+
+  @Test("are listed as a table, or as JSON, without keys")
+  func list() async throws {
+    let folder = try TestFolder()
+    let path = try Self.store(folder)
+    let table = try await AmbitRun.end("bonds", "--bonds", path)
+    #expect(table.status == 0 && table.complaints.isEmpty, "\(table)")
+    #expect(
+      table.output == [
+        "ADDRESS            TYPE    PAIRING                               KEY       LINKS AS",
+        "C0:12:34:56:78:9A  random  legacy, not authenticated             7 bytes   central",
+        "00:12:34:56:78:9A  public  Secure Connections, authenticated     16 bytes  "
+          + "central, peripheral",
+      ])
+    let json = try await AmbitRun.end("bonds", "list", "--json", environment: ["AMBIT_BONDS": path])
+    #expect(json.status == 0 && json.complaints.isEmpty && json.output.count == 2, "\(json)")
+    let first = try Self.object(json.output.first)
+    #expect(first["event"] as? String == "bond")
+    #expect(first["address"] as? String == "C0:12:34:56:78:9A")
+    #expect(first["addressType"] as? String == "random")
+    #expect(first["keyByteCount"] as? Int == 7)
+    #expect(first["isAuthenticated"] as? Bool == false)
+    #expect(first["isSecureConnections"] as? Bool == false)
+    #expect(first["isResolvable"] as? Bool == true)
+    #expect(try Self.object(json.output.last)["roles"] as? [String] == ["central", "peripheral"])
+    for line in table.output + json.output {
+      for key in Self.keys(Self.random) + Self.keys(Self.known) { #expect(!line.contains(key)) }
+    }
+  }
+
+  @Test("are exported with keys only where that is asked for, and then it is said")
+  func export() async throws {
+    let folder = try TestFolder()
+    let path = try Self.store(folder)
+    let plain = try await AmbitRun.end("bonds", "export", "--bonds", path)
+    #expect(plain.status == 0 && plain.complaints.isEmpty && plain.output.count == 2, "\(plain)")
+    #expect(!plain.output.joined().contains(Self.keys(Self.random)[0]))
+    let secret = try await AmbitRun.end("bonds", "export", "--keys", "--bonds", path)
+    #expect(secret.status == 0)
+    #expect(
+      secret.complaints == [
+        "These keys are secret: who has them can read the devices' traffic."
+      ])
+    let first = try Self.object(secret.output.first)
+    let key = try #require(first["centralKey"] as? [String: Any])
+    #expect(key["value"] as? String == Self.keys(Self.random)[0])
+    #expect(key["encryptedDiversifier"] as? Int == 0x1234)
+    #expect(key["random"] as? String == "0102030405060708")
+    #expect(first["identityResolvingKey"] as? String == Self.keys(Self.random)[1])
+    #expect(first["peripheralKey"] == nil)
+  }
+
+  @Test("are forgotten one by one; one that is not there is an error")
+  func forget() async throws {
+    let folder = try TestFolder()
+    let path = try Self.store(folder)
+    let end = try await AmbitRun.end("bonds", "forget", "c0-12-34-56-78-9a", "--bonds", path)
+    #expect(end.status == 0 && end.output.isEmpty, "\(end)")
+    #expect(end.complaints == ["Forgot C0:12:34:56:78:9A."])
+    #expect(try BondStore(path: path).load() == [Self.known])
+    let again = try await AmbitRun.end("bonds", "forget", "C0:12:34:56:78:9A", "--bonds", path)
+    #expect(again.status == AmbitCLI.ExitStatus.notFound.rawValue)
+    #expect(again.complaints == ["ambit: there is no bond of C0:12:34:56:78:9A."])
+    let last = try await AmbitRun.end(
+      "--json", "--bonds", path, "bonds", "forget", "00:12:34:56:78:9A")
+    #expect(last.status == 0 && last.complaints.isEmpty, "\(last)")
+    #expect(try Self.object(last.output.first)["event"] as? String == "forgotten")
+    #expect(try Self.object(last.output.first)["addressType"] as? String == "public")
+    let wrong = try await AmbitRun.end("bonds", "forget", "lamp", "--bonds", path)
+    #expect(wrong.status == AmbitCLI.ExitStatus.usage.rawValue)
+    #expect(
+      wrong.complaints == ["ambit: \"lamp\" is no address; one is C0:12:34:56:78:9A."])
+  }
+
+  @Test("are none where there is no file, and the file is not made")
+  func none() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/state/ambit/bonds"
+    let list = try await AmbitRun.end("bonds", environment: ["XDG_STATE_HOME": folder.path])
+    #expect(list.status == 0 && list.output == ["There are no bonds."], "\(list)")
+    let json = try await AmbitRun.end("bonds", "--json", "--bonds", path)
+    #expect(json.status == 0 && json.output.isEmpty, "\(json)")
+    let export = try await AmbitRun.end("bonds", "export", "--keys", "--bonds", path)
+    #expect(export.status == 0 && export.output.isEmpty && export.complaints.isEmpty, "\(export)")
+    let forget = try await AmbitRun.end("bonds", "forget", "C0:12:34:56:78:9A", "--bonds", path)
+    #expect(forget.status == AmbitCLI.ExitStatus.notFound.rawValue)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
+  }
+
+  @Test("in a file that is not to be trusted are one sentence and a status")
+  func refused() async throws {
+    let folder = try TestFolder()
+    let file = try folder.file("bonds", "Dear Ann,\n")
+    #expect(chmod(file, 0o600) == 0)
+    for command in [["list"], ["export"], ["forget", "C0:12:34:56:78:9A"]] {
+      let run = try AmbitRun(["bonds"] + command + ["--bonds", file])
+      run.closeInput()
+      let end = await run.end()
+      #expect(end.status == AmbitCLI.ExitStatus.badData.rawValue)
+      #expect(
+        end.complaints == [
+          "ambit: The bonds in \"\(file)\" are not used: the file is something else."
+        ])
+    }
+    let nowhere = try await AmbitRun.end(
+      "bonds", environment: ["HOME": "", "XDG_STATE_HOME": "", "AMBIT_BONDS": ""])
+    #expect(nowhere.status == AmbitCLI.ExitStatus.noInput.rawValue)
+    #expect(nowhere.complaints.count == 1)
+  }
+}
