@@ -15,7 +15,8 @@ public struct HostConfiguration: Sendable, Hashable {
   public var pairingPolicy = PairingPolicy.automatic
   /// The shortest encryption key that it agrees to, 7 to 16 bytes (Core 5.4, Vol 3, Part H, §2.3.4).
   public var keyByteCountMin = 16
-  /// Whether the driver computes on P-256. Without it there is legacy pairing only.
+  /// Whether the driver computes on P-256. Without it there is legacy pairing only. `BluetoothHost` sets
+  /// it itself, by what the program has.
   public var hasKeyAgreement = false
 
   /// The default configuration.
