@@ -23,19 +23,21 @@ final class TestHost {
 
   /// The bonds that its driver was to keep.
   private(set) var bonds: [Bond] = []
+  private(set) var identities: [HostIdentity] = []
 
   init(
     named name: String = "Test", in world: World, at position: Position = .origin,
-    configuration: HostConfiguration = HostConfiguration(), bonds: [Bond] = []
+    configuration: HostConfiguration = HostConfiguration(), bonds: [Bond] = [],
+    identities: [HostIdentity] = [],
+    address: DeviceAddress = DeviceAddress(bits: 0x00A0_5000_0001, kind: .public)
   ) {
     self.world = world
-    let address = DeviceAddress(bits: 0x00A0_5000_0001, kind: .public)
     controller = world.makeController(name: name, address: address, at: position)
     var configuration = configuration
     configuration.hasKeyAgreement = world.keyAgreement != nil
     machine = HostMachine(
       configuration: configuration, random: SeededGenerator(seed: world.seed))
-    take(.input(.bondsLoaded(bonds)))
+    take(.input(.bondsLoaded(bonds, identities)))
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     take(.input(.transportOpened))
     take(.input(.clientOpened(Self.client)))
@@ -101,7 +103,9 @@ final class TestHost {
           guard let agreement = world.keyAgreement else { break }
           let result = agreement.perform(request.operation)
           take(.input(.keyComputed(id: request.id, result)))
-        case .storeBond(let bond): bonds.append(bond)
+        case .storeBond(let bond, let identity):
+          bonds.append(bond)
+          if !identities.contains(identity) { identities.append(identity) }
         case .pauseReceiving, .resumeReceiving, .removeBond: break
         }
       }

@@ -32,8 +32,9 @@ struct GlobalOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "This host's own address: a random static one, as in C4:12:34:56:78:9A. Default: what "
-        + "AMBIT_ADDRESS says, else the controller's.",
+      "This host's own address: private, which changes and which only bonded devices know; controller, "
+        + "the controller's own; or a random static one, as in C4:12:34:56:78:9A. Default: what "
+        + "AMBIT_ADDRESS says, else private, or controller on the simulated radio.",
       valueName: "address"))
   var address: String?
 
@@ -72,12 +73,22 @@ struct GlobalOptions: ParsableArguments {
     return selection
   }
 
-  /// The address that the host is to have; nil for the controller's.
-  func hostAddress() throws -> DeviceAddress? {
+  /// Chooses the host's address.
+  ///
+  /// - Parameter fileAddress: The address in a peripheral file, where neither an option nor the
+  ///   environment names one.
+  func chooseAddress(
+    of configuration: inout HostConfiguration, orIn fileAddress: DeviceAddress?,
+    on radio: RadioChoice
+  ) throws {
     let environment = ProcessInfo.processInfo.environment["AMBIT_ADDRESS"] ?? ""
-    guard let text = address ?? (environment.isEmpty ? nil : environment) else { return nil }
+    let name = address ?? (environment.isEmpty ? nil : environment)
+    if name == nil, let fileAddress {
+      configuration.address = fileAddress
+      return
+    }
     do throws(HostAddressError) {
-      return try HostConfiguration.address(parsing: text)
+      try configuration.chooseAddress(named: name, on: radio)
     } catch {
       throw CommandFailure(.usage, error.description.trimmingSuffix("."))
     }

@@ -126,7 +126,7 @@ extension GlobalOptions {
     var configuration = HostConfiguration()
     if let hostName { configuration.name = hostName }
     configuration.appearance = appearance
-    configuration.address = try hostAddress() ?? address
+    try chooseAddress(of: &configuration, orIn: address, on: selection.radio)
     configuration.pairingPolicy = pair.policy
     let environment = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"] ?? ""
     let (troubles, trouble) = AsyncStream.makeStream(

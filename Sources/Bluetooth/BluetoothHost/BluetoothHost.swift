@@ -81,7 +81,7 @@ public final class BluetoothHost: Sendable {
 
   /// The host on the radio that the environment variable `AMBIT_RADIO` names, made when first used;
   /// without it, the radio that ``RadioSelection/select(named:)`` finds. `AMBIT_ADDRESS` is the host's
-  /// own address, for `HostConfiguration.address`, `AMBIT_CAPTURE` names a capture file and
+  /// own address, for `HostConfiguration.chooseAddress(named:on:)`, `AMBIT_CAPTURE` names a capture file and
   /// `AMBIT_BONDS` the file of bonds. Without it, that is `ambit/bonds` in `$XDG_STATE_HOME`, by default
   /// `~/.local/state`, for all radios but the simulated one.
   ///

@@ -23,7 +23,7 @@ extension BluetoothHost {
       return unavailable("AMBIT_RADIO: \(error)", logger: logger)
     }
     do {
-      configuration.address = try address.map { try HostConfiguration.address(parsing: $0) }
+      try configuration.chooseAddress(named: address, on: selection.radio)
     } catch {
       return unavailable("AMBIT_ADDRESS: \(error)", logger: logger)
     }

@@ -2,6 +2,28 @@ public import BluetoothMachines
 public import BluetoothWire
 
 extension HostConfiguration {
+  /// Chooses the host's address by a name, as `AMBIT_ADDRESS` and `--address` have it: `private`, one
+  /// that only bonded peers can tell from a stranger's and that changes every quarter of an hour;
+  /// `controller`, the controller's own; or a random static one.
+  ///
+  /// - Parameters:
+  ///   - name: Nil: a private one, or on the simulated radio, where nobody listens, the controller's.
+  ///   - radio: The radio that the host is to use.
+  /// - Throws: `HostAddressError` with one sentence that says what is wrong with the name.
+  public mutating func chooseAddress(
+    named name: String?, on radio: RadioChoice
+  ) throws(HostAddressError) {
+    address = nil
+    switch name {
+    case nil: usesPrivateAddress = if case .simulated = radio { false } else { true }
+    case "private"?: usesPrivateAddress = true
+    case "controller"?: usesPrivateAddress = false
+    case let text?:
+      address = try Self.address(parsing: text)
+      usesPrivateAddress = false
+    }
+  }
+
   /// Reads an address that a host may choose for itself, as `AMBIT_ADDRESS` and `--address` name it:
   /// a random static one (Core 5.4, Vol 6, Part B, §1.3.2.1), such as `C4:12:34:56:78:9A`.
   ///
@@ -35,6 +57,6 @@ public struct HostAddressError: Error, Hashable, Sendable, CustomStringConvertib
   /// One sentence for people, with what would have been right.
   public var description: String {
     "\"\(text)\" is no address that a host may choose: \(reason). "
-      + "One is random static, as in C4:12:34:56:78:9A."
+      + "One is random static, as in C4:12:34:56:78:9A, or \"private\" or \"controller\"."
   }
 }

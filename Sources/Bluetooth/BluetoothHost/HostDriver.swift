@@ -219,8 +219,8 @@ final class HostDriver: @unchecked Sendable {
       case .reopenTransport(let error):
         reopening = error
       case .computeKey(let request): computations.append(request)
-      case .storeBond(let bond): store(bond)
-      case .removeBond(let identity): removeBond(identity)
+      case .storeBond(let bond, let identity): store(bond, identity)
+      case .removeBond(let bond): remove(bond)
       }
     }
     actions.removeAll(keepingCapacity: true)
@@ -305,17 +305,18 @@ final class HostDriver: @unchecked Sendable {
   private func loadBonds() {
     guard let bonds = security.bonds else { return }
     do throws(BondStoreError) {
-      machine.handle(.bondsLoaded(try bonds.load()), now: loop.now, into: &actions)
+      let loaded = HostMachine.Input.bondsLoaded(try bonds.load(), try bonds.loadIdentities())
+      machine.handle(loaded, now: loop.now, into: &actions)
     } catch {
       machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
       logger.error("\(error) Nothing is paired until it can.")
     }
   }
 
-  private func store(_ bond: Bond) {
+  private func store(_ bond: Bond, _ identity: HostIdentity) {
     guard let bonds = security.bonds else { return }
     do throws(BondStoreError) {
-      if let path = try bonds.store(bond) {
+      if let path = try bonds.store(bond, identity: identity) {
         logger.warning("The damaged file of bonds was kept as \"\(path)\".")
       }
     } catch {
@@ -324,10 +325,10 @@ final class HostDriver: @unchecked Sendable {
     }
   }
 
-  private func removeBond(_ identity: DeviceAddress) {
+  private func remove(_ bond: Bond) {
     guard let bonds = security.bonds else { return }
     do throws(BondStoreError) {
-      _ = try bonds.remove(identity)
+      _ = try bonds.remove(bond)
     } catch {
       logger.error("\(error)")
     }

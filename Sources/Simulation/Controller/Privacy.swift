@@ -5,9 +5,9 @@ import Essentials
 /// (Core 5.4, Vol 6, Part B, §6).
 struct ResolvingEntry {
   var peerIdentity: DeviceAddress
-  /// Identity resolving keys, most significant byte first; nil where all zero.
-  var peerKey: [UInt8]?
-  var localKey: [UInt8]?
+  /// Identity resolving keys; nil where all zero.
+  var peerKey: AES128?
+  var localKey: AES128?
   var mode: PrivacyMode = .network
   var localAddress: DeviceAddress?
   var localAddressSince: Instant = .zero
@@ -16,38 +16,8 @@ struct ResolvingEntry {
 
   init(_ command: LEAddDeviceToResolvingList) {
     peerIdentity = command.peerIdentity
-    peerKey = command.peerKey == 0 ? nil : command.peerKey.bigEndianBytes
-    localKey = command.localKey == 0 ? nil : command.localKey.bigEndianBytes
-  }
-}
-
-extension UInt128 {
-  /// The sixteen bytes, most significant first.
-  var bigEndianBytes: [UInt8] {
-    (0..<16).map { UInt8(truncatingIfNeeded: self >> (120 - 8 * $0)) }
-  }
-
-  /// A number from sixteen bytes, most significant first.
-  init(bigEndianBytes bytes: [UInt8]) {
-    self = bytes.reduce(0) { $0 << 8 | UInt128($1) }
-  }
-}
-
-extension DeviceAddress {
-  /// A resolvable private address from a key and a random number (Core 5.4, Vol 6, Part B, §1.3.2.2).
-  static func resolvable(key: [UInt8], random: UInt64) -> DeviceAddress {
-    // Two bits say what sort of address it is; neither all zeros nor all ones are allowed.
-    let part = UInt32(random % 0x3F_FFFE) + 1 | 0x40_0000
-    let hash = AES128.addressHash(identityResolvingKey: key, random: part)
-    return DeviceAddress(bits: UInt64(part) << 24 | UInt64(hash), kind: .random)
-  }
-
-  /// Whether a device with this key made the address.
-  func isMade(with key: [UInt8]) -> Bool {
-    guard randomKind == .resolvable else { return false }
-    let hash = AES128.addressHash(
-      identityResolvingKey: key, random: UInt32(truncatingIfNeeded: bits >> 24))
-    return UInt64(hash) == bits & 0xFF_FFFF
+    peerKey = command.peerKey == 0 ? nil : AES128(key: command.peerKey)
+    localKey = command.localKey == 0 ? nil : AES128(key: command.localKey)
   }
 }
 
@@ -81,7 +51,7 @@ extension SimulatedController {
     {
       return address
     }
-    let address = DeviceAddress.resolvable(key: key, random: generator.next())
+    let address = DeviceAddress.resolvable(identityResolvingKey: key, random: generator.next())
     settings.resolvingList[index].localAddress = address
     settings.resolvingList[index].localAddressSince = world.now
     return address
@@ -96,7 +66,7 @@ extension SimulatedController {
       let entry = settings.resolvingList.first(where: { $0.peerIdentity == parameters.peer }),
       let key = entry.peerKey
     else { return parameters.peer }
-    return DeviceAddress.resolvable(key: key, random: generator.next())
+    return DeviceAddress.resolvable(identityResolvingKey: key, random: generator.next())
   }
 
   /// Who is behind an address: an identity from the resolving list, or just the address.
@@ -113,7 +83,7 @@ extension SimulatedController {
     if let known = resolutions[address.bits] { return known < 0 ? nil : known }
     if resolutions.count >= Limits.resolutionCacheMax { resolutions = [:] }
     let index = settings.resolvingList.firstIndex { entry in
-      entry.peerKey.map(address.isMade(with:)) ?? false
+      entry.peerKey.map(address.isMade(withIdentityResolvingKey:)) ?? false
     }
     resolutions[address.bits] = index ?? -1
     return index
@@ -132,7 +102,9 @@ extension SimulatedController {
   func isOwn(_ target: DeviceAddress) -> Bool {
     if target == address || target == settings.randomAddress { return true }
     return settings.resolvesAddresses
-      && settings.resolvingList.contains { $0.localKey.map(target.isMade(with:)) ?? false }
+      && settings.resolvingList.contains {
+        $0.localKey.map(target.isMade(withIdentityResolvingKey:)) ?? false
+      }
   }
 
   func isAccepted(_ peer: DeviceAddress?) -> Bool {

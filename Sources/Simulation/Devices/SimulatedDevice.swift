@@ -46,6 +46,9 @@ public final class SimulatedDevice {
   public var isConnectable = true
   /// The GAP appearance.
   public var appearance: UInt16 = 0
+  /// How long it uses a private address, which only its bonded peers can tell from a stranger's; nil:
+  /// it shows who it is.
+  public var privateAddressInterval: TimeSpan?
   /// What it has for people who pair with it. Without a display or a keyboard, pairing is by Just
   /// Works.
   public var ioCapability = SMPIOCapability.noInputNoOutput
@@ -154,6 +157,10 @@ public final class SimulatedDevice {
     configuration.appearance = appearance
     configuration.hasKeyAgreement = world.keyAgreement != nil
     if controller.address.kind == .random { configuration.address = controller.address }
+    if let privateAddressInterval {
+      configuration.usesPrivateAddress = true
+      configuration.privateAddressInterval = privateAddressInterval
+    }
     machine = HostMachine(configuration: configuration, random: random)
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     controller.onPowerChange = { [weak self] isOn in

@@ -53,6 +53,49 @@ struct BondFileTests {
     }
   }
 
+  @Test(
+    "keeps who this host was, which addresses clients know, and a peer's bond for each identity")
+  func identities() throws {
+    var known = Bonds.secure
+    known.knownAddress = DeviceAddress(bits: 0x4012_3456_789A, kind: .random)
+    known.localIdentity = DeviceAddress(bits: 0xD000_0000_0001, kind: .random)
+    var other = known
+    other.localIdentity = DeviceAddress(bits: 5, kind: .public)
+    var file = Self.file([known, other, Bonds.legacy])
+    let identities = (1...3).map { number in
+      HostIdentity(
+        address: DeviceAddress(bits: 0xD000_0000_0000 + UInt64(number), kind: .random),
+        resolvingKey: Bonds.key(number))
+    }
+    for identity in identities { #expect(file.store(identity)) }
+    var again = identities[0]
+    again.resolvingKey = Bonds.key(9)
+    #expect(!file.store(again), "the first one is what peers have")
+    let read = try BondFile(decoding: file.bytes)
+    #expect(read.identities == identities && read.bonds == [known, other, Bonds.legacy])
+    for number in 4...40 {
+      let address = DeviceAddress(bits: 0xD000_0000_0000 + UInt64(number), kind: .random)
+      _ = file.store(HostIdentity(address: address, resolvingKey: Bonds.key(number)))
+    }
+    #expect(file.identities.count == BondFile.identityCountMax)
+    #expect(try BondFile(decoding: file.bytes).identities == file.identities)
+    #expect(file.remove(other) && !file.remove(other))
+    #expect(file.bonds == [known, Bonds.legacy])
+    #expect(file.remove(known.identity) && file.bonds == [Bonds.legacy])
+    let key = "local-irk=0123456789abcdeffedcba9876543211"
+    for line in [
+      "local-address=40:00:00:00:00:01 local-kind=random \(key)",
+      "local-address=D0:00:00:00:00:01 local-kind=random",
+      "local-address=D0:00:00:00:00:01 local-kind=random \(key) more=1",
+    ] {
+      #expect(throws: BondFileError.damaged("line 2 is no bond")) { try Self.decoding(line) }
+    }
+    let line = "local-address=D0:00:00:00:00:01 local-kind=random \(key)"
+    #expect(throws: BondFileError.damaged("line 3 is one identity too many")) {
+      try Self.decoding(line, line)
+    }
+  }
+
   @Test("takes as many bonds as a store may have, and replaces one beyond that")
   func full() {
     var file = Self.file((0..<1_024).map(Bonds.numbered))
@@ -192,7 +235,8 @@ struct BondFileTests {
     #expect(throws: BondFileError.damaged("it has too many bonds")) {
       try BondFile(decoding: BondFile.sealed(body + Array((Self.line + "\n").utf8)))
     }
-    let huge = Array("ambit bonds 1\n".utf8) + [UInt8](repeating: 0x61, count: 4 << 20)
+    let huge =
+      Array("ambit bonds 1\n".utf8) + [UInt8](repeating: 0x61, count: BondFile.byteCountMax)
     #expect(throws: BondFileError.damaged("it is too large")) { try BondFile(decoding: huge) }
   }
 

@@ -9,6 +9,33 @@ import Testing
 
 @Suite("Bond stores")
 struct BondStoreTests {
+  @Test("a random static address is used by one at a time; the next run has it again")
+  func staticAddress() throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    let identity = HostIdentity(
+      address: DeviceAddress(bits: 0xD000_0000_0001, kind: .random), resolvingKey: Bonds.key(1))
+    var first: BondStore? = BondStore(path: path)
+    #expect(try first?.loadIdentities() == [])
+    try first?.store(Bonds.secure, identity: identity)
+    let second = BondStore(path: path)
+    #expect(try first?.loadIdentities() == [identity])
+    #expect(try second.loadIdentities().isEmpty)
+    // Who it is to this peer ends with it, and doesn't get in the way of the first.
+    let other = HostIdentity(
+      address: DeviceAddress(bits: 0xD000_0000_0002, kind: .random), resolvingKey: Bonds.key(2))
+    try second.store(Bonds.legacy, identity: other)
+    #expect(try first?.loadIdentities() == [identity])
+    #expect(try second.load() == [Bonds.secure, Bonds.legacy])
+    let own = HostIdentity(
+      address: DeviceAddress(bits: 1, kind: .public), resolvingKey: Bonds.key(3))
+    try second.store(Bonds.legacy, identity: own)
+    #expect(try second.loadIdentities() == [own], "a controller has one host anyway")
+    first = nil
+    #expect(try second.loadIdentities() == [identity, own])
+    #expect(try BondStore(path: path).loadIdentities() == [own])
+  }
+
   @Test("a store without a file has no bonds, and reading makes none")
   func missing() throws {
     let folder = try BondTestFolder()
@@ -75,7 +102,10 @@ struct BondStoreTests {
       ("later", Array("ambit bonds 2\nx\n".utf8), 0o600, "a later version of Ambit wrote them"),
       ("group", valid, 0o640, "other users may use the file; chmod 600 keeps them out"),
       ("world", valid, 0o604, "other users may use the file; chmod 600 keeps them out"),
-      ("huge", [UInt8](repeating: 97, count: 4 << 20 + 1), 0o600, "the file is too large"),
+      (
+        "huge", [UInt8](repeating: 97, count: BondFile.byteCountMax + 1), 0o600,
+        "the file is too large"
+      ),
     ]
     for (name, bytes, permissions, reason) in cases {
       let folder = try BondTestFolder()

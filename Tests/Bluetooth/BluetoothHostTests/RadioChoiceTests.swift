@@ -25,6 +25,22 @@ struct HostAddressTests {
     #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
   }
 
+  @Test("is private on real controllers unless something else is asked for")
+  func choice() throws {
+    var configuration = HostConfiguration()
+    for (name, radio, isPrivate) in [
+      (nil, RadioChoice.hci(0), true), (nil, .standard, false), ("private", .standard, true),
+      ("controller", .hci(0), false), ("C4:12:34:56:78:9A", .hci(0), false),
+    ] as [(String?, RadioChoice, Bool)] {
+      try configuration.chooseAddress(named: name, on: radio)
+      #expect(configuration.usesPrivateAddress == isPrivate)
+      #expect((configuration.address != nil) == (name?.first == "C"))
+    }
+    #expect(throws: HostAddressError.self) {
+      try configuration.chooseAddress(named: "Private", on: .standard)
+    }
+  }
+
   @Test("is refused by a host that says why, where AMBIT_ADDRESS makes no sense")
   func environment() async {
     let host = BluetoothHost.make(

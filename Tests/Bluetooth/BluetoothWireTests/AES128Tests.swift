@@ -37,6 +37,6 @@ struct AES128Tests {
   @Test("hashes a random address as in Core 5.4, Vol 3, Part H, appendix D.7")
   func addressHash() throws {
     let key = try bytes("ec0234a357c8ad05341010a60a397d9b")
-    #expect(AES128.addressHash(identityResolvingKey: key, random: 0x70_8194) == 0x0D_FBAA)
+    #expect(AES128(key: key).addressHash(of: 0x70_8194) == 0x0D_FBAA)
   }
 }

@@ -12,10 +12,11 @@ package enum BondFileError: Error, Hashable {
   case damaged(String)
 }
 
-/// The bonds of a store as its file has them: a line that names the form, one line for each bond, and a
-/// line with the checksum of what is before it.
+/// The bonds of a store as its file has them: a line that names the form, one line for each identity
+/// that this host has had, one for each bond, and a line with the checksum of what is before it.
 ///
 ///     ambit bonds 1
+///     local-address=D0:12:34:56:78:9A local-kind=random local-irk=…
 ///     address=C0:12:34:56:78:9A kind=random key-bytes=16 authenticated=yes …
 ///     end 5a17c0de
 ///
@@ -23,10 +24,12 @@ package enum BondFileError: Error, Hashable {
 package struct BondFile: Sendable {
   /// A store's bonds at most: each costs time when an address is resolved, and a line.
   package static let bondCountMax = 1_024
+  /// A store's identities at most: one for each controller that bonds were made with.
+  package static let identityCountMax = 16
   /// A line's bytes at most, several times of what this version writes.
   static let lineByteCountMax = 4_096
   /// A file's bytes at most.
-  static let byteCountMax = bondCountMax * lineByteCountMax
+  static let byteCountMax = (bondCountMax + identityCountMax) * lineByteCountMax
 
   private static let form = "ambit bonds "
   private static let header = Array("ambit bonds 1\n".utf8)
@@ -39,6 +42,8 @@ package struct BondFile: Sendable {
     var otherFields: [BondField] = []
   }
 
+  /// Who this host was to the peers; of more than there is room for, those that came last.
+  package private(set) var identities: [HostIdentity] = []
   private var entries: [Entry] = []
 
   /// A file without bonds.
@@ -49,7 +54,7 @@ package struct BondFile: Sendable {
 
   /// Adds a bond, or puts it in the place of the one that its peer had. False where there are too many.
   package mutating func store(_ bond: Bond) -> Bool {
-    if let index = index(of: bond.identity) {
+    if let index = index(of: bond) {
       entries[index] = Entry(bond: bond)
       return true
     }
@@ -58,15 +63,36 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// Removes a peer's bond. False where there is none.
+  /// Adds who this host is, unless that is known for the address. False where it is.
+  package mutating func store(_ identity: HostIdentity) -> Bool {
+    guard !identities.contains(where: { $0.address == identity.address }) else { return false }
+    if identities.count >= Self.identityCountMax { identities.removeFirst() }
+    identities.append(identity)
+    return true
+  }
+
+  /// The bond that this one takes the place of.
+  package func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { entries[$0].bond } }
+
+  /// Removes a peer's bonds with all identities of this host. False where there are none.
   package mutating func remove(_ identity: DeviceAddress) -> Bool {
-    guard let index = index(of: identity) else { return false }
+    let count = entries.count
+    entries.removeAll { $0.bond.identity == identity }
+    return entries.count < count
+  }
+
+  /// Removes one bond, whatever its keys are by now. False where there is none.
+  package mutating func remove(_ bond: Bond) -> Bool {
+    guard let index = index(of: bond) else { return false }
     entries.remove(at: index)
     return true
   }
 
-  private func index(of identity: DeviceAddress) -> Int? {
-    entries.firstIndex { $0.bond.identity == identity }
+  private func index(of bond: Bond) -> Int? {
+    entries.firstIndex {
+      $0.bond.identity == bond.identity
+        && ($0.bond.localIdentity == bond.localIdentity || $0.bond.localIdentity == nil)
+    }
   }
 
   // MARK: Text
@@ -74,8 +100,10 @@ package struct BondFile: Sendable {
   /// The whole file.
   package var bytes: [UInt8] {
     var body: [UInt8] = []
-    for entry in entries {
-      let fields = BondLine.fields(of: entry.bond) + entry.otherFields
+    let lines =
+      identities.map(BondLine.fields(of:))
+      + entries.map { BondLine.fields(of: $0.bond) + $0.otherFields }
+    for fields in lines {
       body += Array(fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ").utf8)
       body.append(Self.lineFeed)
     }
@@ -102,9 +130,17 @@ package struct BondFile: Sendable {
     }
     let body = file.dropFirst(Self.header.count).dropLast()
     guard file.count > Self.header.count else { return }
-    var known: Set<DeviceAddress> = []
+    var known: Set<[DeviceAddress?]> = []
     for line in body.split(separator: Self.lineFeed, omittingEmptySubsequences: false) {
-      let number = entries.count + 2
+      let number = identities.count + entries.count + 2
+      if entries.isEmpty, line.count <= Self.lineByteCountMax,
+        let identity = BondLine.decodeIdentity(line)
+      {
+        guard identities.count < Self.identityCountMax, store(identity) else {
+          throw .damaged("line \(number) is one identity too many")
+        }
+        continue
+      }
       guard entries.count < Self.bondCountMax else { throw .damaged("it has too many bonds") }
       guard line.count <= Self.lineByteCountMax else {
         throw .damaged("line \(number) is too long")
@@ -112,7 +148,7 @@ package struct BondFile: Sendable {
       guard let (bond, others) = BondLine.decode(line) else {
         throw .damaged("line \(number) is no bond")
       }
-      guard known.insert(bond.identity).inserted else {
+      guard known.insert([bond.identity, bond.localIdentity]).inserted else {
         throw .damaged("line \(number) is a second bond of one peer")
       }
       entries.append(Entry(bond: bond, otherFields: others))

@@ -8,16 +8,32 @@ struct BondField: Sendable {
   var value: String
 }
 
-/// A bond as a line of text: fields `name=value` with blanks between them.
+/// A bond, or who this host is, as a line of text: fields `name=value` with blanks between them.
 enum BondLine {
   /// Fields of a line at most.
   private static let fieldCountMax = 64
 
+  /// The fields of this host's line.
+  static func fields(of identity: HostIdentity) -> [BondField] {
+    fields(of: identity.address, "local-")
+      + [BondField(name: "local-irk", value: Hexadecimal.string(identity.resolvingKey.bytes))]
+  }
+
+  private static func fields(of address: DeviceAddress, _ prefix: String) -> [BondField] {
+    [
+      BondField(name: prefix + "address", value: address.description),
+      BondField(name: prefix + "kind", value: address.kind == .public ? "public" : "random"),
+    ]
+  }
+
   /// The fields that this version writes.
   static func fields(of bond: Bond) -> [BondField] {
-    var fields = [
-      BondField(name: "address", value: bond.identity.description),
-      BondField(name: "kind", value: bond.identity.kind == .public ? "public" : "random"),
+    var fields = fields(of: bond.identity, "")
+    if bond.knownAddress != bond.identity {
+      fields += self.fields(of: bond.knownAddress, "known-")
+    }
+    if let local = bond.localIdentity { fields += self.fields(of: local, "local-") }
+    fields += [
       BondField(name: "key-bytes", value: String(bond.keyByteCount)),
       BondField(name: "authenticated", value: text(bond.isAuthenticated)),
       BondField(name: "secure-connections", value: text(bond.isSecureConnections)),
@@ -51,10 +67,19 @@ enum BondLine {
 
   // MARK: Reading
 
+  /// Who this host is; nil where the line doesn't say that and nothing else.
+  static func decodeIdentity(_ line: ArraySlice<UInt8>) -> HostIdentity? {
+    guard var fields = Fields(line), let address = fields.address("local-")?.key,
+      address.isIdentityAddress, let key = fields.value("local-irk")?.key, fields.rest.isEmpty
+    else { return nil }
+    return HostIdentity(address: address, resolvingKey: key)
+  }
+
   /// The bond of a line, and the fields that this version doesn't know; nil where the line is none.
   static func decode(_ line: ArraySlice<UInt8>) -> (bond: Bond, others: [BondField])? {
     guard var fields = Fields(line) else { return nil }
-    guard let identity = fields.identity(), let keyByteCount = fields.keyByteCount(),
+    guard let identity = fields.address("")?.key, let known = fields.address("known-"),
+      let local = fields.address("local-"), let keyByteCount = fields.keyByteCount(),
       let isAuthenticated = fields.flag("authenticated"),
       let isSecureConnections = fields.flag("secure-connections"),
       let centralKey = fields.longTermKey("central"),
@@ -62,13 +87,14 @@ enum BondLine {
       let identityResolvingKey = fields.value("irk")
     else { return nil }
     let bond = Bond(
-      identity: identity, centralKey: centralKey.key, peripheralKey: peripheralKey.key,
+      identity: identity, knownAddress: known.key, localIdentity: local.key,
+      centralKey: centralKey.key, peripheralKey: peripheralKey.key,
       identityResolvingKey: identityResolvingKey.key, keyByteCount: keyByteCount,
       isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections)
     return (bond, fields.rest)
   }
 
-  /// A key that a line may lack.
+  /// A key or an address that a line may lack.
   private struct Optionally<Key> {
     var key: Key?
   }
@@ -105,13 +131,16 @@ enum BondLine {
       return rest.remove(at: index).value
     }
 
-    mutating func identity() -> DeviceAddress? {
-      guard let address = take("address"), let kind = take("kind"),
-        kind == "public" || kind == "random",
-        let identity = DeviceAddress(address, kind: kind == "public" ? .public : .random),
-        identity.description == address
+    /// Nil where it is there and no address.
+    mutating func address(_ prefix: String) -> Optionally<DeviceAddress>? {
+      let text = take(prefix + "address")
+      let kind = take(prefix + "kind")
+      guard let text else { return kind == nil ? Optionally(key: nil) : nil }
+      guard kind == "public" || kind == "random",
+        let address = DeviceAddress(text, kind: kind == "public" ? .public : .random),
+        address.description == text
       else { return nil }
-      return identity
+      return Optionally(key: address)
     }
 
     mutating func keyByteCount() -> Int? {

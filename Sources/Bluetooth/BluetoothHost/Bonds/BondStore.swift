@@ -2,6 +2,7 @@ public import BluetoothMachines
 public import BluetoothWire
 import EventLoop
 import Glibc
+import Synchronization
 
 /// The bonds of this user, in a file that only this user may read
 /// (docs/decisions/0100-bonds-are-a-text-file.md).
@@ -19,11 +20,14 @@ public final class BondStore: Sendable {
   /// The store's file.
   public let path: String
   private let probe: BondStoreProbe
+  /// The lock of the process that uses the random static address of this store; nil: not this one.
+  private let addressLock = Mutex<Int32?>(nil)
 
   private var name: String { String(path[path.index(after: slash)...]) }
   private var slash: String.Index { path.lastIndex(of: "/") ?? path.startIndex }
   private var folderPath: String { BondFolder.parent(of: path) }
   private var lockName: String { name + ".lock" }
+  private var addressLockName: String { name + ".address.lock" }
   private var newName: String { ".\(name).ambit-new" }
 
   /// A store in a file, which is made, with the folders it is in, when the first bond is stored.
@@ -34,30 +38,52 @@ public final class BondStore: Sendable {
     self.probe = probe
   }
 
+  deinit {
+    addressLock.withLock { if let file = $0 { _ = Glibc.close(file) } }
+  }
+
   // MARK: What callers do
 
   /// Reads the bonds; none where there is no file.
-  public func load() throws(BondStoreError) -> [Bond] {
+  public func load() throws(BondStoreError) -> [Bond] { try loadFile().bonds }
+
+  /// Reads who this host was to its peers. Of random static addresses only the one that no other process
+  /// uses, because two hosts must not have one address.
+  func loadIdentities() throws(BondStoreError) -> [HostIdentity] {
+    let identities = try loadFile().identities
+    guard identities.contains(where: { $0.address.kind == .random }) else { return identities }
+    // Also where the disk is not writable another process may have it.
+    let isFree = (try? takeAddress()) ?? false
+    return identities.filter { $0.address.kind == .public || isFree }
+  }
+
+  private func loadFile() throws(BondStoreError) -> BondFile {
     try checkPath()
     let folder: BondFolder
     do throws(SystemError) {
       folder = try BondFolder(path: folderPath, probe: probe)
     } catch {
-      if error.number == ENOENT { return [] }
+      if error.number == ENOENT { return BondFile() }
       throw failure(.unreadable, error)
     }
     defer { folder.close() }
-    return try read(in: folder)?.bonds ?? []
+    return try read(in: folder) ?? BondFile()
   }
 
   /// Adds a bond, or puts it in the place of the one that its peer had, unless that protects more.
   ///
+  /// - Parameter identity: Who this host is to the peer, where that is to be kept, too.
   /// - Returns: Where a damaged file was moved that this bond's file replaced; else nil.
   @discardableResult
-  public func store(_ bond: Bond) throws(BondStoreError) -> String? {
-    try change(replacingDamaged: true) { (file) throws(BondStoreError) in
+  public func store(
+    _ bond: Bond, identity: HostIdentity? = nil
+  ) throws(BondStoreError) -> String? {
+    // Made by two processes at the same time: one of them won't have it in its next run.
+    var keptIdentity = identity
+    if let identity, identity.address.kind == .random, try !takeAddress() { keptIdentity = nil }
+    return try change(replacingDamaged: true) { (file) throws(BondStoreError) in
       // Nobody takes a peer's place by pairing with a process that doesn't know of its bond.
-      if file.bonds.contains(where: { $0.identity == bond.identity && $0.isStronger(than: bond) }) {
+      if let old = file.predecessor(of: bond), old.isStronger(than: bond) {
         throw BondStoreError(
           .stronger, self.path,
           "the one with \(bond.identity) protects more, and must be removed first")
@@ -66,20 +92,57 @@ public final class BondStore: Sendable {
         throw BondStoreError(
           .full, self.path, "there are \(BondFile.bondCountMax), and one must be removed first")
       }
+      if let keptIdentity { _ = file.store(keptIdentity) }
       return true
     }.damagedPath
   }
 
-  /// Removes a peer's bond.
+  /// Removes a peer's bonds with all identities of this host.
+  ///
+  /// - Returns: False where there are none.
+  @discardableResult
+  public func remove(_ identity: DeviceAddress) throws(BondStoreError) -> Bool {
+    try remove { $0.remove(identity) }
+  }
+
+  /// Removes one bond, whatever its keys are by now.
   ///
   /// - Returns: False where there is none.
   @discardableResult
-  public func remove(_ identity: DeviceAddress) throws(BondStoreError) -> Bool {
+  public func remove(_ bond: Bond) throws(BondStoreError) -> Bool {
+    try remove { $0.remove(bond) }
+  }
+
+  private func remove(
+    _ body: (inout BondFile) -> Bool
+  ) throws(BondStoreError) -> Bool {
     // What cannot be read may have the bond: nothing is replaced then.
-    guard try load().contains(where: { $0.identity == identity }) else { return false }
-    return try change(replacingDamaged: false) { (file) throws(BondStoreError) in
-      file.remove(identity)
-    }.isChanged
+    var file = try loadFile()
+    guard body(&file) else { return false }
+    return try change(replacingDamaged: false) { (file) throws(BondStoreError) in body(&file) }
+      .isChanged
+  }
+
+  /// Takes the random static address of this store for the life of this object; false where another
+  /// process, or another store of this one, has it.
+  private func takeAddress() throws(BondStoreError) -> Bool {
+    try addressLock.withLock { (lock) throws(BondStoreError) in
+      if lock != nil { return true }
+      let folder = try openForWriting()
+      defer { folder.close() }
+      let file = try attempt(.unwritable) { () throws(SystemError) in
+        try folder.open(addressLockName, O_RDWR | O_CREAT)
+      }
+      do throws(SystemError) {
+        try folder.lock(file)
+      } catch {
+        Glibc.close(file)
+        guard error.number == EWOULDBLOCK else { throw failure(.unwritable, error) }
+        return false
+      }
+      lock = file
+      return true
+    }
   }
 
   private func checkPath() throws(BondStoreError) {
@@ -252,7 +315,9 @@ extension BondStore {
   /// Writes a new file beside the store's.
   private func write(_ file: BondFile, in folder: BondFolder) throws(BondStoreError) {
     let bytes = file.bytes
-    guard let again = try? BondFile(decoding: bytes), again.bonds == file.bonds else {
+    guard let again = try? BondFile(decoding: bytes), again.bonds == file.bonds,
+      again.identities == file.identities
+    else {
       throw BondStoreError(.unwritable, path, "a bond has no form that could be read again")
     }
     // What a process left that was killed.

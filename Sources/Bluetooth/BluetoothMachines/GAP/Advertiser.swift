@@ -65,6 +65,11 @@ struct Advertiser: Sendable {
   private var inFlight: (set: Int, step: Step)?
   private var turnEnd: Instant?
   private var usesExtendedCommands = false
+  /// Whether the controller must not advertise for the moment; all that it should advertise is
+  /// configured anew after that.
+  var isPaused = false {
+    didSet { if oldValue, !isPaused { configureAgain() } }
+  }
   private var address = DeviceAddress(bits: 0, kind: .public)
   private var extendedDataByteCountMax = Limits.legacyDataByteCountMax
 
@@ -131,6 +136,19 @@ struct Advertiser: Sendable {
   }
 
   // MARK: The controller
+
+  /// Whether the controller doesn't advertise and was not told to.
+  var isSilent: Bool { inFlight == nil && !sets.contains { $0.isEnabled } }
+
+  /// This host has another address on the air, while this is paused.
+  mutating func ownAddressChanged(_ address: DeviceAddress) { self.address = address }
+
+  private mutating func configureAgain() {
+    for index in sets.indices {
+      sets[index].version = nil
+      sets[index].next = nil
+    }
+  }
 
   /// The controller is ready and advertises nothing. Requests that waited are checked against it.
   mutating func controllerStarted(_ abilities: ControllerAbilities) -> [Outcome] {
@@ -213,6 +231,7 @@ struct Advertiser: Sendable {
   }
 
   private mutating func nextStep(of index: Int) -> Step? {
+    if isPaused { return sets[index].isEnabled ? .disable : nil }
     let wanted = advertisement(of: index)
     if sets[index].version != wanted?.version {
       if sets[index].isEnabled { return .disable }

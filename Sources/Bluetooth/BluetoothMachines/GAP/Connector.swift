@@ -7,6 +7,10 @@ import Essentials
 /// of those in its filter accept list. So the connector gives it all wanted peers at once where they fit in
 /// the list, else batches in turn. It only ever compares what is wanted with what the controller
 /// does and takes one step towards it; that makes races harmless.
+///
+/// Bonded peers may have private addresses, which controllers look for in vain once they have changed.
+/// While such a peer is wanted the host scans, too, and reaches it at the address that it was heard
+/// with last.
 struct Connector: Sendable {
   enum Limits {
     /// Wanted peers at once. One peer is 50 bytes; no app waits for more of them than this.
@@ -18,6 +22,9 @@ struct Connector: Sendable {
     static let retryDelay = TimeSpan.milliseconds(500)
     /// How long a cancelled attempt may take to end.
     static let cancelTimeout = TimeSpan.seconds(2)
+    /// How long a peer is looked for at a private address after it was last heard with it: as long as
+    /// devices that save power take to advertise again.
+    static let privateAddressLifetime = TimeSpan.seconds(10)
   }
 
   /// A wanted connection that will not come: the controller can't, and trying again is no use.
@@ -27,7 +34,17 @@ struct Connector: Sendable {
   }
 
   private struct Pending: Sendable {
+    /// By which clients know it that want it.
     var peer: DeviceAddress
+    /// By which it is known from its bond, and has when it isn't private; of others the same.
+    var knownAddress: DeviceAddress
+    var identity: DeviceAddress
+    /// Whether it may have private addresses.
+    var isPrivate: Bool
+    /// At which it is looked for.
+    var address: DeviceAddress
+    /// How long it is taken to have a private address.
+    var addressUntil: Instant?
     var parameters: ConnectionParameters
     var notBefore: Instant
   }
@@ -35,6 +52,7 @@ struct Connector: Sendable {
   /// An attempt in the controller.
   private struct Attempt: Sendable {
     var peers: [DeviceAddress]
+    var addresses: [DeviceAddress]
     var usesList: Bool
   }
 
@@ -72,6 +90,8 @@ struct Connector: Sendable {
   private var usesExtendedCommands = false
   private var ownAddressType = OwnAddressType.public
   private var isStarted = false
+  /// Whether the controller must not connect for the moment.
+  var isPaused = false
   /// The controller refused an attempt as if it made one already: it may not have reported the end
   /// of one, or make one that this host no longer knows of.
   private var hasStrayAttempt = false
@@ -85,27 +105,78 @@ struct Connector: Sendable {
   /// Whether this peer is wanted.
   func isPending(_ peer: DeviceAddress) -> Bool { pending.contains { $0.peer == peer } }
 
+  /// Whether bonded peers with private addresses are wanted, which have to be heard first.
+  private(set) var isSearching = false
+
+  /// The wanted peer that is looked for at an address.
+  func peer(at address: DeviceAddress) -> DeviceAddress? {
+    pending.first { $0.address == address || $0.peer == address }?.peer
+  }
+
   // MARK: What is wanted
 
   /// Wants a link, until it stands or `remove`; false if too many are wanted already.
   mutating func add(
-    _ peer: DeviceAddress, _ parameters: ConnectionParameters, notBefore: Instant
+    _ peer: DeviceAddress, bond: Bond? = nil, _ parameters: ConnectionParameters,
+    notBefore: Instant
   ) -> Bool {
     if let index = pending.firstIndex(where: { $0.peer == peer }) {
       pending[index].notBefore = min(pending[index].notBefore, notBefore)
       return true
     }
     guard pending.count < Limits.pendingMax else { return false }
-    pending.append(Pending(peer: peer, parameters: parameters, notBefore: notBefore))
+    let identity = bond?.identity ?? peer
+    let isPrivate = bond?.identityResolvingKey != nil
+    pending.append(
+      Pending(
+        peer: peer, knownAddress: bond?.knownAddress ?? peer, identity: identity,
+        isPrivate: isPrivate, address: identity, parameters: parameters, notBefore: notBefore))
+    if isPrivate { isSearching = true }
     return true
+  }
+
+  /// A bonded peer was heard with an address. Returns whether it is to be looked for there from now on.
+  mutating func heard(
+    _ knownAddress: DeviceAddress, at address: DeviceAddress, now: Instant
+  ) -> Bool {
+    var isNews = false
+    for index in pending.indices
+    where pending[index].isPrivate && pending[index].knownAddress == knownAddress {
+      let isIdentity = address == pending[index].identity
+      pending[index].addressUntil = isIdentity ? nil : now + Limits.privateAddressLifetime
+      guard pending[index].address != address else { continue }
+      pending[index].address = address
+      isNews = true
+    }
+    return isNews
+  }
+
+  private mutating func forgetPrivateAddresses(now: Instant) {
+    guard isSearching else { return }
+    for index in pending.indices {
+      guard let until = pending[index].addressUntil, until <= now else { continue }
+      pending[index].addressUntil = nil
+      pending[index].address = pending[index].identity
+    }
   }
 
   /// No longer wants a link.
   mutating func remove(_ peer: DeviceAddress) {
     pending.removeAll { $0.peer == peer }
+    pendingRemoved()
+  }
+
+  private mutating func pendingRemoved() {
+    if isSearching { isSearching = pending.contains { $0.isPrivate } }
   }
 
   // MARK: The controller
+
+  /// Whether the controller doesn't connect and was not told to.
+  var isSilent: Bool { if case .idle = state { step == nil } else { false } }
+
+  /// This host has another address on the air.
+  mutating func ownAddressChanged(_ type: OwnAddressType) { ownAddressType = type }
 
   /// The controller is ready; it attempts nothing and its list is empty.
   mutating func controllerStarted(_ abilities: ControllerAbilities) {
@@ -133,20 +204,21 @@ struct Connector: Sendable {
     if let retryAt, now < retryAt { return nil }
     retryAt = nil
     if case .cancelling(_, let until) = state, until <= now { state = .idle }
-    let wanted = batch(now: now)
+    forgetPrivateAddresses(now: now)
+    let wanted = isPaused ? [] : batch(now: now)
     switch state {
     case .requesting, .cancelling, .ended:
       return nil
     case .initiating(let attempt):
-      guard Set(attempt.peers) != Set(wanted) else { return nil }
+      guard Set(attempt.addresses) != Set(wanted.map(\.address)) else { return nil }
       state = .cancelling(attempt, until: now + Limits.cancelTimeout)
       step = .cancel
       return LECreateConnectionCancel().packet
     case .idle:
       guard !wanted.isEmpty else { return nil }
-      guard hasStrayAttempt else { return approach(wanted, now: now) }
+      guard hasStrayAttempt else { return approach(wanted) }
       hasStrayAttempt = false
-      let unknown = Attempt(peers: [], usesList: false)
+      let unknown = Attempt(peers: [], addresses: [], usesList: false)
       state = .cancelling(unknown, until: now + Limits.cancelTimeout)
       step = .cancel
       return LECreateConnectionCancel().packet
@@ -154,32 +226,34 @@ struct Connector: Sendable {
   }
 
   /// Fills the list, then starts the attempt.
-  private mutating func approach(_ wanted: [DeviceAddress], now: Instant) -> HCIPacket? {
+  private mutating func approach(_ wanted: [Pending]) -> HCIPacket? {
+    let addresses = wanted.map(\.address)
     let usesList = wanted.count > 1
     if usesList {
-      if let extra = list.first(where: { !wanted.contains($0) }) {
+      if let extra = list.first(where: { !addresses.contains($0) }) {
         step = .remove(extra)
         return LERemoveDeviceFromFilterAcceptList(address: extra).packet
       }
-      if let missing = wanted.first(where: { !list.contains($0) }) {
+      if let missing = addresses.first(where: { !list.contains($0) }) {
         step = .add(missing)
         return LEAddDeviceToFilterAcceptList(address: missing).packet
       }
     }
-    guard let first = pending.first(where: { $0.peer == wanted[0] }) else { return nil }
-    state = .requesting(Attempt(peers: wanted, usesList: usesList))
+    guard let first = wanted.first else { return nil }
+    state = .requesting(
+      Attempt(peers: wanted.map(\.peer), addresses: addresses, usesList: usesList))
     step = .create
-    return createCommand(usesList ? nil : first.peer, first.parameters)
+    return createCommand(usesList ? nil : first.address, first.parameters)
   }
 
   /// The peers whose turn it is.
-  private mutating func batch(now: Instant) -> [DeviceAddress] {
+  private mutating func batch(now: Instant) -> [Pending] {
     let size = max(1, listCapacity)
     let ready = pending.filter { $0.notBefore <= now }
     guard ready.count > size else {
       turnEnd = nil
       turnStart = 0
-      return ready.map(\.peer)
+      return ready
     }
     if turnStart >= ready.count { turnStart = 0 }
     if let end = turnEnd, end <= now {
@@ -187,7 +261,7 @@ struct Connector: Sendable {
       turnEnd = nil
     }
     if turnEnd == nil { turnEnd = now + Limits.turn }
-    return (0..<size).map { ready[(turnStart + $0) % ready.count].peer }
+    return (0..<size).map { ready[(turnStart + $0) % ready.count] }
   }
 
   /// The controller answered the last command: its status, or that it was acknowledged.
@@ -234,6 +308,7 @@ struct Connector: Sendable {
       return []
     }
     pending.removeAll { attempt.peers.contains($0.peer) }
+    pendingRemoved()
     return attempt.peers.map { Outcome(peer: $0, status: status) }
   }
 
@@ -274,12 +349,18 @@ struct Connector: Sendable {
     // to be woken for less would be to be woken again at once.
     guard isStarted, step == nil else { return nil }
     if let retryAt { return retryAt }
-    var wake = turnEnd ?? .distantFuture
+    var wake = Instant.distantFuture
     switch state {
     case .cancelling(_, let until), .ended(let until): wake = min(wake, until)
     case .idle, .requesting, .initiating: break
     }
-    for peer in pending where peer.notBefore > now { wake = min(wake, peer.notBefore) }
+    if !isPaused {
+      wake = min(wake, turnEnd ?? .distantFuture)
+      for peer in pending {
+        if peer.notBefore > now { wake = min(wake, peer.notBefore) }
+        if let until = peer.addressUntil { wake = min(wake, until) }
+      }
+    }
     return wake == .distantFuture ? nil : wake
   }
 }

@@ -71,6 +71,10 @@ struct Scanner: Sendable {
   private var ownAddressType = OwnAddressType.public
   private var parameters: Setting?
   private var isEnabled = false
+  /// Whether the controller must not scan for the moment.
+  var isPaused = false
+  /// Whether this host itself looks for somebody, besides the scans of clients.
+  var isSearching = false
   private var step: Step?
   private var retryAt: Instant?
 
@@ -127,6 +131,15 @@ struct Scanner: Sendable {
 
   // MARK: The controller
 
+  /// Whether the controller doesn't scan and was not told to.
+  var isSilent: Bool { !isEnabled && step == nil }
+
+  /// This host has another address on the air.
+  mutating func ownAddressChanged(_ type: OwnAddressType) {
+    ownAddressType = type
+    parameters = nil
+  }
+
   /// The controller is ready and scans not yet.
   mutating func controllerStarted(_ abilities: ControllerAbilities) {
     controllerStopped()
@@ -182,7 +195,7 @@ struct Scanner: Sendable {
   }
 
   private var wantedSetting: Setting? {
-    guard isWanted else { return nil }
+    guard isWanted || isSearching, !isPaused else { return nil }
     let isActive =
       scans.contains { $0?.isActive == true } || uncoalescedScans.contains { $0.isActive }
     return Setting(isActive: isActive)

@@ -7,6 +7,8 @@ enum CommandPurpose: Sendable, Equatable {
   case scanning
   case advertising
   case connecting
+  /// Gives this host another address.
+  case settingAddress
   /// Ends the link with this handle.
   case disconnecting(UInt16)
   /// Encrypts the link with this handle.
@@ -25,7 +27,8 @@ enum CommandPurpose: Sendable, Equatable {
   /// or for each link. What was never sent would leave that part waiting for ever.
   fileprivate var isBounded: Bool {
     switch self {
-    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .encrypting, .watching:
+    case .startUp, .scanning, .advertising, .connecting, .settingAddress, .disconnecting,
+      .encrypting, .watching:
       true
     case .updatingParameters, .readingRSSI, .optional, .routine: false
     }
@@ -36,8 +39,8 @@ enum CommandPurpose: Sendable, Equatable {
   fileprivate var isDispensable: Bool {
     switch self {
     case .updatingParameters, .readingRSSI, .optional: true
-    case .startUp, .scanning, .advertising, .connecting, .disconnecting, .encrypting, .watching,
-      .routine:
+    case .startUp, .scanning, .advertising, .connecting, .settingAddress, .disconnecting,
+      .encrypting, .watching, .routine:
       false
     }
   }

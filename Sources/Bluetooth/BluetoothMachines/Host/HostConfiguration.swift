@@ -1,4 +1,5 @@
 public import BluetoothWire
+public import Essentials
 
 /// What distinguishes one host from another.
 public struct HostConfiguration: Sendable, Hashable {
@@ -11,6 +12,11 @@ public struct HostConfiguration: Sendable, Hashable {
   /// The address to use; nil for the controller's public one, or a random static one if it has
   /// none.
   public var address: DeviceAddress?
+  /// Whether others see a private address, which only bonded peers can tell from a stranger's, instead
+  /// of `address` or the controller's (Core 5.4, Vol 3, Part C, §10.7).
+  public var usesPrivateAddress = false
+  /// How long a private address is used (Core 5.4, Vol 3, Part C, Appendix A, TGAP(private_addr_int)).
+  public var privateAddressInterval = TimeSpan.seconds(900)
   /// Which pairings the host agrees to.
   public var pairingPolicy = PairingPolicy.automatic
   /// The shortest encryption key that it agrees to, 7 to 16 bytes (Core 5.4, Vol 3, Part H, §2.3.4).

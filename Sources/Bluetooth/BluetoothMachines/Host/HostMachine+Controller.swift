@@ -16,7 +16,8 @@ extension HostMachine {
   private mutating func startController(now: Instant, into actions: inout [Action]) {
     radioLost(into: &actions)
     // The same after each start, as far as the controller leaves it to the host.
-    let madeUp = madeUpAddress ?? DeviceAddress.randomStatic(using: &random)
+    let madeUp =
+      madeUpAddress ?? security.staticAddress ?? DeviceAddress.randomStatic(using: &random)
     madeUpAddress = madeUp
     withSession(now: now, into: &actions) { machine, outputs in
       machine.session.start(
@@ -85,6 +86,7 @@ extension HostMachine {
     take(advertiser.controllerStopped(), into: &actions)
     connector.controllerStopped()
     watch.controllerStopped()
+    privateAddress.controllerStopped()
   }
 
   private func abandon(
@@ -144,6 +146,8 @@ extension HostMachine {
     take(advertiser.controllerStarted(abilities), into: &actions)
     connector.controllerStarted(abilities)
     watch.controllerStarted(abilities, now: now)
+    security.controllerStarted(abilities.address)
+    privateAddress.controllerStarted(isUsed: configuration.usesPrivateAddress)
     needsCommands = true
     setState(.poweredOn, into: &actions)
   }
@@ -169,6 +173,8 @@ extension HostMachine {
       let error = HostError.transport("The controller did not tell how a connection attempt ended.")
       return controllerFailed(error, now: now, into: &actions)
     }
+    pauseForPrivateAddress(now: now)
+    scanner.isSearching = connector.isSearching
     if let packet = scanner.nextCommand(now: now) {
       send(packet, for: .scanning, now: now, into: &actions)
     }
@@ -181,10 +187,35 @@ extension HostMachine {
     if let packet = watch.nextCommand(now: now) {
       send(packet, for: .watching, now: now, into: &actions)
     }
+    if privateAddress.isDue, scanner.isSilent, advertiser.isSilent, connector.isSilent,
+      let address = security.newPrivateAddress()
+    {
+      send(privateAddress.set(address), for: .settingAddress, now: now, into: &actions)
+    }
+    due(privateAddress.nextWake)
     due(watch.nextWake)
     due(scanner.nextWake)
     due(advertiser.nextWake)
     due(connector.nextWake(now: now))
+  }
+
+  /// The address that this host has on the air.
+  var addressOnAir: DeviceAddress { privateAddress.address ?? abilities.address }
+
+  /// Takes from the air what has to be off it while the address changes, and puts it back after that.
+  private mutating func pauseForPrivateAddress(now: Instant) {
+    privateAddress.expire(now: now)
+    let needsSilence = privateAddress.needsSilence
+    scanner.isPaused = needsSilence
+    connector.isPaused = needsSilence
+    if advertiser.isPaused != needsSilence { advertiser.isPaused = needsSilence }
+  }
+
+  private mutating func addressSet(_ status: HCIStatus, now: Instant) {
+    guard privateAddress.commandCompleted(status, now: now) else { return }
+    scanner.ownAddressChanged(.random)
+    connector.ownAddressChanged(.random)
+    advertiser.ownAddressChanged(addressOnAir)
   }
 
   private mutating func take(
@@ -201,6 +232,7 @@ extension HostMachine {
     case .connecting:
       take(connector.commandCompleted(answer.status, now: now), into: &actions)
       checkConsistency(answer.status, about: .connecting, now: now, into: &actions)
+    case .settingAddress: addressSet(answer.status, now: now)
     case .disconnecting(let handle):
       disconnectAnswered(answer.status, handle: handle, now: now, into: &actions)
     case .encrypting(let handle):

@@ -69,7 +69,9 @@ extension HostMachine {
     _ peer: DeviceAddress, _ client: ClientID, _ options: ConnectOptions, notBefore: Instant,
     into actions: inout [Action]
   ) {
-    guard !connector.add(peer, options.parameters, notBefore: notBefore) else { return }
+    let isAdded = connector.add(
+      peer, bond: security.bonds.bond(of: peer), options.parameters, notBefore: notBefore)
+    guard !isAdded else { return }
     linkRequests.remove(client, peer)
     let error = HostError.limitReached("wanted connections")
     notify(client, .connectionFailed(peer, error), into: &actions)

@@ -10,9 +10,11 @@ extension HostMachine {
     _ report: LinkReport, now: Instant, into actions: inout [Action]
   ) {
     needsCommands = true
+    // A client may wait for a private address that it knew before the peer was bonded.
+    let peer =
+      connector.peer(at: report.peer) ?? security.bonds.knownAddress(of: report.peer)
     if report.role == .central || report.status != .success {
-      take(
-        connector.connectionCompleted(report.status, peer: report.peer, now: now), into: &actions)
+      take(connector.connectionCompleted(report.status, peer: peer, now: now), into: &actions)
     }
     guard report.status == .success else { return }
     links.orphans.remove(report.handle)
@@ -21,7 +23,7 @@ extension HostMachine {
       // The controller did not report the end of this one.
       closeLink(old, .disconnected(.unspecifiedError), now: now, into: &actions)
     }
-    if let old = links.index(peer: report.peer) {
+    if let old = links.index(peer: peer) {
       // The peer lost the link and came back before our supervision timeout noticed.
       let handle = links.handles[old]
       send(Disconnect(handle: handle).packet, now: now, into: &actions)
@@ -29,33 +31,34 @@ extension HostMachine {
         old, .disconnected(.connectionTimeout), isKnownToController: true, now: now,
         into: &actions)
       addOrphan(handle, now: now)
-      connector.remove(report.peer)
+      connector.remove(peer)
     }
     // A client that is far behind is not to be overwhelmed by peers that come and go.
     guard !links.isFull, report.role == .central || !backlog.isFull else {
       send(Disconnect(handle: report.handle).packet, now: now, into: &actions)
       addOrphan(report.handle, now: now)
       let error = HostError.connectionFailed(.connectionLimitExceeded)
-      return connectingFailed(report.peer, error, into: &actions)
+      return connectingFailed(peer, error, into: &actions)
     }
-    openLink(report, now: now, into: &actions)
+    openLink(report, to: peer, now: now, into: &actions)
   }
 
   private mutating func openLink(
-    _ report: LinkReport, now: Instant, into actions: inout [Action]
+    _ report: LinkReport, to peer: DeviceAddress, now: Instant, into actions: inout [Action]
   ) {
-    var info = LinkInfo(peer: report.peer, role: report.role)
+    var info = LinkInfo(peer: peer, role: report.role)
     info.setTiming(report.timing)
     let link = Link(
-      handle: report.handle, info: info, local: abilities.address, mtuMax: configuration.mtuMax,
-      now: now)
+      handle: report.handle, info: info,
+      addresses: LinkAddresses(local: report.local ?? addressOnAir, peer: report.peer),
+      mtuMax: configuration.mtuMax, now: now)
     due(link.nextWake)
     let index = links.append(link)
     scheduler.open(handle: report.handle)
     backlog.linkOpened(report.handle)
-    server.linkOpened(report.peer)
+    server.linkOpened(peer)
     server.setEncrypted(
-      false, report.peer, hasKey: security.usableBond(of: report.peer)?.peripheralKey != nil)
+      false, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
     if report.role == .central { setUpCentralLink(index, now: now, into: &actions) }
   }
 

@@ -122,7 +122,7 @@ extension HostMachine {
     for report in reports {
       let kind = report.kind
       let heard = Scanner.Heard(
-        address: report.advertiser.address,
+        address: knownAddress(of: report.advertiser.address, now: now),
         isConnectable: kind == .connectable || kind == .directed,
         isScannable: kind == .connectable || kind == .scannable,
         isScanResponse: kind == .scanResponse, isLegacy: true, rssi: report.rssi ?? 127,
@@ -138,7 +138,7 @@ extension HostMachine {
       // An anonymous advertiser can't be distinguished from others.
       guard let advertiser = report.advertiser else { continue }
       let heard = Scanner.Heard(
-        address: advertiser.address, set: report.setID,
+        address: knownAddress(of: advertiser.address, now: now), set: report.setID,
         isConnectable: report.type.contains(.connectable),
         isScannable: report.type.contains(.scannable),
         isScanResponse: report.type.contains(.scanResponse),
@@ -146,6 +146,17 @@ extension HostMachine {
         rssi: report.rssi ?? 127, txPower: report.txPowerDBm ?? 127, data: report.data)
       scanner.heard(heard, now: now, into: &actions)
     }
+  }
+
+  /// The address that clients know an advertiser by, which may have a private one.
+  private mutating func knownAddress(
+    of address: DeviceAddress, now: Instant
+  ) -> DeviceAddress {
+    let known = security.bonds.knownAddress(of: address)
+    if connector.isSearching, connector.heard(known, at: address, now: now) {
+      needsCommands = true
+    }
+    return known
   }
 
   // MARK: Data on its way out
@@ -195,7 +206,10 @@ struct LinkReport: Sendable {
   var status: HCIStatus
   var handle: UInt16
   var role: LinkInfo.Role
+  /// The address of the peer on the air.
   var peer: DeviceAddress
+  /// The address of this host on the air, where the controller made it.
+  var local: DeviceAddress?
   var timing: ConnectionTiming
 
   init(_ event: LEConnectionComplete) {
@@ -210,7 +224,8 @@ struct LinkReport: Sendable {
     status = event.status
     handle = event.handle & 0x0FFF
     role = event.role == .central ? .central : .peripheral
-    peer = event.peer.address
+    peer = event.peerPrivateAddress ?? event.peer.address
+    local = event.localPrivateAddress
     timing = event.timing
   }
 }

@@ -28,7 +28,8 @@ extension HostMachine {
     switch output {
     case .prompt(let prompt, let id, let agent):
       notify(agent, .pairingPrompt(peer, prompt, id), into: &actions)
-    case .store(let bond): actions.append(.storeBond(bond))
+    case .store(let bond):
+      if let identity = security.identity { actions.append(.storeBond(bond, identity)) }
     case .compute(let request): actions.append(.computeKey(request))
     case .pairingEnded(let failure): notifyAll(.pairingEnded(peer, failure), into: &actions)
     case .completed(let request, let failure):
@@ -172,11 +173,11 @@ extension HostMachine {
   private mutating func removeBond(
     _ peer: DeviceAddress, _ request: PendingRequest, into actions: inout [Action]
   ) {
-    guard let bond = security.bonds.bond(of: peer), security.bonds.remove(bond.identity) else {
+    guard let bond = security.bonds.remove(peer) else {
       let error = HostError.invalidArgument("There is no bond with \(peer).")
       return complete(request, .failure(error), into: &actions)
     }
-    actions.append(.removeBond(bond.identity))
+    actions.append(.removeBond(bond))
     for index in links.indices {
       let hasKey = security.usableBond(of: links.peers[index])?.peripheralKey != nil
       server.setEncrypted(

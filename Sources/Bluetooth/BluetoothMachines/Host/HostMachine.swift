@@ -33,8 +33,8 @@ public struct HostMachine: Sendable {
     case clientClosed(ClientID)
     /// A client asks for something. Ignored if there is no such client.
     case request(ClientID, HostRequest)
-    /// The bonds of earlier runs; before the transport is opened.
-    case bondsLoaded([Bond])
+    /// The bonds of earlier runs, and who this host was in them; before the transport is opened.
+    case bondsLoaded([Bond], [HostIdentity] = [])
     /// The bonds of earlier runs can't be read: nothing is paired, so that nobody takes the place of a
     /// peer that they would tell from others.
     case bondsUnavailable
@@ -63,10 +63,11 @@ public struct HostMachine: Sendable {
     /// Compute on P-256 and come back with `keyComputed`. Only where the configuration says that the
     /// driver can.
     case computeKey(KeyAgreementRequest)
-    /// Keep a bond for later runs, in place of an older one of the same identity.
-    case storeBond(Bond)
-    /// Forget the bond of this identity.
-    case removeBond(DeviceAddress)
+    /// Keep a bond for later runs, in place of an older one of the same peer, and who this host is to
+    /// it.
+    case storeBond(Bond, HostIdentity)
+    /// Forget this bond.
+    case removeBond(Bond)
   }
 
   /// What reached this machine and concerned none of the others.
@@ -101,6 +102,7 @@ public struct HostMachine: Sendable {
   var receiving = ReceivingPause()
   var scanner = Scanner()
   var advertiser = Advertiser()
+  var privateAddress: PrivateAddress
   var connector = Connector()
   var linkRequests = LinkRequests()
   var links = LinkTable()
@@ -128,6 +130,7 @@ public struct HostMachine: Sendable {
     secrets: SecretGenerator? = nil
   ) {
     self.configuration = configuration
+    privateAddress = PrivateAddress(interval: configuration.privateAddressInterval)
     self.random = random
     var predictable = random
     security = HostSecurity(
@@ -152,7 +155,7 @@ public struct HostMachine: Sendable {
     case .clientClosed(let client): removeClient(client, now: now, into: &actions)
     case .request(let client, let request):
       if clients.contains(client) { serve(client, request, now: now, into: &actions) }
-    case .bondsLoaded(let bonds): for bond in bonds { _ = security.bonds.store(bond) }
+    case .bondsLoaded(let bonds, let identities): security.load(bonds, identities)
     case .bondsUnavailable: security.policy = .never
     case .keyComputed(let id, let result): keyComputed(id, result, now: now, into: &actions)
     }
@@ -193,6 +196,7 @@ public struct HostMachine: Sendable {
     if session.isReady {
       if let due = scanner.nextWake { wake = min(wake, due) }
       if let due = advertiser.nextWake { wake = min(wake, due) }
+      if let due = privateAddress.nextWake { wake = min(wake, due) }
       if let due = connector.nextWake(now: now) { wake = min(wake, due) }
       wake = min(wake, watch.nextWake)
     }

@@ -91,6 +91,11 @@ public struct LongTermKey: Sendable, Hashable {
 public struct Bond: Sendable, Hashable {
   /// The peer's identity address, or the address of the link where the peer distributed none.
   public var identity: DeviceAddress
+  /// The address that clients know the peer by, whatever private address it has: that of the link on
+  /// which it was paired first, so that what they had stored before stays valid.
+  public var knownAddress: DeviceAddress
+  /// The identity address of this host that the peer has its bond with; nil: whichever it is.
+  public var localIdentity: DeviceAddress?
   /// The key for links in which this host is the central.
   public var centralKey: LongTermKey?
   /// The key for links in which this host is the peripheral.
@@ -104,13 +109,17 @@ public struct Bond: Sendable, Hashable {
   /// Whether it was LE Secure Connections.
   public var isSecureConnections: Bool
 
-  /// A bond from its parts.
+  /// A bond from its parts. Clients know the peer by its identity address unless `knownAddress` says
+  /// otherwise.
   public init(
-    identity: DeviceAddress, centralKey: LongTermKey?, peripheralKey: LongTermKey?,
+    identity: DeviceAddress, knownAddress: DeviceAddress? = nil,
+    localIdentity: DeviceAddress? = nil, centralKey: LongTermKey?, peripheralKey: LongTermKey?,
     identityResolvingKey: SMPValue? = nil, keyByteCount: Int = 16, isAuthenticated: Bool,
     isSecureConnections: Bool
   ) {
     self.identity = identity
+    self.knownAddress = knownAddress ?? identity
+    self.localIdentity = localIdentity
     self.centralKey = centralKey
     self.peripheralKey = peripheralKey
     self.identityResolvingKey = identityResolvingKey
@@ -125,6 +134,22 @@ public struct Bond: Sendable, Hashable {
   public func isStronger(than other: Bond) -> Bool {
     isAuthenticated && !other.isAuthenticated || isSecureConnections && !other.isSecureConnections
       || keyByteCount > other.keyByteCount
+  }
+}
+
+/// Who this host is to bonded peers, whatever private address it has (Core 5.4, Vol 3, Part H, §2.4.2).
+///
+/// Its description shows no key.
+public struct HostIdentity: Sendable, Hashable {
+  /// The controller's public address, or a random static one.
+  public var address: DeviceAddress
+  /// What this host's private addresses are made with, and resolved by its peers.
+  public var resolvingKey: SMPValue
+
+  /// An identity from its parts.
+  public init(address: DeviceAddress, resolvingKey: SMPValue) {
+    self.address = address
+    self.resolvingKey = resolvingKey
   }
 }
 

@@ -58,11 +58,11 @@ struct Link: Sendable {
 
   /// A link that the controller has just reported.
   init(
-    handle: UInt16, info: LinkInfo, local: DeviceAddress, mtuMax: Int, now: Instant
+    handle: UInt16, info: LinkInfo, addresses: LinkAddresses, mtuMax: Int, now: Instant
   ) {
     self.handle = handle
     self.info = info
-    security = LinkSecurity(role: info.role, local: local, peer: info.peer)
+    security = LinkSecurity(role: info.role, peer: info.peer, addresses: addresses)
     // Six intervals, one more for the packet that was under way, and what the controller takes.
     stage = .unconfirmed(until: now + info.interval * 7 + .milliseconds(30))
     l2cap = L2CAPLink(role: info.role, attributeMTU: mtuMax)

@@ -1,46 +1,103 @@
 import BluetoothWire
 
-/// The bonds of a host.
+/// The bonds of a host, and who is behind private addresses.
 struct BondTable: Sendable {
   enum Limits {
     static let bondsMax = 1_024
+    /// Private addresses whose owners are remembered, or that they have none: more than are heard in a
+    /// crowded hall within the quarter of an hour for which they are used.
+    static let resolutionsMax = 8_192
   }
 
+  private struct Resolver: Sendable {
+    let key: AES128
+    let knownAddress: DeviceAddress
+  }
+
+  /// The identity address of this host: bonds that it has under another one don't count.
+  var localIdentity: DeviceAddress? { didSet { update() } }
+  /// All bonds, also those under other identities of this host.
   private(set) var bonds: [Bond] = []
+  /// What `bonds` has for each address that peers are found by.
+  private var indices: [DeviceAddress: Int] = [:]
+  private var resolvers: [Resolver] = []
+  /// By private address; nil: nobody of the bonded peers.
+  private var resolutions: [DeviceAddress: DeviceAddress?] = [:]
 
-  /// The bond of the peer with this address: its identity, or a private address that its key made.
+  /// The bond of the peer with this address: its identity, the one that clients know it by, or a
+  /// private address that its key made.
   func bond(of address: DeviceAddress) -> Bond? {
-    if let bond = bonds.first(where: { $0.identity == address }) { return bond }
-    guard address.randomKind == .resolvable else { return nil }
-    return bonds.first { $0.identityResolvingKey.map(address.isMade(with:)) ?? false }
+    if let index = indices[address] { return bonds[index] }
+    return resolve(address).flatMap { indices[$0] }.map { bonds[$0] }
   }
+
+  // MARK: Changes
 
   /// Adds a bond, in place of an older one of the same peer; false if there is no room.
   mutating func store(_ bond: Bond) -> Bool {
-    if let index = bonds.firstIndex(where: { $0.identity == bond.identity }) {
+    if let index = index(of: bond) {
       bonds[index] = bond
     } else {
       guard bonds.count < Limits.bondsMax else { return false }
       bonds.append(bond)
     }
+    update()
     return true
   }
 
-  /// Removes the bond of an identity; false if there is none.
-  mutating func remove(_ identity: DeviceAddress) -> Bool {
-    guard let index = bonds.firstIndex(where: { $0.identity == identity }) else { return false }
+  /// The bond that this one takes the place of.
+  func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { bonds[$0] } }
+
+  /// Removes the bond of the peer with this address; nil if there is none.
+  mutating func remove(_ address: DeviceAddress) -> Bond? {
+    guard let bond = bond(of: address), let index = index(of: bond) else { return nil }
     bonds.remove(at: index)
-    return true
+    update()
+    return bond
   }
-}
 
-extension DeviceAddress {
-  /// Whether a device with this identity resolving key made the address (Core 5.4, Vol 6, Part B,
-  /// §1.3.2.3).
-  func isMade(with key: SMPValue) -> Bool {
-    guard randomKind == .resolvable else { return false }
-    let random = UInt32(truncatingIfNeeded: bits >> 24) & 0xFF_FFFF
-    let hash = AES128.addressHash(identityResolvingKey: key.bytes, random: random)
-    return UInt64(hash) == bits & 0xFF_FFFF
+  private func index(of bond: Bond) -> Int? {
+    bonds.firstIndex {
+      $0.identity == bond.identity
+        && ($0.localIdentity == bond.localIdentity || $0.localIdentity == nil)
+    }
+  }
+
+  private mutating func update() {
+    indices = [:]
+    resolvers = []
+    resolutions = [:]
+    for (index, bond) in bonds.enumerated() where isUsable(bond) {
+      // An identity is not taken by an address that somebody used once.
+      indices[bond.identity] = index
+      if indices[bond.knownAddress] == nil { indices[bond.knownAddress] = index }
+      guard let key = bond.identityResolvingKey else { continue }
+      resolvers.append(
+        Resolver(key: AES128(key: key.number), knownAddress: bond.knownAddress))
+    }
+  }
+
+  private func isUsable(_ bond: Bond) -> Bool {
+    bond.localIdentity == nil || localIdentity == nil || bond.localIdentity == localIdentity
+  }
+
+  // MARK: Private addresses
+
+  /// The address that clients know a peer by. Costs next to nothing for addresses that were asked for
+  /// before, or can't be resolved.
+  mutating func knownAddress(of address: DeviceAddress) -> DeviceAddress {
+    guard !indices.isEmpty else { return address }
+    if let index = indices[address] { return bonds[index].knownAddress }
+    guard !resolvers.isEmpty, address.randomKind == .resolvable else { return address }
+    if let found = resolutions[address] { return found ?? address }
+    let found = resolve(address)
+    if resolutions.count >= Limits.resolutionsMax { resolutions.removeAll(keepingCapacity: true) }
+    resolutions[address] = .some(found)
+    return found ?? address
+  }
+
+  private func resolve(_ address: DeviceAddress) -> DeviceAddress? {
+    guard address.randomKind == .resolvable else { return nil }
+    return resolvers.first { address.isMade(withIdentityResolvingKey: $0.key) }?.knownAddress
   }
 }

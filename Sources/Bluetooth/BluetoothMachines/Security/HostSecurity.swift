@@ -20,6 +20,12 @@ struct HostSecurity: Sendable {
   let canUseSecureConnections: Bool
   var secrets: SecretGenerator
   var bonds = BondTable()
+  /// Who this host was to peers in earlier runs.
+  private var identities: [HostIdentity] = []
+  /// Who this host is while its controller is up; before that, and without private addresses, peers
+  /// are given no key of it.
+  private(set) var identity: HostIdentity?
+  private let usesPrivateAddress: Bool
   var attempts = PairingAttempts()
   var counters = Counters()
   private var agents: [Agent] = []
@@ -30,6 +36,7 @@ struct HostSecurity: Sendable {
     policy = configuration.pairingPolicy
     keyByteCountMin = configuration.keyByteCountMin
     canUseSecureConnections = configuration.hasKeyAgreement
+    usesPrivateAddress = configuration.usesPrivateAddress
     self.secrets = secrets
   }
 
@@ -46,6 +53,43 @@ struct HostSecurity: Sendable {
   }
 
   mutating func unregister(_ client: ClientID) { agents.removeAll { $0.client == client } }
+
+  // MARK: This host
+
+  /// Takes what earlier runs left.
+  mutating func load(_ bonds: [Bond], _ identities: [HostIdentity]) {
+    for bond in bonds { _ = self.bonds.store(bond) }
+    self.identities = identities
+  }
+
+  /// A random static address for a controller that has none: the one of earlier runs, where there were
+  /// any.
+  var staticAddress: DeviceAddress? {
+    identities.first { $0.address.randomKind == .static }?.address
+  }
+
+  /// The controller is up and this is its identity address. The key is that of earlier runs, or new.
+  mutating func controllerStarted(_ address: DeviceAddress) {
+    if identity?.address != address {
+      identity =
+        identities.first { $0.address == address }
+        ?? HostIdentity(address: address, resolvingKey: secrets.value())
+    }
+    bonds.localIdentity = address
+  }
+
+  /// A private address that peers resolve with the key they were given; nil without a controller.
+  mutating func newPrivateAddress() -> DeviceAddress? {
+    guard let identity else { return nil }
+    return .resolvable(
+      identityResolvingKey: AES128(key: identity.resolvingKey.number),
+      random: UInt64(truncatingIfNeeded: secrets.value().number))
+  }
+
+  /// The keys that this host distributes, where the peer asks for them.
+  var keysGiven: SMPKeyDistribution {
+    usesPrivateAddress ? [.encryptionKey, .identityKey] : [.encryptionKey]
+  }
 
   /// What this host brings to a pairing. It asks for protection against a man in the middle
   /// wherever somebody can take part in it.
@@ -86,16 +130,20 @@ struct HostSecurity: Sendable {
     bonds.bond(of: peer).flatMap { $0.keyByteCount >= keyByteCountMin ? $0 : nil }
   }
 
-  /// Takes the bond of a pairing; false if it must not be kept: a peer that claims the identity of
-  /// another, bonded one, and paired with less than that had to show; a peer whose address will be
-  /// another next time, so that it would never be found; or there is no room.
-  mutating func keep(_ bond: Bond) -> Bool {
-    guard bond.identity.isIdentityAddress else { return false }
-    if let old = bonds.bonds.first(where: { $0.identity == bond.identity }),
-      old.isStronger(than: bond)
-    {
-      return false
+  /// Takes the bond of a pairing with a peer that clients know by this address, and returns it as it is
+  /// kept. Nil if it must not be: a peer that claims the identity of another, bonded one, and paired
+  /// with less than that had to show; a peer whose address will be another next time, so that it would
+  /// never be found; or there is no room.
+  mutating func keep(_ bond: Bond, of peer: DeviceAddress) -> Bond? {
+    guard bond.identity.isIdentityAddress else { return nil }
+    var bond = bond
+    bond.localIdentity = identity?.address
+    if let old = bonds.predecessor(of: bond) {
+      guard !old.isStronger(than: bond) else { return nil }
+      bond.knownAddress = old.knownAddress
+    } else if peer.randomKind == .resolvable, bonds.bond(of: peer) == nil {
+      bond.knownAddress = peer
     }
-    return bonds.store(bond)
+    return bonds.store(bond) ? bond : nil
   }
 }

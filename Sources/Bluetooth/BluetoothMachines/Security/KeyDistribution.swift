@@ -1,10 +1,8 @@
 import BluetoothWire
 
 /// Phase 3 of pairing (Core 5.4, Vol 3, Part H, §2.4.3 and §3.6.1): both distribute what was agreed
-/// on, the responder first, each in the order of the specification.
-///
-/// This host has no identity resolving key of its own and signs nothing, so it distributes its legacy
-/// long term key only.
+/// on, the responder first, each in the order of the specification. This host signs nothing, so it
+/// distributes no signature resolving key.
 struct KeyDistribution: Sendable {
   private enum Expected: Sendable {
     case longTermKey
@@ -14,7 +12,7 @@ struct KeyDistribution: Sendable {
   }
 
   private var expected: [Expected] = []
-  private var owesKeys: Bool
+  private var owedKeys: SMPKeyDistribution
   private let keyByteCount: Int
   /// This host's legacy long term key, once it was sent.
   private(set) var ownKey: LongTermKey?
@@ -30,19 +28,29 @@ struct KeyDistribution: Sendable {
     let peers = context.keys(distributedByInitiator: !context.isInitiator)
     if peers.contains(.encryptionKey) { expected += [.longTermKey, .identification] }
     if peers.contains(.identityKey) { expected += [.identityResolvingKey, .identityAddress] }
-    owesKeys =
-      context.keys(distributedByInitiator: context.isInitiator).contains(.encryptionKey)
+    owedKeys = context.keys(distributedByInitiator: context.isInitiator)
   }
 
-  var isComplete: Bool { expected.isEmpty && !owesKeys }
+  var isComplete: Bool { expected.isEmpty && owedKeys.isEmpty }
 
   /// Whether it is this side's turn: at once as the responder, after the peer as the initiator.
   mutating func sendKeys(
-    ifInTurn isInitiator: Bool, secrets: inout SecretGenerator,
-    into outputs: inout [PairingOutput]
+    ifInTurn isInitiator: Bool, host: inout HostSecurity, into outputs: inout [PairingOutput]
   ) {
-    guard owesKeys, !isInitiator || expected.isEmpty else { return }
-    owesKeys = false
+    guard !isInitiator || expected.isEmpty else { return }
+    if owedKeys.contains(.encryptionKey) {
+      sendLongTermKey(secrets: &host.secrets, into: &outputs)
+    }
+    if owedKeys.contains(.identityKey), let identity = host.identity {
+      outputs.append(.send(.identityInformation(identityResolvingKey: identity.resolvingKey)))
+      outputs.append(.send(.identityAddressInformation(identity.address)))
+    }
+    owedKeys = []
+  }
+
+  private mutating func sendLongTermKey(
+    secrets: inout SecretGenerator, into outputs: inout [PairingOutput]
+  ) {
     let random = secrets.value().number
     let key = LongTermKey(
       secrets.value().shortened(toByteCount: keyByteCount),

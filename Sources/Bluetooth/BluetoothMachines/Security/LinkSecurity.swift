@@ -53,8 +53,9 @@ struct LinkSecurity: Sendable {
   }
 
   private let role: LinkInfo.Role
-  private let local: DeviceAddress
+  /// What clients know the peer by.
   private let peer: DeviceAddress
+  private let addresses: LinkAddresses
   private var activity = Activity.none
   /// How the link is protected now; nil: not at all.
   private(set) var encryption: EncryptionInfo?
@@ -74,10 +75,10 @@ struct LinkSecurity: Sendable {
   /// A pairing timed out: the peer's Security Manager is not used on this link any more (§3.4).
   private var hasTimedOut = false
 
-  init(role: LinkInfo.Role, local: DeviceAddress, peer: DeviceAddress) {
+  init(role: LinkInfo.Role, peer: DeviceAddress, addresses: LinkAddresses) {
     self.role = role
-    self.local = local
     self.peer = peer
+    self.addresses = addresses
   }
 
   var isEncrypted: Bool { encryption != nil }
@@ -169,8 +170,8 @@ struct LinkSecurity: Sendable {
     agent = host.agent
     var produced: [PairingOutput] = []
     let pairing = Pairing.initiate(
-      local: local, peer: peer, needsAuthentication: requirement == .authentication, host: host,
-      now: now, into: &produced)
+      over: addresses, needsAuthentication: requirement == .authentication, host: host, now: now,
+      into: &produced)
     activity = .pairing(pairing)
     deadline = nil
     take(produced, host: &host, into: &outputs)
@@ -263,7 +264,7 @@ struct LinkSecurity: Sendable {
     var produced: [PairingOutput] = []
     do throws(SMPFailureReason) {
       let pairing = try Pairing.respond(
-        to: features, local: local, peer: peer, host: &host, now: now, into: &produced)
+        to: features, over: addresses, host: &host, now: now, into: &produced)
       activity = .pairing(pairing)
       deadline = nil
       take(produced, host: &host, into: &outputs)
@@ -401,7 +402,9 @@ struct LinkSecurity: Sendable {
     prompt = nil
     host.counters.pairings += 1
     host.attempts.succeeded(peer)
-    if outcome.isBonding, host.keep(outcome.bond) { outputs.append(.store(outcome.bond)) }
+    if outcome.isBonding, let bond = host.keep(outcome.bond, of: peer) {
+      outputs.append(.store(bond))
+    }
     outputs.append(.pairingEnded(nil))
     secured(true, nil, into: &outputs)
   }
@@ -553,6 +556,13 @@ struct LinkSecurity: Sendable {
     isAwaited = false
     secured(false, .disconnected, into: &outputs)
   }
+}
+
+/// The addresses that both ends of a link made it with, as they went over the air: what a pairing
+/// authenticates (Core 5.4, Vol 3, Part H, §2.2.3, §2.2.7).
+struct LinkAddresses: Sendable {
+  var local: DeviceAddress
+  var peer: DeviceAddress
 }
 
 extension EncryptionInfo {

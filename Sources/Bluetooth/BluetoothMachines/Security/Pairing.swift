@@ -27,8 +27,7 @@ struct Pairing: Sendable {
   }
 
   let isInitiator: Bool
-  private let local: DeviceAddress
-  private let peer: DeviceAddress
+  private let addresses: LinkAddresses
   private var request: SMPPairingFeatures
   private var context: PairingContext?
   private var stage = Stage.features
@@ -40,12 +39,11 @@ struct Pairing: Sendable {
   private var sessionKey: SMPValue?
 
   private init(
-    isInitiator: Bool, local: DeviceAddress, peer: DeviceAddress, request: SMPPairingFeatures,
+    isInitiator: Bool, addresses: LinkAddresses, request: SMPPairingFeatures,
     needsAuthentication: Bool, asksConsent: Bool, now: Instant
   ) {
     self.isInitiator = isInitiator
-    self.local = local
-    self.peer = peer
+    self.addresses = addresses
     self.request = request
     self.needsAuthentication = needsAuthentication
     self.asksConsent = asksConsent
@@ -54,27 +52,27 @@ struct Pairing: Sendable {
 
   /// As the central: sends the Pairing Request.
   static func initiate(
-    local: DeviceAddress, peer: DeviceAddress, needsAuthentication: Bool,
-    host: HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+    over addresses: LinkAddresses, needsAuthentication: Bool, host: HostSecurity, now: Instant,
+    into outputs: inout [PairingOutput]
   ) -> Pairing {
-    let features = host.features(initiatorKeys: .given, responderKeys: .taken)
+    let features = host.features(initiatorKeys: host.keysGiven, responderKeys: .taken)
     outputs.append(.send(.pairingRequest(features)))
     return Pairing(
-      isInitiator: true, local: local, peer: peer, request: features,
+      isInitiator: true, addresses: addresses, request: features,
       needsAuthentication: needsAuthentication, asksConsent: host.policy == .ask, now: now)
   }
 
   /// As the peripheral: answers a Pairing Request.
   static func respond(
-    to request: SMPPairingFeatures, local: DeviceAddress, peer: DeviceAddress,
-    host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
+    to request: SMPPairingFeatures, over addresses: LinkAddresses, host: inout HostSecurity,
+    now: Instant, into outputs: inout [PairingOutput]
   ) throws(SMPFailureReason) -> Pairing {
     var pairing = Pairing(
-      isInitiator: false, local: local, peer: peer, request: request, needsAuthentication: false,
+      isInitiator: false, addresses: addresses, request: request, needsAuthentication: false,
       asksConsent: host.policy == .ask, now: now)
     let response = host.features(
       initiatorKeys: request.initiatorKeys.intersection(.taken),
-      responderKeys: request.responderKeys.intersection(.given))
+      responderKeys: request.responderKeys.intersection(host.keysGiven))
     let context = try pairing.agree(on: response, host: host)
     outputs.append(.send(.pairingResponse(response)))
     try pairing.begin(context, host: &host, into: &outputs)
@@ -109,7 +107,8 @@ struct Pairing: Sendable {
     on response: SMPPairingFeatures, host: HostSecurity
   ) throws(SMPFailureReason) -> PairingContext {
     let context = PairingContext(
-      isInitiator: isInitiator, local: local, peer: peer, request: request, response: response)
+      isInitiator: isInitiator, local: addresses.local, peer: addresses.peer, request: request,
+      response: response)
     guard context.keyByteCount >= host.keyByteCountMin else { throw .encryptionKeySize }
     guard !context.needsOutOfBandData else { throw .outOfBandNotAvailable }
     guard context.model.isAuthenticated || !needsAuthentication else {
@@ -119,7 +118,7 @@ struct Pairing: Sendable {
       throw .authenticationRequirements
     }
     // Nobody who claims to be a bonded peer gets in with less than that peer had to show.
-    if let bond = host.bonds.bond(of: peer) {
+    if let bond = host.bonds.bond(of: addresses.peer) {
       let new = Bond(
         identity: bond.identity, centralKey: nil, peripheralKey: nil,
         keyByteCount: context.keyByteCount, isAuthenticated: context.model.isAuthenticated,
@@ -239,7 +238,7 @@ struct Pairing: Sendable {
       stage = .secureConnections(authentication)
     case .distributing(var distribution):
       try distribution.receive(pdu)
-      distribution.sendKeys(ifInTurn: isInitiator, secrets: &host.secrets, into: &outputs)
+      distribution.sendKeys(ifInTurn: isInitiator, host: &host, into: &outputs)
       stage = .distributing(distribution)
     // A key that comes before the link is encrypted could be anybody's.
     case .consent, .encrypting: throw .unspecifiedReason
@@ -262,7 +261,7 @@ struct Pairing: Sendable {
   ) {
     guard case .encrypting = stage, let context else { return }
     var distribution = KeyDistribution(context)
-    distribution.sendKeys(ifInTurn: isInitiator, secrets: &host.secrets, into: &outputs)
+    distribution.sendKeys(ifInTurn: isInitiator, host: &host, into: &outputs)
     stage = .distributing(distribution)
     deadline = now + Limits.timeout
   }
@@ -289,14 +288,15 @@ struct Pairing: Sendable {
   /// change is known by that. What it distributes counts only for a private address that its key
   /// made, so that not everybody can claim to be anybody.
   private func identity(_ distribution: KeyDistribution) -> DeviceAddress {
-    guard let key = distribution.identityResolvingKey, peer.isMade(with: key) else { return peer }
+    let peer = addresses.peer
+    guard let key = distribution.identityResolvingKey,
+      peer.isMade(withIdentityResolvingKey: AES128(key: key.number))
+    else { return peer }
     return distribution.identity ?? peer
   }
 }
 
 extension SMPKeyDistribution {
-  /// The keys that this host distributes, where the peer asks for them.
-  fileprivate static let given: SMPKeyDistribution = [.encryptionKey]
-  /// The keys that it asks the peer for.
+  /// The keys that this host asks the peer for.
   fileprivate static let taken: SMPKeyDistribution = [.encryptionKey, .identityKey]
 }

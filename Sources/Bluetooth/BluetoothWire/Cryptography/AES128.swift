@@ -186,11 +186,10 @@ extension AES128 {
     return result
   }
 
-  /// The random address hash function `ah` (Core 5.4, Vol 3, Part H, §2.2.2): the low 24 bits of an
-  /// address that the holder of the identity resolving key made from the random high 24 bits.
-  public static func addressHash(identityResolvingKey: [UInt8], random: UInt32) -> UInt32 {
-    let hash = AES128(key: identityResolvingKey).encrypt(UInt128(random & 0xFF_FFFF))
-    return UInt32(truncatingIfNeeded: hash & 0xFF_FFFF)
+  /// The random address hash function `ah` (Core 5.4, Vol 3, Part H, §2.2.2), with an identity
+  /// resolving key: the low 24 bits of an address that its holder made from the random high 24 bits.
+  public func addressHash(of random: UInt32) -> UInt32 {
+    UInt32(truncatingIfNeeded: encrypt(UInt128(random & 0xFF_FFFF)) & 0xFF_FFFF)
   }
 }
 

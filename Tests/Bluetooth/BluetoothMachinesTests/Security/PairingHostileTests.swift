@@ -192,7 +192,7 @@ struct PairingHostileTests {
     let bond = Bond(
       identity: victim, centralKey: longTermKey, peripheralKey: longTermKey, isAuthenticated: true,
       isSecureConnections: true)
-    let hash = AES128.addressHash(identityResolvingKey: key.bytes, random: 0x41_2345)
+    let hash = AES128(key: key.bytes).addressHash(of: 0x41_2345)
     let own = DeviceAddress(bits: 0x41_2345 << 24 | UInt64(hash), kind: .random)
     let refused = claiming(victim, from: own, key: key, bonds: [bond])
     #expect(refused.central.stored.isEmpty && refused.central.ends == [nil])

@@ -99,8 +99,11 @@ struct PairingPair {
   ) -> End {
     var host = HostSecurity(configuration, secrets: SecretGenerator(predictable: &random))
     if io != .noInputNoOutput { host.register(.one, io) }
-    for bond in bonds { _ = host.bonds.store(bond) }
-    return End(link: LinkSecurity(role: role, local: local, peer: peer), host: host)
+    host.load(bonds, [])
+    host.controllerStarted(local)
+    return End(
+      link: LinkSecurity(
+        role: role, peer: peer, addresses: LinkAddresses(local: local, peer: peer)), host: host)
   }
 
   /// Enters what the other side shows, and accepts numbers that are equal.
