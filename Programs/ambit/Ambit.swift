@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Logging
 import SimulatedRadio
 
 #if SecureConnections
@@ -14,7 +15,7 @@ struct Ambit: AsyncParsableCommand {
     usage: "ambit [--radio <radio>] [<command>]",
     discussion: """
       Without a command: a live view of everything nearby. Without a radio: a simulated one, with \
-      a heart-rate strap, a thermostat, a battery, a UART echo and beacons around it.
+      a heart-rate strap, a thermostat, a battery, a UART echo, a door lock and beacons around it.
 
       A device is named by its identifier, the start of it or of its last group, its Bluetooth \
       address, its name, or the start of a word in it. A characteristic is named by its UUID (2A37) or \
@@ -53,6 +54,8 @@ package enum Main {
   /// Runs the command that the arguments name, and ends the process with its exit status.
   package static func main() async {
     do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error)) }
+    // What the libraries log, such as the display of a simulated device: one sentence each.
+    LoggingSystem.bootstrap { _ in SentenceLog { Output(isJSON: false).warn($0) } }
     SimulatedRadio.install()
     #if SecureConnections
       SecureConnections.install()

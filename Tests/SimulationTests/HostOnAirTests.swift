@@ -48,7 +48,9 @@ private final class HostOnAir {
       switch action {
       case .send(let packet): controller.receive(packet)
       case .deliver(_, let event): take(event)
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .removeBond: break
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .storeClientConfigurations,
+        .removeBond:
+        break
       case .reopenTransport:
         world.schedule(at: world.now + .milliseconds(1)) { [weak self] in
           self?.handle(.transportOpened)

@@ -15,7 +15,7 @@ struct StandardDevicesTests {
   @Test("everyone in the flat is heard within ten seconds", arguments: [1, 2, 3] as [UInt64])
   func everyone(_ seed: UInt64) throws {
     let (world, host) = home(seed: seed)
-    for name in ["Pulse strap", "Thermostat", "Door sensor", "UART echo"] {
+    for name in ["Pulse strap", "Thermostat", "Door sensor", "UART echo", "Front door"] {
       _ = try host.find(name)
     }
     #expect(world.now < .zero + .seconds(10), "seed \(seed)")
@@ -91,6 +91,34 @@ struct StandardDevicesTests {
     let same = try pairing.connect(to: "Thermostat")
     #expect(try pairing.read(value, of: same) == [0x39, 0x05, 0, 0])
     #expect(pairing.bonds.map(\.identity) == [same])
+  }
+
+  @Test("the lock tells and obeys those who enter what its display shows, and nobody else")
+  func lock() throws {
+    let (world, host) = home(seed: 9)
+    var shown: [String] = []
+    world.onDisplay = { if $0 == "Front door" { shown.append($1) } }
+    let peer = try host.connect(to: "Front door")
+    let state = try #require(try host.characteristics(of: peer)[StandardDeviceUUIDs.lockState])
+    // Nobody could enter anything.
+    #expect(throws: HostError.self) { try host.read(state, of: peer) }
+    #expect(shown.isEmpty)
+    host.send(.setPairingAgent(.keyboardOnly))
+    host.send(.gatt(peer, .read(state.valueHandle), RequestToken(rawValue: 77)))
+    let prompt = try host.wait(for: "a prompt") { event -> PairingPromptID? in
+      if case .pairingPrompt(_, .enterPasskey, let id) = event { id } else { nil }
+    }
+    let passkey = try #require(shown.first.flatMap { UInt32($0) })
+    host.send(.answerPairing(prompt, .passkey(passkey)))
+    let value = try host.wait(for: "the value") { event -> Result<HostReply, HostError>? in
+      if case .completed(RequestToken(rawValue: 77), let result) = event { result } else { nil }
+    }
+    #expect(try value.get() == .value([1]))
+    _ = try host.complete { .gatt(peer, .write(state.valueHandle, [0]), $0) }
+    #expect(try host.read(state, of: peer) == [0])
+    #expect(throws: HostError.att(.outOfRange, handle: state.valueHandle)) {
+      try host.complete { .gatt(peer, .write(state.valueHandle, [2]), $0) }
+    }
   }
 
   @Test("the echo sends back what it is written, and what it is sent on its channel")

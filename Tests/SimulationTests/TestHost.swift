@@ -24,6 +24,8 @@ final class TestHost {
   /// The bonds that its driver was to keep.
   private(set) var bonds: [Bond] = []
   private(set) var identities: [HostIdentity] = []
+  /// How often it was to keep what peers configured.
+  private(set) var configurationCount = 0
 
   init(
     named name: String = "Test", in world: World, at position: Position = .origin,
@@ -36,7 +38,9 @@ final class TestHost {
     var configuration = configuration
     configuration.hasKeyAgreement = world.keyAgreement != nil
     machine = HostMachine(
-      configuration: configuration, random: SeededGenerator(seed: world.seed))
+      configuration: configuration,
+      // Two hosts with the same secrets would take each other's for their own, reflected.
+      random: SeededGenerator(seed: name.utf8.reduce(world.seed) { $0 &* 31 &+ UInt64($1) }))
     take(.input(.bondsLoaded(bonds, identities)))
     controller.onPacket = { [weak self] packet in self?.take(.input(.packet(packet))) }
     take(.input(.transportOpened))
@@ -105,7 +109,15 @@ final class TestHost {
           take(.input(.keyComputed(id: request.id, result)))
         case .storeBond(let bond, let identity):
           bonds.append(bond)
-          if !identities.contains(identity) { identities.append(identity) }
+          if let identity, !identities.contains(identity) { identities.append(identity) }
+        case .storeClientConfigurations(let changed):
+          configurationCount += 1
+          for bond in changed {
+            guard let index = bonds.lastIndex(where: { $0.identity == bond.identity }) else {
+              continue
+            }
+            bonds[index].clientConfiguration = bond.clientConfiguration
+          }
         case .pauseReceiving, .resumeReceiving, .removeBond: break
         }
       }

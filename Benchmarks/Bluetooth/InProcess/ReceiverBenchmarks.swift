@@ -63,7 +63,9 @@ struct Receiver {
       case .send(let packet): controller.receive(packet)
       case .deliver: delivered += 1
       case .reopenTransport: break
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .removeBond: break
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .storeClientConfigurations,
+        .removeBond:
+        break
       }
     }
     actions.removeAll(keepingCapacity: true)

@@ -69,7 +69,9 @@ final class SimulatedHost<Role: HostRole> {
       case .deliver(_, let event):
         role.handle(event) { inputs.append(.request(client, $0)) }
       case .reopenTransport: inputs.append(.transportOpened)
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .removeBond: break
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .storeClientConfigurations,
+        .removeBond:
+        break
       }
     }
     actions.removeAll(keepingCapacity: true)

@@ -174,16 +174,38 @@ private struct GATTServerVictim {
       self.now = now + .seconds(Int64(amount) * 6)
       let later = self.now
       perform { $0.wake(now: later, into: &$1) }
-    case 12: server.setEncrypted(amount & 1 == 0, peer, hasKey: amount & 2 == 0)
-    case 13:
-      close(peer)
-      open(peer)
+    case 12:
+      let encryption = EncryptionInfo(
+        keyByteCount: 16, isAuthenticated: amount & 4 == 0, isSecureConnections: true)
+      server.setEncryption(amount & 1 == 0 ? encryption : nil, peer, hasKey: amount & 2 == 0)
+    case 13: reconnect(peer, amount, packet)
     case 14: addService()
     default:
       guard amount < services.count else { return }
       let handle = services.remove(at: amount).range.start
       perform { $0.removeService(handle, owner: Self.owner, now: now, into: &$1) }
     }
+  }
+
+  /// The peer comes back, with what it had configured, or with what stands in the packet.
+  private mutating func reconnect(
+    _ peer: DeviceAddress, _ amount: Int, _ packet: ArraySlice<UInt8>
+  ) {
+    var configuration = server.clientConfiguration(of: peer)
+    close(peer)
+    open(peer)
+    guard amount & 1 == 0 else { return }
+    if amount & 2 == 0 {
+      let hash = amount & 4 == 0 ? server.databaseHash() : Array(packet.prefix(16))
+      var other = ClientConfiguration(
+        databaseHash: hash, isAware: packet.count & 1 == 0, features: packet.first ?? 0,
+        descriptors: [:])
+      for byte in packet { other.descriptors[UInt16(byte & 63)] = UInt16(byte >> 6) }
+      configuration = other
+    }
+    guard let configuration else { return }
+    let now = now
+    perform { $0.restore(configuration, of: peer, now: now, into: &$1) }
   }
 
   mutating func finish() {
@@ -255,7 +277,7 @@ private struct GATTServerVictim {
           subscriptions[peer, default: []].insert(handle).inserted, "subscribed twice")
       case .unsubscribed(_, let peer, let handle):
         precondition(subscriptions[peer]?.remove(handle) != nil, "unsubscribed, but never before")
-      case .mtuChanged, .bearerFailed: break
+      case .clientChanged, .mtuChanged, .bearerFailed: break
       }
     }
   }

@@ -226,7 +226,8 @@ private struct HostVictim {
         if answersCommands, let answer = Self.answer(packet) { answers.append(answer) }
       case .deliver(_, let event): take(event)
       case .computeKey(let request): computations.append(request)
-      case .pauseReceiving, .resumeReceiving, .storeBond, .removeBond: break
+      case .pauseReceiving, .resumeReceiving, .storeBond, .storeClientConfigurations, .removeBond:
+        break
       case .reopenTransport: break
       }
     }

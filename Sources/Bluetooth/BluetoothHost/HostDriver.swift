@@ -220,6 +220,7 @@ final class HostDriver: @unchecked Sendable {
         reopening = error
       case .computeKey(let request): computations.append(request)
       case .storeBond(let bond, let identity): store(bond, identity)
+      case .storeClientConfigurations(let bonds): storeClientConfigurations(of: bonds)
       case .removeBond(let bond): remove(bond)
       }
     }
@@ -313,7 +314,7 @@ final class HostDriver: @unchecked Sendable {
     }
   }
 
-  private func store(_ bond: Bond, _ identity: HostIdentity) {
+  private func store(_ bond: Bond, _ identity: HostIdentity?) {
     guard let bonds = security.bonds else { return }
     do throws(BondStoreError) {
       if let path = try bonds.store(bond, identity: identity) {
@@ -321,6 +322,15 @@ final class HostDriver: @unchecked Sendable {
       }
     } catch {
       // The bond is good as long as this process runs.
+      logger.error("\(error)")
+    }
+  }
+
+  private func storeClientConfigurations(of changed: [Bond]) {
+    guard let bonds = security.bonds else { return }
+    do throws(BondStoreError) {
+      try bonds.configure(changed)
+    } catch {
       logger.error("\(error)")
     }
   }

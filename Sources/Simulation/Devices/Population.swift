@@ -41,6 +41,7 @@ extension World {
       addThermostat(at: Position(x: 4, y: 2))
       addBattery(at: Position(x: 6, y: -3))
       addUARTEcho(at: Position(x: 2, y: -2))
+      addLock(at: Position(x: -3, y: 1))
       let uuid = BluetoothUUID(high: 0xE2C5_6DB5_DFFB_48D2, low: 0xB060_D0F5_A710_96E0)
       for (index, position) in [
         Position(x: 3, y: 4), Position(x: -5, y: 1), Position(x: -2, y: -6),

@@ -215,7 +215,7 @@ public final class SimulatedDevice {
       let result = keyAgreement.perform(request.operation)
       take(.input(.keyComputed(id: request.id, result)))
     // The machine keeps its bonds as long as the world runs.
-    case .storeBond, .removeBond: break
+    case .storeBond, .storeClientConfigurations, .removeBond: break
     case .reopenTransport:
       // The simulated wire cannot break, but there may be no power at its other end.
       take(.input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))

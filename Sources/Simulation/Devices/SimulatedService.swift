@@ -24,11 +24,12 @@ public final class SimulatedService {
   @discardableResult
   public func addCharacteristic(
     _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, value: [UInt8] = [],
-    requiresEncryption: Bool = false, description: String? = nil
+    requiresEncryption: Bool = false, requiresAuthentication: Bool = false,
+    description: String? = nil
   ) -> SimulatedCharacteristic {
     let characteristic = SimulatedCharacteristic(
       uuid: uuid, properties: properties, value: value, requiresEncryption: requiresEncryption,
-      description: description, device: device)
+      requiresAuthentication: requiresAuthentication, description: description, device: device)
     characteristics.append(characteristic)
     return characteristic
   }
@@ -69,6 +70,7 @@ public final class SimulatedCharacteristic {
   var valueHandle: UInt16?
   private let properties: CharacteristicProperties
   private let requiresEncryption: Bool
+  private let requiresAuthentication: Bool
   private let userDescription: String?
   /// Descriptors beside the configuration, which follows from the properties.
   var descriptors: [DescriptorDefinition] = []
@@ -81,12 +83,14 @@ public final class SimulatedCharacteristic {
 
   init(
     uuid: BluetoothUUID, properties: CharacteristicProperties, value: [UInt8],
-    requiresEncryption: Bool, description: String?, device: SimulatedDevice
+    requiresEncryption: Bool, requiresAuthentication: Bool, description: String?,
+    device: SimulatedDevice
   ) {
     self.uuid = uuid
     self.properties = properties
     self.value = value
     self.requiresEncryption = requiresEncryption
+    self.requiresAuthentication = requiresAuthentication
     self.userDescription = description
     self.device = device
   }
@@ -126,14 +130,20 @@ public final class SimulatedCharacteristic {
   var definition: CharacteristicDefinition {
     var permissions: AttributePermissions = []
     if properties.contains(.read) {
-      permissions.insert(requiresEncryption ? .readEncryptionRequired : .readable)
+      permissions.insert(
+        requiresAuthentication
+          ? .readAuthenticationRequired : requiresEncryption ? .readEncryptionRequired : .readable)
     }
     if !properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
-      permissions.insert(requiresEncryption ? .writeEncryptionRequired : .writeable)
+      permissions.insert(
+        requiresAuthentication
+          ? .writeAuthenticationRequired
+          : requiresEncryption ? .writeEncryptionRequired : .writeable)
     }
     var definition = CharacteristicDefinition(
       uuid: uuid, properties: properties, permissions: self.permissions ?? permissions,
-      value: isConstant ? value : nil, subscribingRequiresEncryption: requiresEncryption)
+      value: isConstant ? value : nil, subscribingRequiresEncryption: requiresEncryption,
+      subscribingRequiresAuthentication: requiresAuthentication)
     if let userDescription {
       definition.descriptors = [
         DescriptorDefinition(uuid: 0x2901, value: Array(userDescription.utf8))

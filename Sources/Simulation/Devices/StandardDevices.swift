@@ -22,6 +22,12 @@ public enum StandardDeviceUUIDs {
   /// Hours of operation, readable over an encrypted link.
   public static let maintenance = BluetoothUUID(
     high: 0x7C3B_0003_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
+  /// The lock's service.
+  public static let lock = BluetoothUUID(
+    high: 0x7C3B_0004_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
+  /// 1: locked, 0: open. Only for those who entered the passkey that the lock showed.
+  public static let lockState = BluetoothUUID(
+    high: 0x7C3B_0005_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
   /// Apple's characteristic that tells the PSM of an L2CAP channel.
   public static let channelPSM = BluetoothUUID(
     high: 0xABDD_3056_28FA_441D, low: 0xA470_55A7_5A52_553A)
@@ -123,6 +129,33 @@ extension World {
   private static func degrees(_ value: [UInt8]) -> Double? {
     guard value.count == 2 else { return nil }
     return Double(Int16(bitPattern: UInt16(value[0]) | UInt16(value[1]) << 8)) / 100
+  }
+
+  /// Adds the lock of a door, which shows a passkey to those who pair with it, and lets nobody else see
+  /// or change whether it is locked.
+  @discardableResult
+  public func addLock(
+    named name: String = "Front door", at position: Position
+  ) -> SimulatedDevice {
+    addDevice(named: name, at: position) { lock in
+      lock.appearance = 0x0708  // Door lock
+      lock.advertisingInterval = .milliseconds(500)
+      lock.ioCapability = .displayOnly
+      lock.onPairingPrompt = { [unowned self] _, prompt, _ in
+        guard case .displayPasskey(let passkey) = prompt else { return }
+        onDisplay?(name, PairingPrompt.digits(passkey))
+      }
+      let service = lock.addService(StandardDeviceUUIDs.lock)
+      let state = service.addCharacteristic(
+        StandardDeviceUUIDs.lockState, [.read, .write, .notify], value: [1],
+        requiresAuthentication: true, description: "1 locked, 0 open")
+      state.onWrite { [unowned state] _, value in
+        guard value == [0] || value == [1] else { return .failure(.outOfRange) }
+        if value != state.value { state.notify(value) }
+        return .success(())
+      }
+      lock.addDeviceInformation(model: "Lock 1")
+    }
   }
 
   /// Adds a device that is nothing but a battery, which loses a percent a minute.

@@ -20,6 +20,8 @@ public final class World {
   /// Computes on P-256 for the devices that are added from now on; without it they pair by legacy
   /// pairing only. In the world's own time that takes none.
   public var keyAgreement: (any KeyAgreement)?
+  /// Shows people of this world what the display of a device shows them: its name, and the text.
+  public var onDisplay: ((_ device: String, _ text: String) -> Void)?
   /// Hears every packet of every connection as it is sent, wherever it is, whether it is received or
   /// lost: for recorders, and for tests that eavesdrop. Must not run the world.
   public var onAirPacket: ((AirPacket) -> Void)?

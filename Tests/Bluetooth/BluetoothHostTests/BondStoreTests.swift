@@ -21,12 +21,12 @@ struct BondStoreTests {
     let second = BondStore(path: path)
     #expect(try first?.loadIdentities() == [identity])
     #expect(try second.loadIdentities().isEmpty)
-    // Who it is to this peer ends with it, and doesn't get in the way of the first.
+    // Nobody would find this peer's bond again.
     let other = HostIdentity(
       address: DeviceAddress(bits: 0xD000_0000_0002, kind: .random), resolvingKey: Bonds.key(2))
-    try second.store(Bonds.legacy, identity: other)
+    #expect(throws: BondStoreError.self) { try second.store(Bonds.legacy, identity: other) }
     #expect(try first?.loadIdentities() == [identity])
-    #expect(try second.load() == [Bonds.secure, Bonds.legacy])
+    #expect(try second.load() == [Bonds.secure])
     let own = HostIdentity(
       address: DeviceAddress(bits: 1, kind: .public), resolvingKey: Bonds.key(3))
     try second.store(Bonds.legacy, identity: own)
@@ -34,6 +34,26 @@ struct BondStoreTests {
     first = nil
     #expect(try second.loadIdentities() == [identity, own])
     #expect(try BondStore(path: path).loadIdentities() == [own])
+  }
+
+  @Test("what peers configured is kept with their bonds, and brings none back that is gone")
+  func configurations() throws {
+    let folder = try BondTestFolder()
+    let store = BondStore(path: folder.path + "/bonds")
+    try store.store(Bonds.secure)
+    var changed = Bonds.secure
+    changed.clientConfiguration = ClientConfiguration(
+      databaseHash: Bonds.key(8).bytes, isAware: true, features: 1, descriptors: [9: 2])
+    var gone = Bonds.legacy
+    gone.clientConfiguration = changed.clientConfiguration
+    try store.configure([gone, changed])
+    #expect(try store.load() == [changed])
+    // Paired anew, by another process.
+    var other = changed
+    other.centralKey = LongTermKey(Bonds.key(9))
+    other.clientConfiguration = nil
+    try store.configure([other])
+    #expect(try store.load() == [changed])
   }
 
   @Test("a store without a file has no bonds, and reading makes none")

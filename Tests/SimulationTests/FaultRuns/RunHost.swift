@@ -130,7 +130,9 @@ final class RunHost {
     switch action {
     case .send(let packet): controller.receive(packet)
     case .deliver(let client, let event): deliver(event, to: client)
-    case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .removeBond: break
+    case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .storeClientConfigurations,
+      .removeBond:
+      break
     case .reopenTransport:
       take(
         .input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))

@@ -20,7 +20,7 @@ package enum BondFileError: Error, Hashable {
 ///     address=C0:12:34:56:78:9A kind=random key-bytes=16 authenticated=yes …
 ///     end 5a17c0de
 ///
-/// Fields that this version doesn't know stay with their bond until it is replaced or removed.
+/// Fields that this version doesn't know stay with their line, those of a bond until it is replaced or removed.
 package struct BondFile: Sendable {
   /// A store's bonds at most: each costs time when an address is resolved, and a line.
   package static let bondCountMax = 1_024
@@ -42,12 +42,20 @@ package struct BondFile: Sendable {
     var otherFields: [BondField] = []
   }
 
-  /// Who this host was to the peers; of more than there is room for, those that came last.
-  package private(set) var identities: [HostIdentity] = []
+  /// Who this host was, and the fields of its line that this version doesn't know.
+  private struct IdentityEntry: Sendable {
+    var identity: HostIdentity
+    var otherFields: [BondField] = []
+  }
+
+  private var identityEntries: [IdentityEntry] = []
   private var entries: [Entry] = []
 
   /// A file without bonds.
   package init() {}
+
+  /// Who this host was to the peers; of more than there is room for, those that came last.
+  package var identities: [HostIdentity] { identityEntries.map(\.identity) }
 
   /// The bonds, those that were stored first before the others.
   package var bonds: [Bond] { entries.map(\.bond) }
@@ -66,8 +74,19 @@ package struct BondFile: Sendable {
   /// Adds who this host is, unless that is known for the address. False where it is.
   package mutating func store(_ identity: HostIdentity) -> Bool {
     guard !identities.contains(where: { $0.address == identity.address }) else { return false }
-    if identities.count >= Self.identityCountMax { identities.removeFirst() }
-    identities.append(identity)
+    if identityEntries.count >= Self.identityCountMax { identityEntries.removeFirst() }
+    identityEntries.append(IdentityEntry(identity: identity))
+    return true
+  }
+
+  /// Keeps what a peer has configured with its bond, unless that is gone or has other keys by now. False
+  /// where nothing changes.
+  package mutating func configure(_ bond: Bond) -> Bool {
+    guard let index = index(of: bond), entries[index].bond.centralKey == bond.centralKey,
+      entries[index].bond.peripheralKey == bond.peripheralKey,
+      entries[index].bond.clientConfiguration != bond.clientConfiguration
+    else { return false }
+    entries[index].bond.clientConfiguration = bond.clientConfiguration
     return true
   }
 
@@ -101,7 +120,7 @@ package struct BondFile: Sendable {
   package var bytes: [UInt8] {
     var body: [UInt8] = []
     let lines =
-      identities.map(BondLine.fields(of:))
+      identityEntries.map { BondLine.fields(of: $0.identity) + $0.otherFields }
       + entries.map { BondLine.fields(of: $0.bond) + $0.otherFields }
     for fields in lines {
       body += Array(fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ").utf8)
@@ -134,11 +153,12 @@ package struct BondFile: Sendable {
     for line in body.split(separator: Self.lineFeed, omittingEmptySubsequences: false) {
       let number = identities.count + entries.count + 2
       if entries.isEmpty, line.count <= Self.lineByteCountMax,
-        let identity = BondLine.decodeIdentity(line)
+        let (identity, others) = BondLine.decodeIdentity(line)
       {
-        guard identities.count < Self.identityCountMax, store(identity) else {
-          throw .damaged("line \(number) is one identity too many")
-        }
+        guard identityEntries.count < Self.identityCountMax,
+          !identities.contains(where: { $0.address == identity.address })
+        else { throw .damaged("line \(number) is one identity too many") }
+        identityEntries.append(IdentityEntry(identity: identity, otherFields: others))
         continue
       }
       guard entries.count < Self.bondCountMax else { throw .damaged("it has too many bonds") }

@@ -43,6 +43,7 @@ enum BondLine {
     if let key = bond.identityResolvingKey {
       fields.append(BondField(name: "irk", value: Hexadecimal.string(key.bytes)))
     }
+    if let configuration = bond.clientConfiguration { fields += self.fields(of: configuration) }
     return fields
   }
 
@@ -57,6 +58,22 @@ enum BondLine {
     ]
   }
 
+  private static func fields(of configuration: ClientConfiguration) -> [BondField] {
+    var fields = [
+      BondField(name: "database", value: Hexadecimal.string(configuration.databaseHash)),
+      BondField(name: "aware", value: text(configuration.isAware)),
+      BondField(name: "features", value: text(UInt64(configuration.features), byteCount: 1)),
+    ]
+    let descriptors = configuration.descriptors.sorted { $0.key < $1.key }
+    if !descriptors.isEmpty {
+      let value = descriptors.map {
+        text(UInt64($0.key), byteCount: 2) + text(UInt64($0.value), byteCount: 2)
+      }
+      fields.append(BondField(name: "descriptors", value: value.joined(separator: ",")))
+    }
+    return fields
+  }
+
   private static func text(_ value: Bool) -> String { value ? "yes" : "no" }
 
   /// Hexadecimal, the most significant byte first.
@@ -67,12 +84,14 @@ enum BondLine {
 
   // MARK: Reading
 
-  /// Who this host is; nil where the line doesn't say that and nothing else.
-  static func decodeIdentity(_ line: ArraySlice<UInt8>) -> HostIdentity? {
+  /// Who this host is, and the fields that this version doesn't know; nil where the line doesn't say that.
+  static func decodeIdentity(
+    _ line: ArraySlice<UInt8>
+  ) -> (identity: HostIdentity, others: [BondField])? {
     guard var fields = Fields(line), let address = fields.address("local-")?.key,
-      address.isIdentityAddress, let key = fields.value("local-irk")?.key, fields.rest.isEmpty
+      address.isIdentityAddress, let key = fields.value("local-irk")?.key
     else { return nil }
-    return HostIdentity(address: address, resolvingKey: key)
+    return (HostIdentity(address: address, resolvingKey: key), fields.rest)
   }
 
   /// The bond of a line, and the fields that this version doesn't know; nil where the line is none.
@@ -84,17 +103,19 @@ enum BondLine {
       let isSecureConnections = fields.flag("secure-connections"),
       let centralKey = fields.longTermKey("central"),
       let peripheralKey = fields.longTermKey("peripheral"),
-      let identityResolvingKey = fields.value("irk")
+      let identityResolvingKey = fields.value("irk"),
+      let configuration = fields.clientConfiguration()
     else { return nil }
-    let bond = Bond(
+    var bond = Bond(
       identity: identity, knownAddress: known.key, localIdentity: local.key,
       centralKey: centralKey.key, peripheralKey: peripheralKey.key,
       identityResolvingKey: identityResolvingKey.key, keyByteCount: keyByteCount,
       isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections)
+    bond.clientConfiguration = configuration.key
     return (bond, fields.rest)
   }
 
-  /// A key or an address that a line may lack.
+  /// Something that a line may lack.
   private struct Optionally<Key> {
     var key: Key?
   }
@@ -182,6 +203,31 @@ enum BondLine {
       return Optionally(
         key: LongTermKey(
           value, encryptedDiversifier: UInt16(truncatingIfNeeded: diversifier), random: random))
+    }
+
+    /// Nil where part of it is missing or wrong.
+    mutating func clientConfiguration() -> Optionally<ClientConfiguration>? {
+      let database = take("database")
+      let isAware = flag("aware")
+      let features = take("features")
+      let descriptors = take("descriptors")
+      guard let database else {
+        return features == nil && descriptors == nil ? Optionally(key: nil) : nil
+      }
+      guard let hash = Self.bytes(database, count: 16), let isAware,
+        let features = features.flatMap({ Self.number($0, byteCount: 1) })
+      else { return nil }
+      var configuration = ClientConfiguration(
+        databaseHash: hash, isAware: isAware, features: UInt8(truncatingIfNeeded: features),
+        descriptors: [:])
+      for text in descriptors?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
+        guard let number = Self.number(String(text), byteCount: 4),
+          configuration.descriptors.count < ClientConfiguration.descriptorCountMax
+        else { return nil }
+        configuration.descriptors[UInt16(truncatingIfNeeded: number >> 16)] =
+          UInt16(truncatingIfNeeded: number)
+      }
+      return Optionally(key: configuration)
     }
 
     /// So many bytes, in nothing but digits.

@@ -72,16 +72,15 @@ public final class BondStore: Sendable {
 
   /// Adds a bond, or puts it in the place of the one that its peer had, unless that protects more.
   ///
-  /// - Parameter identity: Who this host is to the peer, where that is to be kept, too.
+  /// - Parameter identity: Who this host is to the peer, where that is to be kept, too. With a random
+  ///   static address that is an error while another process uses the one of this store: the bond would
+  ///   be of no use to the next run.
   /// - Returns: Where a damaged file was moved that this bond's file replaced; else nil.
   @discardableResult
   public func store(
     _ bond: Bond, identity: HostIdentity? = nil
   ) throws(BondStoreError) -> String? {
-    // Made by two processes at the same time: one of them won't have it in its next run.
-    var keptIdentity = identity
-    if let identity, identity.address.kind == .random, try !takeAddress() { keptIdentity = nil }
-    return try change(replacingDamaged: true) { (file) throws(BondStoreError) in
+    try change(replacingDamaged: true) { (file) throws(BondStoreError) in
       // Nobody takes a peer's place by pairing with a process that doesn't know of its bond.
       if let old = file.predecessor(of: bond), old.isStronger(than: bond) {
         throw BondStoreError(
@@ -92,9 +91,23 @@ public final class BondStore: Sendable {
         throw BondStoreError(
           .full, self.path, "there are \(BondFile.bondCountMax), and one must be removed first")
       }
-      if let keptIdentity { _ = file.store(keptIdentity) }
+      if let identity {
+        guard try identity.address.kind == .public || self.takeAddress() else {
+          throw BondStoreError(
+            .busy, self.path, "another process uses the random address that goes with them")
+        }
+        _ = file.store(identity)
+      }
       return true
     }.damagedPath
+  }
+
+  /// Keeps what peers have configured, of those whose bonds are there with the same keys.
+  func configure(_ bonds: [Bond]) throws(BondStoreError) {
+    try change(replacingDamaged: false) { (file) throws(BondStoreError) in
+      // All of them, not up to the first.
+      bonds.reduce(false) { file.configure($1) || $0 }
+    }
   }
 
   /// Removes a peer's bonds with all identities of this host.

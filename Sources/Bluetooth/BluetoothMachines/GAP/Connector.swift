@@ -25,6 +25,9 @@ struct Connector: Sendable {
     /// How long a peer is looked for at a private address after it was last heard with it: as long as
     /// devices that save power take to advertise again.
     static let privateAddressLifetime = TimeSpan.seconds(10)
+    /// How long the peer has to be silent with a private address before another one is believed: it may
+    /// advertise with several, and anybody can repeat an old one.
+    static let privateAddressSilence = TimeSpan.seconds(2)
   }
 
   /// A wanted connection that will not come: the controller can't, and trying again is no use.
@@ -36,15 +39,14 @@ struct Connector: Sendable {
   private struct Pending: Sendable {
     /// By which clients know it that want it.
     var peer: DeviceAddress
-    /// By which it is known from its bond, and has when it isn't private; of others the same.
+    /// By which it is known from its bond; of others the same.
     var knownAddress: DeviceAddress
-    var identity: DeviceAddress
     /// Whether it may have private addresses.
     var isPrivate: Bool
     /// At which it is looked for.
     var address: DeviceAddress
-    /// How long it is taken to have a private address.
-    var addressUntil: Instant?
+    /// When it was last heard with that address, if it was.
+    var heardAt: Instant?
     var parameters: ConnectionParameters
     var notBefore: Instant
   }
@@ -108,9 +110,12 @@ struct Connector: Sendable {
   /// Whether bonded peers with private addresses are wanted, which have to be heard first.
   private(set) var isSearching = false
 
-  /// The wanted peer that is looked for at an address.
-  func peer(at address: DeviceAddress) -> DeviceAddress? {
-    pending.first { $0.address == address || $0.peer == address }?.peer
+  /// The wanted peer that is looked for at an address, or that is known by this one.
+  func peer(at address: DeviceAddress, known: DeviceAddress) -> DeviceAddress? {
+    let found =
+      pending.first { $0.address == address || $0.peer == address }
+      ?? pending.first { $0.knownAddress == known }
+    return found?.peer
   }
 
   // MARK: What is wanted
@@ -125,28 +130,42 @@ struct Connector: Sendable {
       return true
     }
     guard pending.count < Limits.pendingMax else { return false }
-    let identity = bond?.identity ?? peer
+    // Not its identity address, unless it is known by that: a peer that has shown itself with private
+    // addresses only may have named somebody else's.
+    let knownAddress = bond?.knownAddress ?? peer
     let isPrivate = bond?.identityResolvingKey != nil
     pending.append(
       Pending(
-        peer: peer, knownAddress: bond?.knownAddress ?? peer, identity: identity,
-        isPrivate: isPrivate, address: identity, parameters: parameters, notBefore: notBefore))
+        peer: peer, knownAddress: knownAddress, isPrivate: isPrivate, address: knownAddress,
+        parameters: parameters, notBefore: notBefore))
     if isPrivate { isSearching = true }
     return true
   }
 
-  /// A bonded peer was heard with an address. Returns whether it is to be looked for there from now on.
+  /// There is no bond with a peer any more: it is looked for at its address only.
+  mutating func bondRemoved(_ knownAddress: DeviceAddress) {
+    for index in pending.indices where pending[index].knownAddress == knownAddress {
+      pending[index].isPrivate = false
+      pending[index].address = pending[index].peer
+      pending[index].heardAt = nil
+    }
+    pendingRemoved()
+  }
+
+  /// A bonded peer that takes connections was heard with an address. Returns whether it is to be looked
+  /// for there from now on.
   mutating func heard(
     _ knownAddress: DeviceAddress, at address: DeviceAddress, now: Instant
   ) -> Bool {
     var isNews = false
     for index in pending.indices
     where pending[index].isPrivate && pending[index].knownAddress == knownAddress {
-      let isIdentity = address == pending[index].identity
-      pending[index].addressUntil = isIdentity ? nil : now + Limits.privateAddressLifetime
-      guard pending[index].address != address else { continue }
-      pending[index].address = address
-      isNews = true
+      if pending[index].address != address {
+        if let last = pending[index].heardAt, now < last + Limits.privateAddressSilence { continue }
+        pending[index].address = address
+        isNews = true
+      }
+      pending[index].heardAt = now
     }
     return isNews
   }
@@ -154,9 +173,11 @@ struct Connector: Sendable {
   private mutating func forgetPrivateAddresses(now: Instant) {
     guard isSearching else { return }
     for index in pending.indices {
-      guard let until = pending[index].addressUntil, until <= now else { continue }
-      pending[index].addressUntil = nil
-      pending[index].address = pending[index].identity
+      guard let last = pending[index].heardAt, last + Limits.privateAddressLifetime <= now else {
+        continue
+      }
+      pending[index].heardAt = nil
+      pending[index].address = pending[index].knownAddress
     }
   }
 
@@ -358,7 +379,7 @@ struct Connector: Sendable {
       wake = min(wake, turnEnd ?? .distantFuture)
       for peer in pending {
         if peer.notBefore > now { wake = min(wake, peer.notBefore) }
-        if let until = peer.addressUntil { wake = min(wake, until) }
+        if let last = peer.heardAt { wake = min(wake, last + Limits.privateAddressLifetime) }
       }
     }
     return wake == .distantFuture ? nil : wake

@@ -8,8 +8,13 @@ import Essentials
 /// because they have one address: two of them would show that they belong together.
 struct PrivateAddress: Sendable {
   enum Limits {
-    /// The pause before an address that the controller refused is replaced.
+    /// The pause before another address is set where the controller refused one; twice as long each time.
     static let retryDelay = TimeSpan.seconds(1)
+    static let retryDelayMax = TimeSpan.seconds(64)
+    /// How often a controller may refuse the first one.
+    static let refusalsMax = 3
+    /// No address is used for less.
+    static let intervalMin = TimeSpan.seconds(1)
   }
 
   private enum Stage: Sendable {
@@ -26,8 +31,12 @@ struct PrivateAddress: Sendable {
   /// The one that the controller has; nil: none.
   private(set) var address: DeviceAddress?
   private var retryAt: Instant?
+  private var refusalCount = 0
 
-  init(interval: TimeSpan) { self.interval = interval }
+  init(interval: TimeSpan) { self.interval = max(interval, Limits.intervalMin) }
+
+  /// Whether the controller takes no private address: it can't be used without showing who this host is.
+  var isRefused: Bool { address == nil && refusalCount >= Limits.refusalsMax }
 
   /// Whether nothing may be on the air: until the controller has its first private address, because
   /// that would show who this host is, and while it gets another one.
@@ -48,6 +57,7 @@ struct PrivateAddress: Sendable {
     stage = .unused
     address = nil
     retryAt = nil
+    refusalCount = 0
   }
 
   /// Notices that the address has been used for long enough.
@@ -70,9 +80,12 @@ struct PrivateAddress: Sendable {
     guard case .setting(let new) = stage else { return false }
     guard status == .success else {
       stage = .due
-      retryAt = now + Limits.retryDelay
+      retryAt =
+        now + min(Limits.retryDelay * Int64(1 << min(refusalCount, 6)), Limits.retryDelayMax)
+      refusalCount += 1
       return false
     }
+    refusalCount = 0
     address = new
     stage = .set(until: now + interval)
     return true

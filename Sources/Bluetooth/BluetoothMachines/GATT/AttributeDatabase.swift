@@ -255,6 +255,9 @@ private struct ServiceBuilder {
       if definition.subscribingRequiresEncryption {
         permissions.insert(.writeEncryptionRequired)
       }
+      if definition.subscribingRequiresAuthentication {
+        permissions.insert(.writeAuthenticationRequired)
+      }
       add(
         0x2902,
         .configuration(.init(valueHandle: valueHandle, owner: owner, allowed: allowed)),

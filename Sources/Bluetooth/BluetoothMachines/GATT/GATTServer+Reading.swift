@@ -13,9 +13,11 @@ extension GATTServer {
   func readError(_ attribute: AttributeDatabase.Attribute, _ index: Int) -> ATTErrorCode? {
     let permissions = attribute.permissions
     guard attribute.properties.contains(.read),
-      !permissions.isDisjoint(with: [.readable, .readEncryptionRequired])
+      !permissions.isDisjoint(with: .anyRead)
     else { return .readNotPermitted }
-    return permissions.contains(.readEncryptionRequired) ? encryptionError(index) : nil
+    return securityError(
+      index, needsEncryption: permissions.contains(.readEncryptionRequired),
+      needsAuthentication: permissions.contains(.readAuthenticationRequired))
   }
 
   /// Why a peer may not write an attribute in the way that needs `property`; nil if it may.
@@ -25,18 +27,26 @@ extension GATTServer {
   ) -> ATTErrorCode? {
     let permissions = attribute.permissions
     guard attribute.properties.contains(property),
-      !permissions.isDisjoint(with: [.writeable, .writeEncryptionRequired])
+      !permissions.isDisjoint(with: .anyWrite)
     else { return .writeNotPermitted }
     switch attribute.source {
     case .fixed, .databaseHash: return .writeNotPermitted
     case .owner, .configuration, .clientFeatures: break
     }
-    return permissions.contains(.writeEncryptionRequired) ? encryptionError(index) : nil
+    return securityError(
+      index, needsEncryption: permissions.contains(.writeEncryptionRequired),
+      needsAuthentication: permissions.contains(.writeAuthenticationRequired))
   }
 
-  /// The error for a link that isn't encrypted (Core 5.4, Vol 3, Part C, §10.3.1).
-  private func encryptionError(_ index: Int) -> ATTErrorCode? {
-    if sessions[index].isEncrypted { return nil }
+  /// The error for a link that isn't protected as it has to be (Core 5.4, Vol 3, Part C, §10.3.1).
+  private func securityError(
+    _ index: Int, needsEncryption: Bool, needsAuthentication: Bool
+  ) -> ATTErrorCode? {
+    guard needsEncryption || needsAuthentication else { return nil }
+    if let encryption = sessions[index].encryption {
+      return encryption.isAuthenticated || !needsAuthentication
+        ? nil : .insufficientAuthentication
+    }
     return sessions[index].hasKey ? .insufficientEncryption : .insufficientAuthentication
   }
 

@@ -154,7 +154,10 @@ extension GATTServer {
       let isLast = !sessions[index].waitingIndications.contains {
         if case .serviceChanged = $0 { true } else { false }
       }
-      if isLast { sessions[index].awareness = .aware }
+      if isLast {
+        sessions[index].awareness = .aware
+        outputs.append(.clientChanged(sessions[index].peer))
+      }
     }
     sendNextIndication(index, now: now, into: &outputs)
   }
@@ -183,19 +186,26 @@ extension GATTServer {
 
   /// Indicates Service Changed to every peer that subscribed to it.
   mutating func changed(_ range: HandleRange, now: Instant, into outputs: inout [Output]) {
-    let configuration = database.configurationHandles[serviceChangedHandle] ?? 0
     for index in sessions.indices where !sessions[index].isFailed {
       sessions[index].awareness = .unaware
-      guard sessions[index].configuration(configuration) & 2 != 0 else { continue }
-      // One that hasn't left yet is widened instead of followed by another.
-      var wide = range
-      sessions[index].waitingIndications.removeAll {
-        guard case .serviceChanged(let earlier) = $0 else { return false }
-        wide = HandleRange(min(wide.start, earlier.start), max(wide.end, earlier.end))
-        return true
-      }
-      sessions[index].waitingIndications.append(.serviceChanged(wide))
-      sendNextIndication(index, now: now, into: &outputs)
+      indicateServiceChanged(range, index, now: now, into: &outputs)
     }
+  }
+
+  /// Indicates Service Changed to a peer, if it subscribed to it.
+  mutating func indicateServiceChanged(
+    _ range: HandleRange, _ index: Int, now: Instant, into outputs: inout [Output]
+  ) {
+    let configuration = database.configurationHandles[serviceChangedHandle] ?? 0
+    guard sessions[index].configuration(configuration) & 2 != 0 else { return }
+    // One that hasn't left yet is widened instead of followed by another.
+    var wide = range
+    sessions[index].waitingIndications.removeAll {
+      guard case .serviceChanged(let earlier) = $0 else { return false }
+      wide = HandleRange(min(wide.start, earlier.start), max(wide.end, earlier.end))
+      return true
+    }
+    sessions[index].waitingIndications.append(.serviceChanged(wide))
+    sendNextIndication(index, now: now, into: &outputs)
   }
 }

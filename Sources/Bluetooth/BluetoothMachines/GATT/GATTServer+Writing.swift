@@ -79,6 +79,8 @@ extension GATTServer {
       let bits = UInt16((value.first ?? 0) & 3)
       let old = sessions[index].configuration(attribute.handle)
       sessions[index].setConfiguration(attribute.handle, bits)
+      sessions[index].writtenConfigurations.insert(attribute.handle)
+      if bits != old { outputs.append(.clientChanged(sessions[index].peer)) }
       if bits & 2 == 0 {
         indicationsEnded(configuration.valueHandle, notifies: bits & 1 != 0, index, into: &outputs)
       }
@@ -90,6 +92,7 @@ extension GATTServer {
           : .subscribed(owner, peer, handle: configuration.valueHandle))
     case .clientFeatures:
       sessions[index].clientFeatures = (value.first ?? 0) & 7
+      outputs.append(.clientChanged(sessions[index].peer))
     case .owner, .fixed, .databaseHash: break
     }
   }

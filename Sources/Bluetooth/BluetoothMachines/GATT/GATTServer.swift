@@ -20,6 +20,8 @@ public struct GATTServer: Sendable {
     case unsubscribed(ClientID, DeviceAddress, handle: UInt16)
     /// A value reached the controller, or was confirmed, for all subscribers.
     case updateCompleted(ClientID, RequestToken, Result<HostReply, HostError>)
+    /// What the peer has configured, or its knowledge of the database, is another than before.
+    case clientChanged(DeviceAddress)
     /// The peer asked for another MTU.
     case mtuChanged(DeviceAddress, Int)
     /// An indication was not confirmed in time: the link has to be dropped.
@@ -118,13 +120,13 @@ public struct GATTServer: Sendable {
     abandonUpdates(of: session, because: nil, into: &outputs)
   }
 
-  /// Sets whether a link is encrypted, and else whether there is a key to encrypt it with.
-  public mutating func setEncrypted(
-    _ isEncrypted: Bool, _ peer: DeviceAddress, hasKey: Bool = false
+  /// Sets how a link is protected, and whether there is a key to encrypt it with where it isn't.
+  public mutating func setEncryption(
+    _ encryption: EncryptionInfo?, _ peer: DeviceAddress, hasKey: Bool = false
   ) {
     guard let index = sessionIndex(peer) else { return }
-    sessions[index].isEncrypted = isEncrypted
-    sessions[index].hasKey = hasKey || isEncrypted
+    sessions[index].encryption = encryption
+    sessions[index].hasKey = hasKey || encryption != nil
   }
 
   /// Sets the MTU that this host's client agreed on; both halves of a bearer share it.
@@ -214,7 +216,7 @@ public struct GATTServer: Sendable {
   private mutating func serveByHandle(
     _ pdu: ATTPDU, _ index: Int, now: Instant, into outputs: inout [Output]
   ) {
-    guard isInSync(index) else {
+    guard isInSync(index, into: &outputs) else {
       refuse(pdu.opcode, pdu.firstHandle, .databaseOutOfSync, index, into: &outputs)
       return
     }
@@ -237,10 +239,11 @@ public struct GATTServer: Sendable {
 
   /// Whether a client that asked for robust caching knows the database; a client that was refused
   /// once is taken to know from its next request on.
-  private mutating func isInSync(_ index: Int) -> Bool {
+  private mutating func isInSync(_ index: Int, into outputs: inout [Output]) -> Bool {
     guard sessions[index].isOutOfSync else { return true }
     let wasNotified = sessions[index].awareness == .notified
     sessions[index].awareness = wasNotified ? .aware : .notified
+    if wasNotified { outputs.append(.clientChanged(sessions[index].peer)) }
     return wasNotified
   }
 

@@ -6,14 +6,19 @@ extension GATTServer {
   struct Session: Sendable {
     let peer: DeviceAddress
     var mtu = ATTPDU.mtuMin
-    var isEncrypted = false
+    /// How the link is protected; nil: not at all.
+    var encryption: EncryptionInfo?
     /// Whether the link could be encrypted with a key from an earlier pairing.
     var hasKey = false
     /// The client's configuration bits, by the handle of the descriptor; what is 0 is not kept.
     var configurations: [(handle: UInt16, bits: UInt16)] = []
+    /// The descriptors that the client has written on this link.
+    var writtenConfigurations: Set<UInt16> = []
     /// The first octet of Client Supported Features (Core 5.4, Vol 3, Part G, §7.2).
     var clientFeatures: UInt8 = 0
     var awareness = Awareness.aware
+    /// Whether what the client configured on earlier links was taken up.
+    var isRestored = false
     /// The request that waits for a client's answer; there is one at most (Part F, §3.3.2).
     var pending: UnansweredRequest?
     var preparedWrites: [ServerRequest.Write] = []

@@ -211,8 +211,14 @@ extension HostMachine {
     if advertiser.isPaused != needsSilence { advertiser.isPaused = needsSilence }
   }
 
-  private mutating func addressSet(_ status: HCIStatus, now: Instant) {
-    guard privateAddress.commandCompleted(status, now: now) else { return }
+  private mutating func addressSet(
+    _ status: HCIStatus, now: Instant, into actions: inout [Action]
+  ) {
+    guard privateAddress.commandCompleted(status, now: now) else {
+      guard privateAddress.isRefused else { return }
+      let error = HostError.transport("The controller refused LE Set Random Address: \(status).")
+      return controllerFailed(error, now: now, into: &actions)
+    }
     scanner.ownAddressChanged(.random)
     connector.ownAddressChanged(.random)
     advertiser.ownAddressChanged(addressOnAir)
@@ -232,7 +238,7 @@ extension HostMachine {
     case .connecting:
       take(connector.commandCompleted(answer.status, now: now), into: &actions)
       checkConsistency(answer.status, about: .connecting, now: now, into: &actions)
-    case .settingAddress: addressSet(answer.status, now: now)
+    case .settingAddress: addressSet(answer.status, now: now, into: &actions)
     case .disconnecting(let handle):
       disconnectAnswered(answer.status, handle: handle, now: now, into: &actions)
     case .encrypting(let handle):

@@ -33,6 +33,7 @@ extension HostMachine {
       notify(client, .unsubscribed(peer, handle: handle), into: &actions)
     case .updateCompleted(let client, let token, let result):
       complete(PendingRequest(client: client, token: token), result, into: &actions)
+    case .clientChanged(let peer): keepClientConfiguration(of: peer, now: now, into: &actions)
     case .mtuChanged(let peer, let mtu):
       if let index = links.index(peer: peer) {
         links[index].gatt.mtu = mtu

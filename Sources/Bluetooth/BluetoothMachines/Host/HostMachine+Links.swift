@@ -11,8 +11,8 @@ extension HostMachine {
   ) {
     needsCommands = true
     // A client may wait for a private address that it knew before the peer was bonded.
-    let peer =
-      connector.peer(at: report.peer) ?? security.bonds.knownAddress(of: report.peer)
+    let known = security.bonds.knownAddress(of: report.peer)
+    let peer = connector.peer(at: report.peer, known: known) ?? known
     if report.role == .central || report.status != .success {
       take(connector.connectionCompleted(report.status, peer: peer, now: now), into: &actions)
     }
@@ -57,8 +57,8 @@ extension HostMachine {
     scheduler.open(handle: report.handle)
     backlog.linkOpened(report.handle)
     server.linkOpened(peer)
-    server.setEncrypted(
-      false, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
+    server.setEncryption(
+      nil, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
     if report.role == .central { setUpCentralLink(index, now: now, into: &actions) }
   }
 

@@ -122,7 +122,9 @@ extension HostMachine {
     for report in reports {
       let kind = report.kind
       let heard = Scanner.Heard(
-        address: knownAddress(of: report.advertiser.address, now: now),
+        address: knownAddress(
+          of: report.advertiser.address,
+          isConnectable: kind == .connectable || kind == .directed, now: now),
         isConnectable: kind == .connectable || kind == .directed,
         isScannable: kind == .connectable || kind == .scannable,
         isScanResponse: kind == .scanResponse, isLegacy: true, rssi: report.rssi ?? 127,
@@ -138,7 +140,11 @@ extension HostMachine {
       // An anonymous advertiser can't be distinguished from others.
       guard let advertiser = report.advertiser else { continue }
       let heard = Scanner.Heard(
-        address: knownAddress(of: advertiser.address, now: now), set: report.setID,
+        address: knownAddress(
+          of: advertiser.address,
+          isConnectable: report.type.contains(.connectable)
+            && !report.type.contains(.scanResponse), now: now),
+        set: report.setID,
         isConnectable: report.type.contains(.connectable),
         isScannable: report.type.contains(.scannable),
         isScanResponse: report.type.contains(.scanResponse),
@@ -150,10 +156,10 @@ extension HostMachine {
 
   /// The address that clients know an advertiser by, which may have a private one.
   private mutating func knownAddress(
-    of address: DeviceAddress, now: Instant
+    of address: DeviceAddress, isConnectable: Bool, now: Instant
   ) -> DeviceAddress {
     let known = security.bonds.knownAddress(of: address)
-    if connector.isSearching, connector.heard(known, at: address, now: now) {
+    if isConnectable, connector.isSearching, connector.heard(known, at: address, now: now) {
       needsCommands = true
     }
     return known

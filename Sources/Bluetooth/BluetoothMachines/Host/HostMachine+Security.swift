@@ -18,6 +18,8 @@ extension HostMachine {
       if !take(output, about: peer, into: &actions) {
         take(output, from: handle, now: now, into: &actions)
       }
+      // It may have configured something before.
+      if case .store = output { keepClientConfiguration(of: peer, now: now, into: &actions) }
     }
   }
 
@@ -29,7 +31,9 @@ extension HostMachine {
     case .prompt(let prompt, let id, let agent):
       notify(agent, .pairingPrompt(peer, prompt, id), into: &actions)
     case .store(let bond):
-      if let identity = security.identity { actions.append(.storeBond(bond, identity)) }
+      // One that was configured needs no keeping.
+      let isKept = configuration.address == nil
+      actions.append(.storeBond(bond, isKept ? security.identity : nil))
     case .compute(let request): actions.append(.computeKey(request))
     case .pairingEnded(let failure): notifyAll(.pairingEnded(peer, failure), into: &actions)
     case .completed(let request, let failure):
@@ -64,8 +68,12 @@ extension HostMachine {
     case .encryptionChanged(let encryption):
       links[index].info.encryption = encryption
       let peer = links.peers[index]
-      server.setEncrypted(
-        encryption != nil, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
+      server.setEncryption(
+        encryption, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
+      if links[index].security.hasProvedBond {
+        restoreClientConfiguration(of: peer, now: now, into: &actions)
+      }
+      guard let index = links.index(handle: handle) else { return }
       announceUpdate(index, into: &actions)
     case .secured(let isSecured):
       withGATT(index, now: now, into: &actions) { gatt, outputs in
@@ -123,6 +131,37 @@ extension HostMachine {
     }
   }
 
+  // MARK: Clients of this host's server
+
+  private mutating func restoreClientConfiguration(
+    of peer: DeviceAddress, now: Instant, into actions: inout [Action]
+  ) {
+    if let configuration = security.bonds.bond(of: peer)?.clientConfiguration {
+      withServer(now: now, into: &actions) { server, outputs in
+        server.restore(configuration, of: peer, now: now, into: &outputs)
+      }
+    }
+    // It may have configured something on this link already.
+    keepClientConfiguration(of: peer, now: now, into: &actions)
+  }
+
+  /// A peer has configured something; that of a bonded one, over an encrypted link, is kept.
+  mutating func keepClientConfiguration(
+    of peer: DeviceAddress, now: Instant, into actions: inout [Action]
+  ) {
+    guard let index = links.index(peer: peer), links[index].security.hasProvedBond else { return }
+    let configuration = server.clientConfiguration(of: peer)
+    guard security.bonds.configure(peer, configuration) else { return }
+    security.configurationChanged(of: peer, now: now)
+    storeChangedBonds(now: now, into: &actions)
+  }
+
+  mutating func storeChangedBonds(now: Instant, into actions: inout [Action]) {
+    let bonds = security.takeChangedBonds(now: now)
+    if !bonds.isEmpty { actions.append(.storeClientConfigurations(bonds)) }
+    due(security.storesBondsAt)
+  }
+
   /// A link is gone: what waited for its protection fails.
   mutating func endSecurity(of link: inout Link, into actions: inout [Action]) {
     var produced: [LinkSecurity.Output] = []
@@ -178,10 +217,12 @@ extension HostMachine {
       return complete(request, .failure(error), into: &actions)
     }
     actions.append(.removeBond(bond))
+    connector.bondRemoved(bond.knownAddress)
+    needsCommands = true
     for index in links.indices {
       let hasKey = security.usableBond(of: links.peers[index])?.peripheralKey != nil
-      server.setEncrypted(
-        links[index].security.isEncrypted, links.peers[index], hasKey: hasKey)
+      server.setEncryption(
+        links[index].security.encryption, links.peers[index], hasKey: hasKey)
     }
     complete(request, .success(.done), into: &actions)
   }

@@ -64,8 +64,10 @@ public struct HostMachine: Sendable {
     /// driver can.
     case computeKey(KeyAgreementRequest)
     /// Keep a bond for later runs, in place of an older one of the same peer, and who this host is to
-    /// it.
-    case storeBond(Bond, HostIdentity)
+    /// it; nil where that need not be kept.
+    case storeBond(Bond, HostIdentity?)
+    /// Keep what these peers have configured, where their bonds are still kept.
+    case storeClientConfigurations([Bond])
     /// Forget this bond.
     case removeBond(Bond)
   }
@@ -174,6 +176,7 @@ public struct HostMachine: Sendable {
     wakeServer(now: now, into: &actions)
     wakeLinks(now: now, into: &actions)
     wakeOrphans(now: now, into: &actions)
+    storeChangedBonds(now: now, into: &actions)
     needsCommands = true
     finish(since: start, now: now, into: &actions)
     wakeBound = max(earliestWake(now: now), now + .microseconds(1))
@@ -193,6 +196,7 @@ public struct HostMachine: Sendable {
     if let due = session.nextWake { wake = min(wake, due) }
     if let due = server.nextWake { wake = min(wake, due) }
     if let due = links.nextWake { wake = min(wake, due) }
+    if let due = security.storesBondsAt { wake = min(wake, due) }
     if session.isReady {
       if let due = scanner.nextWake { wake = min(wake, due) }
       if let due = advertiser.nextWake { wake = min(wake, due) }

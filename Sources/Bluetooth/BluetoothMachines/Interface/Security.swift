@@ -108,6 +108,8 @@ public struct Bond: Sendable, Hashable {
   public var isAuthenticated: Bool
   /// Whether it was LE Secure Connections.
   public var isSecureConnections: Bool
+  /// What the peer has configured in this host's GATT server; nil: nothing.
+  public var clientConfiguration: ClientConfiguration?
 
   /// A bond from its parts. Clients know the peer by its identity address unless `knownAddress` says
   /// otherwise.
@@ -134,6 +136,33 @@ public struct Bond: Sendable, Hashable {
   public func isStronger(than other: Bond) -> Bool {
     isAuthenticated && !other.isAuthenticated || isSecureConnections && !other.isSecureConnections
       || keyByteCount > other.keyByteCount
+  }
+}
+
+/// What a bonded peer has configured in this host's GATT server, which holds for its later links, too
+/// (Core 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3, §7.2).
+public struct ClientConfiguration: Sendable, Hashable {
+  /// What is kept at most, by handle; the rest ends with the link.
+  public static let descriptorCountMax = 128
+
+  /// The Database Hash of the database that the handles are of, 16 bytes; in another one they mean
+  /// nothing.
+  public var databaseHash: [UInt8]
+  /// Whether the peer knew that database.
+  public var isAware: Bool
+  /// The first octet of Client Supported Features.
+  public var features: UInt8
+  /// The client characteristic configuration descriptors that are not 0, by handle.
+  public var descriptors: [UInt16: UInt16]
+
+  /// A configuration from its parts.
+  public init(
+    databaseHash: [UInt8], isAware: Bool, features: UInt8, descriptors: [UInt16: UInt16]
+  ) {
+    self.databaseHash = databaseHash
+    self.isAware = isAware
+    self.features = features
+    self.descriptors = descriptors
   }
 }
 

@@ -38,6 +38,8 @@ public struct CharacteristicDefinition: Sendable, Hashable {
   public var value: [UInt8]?
   /// Only encrypted links may subscribe.
   public var subscribingRequiresEncryption: Bool
+  /// Only links may subscribe whose pairing was protected against a man in the middle.
+  public var subscribingRequiresAuthentication: Bool
   /// Further descriptors, with fixed values.
   public var descriptors: [DescriptorDefinition]
 
@@ -45,6 +47,7 @@ public struct CharacteristicDefinition: Sendable, Hashable {
   public init(
     uuid: BluetoothUUID, properties: CharacteristicProperties, permissions: AttributePermissions,
     value: [UInt8]? = nil, subscribingRequiresEncryption: Bool = false,
+    subscribingRequiresAuthentication: Bool = false,
     descriptors: [DescriptorDefinition] = []
   ) {
     self.uuid = uuid
@@ -52,6 +55,7 @@ public struct CharacteristicDefinition: Sendable, Hashable {
     self.permissions = permissions
     self.value = value
     self.subscribingRequiresEncryption = subscribingRequiresEncryption
+    self.subscribingRequiresAuthentication = subscribingRequiresAuthentication
     self.descriptors = descriptors
   }
 }
@@ -86,6 +90,17 @@ public struct AttributePermissions: OptionSet, Sendable, Hashable {
   public static let readEncryptionRequired = AttributePermissions(rawValue: 0x04)
   /// Peers may write over an encrypted link.
   public static let writeEncryptionRequired = AttributePermissions(rawValue: 0x08)
+  /// Peers may read over a link whose pairing was protected against a man in the middle.
+  public static let readAuthenticationRequired = AttributePermissions(rawValue: 0x10)
+  /// Peers may write over a link whose pairing was protected against a man in the middle.
+  public static let writeAuthenticationRequired = AttributePermissions(rawValue: 0x20)
+
+  static let anyRead: AttributePermissions = [
+    .readable, .readEncryptionRequired, .readAuthenticationRequired,
+  ]
+  static let anyWrite: AttributePermissions = [
+    .writeable, .writeEncryptionRequired, .writeAuthenticationRequired,
+  ]
 }
 
 /// The handles of a published service.

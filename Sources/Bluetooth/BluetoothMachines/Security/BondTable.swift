@@ -24,14 +24,21 @@ struct BondTable: Sendable {
   /// By private address; nil: nobody of the bonded peers.
   private var resolutions: [DeviceAddress: DeviceAddress?] = [:]
 
-  /// The bond of the peer with this address: its identity, the one that clients know it by, or a
-  /// private address that its key made.
+  /// The bond of the peer with this address: the one that clients know it by, or a private address that
+  /// its key made. Not the identity of a peer that is known by another: it may have named somebody
+  /// else's.
   func bond(of address: DeviceAddress) -> Bond? {
     if let index = indices[address] { return bonds[index] }
     return resolve(address).flatMap { indices[$0] }.map { bonds[$0] }
   }
 
   // MARK: Changes
+
+  /// Adds the bonds of earlier runs.
+  mutating func load(_ earlier: [Bond]) {
+    bonds = Array(earlier.prefix(Limits.bondsMax))
+    update()
+  }
 
   /// Adds a bond, in place of an older one of the same peer; false if there is no room.
   mutating func store(_ bond: Bond) -> Bool {
@@ -45,12 +52,24 @@ struct BondTable: Sendable {
     return true
   }
 
+  /// Keeps what a peer has configured; false where there is no bond, or nothing changes.
+  mutating func configure(
+    _ address: DeviceAddress, _ configuration: ClientConfiguration?
+  ) -> Bool {
+    guard let bond = bond(of: address), bond.clientConfiguration != configuration,
+      let index = index(of: bond)
+    else { return false }
+    bonds[index].clientConfiguration = configuration
+    return true
+  }
+
   /// The bond that this one takes the place of.
   func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { bonds[$0] } }
 
-  /// Removes the bond of the peer with this address; nil if there is none.
+  /// Removes the bond of the peer with this address, or with this identity; nil if there is none.
   mutating func remove(_ address: DeviceAddress) -> Bond? {
-    guard let bond = bond(of: address), let index = index(of: bond) else { return nil }
+    let found = bond(of: address) ?? bonds.first { $0.identity == address && isUsable($0) }
+    guard let bond = found, let index = index(of: bond) else { return nil }
     bonds.remove(at: index)
     update()
     return bond
@@ -68,8 +87,6 @@ struct BondTable: Sendable {
     resolvers = []
     resolutions = [:]
     for (index, bond) in bonds.enumerated() where isUsable(bond) {
-      // An identity is not taken by an address that somebody used once.
-      indices[bond.identity] = index
       if indices[bond.knownAddress] == nil { indices[bond.knownAddress] = index }
       guard let key = bond.identityResolvingKey else { continue }
       resolvers.append(

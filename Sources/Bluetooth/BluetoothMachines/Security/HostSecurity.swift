@@ -20,6 +20,13 @@ struct HostSecurity: Sendable {
   let canUseSecureConnections: Bool
   var secrets: SecretGenerator
   var bonds = BondTable()
+  /// The peers that configured something since that was stored last, when that is to be done again, and
+  /// how long after that.
+  private var changedBonds: [DeviceAddress] = []
+  private(set) var storesBondsAt: Instant?
+  private var storeInterval = Self.storeIntervalMin
+  private static let storeIntervalMin = TimeSpan.seconds(1)
+  private static let storeIntervalMax = TimeSpan.seconds(64)
   /// Who this host was to peers in earlier runs.
   private var identities: [HostIdentity] = []
   /// Who this host is while its controller is up; before that, and without private addresses, peers
@@ -54,11 +61,34 @@ struct HostSecurity: Sendable {
 
   mutating func unregister(_ client: ClientID) { agents.removeAll { $0.client == client } }
 
+  // MARK: What peers configure
+
+  /// A bonded peer has configured something. Stored at once, then after a second, two, four, ... so that
+  /// peers that do nothing else don't keep the disk busy.
+  mutating func configurationChanged(of peer: DeviceAddress, now: Instant) {
+    if !changedBonds.contains(peer) { changedBonds.append(peer) }
+    storesBondsAt = storesBondsAt ?? now
+  }
+
+  /// The bonds whose configuration is to be stored now.
+  mutating func takeChangedBonds(now: Instant) -> [Bond] {
+    guard let instant = storesBondsAt, instant <= now else { return [] }
+    guard !changedBonds.isEmpty else {
+      storesBondsAt = nil
+      storeInterval = Self.storeIntervalMin
+      return []
+    }
+    storesBondsAt = now + storeInterval
+    storeInterval = min(storeInterval * 2, Self.storeIntervalMax)
+    defer { changedBonds = [] }
+    return changedBonds.compactMap { bonds.bond(of: $0) }
+  }
+
   // MARK: This host
 
   /// Takes what earlier runs left.
   mutating func load(_ bonds: [Bond], _ identities: [HostIdentity]) {
-    for bond in bonds { _ = self.bonds.store(bond) }
+    self.bonds.load(bonds)
     self.identities = identities
   }
 
@@ -70,10 +100,13 @@ struct HostSecurity: Sendable {
 
   /// The controller is up and this is its identity address. The key is that of earlier runs, or new.
   mutating func controllerStarted(_ address: DeviceAddress) {
-    if identity?.address != address {
-      identity =
-        identities.first { $0.address == address }
-        ?? HostIdentity(address: address, resolvingKey: secrets.value())
+    if let known = identities.first(where: { $0.address == address }) {
+      identity = known
+    } else {
+      let new = HostIdentity(address: address, resolvingKey: secrets.value())
+      // For when this controller comes back after another one.
+      identities.append(new)
+      identity = new
     }
     bonds.localIdentity = address
   }

@@ -13,6 +13,7 @@ struct KeyDistribution: Sendable {
 
   private var expected: [Expected] = []
   private var owedKeys: SMPKeyDistribution
+  private let isBonding: Bool
   private let keyByteCount: Int
   /// This host's legacy long term key, once it was sent.
   private(set) var ownKey: LongTermKey?
@@ -25,6 +26,7 @@ struct KeyDistribution: Sendable {
 
   init(_ context: PairingContext) {
     keyByteCount = context.keyByteCount
+    isBonding = context.isBonding
     let peers = context.keys(distributedByInitiator: !context.isInitiator)
     if peers.contains(.encryptionKey) { expected += [.longTermKey, .identification] }
     if peers.contains(.identityKey) { expected += [.identityResolvingKey, .identityAddress] }
@@ -41,11 +43,21 @@ struct KeyDistribution: Sendable {
     if owedKeys.contains(.encryptionKey) {
       sendLongTermKey(secrets: &host.secrets, into: &outputs)
     }
-    if owedKeys.contains(.identityKey), let identity = host.identity {
+    if owedKeys.contains(.identityKey), let identity = identity(of: &host) {
       outputs.append(.send(.identityInformation(identityResolvingKey: identity.resolvingKey)))
       outputs.append(.send(.identityAddressInformation(identity.address)))
     }
     owedKeys = []
+  }
+
+  /// Who this host is to a peer that keeps its keys; one that doesn't could only follow it with them, and
+  /// gets none (§3.6.4).
+  private func identity(of host: inout HostSecurity) -> HostIdentity? {
+    guard !isBonding else { return host.identity }
+    let random = UInt64(truncatingIfNeeded: host.secrets.value().number)
+    return HostIdentity(
+      address: DeviceAddress(bits: random | 0xC000_0000_0000, kind: .random),
+      resolvingKey: SMPValue(number: 0))
   }
 
   private mutating func sendLongTermKey(

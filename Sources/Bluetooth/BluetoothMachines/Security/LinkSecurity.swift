@@ -59,6 +59,8 @@ struct LinkSecurity: Sendable {
   private var activity = Activity.none
   /// How the link is protected now; nil: not at all.
   private(set) var encryption: EncryptionInfo?
+  /// Whether the peer has proved that it has the keys of its bond, the one that there is now.
+  private(set) var hasProvedBond = false
   /// Something waits for the link to be protected.
   private var isAwaited = false
   private var requests: [PendingRequest] = []
@@ -403,6 +405,7 @@ struct LinkSecurity: Sendable {
     host.counters.pairings += 1
     host.attempts.succeeded(peer)
     if outcome.isBonding, let bond = host.keep(outcome.bond, of: peer) {
+      hasProvedBond = true
       outputs.append(.store(bond))
     }
     outputs.append(.pairingEnded(nil))
@@ -461,6 +464,7 @@ struct LinkSecurity: Sendable {
     guard isOn else {
       // No LE link goes on without encryption once it had it.
       encryption = nil
+      hasProvedBond = false
       givenKey = nil
       outputs.append(.encryptionChanged(nil))
       let failure = SecurityFailure.encryptionFailed(.unspecifiedError)
@@ -474,6 +478,7 @@ struct LinkSecurity: Sendable {
         return
       }
       encryption = pairing.encryption
+      hasProvedBond = false
       outputs.append(.encryptionChanged(encryption))
       var produced: [PairingOutput] = []
       pairing.encrypted(host: &host, now: now, into: &produced)
@@ -485,6 +490,7 @@ struct LinkSecurity: Sendable {
       activity = .none
       deadline = nil
       encryption = new
+      hasProvedBond = true
       outputs.append(.encryptionChanged(new))
       secured(true, nil, into: &outputs)
     case .none, .requested:
@@ -493,6 +499,7 @@ struct LinkSecurity: Sendable {
       activity = .none
       deadline = nil
       encryption = givenKey
+      hasProvedBond = true
       outputs.append(.encryptionChanged(givenKey))
       secured(true, nil, into: &outputs)
     }

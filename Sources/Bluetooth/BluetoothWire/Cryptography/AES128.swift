@@ -193,6 +193,14 @@ extension AES128 {
   }
 }
 
+extension AES128: CustomStringConvertible, CustomReflectable {
+  /// Shows nothing of the key.
+  public var description: String { "an AES-128 key" }
+
+  /// Shows nothing of the key.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
 extension UInt128 {
   /// A number from 16 bytes.
   fileprivate init(mostSignificantFirst bytes: [UInt8]) {

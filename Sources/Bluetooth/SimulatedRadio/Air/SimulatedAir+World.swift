@@ -1,13 +1,18 @@
 public import BluetoothHost
+import Logging
 public import PeripheralFiles
 public import Simulation
 
 extension RadioChoice.SimulatedAir {
-  /// The world that this air is in, with everybody on it. Blocks until its files are read.
+  /// The world that this air is in, with everybody on it. What devices show on their displays is logged.
+  /// Blocks until its files are read.
   public func makeWorld() throws(PeripheralFileFailure) -> World {
     let world = World(seed: seed)
     SimulatedRadio.installKeyAgreement()
     world.keyAgreement = KeyAgreementPlugIn.current
+    world.onDisplay = { device, text in
+      Logger(label: "ambit.simulation").notice("The display of \"\(device)\" shows \(text).")
+    }
     if isPopulated { world.populate(with: .home) }
     for (index, path) in files.enumerated() {
       world.addDevice(

@@ -14,6 +14,7 @@ struct ServerBench {
   var updates: [Result<HostReply, HostError>] = []
   var failures: [HostError] = []
   var tags: [SendTag] = []
+  var subscribed: [UInt16] = []
 
   init(mtuMax: Int = 64) {
     server = GATTServer(name: "Test", appearance: 0x0341, mtuMax: mtuMax)
@@ -36,7 +37,8 @@ struct ServerBench {
       case .request(_, let request): requests.append(request)
       case .updateCompleted(_, _, let result): updates.append(result)
       case .bearerFailed(_, let error): failures.append(error)
-      case .subscribed, .unsubscribed, .mtuChanged: break
+      case .subscribed(_, _, let handle): subscribed.append(handle)
+      case .unsubscribed, .clientChanged, .mtuChanged: break
       }
     }
     return sent

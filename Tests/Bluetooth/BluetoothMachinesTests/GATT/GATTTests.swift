@@ -174,6 +174,41 @@ struct GATTTests {
     }
   }
 
+  private static func encryption(isAuthenticated: Bool) -> EncryptionInfo {
+    EncryptionInfo(keyByteCount: 16, isAuthenticated: isAuthenticated, isSecureConnections: true)
+  }
+
+  @Test("what needs authentication is refused where anybody could have taken part in the pairing")
+  func authentication() throws {
+    var pair = GATTPair()
+    let service = ServiceDefinition(
+      uuid: 0x1815, isPrimary: true,
+      characteristics: [
+        CharacteristicDefinition(
+          uuid: 0x2A56, properties: [.read, .write, .notify],
+          permissions: [.readAuthenticationRequired, .writeAuthenticationRequired], value: nil,
+          subscribingRequiresAuthentication: true)
+      ])
+    let published = try pair.publish(service).characteristics[0]
+    let configuration = try #require(published.configurationHandle)
+    for (link, error) in [
+      (nil, ATTErrorCode.insufficientAuthentication),
+      (Self.encryption(isAuthenticated: false), .insufficientAuthentication),
+    ] as [(EncryptionInfo?, ATTErrorCode)] {
+      pair.server.setEncryption(link, GATTPair.peer)
+      for operation in [
+        .read(published.valueHandle), .write(published.valueHandle, [1]),
+        .write(configuration, [1, 0]),
+      ] as [GATTOperation] {
+        #expect { try pair.run(operation) } throws: { thrown in
+          if case HostError.att(error, _)? = thrown as? HostError { true } else { false }
+        }
+      }
+    }
+    pair.server.setEncryption(Self.encryption(isAuthenticated: true), GATTPair.peer)
+    #expect(try pair.run(.write(configuration, [1, 0])) == .done)
+  }
+
   @Test("what needs encryption is refused as the specification says")
   func encryption() throws {
     var pair = GATTPair()
@@ -181,11 +216,11 @@ struct GATTTests {
     #expect(throws: HostError.att(.insufficientAuthentication, handle: handle)) {
       try pair.run(.read(handle))
     }
-    pair.server.setEncrypted(false, GATTPair.peer, hasKey: true)
+    pair.server.setEncryption(nil, GATTPair.peer, hasKey: true)
     #expect(throws: HostError.att(.insufficientEncryption, handle: handle)) {
       try pair.run(.write(handle, [1]))
     }
-    pair.server.setEncrypted(true, GATTPair.peer)
+    pair.server.setEncryption(Self.encryption(isAuthenticated: false), GATTPair.peer)
     #expect(try pair.run(.write(handle, [1])) == .done)
   }
 

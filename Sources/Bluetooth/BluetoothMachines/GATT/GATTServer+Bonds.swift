@@ -1,0 +1,56 @@
+public import BluetoothWire
+public import Essentials
+
+// What bonded clients have configured, from link to link (Core 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3).
+
+extension GATTServer {
+  /// What a peer has configured; nil where that is nothing.
+  public mutating func clientConfiguration(of peer: DeviceAddress) -> ClientConfiguration? {
+    guard let index = sessionIndex(peer) else { return nil }
+    let session = sessions[index]
+    var descriptors: [UInt16: UInt16] = [:]
+    for (handle, bits) in session.configurations.prefix(ClientConfiguration.descriptorCountMax) {
+      descriptors[handle] = bits
+    }
+    guard session.clientFeatures != 0 || !descriptors.isEmpty else { return nil }
+    return ClientConfiguration(
+      databaseHash: databaseHash(), isAware: session.awareness == .aware,
+      features: session.clientFeatures, descriptors: descriptors)
+  }
+
+  /// Takes up what a bonded peer configured on earlier links; after the link is encrypted, so that
+  /// nobody else gets what it subscribed to. What it has written on this link stays.
+  public mutating func restore(
+    _ configuration: ClientConfiguration, of peer: DeviceAddress, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    guard let index = sessionIndex(peer), !sessions[index].isRestored else { return }
+    sessions[index].isRestored = true
+    sessions[index].clientFeatures |= configuration.features & 7
+    let isKnown = configuration.databaseHash == databaseHash()
+    for (handle, bits) in configuration.descriptors.sorted(by: { $0.key < $1.key }) {
+      restore(bits, handle, index, isKnown: isKnown, into: &outputs)
+    }
+    guard !isKnown || !configuration.isAware else { return }
+    sessions[index].awareness = .unaware
+    indicateServiceChanged(.all, index, now: now, into: &outputs)
+  }
+
+  private mutating func restore(
+    _ bits: UInt16, _ handle: UInt16, _ index: Int, isKnown: Bool, into outputs: inout [Output]
+  ) {
+    guard !sessions[index].writtenConfigurations.contains(handle),
+      let attribute = database.attribute(handle),
+      case .configuration(let configuration) = attribute.source,
+      // The link may be protected less than another was, or the app may require more by now.
+      writeError(attribute, index) == nil,
+      // Service Changed is where it always was, whatever else has changed.
+      isKnown || configuration.valueHandle == serviceChangedHandle,
+      bits & ~configuration.allowed == 0
+    else { return }
+    sessions[index].setConfiguration(handle, bits)
+    guard let owner = configuration.owner else { return }
+    outputs.append(
+      .subscribed(owner, sessions[index].peer, handle: configuration.valueHandle))
+  }
+}

@@ -1,0 +1,157 @@
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import BluetoothMachines
+
+@Suite("What bonded GATT clients configured")
+struct BondedClientTests {
+  /// Handles 14 to 17: the value is 16, its configuration 17.
+  private static let battery = ServiceDefinition(
+    uuid: 0x180F, isPrimary: true,
+    characteristics: [
+      CharacteristicDefinition(
+        uuid: 0x2A19, properties: [.read, .notify], permissions: .readable)
+    ])
+  private static let other = ServiceDefinition(
+    uuid: 0x1815, isPrimary: true,
+    characteristics: [
+      CharacteristicDefinition(
+        uuid: 0x2A56, properties: [.read, .notify], permissions: .readable)
+    ])
+
+  /// A server whose client has subscribed to the battery and to Service Changed, with robust caching.
+  private func configured() throws -> (ServerBench, ClientConfiguration) {
+    var bench = ServerBench()
+    try bench.add(Self.battery)
+    bench.server.linkOpened(ServerBench.peer)
+    for request in ["12 0b00 01", "12 0900 0200", "12 1100 0100"] {
+      #expect(bench.receive(request) == ["13"])
+    }
+    let configuration = bench.server.clientConfiguration(of: ServerBench.peer)
+    return (bench, try #require(configuration))
+  }
+
+  private func reconnect(_ bench: inout ServerBench) {
+    bench.act { $0.linkClosed(ServerBench.peer, now: $1, into: &$2) }
+    bench.server.linkOpened(ServerBench.peer)
+    bench.subscribed = []
+  }
+
+  private func restore(
+    _ configuration: ClientConfiguration, _ bench: inout ServerBench
+  ) -> [String] {
+    bench.act { $0.restore(configuration, of: ServerBench.peer, now: $1, into: &$2) }
+  }
+
+  @Test("holds on the next link, once that is known to be theirs, and not before")
+  func nextLink() throws {
+    var (bench, configuration) = try configured()
+    #expect(configuration.descriptors == [9: 2, 17: 1] && configuration.features == 1)
+    reconnect(&bench)
+    #expect(bench.receive("0a 1100") == ["0b0000"])
+    #expect(bench.update(16, [50]).isEmpty)
+    configuration.databaseHash = bench.server.databaseHash()
+    #expect(restore(configuration, &bench).isEmpty)
+    #expect(bench.subscribed == [16])
+    #expect(bench.receive("0a 1100") == ["0b0100"])
+    #expect(bench.receive("0a 0b00") == ["0b01"])
+    #expect(bench.update(16, [51]) == ["1b100033"])
+    let kept = bench.server.clientConfiguration(of: ServerBench.peer)
+    #expect(kept == configuration)
+    // Only once: what the client switched off since then stays off.
+    bench.receive("12 1100 0000")
+    #expect(restore(configuration, &bench).isEmpty && bench.subscribed == [16])
+    #expect(bench.receive("0a 1100") == ["0b0000"])
+  }
+
+  @Test("gives way to what they write on this link")
+  func written() throws {
+    var (bench, configuration) = try configured()
+    configuration.databaseHash = bench.server.databaseHash()
+    reconnect(&bench)
+    bench.receive("12 0900 0200")
+    bench.receive("12 1100 0100")
+    bench.subscribed = []
+    configuration.descriptors[17] = 3
+    #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
+    #expect(bench.receive("0a 1100") == ["0b0100"])
+    // Also where they write that they don't want it any more.
+    reconnect(&bench)
+    bench.receive("12 1100 0000")
+    #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
+    #expect(bench.receive("0a 1100") == ["0b0000"])
+  }
+
+  @Test("does not hold where the link is not protected as it has to be by now")
+  func protection() throws {
+    var bench = ServerBench()
+    try bench.add(
+      ServiceDefinition(
+        uuid: 0x180F, isPrimary: true,
+        characteristics: [
+          CharacteristicDefinition(
+            uuid: 0x2A19, properties: [.read, .notify], permissions: .readable,
+            subscribingRequiresAuthentication: true)
+        ]))
+    bench.server.linkOpened(ServerBench.peer)
+    let configuration = ClientConfiguration(
+      databaseHash: bench.server.databaseHash(), isAware: true, features: 0, descriptors: [17: 1])
+    bench.server.setEncryption(
+      EncryptionInfo(keyByteCount: 16, isAuthenticated: false, isSecureConnections: true),
+      ServerBench.peer)
+    #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
+  }
+
+  @Test("of the same database, but before they knew it, holds, and they are told of the change")
+  func unaware() throws {
+    var (bench, configuration) = try configured()
+    configuration.databaseHash = bench.server.databaseHash()
+    configuration.isAware = false
+    reconnect(&bench)
+    #expect(restore(configuration, &bench) == ["1d08000100ffff"])
+    #expect(bench.subscribed == [16])
+  }
+
+  @Test("of another database only Service Changed holds, which they are told, and out of sync")
+  func otherDatabase() throws {
+    var (bench, configuration) = try configured()
+    configuration.databaseHash = bench.server.databaseHash()
+    bench.act { $0.removeService(14, owner: ServerBench.owner, now: $1, into: &$2) }
+    bench.receive("1e")
+    try bench.add(Self.other)
+    bench.receive("1e")
+    reconnect(&bench)
+    #expect(restore(configuration, &bench) == ["1d08000100ffff"])
+    #expect(bench.subscribed.isEmpty)
+    // Core 5.4, Vol 3, Part G, §2.5.2.1: one request is refused, the next shows that it knows.
+    #expect(bench.receive("0a 0300") == ["010a030012"])
+    let before = bench.server.clientConfiguration(of: ServerBench.peer)
+    #expect(before?.isAware == false)
+    bench.receive("1e")
+    #expect(bench.receive("0a 0300") == ["0b54657374"])
+    let after = bench.server.clientConfiguration(of: ServerBench.peer)
+    let hash = bench.server.databaseHash()
+    #expect(after?.databaseHash == hash && after?.isAware == true)
+    #expect(after?.descriptors == [9: 2])
+  }
+
+  @Test("that makes no sense is left out")
+  func nonsense() throws {
+    var (bench, configuration) = try configured()
+    configuration.databaseHash = bench.server.databaseHash()
+    reconnect(&bench)
+    configuration.features = 0xFF
+    configuration.descriptors = [0: 1, 3: 1, 9: 1, 16: 1, 17: 2, 0xFFFF: 3]
+    #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
+    #expect(bench.receive("0a 0900") == ["0b0000"])
+    #expect(bench.receive("0a 0b00") == ["0b07"])
+  }
+
+  @Test("is nothing where they configured nothing")
+  func nothing() {
+    var bench = ServerBench()
+    let configuration = bench.server.clientConfiguration(of: ServerBench.peer)
+    #expect(configuration == nil)
+  }
+}

@@ -1,0 +1,141 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Testing
+
+@testable import Simulation
+
+@Suite("What bonded centrals configured, on the air")
+struct BondedClientOnAirTests {
+  private static let value: BluetoothUUID = 0x2A99
+  private static let centralAddress = DeviceAddress(bits: 0xA0, kind: .public)
+
+  private func peripheral(
+    in world: World, bonds: [Bond] = [], identities: [HostIdentity] = [],
+    services: [BluetoothUUID] = [0x1815]
+  ) throws -> TestHost {
+    let host = TestHost(named: "Safe", in: world, bonds: bonds, identities: identities)
+    world.run(for: .milliseconds(100))
+    for service in services {
+      let definition = ServiceDefinition(
+        uuid: service, isPrimary: true,
+        characteristics: [
+          CharacteristicDefinition(
+            uuid: Self.value, properties: [.read, .notify], permissions: .readEncryptionRequired,
+            value: [1], subscribingRequiresEncryption: true)
+        ])
+      _ = try host.complete { .addService(definition, $0) }
+    }
+    var options = AdvertisingOptions()
+    // The complete local name.
+    options.data = [5, 0x09] + "Safe".utf8
+    _ = try host.complete { .startAdvertising(options, $0) }
+    return host
+  }
+
+  private func central(in world: World) -> TestHost {
+    TestHost(named: "Phone", in: world, at: Position(x: 1), address: Self.centralAddress)
+  }
+
+  private func reconnect(_ host: TestHost, _ peer: DeviceAddress) throws {
+    host.forgetEvents()
+    host.send(.connect(peer, ConnectOptions()))
+    _ = try host.wait(for: "the link") { event -> Bool? in
+      if case .connected(peer) = event { return true }
+      return nil
+    }
+    host.world.run(for: .seconds(1))
+  }
+
+  private func subscriptions(_ host: TestHost) -> [DeviceAddress] {
+    host.events.compactMap { if case .subscribed(let peer, _) = $0 { peer } else { nil } }
+  }
+
+  private func last(_ bonds: [Bond]) -> [Bond] { bonds.suffix(1) }
+
+  @Test("a subscription holds on the next link, and in the next run of the peripheral's host")
+  func holds() throws {
+    let world = World(seed: 1)
+    let safe = try peripheral(in: world)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let value = try #require(try phone.characteristics(of: peer)[Self.value])
+    try phone.subscribe(value, of: peer)
+    #expect(subscriptions(safe) == [Self.centralAddress])
+    phone.send(.disconnect(peer))
+    world.run(for: .seconds(2))
+    safe.forgetEvents()
+    try reconnect(phone, peer)
+    #expect(subscriptions(safe) == [Self.centralAddress])
+    safe.controller.powerOff()
+    world.run(for: .seconds(30))
+    let next = try peripheral(in: world, bonds: last(safe.bonds), identities: safe.identities)
+    try reconnect(phone, peer)
+    #expect(subscriptions(next) == [Self.centralAddress])
+    // What was switched off stays off.
+    let descriptor = value.valueHandle + 1
+    _ = try phone.complete { .gatt(peer, .write(descriptor, [0, 0]), $0) }
+    phone.send(.disconnect(peer))
+    world.run(for: .seconds(2))
+    next.forgetEvents()
+    try reconnect(phone, peer)
+    #expect(subscriptions(next).isEmpty)
+  }
+
+  @Test("nobody with the central's address gets what it subscribed to without its keys")
+  func impostor() throws {
+    let world = World(seed: 2)
+    let safe = try peripheral(in: world)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let value = try #require(try phone.characteristics(of: peer)[Self.value])
+    try phone.subscribe(value, of: peer)
+    phone.send(.disconnect(peer))
+    world.run(for: .seconds(2))
+    phone.controller.powerOff()
+    safe.forgetEvents()
+    let impostor = central(in: world)
+    _ = try impostor.connect(to: "Safe")
+    world.run(for: .seconds(1))
+    #expect(subscriptions(safe).isEmpty)
+    // Pairing anew by Just Works makes it another bond, which has configured nothing.
+    _ = try impostor.read(value, of: peer)
+    #expect(subscriptions(safe).isEmpty)
+  }
+
+  @Test("of other services in the next run nothing holds")
+  func otherServices() throws {
+    let world = World(seed: 3)
+    let safe = try peripheral(in: world)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let value = try #require(try phone.characteristics(of: peer)[Self.value])
+    try phone.subscribe(value, of: peer)
+    safe.controller.powerOff()
+    world.run(for: .seconds(30))
+    let next = try peripheral(
+      in: world, bonds: last(safe.bonds), identities: safe.identities,
+      services: [0x180D, 0x1815])
+    try reconnect(phone, peer)
+    #expect(subscriptions(next).isEmpty)
+  }
+
+  @Test("a central that goes on changing its mind has the disk written ever more rarely")
+  func thrift() throws {
+    let world = World(seed: 4)
+    let safe = try peripheral(in: world)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let table = try phone.characteristics(of: peer)
+    let value = try #require(table[Self.value])
+    _ = try phone.read(value, of: peer)
+    let handle = value.valueHandle + 1
+    for number in 1...100 {
+      let bits: [UInt8] = [UInt8(number % 2), 0]
+      _ = try phone.complete { .gatt(peer, .write(handle, bits), $0) }
+    }
+    world.run(for: .seconds(70))
+    #expect((2...8).contains(safe.configurationCount))
+    #expect(safe.bonds.last?.clientConfiguration?.descriptors[handle] == nil)
+  }
+}
