@@ -37,10 +37,8 @@ final class Gate: @unchecked Sendable {
   private let inbox = Locked(Inbox())
 
   /// Retained until the gate is free, as they may be running. Only for the holder.
-  @exclusivity(unchecked)
   private var retired: [AnyObject] = []
   /// Whether the holder only changes the graph, and nothing is running.
-  @exclusivity(unchecked)
   private var isQuiet = false
 
   /// How often a thread that finds the gate held tries again before it submits its operation: for

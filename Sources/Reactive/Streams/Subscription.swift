@@ -8,7 +8,6 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
   private let disposed = Synchronization.Atomic(false)
   private let isLookedAt = Synchronization.Atomic(false)
   // Read and cleared by the one caller that turned `disposed` to true. Others may look at it before.
-  @exclusivity(unchecked)
   private var core: (any SignalCore<Value, Error>)?
 
   @usableFromInline

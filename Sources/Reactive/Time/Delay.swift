@@ -26,14 +26,9 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
 {
   // Kept here rather than in what is scheduled: two timers that are due at once need not fire in
   // order, and what is dropped must be released though the scheduler keeps the work.
-  @exclusivity(unchecked)
-  private var waiting = Cells<Value>()
+  private let waiting = FIFO<Value>()
   /// Guards them.
   private let lock = PlainLock()
-
-  deinit {
-    waiting.destroy()
-  }
 
   /// Has `action` performed at the value's turn.
   func schedule(_ action: @escaping @Sendable () -> Void) {
@@ -58,13 +53,12 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
   }
 
   final override func drop() {
-    var dropped = Cells<Value>()
+    // Deinitialisers run user code: not under the lock.
+    let dropped = FIFO<Value>()
     lock.lock()
-    swap(&waiting, &dropped)
+    waiting.exchange(with: dropped)
     lock.unlock()
     release(dropped.count)
-    // Deinitialisers run user code: not under the lock.
-    dropped.destroy()
   }
 }
 
