@@ -162,8 +162,7 @@ private final class ReplayCore<Value, Error: Swift.Error>: ProducerCore<Value, E
     if let end {
       root.terminate(end)
     } else {
-      let place = UncheckedTransfer((replay: replay, root: root))
-      connection.add(AnyDisposable { place.value.replay.remove(place.value.root) })
+      connection.add(AnyDisposable { [replay] in replay.remove(root) })
     }
     if let source { replay.startOnce(source) }
     return nil

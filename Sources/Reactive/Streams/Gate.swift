@@ -29,8 +29,8 @@ final class Gate: @unchecked Sendable {
   private let holder = Synchronization.Atomic<UInt>(0)
   private static var pendingFlag: UInt { 1 }
 
-  // Operations are handed from thread to thread only through this lock.
-  private struct Inbox: @unchecked Sendable {
+  /// How operations get from one thread to another.
+  private struct Inbox {
     var operations: [Operation] = []
     var waiters: [GateWaiter] = []
   }
@@ -149,8 +149,7 @@ final class Gate: @unchecked Sendable {
 
   /// The first half of ``submit(_:)``, which never calls out and so may be done under a lock.
   func enqueue(_ operation: @escaping Operation) {
-    let transfer = UncheckedTransfer(operation)
-    inbox.withLock { $0.operations.append(transfer.value) }
+    inbox.withLock { $0.operations.append(operation) }
   }
 
   /// The second half of ``submit(_:)``: performs what has been enqueued, or marks it for the

@@ -35,6 +35,8 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   @usableFromInline typealias Error = OutputError
 
   /// Nil without observers, and after the end; a ``Fanout`` with several.
+  // Loaded and stored, never changed in place. Other modules inline that, so the compiler can't see
+  // it of all accesses; checking them would double what a value costs at each operator.
   @exclusivity(unchecked)
   @usableFromInline final var output: Unmanaged<StreamObserver<Output, OutputError>>?
   private var isFanout = false

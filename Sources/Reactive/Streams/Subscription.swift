@@ -56,6 +56,7 @@ final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value,
   @unchecked Sendable
 {
   // Touched only from inside the gate. Released at the end, though the subscriber may retain this.
+  // Other modules see it, too: as of `Stage.output`.
   @exclusivity(unchecked)
   @usableFromInline var observer: Unmanaged<StreamObserver<Value, Error>>?
 

@@ -37,23 +37,7 @@ func hop<Value, Error>(
   to scheduler: any Scheduler
 ) -> ScheduledOperator<Value, Value, Error> {
   if let queue = scheduler as? QueueScheduler { return QueueHop(to: queue) }
-  return Hop(on: scheduler)
-}
-
-// Sendable as every scheduled operator is.
-private final class Hop<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
-  @unchecked Sendable
-{
-  private let scheduler: any Scheduler
-
-  override init(on scheduler: any Scheduler) {
-    self.scheduler = scheduler
-    super.init(on: scheduler)
-  }
-
-  override func schedule(_ action: @escaping @Sendable () -> Void) {
-    scheduler.schedule(action)
-  }
+  return ScheduledValues("hop", on: scheduler) { scheduler.schedule($0) }
 }
 
 /// Leaves values with a queue's scheduler, which gives each its turn. Nothing is allocated for a
