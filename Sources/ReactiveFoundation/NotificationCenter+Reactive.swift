@@ -16,13 +16,11 @@ extension Reactive where Base: NotificationCenter {
     forName name: Notification.Name?, object: AnyObject? = nil
   ) -> Signal<Notification, Never> {
     Signal { observer, lifetime in
-      // A notification is sent where it is posted; where that may be anywhere, it is up to those
-      // who observe.
-      nonisolated(unsafe) let observer = observer
+      let send = observer.sender
       let registration = Registration(
         center: base,
         token: base.addObserver(forName: name, object: object, queue: nil) { notification in
-          observer.send(value: notification)
+          send(.value(notification))
         })
       lifetime.observeEnded { registration.end() }
     }

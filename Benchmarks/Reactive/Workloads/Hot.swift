@@ -3,7 +3,7 @@ import OpenCombine
 import Reactive
 import Synchronization
 
-func hotWorkloads() -> [Workload] { [pipe(), fanOut()] }
+func hotWorkloads() -> [Workload] { [pipe(), remembering(), fanOut()] }
 
 private func pipe() -> Workload {
   var workload = Workload("pipe, map, filter, sink", events: 10_000_000)
@@ -32,6 +32,45 @@ private func pipe() -> Workload {
     let filter = opaque { (value: Int) in if value & 1 == 0 { sink(value) } }
     let lock = Mutex<Void>(())
     let send = opaque { (value: Int) in lock.withLock { _ in filter(value &+ 1) } }
+    for value in 0..<count { send(value) }
+  }
+  return workload
+}
+
+/// Operators that keep something of the values before.
+private func remembering() -> Workload {
+  var workload = Workload("pipe, skip repeats, scan, sink", events: 10_000_000)
+  workload.add(.ours) { count in
+    let (signal, input) = Signal<Int, Never>.pipe()
+    signal.skipRepeats().scan(0) { $0 &+ $1 }.observeValues { sum.add($0) }
+    for value in 0..<count { input.send(value: value) }
+  }
+  workload.add(.openCombine) { count in
+    let subject = PassthroughSubject<Int, Never>()
+    let sink = subject.removeDuplicates().scan(0) { $0 &+ $1 }.sink { sum.add($0) }
+    for value in 0..<count { subject.send(value) }
+    sink.cancel()
+  }
+  workload.add(.async, share: 0.02) { count in
+    let channel = AsyncChannel<Int>()
+    let sender = Task {
+      for value in 0..<count { await channel.send(value) }
+      channel.finish()
+    }
+    for await value in channel.removeDuplicates().reductions(0, { $0 &+ $1 }) { sum.add(value) }
+    await sender.value
+  }
+  workload.add(.floor) { count in
+    let sink: (Int) -> Void = { sum.add($0) }
+    let state = Mutex<(previous: Int?, total: Int)>((nil, 0))
+    let send = opaque { (value: Int) in
+      state.withLock { state in
+        guard state.previous != value else { return }
+        state.previous = value
+        state.total &+= value
+        sink(state.total)
+      }
+    }
     for value in 0..<count { send(value) }
   }
   return workload

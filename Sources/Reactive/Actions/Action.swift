@@ -6,7 +6,7 @@ internal import Synchronization
 /// execute it fails with ``ActionError/disabled``. ``allowsConcurrentExecution`` lifts the first.
 public final class Action<Input, Output, Error: Swift.Error> {
   /// How to make an execution; it sends what it does to the events.
-  private let makeExecution: @Sendable (Action, Input) -> SignalProducer<Output, ActionError<Error>>
+  private let makeExecution: (Action, Input) -> SignalProducer<Output, ActionError<Error>>
   private let concurrency: Concurrency
   private let executionsInput: Signal<SignalProducer<Output, Error>, Never>.Observer
   private let executionsOutput: Signal<SignalProducer<Output, Error>, Never>
@@ -85,40 +85,37 @@ public final class Action<Input, Output, Error: Swift.Error> {
 
     // A property is safe to use from any thread, whatever its value is.
     let condition = UncheckedTransfer(conditions)
-    lifetime += state.producer.startWithValues { value in
-      condition.value.modify { $0.state = value }
-    }
-    let kept = UncheckedTransfer(state)
-    lifetime.observeEnded { withExtendedLifetime(kept) {} }
+    lifetime += state.producer.core.start(
+      ValueObserver { value in conditions.modify { $0.state = value } })
+    lifetime.hold(HeldInput(state))
 
     concurrency = Concurrency(
-      isAllowed: { condition.value.withValue { $0.allowsConcurrentExecution } },
+      isAllowed: { conditions.withValue { $0.allowsConcurrentExecution } },
       setAllowed: { isAllowed in
-        condition.value.modify { $0.allowsConcurrentExecution = isAllowed }
+        conditions.modify { $0.allowsConcurrentExecution = isAllowed }
       })
 
     makeExecution = { action, input in
-      let input = UncheckedTransfer((action: action, input: input))
-      return SignalProducer { observer, lifetime in
-        let action = input.value.action
-        guard let state = condition.value.modify({ $0.begin() }) else {
+      let core = HandlerCore<Output, ActionError<Error>> { observer, lifetime in
+        guard let state = conditions.modify({ $0.begin() }) else {
           observer.send(error: .disabled)
           action.disabledErrorsInput.send(value: ())
           return
         }
-        // An execution's events are sent on where it sends them.
-        let outputs = UncheckedTransfer((observer, action.tellExecution()))
-        let execution = execute(state, input.value.input).start { event in
-          let (observer, told) = outputs.value
+        let told = action.tellExecution()
+        func send(_ event: Signal<Output, Error>.Event) {
           observer.send(event.mapError(ActionError.producerFailed))
-          input.value.action.eventsInput.send(value: event)
+          action.eventsInput.send(value: event)
           told?.send(event)
         }
+        let execution = execute(state, input).core.start(
+          ClosureObserver(value: { send(.value($0)) }, termination: { send(.init($0)) }))
         lifetime.observeEnded {
           execution.dispose()
           condition.value.modify { $0.executionCount -= 1 }
         }
       }
+      return SignalProducer(core: core)
     }
   }
 
@@ -153,9 +150,9 @@ public final class Action<Input, Output, Error: Swift.Error> {
 extension Action: @unchecked Sendable where Input: Sendable, Output: Sendable {}
 
 /// Whether several executions may run at once.
-private struct Concurrency: Sendable {
-  let isAllowed: @Sendable () -> Bool
-  let setAllowed: @Sendable (Bool) -> Void
+private struct Concurrency {
+  let isAllowed: () -> Bool
+  let setAllowed: (Bool) -> Void
 }
 
 /// What decides whether an action is enabled.

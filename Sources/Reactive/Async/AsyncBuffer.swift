@@ -42,7 +42,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
     let (consumer, dropped) = state.withLock { state -> (Consumer?, Value?) in
       guard state.end == nil else { return (nil, nil) }
       if let consumer = state.consumer.take() { return (consumer, nil) }
-      return (nil, keep(value, in: &state.values))
+      return (nil, keep(value, in: state.values))
     }
     // Its deinitialiser is user code: not under the lock.
     withExtendedLifetime(dropped) {}
@@ -50,7 +50,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
   }
 
   /// - Returns: What there was no room for.
-  private func keep(_ value: Value, in values: inout FIFO<Value>) -> Value? {
+  private func keep(_ value: Value, in values: FIFO<Value>) -> Value? {
     switch buffering {
     case .unbounded, .backpressure:
       values.append(value)

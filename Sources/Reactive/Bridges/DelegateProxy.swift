@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// A delegate that stands in for an object's own: it turns what it receives into events for any
 /// number of producers, and passes it on to the delegate that was there.
 package protocol DelegateProxy: AnyObject, Sendable {
@@ -28,7 +26,7 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
   }
 
   /// By owner. Those who use a proxy hold its owner, so that the identifier stays its own.
-  private let entries = Mutex<[ObjectIdentifier: Entry]>([:])
+  private let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
   /// No proxy is in use.
   package init() {}
@@ -44,7 +42,7 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
       let key = ObjectIdentifier(owner)
       let proxy = entries[key]?.proxy ?? Proxy()
       entries[key, default: Entry(proxy: proxy, useCount: 0)].useCount += 1
-      return (proxy, Released(proxy.attach(to: owner)))
+      return (proxy, proxy.attach(to: owner))
     }
     _ = old  // Its end may run any code.
     return proxy
@@ -52,7 +50,7 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
 
   /// Detaches the owner's proxy when the last of those releases it who retained it.
   package func release(for owner: Proxy.Owner) {
-    let old = entries.withLock { entries -> (Proxy?, Released)? in
+    let old = entries.withLock { entries -> (Proxy, AnyObject?)? in
       let key = ObjectIdentifier(owner)
       guard let entry = entries[key] else { return nil }
       guard entry.useCount == 1 else {
@@ -60,16 +58,9 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
         return nil
       }
       entries[key] = nil
-      return (entry.proxy, Released(entry.proxy.detach(from: owner)))
+      return (entry.proxy, entry.proxy.detach(from: owner))
     }
     _ = old
-  }
-
-  /// Carries an object out of a lock, to be released there.
-  // Unchecked: nothing is done with it but that.
-  private struct Released: @unchecked Sendable {
-    let object: AnyObject?
-    init(_ object: AnyObject?) { self.object = object }
   }
 
   /// A producer whose runs use the owner's proxy.

@@ -12,9 +12,7 @@ extension SignalProducer {
       ) -> (any Disposable)?
   ) {
     self.init { observer, lifetime in
-      // Events are sent on the thread that reports them, where their values are.
-      let input = UncheckedTransfer(observer)
-      lifetime += register { input.value.send($0) }
+      lifetime += register(observer.sender)
     }
   }
 }

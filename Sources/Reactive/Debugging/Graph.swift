@@ -131,8 +131,7 @@ extension Signal {
   public func dumpGraph(to output: @escaping @Sendable (String) -> Void = { print($0) }) {
     guard let gate = core.heldGate?.takeUnretainedValue() else { return }
     guard let admission = gate.open() else {
-      let core = UncheckedTransfer(core)
-      return gate.submit { output(GraphDrawing(from: core.value).text) }
+      return gate.submit { [core] in output(GraphDrawing(from: core).text) }
     }
     let drawing = GraphDrawing(from: core)
     gate.close(admission)

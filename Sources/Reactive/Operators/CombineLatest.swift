@@ -31,9 +31,7 @@ final class LatestValue<Value> {
 @usableFromInline
 final class LatestCombiner<Output, Error: Swift.Error> {
   private let junction = Junction<Output, Error>()
-  @exclusivity(unchecked)
   private var missing: Int
-  @exclusivity(unchecked)
   private var running: Int
   private let combine: () -> Output
 

@@ -1,5 +1,6 @@
 final class SkipRepeats<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let isEquivalent: (Value, Value) -> Bool
+  // Values come one by one. Checking that takes a third of the time of `skipRepeats` and `scan`.
   @exclusivity(unchecked)
   private var previous: Value?
 
@@ -18,7 +19,6 @@ final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
   ValueStage<Value, Value, Error>
 {
   private let identity: (Value) -> Identity
-  @exclusivity(unchecked)
   private var seen: Set<Identity> = []
 
   init(_ identity: @escaping (Value) -> Identity) {
@@ -33,7 +33,6 @@ final class UniqueValues<Value, Identity: Hashable, Error: Swift.Error>:
 final class CombinePrevious<Value, Error: Swift.Error>:
   ValueStage<Value, (Value, Value), Error>
 {
-  @exclusivity(unchecked)
   private var previous: Value?
 
   init(_ initial: Value?) {

@@ -6,7 +6,6 @@ extension Signal where Value: OptionalProtocol {
   /// - Parameter replacement: What is sent instead of nil.
   /// - Returns: A signal of values that aren't nil.
   public func replaceNil(with replacement: Value.Wrapped) -> Signal<Value.Wrapped, Error> {
-    let replacement = UncheckedTransfer(replacement)
-    return map { $0.optional ?? replacement.value }
+    through(Map { $0.optional ?? replacement })
   }
 }

@@ -17,7 +17,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
 
   private let lock = PlainLock()
   // The rest is guarded by the lock.
-  private var buffer = FIFO<Value>()
+  private let buffer = FIFO<Value>()
   private var end: Termination<Error>?
   private var newcomers: [StreamObserver<Value, Error>] = []
 
@@ -88,11 +88,11 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
   /// - Returns: What came before.
   func register(
     _ newcomer: StreamObserver<Value, Error>
-  ) -> (past: FIFO<Value>, end: Termination<Error>?) {
+  ) -> (past: [Value], end: Termination<Error>?) {
     lock.lock()
     defer { lock.unlock() }
     if end == nil { newcomers.append(newcomer) }
-    return (buffer, end)
+    return (buffer.values, end)
   }
 
   func remove(_ observer: StreamObserver<Value, Error>) {
@@ -162,8 +162,7 @@ private final class ReplayCore<Value, Error: Swift.Error>: ProducerCore<Value, E
     if let end {
       root.terminate(end)
     } else {
-      let place = UncheckedTransfer((replay: replay, root: root))
-      connection.add(AnyDisposable { place.value.replay.remove(place.value.root) })
+      connection.add(AnyDisposable { [replay] in replay.remove(root) })
     }
     if let source { replay.startOnce(source) }
     return nil

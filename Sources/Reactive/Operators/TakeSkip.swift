@@ -1,5 +1,4 @@
 final class TakeFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
-  @exclusivity(unchecked)
   private var remaining: Int
 
   init(_ count: Int) {
@@ -67,7 +66,6 @@ final class TakeWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error
 }
 
 final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
-  @exclusivity(unchecked)
   private var remaining: Int
 
   init(_ count: Int) {
@@ -81,7 +79,6 @@ final class SkipFirst<Value, Error: Swift.Error>: ValueStage<Value, Value, Error
 
 final class SkipWhile<Value, Error: Swift.Error>: ValueStage<Value, Value, Error> {
   private let shouldContinue: (Value) -> Bool
-  @exclusivity(unchecked)
   private var isSkipping = true
 
   init(_ shouldContinue: @escaping (Value) -> Bool) {

@@ -13,7 +13,7 @@ private final class ZipTally {
 /// The values of an input that wait for those of the others.
 @usableFromInline
 final class ZippedValues<Value> {
-  private var values = FIFO<Value>()
+  private let values = FIFO<Value>()
   private var isCompleted = false
   private var tally: ZipTally?
 

@@ -17,6 +17,11 @@ extension SignalProducer {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return through { Delay(by: interval, on: scheduler) }
+    return through {
+      ScheduledValues("delay", on: scheduler) { action in
+        scheduler.schedule(
+          after: scheduler.currentDate.addingTimeInterval(interval), action: action)
+      }
+    }
   }
 }

@@ -10,7 +10,6 @@ extension SignalProducer where Value: OptionalProtocol {
   public func replaceNil(
     with replacement: Value.Wrapped
   ) -> SignalProducer<Value.Wrapped, Error> {
-    let replacement = UncheckedTransfer(replacement)
-    return map { $0.optional ?? replacement.value }
+    through { Map { $0.optional ?? replacement } }
   }
 }

@@ -20,7 +20,12 @@ extension SignalProducer {
   public func scan<U>(
     _ initialResult: U, _ nextPartialResult: @escaping @Sendable (U, Value) -> U
   ) -> SignalProducer<U, Error> {
-    through { Scan(initialResult) { $0 = nextPartialResult($0, $1) } }
+    through {
+      ScanMap(initialResult) {
+        $0 = nextPartialResult($0, $1)
+        return $0
+      }
+    }
   }
 
   /// Combines every value into what came of those before, and sends the result each time.
@@ -38,7 +43,12 @@ extension SignalProducer {
   public func scan<U>(
     into initialResult: U, _ nextPartialResult: @escaping @Sendable (inout U, Value) -> Void
   ) -> SignalProducer<U, Error> {
-    through { Scan(initialResult, nextPartialResult) }
+    through {
+      ScanMap(initialResult) {
+        nextPartialResult(&$0, $1)
+        return $0
+      }
+    }
   }
 
   /// Combines all values, and sends the result at completion.

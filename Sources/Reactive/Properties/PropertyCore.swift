@@ -17,18 +17,12 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   /// The thread inside ``withValue(_:)``, which has the lock; otherwise zero.
   private let reader = Synchronization.Atomic<UInt>(0)
 
-  // Two cells, so that a value is replaced under the lock by exchanging pointers: neither copying
-  // the new value nor destroying the old one may run user code there.
-  @exclusivity(unchecked)
-  private var present: UnsafeMutablePointer<Value>
-  /// Not initialised. Only inside the gate.
-  @exclusivity(unchecked)
-  private var spare: UnsafeMutablePointer<Value>
-
   // The rest is guarded by the lock.
-  private(set) var hasValue: Bool
+
+  /// The value, once there is one. The one before is destroyed when the lock is free again, which
+  /// may run user code.
+  private let content = FIFO<Value>(capacity: 2)
   /// Counts changes.
-  @exclusivity(unchecked)
   private var version: UInt64 = 0
   /// Deliveries that wait in the gate's inbox.
   private var queuedCount = 0
@@ -36,27 +30,13 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   private var hasNewcomers = false
 
   /// The version that is being delivered, or was last. Only inside the gate.
-  @exclusivity(unchecked)
   private(set) var deliveredVersion: UInt64 = 0
 
   /// A core whose value is yet to come.
-  override init() {
-    present = .allocate(capacity: 1)
-    spare = .allocate(capacity: 1)
-    hasValue = false
-  }
+  override init() {}
 
   init(_ value: Value) {
-    present = .allocate(capacity: 1)
-    spare = .allocate(capacity: 1)
-    present.initialize(to: value)
-    hasValue = true
-  }
-
-  deinit {
-    if hasValue { present.deinitialize(count: 1) }
-    present.deallocate()
-    spare.deallocate()
+    content.append(value)
   }
 
   // MARK: Locking
@@ -92,6 +72,12 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     return present.pointee
   }
 
+  var hasValue: Bool { !content.isEmpty }
+
+  /// Call with the lock held.
+  @inline(__always)
+  private var present: UnsafeMutablePointer<Value> { content.first }
+
   private func requireValue() {
     precondition(hasValue, "the producer of a property must send a value when it is started")
   }
@@ -121,19 +107,19 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   /// Replaces the value.
   func replace(_ newValue: Value) {
     guard !isReadHere, enter() else { return replaceLater(newValue) }
-    spare.initialize(to: newValue)
     lock.lock()
-    let hadValue = exchange(&spare)
+    let replaced = content.replace(with: newValue)
+    version += 1
     guard !hasNewcomers, queuedCount == 0 else {
       queueDelivery()
       lock.unlock()
-      if hadValue { spare.deinitialize(count: 1) }
+      replaced?.deinitialize(count: 1)
       gate?.wake()
       return leave()
     }
     let stored = version
     lock.unlock()
-    if hadValue { spare.deinitialize(count: 1) }
+    replaced?.deinitialize(count: 1)
     deliveredVersion = stored
     emit(newValue)
     leave()
@@ -151,16 +137,14 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   /// - Returns: That number.
   @discardableResult
   func store(_ newValue: Value?, _ note: (UInt64) -> Void) -> UInt64 {
-    var cell = UnsafeMutablePointer<Value>.allocate(capacity: 1)
-    defer { cell.deallocate() }
-    if let newValue { cell.initialize(to: newValue) }
     let isAcquired = acquire()
-    let hadValue = newValue != nil && exchange(&cell)
+    // Destroyed when the lock is free again.
+    let replaced = newValue.flatMap { exchange($0) }
     note(version)
     let change = version
     if newValue != nil { queueDelivery() }
     release(isAcquired)
-    if hadValue { cell.deinitialize(count: 1) }
+    withExtendedLifetime(replaced) {}
     return change
   }
 
@@ -171,17 +155,18 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     gate.waitForRoom()
   }
 
-  /// Makes the content of `cell` the present value.
+  /// Replaces the value in its place: the other one may be in use, inside the gate.
   ///
-  /// - Returns: Whether there was a value before, which is in `cell` now.
-  @inline(__always)
-  private func exchange(_ cell: inout UnsafeMutablePointer<Value>) -> Bool {
-    let (replaced, hadValue) = (present, hasValue)
-    present = cell
-    cell = replaced
-    hasValue = true
+  /// - Returns: The value before.
+  private func exchange(_ newValue: Value) -> Value? {
     version += 1
-    return hadValue
+    guard hasValue else {
+      content.append(newValue)
+      return nil
+    }
+    let replaced = present.move()
+    present.initialize(to: newValue)
+    return replaced
   }
 
   /// Modifies the value in place, under the lock.

@@ -29,8 +29,15 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
 
   /// A property that passes on what `validator` lets pass to `inner`, which it keeps.
   @available(swift 6)
-  public init<Inner: ComposableMutablePropertyProtocol>(
+  public convenience init<Inner: ComposableMutablePropertyProtocol>(
     _ inner: Inner, _ validator: @escaping @Sendable (Value) -> Decision
+  ) where Inner.Value == Value {
+    self.init(validating: inner, by: validator)
+  }
+
+  // `validator` is called where the properties are set: its owner says whether that may be anywhere.
+  private init<Inner: ComposableMutablePropertyProtocol>(
+    validating inner: Inner, by validator: @escaping Validator
   ) where Inner.Value == Value {
     read = { inner.value }
     producer = inner.producer
@@ -100,13 +107,12 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     _ inner: MutableProperty<Value>, following other: Property<Other>,
     _ validator: @escaping @Sendable (Value, Other) -> Decision
   ) {
-    let view = UncheckedTransfer(other)
-    self.init(inner) { validator($0, view.value.value) }
-    let target = UncheckedWeak(self)
-    other.signal.take(during: lifetime).observeValues { _ in
-      guard let property = target.object else { return }
-      property.value = property.result.value.proposed
+    self.init(validating: inner) { validator($0, other.value) }
+    let observer = ValueObserver<Other, Never> { [weak self] _ in
+      guard let self else { return }
+      value = result.value.proposed
     }
+    _ = other.signal.take(during: lifetime).attach(observer)
   }
 
   /// What a validator says of a value.

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// How a validating property sets its inner one, and validates the values that others set there.
 extension ValidatingProperty {
-  typealias Validator = @Sendable (Value) -> Decision
+  typealias Validator = (Value) -> Decision
 
   /// The numbers of some changes of the inner property.
   private final class Changes: Sendable {
@@ -33,13 +33,15 @@ extension ValidatingProperty {
     by validator: @escaping Validator
   ) -> (Value) -> Void {
     let changes = Changes()
-    let (core, result) = (UncheckedTransfer(inner.core), UncheckedWeak(target))
-    target.lifetime += inner.signal.observeValues { value in
-      let change = core.value.deliveredVersion
-      guard change > changes.lastOwn.load(ordering: .acquiring) else { return }
-      let validated = Result(value, validator(value))
-      result.object?.set(validated) { changes.report(change, orAgain: false) }
-    }
+    let core = inner.core
+    target.lifetime.hold(
+      inner.signal.attach(
+        ValueObserver { [weak target] value in
+          let change = core.deliveredVersion
+          guard change > changes.lastOwn.load(ordering: .acquiring) else { return }
+          let validated = Result(value, validator(value))
+          target?.set(validated) { changes.report(change, orAgain: false) }
+        }))
     return { proposed in
       let result = Result(proposed, validator(proposed))
       let change = inner.core.store(result.value) {
@@ -61,7 +63,7 @@ extension ValidatingProperty {
     target
       <~ inner.signal
       .filter { _ in passedOnCount.modify { !$0.decrementIfPositive() } }
-      .map { Result($0, validator($0)) }
+      .through(Map { Result($0, validator($0)) })
     return { proposed in
       let result = Result(proposed, validator(proposed))
       target.value = result

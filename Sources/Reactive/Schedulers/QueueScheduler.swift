@@ -25,12 +25,9 @@ public final class QueueScheduler: DateScheduler {
   /// What the latest turns are for; nil if there are none.
   nonisolated(unsafe) private var latest: (any QueuedWork)?
   /// Identifies ``latest``, without the cost of holding it to look.
-  @exclusivity(unchecked)
   nonisolated(unsafe) private var latestID: ObjectIdentifier?
-  @exclusivity(unchecked)
   nonisolated(unsafe) private var latestCount = 0
   /// Whether the queue has been asked to call ``drain()``.
-  @exclusivity(unchecked)
   nonisolated(unsafe) private var isDrainScheduled = false
 
   /// The time of day.

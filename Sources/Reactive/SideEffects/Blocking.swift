@@ -14,15 +14,17 @@ extension SignalProducer {
   ///
   /// - Returns: The only value or the failure; nil if there was no value, or more than one.
   public func single() -> Result<Value, Error>? {
-    let outcome = Locked(Outcome<Value, Error>())
+    let outcome = Locked<Result<Value, Error>?>(nil)
     let done = DispatchSemaphore(value: 0)
-    take(first: 2).start { event in
-      let transfer = UncheckedTransfer(event)
-      outcome.withLock { $0.note(transfer.value) }
-      if event.isTerminating { done.signal() }
-    }
+    let observer = ClosureObserver<Value, Error>(
+      value: { value in outcome.withLock { $0 = $0 == nil ? .success(value) : nil } },
+      termination: { termination in
+        if case .failed(let error) = termination { outcome.withLock { $0 = .failure(error) } }
+        done.signal()
+      })
+    let run = take(first: 2).core.start(observer)
     done.wait()
-    return outcome.withLock { UncheckedTransfer($0.result) }.value
+    return withExtendedLifetime(run) { outcome.withLock { $0 } }
   }
 
   /// Starts a run and blocks the thread until it ends.
@@ -37,19 +39,5 @@ extension SignalProducer {
   /// - Returns: The failure, if there was one; otherwise, success.
   public func wait() -> Result<(), Error> {
     then(SignalProducer<(), Error>(value: ())).last() ?? .success(())
-  }
-}
-
-/// What is known so far about a run that is to have one value.
-// Entered and left only under a lock.
-private struct Outcome<Value, Error: Swift.Error>: @unchecked Sendable {
-  var result: Result<Value, Error>?
-
-  mutating func note(_ event: Signal<Value, Error>.Event) {
-    switch event {
-    case .value(let value): result = result == nil ? .success(value) : nil
-    case .failed(let error): result = .failure(error)
-    case .completed, .interrupted: break
-    }
   }
 }

@@ -75,12 +75,13 @@ final class Connection: Disposable {
   }
 }
 
-/// Retains the input of a source, whose loss would interrupt the source.
-private final class HeldInput: Disposable {
-  private let input: Locked<UncheckedTransfer<AnyObject>?>
+/// Retains the input of a source, whose loss would interrupt the source, until it is disposed of.
+// Sendable: it is only retained, and released under no lock by whichever thread disposes.
+final class HeldInput: Disposable, @unchecked Sendable {
+  private let input: Locked<AnyObject?>
 
   init(_ input: AnyObject) {
-    self.input = Locked(UncheckedTransfer(input))
+    self.input = Locked(input)
   }
 
   var isDisposed: Bool { input.withLock { $0 == nil } }

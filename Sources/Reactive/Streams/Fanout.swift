@@ -5,9 +5,7 @@
 final class Fanout<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   private typealias Slot = Unmanaged<StreamObserver<Value, Error>>?
 
-  @exclusivity(unchecked)
   private var slots: UnsafeMutablePointer<Slot>
-  @exclusivity(unchecked)
   private var count = 0
   private var capacity = 4
   private var holes = 0

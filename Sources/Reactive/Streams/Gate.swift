@@ -29,18 +29,16 @@ final class Gate: @unchecked Sendable {
   private let holder = Synchronization.Atomic<UInt>(0)
   private static var pendingFlag: UInt { 1 }
 
-  // Operations are handed from thread to thread only through this lock.
-  private struct Inbox: @unchecked Sendable {
+  /// How operations get from one thread to another.
+  private struct Inbox {
     var operations: [Operation] = []
     var waiters: [GateWaiter] = []
   }
   private let inbox = Locked(Inbox())
 
   /// Retained until the gate is free, as they may be running. Only for the holder.
-  @exclusivity(unchecked)
   private var retired: [AnyObject] = []
   /// Whether the holder only changes the graph, and nothing is running.
-  @exclusivity(unchecked)
   private var isQuiet = false
 
   /// How often a thread that finds the gate held tries again before it submits its operation: for
@@ -151,8 +149,7 @@ final class Gate: @unchecked Sendable {
 
   /// The first half of ``submit(_:)``, which never calls out and so may be done under a lock.
   func enqueue(_ operation: @escaping Operation) {
-    let transfer = UncheckedTransfer(operation)
-    inbox.withLock { $0.operations.append(transfer.value) }
+    inbox.withLock { $0.operations.append(operation) }
   }
 
   /// The second half of ``submit(_:)``: performs what has been enqueued, or marks it for the

@@ -93,6 +93,15 @@ extension Signal {
 // Events may be sent from any thread: a signal's input puts them in order.
 extension Signal.Observer: @unchecked Sendable where Value: Sendable {}
 
+extension Signal.Observer {
+  /// Sends an event from wherever it is called: the value is there, whether or not it may be sent to
+  /// another thread.
+  package var sender: @Sendable (Signal<Value, Error>.Event) -> Void {
+    let input = UncheckedTransfer(self)
+    return { input.value.send($0) }
+  }
+}
+
 /// An observer that calls closures.
 final class ClosureObserver<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   private let value: ((Value) -> Void)?

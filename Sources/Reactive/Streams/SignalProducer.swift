@@ -141,11 +141,7 @@ extension SignalProducer {
 
   /// A producer that does nothing until it is interrupted.
   public static var never: SignalProducer<Value, Error> {
-    SignalProducer { observer, lifetime in
-      // The input is held, so that it isn't its loss that ends the run.
-      let held = UncheckedTransfer(observer)
-      lifetime.observeEnded { _ = held }
-    }
+    SignalProducer(core: JoinedCore { _, _ in nil })
   }
 
   /// A producer whose handler promises not to send from two threads at once.

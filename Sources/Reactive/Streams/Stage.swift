@@ -35,22 +35,19 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   @usableFromInline typealias Error = OutputError
 
   /// Nil without observers, and after the end; a ``Fanout`` with several.
+  // Loaded and stored, never changed in place. Other modules inline that, so the compiler can't see
+  // it of all accesses; checking them would double what a value costs at each operator.
   @exclusivity(unchecked)
   @usableFromInline final var output: Unmanaged<StreamObserver<Output, OutputError>>?
-  @exclusivity(unchecked)
   private var isFanout = false
-  @exclusivity(unchecked)
   private var handleIsGone = false
   private let hasFinished = Synchronization.Atomic(false)
 
   /// What is disposed of at the end, besides the subscription to what is upstream.
-  @exclusivity(unchecked)
   private(set) var connection: Connection?
 
   /// Set once and retained, so that callers needn't retain the gate for a call.
-  @exclusivity(unchecked)
-  @usableFromInline private(set) var heldGate: Unmanaged<Gate>?
-  @exclusivity(unchecked)
+  private var ownedGate: Unmanaged<Gate>?
   private var upstream: (any SignalCore<Input, InputError>)?
 
   @usableFromInline
@@ -58,18 +55,20 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 
   deinit {
     output?.release()
-    heldGate?.release()
+    ownedGate?.release()
   }
 
-  final var gate: Gate? { heldGate?.takeUnretainedValue() }
+  // Behind a function, since accesses to what other modules see are checked for being exclusive.
+  @usableFromInline final var heldGate: Unmanaged<Gate>? { ownedGate }
+  final var gate: Gate? { ownedGate?.takeUnretainedValue() }
 
   /// The gate of a stage that is behind a signal, which its own life keeps alive.
   @inline(__always)
   private func withGate(_ body: (Gate) -> Void) {
-    guard let heldGate else {
+    guard let ownedGate else {
       preconditionFailure("a stage that isn't behind a signal is observed")
     }
-    heldGate._withUnsafeGuaranteedRef(body)
+    ownedGate._withUnsafeGuaranteedRef(body)
   }
 
   @usableFromInline final var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
@@ -102,14 +101,14 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   @usableFromInline
   final func derive(from upstream: any SignalCore<Input, InputError>) {
     self.upstream = upstream
-    heldGate = upstream.heldGate?.retain()
+    ownedGate = upstream.heldGate?.retain()
     stageWillStart()
     if !isFinished { upstream.attach(self) }
   }
 
   /// Puts the stage behind a gate, inside of which it gets its events.
   final func standBehind(_ gate: Gate) {
-    heldGate = .passRetained(gate)
+    ownedGate = .passRetained(gate)
   }
 
   /// Called once, when the stage is wired and before the first event.
@@ -218,7 +217,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 
   @usableFromInline
   final func detach(_ observer: StreamObserver<Output, OutputError>) {
-    guard heldGate != nil else { return }
+    guard ownedGate != nil else { return }
     withGate { gate in
       if let admission = gate.open() {
         remove(observer, gate)
@@ -260,7 +259,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 
   @usableFromInline
   final func handleDidDeinitialize() {
-    guard heldGate != nil else { return }
+    guard ownedGate != nil else { return }
     withGate { gate in
       if let admission = gate.open() {
         disposeIfUnreachable(handleIsGone: true)

@@ -8,7 +8,6 @@ class Subscription<Value, Error: Swift.Error>: StreamObserver<Value, Error>, Dis
   private let disposed = Synchronization.Atomic(false)
   private let isLookedAt = Synchronization.Atomic(false)
   // Read and cleared by the one caller that turned `disposed` to true. Others may look at it before.
-  @exclusivity(unchecked)
   private var core: (any SignalCore<Value, Error>)?
 
   @usableFromInline
@@ -57,6 +56,7 @@ final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value,
   @unchecked Sendable
 {
   // Touched only from inside the gate. Released at the end, though the subscriber may retain this.
+  // Other modules see it, too: as of `Stage.output`.
   @exclusivity(unchecked)
   @usableFromInline var observer: Unmanaged<StreamObserver<Value, Error>>?
 

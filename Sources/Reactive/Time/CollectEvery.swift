@@ -31,8 +31,7 @@ extension Signal {
 final class CollectEvery<Value, Error: Swift.Error>:
   ScheduledOperator<Value, [Value], Error>, @unchecked Sendable
 {
-  // Entered and left only under the lock.
-  private struct State: @unchecked Sendable {
+  private struct State {
     var values: [Value] = []
     var hasCompleted = false
   }
@@ -67,9 +66,8 @@ final class CollectEvery<Value, Error: Swift.Error>:
   }
 
   override func receive(_ value: Value) {
-    let transfer = UncheckedTransfer(value)
     hold()
-    state.withLock { $0.values.append(transfer.value) }
+    state.withLock { $0.values.append(value) }
   }
 
   private func fire() {

@@ -36,13 +36,9 @@ final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
 
   private let lock = PlainLock()
   // Guarded by the lock.
-  @exclusivity(unchecked)
-  private var pending = WaitingValue<Value>()
-  @exclusivity(unchecked)
+  private let pending = FIFO<Value>(capacity: 2)
   private var deadline = Date.distantPast
-  @exclusivity(unchecked)
   private var isTimerSet = false
-  @exclusivity(unchecked)
   private var isCompleting = false
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler, discardWhenCompleted: Bool) {
@@ -56,14 +52,10 @@ final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
     lifetime += timer
   }
 
-  deinit {
-    pending.destroy()
-  }
-
   override func receive(_ value: Value) {
     let deadline = scheduler.currentDate.addingTimeInterval(interval)
     lock.lock()
-    let replaced = pending.put(value)
+    let replaced = pending.replace(with: value)
     self.deadline = deadline
     let needsTimer = !isTimerSet
     isTimerSet = true
@@ -78,7 +70,7 @@ final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
 
   private func fire(at date: Date) {
     lock.lock()
-    guard pending.isThere else {
+    guard !pending.isEmpty else {
       isTimerSet = false
       return lock.unlock()
     }
@@ -87,7 +79,7 @@ final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
       lock.unlock()
       return setTimer(for: next)
     }
-    let due = pending.take()
+    let due = pending.takeFirst()
     let finishes = isCompleting
     isTimerSet = false
     lock.unlock()
@@ -99,7 +91,7 @@ final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
     if case .completed = termination, !discardWhenCompleted {
       lock.lock()
       isCompleting = true
-      let isWaiting = pending.isThere
+      let isWaiting = !pending.isEmpty
       lock.unlock()
       if isWaiting { return }
     }
@@ -110,7 +102,7 @@ final class Debounce<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
   override func drop() {
     timer.dispose()
     lock.lock()
-    let dropped = pending.isThere ? pending.take() : nil
+    let dropped = pending.popFirst()
     lock.unlock()
     withExtendedLifetime(dropped) {}
   }

@@ -15,37 +15,45 @@ extension Signal {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be delayed by \(interval) seconds")
-    return through(Delay(by: interval, on: scheduler))
+    return through(
+      ScheduledValues("delay", on: scheduler) { action in
+        scheduler.schedule(
+          after: scheduler.currentDate.addingTimeInterval(interval), action: action)
+      })
   }
 }
 
-/// Delivers values in their order, each at a turn of its own on the scheduler.
+/// Delivers values and completion in their order, each at a turn of its own on the scheduler.
 // Sendable as every scheduled operator is.
-class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
-  @unchecked Sendable
+final class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+  GraphLabelled, @unchecked Sendable
 {
+  typealias Schedule = (@escaping @Sendable () -> Void) -> (any Disposable)?
+
+  let graphLabel: String
+  private let schedule: Schedule
   // Kept here rather than in what is scheduled: two timers that are due at once need not fire in
   // order, and what is dropped must be released though the scheduler keeps the work.
-  @exclusivity(unchecked)
-  private var waiting = Cells<Value>()
+  private let waiting = FIFO<Value>()
   /// Guards them.
   private let lock = PlainLock()
 
-  deinit {
-    waiting.destroy()
+  /// - Parameters:
+  ///   - label: What the operator is called while debugging.
+  ///   - scheduler: Where the end of the stream is delivered if it is as soon as can be.
+  ///   - schedule: Gives work its turn.
+  init(_ label: String, on scheduler: any Scheduler, schedule: @escaping Schedule) {
+    graphLabel = label
+    self.schedule = schedule
+    super.init(on: scheduler)
   }
 
-  /// Has `action` performed at the value's turn.
-  func schedule(_ action: @escaping @Sendable () -> Void) {
-    fatalError("an operator must say when it delivers")
-  }
-
-  final override func receive(_ value: Value) {
+  override func receive(_ value: Value) {
     hold()
     lock.lock()
     waiting.append(value)
     lock.unlock()
-    schedule { self.deliverFirst() }
+    _ = schedule { self.deliverFirst() }
   }
 
   private func deliverFirst() {
@@ -57,40 +65,20 @@ class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value, Value
     release(1)
   }
 
-  final override func drop() {
-    var dropped = Cells<Value>()
-    lock.lock()
-    swap(&waiting, &dropped)
-    lock.unlock()
-    release(dropped.count)
-    // Deinitialisers run user code: not under the lock.
-    dropped.destroy()
-  }
-}
-
-// Sendable as every scheduled operator is.
-final class Delay<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
-  @unchecked Sendable
-{
-  private let interval: TimeInterval
-  private let scheduler: any DateScheduler
-
-  init(by interval: TimeInterval, on scheduler: any DateScheduler) {
-    self.interval = interval
-    self.scheduler = scheduler
-    super.init(on: scheduler)
-  }
-
   override func terminate(_ termination: Termination<Error>) {
     if case .completed = termination {
-      schedule { self.finish(.completed) }
+      _ = schedule { self.finish(.completed) }
     } else {
       super.terminate(termination)
     }
   }
 
-  override func schedule(_ action: @escaping @Sendable () -> Void) {
-    scheduler.schedule(
-      after: scheduler.currentDate.addingTimeInterval(interval), action: action)
+  override func drop() {
+    // Deinitialisers run user code: not under the lock.
+    let dropped = FIFO<Value>()
+    lock.lock()
+    waiting.exchange(with: dropped)
+    lock.unlock()
+    release(dropped.count)
   }
 }

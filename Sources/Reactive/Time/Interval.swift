@@ -16,21 +16,15 @@ extension SignalProducer where Error == Never {
     _ values: S, interval: DispatchTimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<S.Element, Error> where S.Element == Value {
     // Every run has an iterator of its own, which only its timer uses, and that is serial.
-    let begin = UncheckedTransfer {
-      var iterator = values.makeIterator()
-      return { iterator.next() }
-    }
-    return SignalProducer { observer, lifetime in
-      let next = UncheckedTransfer(begin.value())
-      let input = UncheckedTransfer(observer)
-      lifetime += scheduler.schedule(after: interval, interval: interval) {
-        if let value = next.value() {
-          input.value.send(value: value)
-        } else {
-          input.value.sendCompleted()
+    SignalProducer(
+      core: HandlerCore { observer, lifetime in
+        var iterator = values.makeIterator()
+        let next = UncheckedTransfer { iterator.next() }
+        let send = observer.sender
+        lifetime += scheduler.schedule(after: interval, interval: interval) {
+          send(next.value().map { .value($0) } ?? .completed)
         }
-      }
-    }
+      })
   }
 }
 
@@ -83,9 +77,9 @@ extension SignalProducer where Value == Date, Error == Never {
     precondition(interval.timeInterval >= 0, "a timer can't repeat every \(interval)")
     precondition(leeway.timeInterval >= 0, "a timer can't have a leeway of \(leeway)")
     return SignalProducer { observer, lifetime in
-      let input = UncheckedTransfer(observer)
+      let send = observer.sender
       lifetime += scheduler.schedule(after: interval, interval: interval, leeway: leeway) {
-        input.value.send(value: scheduler.currentDate)
+        send(.value(scheduler.currentDate))
       }
     }
   }

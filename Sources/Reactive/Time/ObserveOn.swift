@@ -37,23 +37,7 @@ func hop<Value, Error>(
   to scheduler: any Scheduler
 ) -> ScheduledOperator<Value, Value, Error> {
   if let queue = scheduler as? QueueScheduler { return QueueHop(to: queue) }
-  return Hop(on: scheduler)
-}
-
-// Sendable as every scheduled operator is.
-private final class Hop<Value, Error: Swift.Error>: ScheduledValues<Value, Error>,
-  @unchecked Sendable
-{
-  private let scheduler: any Scheduler
-
-  override init(on scheduler: any Scheduler) {
-    self.scheduler = scheduler
-    super.init(on: scheduler)
-  }
-
-  override func schedule(_ action: @escaping @Sendable () -> Void) {
-    scheduler.schedule(action)
-  }
+  return ScheduledValues("hop", on: scheduler) { scheduler.schedule($0) }
 }
 
 /// Leaves values with a queue's scheduler, which gives each its turn. Nothing is allocated for a
@@ -65,12 +49,10 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   private let queue: QueueScheduler
 
   /// Filled by `receive`, taken by `run`, both under the scheduler's lock.
-  @exclusivity(unchecked)
-  private var arriving = Cells<Value>()
+  private let arriving = FIFO<Value>()
 
   /// Only for `run`, which the scheduler calls serially.
-  @exclusivity(unchecked)
-  private var departing = Cells<Value>()
+  private let departing = FIFO<Value>()
 
   /// How many values are delivered before those are let in who wait at the output's gate.
   private static var chunkMax: Int { 64 }
@@ -78,11 +60,6 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   init(to queue: QueueScheduler) {
     self.queue = queue
     super.init(on: queue)
-  }
-
-  deinit {
-    arriving.destroy()
-    departing.destroy()
   }
 
   override func receive(_ value: Value) {
@@ -100,7 +77,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
       if departing.isEmpty {
         departing.reset()
         queue.lock()
-        swap(&arriving, &departing)
+        arriving.exchange(with: departing)
         queue.unlock()
       }
       let count = min(remaining, departing.count, Self.chunkMax)
@@ -121,78 +98,5 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
       departing.removeFirst()
     }
     if isInside { output.leave() }
-  }
-}
-
-/// Values in memory of their own, taken out in the order they came in. An array of a type that is
-/// only known at run time costs several times as much.
-struct Cells<Value> {
-  private var start = UnsafeMutablePointer<Value>.allocate(capacity: minimalCapacity)
-  private var capacity = minimalCapacity
-  private var head = 0
-  private var end = 0
-
-  private static var minimalCapacity: Int { 16 }
-  /// More than this is given back when it has been used once.
-  private static var keptCapacityMax: Int { 4096 }
-
-  var count: Int { end - head }
-  var isEmpty: Bool { head == end }
-
-  @inline(__always)
-  mutating func append(_ value: Value) {
-    if end == capacity { makeRoom() }
-    (start + end).initialize(to: value)
-    end += 1
-  }
-
-  /// The oldest value. There must be one.
-  var first: UnsafeMutablePointer<Value> { start + head }
-
-  // Called, it would look up the type for every value.
-  @inline(__always)
-  mutating func removeFirst() {
-    (start + head).deinitialize(count: 1)
-    head += 1
-  }
-
-  /// Takes the oldest value out. There must be one.
-  @inline(__always)
-  mutating func takeFirst() -> Value {
-    let value = (start + head).move()
-    head += 1
-    return value
-  }
-
-  /// To be called when empty, before the next value is put in.
-  mutating func reset() {
-    head = 0
-    end = 0
-    guard capacity > Self.keptCapacityMax else { return }
-    start.deallocate()
-    capacity = Self.minimalCapacity
-    start = .allocate(capacity: capacity)
-  }
-
-  func destroy() {
-    (start + head).deinitialize(count: count)
-    start.deallocate()
-  }
-
-  /// Moves the values to the front; to more memory, if they fill half of this or more.
-  @inline(never)
-  private mutating func makeRoom() {
-    let count = count
-    if count * 2 < capacity {
-      start.moveInitialize(from: start + head, count: count)
-    } else {
-      let larger = UnsafeMutablePointer<Value>.allocate(capacity: capacity * 2)
-      larger.moveInitialize(from: start + head, count: count)
-      start.deallocate()
-      start = larger
-      capacity *= 2
-    }
-    head = 0
-    end = count
   }
 }

@@ -16,12 +16,10 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   private let upstream = Connection()
 
   /// Who wants to know what waits here. Set before the first event.
-  @exclusivity(unchecked)
   private(set) final var demand: (any Demander)? {
     didSet { hasDemand = demand != nil }
   }
   /// Looked at for every value.
-  @exclusivity(unchecked)
   private final var hasDemand = false
 
   /// Notes that a value is kept here.

@@ -31,12 +31,9 @@ final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
 
   private let lock = PlainLock()
   // Guarded by the lock.
-  @exclusivity(unchecked)
-  private var pending = WaitingValue<Value>()
-  @exclusivity(unchecked)
+  private let pending = FIFO<Value>(capacity: 2)
   private var previousDate = Date.distantPast
   /// When the timer fires, if one is set.
-  @exclusivity(unchecked)
   private var timerDate: Date?
 
   init(by interval: TimeInterval, on scheduler: any DateScheduler) {
@@ -49,14 +46,10 @@ final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
     lifetime += timer
   }
 
-  deinit {
-    pending.destroy()
-  }
-
   override func receive(_ value: Value) {
     let now = scheduler.currentDate
     lock.lock()
-    let replaced = pending.put(value)
+    let replaced = pending.replace(with: value)
     // A clock that has been set back makes nobody wait for the old time.
     let date = previousDate <= now ? max(now, previousDate.addingTimeInterval(interval)) : now
     let needsTimer = timerDate.map { date < $0 } ?? true
@@ -71,9 +64,9 @@ final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
   private func fire(at date: Date) {
     lock.lock()
     timerDate = nil
-    guard pending.isThere else { return lock.unlock() }
+    guard !pending.isEmpty else { return lock.unlock() }
     previousDate = date
-    let due = pending.take()
+    let due = pending.takeFirst()
     lock.unlock()
     emit(due)
   }
@@ -81,7 +74,7 @@ final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value,
   override func drop() {
     timer.dispose()
     lock.lock()
-    let dropped = pending.isThere ? pending.take() : nil
+    let dropped = pending.popFirst()
     lock.unlock()
     withExtendedLifetime(dropped) {}
   }

@@ -46,8 +46,7 @@ extension SignalProducer {
 private final class ThrottleWhile<Value, Error: Swift.Error>:
   ScheduledOperator<Value, Value, Error>, @unchecked Sendable
 {
-  // Entered and left only under the lock.
-  private struct State: @unchecked Sendable {
+  private struct State {
     var isThrottling = false
     var hasEnded = false
     var kept: Value?
@@ -118,7 +117,6 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
   }
 
   private func deliver() {
-    let due = state.withLock { UncheckedTransfer($0.due.take()) }.value
-    if let due { emit(due) }
+    if let due = state.withLock({ $0.due.take() }) { emit(due) }
   }
 }

@@ -17,9 +17,9 @@ extension Signal {
   ) -> Signal<Value, Error> {
     precondition(interval >= 0, "a stream can't time out after \(interval) seconds")
     return Signal { observer, lifetime in
-      let input = UncheckedTransfer(observer)
+      let send = observer.sender
       let date = scheduler.currentDate.addingTimeInterval(interval)
-      lifetime += scheduler.schedule(after: date) { input.value.send(error: error) }
+      lifetime += scheduler.schedule(after: date) { send(.failed(error)) }
       lifetime += observe(observer)
     }
   }

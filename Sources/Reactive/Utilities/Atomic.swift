@@ -7,13 +7,7 @@ import Synchronization
 ///
 /// A file that also imports `Synchronization` writes `Synchronization.Atomic` for the other one.
 public final class Atomic<Value> {
-  // Entered and left only under the lock. Holding what isn't `Sendable` is allowed; handing the
-  // atomic to another thread is then not.
-  private struct Box: @unchecked Sendable {
-    var value: Value
-  }
-
-  private let box: Locked<Box>
+  private let state: Locked<Value>
 
   /// The value.
   public var value: Value {
@@ -23,7 +17,7 @@ public final class Atomic<Value> {
 
   /// Holds the given value.
   public init(_ value: Value) {
-    box = Locked(Box(value: value))
+    state = Locked(value)
   }
 
   /// Modifies the value in place.
@@ -31,9 +25,7 @@ public final class Atomic<Value> {
   /// - Returns: What `action` returns.
   @discardableResult
   public func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result {
-    try box.withLock { box in
-      UncheckedTransfer(try action(&box.value))
-    }.value
+    try state.withLock { try action(&$0) }
   }
 
   /// Reads the value.
@@ -63,7 +55,7 @@ extension Atomic: Sendable where Value: Sendable {}
 /// only one side goes on to use it.
 struct UncheckedTransfer<Value>: @unchecked Sendable {
   // Sendable by the promise of the code that makes one.
-  let value: Value
+  var value: Value
 
   init(_ value: Value) {
     self.value = value

@@ -8,15 +8,10 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private let strategy: FlattenStrategy.Kind
   private let isRace: Bool
   /// The running ones, linked.
-  @exclusivity(unchecked)
   private var newest: Inner?
-  @exclusivity(unchecked)
   private var running = 0
-  @exclusivity(unchecked)
-  private var waiting = FIFO<ProducerCore<Value, Error>>()
-  /// How many wait: looked at more often than the line, whose type has to be looked up.
-  @exclusivity(unchecked)
-  private var waitingCount = 0
+  /// Those that wait for their turn. Made for the first of them.
+  private var waiting: FIFO<ProducerCore<Value, Error>>?
   private var outerHasCompleted = false
   private var hasWinner = false
 
@@ -59,7 +54,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     guard !isFinished else { return nil }
     switch strategy {
     case .concurrent(let limit):
-      guard running < limit, waitingCount == 0 else {
+      guard running < limit, !isAnyWaiting else {
         wait(core)
         return nil
       }
@@ -101,25 +96,29 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
 
   private func nextAfterStart(of inner: Inner) -> Inner? {
     inner.hasStarted = true
-    guard !inner.isLive, waitingCount > 0 else { return nil }
+    guard !inner.isLive, isAnyWaiting else { return nil }
     let next = nextInLine()
     if next == nil { finishIfDone() }
     return next
   }
 
-  // Apart, as all that touches the line is, since its type has to be looked up.
+  private var isAnyWaiting: Bool {
+    if let waiting { !waiting.isEmpty } else { false }
+  }
+
+  // Apart, as what takes from the queue is, since its type has to be looked up.
   @inline(never)
   private func wait(_ core: ProducerCore<Value, Error>) {
-    waiting.append(core)
-    waitingCount += 1
+    let queue = waiting ?? FIFO()
+    waiting = queue
+    queue.append(core)
   }
 
   /// - Returns: What is to be started now.
   @inline(never)
   private func nextInLine() -> Inner? {
     guard case .concurrent(let limit) = strategy else { return nil }
-    while !isFinished, !isClosing, running < limit, let core = waiting.popFirst() {
-      waitingCount -= 1
+    while !isFinished, !isClosing, running < limit, let core = waiting?.popFirst() {
       guard core.isSingle else { return add(core) }
       passSingle(core)
     }
@@ -150,7 +149,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     case .completed, .interrupted:
       _ = remove(inner)
       // Otherwise the call that is starting it continues with the next, so that the stack doesn't grow.
-      let next = inner.hasStarted && waitingCount > 0 ? nextInLine() : nil
+      let next = inner.hasStarted && isAnyWaiting ? nextInLine() : nil
       if next == nil { finishIfDone() }
       return next
     }
@@ -170,7 +169,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   }
 
   private func finishIfDone() {
-    if outerHasCompleted, running == 0, waitingCount == 0 { complete() }
+    if outerHasCompleted, running == 0, !isAnyWaiting { complete() }
   }
 
   private func add(_ core: ProducerCore<Value, Error>) -> Inner {
@@ -197,8 +196,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
 
   override func stageDidEnd() {
     outer.dispose()
-    if waitingCount > 0 { waiting = FIFO() }
-    waitingCount = 0
+    waiting = nil
     while let newest { remove(newest).dispose() }
   }
 }
@@ -208,13 +206,9 @@ final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error>
   private let flattener: Flattener<Value, Error>
   private let core: ProducerCore<Value, Error>
   let connection = Connection()
-  @exclusivity(unchecked)
   fileprivate(set) var isLive = true
-  @exclusivity(unchecked)
   fileprivate(set) var hasStarted = false
-  @exclusivity(unchecked)
   fileprivate var older: InnerStream?
-  @exclusivity(unchecked)
   fileprivate unowned(unsafe) var newer: InnerStream?
 
   fileprivate init(_ flattener: Flattener<Value, Error>, _ core: ProducerCore<Value, Error>) {
