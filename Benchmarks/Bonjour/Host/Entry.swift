@@ -16,6 +16,7 @@ struct Entry {
       case "browse": try await browse(&words)
       case "count": try count(&words)
       case "ask": try ask(&words)
+      case "echo": try echo(&words)
       case "flood": try flood(&words)
       default: throw Misuse()
       }

@@ -36,6 +36,16 @@ extension Entry {
     say("answered", "\(answered)", "\(lost)", "\(Clock.nanoseconds - start)")
   }
 
+  /// `echo OWN`: sends what comes to the group back to who sent it, until it is ended: the least that
+  /// an answer takes on this machine.
+  static func echo(_ words: inout Words) throws {
+    let own = try address(&words)
+    let socket = try Socket(.any, port: multicastDNSPort)
+    try socket.join(.multicastDNS, from: own)
+    say("ready")
+    while true { socket.echo() }
+  }
+
   /// `flood OWN KIND RATE COUNT [NAME]`: sends so many packets to the group at so many a second,
   /// from port 5353. KIND says which: `unknown` asks for names that nobody has, `same` always for
   /// the PTR records of NAME, `records` tells of 20 new address records a packet.

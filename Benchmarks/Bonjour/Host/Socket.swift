@@ -55,6 +55,26 @@ struct Socket: ~Copyable {
     guard sent == packet.count else { throw Failure(call: "sendto") }
   }
 
+  /// Receives what is sent to a group on the interface that has an address.
+  func join(_ group: Inet4Address, from own: Inet4Address) throws {
+    // struct ip_mreq: the group and the own address.
+    let membership = (group.rawValue.bigEndian, own.rawValue.bigEndian)
+    try set(Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, membership)
+  }
+
+  /// Sends a packet back to its sender, if one comes within 20 ms.
+  func echo() {
+    var bytes = [UInt8](repeating: 0, count: 512)
+    var sender = sockaddr_in()
+    var byteCount = socklen_t(MemoryLayout<sockaddr_in>.size)
+    withUnsafeMutablePointer(to: &sender) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        let count = recvfrom(descriptor, &bytes, bytes.count, 0, $0, &byteCount)
+        if count > 0 { sendto(descriptor, bytes, count, 0, $0, byteCount) }
+      }
+    }
+  }
+
   /// Takes what has arrived, up to so many, and waits up to 20 ms for the first; gives how many
   /// there were.
   func receive(countMax: Int) -> Int {

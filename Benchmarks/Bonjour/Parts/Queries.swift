@@ -8,19 +8,23 @@ extension Part {
     var (rates, singleRates): ([Stack: Double], [Stack: Double]) = ([:], [:])
     var costs: [Stack: Double] = [:]
     var misses: [Stack: Double] = [:]
+    let milliseconds = isSmoke ? 300 : 4_000
     for stack in Stack.compared(isSmoke: isSmoke) {
       let network = try Network(hostCount: 2)
       let publisher = try Publisher(stack, on: network.hosts[0], count: 10)
       _ = try publisher.publish()
       settle(2, isSmoke: isSmoke)
-      let milliseconds = isSmoke ? 300 : 4_000
-      let (rate, cost) = try ask(publisher, network, count: 64, milliseconds: milliseconds)
+      let (rate, cost) = try ask(
+        publisher.child, on: network.hosts[0], count: 64, milliseconds: milliseconds)
       (rates[stack], costs[stack]) = (rate, cost)
-      singleRates[stack] = try ask(publisher, network, count: 1, milliseconds: milliseconds).rate
+      singleRates[stack] = try ask(
+        publisher.child, on: network.hosts[0], count: 1, milliseconds: milliseconds
+      ).rate
       misses[stack] = try miss(publisher, network, count: isSmoke ? 4_000 : 60_000)
     }
     table.compare("legacy queries answered in a second", rates)
     table.compare("legacy queries one at a time (goal: 17,000)", singleRates)
+    table.add("a bare UDP echo, one at a time", try echoes(milliseconds), "")
     table.compare("processor time of each, µs", costs)
     table.compare("of one for names nobody has, µs (goal: 6)", misses)
   }
@@ -28,20 +32,30 @@ extension Part {
   /// Asks from an ordinary port for the place of a service, so many questions at a time, as fast as
   /// answers come. On the same host: others get no more than 200 answers a second.
   private func ask(
-    _ publisher: Publisher, _ network: Network, count: Int, milliseconds: Int
+    _ answerer: Child, on host: NetworkHost, count: Int, milliseconds: Int
   ) throws -> (rate: Double, microseconds: Double) {
-    let asker = try network.hosts[0].start(
-      Paths.ownHost(), "ask", network.hosts[0].address, "224.0.0.251",
+    let asker = try host.start(
+      Paths.ownHost(), "ask", host.address, "224.0.0.251",
       "Bench\\0323.\(serviceType).local.", "33", "\(milliseconds)", "\(count)")
     defer { asker.end() }
     _ = try asker.report("ready")
-    let cpuBefore = publisher.child.cpuSeconds
+    let cpuBefore = answerer.cpuSeconds
     try asker.tell("go")
     let numbers = try asker.report("answered").numbers
-    let cpuSeconds = publisher.child.cpuSeconds - cpuBefore
+    let cpuSeconds = answerer.cpuSeconds - cpuBefore
     guard numbers.count == 3 else { throw ChildError("Nothing was answered.") }
     let answered = Double(numbers[0])
     return (answered / Double(numbers[2]) * 1e9, cpuSeconds / answered * 1e6)
+  }
+
+  /// How many packets in a second a program gets back, one at a time, from another that does nothing but
+  /// receive and send: what the machine and its system take of the time of a query.
+  private func echoes(_ milliseconds: Int) throws -> Double {
+    let network = try Network(hostCount: 1)
+    let echo = try network.hosts[0].start(Paths.ownHost(), "echo", network.hosts[0].address)
+    defer { echo.end() }
+    _ = try echo.report("ready")
+    return try ask(echo, on: network.hosts[0], count: 1, milliseconds: milliseconds).rate
   }
 
   /// Asks everybody for names that nobody has.

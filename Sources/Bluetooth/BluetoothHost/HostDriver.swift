@@ -201,8 +201,11 @@ final class HostDriver: @unchecked Sendable {
     var reopening: HostError?
     var computations: [KeyAgreementRequest] = []
     var slot: ClientSlot?
-    for action in actions {
-      switch action {
+    let transport = transport
+    var taken: [HostMachine.Action] = []
+    swap(&taken, &actions)
+    taken.takeEach { (action: consuming HostMachine.Action) in
+      switch consume action {
       case .send(let packet):
         if capture != nil { record(packet, .hostToController) }
         transport?.send(packet)
@@ -211,7 +214,7 @@ final class HostDriver: @unchecked Sendable {
           deliverEvents(to: slot)
           slot = clients[id]
         }
-        guard slot != nil else { continue }
+        guard slot != nil else { return }
         logLoss(event, of: id)
         events.append(event)
       case .pauseReceiving: transport?.isReceiving = false
@@ -224,7 +227,7 @@ final class HostDriver: @unchecked Sendable {
       case .removeBond(let bond): remove(bond)
       }
     }
-    actions.removeAll(keepingCapacity: true)
+    swap(&taken, &actions)
     deliverEvents(to: slot)
     if let reopening { openTransport(because: reopening) }
     guard !computations.isEmpty else { return }

@@ -326,7 +326,8 @@ extension Endpoint {
   /// pacing.
   func deliverAllData() {
     let receiver = peerEndpoint
-    guard isAlive, !data.isEmpty, receiver.controller.hasHostBuffer else { return }
+    let host = receiver.controller
+    guard isAlive, !data.isEmpty, host.hasHostBuffer else { return }
     deliverRestOfFirst(to: receiver)
     guard sentOfFirst == 0 else { return }
     var packets: [HCIPacket] = []
@@ -334,15 +335,15 @@ extension Endpoint {
     swap(&packets, &data)
     var takenCount = 0
     let isPlain = !encryption.isSending && !link.world.hasAirListener
-    while takenCount < packets.count, !receiver.isAlive || receiver.controller.hasHostBuffer {
+    while takenCount < packets.count, !receiver.isAlive || host.hasHostBuffer {
       if receiver.isAlive, !isPlain {
         guard let packet = carried(packets[takenCount], to: receiver) else {
           return link.failIntegrity()
         }
-        receiver.controller.deliverData(packet, for: receiver)
+        host.deliverData(packet, for: receiver)
       } else if receiver.isAlive {
         packets[takenCount].readdress(to: receiver.handle)
-        receiver.controller.deliverData(packets[takenCount], for: receiver)
+        host.deliverData(packets[takenCount], for: receiver)
       }
       takenCount += 1
     }
@@ -401,7 +402,7 @@ extension Endpoint {
     let isSame = ([procedure].compactMap { $0 } + waiting).contains { $0.isSameKind(as: pdu) }
     guard !isSame else { throw Refusal(.commandDisallowed) }
     // After the command's answer.
-    controller.afterAnswer { [weak self] _ in self?.startProcedure(pdu) }
+    controller.afterAnswer { _ in self.startProcedure(pdu) }
   }
 
   func startProcedure(_ pdu: LinkControl) {

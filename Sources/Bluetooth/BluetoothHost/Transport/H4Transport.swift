@@ -26,8 +26,8 @@ final class H4Transport: HCITransport {
   private var cancelOpening: (() -> Void)?
   private var channel: ByteChannel?
   private var decoder = H4Decoder()
-  /// Reused for every read.
-  private var packets: [HCIPacket] = []
+  /// Storage of packets that were received, used again.
+  private var sparePackets: [HCIPacket] = []
   private var outgoing: [UInt8] = []
 
   var isReceiving = true {
@@ -93,14 +93,17 @@ final class H4Transport: HCITransport {
 
   private func received(_ chunk: [UInt8]) {
     var failure: WireError?
+    var packets: [HCIPacket] = []
+    swap(&packets, &sparePackets)
     decoder.append(chunk)
     do throws(WireError) {
-      while let packet = try decoder.next() { packets.append(packet) }
+      try decoder.takePackets(into: &packets)
     } catch {
       failure = error
     }
     if !packets.isEmpty { receiver?.transport(self, received: packets) }
     packets.removeAll(keepingCapacity: true)
+    swap(&packets, &sparePackets)
     if failure != nil {
       end(.transport("The radio \(connector.name) sent bytes that are no HCI packet."))
     }

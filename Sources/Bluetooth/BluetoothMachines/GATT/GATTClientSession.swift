@@ -243,8 +243,7 @@ struct GATTClientSession: Sendable {
     var produced: [GATTClient.Output] = []
     swap(&produced, &clientOutputs)
     body(&client, &produced)
-    for output in produced { take(output, now: now, into: &outputs) }
-    produced.removeAll(keepingCapacity: true)
+    produced.takeEach { take($0, now: now, into: &outputs) }
     swap(&produced, &clientOutputs)
   }
 

@@ -21,8 +21,8 @@ extension GATTServer {
       outputs.append(.updateCompleted(owner, token, .failure(error)))
       return
     }
-    lastUpdate += 1
     var update = Update(owner: owner, token: token)
+    let number = updates.insert(update)
     for index in sessions.indices {
       let bits = sessions[index].configuration(configurationHandle)
       // A client that doesn't know the database gets nothing else (Part G, §2.5.2.1).
@@ -31,7 +31,7 @@ extension GATTServer {
       else { continue }
       let part = value.prefix(min(sessions[index].mtu - 3, GATTLimits.valueByteCountMax))
       if bits & 1 != 0 {
-        notify(handle, part, index, &update, into: &outputs)
+        notify(handle, part, index, number, &update, into: &outputs)
       } else {
         guard sessions[index].waitingIndications.count < GATTLimits.waitingIndicationsMax else {
           update.error = .limitReached("waiting indications")
@@ -39,27 +39,28 @@ extension GATTServer {
         }
         update.remaining += 1
         sessions[index].waitingIndications.append(
-          .update(lastUpdate, handle: handle, value: part))
+          .update(number, handle: handle, value: part))
         sendNextIndication(index, now: now, into: &outputs)
       }
     }
     if update.remaining > 0 {
-      updates[lastUpdate] = update
+      updates[number] = update
     } else {
+      updates[number] = nil
       complete(update, into: &outputs)
     }
   }
 
   private mutating func notify(
-    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, _ update: inout Update,
-    into outputs: inout [Output]
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, _ number: UInt64,
+    _ update: inout Update, into outputs: inout [Output]
   ) {
     guard sessions[index].notifications.count < GATTLimits.notificationsInFlightMax else {
       update.error = .limitReached("waiting notifications")
       return
     }
     update.remaining += 1
-    sendNotification(lastUpdate, handle, value, index, into: &outputs)
+    sendNotification(number, handle, value, index, into: &outputs)
   }
 
   private mutating func sendNotification(
@@ -93,7 +94,7 @@ extension GATTServer {
     if update.remaining > 0 {
       updates[number] = update
     } else {
-      updates.removeValue(forKey: number)
+      updates[number] = nil
       complete(update, into: &outputs)
     }
   }

@@ -34,8 +34,7 @@ public struct GATTServer: Sendable {
   let mtuMax: Int
   var database = AttributeDatabase()
   var sessions: [Session] = []
-  var updates: [UInt64: Update] = [:]
-  var lastUpdate: UInt64 = 0
+  var updates = UpdateTable()
   /// Numbers notifications in the order of their leaving.
   var lastNotification: UInt64 = 0
   private var lastRequest: UInt64 = 0

@@ -13,11 +13,8 @@ extension HostMachine {
     swap(&produced, &outputs.gatt)
     let handle = links.handles[index]
     due(Self.use(&links[index].gatt, &produced, body))
-    for output in produced {
-      // An output may end the link; those after it concern its clients only.
-      take(output, from: handle, now: now, into: &actions)
-    }
-    produced.removeAll(keepingCapacity: true)
+    // An output may end the link; those after it concern its clients only.
+    produced.takeEach { take($0, from: handle, now: now, into: &actions) }
     swap(&produced, &outputs.gatt)
   }
 

@@ -13,8 +13,7 @@ extension HostMachine {
     swap(&produced, &outputs.server)
     body(&server, &produced)
     due(server.nextWake)
-    for output in produced { take(output, now: now, into: &actions) }
-    produced.removeAll(keepingCapacity: true)
+    produced.takeEach { take($0, now: now, into: &actions) }
     swap(&produced, &outputs.server)
   }
 

@@ -14,12 +14,11 @@ extension HostMachine {
     let handle = links.handles[index]
     body(&links[index].l2cap, &produced)
     due(links[index].l2cap.nextWake)
-    for output in produced {
+    produced.takeEach { output in
       // An output may end the link; those after it have nothing to act on then.
-      guard let index = links.index(handle: handle) else { break }
+      guard let index = links.index(handle: handle) else { return }
       take(output, from: index, now: now, into: &actions)
     }
-    produced.removeAll(keepingCapacity: true)
     swap(&produced, &outputs.l2cap)
   }
 

@@ -185,11 +185,11 @@ extension HostMachine {
   mutating func drain(now: Instant, into actions: inout [Action]) {
     var produced: [ACLScheduler.Output] = []
     swap(&produced, &outputs.scheduler)
-    repeat {
-      produced.removeAll(keepingCapacity: true)
+    while true {
       scheduler.drain(into: &produced)
-      for output in produced {
-        switch output {
+      if produced.isEmpty { break }
+      produced.takeEach { (output: consuming ACLScheduler.Output) in
+        switch consume output {
         case .send(let packet): actions.append(.send(packet))
         case .handedOver(let handle, let tag):
           if let index = links.index(handle: handle) {
@@ -202,7 +202,7 @@ extension HostMachine {
           }
         }
       }
-    } while !produced.isEmpty
+    }
     swap(&produced, &outputs.scheduler)
   }
 }

@@ -44,6 +44,11 @@ public struct H4Decoder: Sendable {
     }
   }
 
+  /// Appends all whole packets that came; where it throws, those before the error.
+  public mutating func takePackets(into packets: inout [HCIPacket]) throws(WireError) {
+    while let packet = try next() { packets.append(packet) }
+  }
+
   /// Forgets what was received, as after the line was opened anew.
   public mutating func reset() { self = H4Decoder() }
 

@@ -9,7 +9,7 @@ internal import BluetoothMachines
 #endif
 
 /// The way to a host; unit tests put a script in its place.
-protocol HostLink: Sendable {
+protocol HostLink: AnyObject, Sendable {
   /// The host's calendar time in seconds since 1 January 2001, UTC.
   var calendarTime: Double { get }
   /// Asks for something; returns at once.

@@ -102,12 +102,20 @@ final class ControllerPort {
     self.controller = controller
     self.air = air
     self.name = name
-    controller.onPacket = { [weak self] packet in self?.controllerSaid(packet) }
-    controller.onPowerChange = { [weak self] isOn in self?.powerChanged(isOn) }
+    controller.onPacket = { [unowned self] packet in controllerSaid(packet) }
+    controller.onPowerChange = { [unowned self] isOn in powerChanged(isOn) }
+  }
+
+  deinit {
+    controller.onPacket = nil
+    controller.onPowerChange = nil
   }
 
   /// Keeps a packet for the controller until `flush`.
   func send(_ packet: HCIPacket) { toController.append(packet) }
+
+  /// The same with several.
+  func send(_ packets: [HCIPacket]) { toController.append(contentsOf: packets) }
 
   /// Hands the controller what was sent.
   func flush() {

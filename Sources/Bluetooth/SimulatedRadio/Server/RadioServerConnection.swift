@@ -9,6 +9,8 @@ final class RadioServerConnection {
   private let onEnd: (RadioServerConnection, _ reason: String) -> Void
   private var channel: ByteChannel?
   private var decoder = H4Decoder()
+  /// Storage of packets that were received, used again.
+  private var sparePackets: [HCIPacket] = []
 
   /// Owns a connected socket; nil where it cannot be watched.
   ///
@@ -47,9 +49,13 @@ final class RadioServerConnection {
     guard let port else { return }
     decoder.append(chunk)
     do throws(WireError) {
-      // A packet may cost the controller its power, which ends the connection.
-      while channel != nil, let packet = try decoder.next() { port.send(packet) }
-      if channel != nil { port.flush() }
+      var packets: [HCIPacket] = []
+      swap(&packets, &sparePackets)
+      try decoder.takePackets(into: &packets)
+      port.send(packets)
+      packets.removeAll(keepingCapacity: true)
+      swap(&packets, &sparePackets)
+      port.flush()
     } catch {
       end("the host sent bytes that are no HCI packet")
     }

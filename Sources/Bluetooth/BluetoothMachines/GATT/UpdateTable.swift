@@ -1,0 +1,43 @@
+/// Updates on their way to subscribers, by numbers that say where they are: there is one for every value
+/// that is sent, which a dictionary would hash four times.
+struct UpdateTable: Sendable {
+  private struct Slot: Sendable {
+    var number: UInt64
+    var update: GATTServer.Update?
+  }
+
+  private var slots: [Slot] = []
+  private var freeSlots: [Int] = []
+  /// How many updates there were.
+  private var lastUpdate: UInt64 = 0
+
+  var count: Int { slots.count - freeSlots.count }
+
+  /// Adds an update and returns its number, which is never used again.
+  mutating func insert(_ update: GATTServer.Update) -> UInt64 {
+    let index = freeSlots.popLast() ?? slots.count
+    lastUpdate += 1
+    let number = lastUpdate << 32 | UInt64(index)
+    let slot = Slot(number: number, update: update)
+    if index == slots.count { slots.append(slot) } else { slots[index] = slot }
+    return number
+  }
+
+  /// An update; nil once it was removed, which setting nil does.
+  subscript(number: UInt64) -> GATTServer.Update? {
+    get { index(of: number).flatMap { slots[$0].update } }
+    set {
+      guard let index = index(of: number) else { return }
+      slots[index].update = newValue
+      if newValue == nil { freeSlots.append(index) }
+    }
+  }
+
+  private func index(of number: UInt64) -> Int? {
+    let index = Int(number & 0xFFFF_FFFF)
+    guard index < slots.count, slots[index].number == number, slots[index].update != nil else {
+      return nil
+    }
+    return index
+  }
+}
