@@ -91,13 +91,12 @@ public final class BondStore: Sendable {
         throw BondStoreError(
           .full, self.path, "there are \(BondFile.bondCountMax), and one must be removed first")
       }
-      if let identity {
-        guard try identity.address.kind == .public || self.takeAddress() else {
-          throw BondStoreError(
-            .busy, self.path, "another process uses the random address that goes with them")
-        }
-        _ = file.store(identity)
+      guard let identity else { return true }
+      if identity.address.kind == .random, try !self.takeAddress() {
+        throw BondStoreError(
+          .busy, self.path, "another process uses the random address that goes with them")
       }
+      _ = file.store(identity)
       return true
     }.damagedPath
   }

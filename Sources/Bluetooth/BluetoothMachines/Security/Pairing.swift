@@ -70,9 +70,11 @@ struct Pairing: Sendable {
     var pairing = Pairing(
       isInitiator: false, addresses: addresses, request: request, needsAuthentication: false,
       asksConsent: host.policy == .ask, now: now)
+    // Who doesn't keep keys needs none.
+    let isBonding = request.authenticationRequirements.contains(.bonding)
     let response = host.features(
-      initiatorKeys: request.initiatorKeys.intersection(.taken),
-      responderKeys: request.responderKeys.intersection(host.keysGiven))
+      initiatorKeys: isBonding ? request.initiatorKeys.intersection(.taken) : [],
+      responderKeys: isBonding ? request.responderKeys.intersection(host.keysGiven) : [])
     let context = try pairing.agree(on: response, host: host)
     outputs.append(.send(.pairingResponse(response)))
     try pairing.begin(context, host: &host, into: &outputs)
