@@ -90,6 +90,31 @@ struct BondsTests {
     #expect(first["peripheralKey"] == nil)
   }
 
+  @Test("of devices with private addresses go by the address that other commands show")
+  func privateAddress() async throws {
+    let folder = try TestFolder()
+    let store = BondStore(path: folder.path + "/bonds")
+    var bond = Self.random
+    bond.knownAddress = DeviceAddress(bits: 0x4A12_3456_789A, kind: .random)
+    bond.localIdentity = DeviceAddress(bits: 0x0012_3456_789B, kind: .public)
+    try store.store(bond)
+    let table = try await AmbitRun.end("bonds", "--bonds", store.path)
+    #expect(
+      table.output.last
+        == "4A:12:34:56:78:9A  random  legacy, not authenticated             7 bytes   central, "
+        + "identity C0:12:34:56:78:9A")
+    let json = try await AmbitRun.end("bonds", "--json", "--bonds", store.path)
+    let object = try Self.object(json.output.first)
+    #expect(object["address"] as? String == "C0:12:34:56:78:9A")
+    #expect(object["knownAddress"] as? String == "4A:12:34:56:78:9A")
+    #expect(object["localAddress"] as? String == "00:12:34:56:78:9B")
+    #expect(object["localAddressType"] as? String == "public")
+    let end = try await AmbitRun.end(
+      "bonds", "forget", "4A:12:34:56:78:9A", "--bonds", store.path)
+    #expect(end.status == 0 && end.complaints == ["Forgot 4A:12:34:56:78:9A."], "\(end)")
+    #expect(try store.load().isEmpty)
+  }
+
   @Test("are forgotten one by one; one that is not there is an error")
   func forget() async throws {
     let folder = try TestFolder()

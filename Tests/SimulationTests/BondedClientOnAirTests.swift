@@ -120,6 +120,24 @@ struct BondedClientOnAirTests {
     #expect(subscriptions(next).isEmpty)
   }
 
+  @Test("what was configured last is stored when the link ends, however much there was before")
+  func end() throws {
+    let world = World(seed: 5)
+    let safe = try peripheral(in: world)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let value = try #require(try phone.characteristics(of: peer)[Self.value])
+    _ = try phone.read(value, of: peer)
+    let handle = value.valueHandle + 1
+    for number in 1...21 {
+      let bits: [UInt8] = [UInt8(number % 2), 0]
+      _ = try phone.complete { .gatt(peer, .write(handle, bits), $0) }
+    }
+    phone.send(.disconnect(peer))
+    world.run(for: .milliseconds(500))
+    #expect(safe.bonds.last?.clientConfiguration?.descriptors[handle] == 1)
+  }
+
   @Test("a central that goes on changing its mind has the disk written ever more rarely")
   func thrift() throws {
     let world = World(seed: 4)

@@ -165,9 +165,11 @@ enum BondText {
     let pairing =
       (bond.isSecureConnections ? "Secure Connections" : "legacy")
       + (bond.isAuthenticated ? ", authenticated" : ", not authenticated")
+    // By the address that other commands show; the identity of a device with private ones is another.
+    let identity = bond.identity == bond.knownAddress ? [] : ["identity \(bond.identity)"]
     return row(
-      bond.identity.description, type(of: bond.identity), pairing,
-      "\(bond.keyByteCount) bytes", roles(bond).joined(separator: ", "))
+      bond.knownAddress.description, type(of: bond.knownAddress), pairing,
+      "\(bond.keyByteCount) bytes", (roles(bond) + identity).joined(separator: ", "))
   }
 
   static func row(
@@ -197,6 +199,9 @@ enum BondText {
       "isAuthenticated": .bool(bond.isAuthenticated),
       "isSecureConnections": .bool(bond.isSecureConnections),
       "isResolvable": .bool(bond.identityResolvingKey != nil),
+      "knownAddress": .string(bond.knownAddress.description),
+      "localAddress": bond.localIdentity.map { .string($0.description) },
+      "localAddressType": bond.localIdentity.map { .string(type(of: $0)) },
     ])
     guard withKeys else { return head }
     let keys = JSON.object([

@@ -281,6 +281,7 @@ final class HostDriver: @unchecked Sendable {
       return problem.listeners
     }
     for listener in listeners.values { listener.finish() }
+    storeClientConfigurations(of: machine.takeUnstoredBonds())
     clients = [:]
     transport?.close()
     transport = nil
@@ -330,7 +331,7 @@ final class HostDriver: @unchecked Sendable {
   }
 
   private func storeClientConfigurations(of changed: [Bond]) {
-    guard let bonds = security.bonds else { return }
+    guard let bonds = security.bonds, !changed.isEmpty else { return }
     do throws(BondStoreError) {
       try bonds.configure(changed)
     } catch {

@@ -93,10 +93,11 @@ package struct BondFile: Sendable {
   /// The bond that this one takes the place of.
   package func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { entries[$0].bond } }
 
-  /// Removes a peer's bonds with all identities of this host. False where there are none.
-  package mutating func remove(_ identity: DeviceAddress) -> Bool {
+  /// Removes the bonds, with all identities of this host, of the peer with this identity address, or that
+  /// is known by this one. False where there are none.
+  package mutating func remove(_ address: DeviceAddress) -> Bool {
     let count = entries.count
-    entries.removeAll { $0.bond.identity == identity }
+    entries.removeAll { $0.bond.identity == address || $0.bond.knownAddress == address }
     return entries.count < count
   }
 

@@ -111,10 +111,11 @@ public final class BondStore: Sendable {
 
   /// Removes a peer's bonds with all identities of this host.
   ///
+  /// - Parameter address: The peer's identity address, or the one that clients know it by.
   /// - Returns: False where there are none.
   @discardableResult
-  public func remove(_ identity: DeviceAddress) throws(BondStoreError) -> Bool {
-    try remove { $0.remove(identity) }
+  public func remove(_ address: DeviceAddress) throws(BondStoreError) -> Bool {
+    try remove { $0.remove(address) }
   }
 
   /// Removes one bond, whatever its keys are by now.

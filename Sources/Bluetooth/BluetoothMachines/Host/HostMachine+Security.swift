@@ -167,6 +167,9 @@ extension HostMachine {
     var produced: [LinkSecurity.Output] = []
     link.security.close(into: &produced)
     for output in produced { _ = take(output, about: link.peer, into: &actions) }
+    guard link.security.hasProvedBond else { return }
+    let changed = security.takeChangedBonds()
+    if !changed.isEmpty { actions.append(.storeClientConfigurations(changed)) }
   }
 
   // MARK: The driver and clients

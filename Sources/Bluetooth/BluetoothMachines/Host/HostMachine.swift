@@ -183,6 +183,9 @@ public struct HostMachine: Sendable {
     assertInvariants()
   }
 
+  /// What peers have configured and no action has stored yet; for a driver that ends.
+  public mutating func takeUnstoredBonds() -> [Bond] { security.takeChangedBonds() }
+
   /// When `wake` should be called next; nil if nothing waits for time to pass.
   public var nextWake: Instant? { wakeBound == .distantFuture ? nil : wakeBound }
 

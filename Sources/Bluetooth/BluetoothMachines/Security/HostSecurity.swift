@@ -64,7 +64,7 @@ struct HostSecurity: Sendable {
   // MARK: What peers configure
 
   /// A bonded peer has configured something. Stored at once, then after a second, two, four, ... so that
-  /// peers that do nothing else don't keep the disk busy.
+  /// peers that do nothing else don't keep the disk busy; and when its link ends.
   mutating func configurationChanged(of peer: DeviceAddress, now: Instant) {
     if !changedBonds.contains(peer) { changedBonds.append(peer) }
     storesBondsAt = storesBondsAt ?? now
@@ -80,6 +80,11 @@ struct HostSecurity: Sendable {
     }
     storesBondsAt = now + storeInterval
     storeInterval = min(storeInterval * 2, Self.storeIntervalMax)
+    return takeChangedBonds()
+  }
+
+  /// The bonds whose configuration is to be stored before it is too late.
+  mutating func takeChangedBonds() -> [Bond] {
     defer { changedBonds = [] }
     return changedBonds.compactMap { bonds.bond(of: $0) }
   }
