@@ -126,7 +126,7 @@ private final class ConnectionRun: Sendable {
       observation?.dispose()
       demand.dispose()
       listener.removeReporter()
-      if peripheral.state != .connected { listener.ended(.disconnected(nil)) }
+      if peripheral.state != .connected { listener.ended(.disconnected(nil), for: peripheral) }
       PeripheralProxy.all.release(for: peripheral)
     }
   }
@@ -161,7 +161,7 @@ private final class ConnectionRun: Sendable {
       return phase
     }
     // Also of a connection that no run made.
-    listener.ended(reason)
+    listener.ended(reason, for: peripheral)
     if isReconnecting { return }
     // The end of an earlier connection is none of this run's, which waits for the next one.
     guard before == .connected || before == .waiting && peripheral.state == .disconnected
@@ -170,7 +170,7 @@ private final class ConnectionRun: Sendable {
   }
 
   private func end(_ listener: PeripheralProxy, _ error: BluetoothError) {
-    listener.ended(error)
+    listener.ended(error, for: peripheral)
     notify(.failed(error))
   }
 }

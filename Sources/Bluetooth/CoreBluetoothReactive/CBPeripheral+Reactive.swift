@@ -1,7 +1,6 @@
 public import CoreBluetooth
 public import CoreBluetoothAsync
 public import Reactive
-internal import Synchronization
 
 extension CBPeripheral: ReactiveExtensionsProvider {}
 
@@ -155,6 +154,7 @@ extension Reactive where Base: CBPeripheral {
   ) -> SignalProducer<Data, BluetoothError> {
     let peripheral: CBPeripheral = base
     return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
+      let connection = peripheral.connectionNumber ?? -1
       let observation = proxy.events.observeValues { event in
         switch event {
         case .value(characteristic, let value): notify(.value(value))
@@ -164,13 +164,15 @@ extension Reactive where Base: CBPeripheral {
           if services.contains(where: { $0 === characteristic.service }) {
             notify(.failed(.notFound(characteristic.uuid)))
           }
-        case .ended(.disconnected(nil)): notify(.completed)
-        case .ended(let error): notify(.failed(error))
+        case .ended(let first, let error):
+          if connection < first {
+            notify(error == .disconnected(nil) ? .completed : .failed(error))
+          }
         default: break
         }
       }
       let subscription = proxy.subscribe(to: characteristic, of: peripheral)
-      if peripheral.state != .connected { notify(.failed(.disconnected(nil))) }
+      if peripheral.connectionNumber != connection { notify(.failed(.disconnected(nil))) }
       return AnyDisposable {
         observation?.dispose()
         subscription.dispose()
@@ -199,7 +201,7 @@ extension Reactive where Base: CBPeripheral {
   ) -> SignalProducer<Never, BluetoothError> {
     let peripheral: CBPeripheral = base
     return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in
-      let number = proxy.writes.add {
+      let number = proxy.writes.add(over: peripheral.firstConnectionNotOver) {
         // Core Bluetooth drops such writes.
         if let refusal = peripheral.refusal(ofWriting: data, to: characteristic) {
           return .failed(refusal)
@@ -247,35 +249,6 @@ extension Reactive where Base: CBPeripheral {
         proxy?.requests.cancel(number)
       }
     })
-  }
-}
-
-/// Takes the answer to a request, unless its run was disposed of.
-private final class RequestObserver<Value: Sendable>: Sendable {
-  typealias Notify = @Sendable (Signal<Value, BluetoothError>.Event) -> Void
-
-  private let notify: Mutex<Notify?>
-
-  init(_ notify: @escaping Notify) { self.notify = Mutex(notify) }
-
-  /// Lets go of whom it would notify.
-  func cancel() { _ = take() }
-
-  func send(_ result: Result<Value?, BluetoothError>) {
-    guard let notify = take() else { return }
-    switch result {
-    case .success(let value):
-      if let value { notify(.value(value)) }
-      notify(.completed)
-    case .failure(let error): notify(.failed(error))
-    }
-  }
-
-  private func take() -> Notify? {
-    notify.withLock { notify in
-      defer { notify = nil }
-      return notify
-    }
   }
 }
 

@@ -13,6 +13,14 @@ public struct SubscriptionChange: Sendable {
   public let isSubscribed: Bool
 }
 
+/// What comes of publishing a channel.
+public enum ChannelPublicationEvent: Sendable {
+  /// Centrals can open channels with this PSM from now on. Tell them, in a characteristic's value.
+  case published(CBL2CAPPSM)
+  /// A central has opened a channel.
+  case opened(CBL2CAPChannel)
+}
+
 // Values are sent on the manager's queue.
 extension Reactive where Base: CBPeripheralManager {
   /// Publishes a service while a run lasts.
@@ -92,6 +100,26 @@ extension Reactive where Base: CBPeripheralManager {
         advertising.dispose()
       }
     }
+  }
+
+  /// Publishes a channel while a run lasts: sends its PSM, then each channel that a central opens.
+  ///
+  /// A run waits until the radio is on, and survives that it is switched off. Channels that were opened
+  /// outlive it. While a run waits for its PSM, nobody else may publish one with this manager.
+  ///
+  /// - Parameter encryptionRequired: Whether centrals have to pair.
+  /// - Returns: A producer that does not complete. It fails with `.refused` when there is no PSM left, and
+  ///   with `.notAvailable` when the radio goes away for good.
+  public func channelPublication(
+    withEncryption encryptionRequired: Bool
+  ) -> SignalProducer<ChannelPublicationEvent, BluetoothError> {
+    let manager: CBPeripheralManager = base
+    let publication = SignalProducer<ChannelPublicationEvent, BluetoothError>(
+      registering: { notify in
+        let run = ChannelPublicationRun(of: manager, notify)
+        return run.start(withEncryption: encryptionRequired)
+      })
+    return whenPoweredOn.then(publication)
   }
 
   /// Centrals that subscribe to characteristics, or no longer do.
@@ -178,7 +206,75 @@ extension Reactive where Base: CBPeripheralManager {
   private typealias Notify<Value> = @Sendable (Signal<Value, BluetoothError>.Event) -> Void
 }
 
+/// One run of a channel's publication.
+private final class ChannelPublicationRun: Sendable {
+  typealias Notify = @Sendable (Signal<ChannelPublicationEvent, BluetoothError>.Event) -> Void
+
+  private enum Phase { case waiting, published(CBL2CAPPSM), ended }
+
+  private let manager: CBPeripheralManager
+  private let notify: Notify
+  private let phase = Mutex(Phase.waiting)
+
+  init(of manager: CBPeripheralManager, _ notify: @escaping Notify) {
+    self.manager = manager
+    self.notify = notify
+  }
+
+  func start(withEncryption encryptionRequired: Bool) -> any Disposable {
+    let proxy = PeripheralManagerProxy.all.retain(for: manager)
+    let observation = proxy.events.observeValues { event in
+      switch event {
+      case .channelOpened(let channel):
+        if case .published(channel.psm) = self.phase.withLock({ $0 }) {
+          self.notify(.value(.opened(channel)))
+        }
+      case .stateChanged(let state):
+        if state.isFinal { self.notify(.failed(.notAvailable(state))) }
+      default: break
+      }
+    }
+    // The proxy is needed for the answer, also by a run that has ended.
+    _ = PeripheralManagerProxy.all.retain(for: manager)
+    proxy.channelPublications.add(requiresEncryption: encryptionRequired, of: manager) {
+      self.answered($0)
+      PeripheralManagerProxy.all.release(for: self.manager)
+    }
+    return AnyDisposable {
+      observation?.dispose()
+      self.end()
+      PeripheralManagerProxy.all.release(for: self.manager)
+    }
+  }
+
+  private func answered(_ result: Result<CBL2CAPPSM, BluetoothError>) {
+    switch result {
+    case .failure(let error): notify(.failed(error))
+    case .success(let psm):
+      let isWanted = phase.withLock { phase in
+        guard case .waiting = phase else { return false }
+        phase = .published(psm)
+        return true
+      }
+      if isWanted { notify(.value(.published(psm))) } else { manager.withdraw(psm) }
+    }
+  }
+
+  private func end() {
+    let old = phase.withLock { phase in
+      defer { phase = .ended }
+      return phase
+    }
+    if case .published(let psm) = old { manager.withdraw(psm) }
+  }
+}
+
 extension CBPeripheralManager {
+  /// Unpublishes a channel, which takes a radio that is on: now, or when it is back.
+  fileprivate func withdraw(_ psm: CBL2CAPPSM) {
+    reactive.whenPoweredOn.startWithCompleted { [weak self] in self?.unpublishL2CAPChannel(psm) }
+  }
+
   /// Removes a service, which takes a radio that is on: now, or when it is back.
   fileprivate func withdraw(_ service: CBMutableService) {
     reactive.whenPoweredOn.startWithCompleted { [weak self] in self?.remove(service) }

@@ -11,7 +11,6 @@ enum PeripheralManagerEvent: Sendable {
   case subscribed(CBCentral, CBCharacteristic)
   case unsubscribed(CBCentral, CBCharacteristic)
   case readyToUpdate
-  case channelPublished(CBL2CAPPSM, (any Error)?)
   case channelOpened(CBL2CAPChannel)
 }
 
@@ -26,6 +25,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   let reads = ObservedRequests<CBATTRequest>()
   let writes = ObservedRequests<[CBATTRequest]>()
   let updates = RoomQueue()
+  let channelPublications = ChannelPublications()
   /// The services that are on their way, each by one run: the answer does not say to whom it is.
   private let publishing = Mutex<Set<CBMutableService>>([])
   private let advertisements = Demands<Only, [String: any Sendable]>()
@@ -150,7 +150,8 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     _ manager: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
   ) {
     next?.peripheralManager(manager, didPublishL2CAPChannel: PSM, error: error)
-    input.send(value: .channelPublished(PSM, error))
+    channelPublications.answer(
+      error.map { .failure(BluetoothError($0)) } ?? .success(PSM), of: manager)
   }
 
   func peripheralManager(

@@ -13,8 +13,8 @@ enum PeripheralEvent: Sendable {
   case notNotifying(CBCharacteristic, BluetoothError)
   case modifiedServices([CBService])
   case readyToWrite
-  /// The connection ended.
-  case ended(BluetoothError)
+  /// The connections before this one ended.
+  case ended(before: Int, BluetoothError)
 }
 
 /// Listens to a peripheral for all runs.
@@ -54,7 +54,7 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     }
     if state.withLock({ $0.observation == nil }) {
       let observation = peripheral.observe(\.state) { [weak self] peripheral, _ in
-        self?.stateChanged(peripheral.state)
+        self?.stateChanged(of: peripheral)
       }
       state.withLock { $0.observation = observation }
     }
@@ -91,7 +91,8 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
   func removeReporter() { state.withLock { $0.reporterCount -= 1 } }
 
   /// The app cancels the connection of a peripheral that is then disconnecting; others don't.
-  private func stateChanged(_ state: CBPeripheralState) {
+  private func stateChanged(of peripheral: CBPeripheral) {
+    let state = peripheral.state
     let (isCancelled, isReported) = self.state.withLock { stored in
       defer { stored.wasDisconnecting = state == .disconnecting }
       return (stored.wasDisconnecting, stored.reporterCount > 0)
@@ -99,16 +100,19 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     if isReported { return }
     switch state {
     case .disconnected, .connecting:
-      ended(.disconnected(isCancelled ? nil : CBError(.peripheralDisconnected)))
+      ended(.disconnected(isCancelled ? nil : CBError(.peripheralDisconnected)), for: peripheral)
     case .connected, .disconnecting: break
     }
   }
 
-  func ended(_ error: BluetoothError) {
-    requests.failAll(error)
-    writes.failAll(error)
-    subscriptions.reset()
-    input.send(value: .ended(error))
+  /// Ends what was begun over connections that are over. The next one may stand by now, if another
+  /// thread made it: what is done over that one goes on.
+  func ended(_ error: BluetoothError, for peripheral: CBPeripheral) {
+    let first = peripheral.firstConnectionNotOver
+    requests.fail(before: first, error)
+    writes.fail(before: first, error)
+    subscriptions.reset(of: peripheral)
+    input.send(value: .ended(before: first, error))
   }
 
   // MARK: CBPeripheralDelegate

@@ -35,13 +35,21 @@ final class Requests: Sendable {
 
   private struct Request: Sendable {
     let number: UInt64
+    let connection: Int
     let kind: Kind
     let ask: @Sendable () -> Void
     let done: Completion
   }
 
+  private struct UnderWay: Sendable {
+    /// Over which connection.
+    let connection: Int
+    let done: Completion
+  }
+
   private struct State: Sendable {
-    var underWay: [Kind: [Completion]] = [:]
+    /// Those of an earlier connection are before those of the one that stands.
+    var underWay: [Kind: [UnderWay]] = [:]
     var underWayCount = 0
     /// Whether a thread makes requests.
     var isAsking = false
@@ -63,9 +71,11 @@ final class Requests: Sendable {
     _ done: @escaping Completion
   ) -> UInt64 {
     let number = state.withLock { state -> UInt64? in
-      guard peripheral.state == .connected else { return nil }
+      guard let connection = peripheral.connectionNumber else { return nil }
       state.lastNumber += 1
-      state.waiting.append(Request(number: state.lastNumber, kind: kind, ask: ask, done: done))
+      state.waiting.append(
+        Request(
+          number: state.lastNumber, connection: connection, kind: kind, ask: ask, done: done))
       return state.lastNumber
     }
     guard let number else {
@@ -93,7 +103,8 @@ final class Requests: Sendable {
       return nil
     }
     let next = state.waiting.removeFirst()
-    state.underWay[next.kind, default: []].append(next.done)
+    state.underWay[next.kind, default: []].append(
+      UnderWay(connection: next.connection, done: next.done))
     state.underWayCount += 1
     return next
   }
@@ -107,29 +118,39 @@ final class Requests: Sendable {
     request?.done(.failure(.cancelled))
   }
 
-  /// Answers the oldest request of its kind, if there is one.
+  /// Answers the oldest request of its kind, if there is one. Answers come over the connection that
+  /// stands: what was asked over an earlier one is not answered any more.
   func answer(_ kind: Kind, _ result: Result<Answer, BluetoothError>) {
     let first = state.withLock { state -> Completion? in
-      guard var list = state.underWay[kind] else { return nil }
-      let first = list.removeFirst()
+      guard var list = state.underWay[kind], let last = list.last,
+        let index = list.firstIndex(where: { $0.connection == last.connection })
+      else { return nil }
+      let first = list.remove(at: index)
       state.underWay[kind] = list.isEmpty ? nil : list
       state.underWayCount -= 1
-      return first
+      return first.done
     }
     askWaiting()
     first?(result)
   }
 
-  /// The connection has ended, and there will be no answers.
-  func failAll(_ error: BluetoothError) {
-    let all = state.withLock { state in
-      defer {
-        state.underWay = [:]
-        state.underWayCount = 0
-        state.waiting = []
+  /// Connections have ended, and there will be no answers to what was asked over them.
+  ///
+  /// - Parameter connection: The first one that is not over.
+  func fail(before connection: Int, _ error: BluetoothError) {
+    let failed = state.withLock { state -> [Completion] in
+      var failed: [Completion] = []
+      for (kind, list) in state.underWay {
+        let left = list.filter { $0.connection >= connection }
+        failed += list.filter { $0.connection < connection }.map(\.done)
+        state.underWay[kind] = left.isEmpty ? nil : left
       }
-      return state.underWay.values.flatMap { $0 } + state.waiting.map(\.done)
+      state.underWayCount -= failed.count
+      failed += state.waiting.filter { $0.connection < connection }.map(\.done)
+      state.waiting.removeAll { $0.connection < connection }
+      return failed
     }
-    for done in all { done(.failure(error)) }
+    askWaiting()
+    for done in failed { done(.failure(error)) }
   }
 }

@@ -14,6 +14,7 @@ final class RoomQueue: Sendable {
 
   private struct Item: Sendable {
     let number: UInt64
+    let connection: Int
     let send: @Sendable () -> Outcome
     let done: @Sendable (BluetoothError?) -> Void
   }
@@ -36,15 +37,18 @@ final class RoomQueue: Sendable {
   /// Sends something as soon as there is room.
   ///
   /// - Parameters:
+  ///   - connection: The number of the connection over which it would be sent, where that may end.
   ///   - send: Called by one thread at a time, in order, without a lock.
   ///   - done: Called once it was sent, or with the error that ended the waiting.
   /// - Returns: The number by which it can be given up.
   func add(
-    _ send: @escaping @Sendable () -> Outcome, done: @escaping @Sendable (BluetoothError?) -> Void
+    over connection: Int = 0, _ send: @escaping @Sendable () -> Outcome,
+    done: @escaping @Sendable (BluetoothError?) -> Void
   ) -> UInt64 {
     let number = state.withLock { state in
       state.lastNumber += 1
-      state.items.append(Item(number: state.lastNumber, send: send, done: done))
+      state.items.append(
+        Item(number: state.lastNumber, connection: connection, send: send, done: done))
       return state.lastNumber
     }
     sendWaiting()
@@ -52,9 +56,13 @@ final class RoomQueue: Sendable {
   }
 
   /// Gives something up that was not sent.
-  func remove(_ number: UInt64) {
+  ///
+  /// - Returns: Whether it was there; if so, its completion won't be called.
+  @discardableResult
+  func remove(_ number: UInt64) -> Bool {
     // Released without the lock: what it captured may end with it.
-    _ = state.withLock { $0.take(number) }
+    let item = state.withLock { $0.take(number) }
+    return item != nil
   }
 
   /// Sends what there is room for. A thread that finds another at it leaves it to that one.
@@ -82,11 +90,14 @@ final class RoomQueue: Sendable {
     return item
   }
 
-  /// Nothing will be sent any more of what waits.
-  func failAll(_ error: BluetoothError) {
+  /// Nothing will be sent any more over connections that have ended.
+  ///
+  /// - Parameter connection: The first one that is not over.
+  func fail(before connection: Int, _ error: BluetoothError) {
     let items = state.withLock { state in
-      defer { state.items = [] }
-      return state.items
+      let items = state.items.filter { $0.connection < connection }
+      state.items.removeAll { $0.connection < connection }
+      return items
     }
     for item in items { item.done(error) }
   }

@@ -50,10 +50,11 @@ final class Subscriptions: Sendable {
     if isOwn { turn(characteristic, of: peripheral) }
   }
 
-  /// The connection has ended, and all subscriptions with it.
-  func reset() {
+  /// A connection has ended, and the subscriptions with it. Over the next one the same characteristic
+  /// is another object.
+  func reset(of peripheral: CBPeripheral) {
     entries.withLock { entries in
-      for (characteristic, entry) in entries {
+      for (characteristic, entry) in entries where !peripheral.hasDiscovered(characteristic) {
         entries[characteristic] = entry.runCount > 0 ? Entry(runCount: entry.runCount) : nil
       }
     }

@@ -195,6 +195,33 @@ struct PeripheralTests {
     #expect(pair.log.take() == ["values failed: refused, outOfSpace"])
   }
 
+  @Test("a late report of an earlier connection's end doesn't end what is done over the next")
+  func connectionsAreTold() throws {
+    let (peripheral, first) = try pair.connect()
+    let old = try pair.characteristic(Pair.readingUUID, of: peripheral)
+    _ = peripheral.reactive.values(of: old).record("old values", in: pair.log)
+    pair.answer.withLock { $0 = nil }
+    _ = peripheral.reactive.read(old).record("old read", in: pair.log)
+    first.dispose()
+    pair.wait(for: "old values completed", "old read failed: disconnected here")
+    pair.answer.withLock { $0 = .success }
+    let (again, _) = try pair.connect()
+    #expect(again === peripheral)
+    let new = try pair.characteristic(Pair.readingUUID, of: peripheral)
+    _ = peripheral.reactive.values(of: new).record("values", in: pair.log)
+    pair.wait(pair.gadgetLog, for: ["subscribed: true"])
+    pair.answer.withLock { $0 = nil }
+    _ = peripheral.reactive.read(new).record("read", in: pair.log)
+    // What a thread does that was held up since the first connection ended.
+    let proxy = PeripheralProxy.all.retain(for: peripheral)
+    proxy.ended(.disconnected(nil), for: peripheral)
+    PeripheralProxy.all.release(for: peripheral)
+    pair.advance(seconds: 1)
+    #expect(!pair.log.lines.contains { $0.contains("failed") || $0.contains("completed") })
+    _ = pair.manager.reactive.updateValue(Data([7]), for: pair.reading).start()
+    pair.wait(for: "values: 1 bytes")
+  }
+
   @Test("more requests than the host takes at once are all answered, in order")
   func manyRequests() throws {
     let (peripheral, run) = try pair.connect()

@@ -93,6 +93,17 @@ extension CBPeripheral {
     handles(of: characteristic) != nil
   }
 
+  /// The number of the connection that stands; nil while there is none.
+  package var connectionNumber: Int? {
+    withRecord { $0.state == .connected ? $0.connectionCount : nil }
+  }
+
+  /// The number of the connection that stands or, while there is none, of the next: all those with
+  /// lower numbers are over.
+  package var firstConnectionNotOver: Int {
+    withRecord { $0.state == .disconnecting ? $0.connectionCount + 1 : $0.connectionCount }
+  }
+
   func handle(of descriptor: CBDescriptor) -> UInt16? {
     guard let characteristic = descriptor.characteristic, handles(of: characteristic) != nil
     else { return nil }

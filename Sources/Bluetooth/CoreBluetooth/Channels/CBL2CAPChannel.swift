@@ -32,6 +32,41 @@ open class CBL2CAPChannel: NSObject, @unchecked Sendable {
   open var psm: CBL2CAPPSM { pipe.info.psm }
 }
 
+// What the streams do, without a run loop: for bridges.
+extension CBL2CAPChannel {
+  /// Has this called on the manager's queue when bytes came, when there is room again, and when the
+  /// channel ended; nil for nobody. There is one observer.
+  package func observeChanges(_ call: (@Sendable () -> Void)?) { pipe.observeChanges(call) }
+
+  /// Runs something on the manager's queue.
+  package func enqueue(_ work: @escaping @Sendable () -> Void) { pipe.enqueue(work) }
+
+  /// What the peer sent and nobody took, up to so many bytes; empty if there is nothing. What is not
+  /// taken holds the peer back.
+  package func receive(byteCountMax: Int) -> Data {
+    pipe.hasBytes ? Data(pipe.read(byteCountMax)) : Data()
+  }
+
+  /// Whether bytes can be sent now.
+  package var hasSpace: Bool { pipe.hasSpace }
+
+  /// Sends as much of the bytes as there is room for. Waits only where another thread takes the room.
+  ///
+  /// - Returns: How many bytes there was room for; 0 when the channel has ended.
+  package func send(_ bytes: Data) -> Int {
+    Array(bytes).withUnsafeBufferPointer { pipe.write($0) }
+  }
+
+  /// How the channel ended; nil while it lives.
+  package var ending: Result<Void, CBError>? {
+    switch pipe.ending {
+    case nil: nil
+    case .closed: .success(())
+    case .failed(let error): .failure(error as? CBError ?? CBError(.unknown))
+    }
+  }
+}
+
 extension Stream.PropertyKey {
   /// How many bytes of a channel's output stream wait to be sent, as an `NSNumber`: closing the
   /// channel earlier loses them. Not part of Apple's interface.

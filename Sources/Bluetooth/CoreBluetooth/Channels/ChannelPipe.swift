@@ -19,6 +19,7 @@ final class ChannelPipe: BytePipe, @unchecked Sendable {
   private var end: PipeEnding?
   private var onInput: (@Sendable () -> Void)?
   private var onOutput: (@Sendable () -> Void)?
+  private var onChange: (@Sendable () -> Void)?
 
   /// Remote User Terminated Connection (Core 5.4, Vol 1, Part F, §2.19).
   private static let closedByPeer = HostError.disconnected(HCIStatus(rawValue: 0x13))
@@ -31,19 +32,21 @@ final class ChannelPipe: BytePipe, @unchecked Sendable {
   // MARK: From the host
 
   func received(_ bytes: ArraySlice<UInt8>) {
-    condition.withLock {
+    let calls = condition.withLock {
       received.append(contentsOf: bytes)
       condition.broadcast()
-      return onInput
-    }?()
+      return [onInput, onChange]
+    }
+    for call in calls { call?() }
   }
 
   func sent(_ byteCount: Int) {
-    condition.withLock {
+    let calls = condition.withLock {
       outstandingByteCount -= byteCount
       condition.broadcast()
-      return onOutput
-    }?()
+      return [onOutput, onChange]
+    }
+    for call in calls { call?() }
   }
 
   func closedByHost(_ error: HostError?) {
@@ -56,7 +59,7 @@ final class ChannelPipe: BytePipe, @unchecked Sendable {
           ?? .closed
       }
       condition.broadcast()
-      return [onInput, onOutput]
+      return [onInput, onOutput, onChange]
     }
     for call in calls { call?() }
   }
@@ -70,6 +73,20 @@ final class ChannelPipe: BytePipe, @unchecked Sendable {
   func observeOutput(_ call: @escaping @Sendable () -> Void) {
     condition.withLock { onOutput = call }
   }
+
+  /// Calls this on the manager's queue when anything changed, beside the streams; nil for nobody.
+  func observeChanges(_ call: (@Sendable () -> Void)?) {
+    let enqueue = call.map { call in { @Sendable [connection] in connection.enqueue(call) } }
+    // Released without the lock: what it captured may end with it.
+    let old = condition.withLock { () -> (@Sendable () -> Void)? in
+      defer { onChange = enqueue }
+      return onChange
+    }
+    _ = old
+  }
+
+  /// Runs something on the manager's queue.
+  func enqueue(_ work: @escaping @Sendable () -> Void) { connection.enqueue(work) }
 
   /// A channel is there as soon as it is known.
   var isConnected: Bool { true }

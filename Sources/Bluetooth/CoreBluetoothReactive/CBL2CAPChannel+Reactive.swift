@@ -1,0 +1,188 @@
+public import CoreBluetooth
+public import CoreBluetoothAsync
+public import Reactive
+internal import Synchronization
+
+extension CBL2CAPChannel: ReactiveExtensionsProvider {}
+
+// The streams need no run loop and need not be opened for what follows. The channel closes, as without
+// producers, when both streams are closed or nobody holds it: runs do.
+extension Reactive where Base: CBL2CAPChannel {
+  /// What the peer sends, in pieces of any size, on the manager's queue.
+  ///
+  /// Bytes that came before a run are its first, and those that come after it wait for the next. An
+  /// observer that takes its time holds the peer back. There is one run at a time, as every byte is read
+  /// once: what a run reads, the input stream does not.
+  ///
+  /// - Returns: A producer that completes when either side has closed the channel, after the last
+  ///   byte. It fails with `.disconnected` when the link is lost, and with `.refused` where another
+  ///   run lasts.
+  public var receivedData: SignalProducer<Data, BluetoothError> {
+    let channel: CBL2CAPChannel = base
+    return ChannelProxy.all.producer(of: channel) { proxy, notify in
+      guard proxy.beginReading() else {
+        notify(.failed(.refused(CBError(.invalidParameters))))
+        return nil
+      }
+      let reader = ChannelReader(of: channel, notify)
+      let observation = proxy.changes.observeValues { reader.read() }
+      channel.enqueue { reader.read() }
+      return AnyDisposable {
+        observation?.dispose()
+        reader.stop()
+        proxy.endReading()
+      }
+    }
+  }
+
+  /// Writes all of the bytes, and completes when there was room for the last of them.
+  ///
+  /// Writes are sent in the order in which they were started. One that is disposed of before its first
+  /// byte was sent is not sent; later it is sent to its end, as the peer could not tell where it
+  /// broke off.
+  ///
+  /// - Returns: A producer that fails with `.disconnected` when the channel has ended; the error is nil
+  ///   where one of the sides closed it.
+  public func write(_ data: Data) -> SignalProducer<Never, BluetoothError> {
+    let channel: CBL2CAPChannel = base
+    return SignalProducer(registering: { notify in
+      let proxy = ChannelProxy.all.retain(for: channel)
+      let held = RequestObserver<Never>(notify)
+      let write = ChannelWrite(of: data, to: channel)
+      let number = proxy.writes.add {
+        write.send()
+      } done: { error in
+        held.send(error.map { .failure($0) } ?? .success(nil))
+        ChannelProxy.all.release(for: channel)
+      }
+      return AnyDisposable { [weak proxy] in
+        held.cancel()
+        guard write.cancel(), proxy?.writes.remove(number) == true else { return }
+        ChannelProxy.all.release(for: channel)
+      }
+    })
+  }
+}
+
+/// Listens to a channel for all runs.
+private final class ChannelProxy: DelegateProxy, Sendable {
+  static let all = DelegateProxies<ChannelProxy>()
+
+  let (changes, input) = Signal<Void, Never>.pipe()
+  let writes = RoomQueue()
+  private let isRead = Mutex(false)
+
+  func attach(to channel: CBL2CAPChannel) -> AnyObject? {
+    channel.observeChanges { [weak self] in
+      guard let self else { return }
+      writes.sendWaiting()
+      input.send(value: ())
+    }
+    return nil
+  }
+
+  func detach(from channel: CBL2CAPChannel) -> AnyObject? {
+    channel.observeChanges(nil)
+    return nil
+  }
+
+  /// Notes that a run reads; false if another does.
+  func beginReading() -> Bool {
+    isRead.withLock { isRead in
+      defer { isRead = true }
+      return !isRead
+    }
+  }
+
+  func endReading() { isRead.withLock { $0 = false } }
+}
+
+/// One run that reads.
+private final class ChannelReader: Sendable {
+  typealias Notify = @Sendable (Signal<Data, BluetoothError>.Event) -> Void
+
+  /// At once: what a slow observer has in hand.
+  private static let byteCountMax = 65_536
+
+  private let channel: CBL2CAPChannel
+  private let notify: Notify
+  private let isStopped = Atomic(false)
+
+  init(of channel: CBL2CAPChannel, _ notify: @escaping Notify) {
+    self.channel = channel
+    self.notify = notify
+  }
+
+  func stop() { isStopped.store(true, ordering: .releasing) }
+
+  /// Sends what there is. On the manager's queue.
+  func read() {
+    while !isStopped.load(ordering: .acquiring) {
+      // First: after it nothing comes that isn't there to be read.
+      let ending = channel.ending
+      let data = channel.receive(byteCountMax: Self.byteCountMax)
+      if !data.isEmpty {
+        notify(.value(data))
+        continue
+      }
+      switch ending {
+      case nil: break
+      case .success: notify(.completed)
+      case .failure(let error): notify(.failed(.disconnected(error)))
+      }
+      return
+    }
+  }
+}
+
+/// Bytes on their way into a channel.
+private final class ChannelWrite: Sendable {
+  private enum Phase { case waiting, begun, cancelled }
+
+  private struct State: Sendable {
+    var phase = Phase.waiting
+    var rest: Data
+  }
+
+  private let channel: CBL2CAPChannel
+  private let state: Mutex<State>
+
+  init(of data: Data, to channel: CBL2CAPChannel) {
+    self.channel = channel
+    state = Mutex(State(rest: data))
+  }
+
+  /// Gives it up, if nothing was sent yet.
+  func cancel() -> Bool {
+    state.withLock { state in
+      guard state.phase == .waiting else { return false }
+      state.phase = .cancelled
+      return true
+    }
+  }
+
+  /// Sends what there is room for. By one thread at a time.
+  func send() -> RoomQueue.Outcome {
+    while true {
+      if let ending = channel.ending { return .failed(.disconnected(ending.error)) }
+      guard channel.hasSpace else { return .full }
+      let rest = state.withLock { state -> Data? in
+        guard state.phase != .cancelled else { return nil }
+        state.phase = .begun
+        return state.rest
+      }
+      guard let rest else { return .failed(.cancelled) }
+      if rest.isEmpty { return .sent }
+      let count = channel.send(rest)
+      let isSent = state.withLock { state in
+        state.rest = state.rest.dropFirst(count)
+        return state.rest.isEmpty
+      }
+      if isSent { return .sent }
+    }
+  }
+}
+
+extension Result where Failure == CBError {
+  fileprivate var error: CBError? { if case .failure(let error) = self { error } else { nil } }
+}
