@@ -155,6 +155,6 @@ struct MulticastSocketTests {
       let system = InternetSocketAddress(endpoint, on: InterfaceIndex(rawValue: 7))
       #expect(system.endpoint == endpoint)
     }
-    #expect(InternetSocketAddress().endpoint == nil)
+    #expect(InternetSocketAddress(.init(), byteCount: 0).endpoint == nil)
   }
 }

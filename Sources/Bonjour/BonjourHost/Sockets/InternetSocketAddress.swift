@@ -6,11 +6,15 @@ import Glibc
 /// the order of the network but for the family and, over IPv6, the scope.
 struct InternetSocketAddress {
   // What is longer is no address of the Internet Protocol.
-  private var storage = sockaddr_in6()
-  private(set) var byteCount: socklen_t = 0
+  typealias Storage = sockaddr_in6
+  private var storage = Storage()
+  private let byteCount: socklen_t
 
-  /// Where the system writes one; none so far.
-  init() {}
+  /// What the system wrote, as it says.
+  init(_ storage: Storage, byteCount: socklen_t) {
+    self.storage = storage
+    self.byteCount = byteCount
+  }
 
   /// One that is valid on one link only is on that of this interface.
   init(_ endpoint: Endpoint, on interface: InterfaceIndex) {
@@ -66,11 +70,5 @@ struct InternetSocketAddress {
         unsafe body($0, byteCount)
       }
     }
-  }
-
-  /// Has a call of the system write one, of up to so many bytes; it gives how many it wrote.
-  mutating func write(_ body: (UnsafeMutableRawPointer, socklen_t) -> socklen_t) {
-    let size = socklen_t(MemoryLayout<sockaddr_in6>.size)
-    byteCount = unsafe withUnsafeMutablePointer(to: &storage) { unsafe body($0, size) }
   }
 }

@@ -32,8 +32,8 @@ final class MulticastSocket {
   static let socketCount = 2
   /// Multicast packets are lost while so many wait.
   private static let waitingCountMax = 1_024
-  /// How many datagrams are read before something else is done.
-  private static let burstCountMax = 32
+  /// How many times datagrams are read before something else is done.
+  private static let readCountMax = 4
 
   /// Opens the port on a link and joins the group.
   ///
@@ -117,12 +117,12 @@ final class MulticastSocket {
 
   private func read(_ watched: WatchedDescriptor?) {
     guard let watched else { return }
-    for _ in 0..<Self.burstCountMax where watched.isOpen {
-      switch reader.read(watched.descriptor, link.version) {
-      case .datagram(let datagram): onDatagram(datagram)
-      case .nothing: continue
-      case .empty: return
+    for _ in 0..<Self.readCountMax where watched.isOpen {
+      let mayHaveMore = reader.read(watched.descriptor, link.version) { datagram in
+        // One before it may have closed the socket.
+        if watched.isOpen { onDatagram(datagram) }
       }
+      if !mayHaveMore { return }
     }
   }
 

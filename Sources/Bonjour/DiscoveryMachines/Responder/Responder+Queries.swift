@@ -75,8 +75,7 @@ extension Responder {
     var answers: [Answer] = []
     var seen: Set<RecordSetID> = []
     var isSoleResponder = true
-    var asked: Set<DNSQuestion> = []
-    for question in message.questions where asked.insert(question).inserted {
+    for question in Self.withoutRepetitions(message.questions) {
       let ids = setsAnswering(question, on: received.link)
       isSoleResponder = isSoleResponder && !ids.isEmpty
       for id in ids {
@@ -100,6 +99,12 @@ extension Responder {
     if let plainQuestion {
       noteQuiet(plainQuestion, answers.map(\.set), isAtOnce: isAtOnce, on: received.link, now: now)
     }
+  }
+
+  private static func withoutRepetitions(_ questions: [DNSQuestion]) -> [DNSQuestion] {
+    guard questions.count > 1 else { return questions }
+    var asked: Set<DNSQuestion> = []
+    return questions.filter { asked.insert($0).inserted }
   }
 
   /// The question of a multicast query with one question and no known answers.
