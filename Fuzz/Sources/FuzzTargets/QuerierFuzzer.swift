@@ -158,6 +158,7 @@ private struct QuerierVictim {
       case .deliver(let query, let event, let interface, _):
         precondition(open.contains(query), "told after its end")
         check(event, of: query, on: interface)
+      case .registered, .refused: preconditionFailure("a querier registers nothing")
       }
     }
   }

@@ -153,6 +153,7 @@ private struct ResponderVictim {
       case .registered(let id, let name):
         precondition(responder?.name(of: id) == name || !registered.contains(id))
       case .refused(let id, _): registered.removeAll { $0 == id }
+      case .deliver: preconditionFailure("a responder finds nothing")
       }
     }
   }

@@ -32,22 +32,14 @@ public struct DiscoveryMachine: Sendable {
   }
 
   /// Output of the machine: work for the driver.
-  public enum Action: Sendable, Hashable {
-    /// Send a packet.
-    case send(OutgoingPacket)
-    /// It is registered under this name, on all its links.
-    case registered(RegistrationID, DNSName)
-    /// Another host has the name, and the policy was to refuse: it is not registered.
-    case refused(RegistrationID, DNSName)
-    /// Deliver an event of a query, with the interface on which it was received; `moreComing` on
-    /// all but the last event that is delivered now.
-    case deliver(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
-  }
+  public typealias Action = DiscoveryAction
 
   private var responder: Responder
   private var querier: Querier
-  private var responderActions: [Responder.Action] = []
-  private var querierActions: [Querier.Action] = []
+  /// What both give out, the responder's first: announcements and answers are sent before questions.
+  /// Memory that is used again.
+  private var responderActions: [DiscoveryAction] = []
+  private var querierActions: [DiscoveryAction] = []
   /// Whether there was a registration or a query that is local to this machine.
   private var hasLocalLink = false
   /// What was sent to this machine only and has not come back.
@@ -163,32 +155,34 @@ public struct DiscoveryMachine: Sendable {
     }
   }
 
-  private mutating func send(_ packet: OutgoingPacket, into actions: inout [Action]) {
-    if packet.link.interface == .localOnly {
-      returning.append(packet)
-    } else {
-      actions.append(.send(packet))
-    }
-  }
-
-  /// Appends the actions of both machines, the responder's first: announcements and answers are
-  /// sent before questions.
+  /// Appends the actions of both machines, the responder's first. What is sent to this machine only
+  /// is kept back.
   private mutating func pass(into actions: inout [Action]) {
-    for action in responderActions {
-      switch action {
-      case .send(let packet): send(packet, into: &actions)
-      case .registered(let id, let name): actions.append(.registered(id, name))
-      case .refused(let id, let name): actions.append(.refused(id, name))
-      }
-    }
+    let start = actions.count
+    actions.append(contentsOf: responderActions)
     responderActions.removeAll(keepingCapacity: true)
-    for action in querierActions {
-      switch action {
-      case .send(let packet): send(packet, into: &actions)
-      case .deliver(let id, let event, let index, let moreComing):
-        actions.append(.deliver(id, event, on: index, moreComing: moreComing))
-      }
-    }
+    actions.append(contentsOf: querierActions)
     querierActions.removeAll(keepingCapacity: true)
+    guard hasLocalLink else { return }
+    for case .send(let packet) in actions[start...] where packet.link.interface == .localOnly {
+      returning.append(packet)
+    }
+    actions[start...].removeAll { action in
+      if case .send(let packet) = action { packet.link.interface == .localOnly } else { false }
+    }
   }
+}
+
+/// Output of the machines of Multicast DNS: work for their driver. The responder sends packets and
+/// reports registrations; the querier sends packets and delivers results.
+public enum DiscoveryAction: Sendable, Hashable {
+  /// Send a packet.
+  case send(OutgoingPacket)
+  /// The name is the registration's on all its links. Reported again only if it changes.
+  case registered(RegistrationID, DNSName)
+  /// Another host has the name, and the policy was to refuse: the registration has ended.
+  case refused(RegistrationID, DNSName)
+  /// Deliver an event of a query, with the interface on which it was received; `moreComing` on
+  /// all but the last event that is delivered now.
+  case deliver(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
 }

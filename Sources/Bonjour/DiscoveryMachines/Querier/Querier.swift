@@ -29,14 +29,8 @@ public struct Querier: Sendable {
     case reconfirm(DNSRecord, on: InterfaceIndex? = nil)
   }
 
-  /// What the driver does for the querier.
-  public enum Action: Sendable, Hashable {
-    /// Send a packet.
-    case send(OutgoingPacket)
-    /// Deliver an event of a query, with the interface on which it was received; `moreComing` on
-    /// all but the last event that is delivered now.
-    case deliver(QueryID, QueryEvent, on: InterfaceIndex?, moreComing: Bool)
-  }
+  /// What the driver does for the querier: it sends packets and delivers results.
+  public typealias Action = DiscoveryAction
 
   struct Subscription: Sendable {
     var query: QueryID

@@ -32,13 +32,6 @@ extension Responder {
     case shutDown
   }
 
-  /// Output of the machine: work for the driver.
-  public enum Action: Hashable, Sendable {
-    /// Send a packet.
-    case send(OutgoingPacket)
-    /// The name is the registration's on all its links. Reported again only if it changes.
-    case registered(RegistrationID, DNSName)
-    /// Another host has the name, and the policy was to refuse: the registration has ended.
-    case refused(RegistrationID, DNSName)
-  }
+  /// What the driver does for the responder: it sends packets and takes what became of registrations.
+  public typealias Action = DiscoveryAction
 }

@@ -91,6 +91,7 @@ struct QuerierLab {
         told.append(
           ReportedResult(
             at: now, query: query, event: event, interface: interface, moreComing: moreComing))
+      case .registered, .refused: Issue.record("a querier registers nothing")
       }
     }
   }

@@ -126,7 +126,7 @@ struct WholeLink {
     inFlight.append((at, position, packet))
   }
 
-  private mutating func perform(_ actions: [Querier.Action], of position: Int) {
+  private mutating func perform(_ actions: [DiscoveryAction], of position: Int) {
     for action in actions {
       switch action {
       case .send(let packet): send(packet, from: position)
@@ -139,16 +139,7 @@ struct WholeLink {
       case .deliver(_, .serviceRemoved(let service), _, _): hosts[position].found[service] = nil
       case .deliver(let query, .resolved(let service), _, _):
         hosts[position].resolved[query] = (service, now)
-      case .deliver: break
-      }
-    }
-  }
-
-  private mutating func perform(_ actions: [Responder.Action], of position: Int) {
-    for action in actions {
-      switch action {
-      case .send(let packet): send(packet, from: position)
-      case .registered, .refused: break
+      case .deliver, .registered, .refused: break
       }
     }
   }

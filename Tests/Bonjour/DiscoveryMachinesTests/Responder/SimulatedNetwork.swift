@@ -1,6 +1,7 @@
 import DNSWire
 import DiscoveryMachines
 import Essentials
+import Testing
 
 /// Hosts on one link that loses and delays packets.
 struct SimulatedNetwork {
@@ -99,6 +100,7 @@ struct SimulatedNetwork {
         inFlight.append((now + .microseconds(100 + Int64(rng.unit() * 3000)), index, packet))
       case .registered(let id, let name): hosts[index].told[id] = name
       case .refused(let id, _): hosts[index].told[id] = nil
+      case .deliver: Issue.record("a responder finds nothing")
       }
     }
   }
