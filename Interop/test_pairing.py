@@ -7,6 +7,7 @@ import json
 import pytest
 from bumble.device import Peer
 from bumble.pairing import PairingConfig, PairingDelegate
+from bumble.smp import OobContext, OobLegacyContext
 
 import limits
 from ambit_cli import Ambit, Failed
@@ -38,10 +39,10 @@ class Person(PairingDelegate):
         return await self.typed
 
 
-def pairs(device, person, sc=True, mitm=False):
+def pairs(device, person, sc=True, mitm=False, oob=None):
     """Lets a device pair; the list of the pairings that it completes."""
     device.pairing_config_factory = lambda _: PairingConfig(
-        sc=sc, mitm=mitm, bonding=True, delegate=person)
+        sc=sc, mitm=mitm, bonding=True, delegate=person, oob=oob)
     completed = []
     device.on("connection", lambda connection: connection.on("pairing", completed.append))
     return completed
@@ -86,6 +87,41 @@ async def test_the_passkey_that_is_shown_here_is_entered_at_bumble(radio, sc):
         async with Ambit(radio).at_terminal("read", NAME, ENCRYPTED) as terminal:
             person.typed.set_result(int((await terminal.sees(r"enter (\d{6}) at"))[1]))
             assert "secret" in await terminal.output()
+
+
+def hexadecimal(value):
+    """Bumble keeps values least significant byte first."""
+    return bytes(value)[::-1].hex()
+
+
+@pytest.mark.parametrize("told", ["the number", "another number"])
+async def test_what_bumble_says_out_of_band_protects_the_pairing(radio, bonds, told):
+    async with bumble_peripheral(radio) as server:
+        own = OobContext()
+        completed = pairs(server.device, Person(), oob=PairingConfig.OobConfig(own, None, None))
+        data = own.share()
+        number = bytes(16) if told == "another number" else data.r
+        option = f"{hexadecimal(data.c)}:{hexadecimal(number)}"
+        if told == "the number":
+            values = await Ambit(radio).json("read", NAME, ENCRYPTED, "--oob", option)
+            assert values[0]["text"] == "secret"
+            assert completed[0].ltk.authenticated
+            assert len(bond_lines(bonds)) == 1
+        else:
+            with pytest.raises(Failed):
+                await Ambit(radio).json("read", NAME, ENCRYPTED, "--oob", option)
+            assert not completed and not bonds.exists()
+
+
+async def test_legacy_pairing_is_protected_by_a_key_that_both_were_told(radio):
+    async with bumble_peripheral(radio) as server:
+        key = OobLegacyContext()
+        completed = pairs(
+            server.device, Person(), sc=False, oob=PairingConfig.OobConfig(None, None, key))
+        values = await Ambit(radio).json(
+            "read", NAME, ENCRYPTED, "--oob", hexadecimal(key.tk))
+        assert values[0]["text"] == "secret"
+        assert len(completed) == 1
 
 
 async def test_a_wrong_passkey_leaves_no_bond(radio, bonds):

@@ -116,7 +116,7 @@ package enum Main {
 
   /// Options that stand before the command they belong to, or before the command within it.
   private static let valueOptions: Set = [
-    "--radio", "--address", "--timeout", "--interface", "--pair", "--bonds",
+    "--radio", "--address", "--timeout", "--interface", "--pair", "--oob", "--bonds",
   ]
   private static let flags: Set = ["--json", "--network", "--no-network"]
 

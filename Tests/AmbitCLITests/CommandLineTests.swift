@@ -1,4 +1,5 @@
 import ArgumentParser
+import BluetoothMachines
 import BluetoothWire
 import Essentials
 import PeripheralFiles
@@ -13,6 +14,20 @@ struct CommandLineTests {
     #expect(try Ambit.parseAsRoot([]) is Watch)
     let watch = try #require(try Ambit.parseAsRoot(["--json"]) as? Watch)
     #expect(watch.options.json)
+  }
+
+  @Test("out-of-band data is one key, or a commitment and its number, of 16 bytes each")
+  func outOfBandData() throws {
+    let zeros = String(repeating: "0", count: 30)
+    let key = try #require(OutOfBandOption(argument: zeros + "2A"))
+    #expect(key.data == .legacy(temporaryKey: SMPValue(number: 42)))
+    let both = try #require(OutOfBandOption(argument: zeros + "01:" + zeros + "02"))
+    #expect(
+      both.data
+        == .secureConnections(confirm: SMPValue(number: 1), random: SMPValue(number: 2)))
+    for wrong in ["", ":", "2A", zeros + "01:", zeros + "0x", zeros + "01:" + zeros + "02:"] {
+      #expect(OutOfBandOption(argument: wrong) == nil, "\(wrong)")
+    }
   }
 
   @Test("options that every command takes may stand before it")

@@ -83,6 +83,20 @@ struct PairingOnAirTests {
     #expect(try host.read(value, of: peer) == [7])
   }
 
+  @Test("both were told a key: the pairing is authenticated, and nobody is asked")
+  func outOfBand() throws {
+    let (world, safe) = world(12)
+    let host = TestHost(in: world)
+    let peer = safe.controller.address
+    let data = OutOfBandData.legacy(temporaryKey: SMPValue(number: 0xABCD_EF01_2345))
+    #expect(try host.complete { .setOutOfBandData(peer, data, $0) } == .done)
+    safe.request(.setOutOfBandData(host.controller.address, data, safe.makeToken()))
+    #expect(try host.connect(to: Self.name) == peer)
+    let value = try #require(try host.characteristics(of: peer)[Self.protected])
+    #expect(try host.read(value, of: peer) == [1, 2, 3])
+    #expect(encryption(host)?.isAuthenticated == true && host.bonds.count == 1)
+  }
+
   @Test("the next link of a bonded peer is encrypted before anything is asked")
   func bonded() throws {
     let (world, _) = world(2)

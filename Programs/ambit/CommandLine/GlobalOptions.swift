@@ -45,6 +45,13 @@ struct GlobalOptions: ParsableArguments {
       valueName: "policy"))
   var pair = PairingOption.auto
 
+  @Option(
+    help: ArgumentHelp(
+      "What the device that is connected to says of itself out of band, in hexadecimal digits: "
+        + "CONFIRM:RANDOM for LE Secure Connections, or the key that it was told for legacy pairing.",
+      valueName: "data"))
+  var oob: OutOfBandOption?
+
   @OptionGroup var run: RunOptions
 
   var timeout: Seconds? { run.timeout }

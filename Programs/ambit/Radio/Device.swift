@@ -1,3 +1,5 @@
+import BluetoothHost
+import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
@@ -52,6 +54,9 @@ struct Device: Sendable {
     let title = sighting.name ?? sighting.shortID
     guard let identifier = UUID(uuidString: sighting.identifier) else {
       throw CommandFailure(.notFound, "\(title) has no identifier")
+    }
+    if let data = session.outOfBandData, let address = sighting.address {
+      await session.host.set(data, of: address)
     }
     session.output.progress("Connecting to \(title) …")
     let connection = try await session.explaining(title) { () throws(BluetoothError) in
@@ -187,4 +192,15 @@ extension BluetoothUUID {
   }
 
   var coreBluetooth: CBUUID { CBUUID(string: description) }
+}
+
+extension BluetoothHost {
+  /// Tells the host what is known of a peer out of band.
+  fileprivate func set(_ data: OutOfBandData, of peer: DeviceAddress) async {
+    let (events, event) = AsyncStream.makeStream(of: Void.self)
+    let client = makeClient { if case .completed = $0 { event.finish() } }
+    defer { client.close() }
+    client.send(.setOutOfBandData(peer, data, RequestToken(rawValue: 0)))
+    for await _ in events {}
+  }
 }

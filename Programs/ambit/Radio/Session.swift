@@ -13,6 +13,8 @@ struct Session: Sendable {
   var output: Output
   /// Whether the user named no radio.
   var isDefaultRadio = false
+  /// What the user says of the device to connect to, for pairing.
+  var outOfBandData: OutOfBandData?
   /// When the command began; `timeout` counts from then.
   let start = ContinuousClock.now
 
@@ -143,7 +145,8 @@ extension GlobalOptions {
       throw CommandFailure(error)
     }
     let session = Session(
-      host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio)
+      host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
+      outOfBandData: oob?.data)
     let prompter =
       answersPairing && pair != .never ? PairingPrompter(host, session.output) : nil
     defer { withExtendedLifetime(prompter) {} }

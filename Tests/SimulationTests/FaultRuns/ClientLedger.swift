@@ -277,7 +277,8 @@ extension HostRequest {
   /// The token of a request that has one.
   var token: RequestToken? {
     switch self {
-    case .startAdvertising(_, let token), .readRSSI(_, let token),
+    case .startAdvertising(_, let token), .readRSSI(_, let token), .createOutOfBandData(let token),
+      .setOutOfBandData(_, _, let token),
       .updateParameters(_, _, let token), .gatt(_, _, let token), .subscribe(_, _, let token),
       .unsubscribe(_, _, let token), .addService(_, let token),
       .updateValue(_, _, _, let token), .publishChannel(_, _, let token),

@@ -28,7 +28,8 @@ extension HostMachine {
     case .updateParameters(let peer, let parameters, let token):
       updateParameters(
         peer, parameters, PendingRequest(client: client, token: token), now: now, into: &actions)
-    case .pair, .setPairingAgent, .answerPairing, .removeBond:
+    case .pair, .setPairingAgent, .answerPairing, .createOutOfBandData, .setOutOfBandData,
+      .removeBond:
       serveSecurity(client, request, now: now, into: &actions)
     case .gatt(let peer, let operation, let token):
       run(

@@ -177,6 +177,12 @@ extension HostMachine {
   mutating func keyComputed(
     _ id: UInt64, _ result: KeyAgreementResult, now: Instant, into actions: inout [Action]
   ) {
+    if let (request, data) = security.outOfBand.computed(id, result) {
+      let reply: Result<HostReply, HostError> =
+        data.map { .success(.outOfBandData($0)) }
+        ?? .failure(.security(.pairingFailed(.unspecifiedReason)))
+      return complete(request, reply, into: &actions)
+    }
     // The pairing may be over.
     guard let index = links.indices.first(where: { links[$0].security.computation == id }) else {
       return
@@ -206,10 +212,39 @@ extension HostMachine {
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
         link.answer(answer, host: &host, now: now, into: &outputs)
       }
+    case .createOutOfBandData(let token):
+      createOutOfBandData(PendingRequest(client: client, token: token), into: &actions)
+    case .setOutOfBandData(let peer, let data, let token):
+      let isTaken = security.outOfBand.set(data, of: peer)
+      let error = HostError.limitReached(
+        "out-of-band data of \(OutOfBandTable.Limits.peersMax) peers is waiting to be used")
+      complete(
+        PendingRequest(client: client, token: token), isTaken ? .success(.done) : .failure(error),
+        into: &actions)
     case .removeBond(let peer, let token):
       removeBond(peer, PendingRequest(client: client, token: token), into: &actions)
     default: preconditionFailure("\(request) is not about security")
     }
+  }
+
+  private mutating func createOutOfBandData(
+    _ request: PendingRequest, into actions: inout [Action]
+  ) {
+    guard security.canUseSecureConnections else {
+      let error = HostError.unsupported("This host has no LE Secure Connections.")
+      return complete(request, .failure(error), into: &actions)
+    }
+    let computation = security.newComputation()
+    guard let key = security.secrets.privateKey(),
+      security.outOfBand.computes(
+        OwnOutOfBandData(privateKey: key, random: security.secrets.value()), as: computation,
+        for: request)
+    else {
+      let error = HostError.limitReached("too much out-of-band data is being made")
+      return complete(request, .failure(error), into: &actions)
+    }
+    actions.append(
+      .computeKey(KeyAgreementRequest(id: computation, operation: .publicKey(privateKey: key))))
   }
 
   private mutating func removeBond(

@@ -86,6 +86,8 @@ public enum HostReply: Sendable, Hashable {
   case psm(UInt16)
   /// The opened channel.
   case channel(ChannelInfo)
+  /// What a peer is to be told of this host.
+  case outOfBandData(OutOfBandData)
 }
 
 /// The state of a host's radio, as Core Bluetooth's managers report it.

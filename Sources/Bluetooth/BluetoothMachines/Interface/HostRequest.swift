@@ -41,6 +41,13 @@ public enum HostRequest: Sendable {
   case setPairingAgent(SMPIOCapability?)
   /// Answers a prompt; ignored where it isn't the latest of a pairing that goes on.
   case answerPairing(PairingPromptID, PairingAnswer)
+  /// Makes this host's out-of-band data for its next pairing, in `HostReply.outOfBandData`; what was
+  /// made before holds no longer. It is spent by a pairing whose peer was told. Fails with
+  /// `HostError.unsupported` without LE Secure Connections.
+  case createOutOfBandData(RequestToken)
+  /// What this host was told about a peer out of band, used by pairings with it until one succeeds;
+  /// nil: nothing. Fails with `HostError.limitReached` for more than 64 peers.
+  case setOutOfBandData(DeviceAddress, OutOfBandData?, RequestToken)
   /// Removes the bond of a peer. A link that is encrypted with its keys stays. Fails with
   /// `HostError.invalidArgument` where there is none.
   case removeBond(DeviceAddress, RequestToken)

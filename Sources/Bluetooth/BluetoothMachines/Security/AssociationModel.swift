@@ -10,6 +10,8 @@ enum AssociationModel: Sendable, Equatable {
   case passkeyEntered
   /// People compare two numbers.
   case numericComparison
+  /// A side was told about the other in another way.
+  case outOfBand
 
   /// Whether it protects against a man in the middle.
   var isAuthenticated: Bool { self != .justWorks }
@@ -18,9 +20,15 @@ enum AssociationModel: Sendable, Equatable {
   init(initiator: SMPPairingFeatures, responder: SMPPairingFeatures, isInitiator: Bool) {
     let requirements = [initiator, responder].map(\.authenticationRequirements)
     let usesSecureConnections = requirements.allSatisfy { $0.contains(.secureConnections) }
+    let hasOutOfBandData = [initiator, responder].map(\.hasOutOfBandData)
     let first = initiator.ioCapability
     let second = responder.ioCapability
-    if !requirements.contains(where: { $0.contains(.mitmProtection) })
+    // Of LE Secure Connections one side's is enough.
+    if hasOutOfBandData.allSatisfy({ $0 })
+      || usesSecureConnections && hasOutOfBandData.contains(true)
+    {
+      self = .outOfBand
+    } else if !requirements.contains(where: { $0.contains(.mitmProtection) })
       || first == .noInputNoOutput || second == .noInputNoOutput
     {
       self = .justWorks

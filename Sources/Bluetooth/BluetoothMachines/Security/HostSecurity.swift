@@ -34,6 +34,7 @@ struct HostSecurity: Sendable {
   private(set) var identity: HostIdentity?
   private let usesPrivateAddress: Bool
   var attempts = PairingAttempts()
+  var outOfBand = OutOfBandTable()
   var counters = Counters()
   private var agents: [Agent] = []
   private var lastComputation: UInt64 = 0
@@ -132,21 +133,29 @@ struct HostSecurity: Sendable {
   /// What this host brings to a pairing. It asks for protection against a man in the middle
   /// wherever somebody can take part in it.
   func features(
-    initiatorKeys: SMPKeyDistribution, responderKeys: SMPKeyDistribution
+    for peer: DeviceAddress, initiatorKeys: SMPKeyDistribution, responderKeys: SMPKeyDistribution
   ) -> SMPPairingFeatures {
     let ioCapability = agents.last?.ioCapability ?? .noInputNoOutput
     var requirements: SMPAuthenticationRequirements = [.bonding]
-    if ioCapability != .noInputNoOutput { requirements.insert(.mitmProtection) }
+    if canAuthenticate(peer) { requirements.insert(.mitmProtection) }
     if canUseSecureConnections { requirements.insert(.secureConnections) }
     return SMPPairingFeatures(
-      ioCapability: ioCapability, authenticationRequirements: requirements,
+      ioCapability: ioCapability, hasOutOfBandData: outOfBand.hasData(of: peer),
+      authenticationRequirements: requirements,
       maximumEncryptionKeyByteCount: 16, initiatorKeys: initiatorKeys,
       responderKeys: responderKeys)
   }
 
-  /// Whether a pairing could be protected against a man in the middle.
-  var canAuthenticate: Bool {
-    agents.last.map { $0.ioCapability != .noInputNoOutput } ?? false
+  /// Whether a pairing with the peer could be protected against a man in the middle.
+  func canAuthenticate(_ peer: DeviceAddress) -> Bool {
+    outOfBand.hasData(of: peer) || agents.last.map { $0.ioCapability != .noInputNoOutput } ?? false
+  }
+
+  /// A pairing has succeeded.
+  mutating func paired(with peer: DeviceAddress, using data: OwnOutOfBandData?) {
+    counters.pairings += 1
+    attempts.succeeded(peer)
+    outOfBand.paired(with: peer, using: data)
   }
 
   // MARK: Bonds

@@ -28,12 +28,15 @@ struct LegacyAuthentication: Sendable {
 
   mutating func start(secrets: inout SecretGenerator, into outputs: inout [PairingOutput]) {
     switch context.model {
-    case .justWorks: begin(temporaryKey: 0, into: &outputs)
+    case .justWorks: begin(temporaryKey: SMPValue(number: 0), into: &outputs)
     case .passkeyDisplayed:
       let passkey = secrets.passkey()
       outputs.append(.prompt(.displayPasskey(passkey)))
-      begin(temporaryKey: passkey, into: &outputs)
+      begin(temporaryKey: SMPValue(number: UInt128(passkey)), into: &outputs)
     case .passkeyEntered: outputs.append(.prompt(.enterPasskey))
+    case .outOfBand:
+      guard let key = context.temporaryKey else { return assertionFailure("there is no key") }
+      begin(temporaryKey: key, into: &outputs)
     case .numericComparison: assertionFailure("legacy pairing compares no numbers")
     }
   }
@@ -45,11 +48,11 @@ struct LegacyAuthentication: Sendable {
     guard case .passkey(let passkey) = answer, passkey <= 999_999 else {
       throw .passkeyEntryFailed
     }
-    begin(temporaryKey: passkey, into: &outputs)
+    begin(temporaryKey: SMPValue(number: UInt128(passkey)), into: &outputs)
   }
 
-  private mutating func begin(temporaryKey passkey: UInt32, into outputs: inout [PairingOutput]) {
-    temporaryKey = SMPValue(number: UInt128(passkey))
+  private mutating func begin(temporaryKey key: SMPValue, into outputs: inout [PairingOutput]) {
+    temporaryKey = key
     ownConfirm = confirmValue(of: random)
     stage = .confirm
     if context.isInitiator { outputs.append(.send(.pairingConfirm(ownConfirm))) }

@@ -138,7 +138,8 @@ struct LinkSecurity: Sendable {
     guard !hasTimedOut, !host.attempts.isBlocked(peer, now: now) else {
       return secured(false, .pairingFailed(.repeatedAttempts), into: &outputs)
     }
-    guard host.policy != .never, requirement == .encryption || host.canAuthenticate else {
+    guard host.policy != .never, requirement == .encryption || host.canAuthenticate(peer)
+    else {
       return secured(false, nil, into: &outputs)
     }
     if role == .central {
@@ -147,7 +148,7 @@ struct LinkSecurity: Sendable {
     } else {
       activity = .requested
       deadline = now + Pairing.Limits.timeout
-      let features = host.features(initiatorKeys: [], responderKeys: [])
+      let features = host.features(for: peer, initiatorKeys: [], responderKeys: [])
       send(.securityRequest(features.authenticationRequirements), into: &outputs)
     }
   }
@@ -172,8 +173,8 @@ struct LinkSecurity: Sendable {
     agent = host.agent
     var produced: [PairingOutput] = []
     let pairing = Pairing.initiate(
-      over: addresses, needsAuthentication: requirement == .authentication, host: host, now: now,
-      into: &produced)
+      with: peer, over: addresses, needsAuthentication: requirement == .authentication, host: host,
+      now: now, into: &produced)
     activity = .pairing(pairing)
     deadline = nil
     take(produced, host: &host, into: &outputs)
@@ -266,7 +267,7 @@ struct LinkSecurity: Sendable {
     var produced: [PairingOutput] = []
     do throws(SMPFailureReason) {
       let pairing = try Pairing.respond(
-        to: features, over: addresses, host: &host, now: now, into: &produced)
+        to: features, of: peer, over: addresses, host: &host, now: now, into: &produced)
       activity = .pairing(pairing)
       deadline = nil
       take(produced, host: &host, into: &outputs)
@@ -286,7 +287,7 @@ struct LinkSecurity: Sendable {
       return refuse(reason, host: &host, now: now, into: &outputs)
     }
     guard case .none = activity else { return }
-    let wantsAuthentication = requirements.contains(.mitmProtection) && host.canAuthenticate
+    let wantsAuthentication = requirements.contains(.mitmProtection) && host.canAuthenticate(peer)
     if let encryption, encryption.isAuthenticated || !wantsAuthentication { return }
     if let bond = host.usableBond(of: peer), bond.isAuthenticated || !wantsAuthentication,
       encryptWithBond(host: host, now: now, into: &outputs)
@@ -402,8 +403,7 @@ struct LinkSecurity: Sendable {
     guard case .pairing(let pairing) = activity, let outcome = pairing.outcome else { return }
     activity = .none
     prompt = nil
-    host.counters.pairings += 1
-    host.attempts.succeeded(peer)
+    host.paired(with: peer, using: outcome.usedOutOfBandData)
     if outcome.isBonding, let bond = host.keep(outcome.bond, of: peer) {
       hasProvedBond = true
       outputs.append(.store(bond))

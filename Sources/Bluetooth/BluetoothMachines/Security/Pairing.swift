@@ -28,6 +28,8 @@ struct Pairing: Sendable {
 
   let isInitiator: Bool
   private let addresses: LinkAddresses
+  /// What clients know the peer by.
+  private let peer: DeviceAddress
   private var request: SMPPairingFeatures
   private var context: PairingContext?
   private var stage = Stage.features
@@ -39,10 +41,11 @@ struct Pairing: Sendable {
   private var sessionKey: SMPValue?
 
   private init(
-    isInitiator: Bool, addresses: LinkAddresses, request: SMPPairingFeatures,
+    isInitiator: Bool, peer: DeviceAddress, addresses: LinkAddresses, request: SMPPairingFeatures,
     needsAuthentication: Bool, asksConsent: Bool, now: Instant
   ) {
     self.isInitiator = isInitiator
+    self.peer = peer
     self.addresses = addresses
     self.request = request
     self.needsAuthentication = needsAuthentication
@@ -52,28 +55,28 @@ struct Pairing: Sendable {
 
   /// As the central: sends the Pairing Request.
   static func initiate(
-    over addresses: LinkAddresses, needsAuthentication: Bool, host: HostSecurity, now: Instant,
-    into outputs: inout [PairingOutput]
+    with peer: DeviceAddress, over addresses: LinkAddresses, needsAuthentication: Bool,
+    host: HostSecurity, now: Instant, into outputs: inout [PairingOutput]
   ) -> Pairing {
-    let features = host.features(initiatorKeys: host.keysGiven, responderKeys: .taken)
+    let features = host.features(for: peer, initiatorKeys: host.keysGiven, responderKeys: .taken)
     outputs.append(.send(.pairingRequest(features)))
     return Pairing(
-      isInitiator: true, addresses: addresses, request: features,
+      isInitiator: true, peer: peer, addresses: addresses, request: features,
       needsAuthentication: needsAuthentication, asksConsent: host.policy == .ask, now: now)
   }
 
   /// As the peripheral: answers a Pairing Request.
   static func respond(
-    to request: SMPPairingFeatures, over addresses: LinkAddresses, host: inout HostSecurity,
-    now: Instant, into outputs: inout [PairingOutput]
+    to request: SMPPairingFeatures, of peer: DeviceAddress, over addresses: LinkAddresses,
+    host: inout HostSecurity, now: Instant, into outputs: inout [PairingOutput]
   ) throws(SMPFailureReason) -> Pairing {
     var pairing = Pairing(
-      isInitiator: false, addresses: addresses, request: request, needsAuthentication: false,
-      asksConsent: host.policy == .ask, now: now)
+      isInitiator: false, peer: peer, addresses: addresses, request: request,
+      needsAuthentication: false, asksConsent: host.policy == .ask, now: now)
     // Who doesn't keep keys needs none.
     let isBonding = request.authenticationRequirements.contains(.bonding)
     let response = host.features(
-      initiatorKeys: isBonding ? request.initiatorKeys.intersection(.taken) : [],
+      for: peer, initiatorKeys: isBonding ? request.initiatorKeys.intersection(.taken) : [],
       responderKeys: isBonding ? request.responderKeys.intersection(host.keysGiven) : [])
     let context = try pairing.agree(on: response, host: host)
     outputs.append(.send(.pairingResponse(response)))
@@ -109,10 +112,10 @@ struct Pairing: Sendable {
     on response: SMPPairingFeatures, host: HostSecurity
   ) throws(SMPFailureReason) -> PairingContext {
     let context = PairingContext(
-      isInitiator: isInitiator, local: addresses.local, peer: addresses.peer, request: request,
-      response: response)
+      isInitiator: isInitiator, addresses: addresses, request: request, response: response,
+      outOfBand: host.outOfBand.known(of: peer))
     guard context.keyByteCount >= host.keyByteCountMin else { throw .encryptionKeySize }
-    guard !context.needsOutOfBandData else { throw .outOfBandNotAvailable }
+    guard context.hasOutOfBandData else { throw .outOfBandNotAvailable }
     guard context.model.isAuthenticated || !needsAuthentication else {
       throw .authenticationRequirements
     }
@@ -270,7 +273,7 @@ struct Pairing: Sendable {
 
   /// What the pairing leaves, once all keys are distributed; nil before. Its bond is to be kept
   /// only if both sides bond.
-  var outcome: (bond: Bond, isBonding: Bool)? {
+  var outcome: (bond: Bond, isBonding: Bool, usedOutOfBandData: OwnOutOfBandData?)? {
     guard case .distributing(let distribution) = stage, distribution.isComplete, let context,
       let sessionKey
     else { return nil }
@@ -283,7 +286,7 @@ struct Pairing: Sendable {
       identityResolvingKey: distribution.identityResolvingKey,
       keyByteCount: context.keyByteCount, isAuthenticated: context.model.isAuthenticated,
       isSecureConnections: context.usesSecureConnections)
-    return (bond, context.isBonding)
+    return (bond, context.isBonding, context.ownCommitment)
   }
 
   /// By which address the peer is known from now on. One that comes with an address that doesn't

@@ -9,6 +9,19 @@ struct PairingContext: Sendable {
   let request: SMPPairingFeatures
   /// The features in the Pairing Response.
   let response: SMPPairingFeatures
+  private let outOfBand: KnownOutOfBandData
+
+  init(
+    isInitiator: Bool, addresses: LinkAddresses, request: SMPPairingFeatures,
+    response: SMPPairingFeatures, outOfBand: KnownOutOfBandData
+  ) {
+    self.isInitiator = isInitiator
+    local = addresses.local
+    peer = addresses.peer
+    self.request = request
+    self.response = response
+    self.outOfBand = outOfBand
+  }
 
   var initiator: DeviceAddress { isInitiator ? local : peer }
   var responder: DeviceAddress { isInitiator ? peer : local }
@@ -21,11 +34,33 @@ struct PairingContext: Sendable {
 
   var usesSecureConnections: Bool { bothRequire(.secureConnections) }
 
-  /// Whether the peer has out-of-band data for this pairing (§2.3.5.1), which this host never has.
-  var needsOutOfBandData: Bool {
-    usesSecureConnections
-      ? request.hasOutOfBandData || response.hasOutOfBandData
-      : request.hasOutOfBandData && response.hasOutOfBandData
+  // MARK: Out-of-band data (§2.3.5.4, §2.3.5.6.4)
+
+  /// Whether this host has what the model needs of it: what each side says that it was told.
+  var hasOutOfBandData: Bool {
+    guard model == .outOfBand else { return true }
+    guard usesSecureConnections else { return temporaryKey != nil }
+    return (!localFeatures.hasOutOfBandData || peersCommitment != nil)
+      && (!peerFeatures.hasOutOfBandData || outOfBand.own != nil)
+  }
+
+  /// The key of LE legacy pairing.
+  var temporaryKey: SMPValue? {
+    if case .legacy(let key) = outOfBand.peers { key } else { nil }
+  }
+
+  /// What this side was told about the peer's public key.
+  var peersCommitment: (confirm: SMPValue, random: SMPValue)? {
+    guard model == .outOfBand, localFeatures.hasOutOfBandData,
+      case .secureConnections(let confirm, let random) = outOfBand.peers
+    else { return nil }
+    return (confirm, random)
+  }
+
+  /// What the peer was told about this side's public key.
+  var ownCommitment: OwnOutOfBandData? {
+    model == .outOfBand && usesSecureConnections && peerFeatures.hasOutOfBandData
+      ? outOfBand.own : nil
   }
 
   /// Whether the keys are kept.

@@ -45,7 +45,9 @@ struct SecureConnectionsAuthentication: Sendable {
   }
 
   init(_ context: PairingContext, secrets: inout SecretGenerator) throws(SMPFailureReason) {
-    guard let key = secrets.privateKey() else { throw .unspecifiedReason }
+    guard let key = context.ownCommitment?.privateKey ?? secrets.privateKey() else {
+      throw .unspecifiedReason
+    }
     self.context = context
     privateKey = key
   }
@@ -73,7 +75,7 @@ struct SecureConnectionsAuthentication: Sendable {
       if !context.isInitiator, let ownKey {
         outputs.append(.send(.pairingPublicKey(x: ownKey.x, y: ownKey.y)))
       }
-      authenticate(secrets: &secrets, into: &outputs)
+      try authenticate(secrets: &secrets, into: &outputs)
     case (.sharedSecret, .invalidKey): throw .invalidParameters
     default: throw .unspecifiedReason
     }
@@ -91,7 +93,7 @@ struct SecureConnectionsAuthentication: Sendable {
 
   private mutating func authenticate(
     secrets: inout SecretGenerator, into outputs: inout [PairingOutput]
-  ) {
+  ) throws(SMPFailureReason) {
     switch context.model {
     case .justWorks, .numericComparison:
       ownRandom = secrets.value()
@@ -108,7 +110,20 @@ struct SecureConnectionsAuthentication: Sendable {
     case .passkeyEntered:
       stage = .passkey
       outputs.append(.prompt(.enterPasskey))
+    case .outOfBand:
+      try checkCommitment()
+      ownRandom = secrets.value()
+      stage = .random
+      if context.isInitiator { outputs.append(.send(.pairingRandom(ownRandom))) }
     }
+  }
+
+  /// Checks that the peer's public key is the one that it committed to out of band (§2.3.5.6.4).
+  private func checkCommitment() throws(SMPFailureReason) {
+    guard let (confirm, random) = context.peersCommitment, let peerKey else { return }
+    let expected = PairingFunctions.confirmValue(
+      own: peerKey.x, other: peerKey.x, random: random, passkeyBit: 0)
+    guard expected.isEqual(toSecret: confirm) else { throw .confirmValueFailed }
   }
 
   // MARK: Commitments (§2.3.5.6.2, §2.3.5.6.3)
@@ -165,8 +180,8 @@ struct SecureConnectionsAuthentication: Sendable {
     secrets: inout SecretGenerator, into outputs: inout [PairingOutput]
   ) throws(SMPFailureReason) {
     let isPasskey = context.model == .passkeyEntered || context.model == .passkeyDisplayed
-    // Without a passkey only the responder commits to its number.
-    if isPasskey || context.isInitiator {
+    // Without a passkey only the responder commits to its number, out of band neither does.
+    if isPasskey || context.isInitiator && context.model != .outOfBand {
       guard peerConfirmOfRandom.isEqual(toSecret: peerConfirm) else { throw .confirmValueFailed }
     }
     if !context.isInitiator { outputs.append(.send(.pairingRandom(ownRandom))) }
@@ -189,7 +204,7 @@ struct SecureConnectionsAuthentication: Sendable {
   private var passkeyBit: UInt8 {
     switch context.model {
     case .passkeyDisplayed, .passkeyEntered: UInt8(0x80 | passkey >> UInt32(round) & 1)
-    case .justWorks, .numericComparison: 0
+    case .justWorks, .numericComparison, .outOfBand: 0
     }
   }
 
@@ -235,10 +250,18 @@ struct SecureConnectionsAuthentication: Sendable {
     }
   }
 
+  /// What the check value of a side proves that it knows: the passkey, or the number that it was told
+  /// out of band, zero where it was told none.
+  private func sharedValue(isOwn: Bool) -> SMPValue {
+    guard context.model == .outOfBand else { return SMPValue(number: UInt128(passkey)) }
+    let told = isOwn ? context.peersCommitment?.random : context.ownCommitment?.random
+    return told ?? SMPValue(number: 0)
+  }
+
   private func checkValue(isOwn: Bool) -> SMPValue {
     PairingFunctions.checkValue(
       macKey: macKey, random: isOwn ? ownRandom : peerRandom,
-      peerRandom: isOwn ? peerRandom : ownRandom, shared: SMPValue(number: UInt128(passkey)),
+      peerRandom: isOwn ? peerRandom : ownRandom, shared: sharedValue(isOwn: isOwn),
       features: isOwn ? context.localFeatures : context.peerFeatures,
       sender: isOwn ? context.local : context.peer,
       receiver: isOwn ? context.peer : context.local)

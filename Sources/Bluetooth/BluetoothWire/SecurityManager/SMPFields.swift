@@ -26,7 +26,8 @@ public struct SMPValue: Hashable, Sendable, CustomStringConvertible, CustomRefle
 
   /// Whether two secrets are equal, in a time that doesn't depend on where they differ.
   public func isEqual(toSecret other: SMPValue) -> Bool {
-    zip(bytes, other.bytes).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+    // `|` and `^` have the same precedence in Swift.
+    zip(bytes, other.bytes).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
   }
 
   /// The key with only its `count` least significant bytes, the others zero (Core 5.4, Vol 3,

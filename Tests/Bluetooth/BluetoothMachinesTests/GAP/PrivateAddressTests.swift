@@ -177,7 +177,8 @@ struct PrivatePeerTests {
       maximumEncryptionKeyByteCount: 16, initiatorKeys: [.identityKey],
       responderKeys: [.identityKey])
     let context = PairingContext(
-      isInitiator: false, local: .peer(5), peer: .peer(6), request: features, response: features)
+      isInitiator: false, addresses: LinkAddresses(local: .peer(5), peer: .peer(6)),
+      request: features, response: features, outOfBand: KnownOutOfBandData())
     var distribution = KeyDistribution(context)
     var outputs: [PairingOutput] = []
     distribution.sendKeys(ifInTurn: false, host: &host, into: &outputs)

@@ -45,6 +45,19 @@ struct SMPPDUTests {
     ]
   }
 
+  @Test("secrets that differ in a bit, or in the same bit of two bytes, are not equal")
+  func secrets() {
+    let secret = SMPValue(number: 0x0011_2233_4455_6677_8899_AABB_CCDD_EEFF)
+    #expect(secret.isEqual(toSecret: SMPValue(number: secret.number)))
+    for first in 0..<128 {
+      for second in first..<128 {
+        let difference = first == second ? 1 << first : UInt128(1) << first | UInt128(1) << second
+        let other = SMPValue(number: secret.number ^ difference)
+        #expect(!secret.isEqual(toSecret: other), "bits \(first) and \(second)")
+      }
+    }
+  }
+
   @Test("each is read and written as the specification has it")
   func bytes() throws {
     for (hex, pdu) in try Self.table() {

@@ -1,0 +1,55 @@
+import BluetoothWire
+
+/// The out-of-band data of this host and of peers that it may be about to pair with.
+struct OutOfBandTable: Sendable {
+  enum Limits {
+    static let peersMax = 64
+    /// Computations of public keys that are awaited.
+    static let computationsMax = 16
+  }
+
+  private var own: OwnOutOfBandData?
+  private var peers: [DeviceAddress: OutOfBandData] = [:]
+  private var computations: [UInt64: (request: PendingRequest, data: OwnOutOfBandData)] = [:]
+
+  func known(of peer: DeviceAddress) -> KnownOutOfBandData {
+    KnownOutOfBandData(own: own, peers: peers[peer])
+  }
+
+  func hasData(of peer: DeviceAddress) -> Bool { peers[peer] != nil }
+
+  /// Takes what this host was told about a peer, or forgets it. False where there is no room.
+  mutating func set(_ data: OutOfBandData?, of peer: DeviceAddress) -> Bool {
+    guard data == nil || peers[peer] != nil || peers.count < Limits.peersMax else { return false }
+    peers[peer] = data
+    return true
+  }
+
+  /// A pairing with the peer has succeeded. What it was told of this host is spent, too.
+  mutating func paired(with peer: DeviceAddress, using data: OwnOutOfBandData?) {
+    peers[peer] = nil
+    if let data, data.random == own?.random { own = nil }
+  }
+
+  // MARK: Own data
+
+  /// The public key of this data is computed. False where too many are awaited.
+  mutating func computes(
+    _ data: OwnOutOfBandData, as computation: UInt64, for request: PendingRequest
+  ) -> Bool {
+    guard computations.count < Limits.computationsMax else { return false }
+    computations[computation] = (request, data)
+    return true
+  }
+
+  /// Takes the result of a computation, if it is one of these: who asked for it, and the data, which is
+  /// nil where the private key was none.
+  mutating func computed(
+    _ computation: UInt64, _ result: KeyAgreementResult
+  ) -> (request: PendingRequest, data: OutOfBandData?)? {
+    guard let (request, data) = computations.removeValue(forKey: computation) else { return nil }
+    guard case .publicKey(let key) = result else { return (request, nil) }
+    own = data
+    return (request, data.data(key))
+  }
+}
