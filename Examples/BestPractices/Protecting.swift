@@ -26,3 +26,12 @@ func answerPairing(
     client.send(.answerPairing(id, answer))
   }
 }
+
+/// Makes what a peer is to be told out of band, and takes what it told. Replies have the tokens.
+func exchangeOutOfBandData(
+  _ told: OutOfBandData, with peer: DeviceAddress, over client: HostClient, token: RequestToken,
+  otherToken: RequestToken
+) {
+  client.send(.createOutOfBandData(token))
+  client.send(.setOutOfBandData(peer, told, otherToken))
+}

@@ -124,6 +124,9 @@ extension GlobalOptions {
     captureTo capturePath: String? = nil, answersPairing: Bool = true,
     _ body: @escaping @Sendable (Session) async throws -> Void
   ) async throws {
+    if let refusal = BluetoothAuthorization.refusal {
+      throw CommandFailure(.notPermitted, refusal.trimmingSuffix("."))
+    }
     let selection = try radioSelection()
     var configuration = HostConfiguration()
     if let hostName { configuration.name = hostName }

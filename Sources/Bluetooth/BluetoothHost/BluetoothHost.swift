@@ -85,7 +85,8 @@ public final class BluetoothHost: Sendable {
   /// `AMBIT_BONDS` the file of bonds. Without it, that is `ambit/bonds` in `$XDG_STATE_HOME`, by default
   /// `~/.local/state`, for all radios but the simulated one.
   ///
-  /// Where a variable makes no sense, the host's state is `.unsupported`, and `problem` and the log say
+  /// Without the permission that `AMBIT_AUTHORIZATION` gives (`allowed`, the default, `denied` or
+  /// `restricted`), the state is `.unauthorized`. Where a variable makes no sense, the host's state is `.unsupported`, and `problem` and the log say
   /// why. The simulated radio is logged, too, where no radio was named.
   public static let shared = BluetoothHost.fromEnvironment()
 

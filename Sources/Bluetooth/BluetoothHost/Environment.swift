@@ -5,27 +5,32 @@ import Glibc
 package import Logging
 
 extension BluetoothHost {
-  /// The host that `AMBIT_RADIO`, `AMBIT_ADDRESS` and `AMBIT_CAPTURE` describe.
+  /// The host that `AMBIT_RADIO`, `AMBIT_ADDRESS`, `AMBIT_AUTHORIZATION` and `AMBIT_CAPTURE` describe.
   static func fromEnvironment() -> BluetoothHost {
     make(
       radio: environment("AMBIT_RADIO"), address: environment("AMBIT_ADDRESS"),
-      capturePath: environment("AMBIT_CAPTURE"), logger: .bluetooth)
+      authorization: environment("AMBIT_AUTHORIZATION"), capturePath: environment("AMBIT_CAPTURE"),
+      logger: .bluetooth)
   }
 
   static func make(
-    radio name: String?, address: String? = nil, capturePath: String?, logger: Logger
+    radio name: String?, address: String? = nil, authorization: String? = nil, capturePath: String?,
+    logger: Logger
   ) -> BluetoothHost {
+    if let refusal = BluetoothAuthorization.refusal(named: authorization) {
+      return unavailable(.unauthorized(refusal), logger: logger)
+    }
     var configuration = HostConfiguration()
     let selection: RadioSelection
     do {
       selection = try RadioSelection.select(named: name)
     } catch {
-      return unavailable("AMBIT_RADIO: \(error)", logger: logger)
+      return unavailable(.unsupported("AMBIT_RADIO: \(error)"), logger: logger)
     }
     do {
       try configuration.chooseAddress(named: address, on: selection.radio)
     } catch {
-      return unavailable("AMBIT_ADDRESS: \(error)", logger: logger)
+      return unavailable(.unsupported("AMBIT_ADDRESS: \(error)"), logger: logger)
     }
     report(selection, to: logger)
     let bondPath = bondPath(for: selection.radio, logger: logger)
@@ -69,11 +74,11 @@ extension BluetoothHost {
   }
 
   /// A host that only says why it cannot be used.
-  private static func unavailable(_ sentence: String, logger: Logger) -> BluetoothHost {
+  private static func unavailable(_ error: HostError, logger: Logger) -> BluetoothHost {
     BluetoothHost(
       RadioSelection(.standard), configuration: HostConfiguration(),
       random: SeededGenerator(seed: 0), loop: RealTimeLoop(), logger: logger
-    ) { UnavailableTransport(.unsupported(sentence)) }
+    ) { UnavailableTransport(error) }
   }
 
   /// A variable of the environment; nil where it is empty, too.

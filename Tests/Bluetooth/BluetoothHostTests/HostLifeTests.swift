@@ -55,6 +55,33 @@ struct HostLifeTests {
     await host.close()
   }
 
+  @Test(
+    "without permission there is no radio, and the reason is known",
+    arguments: ["denied", "restricted", "perhaps"])
+  func unauthorized(_ policy: String) async throws {
+    let log = RecordingLog()
+    let host = BluetoothHost.make(
+      radio: "sim", authorization: policy, capturePath: nil, logger: log.logger)
+    try await TestClient(host).state(.unauthorized)
+    #expect(host.problem?.hasPrefix("AMBIT_AUTHORIZATION") == true)
+    #expect(host.problem?.contains(policy) == true)
+    #expect(log.entries.map(\.level) == [.warning])
+    await host.close()
+    #expect(
+      BluetoothAuthorization.named(policy) == (policy == "restricted" ? .restricted : .denied))
+  }
+
+  @Test("whoever says nothing of permission has it")
+  func authorized() async throws {
+    let log = RecordingLog()
+    for policy in [nil, "allowed"] {
+      let host = BluetoothHost.make(
+        radio: "sim:empty", authorization: policy, capturePath: nil, logger: log.logger)
+      try await TestClient(host).state(.poweredOn)
+      await host.close()
+    }
+  }
+
   @Test("a capture that cannot be written does not keep the radio from working")
   func badCapture() async throws {
     let log = RecordingLog()

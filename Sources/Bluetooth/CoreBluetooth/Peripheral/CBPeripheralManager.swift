@@ -68,10 +68,15 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Whether the app may use Bluetooth: always.
+  /// Whether the app may use Bluetooth, as `CBManager.authorization` says.
   @available(*, deprecated, message: "Use CBManager's authorization instead")
   open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
-    .authorized
+    switch authorization {
+    case .notDetermined: .notDetermined
+    case .restricted: .restricted
+    case .denied: .denied
+    case .allowedAlways: .authorized
+    }
   }
 
   /// Advertises a local name and service UUIDs; other keys are ignored.

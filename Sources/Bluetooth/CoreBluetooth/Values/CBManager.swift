@@ -1,3 +1,5 @@
+internal import BluetoothHost
+
 /// What central and peripheral managers have in common.
 ///
 /// `state`, `CBCentralManager.isScanning` and `CBPeripheralManager.isAdvertising` can be observed.
@@ -12,12 +14,21 @@ open class CBManager: NSObject, @unchecked Sendable {
   /// The radio's state. Commands are taken in `.poweredOn` only.
   open var state: CBManagerState { .unknown }
 
-  /// Whether the app may use Bluetooth: always; what a process lacks shows in `state`.
-  open class var authorization: CBManagerAuthorization { .allowedAlways }
+  /// Whether the app may use Bluetooth: what the environment variable `AMBIT_AUTHORIZATION` says,
+  /// `allowed` (the default), `denied` or `restricted`. Without permission managers are `.unauthorized`.
+  ///
+  /// What the process lacks to open the radio shows in `state` only.
+  open class var authorization: CBManagerAuthorization {
+    switch BluetoothAuthorization.current {
+    case .allowed: .allowedAlways
+    case .denied: .denied
+    case .restricted: .restricted
+    }
+  }
 
   /// Whether the app may use Bluetooth.
   @available(*, deprecated, message: "Use the type's property instead")
-  open var authorization: CBManagerAuthorization { .allowedAlways }
+  open var authorization: CBManagerAuthorization { type(of: self).authorization }
 
   /// The value of a property by its name: `state`, `authorization`, `delegate`, `isScanning`,
   /// `isAdvertising`; enumerations as their raw values.
