@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
     .library(name: "Bonjour", targets: ["Bonjour"]),
     .library(name: "BonjourReactive", targets: ["BonjourReactive"]),
+    .library(name: "BeaconMachines", targets: ["BeaconMachines"]),
     .library(name: "DNSWire", targets: ["DNSWire"]),
     .library(name: "ARPWire", targets: ["ARPWire"]),
     .library(name: "DiscoveryMachines", targets: ["DiscoveryMachines"]),
@@ -116,6 +117,11 @@ let package = Package(
       name: "CoreBluetoothReactive",
       dependencies: ["CoreBluetooth", "CoreBluetoothAsync", "Reactive"],
       path: "Sources/Bluetooth/CoreBluetoothReactive"),
+
+    // Location: beacon regions, ranging and position.
+    .target(
+      name: "BeaconMachines", dependencies: ["Essentials", "BluetoothWire"],
+      path: "Sources/Location/BeaconMachines"),
 
     // Bonjour: wire, machines, host, faces.
     .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
@@ -228,6 +234,10 @@ let package = Package(
       dependencies: ["BluetoothMachines", "BluetoothWire", "Essentials"],
       path: "Tests/Bluetooth/BluetoothMachinesTests"),
     .testTarget(
+      name: "BeaconMachinesTests",
+      dependencies: ["BeaconMachines", "BluetoothWire", "Essentials"],
+      path: "Tests/Location/BeaconMachinesTests"),
+    .testTarget(
       name: "DNSWireTests", dependencies: ["DNSWire", "Essentials"],
       path: "Tests/Bonjour/DNSWireTests"),
     .testTarget(
@@ -334,7 +344,7 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "PeripheralFiles", "BluetoothHost",
   "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines",
-  "PortSharing", "ConnectionMachines",
+  "PortSharing", "ConnectionMachines", "BeaconMachines",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
@@ -357,8 +367,10 @@ where target.type != .system
   }
   // The seeded runs with faults: eight times as many in the same time. Assertions stay.
   if Context.environment["AMBIT_OPTIMIZED_MACHINES"] != nil,
-    ["Essentials", "BluetoothWire", "BluetoothMachines", "Simulation", "SimulationTests"]
-      .contains(target.name)
+    [
+      "Essentials", "BluetoothWire", "BluetoothMachines", "BeaconMachines", "Simulation",
+      "SimulationTests",
+    ].contains(target.name)
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))
   }

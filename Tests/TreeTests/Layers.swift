@@ -57,6 +57,7 @@ enum Layers {
     "ARPWire": Module(.wire),
 
     "BluetoothMachines": Module(.machines),
+    "BeaconMachines": Module(.machines),
     "DiscoveryMachines": Module(.machines),
     "PeripheralFiles": Module(.machines),
     "PortSharing": Module(.machines),

@@ -99,6 +99,14 @@ public struct IBeacon: Hashable, Sendable {
   public var minor: UInt16
   /// Strength that a receiver one metre away measures, in dBm.
   public var powerAtOneMetre: Int8
+
+  /// A beacon's numbers and strength.
+  public init(uuid: BluetoothUUID, major: UInt16, minor: UInt16, powerAtOneMetre: Int8) {
+    self.uuid = uuid
+    self.major = major
+    self.minor = minor
+    self.powerAtOneMetre = powerAtOneMetre
+  }
 }
 
 /// How an Eddystone beacon is doing.

@@ -1,0 +1,111 @@
+import BluetoothWire
+import Essentials
+
+/// The beacons that are ranged, each under its identity and address, in slots.
+///
+/// Bounded: where it is full, or has too many of one identity, new ones are refused. So a flood of
+/// made-up beacons pushes nobody out.
+struct BeaconTrackTable: Sendable {
+  struct Track: Sendable {
+    var identity: BeaconIdentity
+    var address: DeviceAddress
+    var powerAtOneMetre: Int8 = 0
+    var filter = LinkFilter()
+    /// Of the measurements since the last report.
+    var sum = 0
+    var count = 0
+    /// Served time.
+    var firstHeard: Instant
+    var lastHeard: Instant
+    /// The host's time.
+    var heardAt: Instant
+    var proximity = BeaconProximity.unknown
+    /// The track of the same beacon under the address before, as far as one can know.
+    var predecessor: Int?
+    /// The track whose predecessor this is.
+    var successor: Int?
+    /// The next track of this identity.
+    var next: Int?
+  }
+
+  let capacity: Int
+  let sameIdentityMax: Int
+  private var slots: [Track?] = []
+  private var freeSlots: [Int] = []
+  private var heads: [BeaconIdentity: Int] = [:]
+
+  init(capacity: Int, sameIdentityMax: Int) {
+    self.capacity = capacity
+    self.sameIdentityMax = sameIdentityMax
+  }
+
+  var count: Int { slots.count - freeSlots.count }
+  /// Slots that are or were in use.
+  var indices: Range<Int> { slots.indices }
+
+  /// The track in a slot; nil for a free one.
+  subscript(slot: Int) -> Track? { slots[slot] }
+
+  /// Changes the track in a slot that is in use.
+  mutating func update<Result>(_ slot: Int, _ body: (inout Track) -> Result) -> Result {
+    guard var track = slots[slot] else { preconditionFailure("slot \(slot) is not in use") }
+    defer { slots[slot] = track }
+    return body(&track)
+  }
+
+  /// The slot of a beacon under an address.
+  func slot(_ identity: BeaconIdentity, _ address: DeviceAddress) -> Int? {
+    var slot = heads[identity]
+    while let here = slot, let track = slots[here] {
+      if track.address == address { return here }
+      slot = track.next
+    }
+    return nil
+  }
+
+  /// The slots of all tracks of an identity.
+  func slots(of identity: BeaconIdentity) -> [Int] {
+    var found: [Int] = []
+    var slot = heads[identity]
+    while let here = slot, let track = slots[here] {
+      found.append(here)
+      slot = track.next
+    }
+    return found
+  }
+
+  /// Adds a track; nil where there is no room.
+  mutating func insert(_ track: Track) -> Int? {
+    guard count < capacity else { return nil }
+    let head = heads[track.identity]
+    if head != nil, slots(of: track.identity).count >= sameIdentityMax { return nil }
+    var track = track
+    track.next = head
+    let slot: Int
+    if let free = freeSlots.popLast() {
+      slot = free
+      slots[slot] = track
+    } else {
+      slot = slots.count
+      slots.append(track)
+    }
+    heads[track.identity] = slot
+    return slot
+  }
+
+  /// Removes a track.
+  mutating func remove(_ slot: Int) {
+    guard let track = slots[slot] else { preconditionFailure("slot \(slot) is not in use") }
+    if let predecessor = track.predecessor { update(predecessor) { $0.successor = nil } }
+    if let successor = track.successor { update(successor) { $0.predecessor = nil } }
+    if heads[track.identity] == slot {
+      heads[track.identity] = track.next
+    } else {
+      for other in slots(of: track.identity) where slots[other]?.next == slot {
+        update(other) { $0.next = track.next }
+      }
+    }
+    slots[slot] = nil
+    freeSlots.append(slot)
+  }
+}

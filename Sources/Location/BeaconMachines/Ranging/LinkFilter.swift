@@ -1,0 +1,52 @@
+public import Essentials
+
+/// The level of one link, advertiser to receiver, out of single measurements that fading scatters.
+///
+/// A Kalman filter of a random walk: how much a measurement counts depends on the times only, not on
+/// the values, so that the level of a link that doesn't change is unbiased; how far the level may have
+/// walked depends on the time since the last measurement, so that seldom measurements count more.
+public struct LinkFilter: Hashable, Sendable {
+  /// Variance of a single measurement around the level, in dB²: the scatter of 4 dB that multipath
+  /// fading over three advertising channels has indoors.
+  static let measurementVariance = 16.0
+  /// How fast the level walks, in dB² per second: with one measurement per second a step of 9 dB is
+  /// followed to 1.5 dB in three seconds.
+  static let walkVariancePerSecond = 6.0
+  /// The most that may be unknown of the level, in dB²: what is known without measurements.
+  static let varianceMax = 400.0
+
+  /// The level in dBm; nil before the first measurement.
+  public private(set) var level: Double?
+  private var variance = LinkFilter.varianceMax
+  private var updatedAt = Instant.zero
+
+  /// Knows nothing yet.
+  public init() {}
+
+  /// Starts at a level that was measured `count` times.
+  init(level: Double, count: Int, now: Instant) {
+    self.level = level
+    variance = Self.measurementVariance / Double(max(1, count))
+    updatedAt = now
+  }
+
+  /// Takes a measurement in dBm; false if it says nothing, 127, and was dropped.
+  @discardableResult
+  public mutating func add(rssi: Int8, now: Instant) -> Bool {
+    guard rssi != BeaconSighting.unknownRSSI else { return false }
+    let measured = Double(rssi)
+    let prior = variance(at: now)
+    let gain = prior / (prior + Self.measurementVariance)
+    let old = level ?? measured
+    level = old + gain * (measured - old)
+    variance = prior * (1 - gain)
+    updatedAt = max(updatedAt, now)
+    return true
+  }
+
+  /// How uncertain the level is at an instant: the variance of its error in dB².
+  public func variance(at now: Instant) -> Double {
+    let passed = max(TimeSpan.zero, now - updatedAt).seconds
+    return min(Self.varianceMax, variance + passed * Self.walkVariancePerSecond)
+  }
+}

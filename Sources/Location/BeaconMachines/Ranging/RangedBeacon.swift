@@ -1,0 +1,33 @@
+public import BluetoothWire
+public import Essentials
+
+/// What is known of one beacon at the time of a report.
+public struct RangedBeacon: Hashable, Sendable {
+  /// Which beacon.
+  public var identity: BeaconIdentity
+  /// The address that it was heard with last.
+  public var address: DeviceAddress
+  /// How near it is, roughly.
+  public var proximity: BeaconProximity
+  /// How far it is; nil if nothing was heard for a while.
+  public var distance: DistanceEstimate?
+  /// The mean of what was measured since the last report, in dBm; 0 if nothing was.
+  public var rssi: Int
+  /// The level of the link in dBm, smoothed over a second or so.
+  public var level: Double
+  /// When it was heard last.
+  public var heardAt: Instant
+
+  /// One sigma of the place in metres; negative if it could not be determined, as in `CLBeacon`.
+  public var accuracyMetres: Double { distance?.accuracyMetres ?? -1 }
+
+  /// Nearest first, unknown last; the rest is for a definite order.
+  static func isBefore(_ a: RangedBeacon, _ b: RangedBeacon) -> Bool {
+    let left = a.distance?.metres ?? .infinity
+    let right = b.distance?.metres ?? .infinity
+    if left != right { return left < right }
+    if a.identity.major != b.identity.major { return a.identity.major < b.identity.major }
+    if a.identity.minor != b.identity.minor { return a.identity.minor < b.identity.minor }
+    return a.address.bits < b.address.bits
+  }
+}

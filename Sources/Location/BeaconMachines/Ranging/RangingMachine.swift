@@ -1,0 +1,277 @@
+public import Essentials
+
+/// Ranging: once a second, which beacons are near and how far, for each constraint of one app.
+///
+/// A beacon that changes its address is one beacon: the track under the new address takes over from the
+/// one that was silent longest, which is hidden for as long as it stays silent. Two beacons of one
+/// identity that are heard at the same time are reported apart.
+public struct RangingMachine: Sendable {
+  /// Bounds and times.
+  public struct Settings: Hashable, Sendable {
+    /// From one report to the next.
+    public var reportInterval = TimeSpan.seconds(1)
+    /// After how long a silence a beacon's proximity is unknown. Apple: within 2 s.
+    public var unknownDelay = TimeSpan.seconds(2)
+    /// After how long a silence a beacon is no longer reported. Apple: within 10 s.
+    public var goneDelay = TimeSpan.seconds(10)
+    /// Beacons at once, each with an address; about 300 bytes each.
+    public var tracksMax = 8192
+    /// Beacons of one identity at once.
+    public var sameIdentityMax = 16
+    /// Constraints at once.
+    public var constraintsMax = 256
+    /// From levels to distances.
+    public var distanceModel = DistanceModel()
+
+    /// Those of Apple's systems, where they are known.
+    public init() {}
+  }
+
+  /// What a host tells the machine.
+  public enum Event: Hashable, Sendable {
+    /// The receiver began to scan, or no longer does.
+    case scanning(Bool)
+    /// A beacon was heard.
+    case sighted(BeaconSighting)
+  }
+
+  /// What a host tells the client.
+  public enum Action: Hashable, Sendable {
+    /// The beacons in range that satisfy the constraint, the nearest first and the unknown last; empty
+    /// if there are none. When scanning ends, an empty one follows at once.
+    case ranged(BeaconConstraint, [RangedBeacon])
+  }
+
+  /// Why a constraint is not ranged.
+  public enum Failure: Error, Hashable, Sendable {
+    /// So many are ranged, and there may be no more.
+    case tooManyConstraints(max: Int)
+  }
+
+  /// What the machine counted since it was made.
+  public struct Counters: Hashable, Sendable {
+    /// Sightings that belonged to a constraint.
+    public var matches = 0
+    /// Those of them without a strength, which were dropped.
+    public var unmeasured = 0
+    /// Those of beacons that there was no room for.
+    public var untracked = 0
+    /// How often a call was so late that the time before it did not count.
+    public var stalls = 0
+  }
+
+  private let settings: Settings
+  private var ranged: [BeaconConstraint] = []
+  private var table: BeaconTrackTable
+  private var clock = ServedClock()
+  private var isScanning = false
+  private var nextReport = Instant.zero
+  private var counted = Counters()
+
+  /// Ranges nothing yet; the receiver doesn't scan yet.
+  public init(settings: Settings = Settings()) {
+    precondition(settings.reportInterval > .zero, "reports need time between them")
+    self.settings = settings
+    table = BeaconTrackTable(
+      capacity: settings.tracksMax, sameIdentityMax: settings.sameIdentityMax)
+  }
+
+  /// What is ranged, in the order in which it was added.
+  public var constraints: [BeaconConstraint] { ranged }
+
+  /// How many beacons are tracked, those that are hidden too.
+  public var trackCount: Int { table.count }
+
+  /// What was counted.
+  public var counters: Counters {
+    var counters = counted
+    counters.stalls = clock.stallCount
+    return counters
+  }
+
+  // MARK: Constraints
+
+  /// Begins to range; nothing happens if it is ranged already.
+  public mutating func start(_ constraint: BeaconConstraint, now: Instant) throws(Failure) {
+    guard !ranged.contains(constraint) else { return }
+    guard ranged.count < settings.constraintsMax else {
+      throw .tooManyConstraints(max: settings.constraintsMax)
+    }
+    advance(to: now)
+    if ranged.isEmpty { nextReport = now + settings.reportInterval }
+    ranged.append(constraint)
+  }
+
+  /// Ends ranging; whether it was ranged.
+  @discardableResult
+  public mutating func stop(_ constraint: BeaconConstraint) -> Bool {
+    guard let index = ranged.firstIndex(of: constraint) else { return false }
+    ranged.remove(at: index)
+    for slot in table.indices {
+      if let track = table[slot], !isRanged(track.identity) { table.remove(slot) }
+    }
+    return true
+  }
+
+  private func isRanged(_ identity: BeaconIdentity) -> Bool {
+    ranged.contains { $0.matches(identity) }
+  }
+
+  // MARK: Events
+
+  /// Takes an event; appends what the client is told.
+  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    advance(to: now)
+    switch event {
+    case .scanning(let isScanning):
+      guard isScanning != self.isScanning else { return }
+      self.isScanning = isScanning
+      nextReport = now + settings.reportInterval
+      if !isScanning {
+        for slot in table.indices where table[slot] != nil { table.remove(slot) }
+        actions += ranged.map { .ranged($0, []) }
+      }
+    case .sighted(let sighting):
+      if isScanning { sighted(sighting, now) }
+    }
+  }
+
+  /// When `wake` is to be called; nil while nothing is ranged.
+  public var nextWake: Instant? {
+    guard isScanning, !ranged.isEmpty else { return nil }
+    return min(nextReport, clock.nextHeartbeat)
+  }
+
+  /// Reports, if it is time; appends what the client is told. After a stall there is one report, not
+  /// one for each that was missed.
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    advance(to: now)
+    guard isScanning, !ranged.isEmpty, now >= nextReport else { return }
+    let missed = (now - nextReport).nanoseconds / settings.reportInterval.nanoseconds
+    nextReport = nextReport + settings.reportInterval * (missed + 1)
+    report(now, into: &actions)
+  }
+
+  /// A machine that waited for nothing was not called, and that is no stall.
+  private mutating func advance(to now: Instant) {
+    if nextWake == nil { clock.restart(at: now) } else { clock.advance(to: now) }
+  }
+
+  // MARK: Sightings
+
+  private mutating func sighted(_ sighting: BeaconSighting, _ now: Instant) {
+    var slot = table.slot(sighting.identity, sighting.address)
+    guard slot != nil || isRanged(sighting.identity) else { return }
+    counted.matches += 1
+    guard sighting.rssi != BeaconSighting.unknownRSSI else {
+      counted.unmeasured += 1
+      return
+    }
+    if let known = slot {
+      if table[known]?.successor != nil { separate(known, now) }
+    } else {
+      slot = begin(sighting, now)
+    }
+    guard let slot else {
+      counted.untracked += 1
+      return
+    }
+    let served = clock.now
+    table.update(slot) { track in
+      track.powerAtOneMetre = sighting.powerAtOneMetre
+      track.filter.add(rssi: sighting.rssi, now: now)
+      track.sum += Int(sighting.rssi)
+      track.count += 1
+      track.lastHeard = served
+      track.heardAt = now
+    }
+  }
+
+  /// A track for an address that is new; it takes over from the one that was silent longest.
+  private mutating func begin(_ sighting: BeaconSighting, _ now: Instant) -> Int? {
+    let track = BeaconTrackTable.Track(
+      identity: sighting.identity, address: sighting.address, firstHeard: clock.now,
+      lastHeard: clock.now, heardAt: now)
+    guard let slot = table.insert(track) else { return nil }
+    takeOver(slot)
+    guard let predecessor = table[slot]?.predecessor, let old = table[predecessor] else {
+      return slot
+    }
+    table.update(slot) { track in
+      track.filter = old.filter
+      track.proximity = old.proximity
+    }
+    return slot
+  }
+
+  /// Looks for the track of the same beacon under another address: one that was not heard since this one
+  /// began, and has no successor.
+  private mutating func takeOver(_ slot: Int) {
+    guard let new = table[slot] else { return }
+    var best: (slot: Int, lastHeard: Instant)?
+    for other in table.slots(of: new.identity) where other != slot {
+      guard let track = table[other], track.successor == nil, track.heardAt <= new.heardAt,
+        track.lastHeard <= new.firstHeard, track.predecessor != slot
+      else { continue }
+      if best.map({ track.lastHeard < $0.lastHeard }) ?? true { best = (other, track.lastHeard) }
+    }
+    guard let best else { return }
+    table.update(slot) { $0.predecessor = best.slot }
+    table.update(best.slot) { $0.successor = slot }
+  }
+
+  /// A track is heard that seemed to go on under another address: they are two beacons.
+  private mutating func separate(_ slot: Int, _ now: Instant) {
+    guard let successor = table[slot]?.successor else { return }
+    table.update(slot) { $0.successor = nil }
+    table.update(successor) { track in
+      track.predecessor = nil
+      guard track.count > 0 else { return }
+      let mean = Double(track.sum) / Double(track.count)
+      track.filter = LinkFilter(level: mean, count: track.count, now: now)
+      track.proximity = .unknown
+    }
+    takeOver(successor)
+  }
+
+  // MARK: Reports
+
+  private mutating func report(_ now: Instant, into actions: inout [Action]) {
+    var beacons: [RangedBeacon] = []
+    beacons.reserveCapacity(table.count)
+    for slot in table.indices {
+      guard let track = table[slot] else { continue }
+      let silence = clock.now - track.lastHeard
+      if silence >= settings.goneDelay {
+        table.remove(slot)
+      } else if track.successor == nil {
+        beacons.append(beacon(slot, isUnknown: silence >= settings.unknownDelay, now))
+      }
+    }
+    beacons.sort(by: RangedBeacon.isBefore)
+    for constraint in ranged {
+      actions.append(.ranged(constraint, beacons.filter { constraint.matches($0.identity) }))
+    }
+  }
+
+  /// What is reported of a track; its measurements are counted anew.
+  private mutating func beacon(_ slot: Int, isUnknown: Bool, _ now: Instant) -> RangedBeacon {
+    let model = settings.distanceModel
+    return table.update(slot) { track in
+      let level = track.filter.level ?? 0
+      var distance: DistanceEstimate?
+      if !isUnknown {
+        distance = model.distance(
+          level: level, levelVariance: track.filter.variance(at: now),
+          powerAtOneMetre: track.powerAtOneMetre)
+      }
+      track.proximity = distance.map { track.proximity.next(metres: $0.metres) } ?? .unknown
+      let mean = track.count > 0 ? (Double(track.sum) / Double(track.count)).rounded() : 0
+      track.sum = 0
+      track.count = 0
+      return RangedBeacon(
+        identity: track.identity, address: track.address, proximity: track.proximity,
+        distance: distance, rssi: Int(mean), level: level, heardAt: track.heardAt)
+    }
+  }
+}

@@ -1,0 +1,239 @@
+public import Essentials
+
+/// Which beacon regions of one app the receiver is in: enters and exits, strictly alternating.
+///
+/// A region is entered with the first sighting of one of its beacons and left when none was sighted for
+/// the exit delay. Only time counts in which the receiver scanned and this machine was served: while
+/// the radio is off the state is unknown, and after a stall the packets that waited come first.
+/// Entering again after that is not reported, because leaving was not either.
+public struct RegionMonitor: Sendable {
+  /// Bounds and times.
+  public struct Settings: Hashable, Sendable {
+    /// How long all beacons of a region have to be silent until it is left. Apple's is about 30 s, as
+    /// observed.
+    public var exitDelay = TimeSpan.seconds(30)
+    /// How many regions there may be at once. Apple's number (Region Monitoring and iBeacon).
+    public var regionsMax = 20
+    /// The longest name of a region, in bytes of UTF-8.
+    public var identifierByteCountMax = 1024
+
+    /// Those of Apple's systems.
+    public init() {}
+  }
+
+  /// What a host tells the machine.
+  public enum Event: Hashable, Sendable {
+    /// The receiver began to scan, or no longer does: the radio was switched on or off, for example.
+    case scanning(Bool)
+    /// A beacon was heard.
+    case sighted(BeaconSighting)
+    /// The display was switched on.
+    case displaySwitchedOn
+    /// A client wants to know the state of the region of this name. Without such a region nothing comes
+    /// of it.
+    case stateRequested(identifier: String)
+  }
+
+  /// What a host tells the client, in this order.
+  public enum Action: Hashable, Sendable {
+    /// The region was entered: this beacon was heard.
+    case entered(identifier: String, BeaconIdentity)
+    /// The region was left.
+    case exited(identifier: String)
+    /// The state changed, follows `entered` and `exited`, or was asked for.
+    case determined(identifier: String, BeaconRegionState)
+  }
+
+  /// What the machine counted since it was made.
+  public struct Counters: Hashable, Sendable {
+    /// Sightings that were handled while scanning.
+    public var sightings = 0
+    /// Those that belonged to a region.
+    public var matches = 0
+    /// How often a call was so late that the time before it did not count.
+    public var stalls = 0
+  }
+
+  struct Monitored: Sendable {
+    var region: BeaconRegion
+    var state = BeaconRegionState.unknown
+    /// Whether an enter, reported or not, was the last crossing.
+    var isEntered = false
+    /// When one of its beacons was heard, or waiting for one began; served time.
+    var lastHeard: Instant
+    /// The beacon that was heard last.
+    var lastIdentity: BeaconIdentity?
+  }
+
+  let settings: Settings
+  var monitored: [Monitored] = []
+  var clock = ServedClock()
+  private(set) var isScanning = false
+  private var counted = Counters()
+
+  /// Monitors nothing yet; the receiver doesn't scan yet.
+  public init(settings: Settings = Settings()) {
+    self.settings = settings
+  }
+
+  /// The regions, in the order in which they were added.
+  public var regions: [BeaconRegion] { monitored.map(\.region) }
+
+  /// The state of the region of this name; nil where there is none.
+  public func state(of identifier: String) -> BeaconRegionState? {
+    monitored.first { $0.region.identifier == identifier }?.state
+  }
+
+  /// The beacon of the region that was heard last; nil where none was.
+  public func lastIdentity(of identifier: String) -> BeaconIdentity? {
+    monitored.first { $0.region.identifier == identifier }?.lastIdentity
+  }
+
+  /// What was counted.
+  public var counters: Counters {
+    var counters = counted
+    counters.stalls = clock.stallCount
+    return counters
+  }
+
+  // MARK: Regions
+
+  /// Begins to monitor a region. One of the same name is replaced, and keeps its state if it is about
+  /// the same beacons.
+  ///
+  /// - Parameter assumed: The state that the client knows the region to have: with `inside` the next
+  ///   crossing that is reported is an exit.
+  public mutating func start(
+    _ region: BeaconRegion, assuming assumed: BeaconRegionState = .unknown, now: Instant
+  ) throws(RegionMonitorError) {
+    let byteCount = region.identifier.utf8.count
+    guard byteCount <= settings.identifierByteCountMax else {
+      throw .identifierTooLong(byteCount: byteCount, max: settings.identifierByteCountMax)
+    }
+    advance(to: now)
+    if let index = monitored.firstIndex(where: { $0.region.identifier == region.identifier }) {
+      if monitored[index].region.constraint == region.constraint, assumed == .unknown {
+        monitored[index].region = region
+      } else {
+        monitored[index] = begin(region, assumed)
+      }
+      return
+    }
+    guard monitored.count < settings.regionsMax else {
+      throw .tooManyRegions(max: settings.regionsMax)
+    }
+    monitored.append(begin(region, assumed))
+  }
+
+  private func begin(_ region: BeaconRegion, _ assumed: BeaconRegionState) -> Monitored {
+    Monitored(
+      region: region, state: isScanning ? assumed : .unknown, isEntered: assumed == .inside,
+      lastHeard: clock.now)
+  }
+
+  /// Stops monitoring the region of this name; whether there was one.
+  @discardableResult
+  public mutating func stop(identifier: String) -> Bool {
+    guard let index = monitored.firstIndex(where: { $0.region.identifier == identifier }) else {
+      return false
+    }
+    monitored.remove(at: index)
+    return true
+  }
+
+  // MARK: Events
+
+  /// Takes an event; appends what the client is told.
+  public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    advance(to: now)
+    switch event {
+    case .scanning(let isScanning): setScanning(isScanning, into: &actions)
+    case .sighted(let sighting): sighted(sighting, into: &actions)
+    case .displaySwitchedOn:
+      for entry in monitored where entry.region.notifiesStateOnDisplay && entry.state == .inside {
+        actions.append(.determined(identifier: entry.region.identifier, .inside))
+      }
+    case .stateRequested(let identifier):
+      if let state = state(of: identifier) {
+        actions.append(.determined(identifier: identifier, state))
+      }
+    }
+  }
+
+  /// When `wake` is to be called; nil while nothing is waited for.
+  ///
+  /// While a region may become outside this is at most a second away, so that the machine knows
+  /// whether it was served.
+  public var nextWake: Instant? {
+    guard isScanning else { return nil }
+    let earliest = monitored.lazy.filter { $0.state != .outside }.map(\.lastHeard).min()
+    return earliest.map { clock.wake(for: $0 + settings.exitDelay) }
+  }
+
+  /// Looks at who has been silent; appends what the client is told.
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    advance(to: now)
+    guard isScanning, clock.isSettled else { return }
+    for index in monitored.indices where monitored[index].state != .outside {
+      guard clock.now - monitored[index].lastHeard >= settings.exitDelay else { continue }
+      leave(index, into: &actions)
+    }
+  }
+
+  /// A machine that waited for nothing was not called, and that is no stall.
+  private mutating func advance(to now: Instant) {
+    if nextWake == nil { clock.restart(at: now) } else { clock.advance(to: now) }
+  }
+
+  private mutating func setScanning(_ isScanning: Bool, into actions: inout [Action]) {
+    guard isScanning != self.isScanning else { return }
+    self.isScanning = isScanning
+    for index in monitored.indices {
+      monitored[index].lastHeard = clock.now
+      if !isScanning { determine(index, .unknown, into: &actions) }
+    }
+  }
+
+  private mutating func sighted(_ sighting: BeaconSighting, into actions: inout [Action]) {
+    guard isScanning else { return }
+    counted.sightings += 1
+    var isMatch = false
+    for index in monitored.indices
+    where monitored[index].region.constraint.matches(sighting.identity) {
+      isMatch = true
+      monitored[index].lastHeard = clock.now
+      monitored[index].lastIdentity = sighting.identity
+      enter(index, sighting.identity, into: &actions)
+    }
+    if isMatch { counted.matches += 1 }
+  }
+
+  private mutating func enter(
+    _ index: Int, _ identity: BeaconIdentity, into actions: inout [Action]
+  ) {
+    guard monitored[index].state != .inside else { return }
+    let region = monitored[index].region
+    if !monitored[index].isEntered, region.notifiesOnEntry {
+      actions.append(.entered(identifier: region.identifier, identity))
+    }
+    monitored[index].isEntered = true
+    determine(index, .inside, into: &actions)
+  }
+
+  private mutating func leave(_ index: Int, into actions: inout [Action]) {
+    let region = monitored[index].region
+    if monitored[index].isEntered, region.notifiesOnExit {
+      actions.append(.exited(identifier: region.identifier))
+    }
+    monitored[index].isEntered = false
+    determine(index, .outside, into: &actions)
+  }
+
+  private mutating func determine(
+    _ index: Int, _ state: BeaconRegionState, into actions: inout [Action]
+  ) {
+    guard monitored[index].state != state else { return }
+    monitored[index].state = state
+    actions.append(.determined(identifier: monitored[index].region.identifier, state))
+  }
+}

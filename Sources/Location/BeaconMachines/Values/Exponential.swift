@@ -1,0 +1,39 @@
+/// The functions that path loss needs, as good as `Double` is. The C library's are not for machines.
+package enum Exponential {
+  /// The natural logarithm of 2 in two parts, the first with few enough digits that its products with
+  /// exponents are exact.
+  private static let ln2High = 0x1.62E42FEFA0000p-1
+  private static let ln2Low = 0x1.CF79ABC9E3B3Ap-40
+  /// The natural logarithm of 10.
+  package static let ln10 = 2.302585092994045684
+
+  /// e to the power of `x`; 0 and infinity where that is too small or too large.
+  package static func exp(_ x: Double) -> Double {
+    guard !x.isNaN else { return x }
+    guard x > -745 else { return 0 }
+    guard x < 709.7 else { return .infinity }
+    let count = (x / (ln2High + ln2Low)).rounded()
+    let rest = x - count * ln2High - count * ln2Low
+    // The series for |rest| ≤ 0.35, from its last term.
+    var sum = 1.0
+    for divisor in stride(from: 14.0, to: 0, by: -1) { sum = 1 + rest / divisor * sum }
+    return Double(sign: .plus, exponent: Int(count), significand: sum)
+  }
+
+  /// The natural logarithm of `x`; NaN below zero.
+  package static func log(_ x: Double) -> Double {
+    guard x > 0, x.isFinite else { return x == 0 ? -.infinity : x > 0 ? x : .nan }
+    var exponent = Double(x.exponent)
+    var significand = x.significand
+    if significand > 1.4142135623730951 {
+      significand /= 2
+      exponent += 1
+    }
+    // 2 · artanh((s − 1) / (s + 1)), whose argument is at most 0.172.
+    let ratio = (significand - 1) / (significand + 1)
+    let square = ratio * ratio
+    var sum = 0.0
+    for divisor in stride(from: 23.0, to: 0, by: -2) { sum = sum * square + 1 / divisor }
+    return exponent * ln2High + (exponent * ln2Low + 2 * ratio * sum)
+  }
+}

@@ -1,0 +1,52 @@
+import Essentials
+
+/// The time in which a machine was served. A process may be stopped, or a thread late, while packets wait
+/// for it; that time says nothing about who was silent.
+///
+/// A host calls a machine at least once per `heartbeat`. Where a call is later, the time since the call
+/// before is a stall, and is not counted.
+struct ServedClock: Sendable {
+  /// How often a machine that waits for silence wants to be called.
+  static let heartbeat = TimeSpan.seconds(1)
+  /// How much later than that a call may be before it is a stall.
+  static let lateness = TimeSpan.milliseconds(250)
+  /// How long a machine has to be served after a stall before it believes in silence: packets that
+  /// waited are handled meanwhile.
+  static let settling = TimeSpan.seconds(1)
+
+  /// The time served, on a time line of its own that starts at zero.
+  private(set) var now = Instant.zero
+  /// How often a call was late.
+  private(set) var stallCount = 0
+  private var lastCall: Instant?
+  private var settledAt = Instant.zero
+
+  /// Whether the packets that waited during a stall have been handled.
+  var isSettled: Bool { now >= settledAt }
+
+  /// The host called; time that runs backwards is no time.
+  mutating func advance(to instant: Instant) {
+    defer { lastCall = max(lastCall ?? instant, instant) }
+    guard let lastCall, instant > lastCall else { return }
+    let passed = instant - lastCall
+    if passed > Self.heartbeat + Self.lateness {
+      stallCount += 1
+      settledAt = now + Self.settling
+    } else {
+      now = now + passed
+    }
+  }
+
+  /// Nobody asked for calls up to now, so that a long time without one is no stall.
+  mutating func restart(at instant: Instant) { lastCall = instant }
+
+  /// When the host has to call so that it isn't a stall.
+  var nextHeartbeat: Instant { (lastCall ?? .zero) + Self.heartbeat }
+
+  /// When the host has to call for what is due at an instant of served time: then, or at the next
+  /// heartbeat.
+  func wake(for due: Instant) -> Instant {
+    let wait = max(due, settledAt) - now
+    return (lastCall ?? .zero) + min(max(wait, .zero), Self.heartbeat)
+  }
+}
