@@ -178,7 +178,7 @@ let package = Package(
       dependencies: [
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
         "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync",
-        "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost",
+        "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -313,7 +313,7 @@ let package = Package(
       dependencies: [
         "AmbitCLI", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "BluetoothMachines",
         "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
-        "DiscoveryMachines", "DNSWire",
+        "DiscoveryMachines", "DNSWire", "BeaconMachines",
       ]),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
     .testTarget(name: "TreeTests"),

@@ -1,0 +1,90 @@
+/// Cells over a floor.
+struct FloorGrid: Sendable {
+  /// The middle of the first cell.
+  let low: FloorPoint
+  /// In metres.
+  let step: Double
+  let columns: Int
+  let rows: Int
+
+  var count: Int { columns * rows }
+
+  init(
+    bounds: (low: FloorPoint, high: FloorPoint), margin: Double, cellSize: Double, cellsMax: Int
+  ) {
+    let width = bounds.high.x - bounds.low.x + 2 * margin
+    let depth = bounds.high.y - bounds.low.y + 2 * margin
+    var step = cellSize
+    while (width / step + 1) * (depth / step + 1) > Double(cellsMax) { step *= 1.1 }
+    self.step = step
+    low = FloorPoint(x: bounds.low.x - margin, y: bounds.low.y - margin)
+    columns = Int(width / step) + 1
+    rows = Int(depth / step) + 1
+  }
+
+  /// The middle of a cell.
+  func point(_ cell: Int) -> FloorPoint {
+    FloorPoint(
+      x: low.x + Double(cell % columns) * step, y: low.y + Double(cell / columns) * step)
+  }
+
+  /// The cell that a point is in.
+  func cell(at point: FloorPoint) -> Int? {
+    let column = ((point.x - low.x) / step).rounded()
+    let row = ((point.y - low.y) / step).rounded()
+    guard column >= 0, row >= 0, column < Double(columns), row < Double(rows) else { return nil }
+    return Int(row) * columns + Int(column)
+  }
+}
+
+/// What a receiver is expected to hear from each cell.
+struct ReceiverExpectation: Sendable {
+  /// In dBm.
+  private var means: [Double]
+  /// 1 / (spread² · degrees of freedom).
+  private var scales: [Double]
+  private var logSpreads: [Double]
+  /// Logarithms of the probability that it hears nothing.
+  let logMiss: [Double]
+
+  init(receiver: Int, plan: FloorPlan, calibration: PositionCalibration, grid: FloorGrid) {
+    let own = calibration.receivers[receiver]
+    let position = plan.receivers[receiver].position
+    means = []
+    scales = []
+    logSpreads = []
+    var logMiss: [Double] = []
+    for cell in 0..<grid.count {
+      var point = grid.point(cell)
+      point.z = plan.beaconHeight
+      let known = calibration.correction(of: receiver, x: point.x, y: point.y)
+      let mean =
+        calibration.pathLoss(of: receiver, at: position.distance(to: point)) + known.residual
+      let spread = own.spread(measured: known.weight)
+      means.append(mean)
+      scales.append(1 / (spread * spread * StudentT.freedom))
+      logSpreads.append(Exponential.log(spread))
+      // The logistic function that is next to the normal distribution's.
+      let faint = 1 / (1 + Exponential.exp(-1.702 * (calibration.sensitivity - mean) / spread))
+      logMiss.append(Exponential.log(own.missRate + (1 - own.missRate) * faint))
+    }
+    self.logMiss = logMiss
+  }
+
+  /// Multiplies each cell's product by `1 + deviation² / freedom`, and takes the spread off its logarithm.
+  func multiply(_ products: inout [Double], _ logs: inout [Double], rssi: Double) {
+    for cell in products.indices {
+      let difference = rssi - means[cell]
+      // No more than 1,000 each, so that a hundred receivers stay within a Double.
+      products[cell] *= min(1 + difference * difference * scales[cell], 1_000)
+      logs[cell] -= logSpreads[cell]
+    }
+  }
+}
+
+extension PositionCalibration.Receiver {
+  /// In dB, how far readings are from what is expected where measurements weigh so much, 0...1.
+  func spread(measured weight: Double) -> Double {
+    (spreadNearSamples * spreadNearSamples * weight + spread * spread * (1 - weight)).squareRoot()
+  }
+}

@@ -1,0 +1,249 @@
+import Essentials
+
+/// Where a beacon is on a floor, from what several receivers hear: a Bayes filter on a grid.
+///
+/// For each cell of the floor it keeps the probability that the beacon is there. Time spreads it, as far
+/// as people walk; each window of readings multiplies it by how well they fit. Causal: a fix depends on
+/// readings until then. S. Thrun et al., Probabilistic Robotics, §4.1.
+public struct PositionEstimator: Sendable {
+  /// What people do, and how much readings are believed.
+  public struct Settings: Hashable, Sendable {
+    /// In metres a second.
+    public var walkingSpeed = 1.0
+    /// In metres, a cell's edge; more where the floor would have too many cells.
+    public var cellSize = 0.5
+    /// In metres, how far outside of receivers and rooms a beacon may be.
+    public var margin = 1.0
+    /// The part of what readings say that is new, 0...1. A body or a wall changes what several receivers
+    /// hear, for seconds, so that readings are not independent.
+    public var independence = 0.6
+    /// The probability that the beacon is anywhere, whatever was known a second ago.
+    public var restart = 0.001
+
+    /// The usual ones.
+    public init() {}
+  }
+
+  /// A grid of 100 m by 100 m; more cells make a fix slower than a millisecond.
+  static let cellsMax = 40_000
+
+  /// The floor.
+  public let plan: FloorPlan
+  /// What was learnt.
+  public let calibration: PositionCalibration
+  /// How it estimates.
+  public let settings: Settings
+  let grid: FloorGrid
+  private let expectations: [ReceiverExpectation]
+  private let roomOfCell: [Int]
+  private var belief: [Double]
+  private var scratch: [Double]
+  private var last: Instant?
+  private var lastWindow: ReadingWindow?
+  private var shift = 0.0
+
+  /// Makes an estimator that doesn't know yet where the beacon is.
+  ///
+  /// - Precondition: The calibration was learnt on a plan with as many receivers.
+  public init(
+    plan: FloorPlan, calibration: PositionCalibration, settings: Settings = Settings()
+  ) {
+    precondition(
+      calibration.receivers.count == plan.receivers.count, "the calibration is of another plan")
+    self.plan = plan
+    self.calibration = calibration
+    self.settings = settings
+    let grid = FloorGrid(
+      bounds: plan.bounds, margin: max(settings.margin, 0.1), cellSize: max(settings.cellSize, 0.1),
+      cellsMax: Self.cellsMax)
+    self.grid = grid
+    expectations = plan.receivers.indices.map {
+      ReceiverExpectation(receiver: $0, plan: plan, calibration: calibration, grid: grid)
+    }
+    roomOfCell = (0..<grid.count).map { cell in
+      let point = grid.point(cell)
+      return plan.rooms.firstIndex { $0.contains(point) } ?? -1
+    }
+    belief = Array(repeating: 1 / Double(grid.count), count: grid.count)
+    scratch = belief
+  }
+
+  /// Takes in a window and says where the beacon is now. Windows come in the order of time; an older
+  /// one is taken as one of the same time.
+  public mutating func update(_ window: ReadingWindow) -> PositionFix {
+    let now = max(window.end, last ?? window.end)
+    if let last, now > last { move(for: (now - last).seconds) }
+    last = now
+    let before = mean()
+    weigh(window)
+    lastWindow = window
+    let after = mean()
+    shift = before.horizontalDistance(to: after)
+    return fix(at: now, mean: after, readingCount: window.count)
+  }
+
+  /// The probability that the beacon is in the cell around a point; 0 outside the grid.
+  public func probability(at point: FloorPoint) -> Double {
+    grid.cell(at: point).map { belief[$0] } ?? 0
+  }
+
+  // MARK: - The filter
+
+  /// Spreads what is known by a Gaussian, first along x, then along y.
+  private mutating func move(for seconds: Double) {
+    // Nobody needs longer than a minute across a floor; later, anything is possible.
+    let deviation = settings.walkingSpeed * min(seconds, 60) / 2.0.squareRoot() / grid.step
+    guard deviation > 0.01 else { return }
+    let kernel = Self.kernel(deviation, radiusMax: max(grid.columns, grid.rows))
+    Self.convolve(
+      belief, into: &scratch, kernel, count: grid.columns, stride: 1,
+      lines: grid.rows, lineStride: grid.columns)
+    Self.convolve(
+      scratch, into: &belief, kernel, count: grid.rows, stride: grid.columns,
+      lines: grid.columns, lineStride: 1)
+    let sum = belief.reduce(0, +)
+    let scale = (1 - settings.restart) / sum
+    let floor = settings.restart / Double(belief.count)
+    for cell in belief.indices { belief[cell] = belief[cell] * scale + floor }
+  }
+
+  /// One side of a Gaussian, from its middle on.
+  private static func kernel(_ deviation: Double, radiusMax: Int) -> [Double] {
+    let radius = min(Int(3 * deviation) + 1, radiusMax)
+    return (0...radius).map { Exponential.exp(-Double($0 * $0) / (2 * deviation * deviation)) }
+  }
+
+  private static func convolve(
+    _ source: [Double], into target: inout [Double], _ kernel: [Double], count: Int, stride: Int,
+    lines: Int, lineStride: Int
+  ) {
+    for line in 0..<lines {
+      let start = line * lineStride
+      for index in 0..<count {
+        var sum = 0.0
+        let low = max(0, index - kernel.count + 1)
+        let high = min(count - 1, index + kernel.count - 1)
+        for other in low...high {
+          sum += source[start + other * stride] * kernel[abs(other - index)]
+        }
+        target[start + index * stride] = sum
+      }
+    }
+  }
+
+  /// Multiplies by the likelihood of a window (Bayes' rule).
+  private mutating func weigh(_ window: ReadingWindow) {
+    guard !window.heard.isEmpty else { return }
+    var heard = Array(repeating: Double?.none, count: expectations.count)
+    for each in window.heard where heard.indices.contains(each.receiver) {
+      heard[each.receiver] = each.rssi
+    }
+    // Products of (1 + deviation² / freedom) in `scratch`, so that each cell needs one logarithm.
+    for cell in scratch.indices { scratch[cell] = 1 }
+    var logs = Array(repeating: 0.0, count: grid.count)
+    for (index, expectation) in expectations.enumerated() {
+      if let rssi = heard[index] {
+        expectation.multiply(&scratch, &logs, rssi: rssi)
+      } else {
+        for cell in logs.indices { logs[cell] += expectation.logMiss[cell] }
+      }
+    }
+    var greatest = -Double.infinity
+    for cell in logs.indices {
+      logs[cell] -= (StudentT.freedom + 1) / 2 * Exponential.log(scratch[cell])
+      greatest = max(greatest, logs[cell])
+    }
+    var sum = 0.0
+    for cell in belief.indices {
+      belief[cell] *= Exponential.exp((logs[cell] - greatest) * settings.independence)
+      sum += belief[cell]
+    }
+    guard sum > 1e-280 else {
+      // The readings contradict everything that was known: start again from them.
+      for cell in belief.indices { belief[cell] = 1 / Double(belief.count) }
+      return
+    }
+    for cell in belief.indices { belief[cell] /= sum }
+  }
+
+  // MARK: - What it says
+
+  private func mean() -> FloorPoint {
+    var (x, y) = (0.0, 0.0)
+    for row in 0..<grid.rows {
+      var sum = 0.0
+      for column in 0..<grid.columns {
+        let probability = belief[row * grid.columns + column]
+        sum += probability
+        x += probability * Double(column)
+      }
+      y += sum * Double(row)
+    }
+    return FloorPoint(
+      x: grid.low.x + x * grid.step, y: grid.low.y + y * grid.step, z: plan.beaconHeight)
+  }
+
+  private func fix(at time: Instant, mean: FloorPoint, readingCount: Int) -> PositionFix {
+    var covariance = PositionFix.Covariance(xx: 0, xy: 0, yy: 0)
+    // Probability by distance, in tenths of a cell: exact enough for a radius.
+    var rings = Array(repeating: 0.0, count: 10 * (grid.columns + grid.rows) + 1)
+    var rooms = Array(repeating: 0.0, count: plan.rooms.count)
+    for cell in belief.indices {
+      let probability = belief[cell]
+      let point = grid.point(cell)
+      let (dx, dy) = (point.x - mean.x, point.y - mean.y)
+      covariance.xx += probability * dx * dx
+      covariance.xy += probability * dx * dy
+      covariance.yy += probability * dy * dy
+      let ring = Int((dx * dx + dy * dy).squareRoot() / grid.step * 10)
+      rings[min(ring, rings.count - 1)] += probability
+      if roomOfCell[cell] >= 0 { rooms[roomOfCell[cell]] += probability }
+    }
+    var (inside, ring) = (0.0, 0)
+    while inside < 0.68, ring < rings.count {
+      inside += rings[ring]
+      ring += 1
+    }
+    // A cell is not a point.
+    covariance.xx += grid.step * grid.step / 12
+    covariance.yy += grid.step * grid.step / 12
+    let named = zip(plan.rooms, rooms).filter { $1 >= 0.001 }
+      .map { PositionFix.RoomProbability(name: $0.name, probability: min($1, 1)) }
+      .sorted { $0.probability > $1.probability }
+    return PositionFix(
+      time: time, position: mean, covariance: covariance,
+      radius: max(Double(ring) / 10, 0.5) * grid.step,
+      rooms: named, readingCount: readingCount)
+  }
+
+  /// The readings, offsets and weights behind the last fix; nil before the first.
+  public var explanation: PositionExplanation? {
+    guard let lastWindow else { return nil }
+    let place = mean()
+    var parts = plan.receivers.indices.map { index in
+      let heard = lastWindow.heard.first { $0.receiver == index }
+      return part(index, heard: heard, at: place)
+    }
+    let sum = parts.reduce(0) { $0 + $1.weight }
+    if sum > 0 { for index in parts.indices { parts[index].weight /= sum } }
+    parts.sort { ($0.rssi ?? -1_000) > ($1.rssi ?? -1_000) }
+    return PositionExplanation(parts: parts, shift: shift)
+  }
+
+  private func part(
+    _ index: Int, heard: ReadingWindow.Heard?, at place: FloorPoint
+  ) -> PositionExplanation.Part {
+    let receiver = plan.receivers[index]
+    let distance = receiver.position.distance(to: place)
+    let known = calibration.correction(of: index, x: place.x, y: place.y)
+    let expected = calibration.pathLoss(of: index, at: distance) + known.residual
+    let spread = calibration.receivers[index].spread(measured: known.weight)
+    let weight = heard.map {
+      StudentT.weight(($0.rssi - expected) / spread) / (spread * spread)
+    }
+    return PositionExplanation.Part(
+      receiver: receiver.id, rssi: heard?.rssi, count: heard?.count ?? 0, distance: distance,
+      expected: expected, offset: calibration.receivers[index].offset, correction: known.residual,
+      spread: spread, weight: weight ?? 0)
+  }
+}

@@ -1,0 +1,226 @@
+public import Essentials
+
+/// What one receiver heard once, with the true place of the beacon where it is known.
+public struct TraceReading: Hashable, Sendable {
+  /// Nanoseconds of whatever clock the trace was written by.
+  public var time: Instant
+  /// The receiver's name.
+  public var receiver: String
+  /// The beacon's name.
+  public var beacon: String
+  /// In dBm.
+  public var rssi: Int8
+  /// Where the beacon really was.
+  public var truth: FloorPoint?
+  /// The line of the file, from 1 on.
+  public var line: Int
+
+  /// Makes a reading.
+  public init(
+    time: Instant, receiver: String, beacon: String, rssi: Int8, truth: FloorPoint? = nil,
+    line: Int = 0
+  ) {
+    self.time = time
+    self.receiver = receiver
+    self.beacon = beacon
+    self.rssi = rssi
+    self.truth = truth
+    self.line = line
+  }
+}
+
+/// Why a line of a trace was refused.
+public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The line, from 1 on.
+  public var line: Int
+  /// What is wrong with it, without a full stop.
+  public var reason: String
+
+  /// `line 3: …`, without a full stop.
+  public var description: String { "line \(line): \(reason)" }
+}
+
+/// Readings of one walk, in the order of time.
+///
+/// The text has one reception a line, separated by commas: time in seconds, receiver, beacon, RSSI in
+/// dBm, and, where it is known, the true x, y and z in metres. Further fields are ignored, as are empty
+/// lines and those that begin with `#`. Files of the Position-Annotated BLE RSSI Dataset are such texts.
+public struct PositionTrace: Hashable, Sendable {
+  /// As many receptions as a trace may have: a day of ten receivers that hear twelve a second.
+  public static let readingsMax = 10_000_000
+  private static let fieldBytesMax = 64
+
+  /// In the order of time.
+  public private(set) var readings: [TraceReading]
+
+  /// Makes a trace; readings may come in any order.
+  public init(_ readings: [TraceReading]) {
+    // Those of one instant stay in the order of the text: the line decides.
+    self.readings = readings.sorted { ($0.time, $0.line) < ($1.time, $1.line) }
+  }
+
+  /// Reads a text.
+  ///
+  /// - Throws: The first line that makes no sense.
+  public init(text: ArraySlice<UInt8>) throws(TraceError) {
+    var readings: [TraceReading] = []
+    var number = 0
+    var rest = text
+    while !rest.isEmpty {
+      let end = rest.firstIndex(of: UInt8(ascii: "\n")) ?? rest.endIndex
+      var line = rest[..<end]
+      if line.last == UInt8(ascii: "\r") { line = line.dropLast() }
+      rest = rest[end...].dropFirst()
+      number += 1
+      guard let first = line.first, first != UInt8(ascii: "#") else { continue }
+      guard readings.count < Self.readingsMax else {
+        throw TraceError(line: number, reason: "more than \(Self.readingsMax) receptions")
+      }
+      if let reading = try Self.reading(line, number: number) { readings.append(reading) }
+    }
+    self.init(readings)
+  }
+
+  /// Reads one line; nil where the controller had no RSSI for it.
+  private static func reading(
+    _ line: ArraySlice<UInt8>, number: Int
+  ) throws(TraceError) -> TraceReading? {
+    let fields = line.split(
+      separator: UInt8(ascii: ","), maxSplits: 7, omittingEmptySubsequences: false)
+    guard fields.count == 4 || fields.count >= 7 else {
+      throw TraceError(
+        line: number,
+        reason: "expected time, receiver, beacon and RSSI, and x, y and z or nothing, "
+          + "found \(fields.count) fields")
+    }
+    var texts: [String] = []
+    for field in fields.prefix(7) {
+      guard field.count <= fieldBytesMax, let text = String(validating: field, as: UTF8.self)
+      else { throw TraceError(line: number, reason: "a field is too long or not UTF-8") }
+      texts.append(text)
+    }
+    guard let seconds = Double(texts[0]), (0...9e9).contains(seconds) else {
+      throw TraceError(line: number, reason: "\"\(texts[0])\" is not a time in seconds")
+    }
+    guard !texts[1].isEmpty, !texts[2].isEmpty else {
+      throw TraceError(line: number, reason: "a receiver or a beacon has no name")
+    }
+    guard let rssi = Int8(texts[3]), rssi <= 20 || rssi == 127 else {
+      throw TraceError(line: number, reason: "\"\(texts[3])\" is not an RSSI in dBm")
+    }
+    var truth: FloorPoint?
+    if texts.count == 7 {
+      let numbers = texts[4...].compactMap(Double.init)
+      guard numbers.count == 3, numbers.allSatisfy({ $0.magnitude <= 1_000 }) else {
+        throw TraceError(
+          line: number,
+          reason: "\"\(texts[4]),\(texts[5]),\(texts[6])\" is not a place in metres")
+      }
+      truth = FloorPoint(x: numbers[0], y: numbers[1], z: numbers[2])
+    }
+    guard rssi != 127 else { return nil }
+    return TraceReading(
+      time: Instant(nanoseconds: Int64(seconds * 1e9)), receiver: texts[1], beacon: texts[2],
+      rssi: rssi, truth: truth, line: number)
+  }
+
+  /// The trace cut into windows from its first reading on; those without a reading are left out.
+  ///
+  /// - Throws: The line that names a receiver which the plan doesn't have.
+  public func windows(
+    on plan: FloorPlan, length: TimeSpan = .seconds(1)
+  ) throws(TraceError) -> [ReadingWindow] {
+    precondition(length > .zero, "a window has a length")
+    guard let start = readings.first?.time else { return [] }
+    var windows: [ReadingWindow] = []
+    var collected = WindowCollector(plan: plan)
+    var number: Int64 = 0
+    for reading in readings {
+      guard let receiver = plan.index(ofReceiver: reading.receiver) else {
+        throw TraceError(
+          line: reading.line, reason: "receiver \"\(reading.receiver)\" is not on the map")
+      }
+      let its = (reading.time - start).nanoseconds / length.nanoseconds
+      if its != number {
+        windows += [collected.end(at: start + length * (number + 1))].compactMap(\.self)
+        number = its
+      }
+      collected.add(reading, from: receiver)
+    }
+    return windows + [collected.end(at: start + length * (number + 1))].compactMap(\.self)
+  }
+}
+
+/// What receivers heard of one beacon for a while, a second as a rule.
+public struct ReadingWindow: Hashable, Sendable {
+  /// What one receiver heard.
+  public struct Heard: Hashable, Sendable {
+    /// The receiver's place in the plan.
+    public var receiver: Int
+    /// The mean in dBm.
+    public var rssi: Double
+    /// How many receptions it is the mean of.
+    public var count: Int
+
+    /// Makes what a receiver heard.
+    public init(receiver: Int, rssi: Double, count: Int) {
+      self.receiver = receiver
+      self.rssi = rssi
+      self.count = count
+    }
+  }
+
+  /// When it ended.
+  public var end: Instant
+  /// At most one for each receiver, in the order of the plan.
+  public var heard: [Heard]
+  /// The mean of the true places, where they are known.
+  public var truth: FloorPoint?
+
+  /// Makes a window.
+  public init(end: Instant, heard: [Heard], truth: FloorPoint? = nil) {
+    self.end = end
+    self.heard = heard
+    self.truth = truth
+  }
+
+  /// All receptions.
+  public var count: Int { heard.reduce(0) { $0 + $1.count } }
+}
+
+/// Sums of the readings of one window.
+public struct WindowCollector: Sendable {
+  private var sums: [Double]
+  private var counts: [Int]
+  private var truth = FloorPoint(x: 0, y: 0)
+  private var truthCount = 0
+
+  /// Starts empty.
+  public init(plan: FloorPlan) {
+    sums = Array(repeating: 0, count: plan.receivers.count)
+    counts = Array(repeating: 0, count: plan.receivers.count)
+  }
+
+  /// Adds a reading of a receiver of the plan.
+  public mutating func add(_ reading: TraceReading, from receiver: Int) {
+    sums[receiver] += Double(reading.rssi)
+    counts[receiver] += 1
+    guard let place = reading.truth else { return }
+    truth = FloorPoint(x: truth.x + place.x, y: truth.y + place.y, z: truth.z + place.z)
+    truthCount += 1
+  }
+
+  /// Ends the window and starts the next; nil if nothing was heard.
+  public mutating func end(at end: Instant) -> ReadingWindow? {
+    let heard = counts.indices.filter { counts[$0] > 0 }.map {
+      ReadingWindow.Heard(receiver: $0, rssi: sums[$0] / Double(counts[$0]), count: counts[$0])
+    }
+    guard !heard.isEmpty else { return nil }
+    let n = Double(truthCount)
+    let place =
+      truthCount == 0 ? nil : FloorPoint(x: truth.x / n, y: truth.y / n, z: truth.z / n)
+    for index in counts.indices { (sums[index], counts[index]) = (0, 0) }
+    (truth, truthCount) = (FloorPoint(x: 0, y: 0), 0)
+    return ReadingWindow(end: end, heard: heard, truth: place)
+  }
+}

@@ -1,0 +1,113 @@
+/// How loud one receiver hears the beacon that is built into another one, on average.
+public struct ReceiverLink: Hashable, Sendable {
+  /// The place in the plan of the receiver whose beacon it is.
+  public var from: Int
+  /// The place in the plan of the one that hears it.
+  public var to: Int
+  /// The mean in dBm.
+  public var rssi: Double
+
+  /// Makes a link.
+  public init(from: Int, to: Int, rssi: Double) {
+    self.from = from
+    self.to = to
+    self.rssi = rssi
+  }
+}
+
+extension PositionCalibration {
+  /// Learns the exponent and the offsets from receivers that hear each other's beacons: nobody has to walk.
+  ///
+  /// What is heard is the sum of how loud the one sends, how well the other hears, and path loss; all links
+  /// together tell them apart but for one number, how loud the beacon to be followed is beside those of the
+  /// receivers. It has no part in where a beacon is as long as all receivers share it.
+  ///
+  /// - Parameter powerDifference: In dB, how much louder the beacon that is followed is.
+  /// - Returns: Nil where links are too few or too alike in distance: fewer than twice the receivers.
+  public init?(links: [ReceiverLink], on plan: FloorPlan, powerDifference: Double = 0) {
+    self.init(plan: plan)
+    let indices = plan.receivers.indices
+    let links = links.filter {
+      $0.from != $0.to && indices.contains($0.from) && indices.contains($0.to)
+        && (-127...20).contains($0.rssi)
+    }
+    guard links.count >= 2 * plan.receivers.count else { return nil }
+    let distances = links.map { link in
+      let distance = plan.receivers[link.from].position
+        .distance(to: plan.receivers[link.to].position)
+      return Exponential.log(max(distance, Self.distanceMin)) / Exponential.ln10
+    }
+    guard let least = distances.min(), let greatest = distances.max(), greatest - least > 0.1
+    else { return nil }
+    let fit = LinkFit(links: links, distances: distances, receiverCount: plan.receivers.count)
+    exponent = fit.exponent
+    for index in indices {
+      receivers[index].offset = fit.base + fit.hearing[index] + powerDifference
+      receivers[index].spread = max(fit.spread, 2)
+      receivers[index].spreadNearSamples = max(fit.spread, 2)
+    }
+  }
+}
+
+/// Least squares over all links, one kind of unknown after the other until nothing changes.
+private struct LinkFit {
+  var base = 0.0
+  var exponent = 2.0
+  /// In dB, by sender and by listener; both have the mean 0.
+  var sending: [Double]
+  var hearing: [Double]
+  var spread = 0.0
+
+  init(links: [ReceiverLink], distances: [Double], receiverCount: Int) {
+    sending = Array(repeating: 0, count: receiverCount)
+    hearing = sending
+    for _ in 0..<500 {
+      let before = exponent
+      fitLine(links, distances)
+      let residuals = zip(links, distances).map { residual($0, $1) }
+      sending = Self.corrected(sending, links.map(\.from), residuals)
+      let rest = zip(links, distances).map { residual($0, $1) }
+      hearing = Self.corrected(hearing, links.map(\.to), rest)
+      if (exponent - before).magnitude < 1e-7 { break }
+    }
+    let squares = zip(links, distances).reduce(0) { sum, each in
+      let rest = residual(each.0, each.1)
+      return sum + rest * rest
+    }
+    spread = (squares / Double(max(links.count - 2 * receiverCount, 1))).squareRoot()
+  }
+
+  private func residual(_ link: ReceiverLink, _ distance: Double) -> Double {
+    link.rssi - base + 10 * exponent * distance - sending[link.from] - hearing[link.to]
+  }
+
+  private mutating func fitLine(_ links: [ReceiverLink], _ distances: [Double]) {
+    let count = Double(links.count)
+    let values = links.map { $0.rssi - sending[$0.from] - hearing[$0.to] }
+    let meanDistance = distances.reduce(0, +) / count
+    let meanValue = values.reduce(0, +) / count
+    var (product, square) = (0.0, 0.0)
+    for (distance, value) in zip(distances, values) {
+      product += (distance - meanDistance) * (value - meanValue)
+      square += (distance - meanDistance) * (distance - meanDistance)
+    }
+    let range = PositionCalibration.exponents
+    exponent = min(max(-product / square / 10, range.lowerBound), range.upperBound)
+    base = meanValue + 10 * exponent * meanDistance
+  }
+
+  /// Adds to each the mean residual of its links, and takes the mean of all away.
+  private static func corrected(
+    _ values: [Double], _ owners: [Int], _ residuals: [Double]
+  ) -> [Double] {
+    var sums = values.map { _ in (sum: 0.0, count: 0.0) }
+    for (owner, residual) in zip(owners, residuals) {
+      sums[owner].sum += residual
+      sums[owner].count += 1
+    }
+    // One link more that has nothing to say, so that a receiver with one link isn't all noise.
+    let next = zip(values, sums).map { $0 + $1.sum / ($1.count + 0.01) }
+    let mean = next.reduce(0, +) / Double(max(next.count, 1))
+    return next.map { $0 - mean }
+  }
+}
