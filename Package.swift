@@ -10,6 +10,7 @@ let package = Package(
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
     .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
     .library(name: "CoreBluetoothReactive", targets: ["CoreBluetoothReactive"]),
+    .library(name: "CoreLocation", targets: ["CoreLocation"]),
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
@@ -122,6 +123,14 @@ let package = Package(
     .target(
       name: "BeaconMachines", dependencies: ["Essentials", "BluetoothWire"],
       path: "Sources/Location/BeaconMachines"),
+    .target(
+      name: "CoreLocation",
+      dependencies: [
+        "Essentials", "EventLoop", "RunLoopSupport", "BluetoothWire", "BluetoothMachines",
+        "BeaconMachines", "BluetoothHost", "CoreBluetooth",
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Sources/Location/CoreLocation"),
 
     // Bonjour: wire, machines, host, faces.
     .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
@@ -308,6 +317,13 @@ let package = Package(
         "Essentials", "BestPractices",
       ],
       path: "Tests/Bluetooth/CoreBluetoothReactiveTests"),
+    .testTarget(
+      name: "CoreLocationTests",
+      dependencies: [
+        "CoreLocation", "CoreBluetooth", "BluetoothHost", "SimulatedRadio", "Simulation",
+        "BluetoothMachines", "BluetoothWire", "Essentials",
+      ],
+      path: "Tests/Location/CoreLocationTests"),
     .testTarget(
       name: "AmbitCLITests",
       dependencies: [

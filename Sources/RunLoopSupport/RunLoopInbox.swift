@@ -62,6 +62,16 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
     for source in removed { source.invalidate() }
   }
 
+  /// Hands over what waits, if this thread's run loop is one of its owner's.
+  package func deliverOnCurrentLoop() {
+    let current = RunLoop.current
+    let source = lock.withLock { sources.first { $0.isIn(current) } }
+    guard let source else { return }
+    let reference = SourceReference()
+    reference.source = source
+    deliver(on: reference)
+  }
+
   private func deliver(on reference: SourceReference) {
     while let (item, onItem) = next(on: reference) { onItem(item) }
   }

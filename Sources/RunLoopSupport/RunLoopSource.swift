@@ -39,6 +39,8 @@ package final class RunLoopSource: @unchecked Sendable {
     self.runLoop === runLoop && self.mode == mode
   }
 
+  package func isIn(_ runLoop: RunLoop) -> Bool { self.runLoop === runLoop }
+
   /// Has it called once more.
   package func signal() {
     let (source, loop) = lock.withLock { (self.source, self.loop) }

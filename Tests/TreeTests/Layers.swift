@@ -79,6 +79,7 @@ enum Layers {
     // A module map only.
     "CoreBluetoothSubmodules": Module(.api),
     "CoreBluetooth": Module(.api, apple.union(["Logging", "Synchronization"])),
+    "CoreLocation": Module(.api, apple.union(["Logging", "Synchronization"])),
     "Bonjour": Module(.api, apple.union(["Synchronization"])),
     "CDNSServiceDiscovery": Module(.api),
     "dns_sd": Module(.api, ["Glibc", "Synchronization"]),

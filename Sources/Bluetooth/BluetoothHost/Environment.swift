@@ -82,7 +82,7 @@ extension BluetoothHost {
   }
 
   /// A variable of the environment; nil where it is empty, too.
-  static func environment(_ name: String) -> String? {
+  package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
     return text.isEmpty ? nil : text

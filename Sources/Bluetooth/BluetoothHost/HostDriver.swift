@@ -129,6 +129,8 @@ final class HostDriver: @unchecked Sendable {
     return slot
   }
 
+  func execute(_ work: @escaping @Sendable () -> Void) { loop.execute(work) }
+
   /// The client has something to do of its own.
   func hasWork(_ slot: ClientSlot) { loop.hasWork(slot) }
 
@@ -142,6 +144,12 @@ final class HostDriver: @unchecked Sendable {
   }
 
   // MARK: On the loop
+
+  var now: Instant { loop.now }
+
+  func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
+    loop.makeTimer(onFire: onFire)
+  }
 
   private func drainInbox() {
     var entries = spareEntries

@@ -1,3 +1,5 @@
+package import Essentials
+package import EventLoop
 import Glibc
 
 extension HostLoop {
@@ -13,4 +15,15 @@ extension HostLoop {
 extension HostClient {
   /// The host's calendar time in seconds since 1 January 2001, UTC: for time stamps that apps see.
   package var calendarTime: Double { host.driver.calendarTime }
+
+  /// The time by the host's event loop. On the event loop only.
+  package var now: Instant { host.driver.now }
+
+  /// Runs something on the host's event loop, after what was handed over before. From any thread.
+  package func execute(_ work: @escaping @Sendable () -> Void) { host.driver.execute(work) }
+
+  /// Makes a timer of the host's event loop. On the event loop only.
+  package func makeTimer(onFire: @escaping @Sendable () -> Void) -> any LoopTimer {
+    host.driver.makeTimer(onFire: onFire)
+  }
 }

@@ -1,4 +1,4 @@
-internal import BluetoothHost
+package import BluetoothHost
 internal import BluetoothMachines
 
 #if SecureConnections
@@ -37,13 +37,18 @@ typealias HostLinkMaker = (
 extension BluetoothHost {
   /// Opens clients of the host that is current where a manager is made.
   static var currentLinkMaker: HostLinkMaker {
+    let host = currentWithPlugIns
+    return { host.makeClient(settle: $0, onEvents: $1) }
+  }
+
+  /// The host that is current in this task, with what this build has of plug-ins.
+  package static var currentWithPlugIns: BluetoothHost {
     #if SecureConnections
       SecureConnections.install()
     #endif
     #if SimulatedRadio
       SimulatedRadio.install()
     #endif
-    let host = current ?? shared
-    return { host.makeClient(settle: $0, onEvents: $1) }
+    return current ?? shared
   }
 }

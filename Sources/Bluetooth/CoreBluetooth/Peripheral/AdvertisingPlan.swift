@@ -28,6 +28,46 @@ struct AdvertisingPlan {
   }
 }
 
+extension AdvertisingPlan {
+  /// What `CLBeaconRegion.peripheralData(withMeasuredPower:)` calls its entry.
+  static let beaconKey = "kCBAdvDataAppleBeaconKey"
+  /// UUID, major, minor, measured power.
+  private static let beaconByteCount = 21
+
+  /// What an app's dictionary asks for; nil where it asks for a beacon that is none. Entries that
+  /// aren't advertised are logged.
+  init?(_ advertisement: [String: Any]) {
+    let isBeacon = advertisement[Self.beaconKey] != nil
+    let allowedKeys =
+      isBeacon
+      ? [Self.beaconKey] : [CBAdvertisementDataLocalNameKey, CBAdvertisementDataServiceUUIDsKey]
+    for key in advertisement.keys.sorted() where !allowedKeys.contains(key) {
+      Misuse.report(
+        "CBPeripheralManager doesn't advertise \(key)\(isBeacon ? " with a beacon" : ""); it is left out"
+      )
+    }
+    guard let beacon = advertisement[Self.beaconKey] else {
+      self.init(
+        name: advertisement[CBAdvertisementDataLocalNameKey] as? String,
+        services: (advertisement[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] ?? []).values)
+      return
+    }
+    guard let data = beacon as? Data, data.count == Self.beaconByteCount else { return nil }
+    self.init(beacon: Array(data))
+  }
+
+  /// An iBeacon, which fills the advertisement: nobody can connect with it (Apple: Proximity Beacon
+  /// Specification, release R1, §1).
+  private init(beacon: [UInt8]) {
+    let flags: [UInt8] = [2, AdvertisingDataType.flags.rawValue, 0x06]
+    let header: [UInt8] = [
+      0x1A, AdvertisingDataType.manufacturerData.rawValue, 0x4C, 0x00, 0x02, 0x15,
+    ]
+    options.data = flags + header + beacon
+    options.isConnectable = false
+  }
+}
+
 /// Advertising structures that are collected before their types are known.
 private struct Structures {
   let byteCountMax: Int

@@ -79,12 +79,16 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Advertises a local name and service UUIDs; other keys are ignored.
+  /// Advertises a local name and service UUIDs, or the beacon of `CLBeaconRegion`; other keys are ignored.
   ///
   /// UUIDs and name share 28 bytes, headers included. Up to ten bytes of a name that does not fit
   /// there go to the scan response, and so do UUIDs: the list in the advertising data is marked
   /// incomplete and continued by incomplete lists in the scan response. What fits in neither is
   /// not advertised.
+  ///
+  /// What `CLBeaconRegion.peripheralData(withMeasuredPower:)` gives fills an advertisement of its own, which
+  /// nobody can connect with. Where its value is not the 21 bytes of a beacon, the delegate gets
+  /// `invalidParameters`.
   open func startAdvertising(_ advertisementData: [String: Any]?) {
     session.startAdvertising(advertisementData ?? [:])
   }

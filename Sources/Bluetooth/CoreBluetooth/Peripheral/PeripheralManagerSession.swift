@@ -95,14 +95,18 @@ final class PeripheralManagerSession: @unchecked Sendable {
 
   func startAdvertising(_ advertisement: [String: Any]) {
     guard isReady("startAdvertising") else { return }
-    let allowedKeys = [CBAdvertisementDataLocalNameKey, CBAdvertisementDataServiceUUIDsKey]
-    for key in advertisement.keys.sorted() where !allowedKeys.contains(key) {
-      Misuse.report("CBPeripheralManager doesn't advertise \(key); it is left out")
+    guard let options = AdvertisingPlan(advertisement)?.options else {
+      return tellLater {
+        $1.peripheralManagerDidStartAdvertising(
+          $0,
+          error: CBError(
+            .invalidParameters,
+            userInfo: [
+              NSLocalizedDescriptionKey:
+                "\(AdvertisingPlan.beaconKey) takes the 21 bytes that CLBeaconRegion gives."
+            ]))
+      }
     }
-    let options = AdvertisingPlan(
-      name: advertisement[CBAdvertisementDataLocalNameKey] as? String,
-      services: (advertisement[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] ?? []).values
-    ).options
     let isFirst = lock.withLock {
       guard advertising == .off else { return false }
       lastStart += 1

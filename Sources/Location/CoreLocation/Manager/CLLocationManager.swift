@@ -1,0 +1,264 @@
+internal import BluetoothMachines
+internal import EventLoop
+
+/// Monitors regions of beacons, and ranges beacons.
+///
+/// The delegate is called on the run loop of the thread that created the manager, which has to run, or on
+/// the queue of `init(queue:)`. The first call is `locationManagerDidChangeAuthorization`. Methods may be
+/// called from any thread. Releasing a manager ends what it ranges; regions are monitored for the program,
+/// and reported to all of its managers.
+///
+/// The manager uses the Bluetooth host that is current in its task, else the one on the radio that
+/// `AMBIT_RADIO` names. `AMBIT_LOCATION_AUTHORIZATION` says whether the program may use location services.
+open class CLLocationManager: NSObject, @unchecked Sendable {
+  // Unchecked: `session` is constant, the rest is guarded by `lock`.
+
+  private struct Settings {
+    weak var delegate: (any CLLocationManagerDelegate)?
+    var allowsBackgroundLocationUpdates = false
+    var pausesLocationUpdatesAutomatically = true
+    var showsBackgroundLocationIndicator = false
+    var desiredAccuracy = kCLLocationAccuracyBest
+    var distanceFilter = kCLDistanceFilterNone
+    var headingFilter: CLLocationDegrees = 1
+    var activityType = CLActivityType.other
+    var headingOrientation = CLDeviceOrientation.portrait
+  }
+
+  private let session: ManagerSession
+  private let lock = SharedLock()
+  private var settings = Settings()
+
+  /// A manager that calls its delegate on the run loop of this thread.
+  public override convenience init() { self.init(queue: nil) }
+
+  /// A manager that calls its delegate on a queue, which need not be one of a run loop. Ambit's own.
+  ///
+  /// - Parameter queue: A serial queue; nil for the run loop of this thread.
+  public init(queue: DispatchQueue?) {
+    session = ManagerSession(services: .current, queue: queue)
+    super.init()
+    session.start(for: self)
+  }
+
+  deinit { session.end() }
+
+  private func setting<Value>(_ path: WritableKeyPath<Settings, Value>) -> Value {
+    lock.withLock { settings[keyPath: path] }
+  }
+
+  private func set<Value>(_ path: WritableKeyPath<Settings, Value>, to value: Value) {
+    lock.withLock { settings[keyPath: path] = value }
+  }
+
+  /// The object that receives the manager's events.
+  open weak var delegate: (any CLLocationManagerDelegate)? {
+    get { setting(\.delegate) }
+    set { set(\.delegate, to: newValue) }
+  }
+
+  // MARK: What there is
+
+  /// Whether location services are switched on; here they always are.
+  open class func locationServicesEnabled() -> Bool { true }
+
+  /// Whether regions of a class can be monitored: those of beacons, unless the radio can't do Bluetooth LE.
+  open class func isMonitoringAvailable(for regionClass: AnyClass) -> Bool {
+    regionClass is CLBeaconRegion.Type && isRangingAvailable()
+  }
+
+  /// Whether beacons can be ranged: unless the radio can't do Bluetooth LE.
+  open class func isRangingAvailable() -> Bool { LocationServices.current.radio != .unsupported }
+
+  /// No: the location doesn't change significantly where it isn't determined.
+  open class func significantLocationChangeMonitoringAvailable() -> Bool { false }
+
+  /// No: there is no compass.
+  open class func headingAvailable() -> Bool { false }
+
+  // MARK: Authorization
+
+  /// Whether the program may use location services.
+  open var authorizationStatus: CLAuthorizationStatus { session.services.status }
+
+  /// Whether the program may use location services.
+  @available(*, deprecated, message: "Use the manager's property instead")
+  open class func authorizationStatus() -> CLAuthorizationStatus { LocationServices.current.status }
+
+  /// Always `fullAccuracy`.
+  open var accuracyAuthorization: CLAccuracyAuthorization { .fullAccuracy }
+
+  /// Whether widgets of the program may use location services, which there are none of.
+  open var isAuthorizedForWidgetUpdates: Bool { authorizationStatus.allowsLocation }
+
+  /// Asks to be allowed to use location services. Where nobody said yes or no before, the policy answers,
+  /// and the delegate's `locationManagerDidChangeAuthorization` is called.
+  open func requestWhenInUseAuthorization() {
+    session.services.perform { $0.request(.authorizedWhenInUse) }
+  }
+
+  /// Asks to be allowed to use location services at all times, as above.
+  open func requestAlwaysAuthorization() {
+    session.services.perform { $0.request(.authorizedAlways) }
+  }
+
+  /// Does nothing: accuracy is never reduced.
+  open func requestTemporaryFullAccuracyAuthorization(withPurposeKey purposeKey: String) {}
+
+  /// Calls back without an error: accuracy is never reduced.
+  open func requestTemporaryFullAccuracyAuthorization(
+    withPurposeKey purposeKey: String, completion: (@Sendable ((any Error)?) -> Void)? = nil
+  ) {
+    guard let completion else { return }
+    session.services.perform { [session] services in
+      services.post(.completed { completion(nil) }, to: session)
+    }
+  }
+
+  /// Returns at once: accuracy is never reduced.
+  open func requestTemporaryFullAccuracyAuthorization(
+    withPurposeKey purposeKey: String
+  ) async throws {}
+
+  // MARK: Regions
+
+  /// Copies of the regions that the program monitors, by whichever manager.
+  open var monitoredRegions: Set<CLRegion> {
+    Set(session.services.monitoredRegions.map(\.ownCopy))
+  }
+
+  /// How large a region may be, in metres: negative, as those on the globe aren't monitored.
+  open var maximumRegionMonitoringDistance: CLLocationDistance { -1 }
+
+  /// Begins to monitor a region, in place of one of the same identifier.
+  ///
+  /// The delegate's `didStartMonitoringFor` follows, or `monitoringDidFailFor` with
+  /// `CLError.regionMonitoringDenied` without authorization, or with `CLError.regionMonitoringFailure` for
+  /// the 21st region and for one that isn't of beacons.
+  open func startMonitoring(for region: CLRegion) { session.startMonitoring(region) }
+
+  /// Begins to monitor a region; the accuracy is of no use.
+  @available(*, deprecated, renamed: "startMonitoring(for:)")
+  open func startMonitoring(for region: CLRegion, desiredAccuracy accuracy: CLLocationAccuracy) {
+    startMonitoring(for: region)
+  }
+
+  /// Ends monitoring of the region of this identifier.
+  open func stopMonitoring(for region: CLRegion) { session.stopMonitoring(region) }
+
+  /// Has `didDetermineState` called with the state of a region that is monitored. Nothing comes of it for
+  /// others.
+  open func requestState(for region: CLRegion) { session.requestState(region) }
+
+  // MARK: Ranging
+
+  /// What this manager ranges.
+  open var rangedBeaconConstraints: Set<CLBeaconIdentityConstraint> { session.rangedConstraints }
+
+  /// Has `didRange` called once a second with the beacons in range that satisfy a constraint.
+  open func startRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {
+    session.startRanging(constraint)
+  }
+
+  /// Ends that.
+  open func stopRangingBeacons(satisfying constraint: CLBeaconIdentityConstraint) {
+    session.stopRanging(constraint)
+  }
+
+  /// The regions that this manager ranges.
+  @available(*, deprecated, renamed: "rangedBeaconConstraints")
+  open var rangedRegions: Set<CLRegion> { Set(session.rangedRegions.map(\.ownCopy)) }
+
+  /// Has `didRangeBeacons` called once a second with the beacons in range of a region.
+  @available(*, deprecated, renamed: "startRangingBeacons(satisfying:)")
+  open func startRangingBeacons(in region: CLBeaconRegion) { session.startRanging(region) }
+
+  /// Ends that for the region of this identifier.
+  @available(*, deprecated, renamed: "stopRangingBeacons(satisfying:)")
+  open func stopRangingBeacons(in region: CLBeaconRegion) { session.stopRanging(region) }
+
+  // MARK: Locations, which are not determined here
+
+  /// Nil.
+  open var location: CLLocation? { nil }
+
+  /// Fails with `CLError.locationUnknown`, or `denied` without authorization.
+  open func startUpdatingLocation() { failToLocate() }
+
+  /// Does nothing.
+  open func stopUpdatingLocation() {}
+
+  /// Fails as `startUpdatingLocation` does.
+  open func requestLocation() { failToLocate() }
+
+  /// Fails as `startUpdatingLocation` does.
+  open func startMonitoringSignificantLocationChanges() { failToLocate() }
+
+  /// Does nothing.
+  open func stopMonitoringSignificantLocationChanges() {}
+
+  /// Does nothing, as no visit is ever noticed.
+  open func startMonitoringVisits() {}
+
+  /// Does nothing.
+  open func stopMonitoringVisits() {}
+
+  /// Fails with `CLError.headingFailure`.
+  open func startUpdatingHeading() { fail { _ in CLError(.headingFailure) } }
+
+  /// Does nothing.
+  open func stopUpdatingHeading() {}
+
+  private func failToLocate() {
+    fail { services in CLError(services.status.allowsLocation ? .locationUnknown : .denied) }
+  }
+
+  private func fail(_ error: @escaping @Sendable (LocationServices) -> CLError) {
+    session.services.perform { [session] services in
+      services.post(.failed(error(services)), to: session)
+    }
+  }
+
+  // MARK: Settings without effect
+
+  /// Stored without effect: a program of Linux runs in the background as in the foreground.
+  open var allowsBackgroundLocationUpdates: Bool {
+    get { setting(\.allowsBackgroundLocationUpdates) }
+    set { set(\.allowsBackgroundLocationUpdates, to: newValue) }
+  }
+  /// Stored without effect.
+  open var pausesLocationUpdatesAutomatically: Bool {
+    get { setting(\.pausesLocationUpdatesAutomatically) }
+    set { set(\.pausesLocationUpdatesAutomatically, to: newValue) }
+  }
+  /// Stored without effect.
+  open var showsBackgroundLocationIndicator: Bool {
+    get { setting(\.showsBackgroundLocationIndicator) }
+    set { set(\.showsBackgroundLocationIndicator, to: newValue) }
+  }
+  /// Stored without effect.
+  open var desiredAccuracy: CLLocationAccuracy {
+    get { setting(\.desiredAccuracy) }
+    set { set(\.desiredAccuracy, to: newValue) }
+  }
+  /// Stored without effect.
+  open var distanceFilter: CLLocationDistance {
+    get { setting(\.distanceFilter) }
+    set { set(\.distanceFilter, to: newValue) }
+  }
+  /// Stored without effect.
+  open var activityType: CLActivityType {
+    get { setting(\.activityType) }
+    set { set(\.activityType, to: newValue) }
+  }
+  /// Stored without effect.
+  open var headingFilter: CLLocationDegrees {
+    get { setting(\.headingFilter) }
+    set { set(\.headingFilter, to: newValue) }
+  }
+  /// Stored without effect.
+  open var headingOrientation: CLDeviceOrientation {
+    get { setting(\.headingOrientation) }
+    set { set(\.headingOrientation, to: newValue) }
+  }
+}

@@ -1,0 +1,81 @@
+/// A beacon that was heard, as ranging reports it once a second. Programs don't make these.
+open class CLBeacon: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+  // Unchecked: everything is constant.
+
+  private let identity: CLBeaconIdentityConstraint
+
+  /// How near it is.
+  public let proximity: CLProximity
+  /// The uncertainty of the distance in metres, one standard deviation; negative if nothing can be said.
+  public let accuracy: CLLocationAccuracy
+  /// The mean of the signal strengths in dBm since the last report; 0 if nothing was heard since.
+  public let rssi: Int
+  /// When it was last heard.
+  public let timestamp: Date
+
+  /// A beacon of which nothing is known.
+  public override convenience init() {
+    let zero = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
+    self.init(
+      CLBeaconIdentityConstraint(uuid: zero, major: 0, minor: 0), proximity: .unknown,
+      accuracy: -1, rssi: 0, timestamp: Date(timeIntervalSinceReferenceDate: 0))
+  }
+
+  init(
+    _ identity: CLBeaconIdentityConstraint, proximity: CLProximity, accuracy: CLLocationAccuracy,
+    rssi: Int, timestamp: Date
+  ) {
+    self.identity = identity
+    self.proximity = proximity
+    self.accuracy = accuracy
+    self.rssi = rssi
+    self.timestamp = timestamp
+    super.init()
+  }
+
+  /// Its UUID.
+  open var uuid: UUID { identity.uuid }
+  /// Its UUID.
+  @available(*, deprecated, renamed: "uuid")
+  open var proximityUUID: UUID { identity.uuid }
+  /// Its group.
+  open var major: NSNumber { NSNumber(value: identity.major ?? 0) }
+  /// Its number in the group.
+  open var minor: NSNumber { NSNumber(value: identity.minor ?? 0) }
+
+  // MARK: Archives, copies
+
+  /// A beacon from an archive; nil where that makes no sense.
+  public required init?(coder: NSCoder) {
+    guard let identity = CLBeaconIdentityConstraint(coder: coder), identity.minor != nil,
+      let proximity = CLProximity(rawValue: coder.decodeInteger(forKey: "proximity"))
+    else { return nil }
+    self.identity = identity
+    self.proximity = proximity
+    accuracy = coder.decodeDouble(forKey: "accuracy")
+    rssi = coder.decodeInteger(forKey: "rssi")
+    timestamp = Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: "timestamp"))
+    super.init()
+  }
+
+  /// Writes it to an archive.
+  open func encode(with coder: NSCoder) {
+    identity.encode(with: coder)
+    coder.encode(proximity.rawValue, forKey: "proximity")
+    coder.encode(accuracy, forKey: "accuracy")
+    coder.encode(rssi, forKey: "rssi")
+    coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: "timestamp")
+  }
+
+  /// Archives may come from untrusted sources.
+  open class var supportsSecureCoding: Bool { true }
+
+  /// Itself, as it doesn't change.
+  open func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// Identity, proximity, accuracy and strength.
+  open override var description: String {
+    "CLBeacon (uuid:\(uuid), major:\(major), minor:\(minor), proximity:\(proximity.rawValue) "
+      + "+/- \(accuracy)m, rssi:\(rssi))"
+  }
+}

@@ -1,0 +1,116 @@
+internal import EventLoop
+
+/// What can be monitored: a base for `CLBeaconRegion` and `CLCircularRegion`.
+///
+/// Regions are equal if their identifiers are: monitoring one replaces another of the same identifier.
+open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
+  // Unchecked: the flags are guarded by `lock`, the rest is constant.
+
+  /// The name that the program gave it.
+  public let identifier: String
+
+  private struct Flags {
+    var notifyOnEntry = true
+    var notifyOnExit = true
+    /// Of beacon regions only.
+    var notifyEntryStateOnDisplay = false
+  }
+
+  private let lock = SharedLock()
+  private var flags = Flags()
+
+  init(identifier: String) {
+    self.identifier = identifier
+    super.init()
+  }
+
+  /// Whether entering is reported; true unless set otherwise. Set it before monitoring starts.
+  open var notifyOnEntry: Bool {
+    get { lock.withLock { flags.notifyOnEntry } }
+    set { lock.withLock { flags.notifyOnEntry = newValue } }
+  }
+
+  /// Whether leaving is reported; true unless set otherwise. Set it before monitoring starts.
+  open var notifyOnExit: Bool {
+    get { lock.withLock { flags.notifyOnExit } }
+    set { lock.withLock { flags.notifyOnExit = newValue } }
+  }
+
+  var entryStateOnDisplay: Bool {
+    get { lock.withLock { flags.notifyEntryStateOnDisplay } }
+    set { lock.withLock { flags.notifyEntryStateOnDisplay = newValue } }
+  }
+
+  // MARK: Archives
+
+  /// A region from an archive; nil where that has no identifier.
+  public required init?(coder: NSCoder) {
+    guard let identifier = coder.text(forKey: "identifier") else { return nil }
+    self.identifier = identifier
+    super.init()
+    notifyOnEntry = coder.decodeBool(forKey: "notifyOnEntry")
+    notifyOnExit = coder.decodeBool(forKey: "notifyOnExit")
+    entryStateOnDisplay = coder.decodeBool(forKey: "notifyEntryStateOnDisplay")
+  }
+
+  /// Writes it to an archive.
+  open func encode(with coder: NSCoder) {
+    coder.encode(identifier as NSString, forKey: "identifier")
+    coder.encode(notifyOnEntry, forKey: "notifyOnEntry")
+    coder.encode(notifyOnExit, forKey: "notifyOnExit")
+    coder.encode(entryStateOnDisplay, forKey: "notifyEntryStateOnDisplay")
+  }
+
+  /// Archives may come from untrusted sources.
+  open class var supportsSecureCoding: Bool { true }
+
+  // MARK: Copies and equality
+
+  /// A region of its own with the same values.
+  open func copy(with zone: NSZone? = nil) -> Any {
+    let copy = makeCopy()
+    copy.notifyOnEntry = notifyOnEntry
+    copy.notifyOnExit = notifyOnExit
+    copy.entryStateOnDisplay = entryStateOnDisplay
+    return copy
+  }
+
+  /// A region of its own, with the flags as they are by default.
+  func makeCopy() -> CLRegion { CLRegion(identifier: identifier) }
+
+  /// Whether the other is a region of the same identifier.
+  open override func isEqual(_ object: Any?) -> Bool {
+    (object as? CLRegion)?.identifier == identifier
+  }
+
+  /// Hashes the identifier.
+  open override var hash: Int { identifier.hashValue }
+
+  /// The class and the identifier.
+  open override var description: String { "\(type(of: self)) (identifier:'\(identifier)')" }
+}
+
+extension CLRegion {
+  /// A copy that nobody else changes.
+  var ownCopy: CLRegion { copy() as? CLRegion ?? self }
+}
+
+extension NSCoder {
+  /// A text of an archive, of at most a sensible length.
+  func text(forKey key: String) -> String? {
+    guard containsValue(forKey: key),
+      let text = decodeObject(of: NSString.self, forKey: key) as String?,
+      text.utf8.count <= Limits.textByteCountMax
+    else { return nil }
+    return text
+  }
+
+  /// A UUID of an archive, written as text.
+  func uuid(forKey key: String) -> UUID? { text(forKey: key).flatMap { UUID(uuidString: $0) } }
+
+  /// A number of 16 bits of an archive: nil inside where there is none, nil outside where it makes no sense.
+  func optionalUInt16(forKey key: String) -> UInt16?? {
+    guard containsValue(forKey: key) else { return .some(nil) }
+    return UInt16(exactly: decodeInteger(forKey: key)).map { .some($0) }
+  }
+}

@@ -1,0 +1,260 @@
+internal import BeaconMachines
+internal import BluetoothHost
+internal import BluetoothMachines
+internal import BluetoothWire
+internal import Essentials
+internal import EventLoop
+
+/// The machines, and what they are told and answered. On the host's event loop only.
+struct LocationLoop {
+  var regions = RegionMonitor()
+  var ranging = RangingMachine()
+  var regionActions: [RegionMonitor.Action] = []
+  var rangingActions: [RangingMachine.Action] = []
+  /// How many managers and regions range each constraint.
+  var rangedCounts: [BeaconConstraint: Int] = [:]
+  var radio = RadioState.unknown
+  /// Whether the host was asked to scan.
+  var wantsScan = false
+  /// Whether it does.
+  var isScanning = false
+  var timer: (any LoopTimer)?
+  var timerSetFor: Instant?
+
+  /// Whether there is anything to listen for.
+  var isInterested: Bool {
+    !regions.regions.isEmpty || !ranging.constraints.isEmpty
+  }
+
+  /// When a machine wants to be called.
+  var nextWake: Instant? {
+    [regions.nextWake, ranging.nextWake].compactMap(\.self).min()
+  }
+}
+
+// The calls of the machines.
+extension LocationLoop {
+  mutating func heard(_ sighting: BeaconSighting, now: Instant) {
+    if !regions.regions.isEmpty {
+      regions.handle(.sighted(sighting), now: now, into: &regionActions)
+    }
+    if !ranging.constraints.isEmpty {
+      ranging.handle(.sighted(sighting), now: now, into: &rangingActions)
+    }
+  }
+
+  mutating func setScanning(_ isScanning: Bool, now: Instant) {
+    self.isScanning = isScanning
+    regions.handle(.scanning(isScanning), now: now, into: &regionActions)
+    ranging.handle(.scanning(isScanning), now: now, into: &rangingActions)
+  }
+
+  mutating func wake(now: Instant) {
+    regions.wake(now: now, into: &regionActions)
+    ranging.wake(now: now, into: &rangingActions)
+  }
+}
+
+extension LocationServices {
+  /// Takes an event of the host.
+  func handle(_ event: HostEvent) {
+    switch event {
+    case .discovered(let report):
+      guard loop.isScanning, let sighting = BeaconSighting(report) else { return }
+      heard(sighting, at: report.heardAt)
+    case .stateChanged(let state):
+      let wasAvailable = isRangingAvailable
+      loop.radio = state
+      show(state)
+      update()
+      if wasAvailable != false, isRangingAvailable == false { failRanging() }
+    default: break
+    }
+  }
+
+  private func heard(_ sighting: BeaconSighting, at now: Instant) {
+    loop.heard(sighting, now: now)
+    deliver()
+    setTimer()
+  }
+
+  /// Brings the scan in line with what is wanted, and passes on what the machines said.
+  func update() {
+    guard let client else { return }
+    let wantsScan = loop.isInterested && status.allowsLocation
+    if wantsScan != loop.wantsScan {
+      loop.wantsScan = wantsScan
+      client.send(wantsScan ? .startScan(.beacons) : .stopScan)
+    }
+    let isScanning = wantsScan && loop.radio == .poweredOn
+    if isScanning != loop.isScanning {
+      loop.setScanning(isScanning, now: client.now)
+    }
+    deliver()
+    setTimer()
+  }
+
+  private func setTimer() {
+    guard let wake = loop.nextWake, let client else { return }
+    // A later one is set when this one rings: each sighting puts it off.
+    if let set = loop.timerSetFor, set <= wake { return }
+    let timer =
+      loop.timer ?? client.makeTimer { [weak self] in self?.timerRang() }
+    loop.timer = timer
+    loop.timerSetFor = wake
+    timer.set(wake)
+  }
+
+  private func timerRang() {
+    guard let now = client?.now else { return }
+    loop.timerSetFor = nil
+    loop.wake(now: now)
+    deliver()
+    setTimer()
+  }
+
+  private func deliver() {
+    if !loop.regionActions.isEmpty {
+      let actions = loop.regionActions
+      loop.regionActions.removeAll(keepingCapacity: true)
+      for action in actions { post(action) }
+    }
+    if !loop.rangingActions.isEmpty {
+      let actions = loop.rangingActions
+      loop.rangingActions.removeAll(keepingCapacity: true)
+      for case .ranged(let constraint, let beacons) in actions { ranged(constraint, beacons) }
+    }
+  }
+
+  private func post(_ action: RegionMonitor.Action) {
+    switch action {
+    case .entered(let identifier, _):
+      if let region = region(identifier) { post(.entered(region)) }
+    case .exited(let identifier):
+      if let region = region(identifier) { post(.exited(region)) }
+    case .determined(let identifier, let state):
+      guard let region = region(identifier) else { return }
+      post(.determined(CLRegionState(state), region))
+    }
+  }
+
+  // MARK: Regions
+
+  /// Begins to monitor a region that was added.
+  func startMonitoring(_ region: CLBeaconRegion, for session: ManagerSession) {
+    guard self.region(region.identifier) === region, let client else { return }
+    let refusal = monitoringRefusal ?? start(BeaconRegion(region), now: client.now)
+    if let refusal {
+      _ = removeRegion(region.identifier)
+      post(.monitoringFailed(region, refusal), to: session)
+    } else {
+      post(.startedMonitoring(region), to: session)
+    }
+  }
+
+  /// Ends monitoring of a region that was removed, unless one of its name was added since.
+  func stopMonitoring(_ identifier: String) {
+    if region(identifier) == nil { loop.regions.stop(identifier: identifier) }
+  }
+
+  /// Why nothing may be monitored now; nil if it may.
+  var monitoringRefusal: CLError? {
+    status.allowsLocation ? nil : CLError(.regionMonitoringDenied)
+  }
+
+  private func start(_ region: BeaconRegion, now: Instant) -> CLError? {
+    do throws(RegionMonitorError) {
+      try loop.regions.start(region, now: now)
+      return nil
+    } catch {
+      switch error {
+      case .tooManyRegions(let max): return .tooManyRegions(max)
+      case .identifierTooLong(_, let max):
+        return CLError(
+          .regionMonitoringFailure, "An identifier has at most \(max) bytes of UTF-8.")
+      }
+    }
+  }
+
+  /// Answers a manager that wants to know a state.
+  func reportState(of identifier: String, to session: ManagerSession) {
+    guard let region = region(identifier) else { return }
+    let state = loop.regions.state(of: identifier) ?? .unknown
+    post(.determined(CLRegionState(state), region), to: session)
+  }
+
+  // MARK: Ranging
+
+  /// Whether beacons can be ranged; nil while the radio starts.
+  private var isRangingAvailable: Bool? {
+    guard status.allowsLocation else { return status == .notDetermined ? nil : false }
+    switch loop.radio {
+    case .unknown, .resetting: return nil
+    case .poweredOn: return true
+    case .poweredOff, .unauthorized, .unsupported: return false
+    }
+  }
+
+  func startRanging(_ constraint: CLBeaconIdentityConstraint, for session: ManagerSession) {
+    guard let client else { return }
+    let key = BeaconConstraint(constraint)
+    loop.rangedCounts[key, default: 0] += 1
+    do throws(RangingMachine.Failure) {
+      try loop.ranging.start(key, now: client.now)
+      if isRangingAvailable == false {
+        session.rangingFailed(constraint, CLError(.rangingUnavailable))
+      }
+    } catch {
+      session.rangingFailed(
+        constraint, CLError(.rangingFailure, "Too many constraints are ranged."))
+    }
+  }
+
+  func stopRanging(_ constraint: CLBeaconIdentityConstraint) {
+    let key = BeaconConstraint(constraint)
+    let count = loop.rangedCounts[key, default: 0] - 1
+    loop.rangedCounts[key] = count > 0 ? count : nil
+    if count <= 0 { loop.ranging.stop(key) }
+  }
+
+  private func failRanging() {
+    for session in sessions { session.allRangingFailed(CLError(.rangingUnavailable)) }
+  }
+
+  private func ranged(_ constraint: BeaconConstraint, _ beacons: [RangedBeacon]) {
+    guard let client else { return }
+    let (now, time) = (client.now, client.calendarTime)
+    let reported = beacons.map { beacon in
+      CLBeacon(
+        beacon, at: Date(timeIntervalSinceReferenceDate: time - (now - beacon.heardAt).seconds))
+    }
+    let identity = CLBeaconIdentityConstraint(constraint)
+    for session in sessions { session.ranged(reported, identity) }
+  }
+
+  // MARK: Authorization
+
+  /// Answers a program that asks for an authorization.
+  func request(_ wanted: CLAuthorizationStatus) {
+    let new = policy.status(after: status, asking: wanted)
+    guard new != status else { return }
+    show(new)
+    post(.authorizationChanged)
+  }
+}
+
+extension CLError {
+  static func tooManyRegions(_ max: Int) -> CLError {
+    CLError(.regionMonitoringFailure, "A program monitors at most \(max) regions.")
+  }
+}
+
+extension ScanOptions {
+  /// Every advertisement, and no questions to who sends them.
+  fileprivate static var beacons: ScanOptions {
+    var options = ScanOptions()
+    options.allowsDuplicates = true
+    options.isActive = false
+    return options
+  }
+}

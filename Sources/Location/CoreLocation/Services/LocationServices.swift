@@ -1,0 +1,150 @@
+internal import BeaconMachines
+internal import BluetoothHost
+internal import BluetoothMachines
+internal import CoreBluetooth
+internal import EventLoop
+internal import Synchronization
+
+/// What is behind all location managers and monitors of a process: its authorization, what it monitors
+/// and ranges, and a client of the Bluetooth host, whose scan it shares with everybody else.
+///
+/// The machines are on the host's event loop, where everything that is asked for is handed over in order.
+final class LocationServices: @unchecked Sendable {
+  // Unchecked: `shown` and `clientStorage` are guarded by `lock`, `loop` is touched on the host's event
+  // loop only, the rest is constant.
+
+  /// What properties show, from any thread.
+  private struct Shown {
+    var status: CLAuthorizationStatus
+    var radio = RadioState.unknown
+    var regions: [String: CLBeaconRegion] = [:]
+    var sessions: [WeakSession] = []
+  }
+
+  private struct WeakSession {
+    weak var session: ManagerSession?
+  }
+
+  let policy: LocationPolicy
+  /// The calls of the machines, and what they answered.
+  var loop = LocationLoop()
+  private let lock = SharedLock()
+  private var shown: Shown
+  private var clientStorage: HostClient?
+
+  /// Those of the host that is current in this task; made when first used. Those of `BluetoothHost.shared`
+  /// stay for the life of the process, others as long as a manager or monitor uses them.
+  static var current: LocationServices {
+    let host = BluetoothHost.currentWithPlugIns
+    return registry.withLock { registry in
+      if let services = registry[host.identity]?.services { return services }
+      registry = registry.filter { $0.value.services != nil }
+      let services = LocationServices(policy: LocationPolicy.current)
+      let isShared = host.identity == BluetoothHost.shared.identity
+      registry[host.identity] = Entry(services: services, kept: isShared ? services : nil)
+      services.open(host)
+      return services
+    }
+  }
+
+  private struct Entry: Sendable {
+    weak var services: LocationServices?
+    let kept: LocationServices?
+  }
+
+  private static let registry = Mutex<[ObjectIdentifier: Entry]>([:])
+
+  private init(policy: LocationPolicy) {
+    self.policy = policy
+    shown = Shown(status: policy.initialStatus)
+  }
+
+  private func open(_ host: BluetoothHost) {
+    let client = host.makeClient(
+      settle: { [weak self] in self?.settle() }, onEvent: { [weak self] in self?.handle($0) })
+    lock.withLock { clientStorage = client }
+    // Events may have come before there was a client to scan with.
+    perform { $0.update() }
+  }
+
+  /// The way to the host.
+  var client: HostClient? { lock.withLock { clientStorage } }
+
+  /// Does something on the event loop, after what was handed over before.
+  func perform(_ body: @escaping @Sendable (LocationServices) -> Void) {
+    client?.execute { [weak self] in
+      guard let self else { return }
+      body(self)
+      update()
+    }
+  }
+
+  // MARK: Shown
+
+  var status: CLAuthorizationStatus { lock.withLock { shown.status } }
+  var monitoredRegions: [CLBeaconRegion] { lock.withLock { Array(shown.regions.values) } }
+  var radio: RadioState { lock.withLock { shown.radio } }
+
+  func show(_ radio: RadioState) { lock.withLock { shown.radio = radio } }
+  func show(_ status: CLAuthorizationStatus) { lock.withLock { shown.status = status } }
+
+  func region(_ identifier: String) -> CLBeaconRegion? {
+    lock.withLock { shown.regions[identifier] }
+  }
+
+  /// Adds a region, or puts it in the place of one of its name; false if there are too many.
+  func add(_ region: CLBeaconRegion) -> Bool {
+    lock.withLock {
+      let isKnown = shown.regions[region.identifier] != nil
+      guard isKnown || shown.regions.count < Limits.regionsMax else { return false }
+      shown.regions[region.identifier] = region
+      return true
+    }
+  }
+
+  /// Removes the region of this name; false if there is none.
+  func removeRegion(_ identifier: String) -> Bool {
+    lock.withLock { shown.regions.removeValue(forKey: identifier) != nil }
+  }
+
+  // MARK: Managers
+
+  func add(_ session: ManagerSession) {
+    lock.withLock {
+      shown.sessions.removeAll { $0.session == nil }
+      shown.sessions.append(WeakSession(session: session))
+    }
+  }
+
+  func remove(_ session: ManagerSession) {
+    lock.withLock { shown.sessions.removeAll { $0.session == nil || $0.session === session } }
+  }
+
+  /// The managers that there are.
+  var sessions: [ManagerSession] { lock.withLock { shown.sessions }.compactMap(\.session) }
+
+  /// Has all managers call their delegates.
+  func post(_ notice: Notice) {
+    for session in sessions { session.inbox.post(notice) }
+    client?.hasWork()
+  }
+
+  /// Has one manager call its delegate.
+  func post(_ notice: Notice, to session: ManagerSession) {
+    session.inbox.post(notice)
+    client?.hasWork()
+  }
+
+  private func settle() {
+    for session in sessions { session.inbox.settle() }
+  }
+}
+
+extension LocationPolicy {
+  /// What tests say instead of the environment.
+  @TaskLocal package static var override: LocationPolicy?
+
+  static var current: LocationPolicy {
+    override ?? named(BluetoothHost.environment("AMBIT_LOCATION_AUTHORIZATION"))
+  }
+}

@@ -1,0 +1,100 @@
+internal import BluetoothHost
+internal import EventLoop
+internal import RunLoopSupport
+
+/// Hands notices over to a manager, on its thread's run loop or on a queue, one after the other.
+///
+/// What waits is bounded by `Notice.add(to:)`, also where the run loop never runs.
+final class NoticeInbox: @unchecked Sendable {
+  // Unchecked: what changes is guarded by `lock`.
+
+  typealias Handler = @Sendable (Notice) -> Void
+
+  private enum Place {
+    case runLoop(RunLoopInbox<Notice>)
+    case queue(DispatchQueue)
+  }
+
+  private let lock = SharedLock()
+  private let place: Place
+  // Of a queue only.
+  private var waiting: ArraySlice<Notice> = []
+  private var isScheduled = false
+  private var isClosed = false
+  private var handler: Handler?
+  private let key = DispatchSpecificKey<Void>()
+
+  /// - Parameter queue: The queue; nil for the run loop of the calling thread.
+  init(queue: DispatchQueue?) {
+    if let queue {
+      place = .queue(queue)
+      queue.setSpecific(key: key, value: ())
+    } else {
+      let inbox = RunLoopInbox<Notice> { $0.add(to: &$1) }
+      place = .runLoop(inbox)
+      inbox.schedule(in: .current, forMode: .default)
+    }
+  }
+
+  deinit {
+    if case .queue(let queue) = place { queue.setSpecific(key: key, value: nil) }
+  }
+
+  /// Says what to do with a notice, on the run loop or queue.
+  func onNotice(_ handler: @escaping Handler) {
+    switch place {
+    case .runLoop(let inbox): inbox.onItem { notice in EventThread.run { handler(notice) } }
+    case .queue: lock.withLock { self.handler = handler }
+    }
+  }
+
+  /// Puts a notice to those that wait, from any thread.
+  func post(_ notice: Notice) {
+    switch place {
+    case .runLoop(let inbox): inbox.post(notice)
+    case .queue(let queue):
+      let isFirst = lock.withLock {
+        guard !isClosed else { return false }
+        notice.add(to: &waiting)
+        defer { isScheduled = true }
+        return !isScheduled
+      }
+      if isFirst { queue.async { self.drain() } }
+    }
+  }
+
+  /// Drops what waits and takes nothing more.
+  func close() {
+    let dropped = lock.withLock {
+      isClosed = true
+      defer { waiting = [] }
+      return waiting
+    }
+    _ = dropped  // Released outside the lock: notices hold objects of the app.
+  }
+
+  /// Returns when what was posted to the queue before was handled; at once for a run loop of another
+  /// thread, which nobody can wait for.
+  func settle() {
+    switch place {
+    case .runLoop(let inbox): inbox.deliverOnCurrentLoop()
+    case .queue(let queue):
+      guard lock.withLock({ isScheduled }) else { return }
+      if DispatchQueue.getSpecific(key: key) != nil { drain() } else { queue.sync { drain() } }
+    }
+  }
+
+  private func drain() {
+    EventThread.run { while let (notice, handler) = next() { handler(notice) } }
+  }
+
+  private func next() -> (Notice, Handler)? {
+    lock.withLock {
+      guard !isClosed, let handler, let notice = waiting.takeFirst() else {
+        isScheduled = false
+        return nil
+      }
+      return (notice, handler)
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import BluetoothHost
+import Essentials
+import SimulatedRadio
+import Synchronization
+import Testing
+
+@testable import CoreLocation
+
+@Suite("Where delegates are called")
+struct DeliveryTests {
+  /// Runs a body on a thread of its own, which has a run loop of its own.
+  private func onThread(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      let thread = Thread {
+        body()
+        continuation.resume()
+      }
+      thread.start()
+    }
+  }
+
+  /// Writes down the threads on which it is called.
+  private final class Threads: NSObject, CLLocationManagerDelegate, Sendable {
+    let isExpected = Mutex<[Bool]>([])
+    let thread = Mutex<ObjectIdentifier?>(nil)
+    func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
+      let isSame = thread.withLock { $0 } == ObjectIdentifier(Thread.current)
+      isExpected.withLock { $0.append(isSame) }
+    }
+  }
+
+  @Test("on the run loop of the thread that created the manager, when that runs")
+  func runLoop() async {
+    let room = Mutex(BeaconRoom())
+    let threads = Threads()
+    let (radio, phone) = room.withLock { ($0.radio, $0.phone) }
+    await onThread {
+      threads.thread.withLock { $0 = ObjectIdentifier(Thread.current) }
+      let manager = BluetoothHost.$current.withValue(phone) { CLLocationManager() }
+      manager.delegate = threads
+      // On another thread, so that only the run loop can call.
+      let done = DispatchSemaphore(value: 0)
+      DispatchQueue.global().async {
+        radio.advance(by: .seconds(1))
+        done.signal()
+      }
+      done.wait()
+      #expect(threads.isExpected.withLock { $0.isEmpty })
+      while threads.isExpected.withLock({ $0.isEmpty }),
+        RunLoop.current.run(mode: .default, before: .distantFuture)
+      {}
+      #expect(threads.isExpected.withLock { $0 } == [true])
+      withExtendedLifetime(manager) {}
+    }
+  }
+
+  @Test("a manager of a thread whose run loop never runs neither fails nor holds up the others")
+  func neverRun() async {
+    let room = Mutex(BeaconRoom())
+    let (radio, phone) = room.withLock { ($0.radio, $0.phone) }
+    let kept = Mutex<CLLocationManager?>(nil)
+    await onThread {
+      let manager = BluetoothHost.$current.withValue(phone) { CLLocationManager() }
+      manager.startRangingBeacons(satisfying: CLBeaconIdentityConstraint(uuid: BeaconRoom.uuid))
+      kept.withLock { $0 = manager }
+    }
+    radio.advance(by: .seconds(120))
+    #expect(kept.withLock { $0?.rangedBeaconConstraints.count } == 1)
+    kept.withLock { $0 = nil }
+    radio.advance(by: .seconds(1))
+  }
+
+  // MARK: What waits
+
+  private let hall = CLBeaconRegion(uuid: BeaconRoom.uuid, identifier: "hall")
+
+  private func waiting(_ notices: [Notice]) -> [String] {
+    var waiting: ArraySlice<Notice> = []
+    for notice in notices { notice.add(to: &waiting) }
+    return waiting.map { notice in
+      switch notice {
+      case .entered(let region): "entered \(region.identifier)"
+      case .exited(let region): "exited \(region.identifier)"
+      case .determined(let state, let region): "\(state) \(region.identifier)"
+      case .ranged(let beacons, _): "ranged \(beacons.count)"
+      default: "other"
+      }
+    }
+  }
+
+  @Test("of a region that came and went while nobody listened the last transitions wait")
+  func transitionsCoalesce() {
+    #expect(waiting([.entered(hall), .exited(hall)]) == ["entered hall", "exited hall"])
+    #expect(waiting([.entered(hall), .exited(hall), .entered(hall)]) == ["entered hall"])
+    var many: [Notice] = []
+    for _ in 0..<1_000 {
+      many += [
+        .entered(hall), .determined(.inside, hall), .exited(hall), .determined(.outside, hall),
+      ]
+    }
+    #expect(waiting(many) == ["entered hall", "exited hall", "outside hall"])
+  }
+
+  @Test("of many reports the last one waits")
+  func reportsCoalesce() {
+    let constraint = hall.beaconIdentityConstraint
+    let reports = (0..<1_000).map { _ in Notice.ranged([], constraint) }
+    #expect(waiting(reports + [.ranged([CLBeacon()], constraint)]) == ["ranged 1"])
+  }
+
+  @Test("what a program causes itself has a bound, too")
+  func bound() {
+    let notices = (0..<3_000).map { number in
+      Notice.monitoringFailed(CLRegion(identifier: "\(number)"), CLError(.regionMonitoringFailure))
+    }
+    #expect(waiting(notices).count == Limits.noticesMax)
+  }
+}
