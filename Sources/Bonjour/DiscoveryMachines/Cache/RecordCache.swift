@@ -151,10 +151,10 @@ struct RecordCache: Sendable {
   /// Inserts a received record of class IN.
   mutating func insert(_ record: DNSRecord, now: Instant) -> Outcome {
     if let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] {
-      let goodbyeAt = slots[slot]?.goodbyeAt
+      let goodbyeAt = self[slot].goodbyeAt
       if record.ttlSeconds == 0 {
         doom(slot, until: now + Limits.grace)
-        slots[slot]?.goodbyeAt = goodbyeAt ?? now
+        self[slot].goodbyeAt = goodbyeAt ?? now
         return .goodbye
       }
       renew(slot, as: record, now: now)
@@ -173,9 +173,8 @@ struct RecordCache: Sendable {
   /// received more than a second ago end in a second (RFC 6762, §10.2).
   mutating func flush(_ key: QuestionKey, now: Instant) {
     for slot in slotsByName[key.name] ?? [] {
-      guard let entry = slots[slot], entry.record.type == key.type,
-        now - entry.receivedAt > Limits.grace
-      else { continue }
+      let entry = self[slot]
+      guard entry.record.type == key.type, now - entry.receivedAt > Limits.grace else { continue }
       doom(slot, until: now + Limits.grace)
     }
   }
@@ -187,12 +186,13 @@ struct RecordCache: Sendable {
     let known = Set(
       knownAnswers.compactMap { slotsByIdentity[Identity(name: $0.name, data: $0.data)] })
     for slot in candidates where !known.contains(slot) {
-      guard var entry = slots[slot], key.type == entry.record.type || key.type == .any,
+      var entry = self[slot]
+      guard key.type == entry.record.type || key.type == .any,
         entry.unansweredCount == 0 || now - entry.lastUnansweredAt >= Limits.questionSpacing
       else { continue }
       entry.unansweredCount += 1
       entry.lastUnansweredAt = now
-      slots[slot] = entry
+      self[slot] = entry
       if entry.unansweredCount == Limits.unansweredMax { doom(slot, until: now + Limits.reconfirm) }
     }
   }
@@ -210,7 +210,9 @@ struct RecordCache: Sendable {
   /// Reconfirms all records with a query, and removes the others: the link may be another one.
   mutating func reconfirmAll(now: Instant) {
     while let slot = oldestIdle { remove(slot) }
-    for slot in slots.indices { doom(slot, until: now + Limits.reconfirm) }
+    for slot in slots.indices where slots[slot] != nil {
+      doom(slot, until: now + Limits.reconfirm)
+    }
   }
 
   // MARK: Looking up
@@ -221,10 +223,8 @@ struct RecordCache: Sendable {
   /// The valid records that answer a question.
   func answers(to key: QuestionKey) -> [Entry] {
     (slotsByName[key.name] ?? []).compactMap { slot in
-      guard let entry = slots[slot], key.type == entry.record.type || key.type == .any else {
-        return nil
-      }
-      return entry
+      let entry = self[slot]
+      return key.type == entry.record.type || key.type == .any ? entry : nil
     }
   }
 
@@ -242,10 +242,10 @@ struct RecordCache: Sendable {
 
   /// Whether our own question would list this record as known.
   func lists(_ record: DNSRecord, now: Instant) -> Bool {
-    guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)],
-      let entry = slots[slot]
-    else { return false }
-    return Self.isWorthListing(entry, now: now)
+    guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] else {
+      return false
+    }
+    return Self.isWorthListing(self[slot], now: now)
   }
 
   /// Whether the record is known and not yet over.
@@ -258,7 +258,7 @@ struct RecordCache: Sendable {
     guard let slot = slotsByIdentity[Identity(name: record.name, data: record.data)] else {
       return false
     }
-    return slots[slot]?.isDoomed == false
+    return !self[slot].isDoomed
   }
 
   /// Whether the question needs not be sent now: there is a complete answer, or a negative one, and
@@ -297,11 +297,12 @@ struct RecordCache: Sendable {
     wants[key, default: 0] += 1
     guard wants[key] == 1 else { return }
     for slot in slotsByName[key.name] ?? [] {
-      guard let entry = slots[slot], !entry.isWanted,
+      let entry = self[slot]
+      guard !entry.isWanted,
         key.type == entry.record.type || key.type == .any
       else { continue }
       unlinkIdle(slot)
-      slots[slot]?.isWanted = true
+      self[slot].isWanted = true
       scheduleRefresh(slot, now: now)
     }
   }
@@ -312,11 +313,12 @@ struct RecordCache: Sendable {
     wants[key] = count == 1 ? nil : count - 1
     guard count == 1 else { return }
     for slot in slotsByName[key.name] ?? [] {
-      guard let entry = slots[slot], entry.isWanted, wants[entry.key] == nil,
+      let entry = self[slot]
+      guard entry.isWanted, wants[entry.key] == nil,
         wants[QuestionKey(key.name, .any)] == nil
       else { continue }
-      slots[slot]?.isWanted = false
-      slots[slot]?.refreshAt = .distantFuture
+      self[slot].isWanted = false
+      self[slot].refreshAt = .distantFuture
       linkIdle(slot)
     }
   }
@@ -324,7 +326,8 @@ struct RecordCache: Sendable {
   /// The question was sent, which refreshes its records.
   mutating func asked(_ key: QuestionKey, now: Instant) {
     for slot in slotsByName[key.name] ?? [] {
-      guard let entry = slots[slot], key.type == entry.record.type || key.type == .any,
+      let entry = self[slot]
+      guard key.type == entry.record.type || key.type == .any,
         entry.isWanted, now >= Self.refreshInstant(entry, stage: entry.refreshStage)
       else { continue }
       scheduleRefresh(slot, now: now)
@@ -343,7 +346,7 @@ struct RecordCache: Sendable {
       guard let entry = slots[ticket.slot], entry.serial == ticket.serial,
         entry.queuedAt == instant
       else { continue }
-      slots[ticket.slot]?.queuedAt = .distantFuture
+      self[ticket.slot].queuedAt = .distantFuture
       if entry.expiresAt <= now {
         remove(ticket.slot)
         events.append(.removed(entry.record, goodbyeAt: entry.goodbyeAt))
@@ -366,8 +369,23 @@ struct RecordCache: Sendable {
       if isCurrent, let entry, entry.deadline <= instant { return }
       queue.removeFirst()
       guard isCurrent else { continue }
-      slots[ticket.slot]?.queuedAt = .distantFuture
+      self[ticket.slot].queuedAt = .distantFuture
       enqueue(ticket.slot)
+    }
+  }
+
+  /// The entry in a slot that is known to be in use: its index was found in one of the other tables.
+  private subscript(slot: Int) -> Entry {
+    get {
+      guard let entry = slots[slot] else { preconditionFailure("no record is in slot \(slot)") }
+      return entry
+    }
+    _modify {
+      guard var entry = slots[slot] else { preconditionFailure("no record is in slot \(slot)") }
+      // The only reference, so that nothing is copied when it is changed.
+      slots[slot] = nil
+      defer { slots[slot] = entry }
+      yield &entry
     }
   }
 
@@ -392,7 +410,7 @@ extension RecordCache {
 
   /// Schedules the next refresh.
   private mutating func scheduleRefresh(_ slot: Int, now: Instant) {
-    guard var entry = slots[slot] else { return }
+    var entry = self[slot]
     while entry.refreshStage < Limits.refreshPercents.count,
       Self.refreshInstant(entry, stage: entry.refreshStage) <= now
     {
@@ -406,12 +424,12 @@ extension RecordCache {
       entry.refreshAt =
         Self.refreshInstant(entry, stage: entry.refreshStage) + .nanoseconds(Int64(jitter))
     }
-    slots[slot] = entry
+    self[slot] = entry
     enqueue(slot)
   }
 
   private mutating func renew(_ slot: Int, as record: DNSRecord, now: Instant) {
-    guard var entry = slots[slot] else { return }
+    var entry = self[slot]
     // The stored name and data stay: they are equal, and shared with other records.
     entry.record.ttlSeconds = record.ttlSeconds
     entry.record.flushesCache = record.flushesCache
@@ -422,7 +440,7 @@ extension RecordCache {
     entry.refreshStage = 0
     entry.refreshAt = .distantFuture
     entry.unansweredCount = 0
-    slots[slot] = entry
+    self[slot] = entry
     if entry.isWanted {
       scheduleRefresh(slot, now: now)
     } else {
@@ -433,17 +451,17 @@ extension RecordCache {
   }
 
   private mutating func doom(_ slot: Int, until end: Instant) {
-    guard var entry = slots[slot] else { return }
+    var entry = self[slot]
     entry.isDoomed = true
     entry.expiresAt = min(entry.expiresAt, end)
     entry.refreshAt = .distantFuture
-    slots[slot] = entry
+    self[slot] = entry
     enqueue(slot)
   }
 
   private mutating func add(_ record: DNSRecord, isWanted: Bool, now: Instant) {
     var record = record
-    if let sibling = slotsByName[record.name]?.first.flatMap({ slots[$0] }),
+    if let sibling = slotsByName[record.name]?.first.map({ self[$0] }),
       sibling.record.name.wireBytes == record.name.wireBytes
     {
       // One name in memory for all of its records.
@@ -470,13 +488,13 @@ extension RecordCache {
   }
 
   private mutating func remove(_ slot: Int) {
-    guard let entry = slots[slot] else { return }
+    let entry = self[slot]
     if !entry.isWanted { unlinkIdle(slot) }
     slotsByIdentity[Identity(name: entry.record.name, data: entry.record.data)] = nil
     let name = entry.record.name
     if let last = slotsByName[name]?.popLast(), last != slot {
       slotsByName[name]?[entry.position] = last
-      slots[last]?.position = entry.position
+      self[last].position = entry.position
     }
     if slotsByName[name]?.isEmpty == true { slotsByName[name] = nil }
     slots[slot] = nil
@@ -495,8 +513,9 @@ extension RecordCache {
   }
 
   private mutating func enqueue(_ slot: Int) {
-    guard let entry = slots[slot], entry.deadline < entry.queuedAt else { return }
-    slots[slot]?.queuedAt = entry.deadline
+    let entry = self[slot]
+    guard entry.deadline < entry.queuedAt else { return }
+    self[slot].queuedAt = entry.deadline
     queue.insert(Ticket(slot: slot, serial: entry.serial), at: entry.deadline)
     // What a record was queued under before stays until its time; a flood must not pile it up.
     if queue.count > 2 * count + 1_024 {
@@ -508,20 +527,20 @@ extension RecordCache {
   }
 
   private mutating func linkIdle(_ slot: Int) {
-    slots[slot]?.older = newestIdle
-    slots[slot]?.newer = nil
-    if let newestIdle { slots[newestIdle]?.newer = slot }
+    self[slot].older = newestIdle
+    self[slot].newer = nil
+    if let newestIdle { self[newestIdle].newer = slot }
     newestIdle = slot
     if oldestIdle == nil { oldestIdle = slot }
   }
 
   private mutating func unlinkIdle(_ slot: Int) {
-    guard let entry = slots[slot] else { return }
-    if let older = entry.older { slots[older]?.newer = entry.newer }
-    if let newer = entry.newer { slots[newer]?.older = entry.older }
+    let entry = self[slot]
+    if let older = entry.older { self[older].newer = entry.newer }
+    if let newer = entry.newer { self[newer].older = entry.older }
     if oldestIdle == slot { oldestIdle = entry.newer }
     if newestIdle == slot { newestIdle = entry.older }
-    slots[slot]?.older = nil
-    slots[slot]?.newer = nil
+    self[slot].older = nil
+    self[slot].newer = nil
   }
 }
