@@ -268,7 +268,9 @@ struct PairingOnAirTests {
     #expect(info.psm == 0x90 && pairingEnds(host) == [nil])
     var configuration = HostConfiguration()
     configuration.pairingPolicy = .never
-    let other = TestHost(named: "Other", in: world, configuration: configuration)
+    let other = TestHost(
+      named: "Other", in: world, configuration: configuration,
+      address: DeviceAddress(bits: 2, kind: .public))
     let same = try other.connect(to: Self.name)
     #expect(throws: HostError.channelRefused(5)) {
       try other.complete { .openChannel(same, psm: 0x90, $0) }

@@ -86,6 +86,8 @@ final class TestHost {
 
   func forgetEvents() { events = [] }
 
+  var snapshot: HostSnapshot { machine.snapshot }
+
   private func take(_ work: Work) {
     queue.append(work)
     guard !isPumping else { return }

@@ -194,6 +194,7 @@ struct StatusReport {
   static func dropped(_ counters: HostSnapshot.Counters) -> String {
     let counts = [
       (counters.malformedPackets, "malformed packet"), (counters.strayPackets, "stray packet"),
+      (counters.unprovenLinks, "link with a bonded peer's address"),
       (counters.strayAnswers, "stray answer"),
       (counters.bogusCompletions, "completion of nothing sent"),
       (counters.droppedFrames, "L2CAP frame"), (counters.pointlessSignals, "L2CAP signal"),

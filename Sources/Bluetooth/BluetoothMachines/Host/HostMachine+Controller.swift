@@ -82,6 +82,7 @@ extension HostMachine {
       closeLink(links.count - 1, error, now: now, into: &actions)
     }
     links.orphans.removeAll()
+    heldLinks.removeAll()
     scanner.controllerStopped()
     take(advertiser.controllerStopped(), into: &actions)
     connector.controllerStopped()

@@ -27,6 +27,13 @@ extension HostMachine {
     }
     if !session.isReady, !links.isEmpty { found.append("links without a controller") }
     if !session.isReady, !links.orphans.isEmpty { found.append("orphans without a controller") }
+    if !session.isReady, !heldLinks.isEmpty { found.append("held links without a controller") }
+    for held in heldLinks.links {
+      if links.index(peer: held.peer) == nil { found.append("a link is held for no other") }
+      if links.index(handle: held.handle) != nil || links.orphans.contains(held.handle) {
+        found.append("a held link is also another")
+      }
+    }
     return found
   }
 

@@ -18,25 +18,40 @@ extension HostMachine {
     }
     guard report.status == .success else { return }
     links.orphans.remove(report.handle)
+    // The controller did not report the end of the one that had this handle.
+    _ = heldLinks.remove(report.handle)
     if report.role == .peripheral { advertiser.advertisingEnded(set: nil) }
     if let old = links.index(handle: report.handle) {
       // The controller did not report the end of this one.
       closeLink(old, .disconnected(.unspecifiedError), now: now, into: &actions)
     }
     if let old = links.index(peer: peer) {
-      // The peer lost the link and came back before our supervision timeout noticed.
-      let handle = links.handles[old]
-      send(Disconnect(handle: handle).packet, now: now, into: &actions)
-      closeLink(
-        old, .disconnected(.connectionTimeout), isKnownToController: true, now: now,
-        into: &actions)
-      addOrphan(handle, now: now)
-      connector.remove(peer)
+      if mustHold(because: old) {
+        return hold(report, of: peer, because: old, now: now, into: &actions)
+      }
+      replaceLink(old, now: now, into: &actions)
     }
+    admitLink(report, to: peer, now: now, into: &actions)
+  }
+
+  /// Ends a link whose peer lost it and came back before our supervision timeout noticed.
+  mutating func replaceLink(_ old: Int, now: Instant, into actions: inout [Action]) {
+    let handle = links.handles[old]
+    let peer = links.peers[old]
+    send(Disconnect(handle: handle).packet, now: now, into: &actions)
+    closeLink(
+      old, .disconnected(.connectionTimeout), isKnownToController: true, now: now, into: &actions)
+    addOrphan(handle, now: now)
+    connector.remove(peer)
+  }
+
+  /// Opens a link, if there is room.
+  mutating func admitLink(
+    _ report: LinkReport, to peer: DeviceAddress, now: Instant, into actions: inout [Action]
+  ) {
     // A client that is far behind is not to be overwhelmed by peers that come and go.
     guard !links.isFull, report.role == .central || !backlog.isFull else {
-      send(Disconnect(handle: report.handle).packet, now: now, into: &actions)
-      addOrphan(report.handle, now: now)
+      refuse(report.handle, now: now, into: &actions)
       let error = HostError.connectionFailed(.connectionLimitExceeded)
       return connectingFailed(peer, error, into: &actions)
     }
@@ -234,6 +249,7 @@ extension HostMachine {
     guard event.status == .success else { return }
     let handle = event.handle & 0x0FFF
     links.orphans.remove(handle)
+    if heldLinks.remove(handle) != nil { return }
     guard let index = links.index(handle: handle) else {
       routing.strayPackets += 1
       backlog.strayClosed(handle)

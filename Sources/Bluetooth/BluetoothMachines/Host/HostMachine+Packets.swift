@@ -25,6 +25,8 @@ extension HostMachine {
       return
     }
     guard let index = links.index(handle: header.handle) else {
+      let packet = HCIPacket(kind: .acl, bytes: bytes)
+      if keepForHeldLink(packet, handle: header.handle, now: now, into: &actions) { return }
       routing.strayPackets += 1
       backlog.receivedStray(header.handle)
       // Unless its Connection Complete is on the way, the controller has a link that this host
@@ -61,6 +63,7 @@ extension HostMachine {
     default:
       guard session.isReady else { return }
       if bytes.first == HCIEventCode.leMeta { watch.provenWell(now: now) }
+      if !heldLinks.isEmpty, keepForHeldLink(event, bytes, now: now, into: &actions) { return }
       receive(event, now: now, into: &actions)
     }
   }

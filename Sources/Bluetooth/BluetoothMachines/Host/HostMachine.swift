@@ -76,6 +76,9 @@ public struct HostMachine: Sendable {
   struct RoutingCounters: Sendable, Equatable {
     var malformedPackets = 0
     var strayPackets = 0
+    /// Links with the address of a bonded peer that was connected already, ended because nothing was
+    /// proved on them.
+    var unprovenLinks = 0
     /// Those of links that are closed.
     var closedLinks = LinkCounters()
   }
@@ -108,6 +111,7 @@ public struct HostMachine: Sendable {
   var connector = Connector()
   var linkRequests = LinkRequests()
   var links = LinkTable()
+  var heldLinks = HeldLinks()
   var scheduler = ACLScheduler()
   var server: GATTServer
   var channels = ChannelTable()
@@ -176,6 +180,7 @@ public struct HostMachine: Sendable {
     wakeServer(now: now, into: &actions)
     wakeLinks(now: now, into: &actions)
     wakeOrphans(now: now, into: &actions)
+    wakeHeldLinks(now: now, into: &actions)
     storeChangedBonds(now: now, into: &actions)
     needsCommands = true
     finish(since: start, now: now, into: &actions)
@@ -199,6 +204,7 @@ public struct HostMachine: Sendable {
     if let due = session.nextWake { wake = min(wake, due) }
     if let due = server.nextWake { wake = min(wake, due) }
     if let due = links.nextWake { wake = min(wake, due) }
+    if let due = heldLinks.nextWake { wake = min(wake, due) }
     if let due = security.storesBondsAt { wake = min(wake, due) }
     if session.isReady {
       if let due = scanner.nextWake { wake = min(wake, due) }
@@ -213,6 +219,7 @@ public struct HostMachine: Sendable {
   /// Sends the commands that are due and the data for which the controller has room, and counts the
   /// events that were delivered.
   private mutating func finish(since start: Int, now: Instant, into actions: inout [Action]) {
+    if !heldLinks.isEmpty { openHeldLinks(now: now, into: &actions) }
     if needsCommands { sendCommands(now: now, into: &actions) }
     drain(now: now, into: &actions)
     countEvents(since: start, now: now, into: &actions)

@@ -141,6 +141,9 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var malformedPackets = 0
     /// Events and data about links that don't exist.
     public var strayPackets = 0
+    /// Links with the address of a bonded peer that was connected already, ended because nothing was
+    /// proved on them.
+    public var unprovenLinks = 0
     /// Answers of the controller to commands that were not sent, or not waited for any more.
     public var strayAnswers = 0
     /// Completed ACL packets that the controller reported without having got them.
@@ -255,6 +258,7 @@ extension HostMachine {
     var counters = HostSnapshot.Counters()
     counters.malformedPackets = routing.malformedPackets
     counters.strayPackets = routing.strayPackets
+    counters.unprovenLinks = routing.unprovenLinks
     counters.strayAnswers = session.strayAnswerCount
     counters.bogusCompletions = scheduler.bogusCompletions
     counters.droppedFrames = total.frames.frameCount

@@ -177,6 +177,14 @@ struct HostSecurity: Sendable {
     bonds.bond(of: peer).flatMap { $0.keyByteCount >= keyByteCountMin ? $0 : nil }
   }
 
+  /// The usable bond of a peer that has the key which was distributed with these numbers.
+  func bond(of peer: DeviceAddress, random: UInt64, diversifier: UInt16) -> Bond? {
+    guard let bond = usableBond(of: peer), let key = bond.peripheralKey, key.random == random,
+      key.encryptedDiversifier == diversifier
+    else { return nil }
+    return bond
+  }
+
   /// Takes the bond of a pairing with a peer that clients know by this address, and returns it as it is
   /// kept. Nil if it must not be: a peer that claims the identity of another, bonded one, and paired
   /// with less than that had to show; a peer whose address will be another next time, so that it would

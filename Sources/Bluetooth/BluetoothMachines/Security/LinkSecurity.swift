@@ -442,15 +442,13 @@ struct LinkSecurity: Sendable {
       givenKey = key == nil ? nil : pairing.encryption
       return outputs.append(.answerKeyRequest(key?.value))
     }
-    guard let bond = host.usableBond(of: peer), let key = bond.peripheralKey,
-      key.random == random, key.encryptedDiversifier == diversifier
-    else {
-      givenKey = nil
-      return outputs.append(.answerKeyRequest(nil))
-    }
-    givenKey = EncryptionInfo(bond)
-    outputs.append(.answerKeyRequest(key.value))
+    let bond = host.bond(of: peer, random: random, diversifier: diversifier)
+    givenKey = bond.map { EncryptionInfo($0) }
+    outputs.append(.answerKeyRequest(bond?.peripheralKey?.value))
   }
+
+  /// The controller was given the key of this bond before the link was opened.
+  mutating func keyGiven(of bond: Bond) { givenKey = EncryptionInfo(bond) }
 
   /// The controller reports that encryption was switched on or off, or has a new key, or could not
   /// be switched on.
