@@ -8,9 +8,13 @@ internal import EventLoop
 /// The machines, and what they are told and answered. On the host's event loop only.
 struct LocationLoop {
   var regions = RegionMonitor()
+  var conditions = RegionMonitor(settings: .conditions)
   var ranging = RangingMachine()
   var regionActions: [RegionMonitor.Action] = []
+  var conditionActions: [RegionMonitor.Action] = []
   var rangingActions: [RangingMachine.Action] = []
+  /// Whose conditions they are, by the numbers that the machine knows them by.
+  var owners: [String: LocationServices.WeakMonitor] = [:]
   /// How many managers and regions range each constraint.
   var rangedCounts: [BeaconConstraint: Int] = [:]
   var radio = RadioState.unknown
@@ -23,12 +27,12 @@ struct LocationLoop {
 
   /// Whether there is anything to listen for.
   var isInterested: Bool {
-    !regions.regions.isEmpty || !ranging.constraints.isEmpty
+    !regions.regions.isEmpty || !conditions.regions.isEmpty || !ranging.constraints.isEmpty
   }
 
   /// When a machine wants to be called.
   var nextWake: Instant? {
-    [regions.nextWake, ranging.nextWake].compactMap(\.self).min()
+    [regions.nextWake, conditions.nextWake, ranging.nextWake].compactMap(\.self).min()
   }
 }
 
@@ -38,6 +42,9 @@ extension LocationLoop {
     if !regions.regions.isEmpty {
       regions.handle(.sighted(sighting), now: now, into: &regionActions)
     }
+    if !conditions.regions.isEmpty {
+      conditions.handle(.sighted(sighting), now: now, into: &conditionActions)
+    }
     if !ranging.constraints.isEmpty {
       ranging.handle(.sighted(sighting), now: now, into: &rangingActions)
     }
@@ -46,11 +53,13 @@ extension LocationLoop {
   mutating func setScanning(_ isScanning: Bool, now: Instant) {
     self.isScanning = isScanning
     regions.handle(.scanning(isScanning), now: now, into: &regionActions)
+    conditions.handle(.scanning(isScanning), now: now, into: &conditionActions)
     ranging.handle(.scanning(isScanning), now: now, into: &rangingActions)
   }
 
   mutating func wake(now: Instant) {
     regions.wake(now: now, into: &regionActions)
+    conditions.wake(now: now, into: &conditionActions)
     ranging.wake(now: now, into: &rangingActions)
   }
 }
@@ -118,6 +127,11 @@ extension LocationServices {
       let actions = loop.regionActions
       loop.regionActions.removeAll(keepingCapacity: true)
       for action in actions { post(action) }
+    }
+    if !loop.conditionActions.isEmpty {
+      let actions = loop.conditionActions
+      loop.conditionActions.removeAll(keepingCapacity: true)
+      for action in actions { postToMonitor(action) }
     }
     if !loop.rangingActions.isEmpty {
       let actions = loop.rangingActions
@@ -246,6 +260,15 @@ extension LocationServices {
 extension CLError {
   static func tooManyRegions(_ max: Int) -> CLError {
     CLError(.regionMonitoringFailure, "A program monitors at most \(max) regions.")
+  }
+}
+
+extension RegionMonitor.Settings {
+  /// Of conditions, of which there are as many as regions.
+  fileprivate static var conditions: RegionMonitor.Settings {
+    var settings = RegionMonitor.Settings()
+    settings.regionsMax = Limits.regionsMax
+    return settings
   }
 }
 

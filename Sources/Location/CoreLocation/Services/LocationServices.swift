@@ -14,22 +14,31 @@ final class LocationServices: @unchecked Sendable {
   // loop only, the rest is constant.
 
   /// What properties show, from any thread.
-  private struct Shown {
+  struct Shown {
     var status: CLAuthorizationStatus
     var radio = RadioState.unknown
     var regions: [String: CLBeaconRegion] = [:]
     var sessions: [WeakSession] = []
+    /// The monitors that there are, by name.
+    var monitors: [String: WeakMonitor] = [:]
+    /// The conditions under all names, also of monitors that there are none of now.
+    var conditions: [String: [MonitorCore.Entry]] = [:]
+    var lastCondition = 0
   }
 
-  private struct WeakSession {
+  struct WeakSession {
     weak var session: ManagerSession?
+  }
+
+  struct WeakMonitor: Sendable {
+    weak var core: MonitorCore?
   }
 
   let policy: LocationPolicy
   /// The calls of the machines, and what they answered.
   var loop = LocationLoop()
-  private let lock = SharedLock()
-  private var shown: Shown
+  let lock = SharedLock()
+  var shown: Shown
   private var clientStorage: HostClient?
 
   /// Those of the host that is current in this task; made when first used. Those of `BluetoothHost.shared`

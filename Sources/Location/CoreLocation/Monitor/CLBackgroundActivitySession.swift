@@ -1,0 +1,151 @@
+// Sessions say what a program is about to do with locations. A program of Linux needs none: they are
+// accepted, and have nothing to report.
+
+/// Lets a program use location services in the background, which it may here anyway.
+public final class CLBackgroundActivitySession: NSObject, Sendable {
+  /// Something to know about the session. None is ever reported.
+  public struct Diagnostic: Sendable {
+    /// Always false.
+    public let authorizationDenied: Bool
+    /// Always false.
+    public let authorizationDeniedGlobally: Bool
+    /// Always false.
+    public let authorizationRequestInProgress: Bool
+    /// Always false.
+    public let authorizationRestricted: Bool
+    /// Always false.
+    public let insufficientlyInUse: Bool
+    /// Always false.
+    public let serviceSessionRequired: Bool
+  }
+
+  /// What is to be known about the session: nothing, until it ends.
+  public final class Diagnostics: AsyncSequence, Sendable {
+    /// Something to know about the session.
+    public typealias Element = Diagnostic
+    private let ending: SessionEnding
+
+    init(_ ending: SessionEnding) { self.ending = ending }
+
+    /// Waits for the end.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+      let ending: SessionEnding
+      /// Nil when the session was invalidated.
+      public mutating func next() async throws -> Diagnostic? {
+        await ending.wait()
+        return nil
+      }
+    }
+
+    /// Waits for the end.
+    public func makeAsyncIterator() -> Iterator { Iterator(ending: ending) }
+  }
+
+  private let ending = SessionEnding()
+
+  /// A session that has begun.
+  public override init() { super.init() }
+
+  deinit { ending.end() }
+
+  /// What is to be known about the session.
+  public var diagnostics: Diagnostics { Diagnostics(ending) }
+
+  /// Ends the session.
+  public func invalidate() { ending.end() }
+}
+
+/// Says which authorization a program needs, which is asked for here.
+public final class CLServiceSession: Sendable {
+  /// Which authorization.
+  public enum AuthorizationRequirement: Int, Sendable {
+    /// None.
+    case none = 0
+    /// While the program is in use.
+    case whenInUse = 1
+    /// At all times.
+    case always = 2
+  }
+
+  /// Something to know about the session. None is ever reported.
+  public struct Diagnostic: Sendable {
+    /// Always false.
+    public let accuracyLimited: Bool
+    /// Always false.
+    public let alwaysAuthorizationDenied: Bool
+    /// Always false.
+    public let authorizationDenied: Bool
+    /// Always false.
+    public let authorizationDeniedGlobally: Bool
+    /// Always false.
+    public let authorizationRequestInProgress: Bool
+    /// Always false.
+    public let authorizationRestricted: Bool
+    /// Always false.
+    public let fullAccuracyDenied: Bool
+    /// Always false.
+    public let insufficientlyInUse: Bool
+    /// Always false.
+    public let serviceSessionRequired: Bool
+  }
+
+  /// What is to be known about the session: nothing, until it ends.
+  public final class Diagnostics: AsyncSequence, Sendable {
+    /// Something to know about the session.
+    public typealias Element = Diagnostic
+    private let ending: SessionEnding
+
+    init(_ ending: SessionEnding) { self.ending = ending }
+
+    /// Waits for the end.
+    public struct Iterator: AsyncIteratorProtocol, Sendable {
+      let ending: SessionEnding
+      /// Nil when the session was invalidated.
+      public mutating func next() async throws -> Diagnostic? {
+        await ending.wait()
+        return nil
+      }
+    }
+
+    /// Waits for the end.
+    public func makeAsyncIterator() -> Iterator { Iterator(ending: ending) }
+  }
+
+  private let ending = SessionEnding()
+
+  /// A session that has begun: asks for the authorization as a location manager does.
+  public init(authorization: AuthorizationRequirement) {
+    let services = LocationServices.current
+    switch authorization {
+    case .none: break
+    case .whenInUse: services.perform { $0.request(.authorizedWhenInUse) }
+    case .always: services.perform { $0.request(.authorizedAlways) }
+    }
+  }
+
+  /// As above; accuracy is never reduced.
+  public convenience init(authorization: AuthorizationRequirement, fullAccuracyPurposeKey: String) {
+    self.init(authorization: authorization)
+  }
+
+  deinit { ending.end() }
+
+  /// What is to be known about the session.
+  public var diagnostics: Diagnostics { Diagnostics(ending) }
+
+  /// Ends the session.
+  public func invalidate() { ending.end() }
+}
+
+/// The end of a session, to be waited for.
+final class SessionEnding: Sendable {
+  private let stream: AsyncStream<Never>
+  private let continuation: AsyncStream<Never>.Continuation
+
+  init() { (stream, continuation) = AsyncStream.makeStream() }
+
+  func end() { continuation.finish() }
+
+  /// Returns at the end, or when the task is cancelled.
+  func wait() async { for await _ in stream {} }
+}

@@ -1,0 +1,133 @@
+internal import BeaconMachines
+internal import BluetoothHost
+internal import EventLoop
+internal import Logging
+
+// The conditions of monitors.
+extension LocationServices {
+  /// Calendar time by the host's clock, which may be virtual.
+  var date: Date { Date(timeIntervalSinceReferenceDate: client?.calendarTime ?? 0) }
+
+  /// A number by which the machine knows a condition, and no other one.
+  func nextConditionNumber() -> String {
+    lock.withLock {
+      shown.lastCondition += 1
+      return "\(shown.lastCondition)"
+    }
+  }
+
+  /// Makes this the monitor of its name, whose events end with that.
+  ///
+  /// - Returns: The conditions that there are under this name.
+  func open(_ core: MonitorCore) -> [MonitorCore.Entry] {
+    let old = lock.withLock {
+      shown.monitors.updateValue(WeakMonitor(core: core), forKey: core.name)
+    }
+    if let other = old?.core {
+      Logger(label: "CoreLocation").error(
+        "API MISUSE: there is a CLMonitor named \"\(core.name)\" already; its events end.")
+      other.close()
+    }
+    return lock.withLock { shown.conditions[core.name] ?? [] }
+  }
+
+  /// The monitor is gone; its conditions remain.
+  func close(_ core: MonitorCore) {
+    lock.withLock {
+      let current = shown.monitors[core.name]
+      if current?.core == nil || current?.core === core { shown.monitors[core.name] = nil }
+    }
+  }
+
+  /// Remembers the conditions of a monitor.
+  func keep(_ entries: [MonitorCore.Entry], of core: MonitorCore) {
+    lock.withLock { shown.conditions[core.name] = entries.isEmpty ? nil : entries }
+  }
+
+  // MARK: On the event loop
+
+  /// Begins to monitor a condition.
+  func startCondition(_ entry: MonitorCore.Entry, of core: MonitorCore) {
+    loop.owners[entry.number] = WeakMonitor(core: core)
+    guard let condition = entry.condition as? CLMonitor.BeaconIdentityCondition else {
+      return unmonitored(entry.number) { $0.conditionUnsupported = true }
+    }
+    let region = BeaconRegion(
+      identifier: entry.number,
+      constraint: BeaconConstraint(
+        uuid: condition.uuid, major: condition.major, minor: condition.minor))
+    do throws(RegionMonitorError) {
+      guard let client else { return }
+      try loop.conditions.start(
+        region, assuming: BeaconRegionState(entry.lastEvent.state), now: client.now)
+    } catch {
+      return unmonitored(entry.number) { $0.conditionLimitExceeded = true }
+    }
+    reportAuthorization(of: entry.number)
+  }
+
+  /// Ends monitoring of a condition.
+  func stopCondition(_ number: String) {
+    loop.owners[number] = nil
+    loop.conditions.stop(identifier: number)
+  }
+
+  /// Says why a condition is not monitored, if the program may not.
+  private func reportAuthorization(of number: String) {
+    switch status {
+    case .authorizedAlways, .authorizedWhenInUse: break
+    case .denied: unmonitored(number) { $0.authorizationDenied = true }
+    case .restricted: unmonitored(number) { $0.authorizationRestricted = true }
+    case .notDetermined: unmonitored(number) { $0.authorizationRequestInProgress = true }
+    }
+  }
+
+  private func unmonitored(_ number: String, _ explain: (inout CLMonitor.Event) -> Void) {
+    loop.owners[number]?.core?.happened(number) { entry in
+      var event = CLMonitor.Event(entry.identifier, .unmonitored, at: date)
+      explain(&event)
+      return event
+    }
+  }
+
+  /// Passes on what the machine says about a condition.
+  func postToMonitor(_ action: RegionMonitor.Action) {
+    // Entered and exited are in the states.
+    guard case .determined(let number, let state) = action else { return }
+    let heard = state == .inside ? loop.conditions.lastIdentity(of: number) : nil
+    loop.owners[number]?.core?.happened(number) { entry in
+      var event = CLMonitor.Event(entry.identifier, CLMonitor.Event.State(state), at: date)
+      event.refinement = heard.flatMap { Self.refinement(of: entry.condition, $0) }
+      return event
+    }
+  }
+
+  private static func refinement(
+    of condition: any CLCondition, _ identity: BeaconIdentity
+  ) -> (any CLCondition)? {
+    guard let condition = condition as? CLMonitor.BeaconIdentityCondition, condition.minor == nil
+    else { return nil }
+    return CLMonitor.BeaconIdentityCondition(
+      uuid: UUID(identity.uuid), major: identity.major, minor: identity.minor)
+  }
+}
+
+extension BeaconRegionState {
+  fileprivate init(_ state: CLMonitor.Event.State) {
+    switch state {
+    case .satisfied: self = .inside
+    case .unsatisfied: self = .outside
+    case .unknown, .unmonitored: self = .unknown
+    }
+  }
+}
+
+extension CLMonitor.Event.State {
+  fileprivate init(_ state: BeaconRegionState) {
+    switch state {
+    case .unknown: self = .unknown
+    case .inside: self = .satisfied
+    case .outside: self = .unsatisfied
+    }
+  }
+}
