@@ -48,6 +48,14 @@ let package = Package(
       // As programs are that are given away: what they need of Swift is in them, and no more.
       linkerSettings: [.unsafeFlags(["-static-executable"])]),
     .executableTarget(
+      name: "position-benchmarks",
+      dependencies: [
+        "BenchmarkSupport",
+        .product(name: "Essentials", package: "ambit"),
+        .product(name: "BeaconMachines", package: "ambit"),
+      ],
+      path: "Position"),
+    .executableTarget(
       name: "reactive-benchmarks",
       dependencies: [
         "AllocationCounter", "InstructionCounter", "BenchmarkSupport",

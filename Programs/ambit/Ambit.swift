@@ -36,6 +36,8 @@ struct Ambit: AsyncParsableCommand {
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
         ambit linklocal eth0                  an address without anybody's help
+        ambit locate --map map.json walk.csv  where a beacon was among receivers
+        ambit trace score a.mbd b.mbd         how far estimates are from the truth
 
       \(ExitStatus.help)
       """,
@@ -44,7 +46,7 @@ struct Ambit: AsyncParsableCommand {
       Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Shell.self,
       Advertise.self, Peripheral.self, Record.self, Channel.self, Radio.self, Capture.self,
       Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
-      LinkLocal.self,
+      LinkLocal.self, Locate.self, Trace.self,
     ],
     defaultSubcommand: Watch.self)
 }

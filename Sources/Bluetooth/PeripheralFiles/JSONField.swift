@@ -1,12 +1,18 @@
 import Essentials
 
 /// A value with the keys that lead to it, so that every complaint says where and what was expected.
-struct JSONField {
-  let path: String
-  let node: JSONNode
+package struct JSONField {
+  package let path: String
+  package let node: JSONNode
+
+  /// The value at a path; the outermost has none.
+  package init(path: String, node: JSONNode) {
+    self.path = path
+    self.node = node
+  }
 
   /// The error that names this place.
-  func fault(_ sentence: String) -> FileFault {
+  package func fault(_ sentence: String) -> FileFault {
     FileFault(offset: node.offset, path: path, reason: sentence)
   }
 
@@ -15,7 +21,7 @@ struct JSONField {
   }
 
   /// The members of an object that may have these keys only.
-  func object(keys: [String]) throws(FileFault) -> JSONObject {
+  package func object(keys: [String]) throws(FileFault) -> JSONObject {
     guard case .object(let members) = node.value else { throw expected("an object") }
     for member in members where !keys.contains(member.key) {
       let key = String(member.key.prefix(64))
@@ -29,7 +35,7 @@ struct JSONField {
   }
 
   /// The elements, at most so many.
-  func array(max: Int, of what: String) throws(FileFault) -> [JSONField] {
+  package func array(max: Int, of what: String) throws(FileFault) -> [JSONField] {
     guard case .array(let nodes) = node.value else { throw expected("an array") }
     guard nodes.count <= max else { throw fault("at most \(max) \(what)") }
     return nodes.enumerated().map { JSONField(path: "\(path)[\($0.offset)]", node: $0.element) }
@@ -39,7 +45,7 @@ struct JSONField {
     if case .array = node.value { true } else { false }
   }
 
-  func string() throws(FileFault) -> String {
+  package func string() throws(FileFault) -> String {
     guard case .string(let text) = node.value else { throw expected("a string") }
     return text
   }
@@ -49,7 +55,7 @@ struct JSONField {
     return value
   }
 
-  func number() throws(FileFault) -> Double {
+  package func number() throws(FileFault) -> Double {
     guard case .number(let value) = node.value else { throw expected("a number") }
     return value
   }
@@ -108,19 +114,19 @@ struct JSONField {
 }
 
 /// An object's members, with the keys that lead to it.
-struct JSONObject {
+package struct JSONObject {
   let field: JSONField
   let members: [JSONNode.Member]
 
   /// The member, if it is there.
-  subscript(key: String) -> JSONField? {
+  package subscript(key: String) -> JSONField? {
     members.first { $0.key == key }.map { member in
       JSONField(path: field.path.isEmpty ? key : "\(field.path).\(key)", node: member.value)
     }
   }
 
   /// The member, which must be there.
-  func required(_ key: String, _ what: String) throws(FileFault) -> JSONField {
+  package func required(_ key: String, _ what: String) throws(FileFault) -> JSONField {
     if let member = self[key] { return member }
     throw field.fault("the key \"\(key)\" is missing; expected \(what)")
   }

@@ -1,6 +1,6 @@
 /// A JSON value with its position in the text (RFC 8259).
-struct JSONNode: Hashable, Sendable {
-  enum Value: Hashable, Sendable {
+package struct JSONNode: Hashable, Sendable {
+  package enum Value: Hashable, Sendable {
     case null
     case bool(Bool)
     case number(Double)
@@ -10,16 +10,16 @@ struct JSONNode: Hashable, Sendable {
     case object([Member])
   }
 
-  struct Member: Hashable, Sendable {
-    var key: String
+  package struct Member: Hashable, Sendable {
+    package var key: String
     /// Where the key begins.
-    var offset: Int
-    var value: JSONNode
+    package var offset: Int
+    package var value: JSONNode
   }
 
-  var value: Value
+  package var value: Value
   /// Where it begins, in bytes from the start of the text.
-  var offset: Int
+  package var offset: Int
 
   /// What kind of value it is, for a sentence.
   var kind: String {
@@ -36,7 +36,7 @@ struct JSONNode: Hashable, Sendable {
 
 /// Reads JSON strictly. Depth and the count of values are bounded; the text's length is for the
 /// caller to bound.
-struct JSONParser {
+package struct JSONParser {
   /// Deeper than any file of ours; keeps recursion within the stack.
   private static let depthMax = 32
   /// A text of 16 MB may hold eight million values of one digit, and each takes some 60 bytes of
@@ -50,7 +50,7 @@ struct JSONParser {
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The value that the whole text is.
-  static func parse(_ bytes: [UInt8]) throws(FileFault) -> JSONNode {
+  package static func parse(_ bytes: [UInt8]) throws(FileFault) -> JSONNode {
     var parser = JSONParser(bytes)
     // A byte order mark may be ignored (RFC 8259, §8.1).
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }

@@ -27,7 +27,7 @@ public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConver
     self.reason = reason
   }
 
-  init(_ fault: FileFault, in text: [UInt8]) {
+  package init(_ fault: FileFault, in text: [UInt8]) {
     let before = text.prefix(fault.offset ?? 0)
     let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
     // Continuation bytes of UTF-8 begin with the bits 10.
@@ -40,8 +40,8 @@ public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConver
 }
 
 /// A mistake at an offset of the text, before lines are counted.
-struct FileFault: Error, Hashable {
-  var offset: Int?
-  var path: String
-  var reason: String
+package struct FileFault: Error, Hashable {
+  package var offset: Int?
+  package var path: String
+  package var reason: String
 }

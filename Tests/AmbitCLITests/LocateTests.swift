@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("ambit locate and ambit trace", .timeLimit(.minutes(2)))
+struct LocateTests {
+  private static let data =
+    URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Benchmarks/Data/BLE-RSSI").standardizedFileURL.path + "/"
+  private static let map = data + "map.json"
+
+  private static func object(_ line: String) throws -> [String: Any] {
+    let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
+    return try #require(object as? [String: Any])
+  }
+
+  @Test("a score has a line for each track and for each estimator")
+  func score() async throws {
+    let run = try await AmbitRun.end(
+      "trace", "score", "--json", Self.data + "straight-01.csv", Self.data + "straight-03.csv",
+      "--train", Self.data + "zigzagging-without-rotation.csv")
+    #expect(run.status == 0 && run.complaints.isEmpty && run.output.count == 6, "\(run)")
+    let all = try #require(try run.output.map(Self.object).first { $0["track"] == nil })
+    #expect(all["estimator"] as? String == "filter" && all["windows"] as? Int == 106)
+    #expect(try #require(all["median"] as? Double) < 2)
+  }
+
+  @Test("one trace alone has nothing to learn from")
+  func alone() async throws {
+    let run = try await AmbitRun.end("trace", "score", Self.data + "straight-01.csv")
+    #expect(run.status == 64 && run.complaints.joined().contains("--train"), "\(run)")
+  }
+
+  @Test("a fix comes for every second, with reasons, and a picture of the way")
+  func locate() async throws {
+    let folder = try TestFolder()
+    let picture = folder.path + "/way.svg"
+    let run = try await AmbitRun.end(
+      "locate", "--map", Self.map, "--train", Self.data + "straight-03.csv",
+      Self.data + "straight-01.csv", "--json", "--explain", "--svg", picture)
+    #expect(run.status == 0 && run.complaints.isEmpty && run.output.count == 59, "\(run)")
+    let first = try Self.object(try #require(run.output.first))
+    #expect(first["event"] as? String == "fix" && first["seconds"] as? Double == 1)
+    #expect((first["receivers"] as? [Any])?.count == 12)
+    #expect((first["covariance"] as? [Double])?.count == 3)
+    let drawing = try String(contentsOfFile: picture, encoding: .utf8)
+    #expect(drawing.hasPrefix("<svg ") && drawing.contains("<polyline "))
+  }
+
+  @Test(
+    "a map that makes no sense is refused with its line",
+    arguments: [
+      ("{\n\"units\": \"miles\",\n\"receivers\": []}", "line 2", "unknown units \"miles\""),
+      ("{\"units\": \"m\"\n}", "line 1", "\"receivers\" is missing"),
+      ("{\"units\": \"m\",\n\"receivers\": []}", "line 2", "at least one receiver"),
+      (
+        "{\"units\": \"m\", \"receivers\": [\n{\"id\": \"a\", \"x\": 1, \"y\": 2}]}", "line 2",
+        "\"z\" is missing"
+      ),
+    ])
+  func maps(text: String, line: String, reason: String) async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/map.json"
+    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+    let run = try await AmbitRun.end("locate", "--map", path, Self.data + "straight-01.csv")
+    let complaint = run.complaints.joined()
+    #expect(run.status == 65 && complaint.contains(line) && complaint.contains(reason), "\(run)")
+  }
+
+  @Test("a line of a trace that makes no sense, or names an unknown receiver, is refused")
+  func lines() async throws {
+    let folder = try TestFolder()
+    let path = folder.path + "/walk.csv"
+    for text in ["0,b827eb4521b4,b,-60\n1,b827eb4521b4,b,loud\n", "\n0,elsewhere,b,-60\n"] {
+      try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+      let run = try await AmbitRun.end("locate", "--map", Self.map, path)
+      #expect(run.status == 65 && run.complaints.joined().contains("line 2"), "\(run)")
+    }
+    let missing = try await AmbitRun.end("locate", "--map", Self.map, path + ".none")
+    #expect(missing.status == 66, "\(missing)")
+  }
+}
