@@ -128,5 +128,17 @@ extension FuzzTarget {
     let frame = Beacon(serviceData: bytes[...], of: Beacon.eddystoneService)
     if let frame { _ = frame.description }
     precondition(Beacon(serviceData: bytes[...], of: 0x180D) == nil, "a beacon in another service")
+    if let beacon = try? IBeacon(decoding: bytes[...]) {
+      precondition(beacon.bytes == bytes, "\(beacon) is not written as it was read")
+      let read = Beacon.read(AdvertisingData(beacon.advertisingData[...]))
+      precondition(read == .beacon(.iBeacon(beacon)), "\(beacon) is not found in its own data")
+    }
+    if let beacon = try? AltBeacon(decoding: bytes[...]) {
+      precondition(beacon.manufacturerData == bytes, "\(beacon) is not written as it was read")
+      precondition(beacon.asIBeacon != nil, "an identifier without its numbers")
+    }
+    if case .beacon(let beacon) = Beacon.read(AdvertisingData(bytes[...])) {
+      _ = beacon.powerAtOneMetre
+    }
   }
 }

@@ -4,6 +4,8 @@ import Essentials
 public enum Beacon: Hashable, Sendable {
   /// Apple's iBeacon.
   case iBeacon(IBeacon)
+  /// An AltBeacon.
+  case altBeacon(AltBeacon)
   /// Eddystone-UID: a namespace of 10 and an instance of 6 bytes, with the power at 0 m in dBm.
   case eddystoneUID(namespace: [UInt8], instance: [UInt8], powerAtZeroMetres: Int8)
   /// Eddystone-URL, expanded.
@@ -13,61 +15,113 @@ public enum Beacon: Hashable, Sendable {
   /// Eddystone-EID: an identifier that only its owner can resolve.
   case eddystoneEphemeral([UInt8], powerAtZeroMetres: Int8)
 
-  /// Which company's manufacturer data can hold an iBeacon.
-  public static let appleCompany: UInt16 = 0x004C
+  /// What is in a piece of advertising data.
+  public enum Reading: Hashable, Sendable {
+    /// A beacon.
+    case beacon(Beacon)
+    /// What begins as a beacon and is too short, too long or has a value that isn't allowed.
+    case malformed
+    /// Something else.
+    case foreign
+  }
+
   /// The service whose service data holds Eddystone frames.
   public static let eddystoneService: BluetoothUUID = 0xFEAA
 
-  /// Reads an iBeacon from manufacturer data, company identifier included; nil for anything else.
+  /// What an Eddystone beacon loses from 0 m to 1 m, in dB (Eddystone-UID specification, Tx Power).
+  public static let eddystoneLossOverFirstMetre: Int8 = 41
+
+  /// Reads a beacon from manufacturer data, company identifier included; nil for anything else.
   public init?(manufacturerData: ArraySlice<UInt8>) {
-    var reader = ByteReader(manufacturerData)
-    guard manufacturerData.count == 25 else { return nil }
-    do throws(Truncated) {
-      guard try reader.uint16() == Self.appleCompany, try reader.uint16() == 0x1502 else {
-        return nil
-      }
-      let high = try reader.bigEndian(8)
-      self = .iBeacon(
-        IBeacon(
-          uuid: BluetoothUUID(high: high, low: try reader.bigEndian(8)),
-          major: UInt16(truncatingIfNeeded: try reader.bigEndian(2)),
-          minor: UInt16(truncatingIfNeeded: try reader.bigEndian(2)),
-          powerAtOneMetre: try reader.int8()))
-    } catch {
+    guard case .beacon(let beacon) = Self.read(manufacturerData: manufacturerData) else {
       return nil
     }
+    self = beacon
   }
 
   /// Reads an Eddystone frame from the service data of `service`; nil for anything else.
   public init?(serviceData: ArraySlice<UInt8>, of service: BluetoothUUID) {
-    guard service == Self.eddystoneService else { return nil }
+    guard case .beacon(let beacon) = Self.read(serviceData: serviceData, of: service) else {
+      return nil
+    }
+    self = beacon
+  }
+
+  /// Reads the first beacon in advertising data, in whatever order its structures are. Where there is
+  /// none, one that is malformed is told.
+  public static func read(_ data: AdvertisingData) -> Reading {
+    var reading = Reading.foreign
+    for structure in data {
+      let next: Reading
+      switch structure.type {
+      case .manufacturerData: next = read(manufacturerData: structure.data)
+      case .serviceData16, .serviceData32, .serviceData128:
+        guard case .serviceData(let service, let bytes) = structure.element else { continue }
+        next = read(serviceData: bytes, of: service)
+      default: continue
+      }
+      if case .beacon = next { return next }
+      if next == .malformed { reading = .malformed }
+    }
+    return reading
+  }
+
+  /// Reads manufacturer data, company identifier included.
+  public static func read(manufacturerData data: ArraySlice<UInt8>) -> Reading {
+    var reader = ByteReader(data)
+    do throws(Truncated) {
+      let company = try reader.uint16()
+      let (first, second) = (try reader.uint8(), try reader.uint8())
+      if company == IBeacon.company, first == IBeacon.type {
+        guard second == IBeacon.length, let beacon = try? IBeacon(decoding: reader.rest()) else {
+          return .malformed
+        }
+        return .beacon(.iBeacon(beacon))
+      }
+      guard UInt64(first) << 8 | UInt64(second) == AltBeacon.code else { return .foreign }
+      guard let beacon = try? AltBeacon(decoding: data) else { return .malformed }
+      return .beacon(.altBeacon(beacon))
+    } catch {
+      return .foreign
+    }
+  }
+
+  /// Reads the service data of `service`.
+  public static func read(
+    serviceData: ArraySlice<UInt8>, of service: BluetoothUUID
+  ) -> Reading {
+    guard service == eddystoneService else { return .foreign }
     var reader = ByteReader(serviceData)
     do throws(Truncated) {
       switch try reader.uint8() {
       case 0x00:
         let power = try reader.int8()
         let namespace = Array(try reader.slice(10))
-        self = .eddystoneUID(
-          namespace: namespace, instance: Array(try reader.slice(6)), powerAtZeroMetres: power)
+        let instance = Array(try reader.slice(6))
+        return .beacon(
+          .eddystoneUID(namespace: namespace, instance: instance, powerAtZeroMetres: power))
       case 0x10:
         let power = try reader.int8()
-        guard let url = Self.expandedURL(reader.rest()) else { return nil }
-        self = .eddystoneURL(url, powerAtZeroMetres: power)
+        guard let url = expandedURL(reader.rest()) else { return .malformed }
+        return .beacon(.eddystoneURL(url, powerAtZeroMetres: power))
       case 0x20:
-        guard try reader.uint8() == 0 else { return nil }
-        self = .eddystoneTelemetry(
-          EddystoneTelemetry(
-            batteryMillivolts: UInt16(truncatingIfNeeded: try reader.bigEndian(2)),
-            temperature256ths: Int16(truncatingIfNeeded: try reader.bigEndian(2)),
-            advertisementCount: UInt32(truncatingIfNeeded: try reader.bigEndian(4)),
-            uptimeTenths: UInt32(truncatingIfNeeded: try reader.bigEndian(4))))
+        // Other versions are encrypted.
+        guard try reader.uint8() == 0 else { return .foreign }
+        return .beacon(
+          .eddystoneTelemetry(
+            EddystoneTelemetry(
+              batteryMillivolts: UInt16(truncatingIfNeeded: try reader.bigEndian(2)),
+              temperature256ths: Int16(truncatingIfNeeded: try reader.bigEndian(2)),
+              advertisementCount: UInt32(truncatingIfNeeded: try reader.bigEndian(4)),
+              uptimeTenths: UInt32(truncatingIfNeeded: try reader.bigEndian(4)))))
       case 0x30:
         let power = try reader.int8()
-        self = .eddystoneEphemeral(Array(try reader.slice(8)), powerAtZeroMetres: power)
-      default: return nil
+        return .beacon(
+          .eddystoneEphemeral(Array(try reader.slice(8)), powerAtZeroMetres: power))
+      default: return .foreign
       }
     } catch {
-      return nil
+      return .malformed
     }
   }
 
@@ -87,38 +141,18 @@ public enum Beacon: Hashable, Sendable {
     }
     return url
   }
-}
 
-/// The 21 bytes that identify an iBeacon and tell its strength.
-public struct IBeacon: Hashable, Sendable {
-  /// Whose beacons these are.
-  public var uuid: BluetoothUUID
-  /// Which group of them.
-  public var major: UInt16
-  /// Which one of the group.
-  public var minor: UInt16
-  /// Strength that a receiver one metre away measures, in dBm.
-  public var powerAtOneMetre: Int8
-
-  /// A beacon's numbers and strength.
-  public init(uuid: BluetoothUUID, major: UInt16, minor: UInt16, powerAtOneMetre: Int8) {
-    self.uuid = uuid
-    self.major = major
-    self.minor = minor
-    self.powerAtOneMetre = powerAtOneMetre
+  /// Strength that a receiver one metre away measures, in dBm; nil where the frame doesn't tell.
+  public var powerAtOneMetre: Int8? {
+    switch self {
+    case .iBeacon(let beacon): beacon.powerAtOneMetre
+    case .altBeacon(let beacon): beacon.powerAtOneMetre
+    case .eddystoneUID(_, _, let power), .eddystoneURL(_, let power),
+      .eddystoneEphemeral(_, let power):
+      Int8(clamping: Int(power) - Int(Self.eddystoneLossOverFirstMetre))
+    case .eddystoneTelemetry: nil
+    }
   }
-}
-
-/// How an Eddystone beacon is doing.
-public struct EddystoneTelemetry: Hashable, Sendable {
-  /// Battery voltage; 0 where it isn't measured.
-  public var batteryMillivolts: UInt16
-  /// Temperature in 1/256 °C; -32768 where it isn't measured.
-  public var temperature256ths: Int16
-  /// Frames sent since it was switched on.
-  public var advertisementCount: UInt32
-  /// Time since it was switched on, in units of 0.1 s.
-  public var uptimeTenths: UInt32
 }
 
 extension Beacon: CustomStringConvertible {
@@ -127,6 +161,8 @@ extension Beacon: CustomStringConvertible {
     switch self {
     case .iBeacon(let beacon):
       return "iBeacon \(beacon.uuid.fullDescription) major \(beacon.major) minor \(beacon.minor)"
+    case .altBeacon(let beacon):
+      return "AltBeacon \(Hexadecimal.string(beacon.identifier))"
     case .eddystoneUID(let namespace, let instance, _):
       return "Eddystone \(Hexadecimal.string(namespace)) \(Hexadecimal.string(instance))"
     case .eddystoneURL(let url, _): return "Eddystone \(url)"

@@ -206,10 +206,10 @@ public struct RangingMachine: Sendable {
 
   /// Looks for the track of the same beacon under another address: one that was not heard since this one
   /// began, and has no successor.
-  private mutating func takeOver(_ slot: Int) {
+  private mutating func takeOver(_ slot: Int, except known: Int? = nil) {
     guard let new = table[slot] else { return }
     var best: (slot: Int, lastHeard: Instant)?
-    for other in table.slots(of: new.identity) where other != slot {
+    for other in table.slots(of: new.identity) where other != slot && other != known {
       guard let track = table[other], track.successor == nil, track.heardAt <= new.heardAt,
         track.lastHeard <= new.firstHeard, track.predecessor != slot
       else { continue }
@@ -231,7 +231,7 @@ public struct RangingMachine: Sendable {
       track.filter = LinkFilter(level: mean, count: track.count, now: now)
       track.proximity = .unknown
     }
-    takeOver(successor)
+    takeOver(successor, except: slot)
   }
 
   // MARK: Reports

@@ -73,6 +73,10 @@ public struct RegionMonitor: Sendable {
 
   /// Monitors nothing yet; the receiver doesn't scan yet.
   public init(settings: Settings = Settings()) {
+    precondition(
+      (0...0xFFFF).contains(settings.regionsMax)
+        && (0...0xFFFF).contains(settings.identifierByteCountMax),
+      "snapshots have 16 bits for numbers")
     self.settings = settings
   }
 

@@ -119,36 +119,3 @@ struct StandardValueTests {
     #expect(MedicalFloat(bits32: 0x8000_0005).description == "5e-128")
   }
 }
-
-@Suite("Beacons in advertising data")
-struct BeaconTests {
-  @Test("an iBeacon is read from Apple's manufacturer data")
-  func iBeacon() throws {
-    let bytes = try #require(
-      Hexadecimal.bytes("4c000215 2f234454cf6d4a0fadf2f4911ba9ffa6 0001 0002 c5"))
-    let beacon = try #require(Beacon(manufacturerData: bytes[...]))
-    #expect(
-      beacon.description == "iBeacon 2F234454-CF6D-4A0F-ADF2-F4911BA9FFA6 major 1 minor 2")
-    guard case .iBeacon(let fields) = beacon else { return }
-    #expect(fields.powerAtOneMetre == -59)
-    for count in 0..<bytes.count { #expect(Beacon(manufacturerData: bytes.prefix(count)) == nil) }
-  }
-
-  @Test("Eddystone frames are read from service data")
-  func eddystone() throws {
-    let url = try #require(Hexadecimal.bytes("10ee 03 676f6f 07"))
-    #expect(
-      Beacon(serviceData: url[...], of: 0xFEAA)
-        == .eddystoneURL("https://goo.com", powerAtZeroMetres: -18))
-    let uid = try #require(Hexadecimal.bytes("00e7 00010203040506070809 aabbccddeeff 0000"))
-    #expect(
-      Beacon(serviceData: uid[...], of: 0xFEAA)?.description
-        == "Eddystone 00010203040506070809 aabbccddeeff")
-    let telemetry = try #require(Hexadecimal.bytes("2000 0bb8 1580 00000010 00000064"))
-    #expect(
-      Beacon(serviceData: telemetry[...], of: 0xFEAA)?.description
-        == "Eddystone telemetry 3000 mV, 21.50 °C")
-    #expect(Beacon(serviceData: uid[...], of: 0x180D) == nil)
-    #expect(Beacon(serviceData: [0x10, 0, 9], of: 0xFEAA) == nil)
-  }
-}
