@@ -188,6 +188,7 @@ let package = Package(
         "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
         "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync",
         "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
+        "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],

@@ -20,6 +20,7 @@ let package = Package(
         .product(name: "Essentials", package: "ambit"),
         .product(name: "BluetoothWire", package: "ambit"),
         .product(name: "BluetoothMachines", package: "ambit"),
+        .product(name: "BeaconMachines", package: "ambit"),
         .product(name: "BluetoothHost", package: "ambit"),
         .product(name: "SimulatedRadio", package: "ambit"),
         .product(name: "Simulation", package: "ambit"),

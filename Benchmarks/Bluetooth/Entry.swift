@@ -13,6 +13,8 @@ struct Entry {
     }
   }
 
+  private static let parts = ["process", "beacons", "memory", "world", "rig", "api"]
+
   private static func run() async throws {
     var arguments = Array(CommandLine.arguments.dropFirst())
     let isSmoke = arguments.contains("--smoke")
@@ -27,10 +29,13 @@ struct Entry {
         radio: arguments[1], job: arguments[2], seconds: Double(arguments[3]) ?? 1)
     default:
       var table = try Table(suite: "bluetooth", isSmoke: isSmoke)
-      let wanted = arguments.isEmpty ? ["process", "memory", "world", "rig", "api"] : arguments
+      let wanted = arguments.isEmpty ? Self.parts : arguments
       if wanted.contains("process") {
         await table.run { runPairBenchmarks(seconds: seconds, into: &$0) }
         await table.run { runReceiverBenchmarks(seconds: seconds, into: &$0) }
+      }
+      if wanted.contains("beacons") {
+        try await table.run { try runBeaconBenchmarks(seconds: seconds, into: &$0) }
       }
       if wanted.contains("memory") { await table.run { runMemoryBenchmarks(into: &$0) } }
       if wanted.contains("world") {

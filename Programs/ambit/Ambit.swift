@@ -33,6 +33,8 @@ struct Ambit: AsyncParsableCommand {
         ambit --radio hci0 scan --json        a real controller; JSON for scripts
         ambit status                          what the radio can do, links, queues, drops
         ambit bonds                           devices that were paired with
+        ambit beacons                         how near beacons are
+        ambit monitor UUID -- ./greet         run a command where one comes or goes
         ambit browse http                     find services of the local network
         ambit publish Lamp http 8080          be found there
         ambit linklocal eth0                  an address without anybody's help
@@ -46,7 +48,7 @@ struct Ambit: AsyncParsableCommand {
       Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Shell.self,
       Advertise.self, Peripheral.self, Record.self, Channel.self, Radio.self, Capture.self,
       Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
-      LinkLocal.self, Locate.self, Trace.self,
+      LinkLocal.self, Locate.self, Trace.self, Beacons.self, BeaconGroup.self, Monitor.self,
     ],
     defaultSubcommand: Watch.self)
 }
@@ -143,7 +145,10 @@ package enum Main {
       }
     }
     let end = rest.firstIndex(of: "--") ?? rest.endIndex
-    return commands + rest[..<end] + options + rest[end...]
+    // Two lists of arguments are more than a command can have: the second is an option.
+    let isMonitor = commands.last == name(of: Monitor.self) && end != rest.endIndex
+    let tail = isMonitor ? ["--run"] + rest[end...].dropFirst() : Array(rest[end...])
+    return commands + rest[..<end] + options + tail
   }
 
   private static func name(of command: any ParsableCommand.Type) -> String {

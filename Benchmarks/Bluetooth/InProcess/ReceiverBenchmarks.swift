@@ -29,9 +29,13 @@ struct Receiver {
   private var actions: [HostMachine.Action] = []
   private var decoder = H4Decoder()
   private(set) var delivered = 0
+  /// Gets what is discovered, by client.
+  var onReport: ((ClientID, AdvertisingReport) -> Void)?
+  private var clientCount: UInt32
 
   /// A machine whose controller is up, with so many clients that ask for this.
   init(clients: Int, asking request: HostRequest) {
+    clientCount = UInt32(clients)
     controller = world.makeController(
       name: "receiver", address: DeviceAddress(bits: 0xA0BE_0000_0001, kind: .public))
     var answers: [HCIPacket] = []
@@ -52,6 +56,14 @@ struct Receiver {
     delivered = 0
   }
 
+  /// One client more, which asks for something that the controller does already.
+  mutating func addClient(asking request: HostRequest) {
+    clientCount += 1
+    let client = ClientID(rawValue: clientCount)
+    handle(.clientOpened(client))
+    handle(.request(client, request))
+  }
+
   private final class PacketBox {
     var packets: [HCIPacket] = []
   }
@@ -61,7 +73,9 @@ struct Receiver {
     for action in actions {
       switch action {
       case .send(let packet): controller.receive(packet)
-      case .deliver: delivered += 1
+      case .deliver(let client, let event):
+        delivered += 1
+        if let onReport, case .discovered(let report) = event { onReport(client, report) }
       case .reopenTransport: break
       case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .storeClientConfigurations,
         .removeBond:

@@ -101,6 +101,15 @@ final class PeripheralRole: NSObject, Sendable {
     if !services.isEmpty {
       data[CBAdvertisementDataServiceUUIDsKey] = services.map(\.coreBluetooth)
     }
+    try await advertise(data)
+  }
+
+  /// Starts to advertise as an iBeacon, by the value that Core Location's beacon regions give.
+  func advertise(_ beacon: IBeacon) async throws {
+    try await advertise(["kCBAdvDataAppleBeaconKey": Data(beacon.bytes)])
+  }
+
+  private func advertise(_ data: [String: Any]) async throws {
     let advertisement = data
     try await wait {
       manager.startAdvertising(advertisement)

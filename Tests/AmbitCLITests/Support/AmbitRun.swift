@@ -131,6 +131,9 @@ final class AmbitRun: Sendable {
       status: status, output: output.untilEnd(), complaints: complaints.untilEnd())
   }
 
+  /// Waits until the process has ended; its children may have its output still.
+  func exitStatus() async -> Int32 { await status.value }
+
   func write(_ text: String) throws { try input.write(contentsOf: Data(text.utf8)) }
 
   func closeInput() { try? input.close() }

@@ -1,0 +1,167 @@
+import BeaconMachines
+import BluetoothWire
+import Essentials
+
+/// All beacons around, of whatever format, and how far they are: once a second.
+///
+/// Ranging is by UUID; so what iBeacons and AltBeacons have as UUIDs is ranged as soon as it is heard. What
+/// Eddystone beacons have instead gets a number in place of a UUID.
+struct BeaconSurvey: Sendable {
+  /// One beacon in a report.
+  struct Row: Hashable, Sendable {
+    var format: Format
+    /// The identity as people read it.
+    var name: String
+    var beacon: RangedBeacon
+    /// The link's level at the last reports, in dBm, the newest last.
+    var levels: [Int]
+  }
+
+  enum Format: String, CaseIterable, Sendable {
+    case iBeacon
+    case altBeacon = "AltBeacon"
+    case eddystone = "Eddystone"
+  }
+
+  private enum Limits {
+    /// Different UUIDs, or what stands for them, of one format: whatever is sent, a report stays cheap.
+    static let namesMax = 256
+    /// Reports whose levels are kept.
+    static let levelsMax = 16
+  }
+
+  private struct Key: Hashable {
+    var format: Format
+    var identity: BeaconIdentity
+    var address: DeviceAddress
+  }
+
+  /// One ranging machine for each format.
+  private struct Lane {
+    var machine = RangingMachine()
+    var actions: [RangingMachine.Action] = []
+    /// The names behind the numbers that stand for UUIDs.
+    var names: [String] = []
+    var numbers: [String: UInt64] = [:]
+  }
+
+  /// Only these; empty means all.
+  private let constraints: [BeaconConstraint]
+  private var lanes: [Format: Lane] = [:]
+  private var levels: [Key: [Int]] = [:]
+  /// Beacons that were not ranged for lack of room.
+  private(set) var refusedCount = 0
+
+  init(constraints: [BeaconConstraint], now: Instant) {
+    self.constraints = constraints
+    for format in Format.allCases {
+      var lane = Lane()
+      lane.machine.handle(.scanning(true), now: now, into: &lane.actions)
+      lanes[format] = lane
+    }
+  }
+
+  /// When `reports` is due next.
+  var nextWake: Instant? { lanes.values.compactMap(\.machine.nextWake).min() }
+
+  /// Takes an advertisement, whatever it is.
+  mutating func hear(_ sighting: Sighting, now: Instant) {
+    guard let beacon = sighting.beacon, let rssi = sighting.rssi.flatMap({ Int8(exactly: $0) }),
+      let power = beacon.powerAtOneMetre, let address = sighting.address
+    else { return }
+    let identity: BeaconIdentity
+    let format: Format
+    switch beacon {
+    case .iBeacon(let fields): (format, identity) = (.iBeacon, BeaconIdentity(fields))
+    case .altBeacon(let fields):
+      guard let fields = fields.asIBeacon else { return }
+      (format, identity) = (.altBeacon, BeaconIdentity(fields))
+    case .eddystoneUID, .eddystoneURL, .eddystoneEphemeral, .eddystoneTelemetry:
+      guard let number = number(of: Self.name(beacon)) else {
+        refusedCount += 1
+        return
+      }
+      format = .eddystone
+      identity = BeaconIdentity(uuid: .init(high: 0, low: number), major: 0, minor: 0)
+    }
+    guard constraints.isEmpty || constraints.contains(where: { $0.matches(identity) }) else {
+      return
+    }
+    range(
+      BeaconSighting(identity: identity, address: address, rssi: rssi, powerAtOneMetre: power),
+      format, now)
+  }
+
+  private mutating func range(_ sighting: BeaconSighting, _ format: Format, _ now: Instant) {
+    guard var lane = lanes[format] else { return }
+    lanes[format] = nil
+    defer { lanes[format] = lane }
+    let constraint = BeaconConstraint(uuid: sighting.identity.uuid)
+    if !lane.machine.constraints.contains(constraint) {
+      guard lane.machine.constraints.count < Limits.namesMax,
+        (try? lane.machine.start(constraint, now: now)) != nil
+      else {
+        refusedCount += 1
+        return
+      }
+    }
+    lane.machine.handle(.sighted(sighting), now: now, into: &lane.actions)
+  }
+
+  private mutating func number(of name: String) -> UInt64? {
+    guard let lane = lanes[.eddystone] else { return nil }
+    if let number = lane.numbers[name] { return number }
+    guard lane.names.count < Limits.namesMax else { return nil }
+    let number = UInt64(lane.names.count)
+    lanes[.eddystone]?.names.append(name)
+    lanes[.eddystone]?.numbers[name] = number
+    return number
+  }
+
+  private static func name(_ beacon: Beacon) -> String {
+    let text = beacon.description
+    let prefix = "Eddystone "
+    return text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
+  }
+
+  /// What is in range, the nearest first, if a report is due.
+  mutating func wake(now: Instant) -> [Row]? {
+    var rows: [Row] = []
+    var isDue = false
+    for format in Format.allCases {
+      guard var lane = lanes[format] else { continue }
+      lane.machine.wake(now: now, into: &lane.actions)
+      for case .ranged(_, let beacons) in lane.actions {
+        isDue = true
+        rows += beacons.map { row($0, format, lane.names) }
+      }
+      lane.actions = []
+      lanes[format] = lane
+    }
+    guard isDue else { return nil }
+    rows.sort {
+      ($0.beacon.distance?.metres ?? .infinity) < ($1.beacon.distance?.metres ?? .infinity)
+    }
+    levels = Dictionary(
+      rows.map { (Self.key($0), $0.levels) }, uniquingKeysWith: { first, _ in first })
+    return rows
+  }
+
+  private static func key(_ row: Row) -> Key {
+    Key(format: row.format, identity: row.beacon.identity, address: row.beacon.address)
+  }
+
+  private func row(_ beacon: RangedBeacon, _ format: Format, _ names: [String]) -> Row {
+    let identity = beacon.identity
+    let name =
+      format == .eddystone
+      ? names[safe: Int(identity.uuid.low)] ?? ""
+      : "\(identity.uuid.fullDescription)/\(identity.major)/\(identity.minor)"
+    var row = Row(format: format, name: name, beacon: beacon, levels: [])
+    let known = levels[Self.key(row)] ?? []
+    row.levels =
+      beacon.distance == nil
+      ? known : (known + [Int(beacon.level.rounded())]).suffix(Limits.levelsMax)
+    return row
+  }
+}

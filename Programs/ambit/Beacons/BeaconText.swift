@@ -1,0 +1,71 @@
+import BeaconMachines
+import BluetoothWire
+import Essentials
+import Foundation
+
+/// What is known of beacons, for people and for programs.
+enum BeaconText {
+  static let header = row("FORMAT", "BEACON", "PROXIMITY", "DISTANCE", "DBM", "")
+
+  private static func row(
+    _ format: String, _ name: String, _ proximity: String, _ distance: String, _ level: String,
+    _ history: String
+  ) -> String {
+    [
+      Fit.column(format, 9), Fit.column(name, 48), Fit.column(proximity, 9),
+      Fit.column(distance, 13), Fit.column(level, 4, alignedRight: true), history,
+    ].joined(separator: "  ").trimmingSuffix(" ")
+  }
+
+  static func line(_ row: BeaconSurvey.Row) -> String {
+    self.row(
+      row.format.rawValue, Fit.safe(row.name), "\(row.beacon.proximity)",
+      row.beacon.distance.map(interval) ?? "", row.levels.last.map(String.init) ?? "",
+      sparkline(row.levels))
+  }
+
+  /// `1.2–3.4 m`: where the beacon is in 68 of 100 cases.
+  static func interval(_ distance: DistanceEstimate) -> String {
+    let range = distance.interval
+    return "\(number(range.lowerBound))–\(number(range.upperBound)) m"
+  }
+
+  private static func number(_ metres: Double) -> String {
+    metres < 9.95 ? String(format: "%.1f", metres) : String(format: "%.0f", min(metres, 9999))
+  }
+
+  /// A column for each level, from -100 dBm to -40 dBm.
+  static func sparkline(_ levels: [Int]) -> String {
+    let columns = Array("▁▂▃▄▅▆▇█")
+    return String(
+      levels.map { level in
+        columns[max(0, min(columns.count - 1, (level + 100) * columns.count / 60))]
+      })
+  }
+
+  static func json(_ row: BeaconSurvey.Row) -> JSON {
+    let beacon = row.beacon
+    let hasUUID = row.format != .eddystone
+    return .object([
+      "event": .string("ranged"), "time": .time(Date()),
+      "format": .string(row.format.rawValue), "beacon": .string(row.name),
+      "uuid": hasUUID ? .string(beacon.identity.uuid.fullDescription) : nil,
+      "major": hasUUID ? .integer(Int64(beacon.identity.major)) : nil,
+      "minor": hasUUID ? .integer(Int64(beacon.identity.minor)) : nil,
+      "address": .string(beacon.address.description),
+      "proximity": .string("\(beacon.proximity)"),
+      "distance": beacon.distance.map { distance in
+        .object([
+          "from": .number(rounded(distance.interval.lowerBound)),
+          "to": .number(rounded(distance.interval.upperBound)),
+          "median": .number(rounded(distance.metres)),
+        ])
+      },
+      "accuracy": beacon.distance.map { .number(rounded($0.accuracyMetres)) },
+      "rssi": beacon.rssi == 0 ? nil : .integer(Int64(beacon.rssi)),
+      "level": .number((beacon.level * 10).rounded() / 10),
+    ])
+  }
+
+  private static func rounded(_ metres: Double) -> Double { (metres * 100).rounded() / 100 }
+}

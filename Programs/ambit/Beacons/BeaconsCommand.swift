@@ -1,0 +1,159 @@
+import ArgumentParser
+import BeaconMachines
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import Foundation
+import Glibc
+
+/// Ranges beacons.
+struct Beacons: RadioCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show beacons, live: how near they are.",
+    discussion: """
+      iBeacons, AltBeacons and Eddystone beacons, the nearest first. A distance is an interval \
+      that the beacon is in in two of three cases: one link doesn't say more, because bodies and \
+      walls weigh as much as distance. On a terminal, a screen until Ctrl-C; elsewhere the same \
+      table every five seconds; with --json, an object for each beacon every second.
+
+      EXAMPLES:
+        ambit beacons
+        ambit beacons E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1
+        ambit beacons --timeout 10 --json
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(
+    help: ArgumentHelp(
+      "Only these iBeacons and AltBeacons; all beacons without any.",
+      valueName: "uuid[/major[/minor]]"))
+  var regions: [BeaconRegionArgument] = []
+
+  /// Reports between two tables in plain output.
+  private static let plainReports = 5
+  /// How often it is looked whether a report is due.
+  private static let tick = Duration.milliseconds(100)
+
+  func run(_ session: Session) async throws {
+    let central = try await session.central()
+    let clock = MonotonicClock()
+    let survey = Guarded(BeaconSurvey(constraints: regions.map(\.constraint), now: clock.now))
+    let isFullScreen =
+      Terminal.isTerminal(STDOUT_FILENO) && !session.output.isJSON
+      && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+    session.output.progress("Listening …")
+    try await session.untilTime {
+      try await session.whileRadioWorks(central) {
+        async let _: Void = Self.show(survey, clock, session.output, isFullScreen)
+        for await discovery in central.scan(allowDuplicates: true) {
+          survey.update { $0.hear(Sighting(discovery), now: clock.now) }
+        }
+      }
+    }
+    if isFullScreen { Terminal.restore() }
+    let refused = survey.value.refusedCount
+    if refused > 0 {
+      session.output.note("\(refused) advertisements were of more beacons than there is room for.")
+    }
+  }
+
+  private static func show(
+    _ survey: Guarded<BeaconSurvey>, _ clock: MonotonicClock, _ output: Output,
+    _ isFullScreen: Bool
+  ) async throws {
+    if isFullScreen { Terminal.enterFullScreen() }
+    // The first table soon, so that a short look shows something.
+    var reportsUntilTable = 2
+    while true {
+      try await Task.sleep(for: tick)
+      guard let rows = survey.update({ $0.wake(now: clock.now) }) else { continue }
+      if output.isJSON {
+        for row in rows { output.object(BeaconText.json(row)) }
+      } else if isFullScreen {
+        let height = Terminal.size.rows - 1
+        let width = Terminal.size.columns
+        let lines = rows.map { Fit.truncated(BeaconText.line($0), width) }
+        let header = output.style.dim(Fit.truncated(BeaconText.header, width))
+        Terminal.draw([header] + lines.prefix(height), isAnew: false)
+      } else {
+        reportsUntilTable -= 1
+        guard reportsUntilTable == 0 else { continue }
+        reportsUntilTable = plainReports
+        output.line(BeaconText.header)
+        for row in rows { output.line(BeaconText.line(row)) }
+        output.line("")
+      }
+    }
+  }
+}
+
+/// Beacons that this host is.
+struct BeaconGroup: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "beacon", abstract: "Be a beacon.", subcommands: [AdvertiseBeacon.self])
+}
+
+/// Advertises an iBeacon.
+struct AdvertiseBeacon: RadioCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "advertise",
+    abstract: "Advertise an iBeacon.",
+    discussion: """
+      Goes on until Ctrl-C or --timeout, ten times a second.
+
+      EXAMPLES:
+        ambit beacon advertise E2C56DB5-DFFB-48D2-B060-D0F5A71096E0 1 7
+        ambit beacon advertise E2C56DB5-DFFB-48D2-B060-D0F5A71096E0 1 7 --power=-65
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Argument(help: "Whose beacon it is.")
+  var uuid: String
+
+  @Argument(help: "Which group, 0 to 65535.")
+  var major: UInt16
+
+  @Argument(help: "Which one of the group, 0 to 65535.")
+  var minor: UInt16
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Strength one metre away, as measured.", valueName: "dBm"))
+  var power: Int8 = -59
+
+  private func beacon() throws -> IBeacon {
+    guard uuid.utf8.count == 36, let uuid = BluetoothUUID(uuid) else {
+      throw ValidationError("\"\(uuid)\" is not a UUID like E2C56DB5-DFFB-48D2-B060-D0F5A71096E0.")
+    }
+    return IBeacon(uuid: uuid, major: major, minor: minor, powerAtOneMetre: power)
+  }
+
+  func validate() throws { _ = try beacon() }
+
+  func run(_ session: Session) async throws {
+    let beacon = try beacon()
+    let role = PeripheralRole(session.host)
+    try await role.ready(session)
+    let events = role.events()
+    try await role.advertise(beacon)
+    if session.output.isJSON {
+      session.output.object(
+        .object([
+          "event": .string("advertising"), "time": .time(Date()),
+          "uuid": .string(beacon.uuid.fullDescription), "major": .integer(Int64(major)),
+          "minor": .integer(Int64(minor)), "power": .integer(Int64(power)),
+        ]))
+    } else {
+      session.output.note("Advertising \(Beacon.iBeacon(beacon)); Ctrl-C ends.")
+    }
+    try await session.untilTime {
+      for await case .stateChanged(let state) in events where state != .poweredOn {
+        throw role.radioFailure(state)
+      }
+    }
+    role.manager.stopAdvertising()
+  }
+}

@@ -1,0 +1,254 @@
+import BeaconMachines
+import BluetoothWire
+import Essentials
+import Foundation
+import Testing
+
+@testable import AmbitCLI
+
+private let uuid = "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0"
+
+@Suite("Beacon commands", .timeLimit(.minutes(2)))
+struct BeaconCommandTests {
+  private static func object(_ line: String) throws -> [String: Any] {
+    try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+  }
+
+  @Test("regions are a UUID, perhaps a major and a minor number, and nothing else")
+  func regions() throws {
+    let full = try #require(BluetoothUUID(uuid))
+    func constraint(_ text: String) -> BeaconConstraint? {
+      BeaconRegionArgument(argument: text)?.constraint
+    }
+    #expect(constraint(uuid) == BeaconConstraint(uuid: full))
+    #expect(constraint(uuid.lowercased() + "/0") == BeaconConstraint(uuid: full, major: 0))
+    #expect(
+      constraint(uuid + "/65535/7") == BeaconConstraint(uuid: full, major: 65535, minor: 7))
+    for text in [
+      "", "180D", uuid + "/", uuid + "//7", uuid + "/1/", uuid + "/65536", uuid + "/1/2/3",
+      uuid + "/a", "/1", String(uuid.dropLast()), uuid + "/-1",
+    ] {
+      #expect(constraint(text) == nil, "\(text)")
+    }
+  }
+
+  @Test("the beacons of the simulated flat are ranged, nearest first, with an interval")
+  func ranging() async throws {
+    let run = try AmbitRun(["beacons", "--radio", "sim", "--json"])
+    var found: [Int: [String: Any]] = [:]
+    while found.count < 3 {
+      let line = try #require(await run.output.next(containing: "\"distance\""))
+      let object = try Self.object(line)
+      found[try #require(object["minor"] as? Int)] = object
+    }
+    run.interrupt()
+    let end = await run.end()
+    #expect(end.complaints.isEmpty && end.status == AmbitCLI.ExitStatus.interrupted.rawValue)
+    for object in found.values {
+      #expect(object["event"] as? String == "ranged")
+      #expect(object["format"] as? String == "iBeacon")
+      #expect(object["uuid"] as? String == uuid && object["major"] as? Int == 1)
+      let distance = try #require(object["distance"] as? [String: Double])
+      let (from, to) = (try #require(distance["from"]), try #require(distance["to"]))
+      let median = try #require(distance["median"])
+      #expect(0 < from && from < median && median < to)
+    }
+  }
+
+  @Test("a table has proximity, interval and a sparkline")
+  func table() async throws {
+    let end = try await AmbitRun.end("beacons", uuid, "--radio", "sim", "--timeout", "3")
+    #expect(end.status == 0, "\(end)")
+    #expect(end.output.first?.hasPrefix("FORMAT") == true)
+    let row = try #require(end.output.first { $0.contains("\(uuid)/1/1") })
+    #expect(row.contains("–") && row.contains(" m "))
+    #expect(row.contains { "▁▂▃▄▅▆▇█".contains($0) })
+  }
+
+  @Test("a beacon that is advertised is ranged by another process, and monitored")
+  func advertised() async throws {
+    let radio = try await ServedRadio("sim:empty")
+    let folder = try TestFolder()
+    let file = folder.path + "/visits"
+    let other = "00000000-0000-0000-0000-00000000000B"
+    let monitor = try AmbitRun([
+      "monitor", "\(uuid)/7", other, "--exit-delay", "2", "--radio", radio.name, "--json", "--",
+      "sh", "-c",
+      "echo $AMBIT_EVENT $AMBIT_REGION $AMBIT_BEACON_UUID $AMBIT_BEACON_MINOR >> '\(file)'",
+    ])
+    let beacon = try AmbitRun([
+      "beacon", "advertise", uuid, "7", "9", "--power", "-65", "--radio", radio.name, "--json",
+    ])
+    let advertising = try #require(await beacon.output.next(containing: "\"advertising\""))
+    #expect(try Self.object(advertising)["power"] as? Int == -65)
+    let enter = try #require(await monitor.output.next(containing: "\"enter\""))
+    let object = try Self.object(enter)
+    #expect(object["region"] as? String == "\(uuid)/7")
+    #expect(object["major"] as? Int == 7 && object["minor"] as? Int == 9)
+    beacon.interrupt()
+    _ = await beacon.end()
+    #expect(await monitor.output.next(containing: "\"exit\"") != nil)
+    let lines = ["enter \(uuid)/7 \(uuid) 9", "exit \(uuid)/7 \(uuid) 9", ""]
+    let expected = lines.joined(separator: "\n")
+    try await TestFolder.waitForFile(file, of: UInt64(expected.utf8.count - 1))
+    #expect(try String(contentsOfFile: file, encoding: .utf8) == expected)
+    monitor.terminate()
+    #expect(await monitor.end().status == 128 + SIGTERM)
+  }
+
+  @Test("a command that hangs stops neither the monitor nor its end, and inherits nothing")
+  func hanging() async throws {
+    let folder = try TestFolder()
+    let file = folder.path + "/child"
+    // The shell tells which signals are ignored and which descriptors are open, then hangs.
+    let script =
+      "{ grep -E 'SigIgn|SigBlk' /proc/$$/status; ls /proc/$$/fd; } > '\(file).new'; "
+      + "mv '\(file).new' '\(file)'; exec sleep 20"
+    let monitor = try AmbitRun([
+      "monitor", "\(uuid)/1/1", "--radio", "sim", "--json", "--", "sh", "-c", script,
+    ])
+    #expect(await monitor.output.next(containing: "\"enter\"") != nil)
+    try await TestFolder.waitForFile(file, of: 0)
+    let start = ContinuousClock.now
+    monitor.terminate()
+    // Standard output is the children's, too, so the end of the process is what is waited for.
+    #expect(await monitor.exitStatus() == 128 + SIGTERM)
+    #expect(ContinuousClock.now - start < .seconds(5))
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    let lines = text.split(separator: "\n").map(String.init)
+    let masks = lines.filter { $0.hasPrefix("Sig") }.compactMap { UInt64($0.suffix(16), radix: 16) }
+    #expect(masks.count == 2)
+    // Of the signals 1 to 31; the next two are the C library's own.
+    #expect(masks.allSatisfy { $0 & 0x7FFF_FFFF == 0 }, "\(text)")
+    let descriptors = lines.compactMap { Int($0) }.filter { $0 < 10 }
+    #expect(descriptors.contains(2) && descriptors.allSatisfy { $0 < 4 }, "\(text)")
+  }
+
+  @Test(
+    "what makes no sense gets a sentence",
+    arguments: [
+      (["monitor", uuid], "no command"),
+      (["monitor", uuid, "E2C56DB5", "--", "true"], "E2C56DB5"),
+      (["monitor", uuid, "true"], "true"),
+      (["monitor", "--", "true"], "uuid["),
+      (["monitor", uuid, "--"], "run"),
+      (["monitor", uuid, uuid, "--", "true"], "twice"),
+      (["beacon", "advertise", "180D", "1", "2"], "is not a UUID"),
+      (["beacon", "advertise", uuid, "1", "70000"], "70000"),
+      (["beacon", "advertise", uuid, "1", "2", "--power", "300"], "300"),
+      (["beacons", "E2C56DB5"], "E2C56DB5"),
+    ])
+  func mistakes(_ arguments: [String], _ sentence: String) async throws {
+    let run = try AmbitRun(arguments)
+    run.closeInput()
+    let end = await run.end()
+    #expect(end.status == 64)
+    #expect(end.complaints.joined(separator: " ").contains(sentence), "\(end.complaints)")
+  }
+
+  @Test("a command that can't be run is told, and the monitor goes on")
+  func missingCommand() async throws {
+    let monitor = try AmbitRun([
+      "monitor", "\(uuid)/1/1", "\(uuid)/1/2", "--radio", "sim", "--", "/no/such/command",
+    ])
+    for _ in 0..<2 {
+      #expect(await monitor.complaints.next(containing: "cannot be run") != nil)
+    }
+    monitor.interrupt()
+    #expect(await monitor.end().status == AmbitCLI.ExitStatus.interrupted.rawValue)
+  }
+}
+
+@Suite("Beacon survey")
+struct BeaconSurveyTests {
+  private func sighting(_ data: [UInt8], rssi: Int = -60) -> Sighting {
+    var sighting = Sighting(identifier: "A")
+    sighting.address = DeviceAddress(bits: 1, kind: .random)
+    sighting.rssi = rssi
+    sighting.manufacturerData = data
+    return sighting
+  }
+
+  private func eddystone(_ data: [UInt8]) -> Sighting {
+    var result = sighting([])
+    result.manufacturerData = nil
+    result.serviceData = [.init(uuid: 0xFEAA, data: data)]
+    return result
+  }
+
+  private func rows(_ survey: inout BeaconSurvey, seconds: Double) throws -> [BeaconSurvey.Row] {
+    let now = Instant(nanoseconds: Int64(seconds * 1e9))
+    let rows = survey.wake(now: now)
+    return try #require(rows)
+  }
+
+  @Test("iBeacons, AltBeacons and Eddystone beacons are in one table")
+  func formats() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59)
+    let alternative = try #require(
+      AltBeacon(
+        company: 0x118, identifier: Array(beacon.bytes.dropLast()), powerAtOneMetre: -59))
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    survey.hear(sighting(beacon.manufacturerData, rssi: -50), now: .zero)
+    survey.hear(sighting(alternative.manufacturerData, rssi: -60), now: .zero)
+    survey.hear(eddystone([0x10, 0xEE, 0x03, 0x67, 0x6F, 0x6F, 0x07]), now: .zero)
+    let rows = try rows(&survey, seconds: 1)
+    #expect(rows.map(\.format).first == .iBeacon)
+    #expect(Set(rows.map(\.format)) == [.iBeacon, .altBeacon, .eddystone])
+    #expect(rows.first { $0.format == .eddystone }?.name == "https://goo.com")
+    #expect(rows.first { $0.format == .altBeacon }?.name == "\(uuid)/1/2")
+    for row in rows {
+      let object = BeaconText.json(row).line
+      #expect(object.contains("\"uuid\"") == (row.format != .eddystone))
+    }
+  }
+
+  @Test("with regions, only their beacons are ranged")
+  func regions() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    var survey = BeaconSurvey(constraints: [.init(uuid: id, major: 2)], now: .zero)
+    for major: UInt16 in 1...3 {
+      let beacon = IBeacon(uuid: id, major: major, minor: 0, powerAtOneMetre: -59)
+      survey.hear(sighting(beacon.manufacturerData), now: .zero)
+    }
+    let found = try rows(&survey, seconds: 1)
+    #expect(found.map(\.beacon.identity.major) == [2])
+  }
+
+  @Test("made-up UUIDs and addresses of the web are bounded and counted")
+  func bounded() throws {
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    for number in 0..<400 {
+      let beacon = IBeacon(
+        uuid: .init(high: 7, low: UInt64(number)), major: 1, minor: 1, powerAtOneMetre: -59)
+      survey.hear(sighting(beacon.manufacturerData), now: .zero)
+      survey.hear(
+        eddystone([0x10, 0xEE, 0x03] + Array(String(number).utf8)), now: .zero)
+    }
+    #expect(survey.refusedCount == 2 * (400 - 256))
+    #expect(try rows(&survey, seconds: 1).count == 512)
+  }
+
+  @Test("a sparkline goes from -100 dBm to -40 dBm")
+  func sparkline() {
+    #expect(BeaconText.sparkline([-120, -100, -70, -41, -40, 20]) == "▁▁▅███")
+    #expect(
+      BeaconText.interval(DistanceEstimate(metres: 2, logarithmicSigma: 0.5)) == "1.2–3.3 m")
+    #expect(
+      BeaconText.interval(DistanceEstimate(metres: 40, logarithmicSigma: 0.5)) == "24–66 m")
+  }
+
+  @Test("every key of the beacon commands is documented")
+  func documented() throws {
+    let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../docs/json.md").standardizedFileURL
+    let text = try String(contentsOf: path, encoding: .utf8)
+    for key in [
+      "ranged", "format", "beacon", "uuid", "major", "minor", "address", "proximity", "distance",
+      "from", "to", "median", "accuracy", "rssi", "level", "enter", "exit", "region", "power",
+    ] {
+      #expect(text.contains("`\(key)`"), "\(key)")
+    }
+  }
+}
