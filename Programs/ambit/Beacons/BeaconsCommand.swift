@@ -92,7 +92,12 @@ struct Beacons: RadioCommand {
 /// Beacons that this host is.
 struct BeaconGroup: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "beacon", abstract: "Be a beacon.", subcommands: [AdvertiseBeacon.self])
+    commandName: "beacon", abstract: "Be a beacon.",
+    discussion: """
+      EXAMPLES:
+        ambit beacon advertise E2C56DB5-DFFB-48D2-B060-D0F5A71096E0 1 7
+      """,
+    subcommands: [AdvertiseBeacon.self])
 }
 
 /// Advertises an iBeacon.

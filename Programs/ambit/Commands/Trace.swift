@@ -7,6 +7,10 @@ import Foundation
 struct Trace: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Score position estimates on traces whose truth is known.",
+    discussion: """
+      EXAMPLES:
+        ambit trace score *.mbd
+      """,
     subcommands: [TraceScore.self], defaultSubcommand: TraceScore.self)
 }
 
