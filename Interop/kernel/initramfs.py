@@ -18,10 +18,11 @@ CONFIGURATION = [
     "/usr/share/dbus-1/system.conf", "/etc/dbus-1/system.d/bluetooth.conf",
     "/etc/bluetooth/main.conf",
 ]
-# The last four let bluetoothd compute hashes with the kernel's ciphers.
+# Pairing needs random numbers of the kernel's generator and its ciphers; the last two let bluetoothd
+# compute hashes with those.
 MODULES = [
-    "virtio_pci", "virtio_console", "virtio_net", "bluetooth", "hci_uart", "cmac", "ecb",
-    "algif_hash", "algif_skcipher",
+    "virtio_pci", "virtio_console", "virtio_net", "sha512_generic", "jitterentropy_rng", "drbg",
+    "cmac", "ecb", "bluetooth", "hci_uart", "algif_hash", "algif_skcipher",
 ]
 IDENTITIES = {"root": 0, "messagebus": 100, "bluetooth": 101, "nobody": 65534}
 USERS = "".join(f"{name}:x:{number}:{number}::/:/bin/sh\n" for name, number in IDENTITIES.items())
