@@ -212,7 +212,7 @@ async def test_bluez_subscribes_to_a_device_of_ours(bluez):
     await bluez.expect("Successful disconnected")
 
 
-async def test_ambit_uses_a_server_of_bluez(bluez, radio):
+async def test_ambit_uses_a_server_of_bluez(bluez, guest, radio):
     bluez.send(f"gatt.register-service {SERVICE}")
     await bluez.expect("yes/no")
     bluez.send("yes")
@@ -236,6 +236,8 @@ async def test_ambit_uses_a_server_of_bluez(bluez, radio):
     # bluetoothctl has no command that would notify; but it is told who listens.
     async with ambit.running("subscribe", "KernelPeer", VALUE):
         await bluez.expect("AcquireNotify")
+        # Until bluetoothd has the socket: it answers one after the other.
+        await guest.run("bluetoothctl show")
     await bluez.expect("Notify sock closed")
     # BlueZ indicates by itself that a service went away, and ambit says why nothing comes any more.
     async with ambit.running("subscribe", "KernelPeer", VALUE) as next_event:
