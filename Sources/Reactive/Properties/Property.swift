@@ -79,7 +79,7 @@ public final class Property<Value>: PropertyProtocol {
     core.lifetime.hold(values.core.start(PropertyFeed(core)))
     self.init(
       reading: { core.value },
-      producer: SignalProducer(core: PropertyProducerCore(core, signal: signal)), signal: signal)
+      producer: SignalProducer(of: core, keeping: signal), signal: signal)
   }
 }
 

@@ -303,30 +303,22 @@ private final class PropertySubscription<Value>: Subscription<Value, Never>, @un
   }
 }
 
-/// Sends the value of a property and then its changes.
-final class PropertyProducerCore<Value>: ProducerCore<Value, Never> {
-  private let property: PropertyCore<Value>
-  /// Keeps what feeds the property going.
-  private let signal: Signal<Value, Never>
-
-  init(_ property: PropertyCore<Value>, signal: Signal<Value, Never>) {
-    self.property = property
-    self.signal = signal
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Never>, _ connection: Connection
-  ) -> AnyObject? {
+extension SignalProducer where Error == Never {
+  /// A producer of the value of a property and then its changes.
+  ///
+  /// - Parameter signal: Keeps what feeds the property going.
+  init(of property: PropertyCore<Value>, keeping signal: Signal<Value, Never>) {
     // Changes may come from another thread before the value has been delivered.
-    let root = Root<Value, Never>()
-    root.begin(sink, connection)
-    let subscription = PropertySubscription(of: root, to: property)
-    guard let gate = root.gate, gate.enter() else { return nil }
-    root.emit(property.register(subscription))
-    connection.add(subscription)
-    property.admitNewcomers()
-    gate.leave()
-    return nil
+    self.init(
+      core: RootedCore { root, connection in
+        let subscription = PropertySubscription(of: root, to: property)
+        guard let gate = root.gate, gate.enter() else { return nil }
+        root.emit(property.register(subscription))
+        connection.add(subscription)
+        property.admitNewcomers()
+        gate.leave()
+        return withExtendedLifetime(signal) { nil }
+      })
   }
 }
 
