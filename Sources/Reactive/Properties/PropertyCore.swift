@@ -72,14 +72,19 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     return present.pointee
   }
 
-  var hasValue: Bool { !content.isEmpty }
+  var hasValue: Bool {
+    let isAcquired = acquire()
+    defer { release(isAcquired) }
+    return !content.isEmpty
+  }
 
   /// Call with the lock held.
   @inline(__always)
   private var present: UnsafeMutablePointer<Value> { content.first }
 
   private func requireValue() {
-    precondition(hasValue, "the producer of a property must send a value when it is started")
+    precondition(
+      !content.isEmpty, "the producer of a property must send a value when it is started")
   }
 
   /// Calls `action` with the value, under the lock: no other thread reads or sets meanwhile. This
@@ -93,9 +98,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     defer { withExtendedLifetime(value) {} }
     guard isAcquired else { return try action(value) }
     reader.store(Gate.currentThread, ordering: .relaxed)
-    let isOutermost = LockedThread.begin()
+    let isOutermost = ThreadMark.locked.begin()
     defer {
-      LockedThread.end(isOutermost)
+      ThreadMark.locked.end(isOutermost)
       reader.store(0, ordering: .relaxed)
       let isQueued = queuedCount > 0
       lock.unlock()
@@ -160,7 +165,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   /// - Returns: The value before.
   private func exchange(_ newValue: Value) -> Value? {
     version += 1
-    guard hasValue else {
+    guard !content.isEmpty else {
       content.append(newValue)
       return nil
     }
@@ -174,10 +179,10 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     guard !isReadHere, enter() else { return try modifyLater(action) }
     lock.lock()
     requireValue()
-    let isOutermost = LockedThread.begin()
+    let isOutermost = ThreadMark.locked.begin()
     // Also if `action` throws.
     defer {
-      LockedThread.end(isOutermost)
+      ThreadMark.locked.end(isOutermost)
       deliverModification()
     }
     return try action(&present.pointee)
@@ -212,9 +217,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     let reader = reader.exchange(0, ordering: .relaxed)
     defer { self.reader.store(reader, ordering: .relaxed) }
     requireValue()
-    let isOutermost = LockedThread.begin()
+    let isOutermost = ThreadMark.locked.begin()
     defer {
-      LockedThread.end(isOutermost)
+      ThreadMark.locked.end(isOutermost)
       version += 1
       queueDelivery()
     }
