@@ -135,6 +135,12 @@ public final class TestScheduler: DateScheduler {
   }
 }
 
+extension TestScheduler: PostponingScheduler {
+  func postpone(_ work: ScheduledAction, to date: Date) -> Bool {
+    state.withLock { $0.timers.postpone(work, to: date) }
+  }
+}
+
 extension TestScheduler {
   /// Advances by a nanosecond, letting tasks run before and after.
   @MainActor
