@@ -5,8 +5,8 @@
 /// it came in or goes out by, aren't covered (docs/decisions/0108-secrets-are-overwritten.md).
 final class SecretStorage: @unchecked Sendable {
   // Sendable because nothing changes before the end, when only one thread can know of it.
-  @exclusivity(unchecked) private(set) var high: UInt128
-  @exclusivity(unchecked) private(set) var low: UInt128
+  private(set) var high: UInt128
+  private(set) var low: UInt128
 
   init(high: UInt128 = 0, low: UInt128) {
     self.high = high
@@ -22,7 +22,7 @@ final class SecretStorage: @unchecked Sendable {
 /// The words of a cipher's key, overwritten like `SecretStorage`.
 final class SecretWords: @unchecked Sendable {
   // Sendable for the same reason.
-  @exclusivity(unchecked) private(set) var words: [UInt32]
+  private(set) var words: [UInt32]
 
   init(_ words: consuming [UInt32]) { self.words = words }
 
