@@ -298,6 +298,20 @@ async def test_bluez_pairs_with_a_device_of_ours(bluez, guest):
     await bluez.expect("Successful disconnected")
 
 
+async def test_bluez_comes_back_to_a_bonded_device_of_ours_at_once(bluez, guest):
+    await strangers(bluez, guest)
+    address = await found_and_connected(bluez, "Thermostat")
+    await paired(bluez, address)
+    await read(bluez, MAINTENANCE, "39 05 00 00")
+    for _ in range(4):
+        bluez.send("disconnect")
+        await bluez.expect("Successful disconnected")
+        await connected(bluez, address)
+        await read(bluez, MAINTENANCE, "39 05 00 00")
+    bluez.send("disconnect")
+    await bluez.expect("Successful disconnected")
+
+
 @pytest.fixture(scope="module")
 def kept_bonds(tmp_path_factory):
     """Bonds of `ambit` that outlive a test, as BlueZ keeps its own."""
