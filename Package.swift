@@ -27,6 +27,8 @@ let package = Package(
     .library(name: "PeripheralFiles", targets: ["PeripheralFiles"]),
     .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
     .library(name: "SecureConnections", targets: ["SecureConnections"]),
+    .library(name: "CoverFlow", targets: ["CoverFlow"]),
+    .library(name: "CoverFlowPage", targets: ["CoverFlowPage"]),
   ],
   traits: [
     .trait(
@@ -170,6 +172,21 @@ let package = Package(
         "BonjourHost",
       ],
       path: "Sources/Bonjour/dns_sd", exclude: ["include", "exports.map"]),
+
+    // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
+    // by scripts/build-cover-flow.
+    .target(
+      name: "CoverFlow", dependencies: ["Essentials"], path: "Sources/CoverFlow/CoverFlow"),
+    .target(
+      name: "CoverFlowWebAssembly", dependencies: ["CoverFlow", "Essentials"],
+      path: "Sources/CoverFlow/CoverFlowWebAssembly", exclude: ["runtime.c"]),
+    .target(
+      name: "CoverFlowPage", path: "Sources/CoverFlow/CoverFlowPage",
+      resources: [
+        "cover-flow.js", "cover-flow-back.js", "cover-flow-engine.js", "cover-flow-images.js",
+        "cover-flow-input.js", "cover-flow-list.js", "cover-flow-probe.js", "cover-flow-report.js",
+        "cover-flow.css", "cover-flow.wasm",
+      ].map { .embedInCode("Resources/\($0)") }),
 
     // Devices as files describe them.
     .target(
@@ -333,7 +350,20 @@ let package = Package(
         "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
         "DiscoveryMachines", "DNSWire", "BeaconMachines",
       ]),
+    .testTarget(
+      name: "CoverFlowTests", dependencies: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"],
+      path: "Tests/CoverFlow/CoverFlowTests"),
+    .testTarget(
+      name: "CoverFlowPageTests",
+      dependencies: ["CoverFlowPage", "CoverFlowWebAssembly", "Essentials", "WebDriver"],
+      path: "Tests/CoverFlow/CoverFlowPageTests"),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
+
+    // Drives a headless Chromium, for tests of pages.
+    .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
+    .testTarget(
+      name: "WebDriverTests", dependencies: ["WebDriver"], path: "Tests/Support/WebDriverTests"),
+
     .testTarget(name: "TreeTests"),
 
     // The fuzzers' bodies, so that crash inputs are replayed by the ordinary tests.
@@ -362,7 +392,8 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 let strictMemorySafety: Set<String> = [
   "Essentials", "BluetoothWire", "BluetoothMachines", "PeripheralFiles", "BluetoothHost",
   "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines",
-  "PortSharing", "ConnectionMachines", "BeaconMachines",
+  "PortSharing", "ConnectionMachines", "BeaconMachines", "CoverFlow",
+  "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
@@ -397,7 +428,8 @@ where target.type != .system
 
 // One domain by itself, with its tests, where building the others would take longer than it helps:
 // AMBIT_ONLY=Reactive swift test --sanitize=thread --scratch-path .build/reactive
-if let prefix = Context.environment["AMBIT_ONLY"] {
-  package.products.removeAll { !$0.name.hasPrefix(prefix) }
-  package.targets.removeAll { !$0.name.hasPrefix(prefix) }
+// Several prefixes are separated by commas, as in AMBIT_ONLY=CoverFlow,Essentials.
+if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {
+  package.products.removeAll { product in !prefixes.contains { product.name.hasPrefix($0) } }
+  package.targets.removeAll { target in !prefixes.contains { target.name.hasPrefix($0) } }
 }

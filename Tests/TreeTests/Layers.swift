@@ -62,6 +62,10 @@ enum Layers {
     "PeripheralFiles": Module(.machines),
     "PortSharing": Module(.machines),
     "ConnectionMachines": Module(.machines),
+    "CoverFlow": Module(.machines),
+    // The same as functions for a page, and the page's files: bytes.
+    "CoverFlowWebAssembly": Module(.machines),
+    "CoverFlowPage": Module(.machines),
 
     // Headers of the C library.
     "CLinux": Module(.hosts),
