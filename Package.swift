@@ -333,6 +333,12 @@ let package = Package(
         "DiscoveryMachines", "DNSWire", "BeaconMachines",
       ]),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
+
+    // Drives a headless Chromium, for tests of pages.
+    .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
+    .testTarget(
+      name: "WebDriverTests", dependencies: ["WebDriver"], path: "Tests/Support/WebDriverTests"),
+
     .testTarget(name: "TreeTests"),
 
     // The fuzzers' bodies, so that crash inputs are replayed by the ordinary tests.
