@@ -3,6 +3,7 @@ import BluetoothWire
 import CoreBluetooth
 import Essentials
 import Foundation
+import JSONWire
 import PeripheralFiles
 
 /// Advertises.
