@@ -352,7 +352,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Simulation", "PeripheralFiles", "BluetoothMachines", "BluetoothWire", "Essentials",
+        "Simulation", "PeripheralFiles", "SecureConnections", "BluetoothHost", "BluetoothMachines",
+        "BluetoothWire", "Essentials",
       ]),
     .testTarget(
       name: "BluetoothHostTests",

@@ -28,6 +28,7 @@ let package = Package(
         .product(name: "BluetoothMachines", package: "ambit"),
         .product(name: "BeaconMachines", package: "ambit"),
         .product(name: "BluetoothHost", package: "ambit"),
+        .product(name: "SecureConnections", package: "ambit"),
         .product(name: "SimulatedRadio", package: "ambit"),
         .product(name: "Simulation", package: "ambit"),
       ],

@@ -8,6 +8,8 @@ import pytest
 from bumble.device import Peer
 from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.smp import OobContext, OobLegacyContext
+from cryptography.hazmat.primitives.ciphers import algorithms
+from cryptography.hazmat.primitives.cmac import CMAC
 
 import limits
 from ambit_cli import Ambit, Failed
@@ -16,6 +18,7 @@ from test_our_peripheral import DATABASE
 from test_our_peripheral import ENCRYPTED as OURS
 
 NAME = "Bumble peer"
+SIGNED = "0000AC20-5D4E-4F3A-9B1C-0E2D3C4B5A69"
 Capability = PairingDelegate.IoCapability
 
 
@@ -170,10 +173,10 @@ async def test_a_peer_that_lost_its_keys_is_not_trusted(radio, bonds):
 
 
 @contextlib.asynccontextmanager
-async def served(radio, tmp_path):
+async def served(radio, tmp_path, database=DATABASE):
     """Our peripheral, and Bumble's central connected to it."""
     file = tmp_path / "server.json"
-    file.write_text(json.dumps(DATABASE))
+    file.write_text(json.dumps(database))
     async with Ambit(radio).running("peripheral", str(file)) as next_event:
         await next_event("advertising")
         async with bumble_central(radio) as central:
@@ -198,3 +201,139 @@ async def test_bumble_pairs_with_our_peripheral_and_uses_the_bond(radio, bonds, 
             await connection.disconnect()
         assert len(completed) == 1
         assert len(bond_lines(bonds)) == 1
+
+
+@contextlib.asynccontextmanager
+async def served_at_terminal(radio, tmp_path):
+    """Our peripheral with a person, and Bumble's central, which knows its address."""
+    file = tmp_path / "server.json"
+    file.write_text(json.dumps(DATABASE))
+    async with Ambit(radio).at_terminal("peripheral", str(file)) as terminal:
+        async with bumble_central(radio) as central:
+            yield terminal, central, await find(central, "Server")
+
+
+@pytest.mark.parametrize("sc", [True, False])
+@pytest.mark.parametrize("method", ["shown here", "shown there", "compared"])
+async def test_bumble_pairs_with_people_at_our_peripheral(radio, bonds, tmp_path, method, sc):
+    if method == "compared" and not sc:
+        pytest.skip("legacy pairing compares no numbers")
+    capability = {
+        "shown here": Capability.KEYBOARD_INPUT_ONLY,
+        "shown there": Capability.DISPLAY_OUTPUT_ONLY,
+        "compared": Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT,
+    }[method]
+    async with served_at_terminal(radio, tmp_path) as (terminal, central, address):
+        person = Person(capability)
+        completed = pairs(central, person, sc, mitm=True)
+        connection = await central.connect(address)
+        pairing = asyncio.create_task(connection.pair())
+        if method == "shown here":
+            person.typed.set_result(int((await terminal.sees(r"enter (\d{6}) at"))[1]))
+        elif method == "shown there":
+            await terminal.sees("which passkey")
+            terminal.types(f"{await asyncio.wait_for(person.shown, limits.EVENT):06}")
+        else:
+            number = int((await terminal.sees(r"show (\d{6})\?"))[1])
+            assert number == await asyncio.wait_for(person.shown, limits.EVENT)
+            terminal.types("yes")
+        await asyncio.wait_for(pairing, limits.EVENT)
+        table = await characteristics(Peer(connection))
+        assert await table[OURS].read_value() == b"secret"
+        assert len(completed) == 1
+        await terminal.sees("Paired with")
+    assert "authenticated=yes" in bond_lines(bonds)[0]
+
+
+async def test_the_bond_outlives_our_peripheral_and_bumble(radio, bonds, tmp_path, monkeypatch):
+    # The radio gives a host another controller, with another address, each time.
+    monkeypatch.setenv("AMBIT_ADDRESS", "C4:A3:B1:70:00:01")
+    keystore = None
+    for run in ["pairs", "our peripheral is new", "both are new"]:
+        async with served(radio, tmp_path) as (central, address):
+            keystore = keystore or central.keystore
+            central.keystore = keystore
+            completed = pairs(central, Person())
+            connection = await central.connect(address)
+            await asyncio.wait_for(
+                connection.pair() if run == "pairs" else connection.encrypt(), limits.EVENT)
+            table = await characteristics(Peer(connection))
+            assert await table[OURS].read_value() == b"secret"
+            assert len(completed) == (1 if run == "pairs" else 0)
+            await connection.disconnect()
+    assert len(bond_lines(bonds)) == 1
+
+
+async def test_the_bond_outlives_bumbles_peripheral(radio, bonds, monkeypatch):
+    monkeypatch.setenv("AMBIT_ADDRESS", "C4:A3:B1:70:00:01")
+    keystore = None
+    for _ in range(3):
+        async with bumble_peripheral(radio) as server:
+            keystore = keystore or server.device.keystore
+            server.device.keystore = keystore
+            completed = pairs(server.device, Person())
+            assert b"secret" in await Ambit(radio)("read", NAME, ENCRYPTED)
+            first, completed = completed, None
+        assert len(first) <= 1
+    assert len(bond_lines(bonds)) == 1 and not first
+
+
+async def test_a_session_of_commands_asks_for_the_passkey(radio):
+    async with bumble_peripheral(radio) as server:
+        person = Person(Capability.DISPLAY_OUTPUT_ONLY)
+        pairs(server.device, person, mitm=True)
+        async with Ambit(radio).at_terminal("shell", NAME) as terminal:
+            await terminal.sees("Connected to")
+            terminal.types(f"read {ENCRYPTED}")
+            await terminal.sees("Which passkey")
+            terminal.types(f"{await asyncio.wait_for(person.shown, limits.EVENT):06}")
+            await terminal.sees("Paired with")
+            # The answer was none of the session's commands, and those that follow are.
+            terminal.types("mtu")
+            terminal.types("quit")
+            output = await terminal.output()
+            assert "secret" in output and "bytes" in output
+
+
+def signed_write(handle, value, counter, key=bytes(16)):
+    """A Signed Write Command, made without Ambit (Core 5.4, Vol 3, Part C, §10.4.1)."""
+    message = b"\xd2" + handle.to_bytes(2, "little") + value + counter.to_bytes(4, "little")
+    cmac = CMAC(algorithms.AES(key))
+    cmac.update(message[::-1])
+    return message + cmac.finalize()[:8][::-1]
+
+
+async def test_bumble_signs_what_it_writes(radio, bonds, tmp_path, monkeypatch):
+    monkeypatch.setenv("AMBIT_ADDRESS", "C4:A3:B1:70:00:01")
+    signed = {"uuid": SIGNED, "properties": ["read", "signed-write"], "value": {"hex": "00"}}
+    service = {**DATABASE["services"][0], "characteristics": [signed]}
+    keys = PairingDelegate.KeyDistribution.DISTRIBUTE_SIGNING_KEY
+
+    class Signer(Person):
+        def __init__(self):
+            super().__init__()
+            self.local_initiator_key_distribution |= keys
+            self.local_responder_key_distribution |= keys
+
+    async with served(radio, tmp_path, {**DATABASE, "services": [service]}) as (central, address):
+        pairs(central, Signer())
+        connection = await central.connect(address)
+        await asyncio.wait_for(connection.pair(), limits.EVENT)
+        await connection.disconnect()
+        # Bumble's key is sixteen zeros. It may leave before the bond is on the disk.
+        async with asyncio.timeout(limits.EVENT):
+            while not bonds.exists():
+                await asyncio.sleep(0.05)
+        assert f"peer-csrk={'00' * 16}" in bond_lines(bonds)[0]
+        connection = await central.connect(address)
+        table = await characteristics(Peer(connection))
+        handle = table[SIGNED].handle
+        for value, counter in [(b"\x01", 3), (b"\x02", 3), (b"\x03", 2), (b"\x04", 4)]:
+            before = (await table[SIGNED].read_value())
+            connection.send_l2cap_pdu(4, signed_write(handle, value, counter))
+            after = await table[SIGNED].read_value()
+            assert after == (value if value in (b"\x01", b"\x04") else before)
+        connection.send_l2cap_pdu(4, signed_write(handle, b"\x05", 9, key=bytes(15) + b"\x01"))
+        assert await table[SIGNED].read_value() == b"\x04"
+        await connection.disconnect()
+    assert "peer-sign-counter=5" in bond_lines(bonds)[0]

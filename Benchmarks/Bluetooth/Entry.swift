@@ -13,7 +13,7 @@ struct Entry {
     }
   }
 
-  private static let parts = ["process", "beacons", "memory", "world", "rig", "api"]
+  private static let parts = ["process", "beacons", "security", "memory", "world", "rig", "api"]
 
   private static func run() async throws {
     var arguments = Array(CommandLine.arguments.dropFirst())
@@ -36,6 +36,11 @@ struct Entry {
       }
       if wanted.contains("beacons") {
         try await table.run { try runBeaconBenchmarks(seconds: seconds, into: &$0) }
+      }
+      if wanted.contains("security") {
+        try await table.run {
+          try await runSecurityBenchmarks(seconds: seconds, isSmoke: isSmoke, into: &$0)
+        }
       }
       if wanted.contains("memory") { await table.run { runMemoryBenchmarks(into: &$0) } }
       if wanted.contains("world") {

@@ -2,6 +2,7 @@ import BluetoothHost
 import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
+import Foundation
 
 /// A value that only paired peers read or subscribe to.
 func makeProtectedReading() -> CBMutableCharacteristic {
@@ -34,4 +35,25 @@ func exchangeOutOfBandData(
 ) {
   client.send(.createOutOfBandData(token))
   client.send(.setOutOfBandData(peer, told, otherToken))
+}
+
+/// Goes on connecting with a peripheral, unless that has lost its keys.
+final class KeyKeeper: NSObject, CBCentralManagerDelegate {
+  private let advise: (String) -> Void
+
+  /// - Parameter advise: Tells people what to do.
+  init(advise: @escaping (String) -> Void) { self.advise = advise }
+
+  func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+
+  func centralManager(
+    _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
+    error: (any Error)?
+  ) {
+    if (error as? CBError)?.code == .peerRemovedPairingInformation {
+      advise("\(peripheral.name ?? "The device") was reset: forget it, and pair again.")
+    } else if error != nil {
+      central.connect(peripheral)
+    }
+  }
 }

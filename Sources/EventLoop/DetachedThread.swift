@@ -1,7 +1,7 @@
 import Glibc
 
 /// Threads that nothing waits for.
-enum DetachedThread {
+package enum DetachedThread {
   private final class Body {
     let run: @Sendable () -> Void
     init(_ run: @escaping @Sendable () -> Void) { self.run = run }
@@ -10,7 +10,7 @@ enum DetachedThread {
   /// Runs `body` on a new thread that takes no signals but those it raises itself.
   ///
   /// - Returns: Whether the system gave a thread.
-  static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+  package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
     var all = sigset_t()
     var before = sigset_t()
     unsafe sigfillset(&all)

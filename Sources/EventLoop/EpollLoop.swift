@@ -173,9 +173,13 @@ package final class EpollLoop: @unchecked Sendable {
       return
     }
     guard let watched = watched[event.data.u64] else { return }
-    if watched.expectsPromptEvents { hadPromptEvent = true }
+    if watched.expectsPromptEvents { expectPromptEvent() }
     watched.onReady(Readiness(events: event.events))
   }
+
+  /// Polls for a moment before the loop sleeps the next time, where that is worth it: an event is
+  /// likely to follow within microseconds. On the loop.
+  package func expectPromptEvent() { hadPromptEvent = true }
 
   /// Reads what a descriptor has, ``readByteCountMax`` bytes at most.
   ///

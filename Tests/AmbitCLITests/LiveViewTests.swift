@@ -1,3 +1,4 @@
+import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Testing
@@ -223,5 +224,102 @@ struct KeyDecoderTests {
     _ = decoder.flush()
     #expect(!decoder.isPending)
     #expect(decoder.decode([UInt8(ascii: "a")]) == [.character("a")])
+  }
+}
+
+extension LiveViewTests {
+  // MARK: Pairing
+
+  private static let peer = DeviceAddress(bits: 0xC012_3456_789A, kind: .random)
+
+  private static func asking(_ prompt: PairingPrompt) -> LiveView {
+    var view = LiveView()
+    view.ask(PairingQuestion(peer: peer, prompt: prompt, id: PairingPromptID(rawValue: 7)))
+    return view
+  }
+
+  @Test("a passkey is typed below whatever is shown, and nothing else takes keys meanwhile")
+  func passkey() {
+    let table = Self.table(3)
+    var view = Self.asking(.enterPasskey)
+    let typed: [Key] = "q12x3 4567".map { .character($0) }
+    #expect(Self.pressed(&view, typed, table).isEmpty)
+    let lines = Self.screen(view).lines(table, NetworkTable(), now: .zero)
+    #expect(
+      lines.count == 24 && lines[23].contains("Which passkey does C0:12:34:56:78:9A show? 123456"))
+    #expect(
+      Self.pressed(&view, [.backspace, .enter], table) == [
+        .answer(PairingPromptID(rawValue: 7), .passkey(12_345))
+      ])
+    #expect(view.pairing == nil)
+    // Now they are keys of the list again.
+    #expect(Self.pressed(&view, [.character("q")], table) == [.quit])
+  }
+
+  @Test("what is to be said is seen while a passkey is typed, in the list and in a device")
+  func messages() {
+    let table = Self.table(3)
+    for isOpen in [false, true] {
+      var view = Self.asking(.enterPasskey)
+      if isOpen { view.detail = DetailView(title: "Lock", state: "connected") }
+      let line = { Self.screen($0).lines(table, NetworkTable(), now: .zero)[1] }
+      view.show("The display shows 000042.")
+      #expect(line(view).contains("shows 000042."))
+      view.show("The display shows 000043.")
+      _ = Self.pressed(&view, "43".map { .character($0) }, table)
+      #expect(line(view).contains("shows 000043."))
+      _ = Self.pressed(&view, [.enter], table)
+      #expect(line(view).contains("shows 000043."))
+    }
+    var view = LiveView()
+    view.show("Pairing failed: confirm value failed.")
+    _ = Self.pressed(&view, [.down], table)
+    #expect(view.message == nil)
+  }
+
+  @Test("numbers are compared and pairing agreed to with y, refused with n or Esc")
+  func yesAndNo() {
+    let table = Self.table(1)
+    for prompt in [PairingPrompt.compareNumber(42), .consent] {
+      for (key, answer) in [
+        (Key.character("y"), PairingAnswer.accept), (.character("n"), .reject), (.escape, .reject),
+      ] {
+        var view = Self.asking(prompt)
+        #expect(Self.pressed(&view, [.enter, .character("x")], table).isEmpty)
+        #expect(
+          Self.pressed(&view, [key], table) == [.answer(PairingPromptID(rawValue: 7), answer)])
+      }
+    }
+    let lines = Self.screen(Self.asking(.compareNumber(42)))
+      .lines(table, NetworkTable(), now: .zero)
+    #expect(lines[23].contains("000042"))
+  }
+
+  @Test("a passkey to show needs no answer; a pairing that has ended asks nothing any more")
+  func shown() {
+    let table = Self.table(1)
+    var view = Self.asking(.displayPasskey(7))
+    for columns in [10, 40, 200] {
+      let lines = Self.screen(view, columns: columns).lines(table, NetworkTable(), now: .zero)
+      #expect(lines.allSatisfy { Fit.width($0) <= columns })
+    }
+    #expect(Self.pressed(&view, [.character("9"), .escape], table).isEmpty && view.pairing == nil)
+    view = Self.asking(.enterPasskey)
+    view.pairingEnded(with: DeviceAddress(bits: 1, kind: .public))
+    #expect(view.pairing != nil)
+    view.pairingEnded(with: Self.peer)
+    #expect(view.pairing == nil)
+  }
+
+  @Test("in a session of commands a line is the answer")
+  func lines() {
+    func answer(_ prompt: PairingPrompt, _ line: String) -> PairingAnswer {
+      PairingQuestion(peer: Self.peer, prompt: prompt, id: PairingPromptID(rawValue: 1))
+        .answer(line)
+    }
+    #expect(answer(.enterPasskey, " 000123 ") == .passkey(123))
+    #expect(answer(.enterPasskey, "read 2A19") == .reject)
+    #expect(answer(.compareNumber(1), "Yes") == .accept && answer(.consent, "y") == .accept)
+    #expect(answer(.compareNumber(1), "") == .reject && answer(.consent, "no") == .reject)
   }
 }

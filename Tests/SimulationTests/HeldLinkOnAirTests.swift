@@ -65,6 +65,8 @@ struct HeldLinkOnAirTests {
     try connect(phone, peer, timeoutUnits: timeoutUnits)
     let value = try #require(try phone.characteristics(of: peer)[Self.value])
     #expect(try phone.read(value, of: peer) == [7])
+    // The last keys may still be under way.
+    world.run(for: .milliseconds(500))
     return Pair(world: world, safe: safe, phone: phone, peer: peer, value: value)
   }
 

@@ -118,6 +118,32 @@ struct PrivacyOnAirTests {
     }
   }
 
+  @Test("who asks for a bonded device by an address of another day is told the one it has in use")
+  func addressInUse() throws {
+    let world = World(seed: 10)
+    let device = device(in: world, interval: .seconds(20))
+    let host = TestHost(in: world)
+    let old = try #require(heard(host, for: .seconds(2)).first?.address)
+    world.run(for: .seconds(45))
+    host.forgetEvents()
+    let peer = try host.connect(to: Self.name)
+    #expect(old != peer)
+    #expect(try read(host, peer) == [1, 2, 3])
+    host.forgetEvents()
+    host.send(.connect(old, ConnectOptions()))
+    let error = try host.wait(for: "the answer") { event -> HostError? in
+      if case .connectionFailed(old, let error) = event { error } else { nil }
+    }
+    #expect("\(error)".contains("\(peer)"))
+    #expect(try read(host, peer) == [1, 2, 3])
+    // Nobody else uses it: the old address does.
+    disconnect(host, peer)
+    try connect(host, old)
+    #expect(try read(host, old) == [1, 2, 3])
+    #expect(pairingCount(host) == 0)
+    withExtendedLifetime(device) {}
+  }
+
   @Test("the bonded centrals of a device are the same whatever address they have")
   func bondedCentral() throws {
     let world = World(seed: 4)

@@ -24,6 +24,8 @@ final class TestHost {
   /// The bonds that its driver was to keep.
   private(set) var bonds: [Bond] = []
   private(set) var identities: [HostIdentity] = []
+  /// The bonds that it was to keep what is new of.
+  private(set) var updated: [Bond] = []
   /// How often it was to keep what peers configured.
   private(set) var configurationCount = 0
 
@@ -31,10 +33,12 @@ final class TestHost {
     named name: String = "Test", in world: World, at position: Position = .origin,
     configuration: HostConfiguration = HostConfiguration(), bonds: [Bond] = [],
     identities: [HostIdentity] = [],
-    address: DeviceAddress = DeviceAddress(bits: 0x00A0_5000_0001, kind: .public)
+    address: DeviceAddress = DeviceAddress(bits: 0x00A0_5000_0001, kind: .public),
+    capabilities: ControllerCapabilities = ControllerCapabilities()
   ) {
     self.world = world
-    controller = world.makeController(name: name, address: address, at: position)
+    controller = world.makeController(
+      name: name, address: address, at: position, capabilities: capabilities)
     var configuration = configuration
     configuration.hasKeyAgreement = world.keyAgreement != nil
     machine = HostMachine(
@@ -112,8 +116,9 @@ final class TestHost {
         case .storeBond(let bond, let identity):
           bonds.append(bond)
           if let identity, !identities.contains(identity) { identities.append(identity) }
-        case .storeClientConfigurations(let changed):
+        case .updateBonds(let changed):
           configurationCount += 1
+          updated += changed
           for bond in changed {
             guard let index = bonds.lastIndex(where: { $0.identity == bond.identity }) else {
               continue
@@ -145,10 +150,8 @@ final class TestHost {
 extension TestHost {
   /// Scans until somebody with this name is heard.
   func find(_ name: String) throws -> DeviceAddress {
-    _ = try wait(for: "power") { event -> Bool? in
-      if case .stateChanged(.poweredOn) = event { return true }
-      return nil
-    }
+    guard world.run(atMost: .seconds(60), until: { snapshot.controller.state == .poweredOn })
+    else { throw NeverHappened(what: "power", seed: world.seed) }
     send(.startScan(ScanOptions()))
     defer { send(.stopScan) }
     return try wait(for: name) { event in

@@ -34,13 +34,14 @@ struct Receiver {
   private var clientCount: UInt32
 
   /// A machine whose controller is up, with so many clients that ask for this.
-  init(clients: Int, asking request: HostRequest) {
+  init(clients: Int, asking request: HostRequest, bonds: [Bond] = []) {
     clientCount = UInt32(clients)
     controller = world.makeController(
       name: "receiver", address: DeviceAddress(bits: 0xA0BE_0000_0001, kind: .public))
     var answers: [HCIPacket] = []
     let box = PacketBox()
     controller.onPacket = { box.packets.append($0) }
+    if !bonds.isEmpty { handle(.bondsLoaded(bonds)) }
     handle(.transportOpened)
     for number in 1...UInt32(clients) {
       handle(.clientOpened(ClientID(rawValue: number)))
@@ -77,7 +78,7 @@ struct Receiver {
         delivered += 1
         if let onReport, case .discovered(let report) = event { onReport(client, report) }
       case .reopenTransport: break
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .storeClientConfigurations,
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .updateBonds,
         .removeBond:
         break
       }

@@ -12,7 +12,7 @@ private func sendInBursts(_ count: Int, send: (Int) -> Void, advance: (Int) -> V
 }
 
 // The clocks of the asynchronous sequences can't be advanced from outside and awaited.
-func timeWorkloads() -> [Workload] { [debounce(), throttle()] }
+func timeWorkloads() -> [Workload] { [debounce(), throttle(), delay()] }
 
 private func debounce() -> Workload {
   var workload = Workload("debounce on virtual time", events: 500_000)
@@ -65,6 +65,41 @@ private func throttle() -> Workload {
     sendInBursts(
       count, send: { subject.send($0) }, advance: { scheduler.advance(by: .milliseconds($0)) })
     sink.cancel()
+  }
+  return workload
+}
+
+private func delay() -> Workload {
+  var workload = Workload("delay on virtual time", events: 500_000)
+  workload.add(.ours) { count in
+    let (signal, input) = Signal<Int, Never>.pipe()
+    let scheduler = TestScheduler()
+    signal.delay(0.005, on: scheduler).observeValues { sum.add($0) }
+    sendInBursts(
+      count, send: { input.send(value: $0) },
+      advance: { scheduler.advance(by: .milliseconds($0)) })
+  }
+  workload.add(.openCombine) { count in
+    let subject = PassthroughSubject<Int, Never>()
+    let scheduler = VirtualScheduler()
+    let sink = subject.delay(for: .milliseconds(5), scheduler: scheduler).sink { sum.add($0) }
+    sendInBursts(
+      count, send: { subject.send($0) }, advance: { scheduler.advance(by: .milliseconds($0)) })
+    sink.cancel()
+  }
+  workload.add(.floor) { count in
+    var now = 0
+    var waiting: [(due: Int, value: Int)] = []
+    sendInBursts(
+      count,
+      send: { value in waiting.append((now + 5, value)) },
+      advance: { milliseconds in
+        now += milliseconds
+        while let first = waiting.first, first.due <= now {
+          sum.add(first.value)
+          waiting.removeFirst()
+        }
+      })
   }
   return workload
 }

@@ -223,10 +223,12 @@ private struct HostVictim {
     for action in actions {
       switch action {
       case .send(let packet):
-        if answersCommands, let answer = Self.answer(packet) { answers.append(answer) }
+        if answersCommands, let answer = CommandAnswers.answer(packet) {
+          answers.append(answer)
+        }
       case .deliver(_, let event): take(event)
       case .computeKey(let request): computations.append(request)
-      case .pauseReceiving, .resumeReceiving, .storeBond, .storeClientConfigurations, .removeBond:
+      case .pauseReceiving, .resumeReceiving, .storeBond, .updateBonds, .removeBond:
         break
       case .reopenTransport: break
       }
@@ -259,47 +261,6 @@ private struct HostVictim {
       .subscribed, .unsubscribed, .pairingEnded:
       break
     case .pairingPrompt(_, _, let id): prompt = id
-    }
-  }
-
-  private static func answer(_ packet: HCIPacket) -> HCIPacket? {
-    guard packet.kind == .command, let command = try? HCICommandHeader(decoding: packet.bytes)
-    else { return nil }
-    switch command.opcode {
-    case .leCreateConnection, .leExtendedCreateConnection, .leReadRemoteFeatures, .disconnect,
-      .leConnectionUpdate:
-      return CommandStatus(opcode: command.opcode).packet
-    case .readLocalSupportedCommands:
-      let commands = SupportedCommands([.leReadBufferSize])
-      return CommandComplete(ReadLocalSupportedCommands.self, returning: commands).packet
-    case .readLocalSupportedFeatures:
-      return CommandComplete(
-        ReadLocalSupportedFeatures.self, returning: .init(features: [.leSupported])
-      ).packet
-    case .leReadLocalSupportedFeatures:
-      return CommandComplete(
-        LEReadLocalSupportedFeatures.self, returning: .init(features: [])
-      ).packet
-    case .readLocalVersionInformation:
-      return CommandComplete(
-        ReadLocalVersionInformation.self,
-        returning: .init(
-          hciVersion: 13, hciSubversion: 0, linkVersion: 13, company: 0xFFFF, linkSubversion: 0)
-      ).packet
-    case .leReadBufferSize:
-      return CommandComplete(
-        LEReadBufferSize.self, returning: .init(aclLength: 27, aclCount: 4)
-      ).packet
-    case .readBDADDR:
-      let address = DeviceAddress(bits: 9, kind: .public)
-      return CommandComplete(ReadBDADDR.self, returning: .init(address: address)).packet
-    case .leReadFilterAcceptListSize:
-      return CommandComplete(
-        LEReadFilterAcceptListSize.self, returning: .init(count: 8)
-      ).packet
-    case .readRSSI:
-      return CommandComplete(ReadRSSI.self, returning: .init(handle: 0x40, rssi: -50)).packet
-    default: return CommandComplete(opcode: command.opcode, status: .success).packet
     }
   }
 }

@@ -5,7 +5,7 @@ import Essentials
 extension FuzzTarget {
   /// Whole machines: the input is what a peer or a controller sends, packet by packet.
   static let machines: [FuzzTarget] = [
-    l2capLink, aclScheduler, gattClient, gattServer, hostMachine,
+    l2capLink, aclScheduler, gattClient, gattServer, hostMachine, pairing,
   ]
 
   /// Cuts an input into packets: a length byte, then so many bytes.

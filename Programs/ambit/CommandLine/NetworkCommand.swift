@@ -152,7 +152,7 @@ extension Output {
   /// A sentence without a full stop beside the result, as failures are told.
   func warn(_ sentence: String) {
     let end = sentence.hasSuffix("?") || sentence.hasSuffix(".") ? "" : "."
-    note("\(errorStyle.red("ambit:")) \(Fit.safe(sentence))\(end)")
+    note("\(errorStyle.red("ambit:")) \(Fit.safe(sentence))\(end)", plain: sentence)
   }
 }
 

@@ -20,8 +20,9 @@ struct Bonds: AsyncParsableCommand {
         ambit bonds forget C0:12:34:56:78:9A
         ambit bonds export                             as JSON, without keys
         ambit bonds export --keys > bonds.json         with keys, for a sniffer
+        ambit bonds decrypt air.pcap plain.pcap        a capture of the air, for Wireshark
       """,
-    subcommands: [BondsList.self, BondsForget.self, BondsExport.self],
+    subcommands: [BondsList.self, BondsForget.self, BondsExport.self, BondsDecrypt.self],
     defaultSubcommand: BondsList.self)
 }
 
@@ -209,6 +210,8 @@ enum BondText {
       "centralKey": bond.centralKey.map { keyJSON($0) },
       "peripheralKey": bond.peripheralKey.map { keyJSON($0) },
       "identityResolvingKey": bond.identityResolvingKey.map { hexadecimal($0.bytes) },
+      "peerSigningKey": bond.peerSigning.map { hexadecimal($0.value.bytes) },
+      "localSigningKey": bond.localSigning.map { hexadecimal($0.value.bytes) },
     ])
     guard case .object(let members) = keys else { return head }
     return head.adding(members)

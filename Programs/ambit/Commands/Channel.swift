@@ -24,7 +24,7 @@ struct Channel: RadioCommand {
   @OptionGroup var options: GlobalOptions
 
   /// Standard input is what is sent.
-  var answersPairing: Bool { false }
+  var pairingInput: PairingInput { .terminal }
 
   @Argument(help: "The device to connect to: identifier, start of it, address or name.")
   var id: String?

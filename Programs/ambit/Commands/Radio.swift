@@ -109,6 +109,8 @@ struct RadioServe: AsyncParsableCommand {
         ambit radio serve tcp:0.0.0.0:9100 unix:/tmp/radio
         ambit radio serve --radio sim:empty      no devices but those that connect
         ambit --radio tcp:localhost:9100         (elsewhere) join
+        ambit radio serve --air-capture air.pcap what connections send, for Wireshark; encrypted
+                                                 where they are (see "ambit bonds decrypt")
       """)
 
   @OptionGroup var options: GlobalOptions
@@ -116,17 +118,25 @@ struct RadioServe: AsyncParsableCommand {
   @Argument(help: "Where to listen: tcp:HOST:PORT or unix:PATH; several are allowed.")
   var address: [String] = ["tcp:localhost:9100"]
 
+  @Option(
+    help: "Write what connections send over the simulated air to a file that Wireshark opens.",
+    completion: .file())
+  var airCapture: String?
+
   func run() async throws {
     let output = Output(isJSON: options.json)
     let addresses = try address.map(Self.listenAddress)
     guard case .simulated(let air) = try options.radioChoice() else {
       throw CommandFailure(.usage, "only a simulated radio can be served: sim or sim:empty")
     }
+    let recorder = try airCapture.map { try AirRecorder(path: $0) }
     let server: RadioServer
     do throws(RadioServerError) {
       server = try await RadioServer.start(at: addresses) {
         // Its files were read when it was chosen; one that is gone since then is left out.
-        (try? air.makeWorld()) ?? World(seed: air.seed)
+        let world = (try? air.makeWorld()) ?? World(seed: air.seed)
+        recorder?.record(world)
+        return world
       } onEvent: {
         Self.report($0, output)
       }

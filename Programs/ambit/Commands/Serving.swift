@@ -1,4 +1,6 @@
 import ArgumentParser
+import BluetoothHost
+import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
 import Essentials
@@ -77,6 +79,28 @@ struct Peripheral: AsyncParsableCommand {
   @Flag(help: "Only check the file.")
   var check = false
 
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp(
+      "The only central that may connect: directed advertising, which names it and carries no "
+        + "data. A bonded one is called by a private address.", valueName: "address"))
+  var target: String?
+
+  /// The central that is called; by a bond's address, whichever kind that is.
+  private func targetAddress() throws -> DeviceAddress? {
+    guard let target else { return nil }
+    guard let random = DeviceAddress(target, kind: .random) else {
+      throw CommandFailure(.usage, "\"\(target)\" is no address; one is C0:12:34:56:78:9A")
+    }
+    let publicAddress = DeviceAddress(bits: random.bits, kind: .public)
+    let radio = try options.radioChoice()
+    let path = try BondOptions.explaining { () throws(BondStoreError) in
+      try BondStore.defaultPath(for: radio)
+    }
+    let bonds = path.flatMap { try? BondStore(path: $0).load() } ?? []
+    return bonds.contains { $0.knownAddress == publicAddress } ? publicAddress : random
+  }
+
   func run() async throws {
     // The file first: a mistake in it is reported without a radio.
     let description = try PeripheralFile.load(file)
@@ -87,21 +111,24 @@ struct Peripheral: AsyncParsableCommand {
       return
     }
     let address = description.address?.kind == .random ? description.address : nil
+    let target = try targetAddress()
     try await options.withRadio(
       hostName: description.name, appearance: description.appearance ?? 0, address: address
     ) { session in
-      try await Self.serve(description, session)
+      try await Self.serve(description, for: target, session)
     }
   }
 
-  private static func serve(_ description: PeripheralFile, _ session: Session) async throws {
+  private static func serve(
+    _ description: PeripheralFile, for target: DeviceAddress?, _ session: Session
+  ) async throws {
     let role = PeripheralRole(session.host)
     try await role.ready(session)
     let server = PeripheralServer(
       role, session.host, description, PeripheralLog(output: session.output))
     if let remark = server.remark { session.output.note(remark) }
     let events = role.events()
-    try await server.start()
+    try await server.start(for: target)
     ServingReport.started(description.name, description.advertisedServices, session.output)
     try await session.untilTime { try await server.serve(events) }
     role.manager.stopAdvertising()

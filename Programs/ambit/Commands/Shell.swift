@@ -1,5 +1,6 @@
 import ArgumentParser
 import BluetoothHost
+import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
@@ -26,7 +27,7 @@ struct Shell: RadioCommand {
   @OptionGroup var options: GlobalOptions
 
   /// Lines are commands here.
-  var answersPairing: Bool { false }
+  var pairingInput: PairingInput { .command }
 
   @Argument(help: "The device: identifier or start of it, address, or name.")
   var id: String
@@ -54,6 +55,13 @@ final class ShellSession: Sendable {
   private let isInteractive: Bool
   private let prompt: Guarded<Prompt>
   private let running = Guarded<Task<Void, any Error>?>(nil)
+  private let lines = LineReader()
+  /// What a pairing asks; the next line is the answer.
+  private let question = Guarded<PairingQuestion?>(nil)
+  private let answersPairing: Bool
+  private let host: BluetoothHost
+  /// What answers questions of pairings.
+  private let agent = Guarded<HostClient?>(nil)
 
   /// The prompt, and whether it stands at the end of the terminal's last line.
   private struct Prompt {
@@ -65,6 +73,8 @@ final class ShellSession: Sendable {
     let output = search.session.output
     self.output = output
     isInteractive = Terminal.isTerminal(STDIN_FILENO) && Terminal.isTerminal(STDERR_FILENO)
+    host = search.session.host
+    answersPairing = isInteractive && search.session.answersPairing
     let title = Fit.safe(sighting.name ?? sighting.shortID)
     prompt = Guarded(Prompt(text: output.errorStyle.bold(title) + "> "))
     let events = Guarded<(@Sendable (KeptDevice.Event) -> Void)?>(nil)
@@ -75,6 +85,8 @@ final class ShellSession: Sendable {
   func run() async throws {
     // What ends the session is reported on a line of its own.
     defer { hidePrompt() }
+    if answersPairing { beginAnswering() }
+    defer { agent.update { $0 = nil } }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.device.run() }
       group.addTask { try await self.readCommands() }
@@ -93,11 +105,11 @@ final class ShellSession: Sendable {
     }
     defer { Interrupts.shared.intercept(nil) }
     _ = try await limited("connecting") { _ = try await self.device.device() }
-    let lines = LineReader()
     while true {
       showPrompt()
       guard let line = await lines.next() else { break }
       prompt.update { $0.isShown = false }
+      if answer(line) { continue }
       do {
         let command = try ShellCommand(line)
         if command == .quit { return }
@@ -114,7 +126,11 @@ final class ShellSession: Sendable {
   private func run(_ command: ShellCommand) async throws {
     let task = Task { try await self.perform(command) }
     running.update { $0 = task }
-    defer { running.update { $0 = nil } }
+    defer {
+      running.update { $0 = nil }
+      // The line that a question waited for is the next command's.
+      lines.stopWaiting()
+    }
     do {
       try await withTaskCancellationHandler {
         try await task.value
@@ -189,6 +205,55 @@ final class ShellSession: Sendable {
       fact("mtu", .integer(Int64(mtu)), "\(mtu) bytes")
     case .nothing, .help, .wait, .status, .disconnect, .reconnect, .quit: break
     }
+  }
+
+  // MARK: Pairing
+
+  /// Has the host ask here what pairings want to know, until `agent` is released.
+  private func beginAnswering() {
+    let client = host.makeClient { [weak self] event in
+      switch event {
+      case .pairingPrompt(let peer, let prompt, let id):
+        self?.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
+      case .pairingEnded(let peer, let failure): self?.pairingEnded(with: peer, failure)
+      default: break
+      }
+    }
+    agent.update { $0 = client }
+    client.send(.setPairingAgent(.keyboardDisplay))
+  }
+
+  private func ask(_ new: PairingQuestion) {
+    note("Pairing: " + new.text + (new.takesYes ? " (yes or no)" : ""))
+    if case .displayPasskey = new.prompt { return }
+    question.update { $0 = new }
+    // While a command runs nothing else reads lines.
+    guard running.value != nil else { return }
+    Task {
+      guard let line = await lines.next() else { return }
+      _ = self.answer(line)
+    }
+  }
+
+  /// Takes a line for the answer to the question that is open; false where there is none.
+  private func answer(_ line: String) -> Bool {
+    let open = question.update { question in
+      defer { question = nil }
+      return question
+    }
+    guard let open else { return false }
+    agent.value?.send(.answerPairing(open.id, open.answer(line)))
+    return true
+  }
+
+  private func pairingEnded(with peer: DeviceAddress, _ failure: SecurityFailure?) {
+    let wasOpen = question.update { question in
+      guard question?.peer == peer else { return false }
+      question = nil
+      return true
+    }
+    if wasOpen { lines.stopWaiting() }
+    note(failure.map { "Pairing failed: \($0.sentence)" } ?? "Paired with \(peer).")
   }
 
   // MARK: Output

@@ -124,8 +124,15 @@ struct StatusReport {
       controller.supports2M ? "2M PHY" : "1M PHY only",
       "packets of \(controller.linkPacketLength) bytes",
       "accept list of \(controller.acceptListCapacity)",
+      resolvingList(controller),
       controller.usesHostFlowControl ? "flow control to the host" : nil,
     ].compactMap(\.self).joined(separator: ", ")
+  }
+
+  private static func resolvingList(_ controller: HostSnapshot.Controller) -> String? {
+    guard controller.resolvingListCapacity > 0 else { return nil }
+    return "resolving list of \(controller.resolvingListCapacity), "
+      + "\(controller.resolvedPeerCount) in use"
   }
 
   private static func buffers(_ controller: HostSnapshot.Controller) -> String {

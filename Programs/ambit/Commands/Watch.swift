@@ -30,7 +30,7 @@ struct Watch: RadioCommand {
   @OptionGroup var options: GlobalOptions
 
   /// Keys are commands here.
-  var answersPairing: Bool { false }
+  var pairingInput: PairingInput { .command }
 
   @Flag(inversion: .prefixedNo, help: "Services of the local network beside Bluetooth devices.")
   var network = true

@@ -100,7 +100,8 @@ extension DetailView.Row {
       key: key, name: AssignedNumbers.characteristicName(uuid) ?? "Characteristic",
       type: uuid)
     isReadable = properties.contains(.read)
-    isWriteable = !properties.isDisjoint(with: [.write, .writeWithoutResponse])
+    isWriteable = !properties.isDisjoint(
+      with: [.write, .writeWithoutResponse, .authenticatedSignedWrites])
     canBeFollowed = characteristic.canBeFollowed
     let letters: [(Bool, String)] = [
       (isReadable, "r"), (isWriteable, "w"), (canBeFollowed, "s"),

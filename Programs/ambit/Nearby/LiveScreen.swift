@@ -1,4 +1,5 @@
 import BluetoothHost
+import BluetoothMachines
 import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
@@ -22,6 +23,9 @@ final class LiveScreen: Sendable {
     case device(ArrivedValues, KeptDevice.Event)
     /// Values have arrived.
     case values(ArrivedValues)
+    case pairing(HostEvent)
+    /// What a library logged, such as the display of a simulated device.
+    case note(String)
     /// What a task found out for a device.
     case detail(KeptDevice, @Sendable (inout DetailView) -> Void)
   }
@@ -62,6 +66,8 @@ final class LiveScreen: Sendable {
   func run() async throws {
     Terminal.enterFullScreen()
     defer { Terminal.restore() }
+    Output.handNotes(to: { [post] in post.yield(.note($0)) })
+    defer { Output.handNotes(to: nil) }
     Interrupts.shared.onRedraw { [post] in post.yield(.redraw) }
     defer { Interrupts.shared.onRedraw {} }
     let input = watchInput()
@@ -73,7 +79,9 @@ final class LiveScreen: Sendable {
       }
     }
     defer { ticker.cancel() }
-    try await handleEvents()
+    let agent = session.answersPairing ? pairingAgent() : nil
+    defer { agent?.close() }
+    try await handleEvents(agent)
   }
 
   private func watchInput() -> (any DispatchSourceRead)? {
@@ -93,7 +101,30 @@ final class LiveScreen: Sendable {
     return source
   }
 
-  private func handleEvents() async throws {
+  /// Has the host ask here what pairings want to know.
+  private func pairingAgent() -> HostClient {
+    let agent = session.host.makeClient { [post] event in
+      switch event {
+      case .pairingPrompt, .pairingEnded: post.yield(.pairing(event))
+      default: break
+      }
+    }
+    agent.send(.setPairingAgent(.keyboardDisplay))
+    return agent
+  }
+
+  private func show(_ event: HostEvent, in view: inout LiveView) {
+    switch event {
+    case .pairingPrompt(let peer, let prompt, let id):
+      view.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
+    case .pairingEnded(let peer, let failure):
+      view.pairingEnded(with: peer)
+      if let failure { view.show("Pairing failed: \(failure.sentence)") }
+    default: break
+    }
+  }
+
+  private func handleEvents(_ agent: HostClient?) async throws {
     var view = LiveView()
     var decoder = KeyDecoder()
     var open: Open?
@@ -110,9 +141,12 @@ final class LiveScreen: Sendable {
       case .keys(let bytes):
         let keys = decoder.decode(bytes)
         if decoder.isPending { pauseSoon() }
-        for key in keys where await press(key, &view, listed, &open) == .quit { return }
+        for key in keys where await press(key, &view, listed, &open, agent) == .quit { return }
       case .pause:
-        for key in decoder.flush() where await press(key, &view, listed, &open) == .quit { return }
+        for key in decoder.flush()
+        where await press(key, &view, listed, &open, agent) == .quit { return }
+      case .pairing(let event): show(event, in: &view)
+      case .note(let sentence): view.show(sentence)
       case .device(let arrived, let event):
         guard let current = open, current.arrived === arrived else { continue }
         show(event, of: current.device, in: &view)
@@ -163,7 +197,8 @@ final class LiveScreen: Sendable {
   // MARK: Doing what the view asks for
 
   private func press(
-    _ key: Key, _ view: inout LiveView, _ listed: [String], _ open: inout Open?
+    _ key: Key, _ view: inout LiveView, _ listed: [String], _ open: inout Open?,
+    _ agent: HostClient?
   ) async -> LiveView.Effect? {
     let effect = view.press(key, devices: listed, page: max(1, Terminal.size.rows - 6))
     switch effect {
@@ -175,6 +210,7 @@ final class LiveScreen: Sendable {
     case .read(let key): if let open { read(key, of: open.device) }
     case .toggleSubscription(let key): if let open { toggle(key, of: open.device, &view) }
     case .write(let key, let text): if let open { write(text, to: key, of: open.device) }
+    case .answer(let prompt, let answer): agent?.send(.answerPairing(prompt, answer))
     case .quit:
       open?.link.cancel()
       _ = await open?.link.result

@@ -1,3 +1,4 @@
+import BluetoothMachines
 import BluetoothWire
 import Essentials
 
@@ -15,6 +16,7 @@ struct LiveView: Sendable {
     /// Write what was typed.
     case write(KeptDevice.Key, String)
     case reconnect
+    case answer(PairingPromptID, PairingAnswer)
   }
 
   /// What is typed at most: longer than any name or value.
@@ -28,6 +30,24 @@ struct LiveView: Sendable {
   private(set) var showsHelp = false
   /// The device that is open; nil while the list is shown.
   var detail: DetailView?
+  /// What a pairing asks; takes all keys but Ctrl-C.
+  private(set) var pairing: PairingQuestion?
+
+  /// What there is to say in the list, until the next key.
+  private(set) var message: String?
+
+  /// Says something, in the list or in the device that is open.
+  mutating func show(_ sentence: String) {
+    if detail == nil { message = sentence } else { detail?.message = sentence }
+  }
+
+  /// A pairing has a question, or a number to show.
+  mutating func ask(_ question: PairingQuestion) { pairing = question }
+
+  /// A pairing has ended: its question takes no answer any more.
+  mutating func pairingEnded(with peer: DeviceAddress) {
+    if pairing?.peer == peer { pairing = nil }
+  }
 
   /// The devices of a list that the filter lets through.
   func filtered(_ devices: [NearbyTable.Device]) -> [NearbyTable.Device] {
@@ -58,6 +78,8 @@ struct LiveView: Sendable {
   ///   - page: How many rows a page has.
   /// - Returns: What to do.
   mutating func press(_ key: Key, devices: [String], page: Int) -> Effect? {
+    if pairing != nil { return answerPairing(key) }
+    message = nil
     if showsHelp {
       showsHelp = false
       return key == .character("q") ? .quit : nil
@@ -72,6 +94,14 @@ struct LiveView: Sendable {
     case .character("?"), .character("h"): showsHelp = true
     default: return detail == nil ? pressInList(key, devices, page) : pressInDetail(key, page)
     }
+    return nil
+  }
+
+  private mutating func answerPairing(_ key: Key) -> Effect? {
+    guard var question = pairing else { return nil }
+    let outcome = question.press(key)
+    pairing = outcome == .open ? question : nil
+    if case .answered(let answer) = outcome { return .answer(question.id, answer) }
     return nil
   }
 

@@ -31,13 +31,20 @@ struct NearbyScreen {
   /// The whole screen, at most `size.rows` lines, none wider than `size.columns`. Only the rows that
   /// are seen are drawn, however many there are.
   func lines(_ table: NearbyTable, _ network: NetworkTable, now: Instant) -> [String] {
+    guard let question = view.pairing else { return viewLines(table, network, now: now) }
+    return viewLines(table, network, now: now).dropLast() + [line(question)]
+  }
+
+  private func viewLines(
+    _ table: NearbyTable, _ network: NetworkTable, now: Instant
+  ) -> [String] {
     if view.showsHelp { return helpLines }
     if let detail = view.detail { return lines(detail) }
     let all = table.ordered(now: now)
     let devices = view.filtered(all)
     let columns = Columns(width: size.columns)
     var lines = [header(all.count, onNetwork: network.count), ""]
-    if let problem {
+    if let problem = problem ?? view.message {
       lines[1] = style.red(Fit.truncated("  " + Fit.safe(problem), size.columns))
     }
     if all.isEmpty, network.count == 0 {

@@ -30,6 +30,8 @@ final class PeripheralServer: Sendable {
   private let state: Guarded<State>
   private let published = Guarded<[Index: CBMutableCharacteristic]>([:])
   private let timer: WakeTimer
+  /// The only central that may connect; nil: all.
+  private let target = Guarded<DeviceAddress?>(nil)
   /// Advertises byte for byte, which the manager cannot.
   private let advertiser: HostClient
   /// What became of the last request to advertise.
@@ -50,8 +52,9 @@ final class PeripheralServer: Sendable {
     }
   }
 
-  /// Publishes the services and advertises them.
-  func start() async throws {
+  /// Publishes the services and advertises them; for one central only, if it is named.
+  func start(for target: DeviceAddress? = nil) async throws {
+    self.target.update { $0 = target }
     guard case .order(let order) = file.publicationOrder() else { return }
     var services: [Int: CBMutableService] = [:]
     for number in order {
@@ -66,8 +69,8 @@ final class PeripheralServer: Sendable {
           .badData, "the service \(service.uuid) cannot be published" + RadioFailure.reason(error))
       }
     }
-    if let advertising = file.advertising {
-      advertise(advertising.data, advertising.scanResponse)
+    if target != nil || file.advertising != nil {
+      advertise(file.advertising?.data ?? [], file.advertising?.scanResponse ?? [])
       for await outcome in outcomes {
         guard case .failure(let error) = outcome else { break }
         throw CommandFailure(.failure, "the radio does not advertise: \(error)")
@@ -88,9 +91,14 @@ final class PeripheralServer: Sendable {
 
   private func advertise(_ data: [UInt8], _ scanResponse: [UInt8]) {
     var options = AdvertisingOptions()
+    options.interval = file.advertising?.interval ?? options.interval
+    if let target = target.value {
+      options.target = target
+      advertiser.send(.startAdvertising(options, RequestToken(rawValue: 1)))
+      return
+    }
     options.data = data
     options.scanResponse = scanResponse
-    options.interval = file.advertising?.interval ?? options.interval
     options.isConnectable = file.advertising?.isConnectable ?? true
     options.usesExtendedAdvertising =
       max(data.count, scanResponse.count) > PeripheralFile.Limits.legacyAdvertisingByteCount
@@ -320,7 +328,7 @@ extension PeripheralFile.Characteristic {
     if properties.contains(.read) {
       permissions.insert(readNeedsEncryption ? .readEncryptionRequired : .readable)
     }
-    if !properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
+    if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites]) {
       permissions.insert(writeNeedsEncryption ? .writeEncryptionRequired : .writeable)
     }
     return permissions

@@ -7,16 +7,28 @@ import Glibc
 
 /// Asks the person at the terminal what pairings want to know, and shows what they have to show.
 ///
-/// Prompts are written to standard error and answered on standard input, which both have to be a
-/// terminal. A prompt whose pairing has ended takes no answer any more.
+/// Prompts are written to standard error and answered on standard input or, where that is something
+/// else's, on the terminal that the program was started from. A prompt whose pairing has ended takes no
+/// answer any more.
 final class PairingPrompter: Sendable {
   private let client: HostClient
   private let dialogue: Dialogue
 
-  /// Makes the host ask here from now on, as long as this lives; nil where there is no terminal.
-  init?(_ host: BluetoothHost, _ output: Output) {
-    guard Terminal.isTerminal(STDIN_FILENO), Terminal.isTerminal(STDERR_FILENO) else { return nil }
-    let dialogue = Dialogue(output)
+  /// Makes the host ask here from now on, as long as this lives; nil where there is no terminal, or the
+  /// command asks by itself.
+  init?(_ host: BluetoothHost, _ output: Output, _ source: PairingInput) {
+    guard Terminal.isTerminal(STDERR_FILENO) else { return nil }
+    let input: Int32
+    switch source {
+    case .command: return nil
+    case .standardInput:
+      guard Terminal.isTerminal(STDIN_FILENO) else { return nil }
+      input = STDIN_FILENO
+    case .terminal:
+      input = open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)
+      guard input >= 0 else { return nil }
+    }
+    let dialogue = Dialogue(output, input: input)
     self.dialogue = dialogue
     client = host.makeClient { dialogue.take($0) }
     dialogue.start { [weak client] in client?.send(.answerPairing($0, $1)) }
@@ -41,10 +53,17 @@ private final class Dialogue: Sendable {
   }
 
   private let output: Output
+  /// Where answers are typed. Closed with the dialogue where it isn't standard input.
+  private let input: Int32
   private let queue = DispatchQueue(label: "ambit.pairing")
   private let state = Guarded(State())
 
-  init(_ output: Output) { self.output = output }
+  init(_ output: Output, input: Int32) {
+    self.output = output
+    self.input = input
+  }
+
+  deinit { if input != STDIN_FILENO { close(input) } }
 
   func start(_ answer: @escaping Answer) { state.update { $0.answer = answer } }
 
@@ -78,7 +97,7 @@ private final class Dialogue: Sendable {
   private func ask(_ peer: DeviceAddress, _ prompt: PairingPrompt, _ id: PairingPromptID) {
     guard isCurrent(peer, id) else { return }
     // What was typed before the question is no answer to it.
-    tcflush(STDIN_FILENO, TCIFLUSH)
+    tcflush(input, TCIFLUSH)
     let answer: PairingAnswer
     switch prompt {
     case .displayPasskey: return
@@ -107,12 +126,12 @@ private final class Dialogue: Sendable {
   private func line(_ peer: DeviceAddress, _ id: PairingPromptID) -> String? {
     var bytes: [UInt8] = []
     while isCurrent(peer, id) {
-      var descriptor = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      var descriptor = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
       let count = poll(&descriptor, 1, 100)
       if count < 0 && errno != EINTR { return nil }
       guard count > 0 else { continue }
       var byte: UInt8 = 0
-      guard read(STDIN_FILENO, &byte, 1) == 1, bytes.count < 256 else { return nil }
+      guard read(input, &byte, 1) == 1, bytes.count < 256 else { return nil }
       if byte == UInt8(ascii: "\n") {
         return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespaces)
       }

@@ -13,6 +13,8 @@ struct Session: Sendable {
   var output: Output
   /// Whether the user named no radio.
   var isDefaultRadio = false
+  /// Whether people may be asked about pairings.
+  var answersPairing = true
   /// What the user says of the device to connect to, for pairing.
   var outOfBandData: OutOfBandData?
   /// When the command began; `timeout` counts from then.
@@ -88,19 +90,29 @@ protocol RadioCommand: AsyncParsableCommand, Sendable {
   var hostName: String? { get }
   /// Where all traffic is written to, if it is.
   var capturePath: String? { get }
-  /// Whether prompts of pairings are answered on standard input, which the command leaves alone.
-  var answersPairing: Bool { get }
+  /// Where prompts of pairings are answered.
+  var pairingInput: PairingInput { get }
   func run(_ session: Session) async throws
+}
+
+/// Where prompts of pairings are answered.
+enum PairingInput: Sendable {
+  /// On standard input, which the command leaves alone.
+  case standardInput
+  /// On the terminal that the command was started from, because standard input is something else's.
+  case terminal
+  /// The command asks by itself.
+  case command
 }
 
 extension RadioCommand {
   var hostName: String? { nil }
   var capturePath: String? { nil }
-  var answersPairing: Bool { true }
+  var pairingInput: PairingInput { .standardInput }
 
   func run() async throws {
     try await options.withRadio(
-      hostName: hostName, captureTo: capturePath, answersPairing: answersPairing
+      hostName: hostName, captureTo: capturePath, pairingInput: pairingInput
     ) { session in
       try await run(session)
     }
@@ -116,12 +128,12 @@ extension GlobalOptions {
   ///   - address: The host's own address where the user names none: a random static one.
   ///   - capturePath: Where all traffic is written to; nil for where `AMBIT_CAPTURE` says, if it
   ///     says.
-  ///   - answersPairing: Whether prompts of pairings are answered on standard input.
+  ///   - pairingInput: Where prompts of pairings are answered.
   ///   - body: The command.
   /// - Throws: What `body` throws, or that the capture cannot be written.
   func withRadio(
     hostName: String? = nil, appearance: UInt16 = 0, address: DeviceAddress? = nil,
-    captureTo capturePath: String? = nil, answersPairing: Bool = true,
+    captureTo capturePath: String? = nil, pairingInput: PairingInput = .standardInput,
     _ body: @escaping @Sendable (Session) async throws -> Void
   ) async throws {
     if let refusal = BluetoothAuthorization.refusal {
@@ -149,9 +161,8 @@ extension GlobalOptions {
     }
     let session = Session(
       host: host, timeout: timeout, output: Output(isJSON: json), isDefaultRadio: namesNoRadio,
-      outOfBandData: oob?.data)
-    let prompter =
-      answersPairing && pair != .never ? PairingPrompter(host, session.output) : nil
+      answersPairing: pair != .never, outOfBandData: oob?.data)
+    let prompter = pair == .never ? nil : PairingPrompter(host, session.output, pairingInput)
     defer { withExtendedLifetime(prompter) {} }
     let watchdog = timeout.map { Watchdog(after: $0.duration) }
     defer { watchdog?.cancel() }

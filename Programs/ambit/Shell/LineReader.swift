@@ -4,26 +4,54 @@ import Foundation
 /// Reads standard input line by line, each when it is asked for, so that a long script is not held
 /// in memory. One task at a time.
 final class LineReader: Sendable {
-  private let queue = DispatchQueue(label: "ambit.input")
-  private let waiting = Guarded<CheckedContinuation<String?, Never>?>(nil)
+  private struct State {
+    var waiting: CheckedContinuation<String?, Never>?
+    /// A line is being read.
+    var isReading = false
+    /// A line that came when nothing waited for it any more; the end of the input is nil.
+    var unclaimed: String??
+  }
 
-  /// The next line; nil at the end of the input, and when the task is cancelled.
+  private let queue = DispatchQueue(label: "ambit.input")
+  private let state = Guarded(State())
+
+  /// The next line; nil at the end of the input, when the task is cancelled, and after `stopWaiting`.
   func next() async -> String? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        waiting.update { $0 = continuation }
-        guard !Task.isCancelled else { return answer(nil) }
-        queue.async { [self] in answer(readLine()) }
+        let (line, mustRead): (String??, Bool) = state.update { state in
+          if let line = state.unclaimed {
+            state.unclaimed = nil
+            return (line, false)
+          }
+          state.waiting = continuation
+          defer { state.isReading = true }
+          return (nil, !state.isReading)
+        }
+        if let line { return continuation.resume(returning: line) }
+        if mustRead { queue.async { [self] in read(readLine()) } }
+        if Task.isCancelled { stopWaiting() }
       }
     } onCancel: {
-      answer(nil)
+      stopWaiting()
     }
   }
 
-  private func answer(_ line: String?) {
-    let continuation = waiting.update { waiting in
-      defer { waiting = nil }
-      return waiting
+  /// The line that is waited for, if any, is left to the next who asks.
+  func stopWaiting() {
+    let continuation = state.update { state in
+      defer { state.waiting = nil }
+      return state.waiting
+    }
+    continuation?.resume(returning: nil)
+  }
+
+  private func read(_ line: String?) {
+    let continuation = state.update { state in
+      state.isReading = false
+      defer { state.waiting = nil }
+      if state.waiting == nil { state.unclaimed = .some(line) }
+      return state.waiting
     }
     continuation?.resume(returning: line)
   }

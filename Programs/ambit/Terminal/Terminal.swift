@@ -156,8 +156,18 @@ struct Output: Sendable {
   /// An object of the result, on its line.
   func object(_ object: JSON) { line(object.line) }
 
-  /// A remark beside the result, on standard error.
-  func note(_ text: String) {
+  /// Where remarks go as long as the screen is somebody's.
+  private static let screen = Mutex<(@Sendable (String) -> Void)?>(nil)
+
+  /// Hands remarks to whoever has the screen, until nil.
+  static func handNotes(to show: (@Sendable (String) -> Void)?) { screen.withLock { $0 = show } }
+
+  /// A remark beside the result, on standard error, or for whoever has the screen.
+  /// - Parameters:
+  ///   - text: What standard error gets.
+  ///   - plain: What a screen shows, where that is something else.
+  func note(_ text: String, plain: String? = nil) {
+    if let show = Self.screen.withLock({ $0 }) { return show(plain ?? text) }
     clearProgress()
     Self.write(text + "\n", to: STDERR_FILENO)
   }

@@ -102,6 +102,10 @@ public final class BluetoothHost: Sendable {
   /// Why the capture is no longer written; nil while it is, and where none was asked for.
   public var captureFailure: CaptureError? { driver.captureFailure }
 
+  /// Why bonds, or the random address that goes with them, are not kept for later runs; nil while they
+  /// are, and where no file was named. Logged once.
+  public var bondFailure: BondStoreError? { driver.bondFailure }
+
   /// The state, links, queues and counters of the host's machine at one moment.
   public func snapshot() async -> HostSnapshot {
     await withCheckedContinuation { continuation in
@@ -142,8 +146,8 @@ public final class BluetoothHost: Sendable {
       slot: driver.open(acknowledgesEvents: true, settle: settle, handler: .batches(onEvents)))
   }
 
-  /// Stops the host for good: its clients hear nothing more, the way to the controller is closed
-  /// and the capture is complete when this returns.
+  /// Stops the host for good: its clients hear nothing more, the way to the controller is closed,
+  /// and the capture and the file of bonds are complete when this returns.
   public func close() async {
     await withCheckedContinuation { continuation in driver.stop { continuation.resume() } }
   }

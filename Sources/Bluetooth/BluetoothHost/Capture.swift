@@ -22,7 +22,8 @@ package final class Capture {
   /// What went wrong first; nothing more is written after that.
   private(set) var failure: CaptureError?
   private let path: String
-  private let includesKeys: Bool
+  /// Nil where keys are written as they are.
+  private var redactor: KeyRedactor?
   private var descriptor: Int32
   private var buffer: [UInt8] = []
 
@@ -31,7 +32,7 @@ package final class Capture {
   ///   - includesKeys: Whether keys are written as they are, instead of as zeros.
   package init(path: String, includesKeys: Bool = false) throws(CaptureError) {
     self.path = path
-    self.includesKeys = includesKeys
+    redactor = includesKeys ? nil : KeyRedactor()
     let mode: mode_t = includesKeys ? 0o600 : 0o644
     descriptor = unsafe Glibc.open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode)
     guard descriptor >= 0, !includesKeys || fchmod(descriptor, mode) == 0 else {
@@ -47,7 +48,8 @@ package final class Capture {
 
   func record(_ packet: HCIPacket, _ direction: BTSnoop.Direction) {
     guard failure == nil else { return }
-    let packet = includesKeys ? packet : packet.withoutKeys
+    let packet =
+      redactor?.redacted(packet, isFromHost: direction == .hostToController) ?? packet
     buffer += BTSnoop.record(packet, direction: direction, microseconds: Self.microsecondsNow())
     if buffer.count >= Limits.captureBufferByteCount { flush() }
   }

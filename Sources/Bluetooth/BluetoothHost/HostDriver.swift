@@ -10,8 +10,8 @@ import Synchronization
 /// Inputs come in batches: all packets of one read, or all requests that gathered since the last
 /// look. The actions of a batch are performed in order, then everything to send leaves in one go.
 final class HostDriver: @unchecked Sendable {
-  // Sendable because `inbox`, `currentProblem` and `firstCaptureFailure` have locks of their own
-  // and everything else is touched on `loop` only.
+  // Sendable because what is in a `Mutex` has a lock of its own and everything else is touched on
+  // `loop` only.
   private let loop: any HostLoop
   private let makeTransport: TransportFactory
   private let logger: Logger
@@ -19,6 +19,8 @@ final class HostDriver: @unchecked Sendable {
   private let inbox = Mutex(Inbox())
   private let currentProblem = Mutex(Problem())
   private let firstCaptureFailure = Mutex<CaptureError?>(nil)
+  private let firstBondFailure = Mutex<BondStoreError?>(nil)
+  private let bondWatch = Mutex(BondWatch())
 
   private var machine: HostMachine
   private var actions: [HostMachine.Action] = []
@@ -34,6 +36,7 @@ final class HostDriver: @unchecked Sendable {
   private var wakeTimer: (any LoopTimer)?
   private var wakeSetFor: Instant?
   private var isStopped = false
+  private var bondQueue: BondStoreQueue?
   /// Whether there is a current problem, without its lock.
   private var hasProblem = false
 
@@ -55,6 +58,12 @@ final class HostDriver: @unchecked Sendable {
     case clientClosed(ClientID)
     case eventsHandled(ClientID, count: Int)
     case request(ClientID, HostRequest)
+  }
+
+  /// What notices changes of the bonds by other processes; made, used and closed on the shared loop.
+  private struct BondWatch {
+    var watch: LoopConfined<BondFileWatch>?
+    var isClosed = false
   }
 
   private struct Problem {
@@ -92,6 +101,7 @@ final class HostDriver: @unchecked Sendable {
 
   var calendarTime: Double { loop.calendarTime }
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
+  var bondFailure: BondStoreError? { firstBondFailure.withLock { $0 } }
 
   func start() {
     loop.execute { [self] in
@@ -104,7 +114,8 @@ final class HostDriver: @unchecked Sendable {
   func stop(_ completion: @escaping @Sendable () -> Void) {
     loop.execute { [self] in
       shutDown()
-      completion()
+      guard let bondQueue else { return completion() }
+      bondQueue.finish(completion)
     }
     loop.runPending()
   }
@@ -230,9 +241,9 @@ final class HostDriver: @unchecked Sendable {
       case .reopenTransport(let error):
         reopening = error
       case .computeKey(let request): computations.append(request)
-      case .storeBond(let bond, let identity): store(bond, identity)
-      case .storeClientConfigurations(let bonds): storeClientConfigurations(of: bonds)
-      case .removeBond(let bond): remove(bond)
+      case .storeBond(let bond, let identity): change(.store(bond, identity))
+      case .updateBonds(let bonds): for bond in bonds { change(.update(bond)) }
+      case .removeBond(let bond): change(.remove(bond))
       }
     }
     swap(&taken, &actions)
@@ -289,7 +300,11 @@ final class HostDriver: @unchecked Sendable {
       return problem.listeners
     }
     for listener in listeners.values { listener.finish() }
-    storeClientConfigurations(of: machine.takeUnstoredBonds())
+    for bond in machine.takeUnstoredBonds() { change(.update(bond)) }
+    bondWatch.withLock { $0.isClosed = true }
+    if security.bonds != nil {
+      EpollLoop.shared.execute { [self] in bondWatch.withLock { $0.watch.take() }?.value.close() }
+    }
     clients = [:]
     transport?.close()
     transport = nil
@@ -316,45 +331,56 @@ final class HostDriver: @unchecked Sendable {
   // MARK: Bonds
 
   private func loadBonds() {
-    guard let bonds = security.bonds else { return }
+    guard let store = security.bonds else { return }
     do throws(BondStoreError) {
-      let loaded = HostMachine.Input.bondsLoaded(try bonds.load(), try bonds.loadIdentities())
-      machine.handle(loaded, now: loop.now, into: &actions)
+      let bonds = try store.load()
+      let (identities, problem) = try store.loadIdentities()
+      machine.handle(.bondsLoaded(bonds, identities), now: loop.now, into: &actions)
+      if let problem { report(problem) }
     } catch {
       machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
-      logger.error("\(error) Nothing is paired until it can.")
+      return logger.error("\(error) Nothing is paired until it can.")
+    }
+    let queue = BondStoreQueue(store) { [weak self] report in
+      self?.loop.execute { [weak self] in self?.take(report) }
+    }
+    bondQueue = queue
+    EpollLoop.shared.execute { [weak self] in
+      guard let self, !bondWatch.withLock(\.isClosed),
+        let watch = BondFileWatch(path: store.path, on: .shared, onChange: { queue.read() })
+      else { return }
+      bondWatch.withLock { $0.watch = LoopConfined(watch, to: .shared) }
     }
   }
 
-  private func store(_ bond: Bond, _ identity: HostIdentity?) {
-    guard let bonds = security.bonds else { return }
-    do throws(BondStoreError) {
-      if let path = try bonds.store(bond, identity: identity) {
-        logger.warning("The damaged file of bonds was kept as \"\(path)\".")
+  private func take(_ report: BondStoreQueue.Report) {
+    guard !isStopped else { return }
+    switch report {
+    case .failed(let error): self.report(error)
+    case .damagedFileKept(let path):
+      logger.warning("The damaged file of bonds was kept as \"\(path)\".")
+    case .read(let bonds, let changeCount):
+      // What was read before this host's latest change would undo it.
+      guard let bondQueue, changeCount == bondQueue.changeCount else {
+        bondQueue?.read()
+        return
       }
-    } catch {
-      // The bond is good as long as this process runs.
-      logger.error("\(error)")
+      let now = loop.now
+      machine.handle(.bondsChanged(bonds), now: now, into: &actions)
+      finish(now)
     }
   }
 
-  private func storeClientConfigurations(of changed: [Bond]) {
-    guard let bonds = security.bonds, !changed.isEmpty else { return }
-    do throws(BondStoreError) {
-      try bonds.configure(changed)
-    } catch {
-      logger.error("\(error)")
+  /// Bonds cannot be kept, or read again. They are good as long as this process runs.
+  private func report(_ error: BondStoreError) {
+    let isNews = firstBondFailure.withLock { first in
+      defer { first = first ?? error }
+      return first?.kind != error.kind
     }
+    if isNews { logger.error("\(error)") }
   }
 
-  private func remove(_ bond: Bond) {
-    guard let bonds = security.bonds else { return }
-    do throws(BondStoreError) {
-      _ = try bonds.remove(bond)
-    } catch {
-      logger.error("\(error)")
-    }
-  }
+  private func change(_ change: BondStoreQueue.Change) { bondQueue?.change(change) }
 
   // MARK: Capture
 

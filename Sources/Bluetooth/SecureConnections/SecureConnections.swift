@@ -29,7 +29,9 @@
     }
 
     private func publicKey(of privateKey: SMPCoordinate) -> KeyAgreementResult {
-      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey.bytes) else {
+      var secret = privateKey.bytes
+      defer { overwrite(&secret) }
+      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: secret) else {
         return .invalidKey
       }
       let bytes = Array(key.publicKey.rawRepresentation)
@@ -45,7 +47,9 @@
     private func sharedSecret(
       _ privateKey: SMPCoordinate, _ peer: PublicKey
     ) -> KeyAgreementResult {
-      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: privateKey.bytes),
+      var bytes = privateKey.bytes
+      defer { overwrite(&bytes) }
+      guard let key = try? P256.KeyAgreement.PrivateKey(rawRepresentation: bytes),
         let point = try? P256.KeyAgreement.PublicKey(
           rawRepresentation: peer.x.bytes + peer.y.bytes),
         let secret = try? key.sharedSecretFromKeyAgreement(with: point),

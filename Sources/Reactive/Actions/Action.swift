@@ -96,7 +96,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
       })
 
     makeExecution = { action, input in
-      let core = HandlerCore<Output, ActionError<Error>> { observer, lifetime in
+      let handler = { (observer: Signal<Output, ActionError<Error>>.Observer, lifetime: Lifetime) in
         guard let state = conditions.modify({ $0.begin() }) else {
           observer.send(error: .disabled)
           action.disabledErrorsInput.send(value: ())
@@ -115,7 +115,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
           condition.value.modify { $0.executionCount -= 1 }
         }
       }
-      return SignalProducer(core: core)
+      return SignalProducer(core: RootedCore(handler: handler))
     }
   }
 

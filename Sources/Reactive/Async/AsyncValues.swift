@@ -77,3 +77,42 @@ extension SignalProducerConvertible where Value: Sendable {
     _ = try await producer.filter { _ in false }.firstValue()
   }
 }
+
+extension SignalProducerConvertible where Value: Sendable {
+  /// The values of one run, which begins at once, as an `AsyncThrowingStream` that keeps all that
+  /// wait.
+  ///
+  /// It ends by throwing the failure, or with completion or interruption. When nothing iterates it
+  /// any more, or the task that does is cancelled, the run is interrupted. ``values(buffering:)``
+  /// begins a run for each iterator, bounds what waits, and throws the type of the failure.
+  public var asyncThrowingStream: AsyncThrowingStream<Value, any Swift.Error> {
+    AsyncThrowingStream { continuation in
+      let run = producer.start { event in
+        switch event {
+        case .value(let value): continuation.yield(value)
+        case .failed(let error): continuation.finish(throwing: error)
+        case .completed, .interrupted: continuation.finish()
+        }
+      }
+      continuation.onTermination = { _ in run.dispose() }
+    }
+  }
+}
+
+extension SignalProducerConvertible where Value: Sendable, Error == Never {
+  /// The values of one run, which begins at once, as an `AsyncStream` that keeps all that wait.
+  ///
+  /// It ends with completion or interruption. When nothing iterates it any more, or the task that
+  /// does is cancelled, the run is interrupted.
+  public var asyncStream: AsyncStream<Value> {
+    AsyncStream { continuation in
+      let run = producer.start { event in
+        switch event {
+        case .value(let value): continuation.yield(value)
+        case .completed, .interrupted: continuation.finish()
+        }
+      }
+      continuation.onTermination = { _ in run.dispose() }
+    }
+  }
+}

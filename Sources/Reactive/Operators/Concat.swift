@@ -10,19 +10,6 @@ extension SignalProducer {
     SignalProducer<SignalProducer<Value, Error>, Error>([self, next]).flatten(.concat)
   }
 
-  /// Starts `next` when this has ended, unless it failed.
-  ///
-  /// A failure of either ends the whole; an interruption of this is as its completion. Disposal
-  /// disposes of the run that is under way.
-  ///
-  /// - Parameter next: What is started on the thread on which this ends.
-  /// - Returns: A producer that sends the values of this, and then those of `next`.
-  public func concat<Next: SignalProducerConvertible>(
-    _ next: Next
-  ) -> SignalProducer<Value, Error> where Next.Value == Value, Next.Error == Error {
-    concat(next.producer)
-  }
-
   /// Sends `value` after all others, unless this fails.
   ///
   /// - Parameter value: The last value.
@@ -48,19 +35,6 @@ extension SignalProducer {
   /// - Returns: A producer that sends the values of `previous`, and then those of this.
   public func prefix(_ previous: SignalProducer<Value, Error>) -> SignalProducer<Value, Error> {
     previous.concat(self)
-  }
-
-  /// Starts when `previous` has ended, unless that failed.
-  ///
-  /// A failure of either ends the whole; an interruption of `previous` is as its completion.
-  /// Disposal disposes of the run that is under way.
-  ///
-  /// - Parameter previous: What is started first.
-  /// - Returns: A producer that sends the values of `previous`, and then those of this.
-  public func prefix<Previous: SignalProducerConvertible>(
-    _ previous: Previous
-  ) -> SignalProducer<Value, Error> where Previous.Value == Value, Previous.Error == Error {
-    previous.producer.concat(self)
   }
 
   /// Sends `value` before all others.

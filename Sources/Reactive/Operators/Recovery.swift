@@ -113,7 +113,7 @@ extension SignalProducer {
     _ count: Int, after reason: Attempts<Value, Error>.Reason, pause: Pause? = nil
   ) -> SignalProducer<Value, Error> {
     SignalProducer(
-      core: JoinedCore { [core] root, connection in
+      core: RootedCore { [core] root, connection in
         Attempts(of: core, remaining: count, after: reason, pause: pause, into: root, connection)
           .start()
         return nil

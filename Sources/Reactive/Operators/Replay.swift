@@ -86,7 +86,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
   /// Makes an observer of all events from now on, unless the end has come.
   ///
   /// - Returns: What came before.
-  func register(
+  private func register(
     _ newcomer: StreamObserver<Value, Error>
   ) -> (past: [Value], end: Termination<Error>?) {
     lock.lock()
@@ -95,7 +95,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
     return (buffer.values, end)
   }
 
-  func remove(_ observer: StreamObserver<Value, Error>) {
+  private func remove(_ observer: StreamObserver<Value, Error>) {
     lock.lock()
     let place = newcomers.firstIndex { $0 === observer }
     let newcomer = place.map { newcomers.remove(at: $0) }
@@ -113,9 +113,29 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
     if let removed = observers.remove(observer) { gate.retire(removed) }
   }
 
+  /// Sends what is remembered, and then what comes, which may do so from another thread before the
+  /// past has been delivered.
+  ///
+  /// - Parameter source: What the first start begins.
+  func start(
+    into root: Root<Value, Error>, _ connection: Connection,
+    of source: ProducerCore<Value, Error>? = nil
+  ) {
+    guard let gate = root.gate, gate.enter() else { return }
+    let (past, end) = register(root)
+    for value in past where !root.isInterrupted { root.emit(value) }
+    gate.leave()
+    if let end {
+      root.terminate(end)
+    } else {
+      connection.add(AnyDisposable { self.remove(root) })
+    }
+    if let source { startOnce(source) }
+  }
+
   // MARK: Source
 
-  func startOnce(_ core: ProducerCore<Value, Error>) {
+  private func startOnce(_ core: ProducerCore<Value, Error>) {
     guard !hasStarted.exchange(true, ordering: .acquiringAndReleasing) else { return }
     // Weakly, so that the run ends when it has become unreachable.
     connection.hold(core.start(WeakRelay(self), connection))
@@ -138,37 +158,6 @@ private final class WeakRelay<Value, Error: Swift.Error>: StreamObserver<Value, 
   }
 }
 
-/// Sends what a replay remembers, and then what comes.
-private final class ReplayCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
-  private let replay: Replay<Value, Error>
-  /// What the first start begins.
-  private let source: ProducerCore<Value, Error>?
-
-  init(_ replay: Replay<Value, Error>, of source: ProducerCore<Value, Error>? = nil) {
-    self.replay = replay
-    self.source = source
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Error>, _ connection: Connection
-  ) -> AnyObject? {
-    // What comes may come from another thread before the past has been delivered.
-    let root = Root<Value, Error>()
-    root.begin(sink, connection)
-    guard let gate = root.gate, gate.enter() else { return nil }
-    let (past, end) = replay.register(root)
-    for value in past where !root.isInterrupted { root.emit(value) }
-    gate.leave()
-    if let end {
-      root.terminate(end)
-    } else {
-      connection.add(AnyDisposable { [replay] in replay.remove(root) })
-    }
-    if let source { replay.startOnce(source) }
-    return nil
-  }
-}
-
 extension SignalProducer {
   /// One run, shared by all starts of the returned producer: the first begins it, and each gets the
   /// last `capacity` values before what comes.
@@ -182,7 +171,11 @@ extension SignalProducer {
   public func replayLazily(upTo capacity: Int) -> SignalProducer<Value, Error> {
     precondition(capacity >= 0, "replayLazily(upTo:) keeps no negative number, got \(capacity)")
     let replay = Replay<Value, Error>(capacity: capacity)
-    return SignalProducer(core: ReplayCore(replay, of: core))
+    return SignalProducer(
+      core: RootedCore { [core] root, connection in
+        replay.start(into: root, connection, of: core)
+        return nil
+      })
   }
 
   /// A producer of events that are sent to the observer, whose every start gets the last `capacity`
@@ -200,7 +193,11 @@ extension SignalProducer {
     precondition(capacity >= 0, "replayPipe(upTo:) keeps no negative number, got \(capacity)")
     let replay = Replay<Value, Error>(capacity: capacity)
     return (
-      SignalProducer(core: ReplayCore(replay)),
+      SignalProducer(
+        core: RootedCore { root, connection in
+          replay.start(into: root, connection)
+          return nil
+        }),
       Signal<Value, Error>.Observer(replay, interruptsOnDeinit: true)
     )
   }

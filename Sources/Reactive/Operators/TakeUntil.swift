@@ -97,7 +97,7 @@ extension SignalProducer {
   /// - Returns: A producer whose runs end with `lifetime` at the latest.
   public func take(during lifetime: Lifetime) -> SignalProducer<Value, Error> {
     SignalProducer(
-      core: JoinedCore { [core] root, connection in
+      core: RootedCore { [core] root, connection in
         // There is no run to complete when the end is past.
         if lifetime.hasEnded { root.terminate(.interrupted) }
         connection.add(lifetime.observeEnded { root.terminate(.completed) })

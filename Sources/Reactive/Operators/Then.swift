@@ -14,7 +14,7 @@ extension ProducerCore {
     passing pass: @escaping (Root<U, F>, Value) -> Void,
     by follow: @escaping (Termination<Error>) -> Continuation<U, F>
   ) -> ProducerCore<U, F> {
-    JoinedCore { root, connection in
+    RootedCore { root, connection in
       let first = ClosureObserver<Value, Error>(
         value: { pass(root, $0) },
         termination: { termination in
@@ -58,20 +58,6 @@ extension SignalProducer {
   ///
   /// - Parameter replacement: What is started on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
-  @_disfavoredOverload
-  public func then<Replacement: SignalProducerConvertible>(
-    _ replacement: Replacement
-  ) -> SignalProducer<Replacement.Value, Error> where Replacement.Error == Never {
-    then(replacement.producer.promoteError(Error.self))
-  }
-
-  /// Ignores the values, and starts `replacement` when this completes.
-  ///
-  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
-  ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
-  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U>(
     _ replacement: SignalProducer<U, Error>
   ) -> SignalProducer<U, Error> {
@@ -85,37 +71,10 @@ extension SignalProducer {
   ///
   /// - Parameter replacement: What is started on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
-  public func then<Replacement: SignalProducerConvertible>(
-    _ replacement: Replacement
-  ) -> SignalProducer<Replacement.Value, Error> where Replacement.Error == Error {
-    then(replacement.producer)
-  }
-
-  /// Ignores the values, and starts `replacement` when this completes.
-  ///
-  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
-  ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
-  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then(
     _ replacement: SignalProducer<Value, Error>
   ) -> SignalProducer<Value, Error> {
     SignalProducer(core: core.then(replacement.core))
-  }
-
-  /// Ignores the values, and starts `replacement` when this completes.
-  ///
-  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
-  ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
-  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
-  public func then<Replacement: SignalProducerConvertible>(
-    _ replacement: Replacement
-  ) -> SignalProducer<Value, Error>
-  where Replacement.Value == Value, Replacement.Error == Error {
-    then(replacement.producer)
   }
 }
 
@@ -140,19 +99,6 @@ extension SignalProducer where Error == Never {
   ///
   /// - Parameter replacement: What is started on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
-  public func then<Replacement: SignalProducerConvertible>(
-    _ replacement: Replacement
-  ) -> SignalProducer<Replacement.Value, Replacement.Error> {
-    then(replacement.producer)
-  }
-
-  /// Ignores the values, and starts `replacement` when this completes.
-  ///
-  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
-  ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
-  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U>(
     _ replacement: SignalProducer<U, Never>
   ) -> SignalProducer<U, Never> {
@@ -166,36 +112,9 @@ extension SignalProducer where Error == Never {
   ///
   /// - Parameter replacement: What is started on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
-  public func then<Replacement: SignalProducerConvertible>(
-    _ replacement: Replacement
-  ) -> SignalProducer<Replacement.Value, Never> where Replacement.Error == Never {
-    then(replacement.producer)
-  }
-
-  /// Ignores the values, and starts `replacement` when this completes.
-  ///
-  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
-  ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
-  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then(
     _ replacement: SignalProducer<Value, Never>
   ) -> SignalProducer<Value, Never> {
     SignalProducer(core: core.then(replacement.core))
-  }
-
-  /// Ignores the values, and starts `replacement` when this completes.
-  ///
-  /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
-  /// disposes of the run that is under way.
-  ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
-  /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
-  public func then<Replacement: SignalProducerConvertible>(
-    _ replacement: Replacement
-  ) -> SignalProducer<Value, Never>
-  where Replacement.Value == Value, Replacement.Error == Never {
-    then(replacement.producer)
   }
 }

@@ -19,6 +19,6 @@ extension SignalProducer {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
-    return through { Throttle(by: interval, on: scheduler) }
+    return through { Throttle(interval, on: scheduler) }
   }
 }

@@ -33,7 +33,7 @@ public final class MutableProperty<Value>: ComposableMutablePropertyProtocol {
   /// Sends the present value, then every value that is set; completes when the property is
   /// released. Does not keep the property.
   public var producer: SignalProducer<Value, Never> {
-    SignalProducer(core: PropertyProducerCore(core, signal: signal))
+    SignalProducer(of: core, keeping: signal)
   }
 
   /// A property with the given value.

@@ -67,6 +67,8 @@ public final class Property<Value>: PropertyProtocol {
   @usableFromInline
   convenience init(unsafeProducer: SignalProducer<Value, Never>) {
     let core = PropertyCore<Value>()
+    let isOutermost = ThreadMark.composing.begin()
+    defer { ThreadMark.composing.end(isOutermost) }
     self.init(core, fedBy: unsafeProducer)
     precondition(
       core.hasValue, "the producer of a property must send a value when it is started")
@@ -79,7 +81,7 @@ public final class Property<Value>: PropertyProtocol {
     core.lifetime.hold(values.core.start(PropertyFeed(core)))
     self.init(
       reading: { core.value },
-      producer: SignalProducer(core: PropertyProducerCore(core, signal: signal)), signal: signal)
+      producer: SignalProducer(of: core, keeping: signal), signal: signal)
   }
 }
 

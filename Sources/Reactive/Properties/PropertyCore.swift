@@ -72,14 +72,19 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     return present.pointee
   }
 
-  var hasValue: Bool { !content.isEmpty }
+  var hasValue: Bool {
+    let isAcquired = acquire()
+    defer { release(isAcquired) }
+    return !content.isEmpty
+  }
 
   /// Call with the lock held.
   @inline(__always)
   private var present: UnsafeMutablePointer<Value> { content.first }
 
   private func requireValue() {
-    precondition(hasValue, "the producer of a property must send a value when it is started")
+    precondition(
+      !content.isEmpty, "the producer of a property must send a value when it is started")
   }
 
   /// Calls `action` with the value, under the lock: no other thread reads or sets meanwhile. This
@@ -93,9 +98,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     defer { withExtendedLifetime(value) {} }
     guard isAcquired else { return try action(value) }
     reader.store(Gate.currentThread, ordering: .relaxed)
-    let isOutermost = LockedThread.begin()
+    let isOutermost = ThreadMark.locked.begin()
     defer {
-      LockedThread.end(isOutermost)
+      ThreadMark.locked.end(isOutermost)
       reader.store(0, ordering: .relaxed)
       let isQueued = queuedCount > 0
       lock.unlock()
@@ -160,7 +165,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
   /// - Returns: The value before.
   private func exchange(_ newValue: Value) -> Value? {
     version += 1
-    guard hasValue else {
+    guard !content.isEmpty else {
       content.append(newValue)
       return nil
     }
@@ -174,10 +179,10 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     guard !isReadHere, enter() else { return try modifyLater(action) }
     lock.lock()
     requireValue()
-    let isOutermost = LockedThread.begin()
+    let isOutermost = ThreadMark.locked.begin()
     // Also if `action` throws.
     defer {
-      LockedThread.end(isOutermost)
+      ThreadMark.locked.end(isOutermost)
       deliverModification()
     }
     return try action(&present.pointee)
@@ -212,9 +217,9 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     let reader = reader.exchange(0, ordering: .relaxed)
     defer { self.reader.store(reader, ordering: .relaxed) }
     requireValue()
-    let isOutermost = LockedThread.begin()
+    let isOutermost = ThreadMark.locked.begin()
     defer {
-      LockedThread.end(isOutermost)
+      ThreadMark.locked.end(isOutermost)
       version += 1
       queueDelivery()
     }
@@ -303,30 +308,22 @@ private final class PropertySubscription<Value>: Subscription<Value, Never>, @un
   }
 }
 
-/// Sends the value of a property and then its changes.
-final class PropertyProducerCore<Value>: ProducerCore<Value, Never> {
-  private let property: PropertyCore<Value>
-  /// Keeps what feeds the property going.
-  private let signal: Signal<Value, Never>
-
-  init(_ property: PropertyCore<Value>, signal: Signal<Value, Never>) {
-    self.property = property
-    self.signal = signal
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Never>, _ connection: Connection
-  ) -> AnyObject? {
+extension SignalProducer where Error == Never {
+  /// A producer of the value of a property and then its changes.
+  ///
+  /// - Parameter signal: Keeps what feeds the property going.
+  init(of property: PropertyCore<Value>, keeping signal: Signal<Value, Never>) {
     // Changes may come from another thread before the value has been delivered.
-    let root = Root<Value, Never>()
-    root.begin(sink, connection)
-    let subscription = PropertySubscription(of: root, to: property)
-    guard let gate = root.gate, gate.enter() else { return nil }
-    root.emit(property.register(subscription))
-    connection.add(subscription)
-    property.admitNewcomers()
-    gate.leave()
-    return nil
+    self.init(
+      core: RootedCore { root, connection in
+        let subscription = PropertySubscription(of: root, to: property)
+        guard let gate = root.gate, gate.enter() else { return nil }
+        root.emit(property.register(subscription))
+        connection.add(subscription)
+        property.admitNewcomers()
+        gate.leave()
+        return withExtendedLifetime(signal) { nil }
+      })
   }
 }
 

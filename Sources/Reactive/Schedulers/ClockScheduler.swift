@@ -164,3 +164,9 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
     }
   }
 }
+
+extension ClockScheduler: PostponingScheduler {
+  func postpone(_ work: ScheduledAction, to date: Date) -> Bool {
+    state.withLock { $0.timers.postpone(work, to: date) }
+  }
+}

@@ -14,11 +14,18 @@ extension DispatchTimeInterval {
     }
   }
 
-  /// A tenth of the interval, in whole nanoseconds.
-  var tenth: DispatchTimeInterval {
-    let nanoseconds = timeInterval * 1e8
-    // Beyond 584 years there is nothing left to save by waiting a little longer.
-    return nanoseconds < TimeInterval(Int.max) ? .nanoseconds(Int(nanoseconds)) : .never
+  /// In the finest unit in which the product can be counted; `never` beyond all of them.
+  static func * (interval: DispatchTimeInterval, factor: Double) -> DispatchTimeInterval {
+    let seconds = interval.timeInterval * factor
+    func count(perSecond: Double) -> Int? { Int(exactly: (seconds * perSecond).rounded()) }
+    return count(perSecond: 1e9).map(DispatchTimeInterval.nanoseconds)
+      ?? count(perSecond: 1e6).map(DispatchTimeInterval.microseconds)
+      ?? count(perSecond: 1e3).map(DispatchTimeInterval.milliseconds)
+      ?? count(perSecond: 1).map(DispatchTimeInterval.seconds) ?? .never
+  }
+
+  static prefix func - (interval: DispatchTimeInterval) -> DispatchTimeInterval {
+    interval * -1
   }
 }
 

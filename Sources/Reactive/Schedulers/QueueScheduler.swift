@@ -159,7 +159,7 @@ public final class QueueScheduler: DateScheduler {
   public func schedule(
     after date: Date, interval: DispatchTimeInterval, action: @escaping @Sendable () -> Void
   ) -> (any Disposable)? {
-    schedule(after: date, interval: interval, leeway: interval.tenth, action: action)
+    schedule(after: date, interval: interval, leeway: interval * 0.1, action: action)
   }
 
   /// Enqueues work to be performed at `date` and every `interval` after it.

@@ -13,6 +13,9 @@ final class ScheduledAction: Disposable {
   // Touched by the initialiser and then only by the one thread that took `phase` out of waiting.
   nonisolated(unsafe) private var action: (@Sendable () -> Void)?
 
+  /// Nil but in a ``TimerQueue``, guarded by what guards that.
+  nonisolated(unsafe) var turn: TimerQueue.Turn?
+
   var isDisposed: Bool { phase.load(ordering: .acquiring) == Phase.disposed }
 
   init(_ action: @escaping @Sendable () -> Void) {

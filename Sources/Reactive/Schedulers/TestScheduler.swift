@@ -124,12 +124,20 @@ public final class TestScheduler: DateScheduler {
 
   /// Sets the virtual clock back. What is scheduled stays where it is.
   public func rewind(by interval: DispatchTimeInterval) {
-    precondition(interval.timeInterval >= 0, "rewinding by \(interval) would advance")
-    state.withLock { $0.currentDate = $0.currentDate.addingTimeInterval(-interval.timeInterval) }
+    precondition(
+      (0..<TimeInterval.infinity).contains(interval.timeInterval),
+      "can't rewind by \(interval)")
+    state.withLock { $0.currentDate = $0.currentDate.addingTimeInterval(-interval) }
   }
 
   private func takeNext(upTo end: Date) -> ScheduledAction? {
     state.withLock { $0.takeNext(upTo: end) }
+  }
+}
+
+extension TestScheduler: PostponingScheduler {
+  func postpone(_ work: ScheduledAction, to date: Date) -> Bool {
+    state.withLock { $0.timers.postpone(work, to: date) }
   }
 }
 

@@ -2,14 +2,20 @@ internal import FoundationEssentials
 
 /// The actions that a scheduler has to perform, by date: a binary heap, stable for equal dates.
 struct TimerQueue {
-  private struct Entry {
+  /// When it is the turn of an action.
+  struct Turn: Equatable {
     var date: Date
-    var sequence: UInt64
-    var action: ScheduledAction
+    fileprivate var sequence: UInt64
 
-    func isBefore(_ other: Entry) -> Bool {
+    fileprivate func isBefore(_ other: Turn) -> Bool {
       date == other.date ? sequence < other.sequence : date < other.date
     }
+  }
+
+  private struct Entry {
+    /// That of the action, or an earlier one that it has been postponed from.
+    var turn: Turn
+    var action: ScheduledAction
   }
 
   private var heap: [Entry] = []
@@ -18,30 +24,52 @@ struct TimerQueue {
   /// looking costs a constant per insertion and cancelled entries are at most half of all.
   private var sweepSize = 64
 
-  /// The date of the earliest work, which may have been cancelled.
-  var firstDate: Date? { heap.first?.date }
+  /// The date of the earliest work, which may have been cancelled or postponed.
+  var firstDate: Date? { heap.first?.turn.date }
 
   mutating func insert(_ action: ScheduledAction, at date: Date) {
     if heap.count >= sweepSize { sweep() }
-    heap.append(Entry(date: date, sequence: nextSequence, action: action))
-    nextSequence += 1
+    heap.append(Entry(turn: assignTurn(to: action, at: date), action: action))
     siftUp(from: heap.count - 1)
+  }
+
+  /// Gives work that waits a turn that is not earlier, the same as if it were inserted now.
+  ///
+  /// - Returns: Whether it waits.
+  mutating func postpone(_ action: ScheduledAction, to date: Date) -> Bool {
+    guard let turn = action.turn, turn.date <= date, !action.isDisposed else { return false }
+    // Its entry moves when it has become the earliest.
+    _ = assignTurn(to: action, at: date)
+    return true
+  }
+
+  private mutating func assignTurn(to action: ScheduledAction, at date: Date) -> Turn {
+    let turn = Turn(date: date, sequence: nextSequence)
+    nextSequence += 1
+    action.turn = turn
+    return turn
   }
 
   /// The earliest work, if it is due by `date` and wasn't cancelled.
   mutating func takeFirst(upTo date: Date) -> (date: Date, action: ScheduledAction)? {
-    while let first = heap.first, first.date <= date {
+    while let first = heap.first, first.turn.date <= date {
+      if let turn = first.action.turn, turn != first.turn, !first.action.isDisposed {
+        heap[0].turn = turn
+        siftDown(from: 0)
+        continue
+      }
       heap.swapAt(0, heap.count - 1)
       heap.removeLast()
       siftDown(from: 0)
-      if !first.action.isDisposed { return (first.date, first.action) }
+      first.action.turn = nil
+      if !first.action.isDisposed { return (first.turn.date, first.action) }
     }
     return nil
   }
 
   private mutating func sweep() {
     heap.removeAll { $0.action.isDisposed }
-    heap.sort { $0.isBefore($1) }
+    heap.sort { $0.turn.isBefore($1.turn) }
     sweepSize = max(64, heap.count * 2)
   }
 
@@ -49,7 +77,7 @@ struct TimerQueue {
     var child = start
     while child > 0 {
       let parent = (child - 1) / 2
-      guard heap[child].isBefore(heap[parent]) else { return }
+      guard heap[child].turn.isBefore(heap[parent].turn) else { return }
       heap.swapAt(child, parent)
       child = parent
     }
@@ -60,7 +88,7 @@ struct TimerQueue {
     while true {
       var least = parent
       for child in [2 * parent + 1, 2 * parent + 2]
-      where child < heap.count && heap[child].isBefore(heap[least]) {
+      where child < heap.count && heap[child].turn.isBefore(heap[least].turn) {
         least = child
       }
       guard least != parent else { return }
@@ -68,4 +96,13 @@ struct TimerQueue {
       parent = least
     }
   }
+}
+
+/// A scheduler in which work that waits can be postponed.
+protocol PostponingScheduler: DateScheduler {
+  /// Has work performed at `date`, not earlier than it was, in the order as if it were scheduled now.
+  ///
+  /// - Parameter work: What this scheduler returned.
+  /// - Returns: Whether it waits.
+  func postpone(_ work: ScheduledAction, to date: Date) -> Bool
 }

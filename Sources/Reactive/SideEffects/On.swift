@@ -64,7 +64,7 @@ extension SignalProducer {
     value: (@Sendable (Value) -> Void)? = nil
   ) -> SignalProducer<Value, Error> {
     // With a root, a source that has none is interrupted by an event, too.
-    let rooted = JoinedCore { [core] root, connection in
+    let rooted = RootedCore { [core] root, connection in
       starting?()
       defer { started?() }
       return core.start(into: root, connection)

@@ -119,14 +119,14 @@ final class Gate: @unchecked Sendable {
   private func handOver() -> Bool {
     let next = inbox.withLock { $0.waiters.isEmpty ? nil : $0.waiters.removeFirst() }
     guard let next else { return false }
-    holder.store(next.thread, ordering: .releasing)
-    next.wake()
+    next.wake { holder.store(next.thread, ordering: .releasing) }
     return true
   }
 
   /// Waits until the inbox has room. To be called when a value has been submitted.
   func waitForRoom() {
-    guard !isHeldHere, !LockedThread.isCurrent else { return }
+    guard !isHeldHere, !ThreadMark.locked.isSet else { return }
+    guard !ThreadMark.composing.isSet else { return waitForTurn() }
     let waiter = inbox.withLock { inbox -> GateWaiter? in
       guard inbox.operations.count > Gate.backlogMax else { return nil }
       let waiter = GateWaiter(for: self)
@@ -136,6 +136,13 @@ final class Gate: @unchecked Sendable {
     guard let waiter else { return }
     waiter.wait()
     if holderThread == waiter.thread { emptyInbox() }
+  }
+
+  /// Waits until everything has been performed that was submitted before.
+  private func waitForTurn() {
+    guard let waiter = GateWaiter(for: self) else { return }
+    submit { waiter.wake() }
+    waiter.wait()
   }
 
   /// The thread that holds the gate; zero if it is free.

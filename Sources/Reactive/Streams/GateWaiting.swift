@@ -37,40 +37,53 @@ final class GateWaiter: Sendable {
 
   func wait() { semaphore.wait() }
 
-  func wake() {
+  /// - Parameter handOver: Makes the thread the holder of the gate, which it doesn't wait for any more.
+  func wake(_ handOver: () -> Void = {}) {
     let thread = thread
     Self.gates.withLock { gates in _ = gates.removeValue(forKey: thread) }
+    handOver()
     semaphore.signal()
   }
 }
 
-/// Which threads run code of the user's with a property's lock: inside `modify` or `withValue`.
-///
-/// Such a thread waits for no gate. The holder of that gate may be about to use the property, whose
-/// lock it would get only when this thread goes on.
-enum LockedThread {
-  /// Not nil on a thread that has such a lock.
-  private static let mark: pthread_key_t = {
+/// What a thread is doing, which decides whether it may, or must, wait for a ``Gate``.
+struct ThreadMark: Sendable {
+  /// It runs code of the user's with a property's lock: inside `modify` or `withValue`.
+  ///
+  /// Such a thread waits for no gate. The holder of that gate may be about to use the property, whose
+  /// lock it would get only when this thread goes on.
+  static let locked = ThreadMark()
+
+  /// It starts what has to have sent a value when the start returns: a property composed of others.
+  ///
+  /// Such a thread waits for its turn where another thread, which changes one of those, is inside the
+  /// composition.
+  static let composing = ThreadMark()
+
+  private let key: pthread_key_t
+
+  private init() {
     var key = pthread_key_t()
     guard pthread_key_create(&key, nil) == 0 else {
       fatalError("no more keys for data of threads are left")
     }
-    return key
-  }()
+    self.key = key
+  }
 
-  static var isCurrent: Bool { pthread_getspecific(mark) != nil }
+  /// Whether the calling thread has the mark.
+  var isSet: Bool { pthread_getspecific(key) != nil }
 
-  /// To be called with the lock, before the user's code.
+  /// To be called before.
   ///
-  /// - Returns: Whether the thread had no such lock yet: the argument for ``end(_:)``.
-  static func begin() -> Bool {
-    guard !isCurrent else { return false }
-    pthread_setspecific(mark, UnsafeRawPointer(bitPattern: 1))
+  /// - Returns: Whether the thread had no such mark yet: the argument for ``end(_:)``.
+  func begin() -> Bool {
+    guard !isSet else { return false }
+    pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     return true
   }
 
-  /// To be called after the user's code.
-  static func end(_ isOutermost: Bool) {
-    if isOutermost { pthread_setspecific(mark, nil) }
+  /// To be called afterwards.
+  func end(_ isOutermost: Bool) {
+    if isOutermost { pthread_setspecific(key, nil) }
   }
 }

@@ -86,7 +86,7 @@ extension SignalProducer {
     by join: @escaping (repeat Signal<each V, Error>) -> Signal<Value, Error>
   ) {
     self.init(
-      core: JoinedCore { root, connection in
+      core: RootedCore { root, connection in
         let instances = (repeat Instance(of: (each producers).core))
         repeat connection.add((each instances).connection)
         connection.add(join(repeat (each instances).signal).attach(root))
@@ -101,7 +101,7 @@ extension SignalProducer {
     by join: @escaping ([Signal<V, E>]) -> Signal<Value, Error>
   ) {
     self.init(
-      core: JoinedCore { root, connection in
+      core: RootedCore { root, connection in
         let instances = producers.map { Instance(of: $0.core) }
         for instance in instances { connection.add(instance.connection) }
         connection.add(join(instances.map(\.signal)).attach(root))

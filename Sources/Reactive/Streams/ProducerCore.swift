@@ -74,25 +74,6 @@ struct Instance<Value, Error: Swift.Error> {
   }
 }
 
-/// Hands an input to a closure.
-final class HandlerCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
-  private let handler: (Signal<Value, Error>.Observer, Lifetime) -> Void
-
-  init(_ handler: @escaping (Signal<Value, Error>.Observer, Lifetime) -> Void) {
-    self.handler = handler
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Error>, _ connection: Connection
-  ) -> AnyObject? {
-    let root = Root<Value, Error>()
-    root.begin(sink, connection)
-    let input = Signal<Value, Error>.Observer(root, interruptsOnDeinit: true)
-    handler(input, connection.lifetime)
-    return input
-  }
-}
-
 /// Calls a closure that delivers everything before it returns.
 final class GeneratorCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   private let generator: (StreamObserver<Value, Error>, Connection) -> Void
@@ -108,25 +89,6 @@ final class GeneratorCore<Value, Error: Swift.Error>: ProducerCore<Value, Error>
   ) -> AnyObject? {
     generator(sink, connection)
     connection.dispose()
-    return nil
-  }
-}
-
-/// Observes a signal.
-final class ObservingCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
-  private let signal: Signal<Value, Error>
-
-  init(_ signal: Signal<Value, Error>) {
-    self.signal = signal
-  }
-
-  override func start(
-    _ sink: StreamObserver<Value, Error>, _ connection: Connection
-  ) -> AnyObject? {
-    // An interruption may come from another thread than the events.
-    let root = Root<Value, Error>()
-    root.begin(sink, connection)
-    connection.add(signal.attach(root))
     return nil
   }
 }
@@ -182,15 +144,25 @@ final class SingleCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   }
 }
 
-/// A run with a root of its own, at which come in the events of one or several others.
-final class JoinedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
-  typealias Join = (Root<Value, Error>, Connection) -> AnyObject?
-  private let join: Join
+/// A run with a root of its own, where events may come in from any thread.
+final class RootedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
+  typealias Begin = (Root<Value, Error>, Connection) -> AnyObject?
+  private let begin: Begin
 
-  /// - Parameter join: Starts the others with connections that are resources of the given one. It
-  ///   returns the input that is to be retained together with that.
-  init(_ join: @escaping Join) {
-    self.join = join
+  /// - Parameter begin: Sees to it that events come to the root. Runs that it starts have
+  ///   connections that are resources of the given one. It returns the input that is to be retained
+  ///   together with that.
+  init(_ begin: @escaping Begin) {
+    self.begin = begin
+  }
+
+  /// - Parameter handler: Is handed an input.
+  convenience init(handler: @escaping (Signal<Value, Error>.Observer, Lifetime) -> Void) {
+    self.init { root, connection in
+      let input = Signal<Value, Error>.Observer(root, interruptsOnDeinit: true)
+      handler(input, connection.lifetime)
+      return input
+    }
   }
 
   override func start(
@@ -198,7 +170,7 @@ final class JoinedCore<Value, Error: Swift.Error>: ProducerCore<Value, Error> {
   ) -> AnyObject? {
     let root = Root<Value, Error>()
     root.begin(sink, connection)
-    return join(root, connection)
+    return begin(root, connection)
   }
 }
 
@@ -207,7 +179,7 @@ extension ProducerCore {
   final func lifted<U, F>(
     _ transform: @escaping (Signal<Value, Error>) -> Signal<U, F>
   ) -> ProducerCore<U, F> {
-    JoinedCore { root, connection in
+    RootedCore { root, connection in
       let instance = Instance(of: self)
       connection.add(instance.connection)
       connection.add(transform(instance.signal).attach(root))

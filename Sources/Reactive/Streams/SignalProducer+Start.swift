@@ -129,7 +129,7 @@ extension SignalProducer {
   ) -> (SignalProducer<U, F>) -> SignalProducer<V, G> {
     { other in
       SignalProducer<V, G>(
-        core: JoinedCore { root, connection in
+        core: RootedCore { root, connection in
           let (first, second) = (Instance(of: self.core), Instance(of: other.core))
           connection.add(first.connection)
           connection.add(second.connection)

@@ -62,7 +62,12 @@ extension SignalProducer {
 
   /// A producer whose every start observes `signal`.
   public init(_ signal: Signal<Value, Error>) {
-    self.init(core: ObservingCore(signal))
+    // An interruption may come from another thread than the events.
+    self.init(
+      core: RootedCore { root, connection in
+        connection.add(signal.attach(root))
+        return nil
+      })
   }
 
   /// A producer whose every start calls `startHandler`.
@@ -73,7 +78,7 @@ extension SignalProducer {
   public init(
     _ startHandler: @escaping @Sendable (Signal<Value, Error>.Observer, Lifetime) -> Void
   ) {
-    self.init(core: HandlerCore(startHandler))
+    self.init(core: RootedCore(handler: startHandler))
   }
 
   /// A producer of one value.
@@ -141,7 +146,7 @@ extension SignalProducer {
 
   /// A producer that does nothing until it is interrupted.
   public static var never: SignalProducer<Value, Error> {
-    SignalProducer(core: JoinedCore { _, _ in nil })
+    SignalProducer(core: RootedCore { _, _ in nil })
   }
 
   /// A producer whose handler promises not to send from two threads at once.

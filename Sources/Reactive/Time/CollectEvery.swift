@@ -57,7 +57,7 @@ final class CollectEvery<Value, Error: Swift.Error>:
   override func willStart() {
     timer.inner = scheduler.schedule(
       after: scheduler.currentDate.addingTimeInterval(interval), interval: interval,
-      leeway: interval.tenth
+      leeway: interval * 0.1
     ) {
       // Held: a completion that waits comes after the source has let go. The end stops the timer.
       self.fire()

@@ -17,14 +17,14 @@ extension SignalProducer where Error == Never {
   ) -> SignalProducer<S.Element, Error> where S.Element == Value {
     // Every run has an iterator of its own, which only its timer uses, and that is serial.
     SignalProducer(
-      core: HandlerCore { observer, lifetime in
+      core: RootedCore(handler: { observer, lifetime in
         var iterator = values.makeIterator()
         let next = UncheckedTransfer { iterator.next() }
         let send = observer.sender
         lifetime += scheduler.schedule(after: interval, interval: interval) {
           send(next.value().map { .value($0) } ?? .completed)
         }
-      })
+      }))
   }
 }
 
@@ -57,7 +57,7 @@ extension SignalProducer where Value == Date, Error == Never {
   public static func timer(
     interval: DispatchTimeInterval, on scheduler: any DateScheduler
   ) -> SignalProducer<Value, Error> {
-    timer(interval: interval, on: scheduler, leeway: interval.tenth)
+    timer(interval: interval, on: scheduler, leeway: interval * 0.1)
   }
 
   /// Sends the scheduler's date every `interval`, the first time after one interval.

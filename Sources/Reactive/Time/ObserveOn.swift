@@ -25,7 +25,7 @@ extension SignalProducer {
   public func start(on scheduler: any Scheduler) -> SignalProducer<Value, Error>
   where Value: Sendable {
     SignalProducer(
-      core: JoinedCore { [self] root, connection in
+      core: RootedCore { [self] root, connection in
         connection.add(
           scheduler.schedule { connection.hold(core.start(into: root, connection)) })
         return nil

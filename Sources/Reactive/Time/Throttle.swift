@@ -17,65 +17,16 @@ extension Signal {
     _ interval: TimeInterval, on scheduler: any DateScheduler
   ) -> Signal<Value, Error> where Value: Sendable {
     precondition(interval >= 0, "a stream can't be throttled to \(interval) seconds")
-    return through(Throttle(by: interval, on: scheduler))
+    return through(Throttle(interval, on: scheduler))
   }
 }
 
 // Sendable as every scheduled operator is.
-final class Throttle<Value, Error: Swift.Error>: ScheduledOperator<Value, Value, Error>,
+final class Throttle<Value, Error: Swift.Error>: DeadlineOperator<Value, Error>,
   @unchecked Sendable
 {
-  private let interval: TimeInterval
-  private let scheduler: any DateScheduler
-  private let timer = SerialDisposable()
-
-  private let lock = PlainLock()
-  // Guarded by the lock.
-  private let pending = FIFO<Value>(capacity: 2)
-  private var previousDate = Date.distantPast
-  /// When the timer fires, if one is set.
-  private var timerDate: Date?
-
-  init(by interval: TimeInterval, on scheduler: any DateScheduler) {
-    self.interval = interval
-    self.scheduler = scheduler
-    super.init(on: scheduler)
-  }
-
-  override func willStart() {
-    lifetime += timer
-  }
-
-  override func receive(_ value: Value) {
-    let now = scheduler.currentDate
-    lock.lock()
-    let replaced = pending.replace(with: value)
+  override func deadline(now: Date) -> Date {
     // A clock that has been set back makes nobody wait for the old time.
-    let date = previousDate <= now ? max(now, previousDate.addingTimeInterval(interval)) : now
-    let needsTimer = timerDate.map { date < $0 } ?? true
-    if needsTimer { timerDate = date }
-    lock.unlock()
-    if needsTimer {
-      timer.inner = scheduler.schedule(after: date) { self.fire(at: date) }
-    }
-    replaced?.deinitialize(count: 1)
-  }
-
-  private func fire(at date: Date) {
-    lock.lock()
-    timerDate = nil
-    guard !pending.isEmpty else { return lock.unlock() }
-    previousDate = date
-    let due = pending.takeFirst()
-    lock.unlock()
-    emit(due)
-  }
-
-  override func drop() {
-    timer.dispose()
-    lock.lock()
-    let dropped = pending.popFirst()
-    lock.unlock()
-    withExtendedLifetime(dropped) {}
+    previousDeadline <= now ? max(now, previousDeadline.addingTimeInterval(interval)) : now
   }
 }

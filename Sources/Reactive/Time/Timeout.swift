@@ -61,7 +61,7 @@ extension SignalProducer {
   ) -> SignalProducer<Value, Error> {
     precondition(interval >= 0, "a stream can't time out after \(interval) seconds")
     return SignalProducer(
-      core: JoinedCore { [core] root, connection in
+      core: RootedCore { [core] root, connection in
         let date = scheduler.currentDate.addingTimeInterval(interval)
         connection.add(scheduler.schedule(after: date) { root.terminate(.failed(error)) })
         return core.start(into: root, connection)

@@ -86,6 +86,7 @@ extension SimulatedController {
     advertiser.take(parameters, address: address, defaultPower: capabilities.powerDBm)
     if parameters.properties.contains(.directed) {
       advertiser.target = targetAddress(parameters)
+      advertiser.targetPeer = parameters.peer
     }
     advertiser.data = set.data
     advertiser.scanResponse = set.scanResponse
@@ -114,6 +115,9 @@ extension SimulatedController {
       let address = try? self.ownAddress(
         parameters.ownAddressType, random: set.randomAddress, towards: parameters.peer)
       advertiser.address = address ?? advertiser.address
+      if parameters.properties.contains(.directed) {
+        advertiser.target = self.targetAddress(parameters)
+      }
       self.rotateAddress(of: handle, enabling: enabling)
     }
   }

@@ -11,6 +11,8 @@ public struct ControllerCapabilities: Hashable, Sendable {
   public var hasCoded = true
   /// Link-layer packets of up to 251 bytes instead of 27.
   public var hasDataLengthExtension = true
+  /// Resolves private addresses of peers, and makes its own. Without it those commands are unknown.
+  public var hasPrivacy = true
   /// Longest ACL packet that it takes, in bytes of payload.
   public var aclPacketLength: UInt16 = 251
   /// How many ACL packets it keeps.
@@ -42,6 +44,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
     capabilities.has2M = false
     capabilities.hasCoded = false
     capabilities.hasDataLengthExtension = false
+    capabilities.hasPrivacy = false
     capabilities.aclPacketLength = 27
     capabilities.version = 6
     return capabilities
@@ -50,8 +53,9 @@ public struct ControllerCapabilities: Hashable, Sendable {
   var features: LEFeatures {
     var features: LEFeatures = [
       .encryption, .connectionParametersRequest, .extendedReject, .peripheralFeatureExchange,
-      .ping, .privacy, .channelSelection2,
+      .ping, .channelSelection2,
     ]
+    if hasPrivacy { features.insert(.privacy) }
     if hasDataLengthExtension { features.insert(.dataLengthExtension) }
     if has2M { features.insert(.le2M) }
     if hasCoded { features.insert(.leCoded) }
@@ -73,6 +77,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
   func lacks(_ opcode: HCIOpcode) -> Bool {
     if !hasExtendedAdvertising, HCIOpcode.extendedCommands.contains(opcode) { return true }
     if !hasDataLengthExtension, HCIOpcode.dataLengthCommands.contains(opcode) { return true }
+    if !hasPrivacy, HCIOpcode.privacyCommands.contains(opcode) { return true }
     if !has2M && !hasCoded, HCIOpcode.phyCommands.contains(opcode) { return true }
     return false
   }
@@ -96,6 +101,11 @@ extension HCIOpcode {
   static let dataLengthCommands: Set<HCIOpcode> = [
     .leSetDataLength, .leReadSuggestedDefaultDataLength, .leWriteSuggestedDefaultDataLength,
     .leReadMaximumDataLength,
+  ]
+  static let privacyCommands: Set<HCIOpcode> = [
+    .leAddDeviceToResolvingList, .leRemoveDeviceFromResolvingList, .leClearResolvingList,
+    .leReadResolvingListSize, .leReadPeerResolvableAddress, .leReadLocalResolvableAddress,
+    .leSetAddressResolutionEnable, .leSetResolvablePrivateAddressTimeout, .leSetPrivacyMode,
   ]
   static let phyCommands: Set<HCIOpcode> = [.leReadPHY, .leSetDefaultPHY, .leSetPHY]
 }

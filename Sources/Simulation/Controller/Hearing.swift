@@ -152,7 +152,7 @@ extension Advertiser {
     }
     if onlyListed, !owner.isAccepted(owner.peer(behind: address).address) { return false }
     if properties.contains(.directed), let target, target != address,
-      owner.peer(behind: address).address != target
+      owner.peer(behind: address).address != targetPeer
     {
       return false
     }

@@ -73,11 +73,12 @@ extension SimulatedController {
   func peer(behind address: DeviceAddress) -> PeerAddress {
     guard let index = resolvingIndex(of: address) else { return PeerAddress(address) }
     settings.resolvingList[index].peerAddress = address
-    return PeerAddress(settings.resolvingList[index].peerIdentity, isIdentity: true)
+    return PeerAddress(
+      settings.resolvingList[index].peerIdentity, isIdentity: !faults.hidesResolution)
   }
 
   private func resolvingIndex(of address: DeviceAddress) -> Int? {
-    guard settings.resolvesAddresses, !settings.resolvingList.isEmpty,
+    guard settings.resolvesAddresses, !faults.resolvesNothing, !settings.resolvingList.isEmpty,
       address.randomKind == .resolvable
     else { return nil }
     if let known = resolutions[address.bits] { return known < 0 ? nil : known }
@@ -92,7 +93,7 @@ extension SimulatedController {
   /// Whether a device must be ignored because it should have used a private address
   /// (network privacy mode; Core 5.4, Vol 6, Part B, §6.2).
   func isIgnoredForPrivacy(_ address: DeviceAddress) -> Bool {
-    settings.resolvesAddresses
+    settings.resolvesAddresses && !faults.resolvesNothing
       && settings.resolvingList.contains {
         $0.peerIdentity == address && $0.peerKey != nil && $0.mode == .network
       }
@@ -101,7 +102,7 @@ extension SimulatedController {
   /// Whether an address is one of ours.
   func isOwn(_ target: DeviceAddress) -> Bool {
     if target == address || target == settings.randomAddress { return true }
-    return settings.resolvesAddresses
+    return settings.resolvesAddresses && !faults.resolvesNothing
       && settings.resolvingList.contains {
         $0.localKey.map(target.isMade(withIdentityResolvingKey:)) ?? false
       }

@@ -42,6 +42,10 @@ public final class SimulatedDevice {
   public var advertisedData: AdvertisedData? {
     didSet { if isPublished, advertisedData != oldValue { startAdvertising() } }
   }
+  /// Advertises for this central only, by directed advertising; nil: for all.
+  public var target: DeviceAddress? {
+    didSet { if isPublished, target != oldValue { startAdvertising() } }
+  }
   /// Whether it takes connections.
   public var isConnectable = true
   /// The GAP appearance.
@@ -215,7 +219,7 @@ public final class SimulatedDevice {
       let result = keyAgreement.perform(request.operation)
       take(.input(.keyComputed(id: request.id, result)))
     // The machine keeps its bonds as long as the world runs.
-    case .storeBond, .storeClientConfigurations, .removeBond: break
+    case .storeBond, .updateBonds, .removeBond: break
     case .reopenTransport:
       // The simulated wire cannot break, but there may be no power at its other end.
       take(.input(controller.isPoweredOn ? .transportOpened : .transportClosed(Self.noPower)))
@@ -304,6 +308,10 @@ public final class SimulatedDevice {
     var options = AdvertisingOptions()
     options.interval = advertisingInterval
     options.isConnectable = isConnectable
+    if let target {
+      options.target = target
+      return options
+    }
     if let advertisedData {
       options.data = advertisedData.data
       options.scanResponse = advertisedData.scanResponse

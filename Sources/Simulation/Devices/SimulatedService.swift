@@ -134,7 +134,7 @@ public final class SimulatedCharacteristic {
         requiresAuthentication
           ? .readAuthenticationRequired : requiresEncryption ? .readEncryptionRequired : .readable)
     }
-    if !properties.isDisjoint(with: [.write, .writeWithoutResponse]) {
+    if !properties.isDisjoint(with: [.write, .writeWithoutResponse, .authenticatedSignedWrites]) {
       permissions.insert(
         requiresAuthentication
           ? .writeAuthenticationRequired

@@ -15,6 +15,8 @@ final class Advertiser {
   var properties: AdvertisingEventProperties = [.legacy]
   var address: DeviceAddress?
   var target: DeviceAddress?
+  /// Whom the target's address belongs to, as its host said.
+  var targetPeer: DeviceAddress?
   var data: [UInt8] = []
   var scanResponse: [UInt8] = []
   var intervalNanoseconds: Int64 = 100_000_000

@@ -16,24 +16,24 @@ struct BondStoreTests {
     let identity = HostIdentity(
       address: DeviceAddress(bits: 0xD000_0000_0001, kind: .random), resolvingKey: Bonds.key(1))
     var first: BondStore? = BondStore(path: path)
-    #expect(try first?.loadIdentities() == [])
+    #expect(try first?.loadIdentities().0 == [])
     try first?.store(Bonds.secure, identity: identity)
     let second = BondStore(path: path)
-    #expect(try first?.loadIdentities() == [identity])
-    #expect(try second.loadIdentities().isEmpty)
+    #expect(try first?.loadIdentities().0 == [identity])
+    #expect(try second.loadIdentities().0.isEmpty)
     // Nobody would find this peer's bond again.
     let other = HostIdentity(
       address: DeviceAddress(bits: 0xD000_0000_0002, kind: .random), resolvingKey: Bonds.key(2))
     #expect(throws: BondStoreError.self) { try second.store(Bonds.legacy, identity: other) }
-    #expect(try first?.loadIdentities() == [identity])
+    #expect(try first?.loadIdentities().0 == [identity])
     #expect(try second.load() == [Bonds.secure])
     let own = HostIdentity(
       address: DeviceAddress(bits: 1, kind: .public), resolvingKey: Bonds.key(3))
     try second.store(Bonds.legacy, identity: own)
-    #expect(try second.loadIdentities() == [own], "a controller has one host anyway")
+    #expect(try second.loadIdentities().0 == [own], "a controller has one host anyway")
     first = nil
-    #expect(try second.loadIdentities() == [identity, own])
-    #expect(try BondStore(path: path).loadIdentities() == [own])
+    #expect(try second.loadIdentities().0 == [identity, own])
+    #expect(try BondStore(path: path).loadIdentities().0 == [own])
   }
 
   @Test("what peers configured is kept with their bonds, and brings none back that is gone")
@@ -46,13 +46,13 @@ struct BondStoreTests {
       databaseHash: Bonds.key(8).bytes, isAware: true, features: 1, descriptors: [9: 2])
     var gone = Bonds.legacy
     gone.clientConfiguration = changed.clientConfiguration
-    try store.configure([gone, changed])
+    try store.update([gone, changed])
     #expect(try store.load() == [changed])
     // Paired anew, by another process.
     var other = changed
     other.centralKey = LongTermKey(Bonds.key(9))
     other.clientConfiguration = nil
-    try store.configure([other])
+    try store.update([other])
     #expect(try store.load() == [changed])
   }
 

@@ -75,6 +75,37 @@ struct AsyncValuesTests {
     }
   }
 
+  @Test("an AsyncStream is one run, begun when it is made, that keeps all")
+  func streams() async throws {
+    let (output, input) = Signal<Int, Never>.pipe()
+    let (values, throwing) = (output.asyncStream, pipe.output.asyncThrowingStream)
+    for value in 1...2 { input.send(value: value) }
+    input.sendCompleted()
+    #expect(await values.reduce(into: []) { $0.append($1) } == [1, 2])
+    send(1...2)
+    pipe.input.send(error: .two)
+    var taken: [Int] = []
+    do {
+      for try await value in throwing { taken.append(value) }
+      Issue.record("no failure")
+    } catch {
+      #expect(error as? TestError == .two)
+    }
+    #expect(taken == [1, 2])
+  }
+
+  @Test("an AsyncStream that is lost interrupts its run, and so does a cancelled task")
+  func lostStreams() async {
+    let (lost, cancelled) = (Expectation(), Expectation())
+    let endless = SignalProducer<Int, Never>.never
+    _ = endless.on(interrupted: { lost.fulfill() }).asyncStream
+    await lost.wait()
+    let stream = endless.on(interrupted: { cancelled.fulfill() }).asyncThrowingStream
+    let task = Task { for try await _ in stream {} }
+    task.cancel()
+    await cancelled.wait()
+  }
+
   @Test("every iterator is a run")
   func runs() async {
     let counter = Counter()

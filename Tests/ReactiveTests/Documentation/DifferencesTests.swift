@@ -10,10 +10,8 @@ struct DifferencesTests {
     ("Sending may return before the delivery", sendingReturns),
     ("A value that is sent from inside a delivery comes after it", recursion),
     ("An observer that is disposed of during a delivery doesn't receive the event", leaving),
-    ("Disposal stops what goes on after the source has ended", disposal),
-    ("Disposal of a lifted run interrupts the observer first", interruption),
-    ("A run during a life that is past isn't started", past),
     ("The end doesn't take the place of a value that throttle(while:) is about to deliver", ending),
+    ("A race is an error in the Swift 6 language mode", races),
   ]
 
   @Test("names every difference that is tested, and every one it names is tested")
@@ -73,39 +71,26 @@ struct DifferencesTests {
     return log.entries.isEmpty
   }
 
-  @Sendable private static func disposal() -> Bool {
-    let (scheduler, log) = (TestScheduler(), Log<String>())
-    let value = SignalProducer<Int, Never>(value: 1)
-    value.delay(1, on: scheduler).startWithSignal { signal, handle in
-      signal.record(in: log)
-      scheduler.schedule { handle.dispose() }
-    }
-    value.lift { $0.delay(1, on: scheduler) }.record(in: log).dispose()
-    scheduler.run()
-    return log.entries == ["INTERRUPTED", "INTERRUPTED"]
-  }
-
-  @Sendable private static func interruption() -> Bool {
-    let log = Log<String>()
-    SignalProducer<Int, Never>.never.on(interrupted: { log.append("above") })
-      .lift { $0.map { $0 } }
-      .on(interrupted: { log.append("below") })
-      .start().dispose()
-    return log.entries == ["below", "above"]
-  }
-
-  @Sendable private static func past() -> Bool {
-    let (log, starts) = (Log<String>(), Counter())
-    SignalProducer<Int, Never>.never.on(starting: { starts.increment() })
-      .take(during: .empty).record(in: log)
-    return log.entries == ["INTERRUPTED"] && starts.value == 0
-  }
-
   @Sendable private static func ending() -> Bool {
     let (scheduler, log) = (TestScheduler(), Log<String>())
     SignalProducer<Int, Never>(value: 1)
       .throttle(while: Property(value: false), on: scheduler).record(in: log)
     scheduler.advance()
     return log.entries == ["VALUE 1", "COMPLETED"]
+  }
+
+  @Sendable private static func races() -> Bool {
+    let source = """
+      import Reactive
+      func run() {
+        var sum = 0
+        Signal<Int, Never>.never.observeValues { sum += $0 }
+        print(sum)
+      }
+      """
+    func errors(in mode: Compiler.LanguageMode) -> [String]? {
+      try? Compiler.diagnostics(of: source, in: mode).filter { $0.contains(" error: ") }
+    }
+    return errors(in: .swift6)?.isEmpty == false && errors(in: .swift5) == []
   }
 }

@@ -28,11 +28,7 @@ struct CancellationTests {
   /// Operators for which it matters that they are disposed of themselves: they go on when their
   /// source has ended.
   private static let lasting: [OperatorCase] = {
-    func both(
-      _ name: String, _ apply: @escaping @Sendable (Source, TestScheduler) -> Source
-    ) -> OperatorCase {
-      .init(name, { s, t in apply(s.producer, t).startWithSignal { signal, _ in signal } }, apply)
-    }
+    let both = OperatorCase.init(producer:_:)
     @Sendable func late(_ t: TestScheduler) -> Source { Source(value: 7).delay(1, on: t) }
     return [
       both("delay, map, filter") { $0.delay(1, on: $1).map { $0 + 1 }.filter { _ in true } },
@@ -77,6 +73,25 @@ struct CancellationTests {
   }()
 
   static let operators = OperatorCase.all + lasting
+
+  @Test("is tested for every operator that there is")
+  func complete() throws {
+    let operators = try Function.all(inFolder: "")
+      .filter { !$0.signature.contains("static ") }
+      .filter { $0.result.contains("-> SignalProducer<") }
+      .compactMap { function -> String? in
+        guard function.name.hasPrefix("callAsFunction") else {
+          return function.owner == "SignalProducer" ? function.name : nil
+        }
+        let base = function.owner.dropLast("Operator".count)
+        return base.prefix(1).lowercased() + base.dropFirst() + function.name.dropFirst(14)
+      }
+    #expect(Set(operators).count > 60)
+    let tested = OperatorCase.all.map(\.name)
+    for name in Set(operators) {
+      #expect(tested.contains { $0.contains(name) }, "\(name)")
+    }
+  }
 
   final class Witness: Sendable {}
 

@@ -90,6 +90,30 @@ struct StressTests {
     }
   }
 
+  @Test("a property that is composed of others while they are set has a value")
+  func composition() {
+    let (a, b) = (MutableProperty(1), MutableProperty(1))
+    let (isDone, wrong) = (Atomic(false), Log<[Int]>())
+    let set: @Sendable () -> Void = {
+      while !isDone.value {
+        a.value = 1
+        b.value = 1
+      }
+    }
+    race(
+      set, set,
+      {
+        for _ in 0..<self.rounds * 100 {
+          let sum = a.combineLatest(with: b).map { $0 + $1 }
+          let product = Property<Int>.zip(a, b).map { $0 * $1 }
+          let values = [sum.value, product.value]
+          if values != [2, 1] { wrong.append(values) }
+        }
+        isDone.value = true
+      })
+    #expect(wrong.entries == [])
+  }
+
   @Test("what is added to a composite that is being disposed of is disposed of")
   func composite() {
     for _ in 0..<rounds * 5 {

@@ -1,7 +1,8 @@
 import Dispatch
 import FoundationEssentials
-import Reactive
 import Testing
+
+@testable import Reactive
 
 @Suite("TestScheduler")
 struct TestSchedulerTests {
@@ -112,15 +113,44 @@ struct TestSchedulerTests {
     }
     let scheduler = TestScheduler()
     let performed = Log<Int>()
-    var model: [(date: Int, id: Int)] = []
-    for id in 0..<400 {
-      let date = draw(50)
-      let work = scheduler.schedule(after: .seconds(date)) { performed.append(id) }
-      if draw(3) == 0 { work?.dispose() } else { model.append((date, id)) }
+    var model: [(date: Int, turn: Int, id: Int)] = []
+    var waiting: [(work: ScheduledAction, date: Int, id: Int)] = []
+    for turn in 0..<600 {
+      if draw(3) == 0, !waiting.isEmpty {
+        let index = draw(waiting.count)
+        let later = waiting[index].date + draw(5)
+        let isPostponed = scheduler.postpone(
+          waiting[index].work, to: start.addingTimeInterval(TimeInterval(later)))
+        #expect(isPostponed, "seed \(seed)")
+        waiting[index].date = later
+        model.removeAll { $0.id == waiting[index].id }
+        model.append((later, turn, waiting[index].id))
+      } else {
+        let date = draw(50)
+        let work = scheduler.schedule(after: .seconds(date)) { performed.append(turn) }
+        guard let work = work as? ScheduledAction, draw(3) > 0 else {
+          work?.dispose()
+          continue
+        }
+        model.append((date, turn, turn))
+        waiting.append((work, date, turn))
+      }
     }
     scheduler.run()
-    let expected = model.sorted { ($0.date, $0.id) < ($1.date, $1.id) }.map(\.id)
+    let expected = model.sorted { ($0.date, $0.turn) < ($1.date, $1.turn) }.map(\.id)
     #expect(performed.entries == expected, "seed \(seed)")
+    #expect(waiting.allSatisfy { !scheduler.postpone($0.work, to: .distantFuture) })
+  }
+
+  @Test("an interval is scaled in the finest unit that can count it")
+  func intervals() {
+    typealias Interval = DispatchTimeInterval
+    #expect(Interval.seconds(5) * 0.5 == .nanoseconds(2_500_000_000))
+    #expect(-Interval.milliseconds(1) == .nanoseconds(-1_000_000))
+    #expect(Interval.seconds(.max) * 10 == .never)
+    #expect(-Interval.never == .never)
+    let long = Interval.seconds(.max) * 0.01
+    #expect(abs(long.timeInterval / (Double(Int.max) / 100) - 1) < 1e-15)
   }
 
   @Test("advancing to the past and repeating backwards are programmer errors")

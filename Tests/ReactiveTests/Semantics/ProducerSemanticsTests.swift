@@ -46,6 +46,29 @@ struct ProducerSemanticsTests {
     #expect(log.entries == ["INTERRUPTED", "INTERRUPTED"])
   }
 
+  @Test("a handle stops what goes on after the source has ended, and so does a lifted run's")
+  func disposalAfterTheSource() {
+    let (scheduler, log) = (TestScheduler(), Log<String>())
+    let value = SignalProducer<Int, Never>(value: 1)
+    value.delay(1, on: scheduler).startWithSignal { signal, handle in
+      signal.record(in: log)
+      scheduler.schedule { handle.dispose() }
+    }
+    value.lift { $0.delay(1, on: scheduler) }.record(in: log).dispose()
+    scheduler.run()
+    #expect(log.entries == ["INTERRUPTED", "INTERRUPTED"])
+  }
+
+  @Test("the interruption of a lifted run reaches the observer before the side effects above")
+  func interruptionOfLifted() {
+    let log = Log<String>()
+    SignalProducer<Int, Never>.never.on(interrupted: { log.append("above") })
+      .lift { $0.map { $0 } }
+      .on(interrupted: { log.append("below") })
+      .start().dispose()
+    #expect(log.entries == ["below", "above"])
+  }
+
   @Test("a source that lets go of its input is interrupted, behind whatever operator")
   func lostInput() {
     let source = Source { observer, _ in observer.send(value: 1) }
@@ -127,7 +150,10 @@ struct ProducerSemanticsTests {
 
   @Test("an end of a life that is past interrupts whoever starts")
   func takeDuringThePast() {
-    #expect(Source([1]).take(during: .empty).recorded == ["INTERRUPTED"])
+    let starts = Counter()
+    let source = Source.never.on(starting: { starts.increment() })
+    #expect(source.take(during: .empty).recorded == ["INTERRUPTED"])
+    #expect(starts.value == 0)
     let (lifetime, token) = Lifetime.make()
     let log = Log<String>()
     Source.never.take(during: lifetime).record(in: log)

@@ -32,6 +32,37 @@ struct TimeSemanticsTests {
     }
   }
 
+  @Test("at one instant, a kept value has the turn that the newest value gave it")
+  func turns() {
+    let operations: [Operation] = [{ $0.debounce(2.25, on: $1) }, { $0.throttle(3, on: $1) }]
+    let expected = [
+      ["3 x", "3 VALUE 2", "3 y"], ["0 VALUE 0", "3 x", "3 VALUE 2", "3 y"],
+    ]
+    for (operation, expected) in zip(operations, expected) {
+      let scheduler = TestScheduler()
+      let log = Log<String>()
+      let start = scheduler.currentDate
+      @Sendable func note(_ text: String) {
+        log.append("\(Int(scheduler.currentDate.timeIntervalSince(start))) \(text)")
+      }
+      func scheduleNote(_ text: String) {
+        scheduler.schedule(after: start.addingTimeInterval(3)) { note(text) }
+      }
+      let (signal, input) = Signal<Int, TestError>.pipe()
+      operation(signal.producer, scheduler).start { note("\($0)") }
+      let steps: [() -> Void] = [
+        { input.send(value: 0) }, { input.send(value: 1) }, { scheduleNote("x") },
+        { input.send(value: 2) }, { scheduleNote("y") },
+      ]
+      for step in steps {
+        step()
+        scheduler.advance(by: 0.25)
+      }
+      scheduler.advance(by: .seconds(9))
+      #expect(log.entries == expected)
+    }
+  }
+
   @Test("a failure is told on the scheduler, without waiting")
   func failure() {
     for operation in Self.operations.dropFirst() {

@@ -26,6 +26,8 @@ final class HostilePeer {
   var answer: (ATTPDU) -> [[UInt8]]? = { _ in nil }
   /// What it does about a frame of another channel than the attribute protocol's.
   var react: (Frame) -> Void = { _ in }
+  /// What it does about an event of its controller, besides what every link needs.
+  var onEvent: (HCIEvent) -> Void = { _ in }
   /// How long it thinks before each answer.
   var slowness = TimeSpan.zero
   /// Whether it takes connections.
@@ -101,6 +103,7 @@ final class HostilePeer {
   private func take(_ packet: HCIPacket) {
     if packet.kind == .acl { return takeData(packet) }
     guard let event = try? HCIEvent(decoding: packet.bytes) else { return }
+    defer { onEvent(event) }
     switch event {
     case .leConnectionComplete(let complete) where complete.status == .success:
       linkOpened(complete.handle)

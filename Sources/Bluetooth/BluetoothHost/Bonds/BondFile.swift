@@ -79,14 +79,18 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// Keeps what a peer has configured with its bond, unless that is gone or has other keys by now. False
-  /// where nothing changes.
-  package mutating func configure(_ bond: Bond) -> Bool {
+  /// Keeps what a peer has configured with its bond, and how far both sides have counted their signatures,
+  /// unless it is gone or has other keys by now. False where nothing changes.
+  package mutating func update(_ bond: Bond) -> Bool {
     guard let index = index(of: bond), entries[index].bond.centralKey == bond.centralKey,
-      entries[index].bond.peripheralKey == bond.peripheralKey,
-      entries[index].bond.clientConfiguration != bond.clientConfiguration
+      entries[index].bond.peripheralKey == bond.peripheralKey
     else { return false }
-    entries[index].bond.clientConfiguration = bond.clientConfiguration
+    var new = entries[index].bond
+    new.clientConfiguration = bond.clientConfiguration
+    new.peerSigning?.count(asFarAs: bond.peerSigning)
+    new.localSigning?.count(asFarAs: bond.localSigning)
+    guard new != entries[index].bond else { return false }
+    entries[index].bond = new
     return true
   }
 
@@ -198,6 +202,14 @@ package struct BondFile: Sendable {
     (0..<8).reduce(UInt32(index)) { value, _ in
       value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320
     }
+  }
+}
+
+extension SigningKey {
+  /// Takes over how far another process, or an earlier moment, has counted with this key: never back.
+  fileprivate mutating func count(asFarAs other: SigningKey?) {
+    guard let other, other.value == value else { return }
+    nextCounter = max(nextCounter, other.nextCounter)
   }
 }
 

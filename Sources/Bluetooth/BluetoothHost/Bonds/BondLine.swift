@@ -43,6 +43,7 @@ enum BondLine {
     if let key = bond.identityResolvingKey {
       fields.append(BondField(name: "irk", value: Hexadecimal.string(key.bytes)))
     }
+    fields += self.fields(of: bond.peerSigning, "peer") + self.fields(of: bond.localSigning, "own")
     if let configuration = bond.clientConfiguration { fields += self.fields(of: configuration) }
     return fields
   }
@@ -55,6 +56,14 @@ enum BondLine {
       value,
       BondField(name: role + "-ediv", value: text(UInt64(key.encryptedDiversifier), byteCount: 2)),
       BondField(name: role + "-rand", value: text(key.random, byteCount: 8)),
+    ]
+  }
+
+  private static func fields(of key: SigningKey?, _ owner: String) -> [BondField] {
+    guard let key else { return [] }
+    return [
+      BondField(name: owner + "-csrk", value: Hexadecimal.string(key.value.bytes)),
+      BondField(name: owner + "-sign-counter", value: String(key.nextCounter)),
     ]
   }
 
@@ -104,6 +113,7 @@ enum BondLine {
       let centralKey = fields.longTermKey("central"),
       let peripheralKey = fields.longTermKey("peripheral"),
       let identityResolvingKey = fields.value("irk"),
+      let peerSigning = fields.signingKey("peer"), let localSigning = fields.signingKey("own"),
       let configuration = fields.clientConfiguration()
     else { return nil }
     var bond = Bond(
@@ -111,6 +121,8 @@ enum BondLine {
       centralKey: centralKey.key, peripheralKey: peripheralKey.key,
       identityResolvingKey: identityResolvingKey.key, keyByteCount: keyByteCount,
       isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections)
+    bond.peerSigning = peerSigning.key
+    bond.localSigning = localSigning.key
     bond.clientConfiguration = configuration.key
     return (bond, fields.rest)
   }
@@ -203,6 +215,16 @@ enum BondLine {
       return Optionally(
         key: LongTermKey(
           value, encryptedDiversifier: UInt16(truncatingIfNeeded: diversifier), random: random))
+    }
+
+    /// Nil where it is there and no key, or its counter is missing or wrong.
+    mutating func signingKey(_ owner: String) -> Optionally<SigningKey>? {
+      guard let key = value(owner + "-csrk") else { return nil }
+      let text = take(owner + "-sign-counter")
+      guard let value = key.key else { return text == nil ? Optionally(key: nil) : nil }
+      guard let text, let counter = UInt64(text), String(counter) == text, counter <= 1 << 32
+      else { return nil }
+      return Optionally(key: SigningKey(value, nextCounter: counter))
     }
 
     /// Nil where part of it is missing or wrong.

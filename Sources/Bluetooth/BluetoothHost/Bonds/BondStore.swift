@@ -49,12 +49,18 @@ public final class BondStore: Sendable {
 
   /// Reads who this host was to its peers. Of random static addresses only the one that no other process
   /// uses, because two hosts must not have one address.
-  func loadIdentities() throws(BondStoreError) -> [HostIdentity] {
+  ///
+  /// - Returns: Also why the random one can't be used, where that is for another reason: on a disk that is
+  ///   not writable nothing tells whether another process has it.
+  func loadIdentities() throws(BondStoreError) -> ([HostIdentity], BondStoreError?) {
     let identities = try loadFile().identities
-    guard identities.contains(where: { $0.address.kind == .random }) else { return identities }
-    // Also where the disk is not writable another process may have it.
-    let isFree = (try? takeAddress()) ?? false
-    return identities.filter { $0.address.kind == .public || isFree }
+    guard identities.contains(where: { $0.address.kind == .random }) else {
+      return (identities, nil)
+    }
+    var isFree = false
+    var problem: BondStoreError?
+    do throws(BondStoreError) { isFree = try takeAddress() } catch { problem = error }
+    return (identities.filter { $0.address.kind == .public || isFree }, problem)
   }
 
   private func loadFile() throws(BondStoreError) -> BondFile {
@@ -101,11 +107,12 @@ public final class BondStore: Sendable {
     }.damagedPath
   }
 
-  /// Keeps what peers have configured, of those whose bonds are there with the same keys.
-  func configure(_ bonds: [Bond]) throws(BondStoreError) {
+  /// Keeps what peers have configured, and how far signatures were counted, of those whose bonds are there
+  /// with the same keys.
+  func update(_ bonds: [Bond]) throws(BondStoreError) {
     try change(replacingDamaged: false) { (file) throws(BondStoreError) in
       // All of them, not up to the first.
-      bonds.reduce(false) { file.configure($1) || $0 }
+      bonds.reduce(false) { file.update($1) || $0 }
     }
   }
 
@@ -176,7 +183,8 @@ extension BondStore {
       try folder.information(file)
     }
     if let reason = Self.refusal(information) { throw BondStoreError(.refused, path, reason) }
-    let bytes = try contents(of: file, in: folder)
+    var bytes = try contents(of: file, in: folder)
+    defer { overwrite(&bytes) }
     do throws(BondFileError) {
       return try BondFile(decoding: bytes)
     } catch {
@@ -327,7 +335,8 @@ extension BondStore {
 
   /// Writes a new file beside the store's.
   private func write(_ file: BondFile, in folder: BondFolder) throws(BondStoreError) {
-    let bytes = file.bytes
+    var bytes = file.bytes
+    defer { overwrite(&bytes) }
     guard let again = try? BondFile(decoding: bytes), again.bonds == file.bonds,
       again.identities == file.identities
     else {

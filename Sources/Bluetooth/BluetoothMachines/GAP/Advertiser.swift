@@ -35,6 +35,9 @@ struct Advertiser: Sendable {
     var token: RequestToken?
     /// Changes with every request, so that a set knows whether it holds the newest.
     var version: UInt64
+    /// By which identity the controller calls the peer of directed advertising, if that has private
+    /// addresses.
+    var targetIdentity: DeviceAddress?
   }
 
   private enum Step: Sendable, Equatable {
@@ -73,21 +76,34 @@ struct Advertiser: Sendable {
   private var address = DeviceAddress(bits: 0, kind: .public)
   private var extendedDataByteCountMax = Limits.legacyDataByteCountMax
 
+  /// The identities of the peers that the controller resolves.
+  var resolvedPeers: Set<DeviceAddress> = []
+  /// Changes with the peers that directed advertising calls by private addresses.
+  private(set) var targetVersion: UInt64 = 0
+
   /// The clients that advertise, or wait for it.
   var clients: [ClientID] { advertisements.map(\.client) }
 
+  /// The identities of the peers that directed advertising calls by private addresses.
+  var targetIdentities: Set<DeviceAddress> { Set(advertisements.compactMap(\.targetIdentity)) }
+
   // MARK: Clients
 
-  /// Advertises for a client, or replaces what it advertises.
+  /// Advertises for a client, or replaces what it advertises. With the identity of the target of directed
+  /// advertising, if that has private addresses.
   mutating func start(
-    _ client: ClientID, _ options: AdvertisingOptions, _ token: RequestToken
+    _ client: ClientID, _ options: AdvertisingOptions, targetIdentity: DeviceAddress? = nil,
+    _ token: RequestToken
   ) -> [Outcome] {
     var outcomes: [Outcome] = []
     if let error = refusal(of: options) {
       return [failure(client, token, error)]
     }
     versions += 1
-    let new = Advertisement(client: client, options: options, token: token, version: versions)
+    let new = Advertisement(
+      client: client, options: options, token: token, version: versions,
+      targetIdentity: targetIdentity)
+    targetVersion += 1
     if let index = advertisements.firstIndex(where: { $0.client == client }) {
       if let old = advertisements[index].token {
         outcomes.append(failure(client, old, .cancelled))
@@ -104,6 +120,7 @@ struct Advertiser: Sendable {
   mutating func stop(_ client: ClientID) -> [Outcome] {
     guard let index = advertisements.firstIndex(where: { $0.client == client }) else { return [] }
     let old = advertisements.remove(at: index)
+    targetVersion += 1
     for set in sets.indices where sets[set].client == client { sets[set].client = nil }
     assignSets()
     return old.token.map { [failure(client, $0, .cancelled)] } ?? []
@@ -118,6 +135,12 @@ struct Advertiser: Sendable {
   private func refusal(of options: AdvertisingOptions) -> HostError? {
     let limit = Limits.legacyDataByteCountMax
     guard !sets.isEmpty else { return nil }
+    if options.target != nil,
+      options.usesExtendedAdvertising || !options.isConnectable
+        || !options.data.isEmpty || !options.scanResponse.isEmpty
+    {
+      return .invalidArgument("Directed advertising is connectable and carries no data.")
+    }
     if options.usesExtendedAdvertising {
       guard usesExtendedCommands else {
         return .unsupported("This controller has no extended advertising.")
@@ -232,7 +255,9 @@ struct Advertiser: Sendable {
 
   private mutating func nextStep(of index: Int) -> Step? {
     if isPaused { return sets[index].isEnabled ? .disable : nil }
-    let wanted = advertisement(of: index)
+    var wanted = advertisement(of: index)
+    // In clear it would show whom this host knows.
+    if let identity = wanted?.targetIdentity, !resolvedPeers.contains(identity) { wanted = nil }
     if sets[index].version != wanted?.version {
       if sets[index].isEnabled { return .disable }
       sets[index].version = wanted?.version
@@ -304,9 +329,8 @@ struct Advertiser: Sendable {
     guard let options = advertisement(of: index)?.options else { return nil }
     switch step {
     case .disable: return nil
-    case .parameters:
-      return usesExtendedCommands && address.kind == .random ? .randomAddress : .data(offset: 0)
-    case .randomAddress: return .data(offset: 0)
+    case .parameters where usesExtendedCommands && address.kind == .random: return .randomAddress
+    case .parameters, .randomAddress: return options.target == nil ? .data(offset: 0) : .enable
     case .data(let offset):
       let next = offset + Limits.fragmentByteCountMax
       if options.usesExtendedAdvertising {
@@ -356,7 +380,8 @@ extension Advertiser {
     case .disable: return enabling(false, set)
     case .enable: return enabling(true, set)
     case .parameters:
-      return usesExtendedCommands ? extendedParameters(options, set) : legacyParameters(options)
+      return usesExtendedCommands
+        ? extendedParameters(options, index) : legacyParameters(options, index)
     case .randomAddress: return LESetAdvertisingSetRandomAddress(set: set, address: address).packet
     case .data(let offset):
       if options.usesExtendedAdvertising { return fragment(of: options, from: offset, set) }
@@ -376,7 +401,20 @@ extension Advertiser {
       : LESetAdvertisingEnable(isEnabled: isEnabled).packet
   }
 
-  private var ownAddressType: OwnAddressType { address.kind == .random ? .random : .public }
+  /// Which of its addresses a set has. Towards a peer that the controller calls by a private address the
+  /// controller makes this host's, too.
+  private func ownAddressType(_ set: Int) -> OwnAddressType {
+    let isResolved = advertisement(of: set)?.targetIdentity != nil
+    return address.kind == .random
+      ? isResolved ? .resolvableOrRandom : .random : isResolved ? .resolvableOrPublic : .public
+  }
+
+  /// Whom directed advertising is for.
+  private func target(_ set: Int) -> DeviceAddress {
+    let advertisement = advertisement(of: set)
+    return advertisement?.targetIdentity ?? advertisement?.options.target
+      ?? DeviceAddress(bits: 0, kind: .public)
+  }
 
   /// The interval in units of 0.625 ms, within what legacy advertising allows (Core 5.4, Vol 4,
   /// Part E, §7.8.5).
@@ -384,28 +422,36 @@ extension Advertiser {
     UInt16(clamping: min(max(options.interval.nanoseconds / 625_000, 0x20), 0x4000))
   }
 
-  private func legacyParameters(_ options: AdvertisingOptions) -> HCIPacket {
+  private func legacyParameters(_ options: AdvertisingOptions, _ index: Int) -> HCIPacket {
     let type: AdvertisingType =
-      options.isConnectable
-      ? .connectable : options.scanResponse.isEmpty ? .nonConnectable : .scannable
+      options.target != nil
+      ? .directedLowDutyCycle
+      : options.isConnectable
+        ? .connectable : options.scanResponse.isEmpty ? .nonConnectable : .scannable
     let interval = intervalUnits(options)
     return LESetAdvertisingParameters(
       intervalMinUnits625us: interval, intervalMaxUnits625us: interval, type: type,
-      ownAddressType: ownAddressType
+      ownAddressType: ownAddressType(index), peer: target(index)
     ).packet
   }
 
-  private func extendedParameters(_ options: AdvertisingOptions, _ set: UInt8) -> HCIPacket {
+  private func extendedParameters(_ options: AdvertisingOptions, _ index: Int) -> HCIPacket {
+    let set = UInt8(truncatingIfNeeded: index)
     var properties: AdvertisingEventProperties = []
     if options.isConnectable { properties.insert(.connectable) }
     if !options.usesExtendedAdvertising {
       properties.insert(.legacy)
-      if options.isConnectable || !options.scanResponse.isEmpty { properties.insert(.scannable) }
+      if options.target != nil {
+        properties.insert(.directed)
+      } else if options.isConnectable || !options.scanResponse.isEmpty {
+        properties.insert(.scannable)
+      }
     }
     let interval = UInt32(intervalUnits(options))
     return LESetExtendedAdvertisingParameters(
       set: set, properties: properties, intervalMinUnits625us: interval,
-      intervalMaxUnits625us: interval, ownAddressType: ownAddressType, setID: set
+      intervalMaxUnits625us: interval, ownAddressType: ownAddressType(index),
+      peer: target(index), setID: set
     ).packet
   }
 

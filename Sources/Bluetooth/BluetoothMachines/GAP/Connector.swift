@@ -8,9 +8,9 @@ import Essentials
 /// the list, else batches in turn. It only ever compares what is wanted with what the controller
 /// does and takes one step towards it; that makes races harmless.
 ///
-/// Bonded peers may have private addresses, which controllers look for in vain once they have changed.
-/// While such a peer is wanted the host scans, too, and reaches it at the address that it was heard
-/// with last.
+/// Bonded peers may have private addresses, which controllers look for in vain once they have changed,
+/// unless they resolve them (`ResolvingList`). While another such peer is wanted the host scans, too, and
+/// reaches it at the address that it was heard with last.
 struct Connector: Sendable {
   enum Limits {
     /// Wanted peers at once. One peer is 50 bytes; no app waits for more of them than this.
@@ -41,14 +41,18 @@ struct Connector: Sendable {
     var peer: DeviceAddress
     /// By which it is known from its bond; of others the same.
     var knownAddress: DeviceAddress
-    /// Whether it may have private addresses.
-    var isPrivate: Bool
+    /// By which the controller knows it once it resolves its private addresses; nil: it has none.
+    var identity: DeviceAddress?
+    /// Whether the controller resolves them.
+    var isResolved = false
     /// At which it is looked for.
     var address: DeviceAddress
     /// When it was last heard with that address, if it was.
     var heardAt: Instant?
     var parameters: ConnectionParameters
     var notBefore: Instant
+
+    var isPrivate: Bool { identity != nil }
   }
 
   /// An attempt in the controller.
@@ -109,6 +113,13 @@ struct Connector: Sendable {
 
   /// Whether bonded peers with private addresses are wanted, which have to be heard first.
   private(set) var isSearching = false
+  /// Whether the controller was seen to resolve addresses.
+  private var isResolvingProved = false
+  /// Changes with the peers that may have private addresses.
+  private(set) var version: UInt64 = 0
+
+  /// The peers that may have private addresses, by what their bonds know them by.
+  var privatePeers: [DeviceAddress] { pending.filter(\.isPrivate).map(\.knownAddress) }
 
   /// The wanted peer that is looked for at an address, or that is known by this one.
   func peer(at address: DeviceAddress, known: DeviceAddress) -> DeviceAddress? {
@@ -133,23 +144,47 @@ struct Connector: Sendable {
     // Not its identity address, unless it is known by that: a peer that has shown itself with private
     // addresses only may have named somebody else's.
     let knownAddress = bond?.knownAddress ?? peer
-    let isPrivate = bond?.identityResolvingKey != nil
+    let identity = bond.flatMap { $0.identityResolvingKey == nil ? nil : $0.identity }
     pending.append(
       Pending(
-        peer: peer, knownAddress: knownAddress, isPrivate: isPrivate, address: knownAddress,
+        peer: peer, knownAddress: knownAddress, identity: identity, address: knownAddress,
         parameters: parameters, notBefore: notBefore))
-    if isPrivate { isSearching = true }
+    if identity != nil { privatePeersChanged() }
     return true
+  }
+
+  /// The controller resolves the addresses of other peers than before, or was seen to do so.
+  mutating func resolvingChanged(_ list: ResolvingList) {
+    isResolvingProved = list.trust == .resolves
+    for index in pending.indices {
+      guard let identity = pending[index].identity else { continue }
+      let isResolved = list.resolves(identity)
+      guard pending[index].isResolved != isResolved else { continue }
+      pending[index].isResolved = isResolved
+      pending[index].address = isResolved ? identity : pending[index].knownAddress
+      pending[index].heardAt = nil
+    }
+    updateSearching()
+  }
+
+  private mutating func privatePeersChanged() {
+    version += 1
+    updateSearching()
+  }
+
+  private mutating func updateSearching() {
+    isSearching = pending.contains { $0.isPrivate && !($0.isResolved && isResolvingProved) }
   }
 
   /// There is no bond with a peer any more: it is looked for at its address only.
   mutating func bondRemoved(_ knownAddress: DeviceAddress) {
     for index in pending.indices where pending[index].knownAddress == knownAddress {
-      pending[index].isPrivate = false
+      pending[index].identity = nil
+      pending[index].isResolved = false
       pending[index].address = pending[index].peer
       pending[index].heardAt = nil
     }
-    pendingRemoved()
+    privatePeersChanged()
   }
 
   /// A bonded peer that takes connections was heard with an address. Returns whether it is to be looked
@@ -159,7 +194,9 @@ struct Connector: Sendable {
   ) -> Bool {
     var isNews = false
     for index in pending.indices
-    where pending[index].isPrivate && pending[index].knownAddress == knownAddress {
+    where pending[index].isPrivate && !pending[index].isResolved
+      && pending[index].knownAddress == knownAddress
+    {
       if pending[index].address != address {
         if let last = pending[index].heardAt, now < last + Limits.privateAddressSilence { continue }
         pending[index].address = address
@@ -182,13 +219,12 @@ struct Connector: Sendable {
   }
 
   /// No longer wants a link.
-  mutating func remove(_ peer: DeviceAddress) {
-    pending.removeAll { $0.peer == peer }
-    pendingRemoved()
-  }
+  mutating func remove(_ peer: DeviceAddress) { removePending { $0.peer == peer } }
 
-  private mutating func pendingRemoved() {
-    if isSearching { isSearching = pending.contains { $0.isPrivate } }
+  private mutating func removePending(_ isRemoved: (Pending) -> Bool) {
+    let hadPrivate = pending.contains { $0.isPrivate && isRemoved($0) }
+    pending.removeAll(where: isRemoved)
+    if hadPrivate { privatePeersChanged() }
   }
 
   // MARK: The controller
@@ -249,7 +285,8 @@ struct Connector: Sendable {
   /// Fills the list, then starts the attempt.
   private mutating func approach(_ wanted: [Pending]) -> HCIPacket? {
     let addresses = wanted.map(\.address)
-    let usesList = wanted.count > 1
+    // Private addresses are resolved for the list, by every controller that resolves any.
+    let usesList = wanted.count > 1 || listCapacity > 0 && wanted.contains(where: \.isResolved)
     if usesList {
       if let extra = list.first(where: { !addresses.contains($0) }) {
         step = .remove(extra)
@@ -328,8 +365,7 @@ struct Connector: Sendable {
       retryAt = now + Limits.retryDelay
       return []
     }
-    pending.removeAll { attempt.peers.contains($0.peer) }
-    pendingRemoved()
+    removePending { attempt.peers.contains($0.peer) }
     return attempt.peers.map { Outcome(peer: $0, status: status) }
   }
 

@@ -1,17 +1,6 @@
 public import BluetoothWire
 public import Essentials
 
-/// Names an operation of a `GATTClient`. Its owner invents it.
-@frozen
-public struct OperationID: Hashable, Sendable {
-  /// Unique among the client's outstanding operations.
-  public let rawValue: UInt64
-
-  /// An identifier from its number.
-  @inlinable
-  public init(rawValue: UInt64) { self.rawValue = rawValue }
-}
-
 /// The client half of one link's attribute protocol (Core 5.4, Vol 3, Parts F and G).
 ///
 /// Operations run one after the other, as the protocol demands. Each ends in exactly one
@@ -200,6 +189,22 @@ public struct GATTClient: Sendable {
     outputs.append(.send(ATTPDU.writeCommand(handle: handle, value: value[...]).bytes, tag))
   }
 
+  /// Sends a Signed Write Command, which was signed for this link.
+  mutating func startSigned(_ pdu: [UInt8], id: OperationID, into outputs: inout [Output]) {
+    if let failure { return outputs.append(.completed(id, .failure(failure))) }
+    guard pdu.count <= mtu else {
+      let error = HostError.invalidArgument(
+        "\(pdu.count) bytes in a signed write; this link takes \(mtu).")
+      return outputs.append(.completed(id, .failure(error)))
+    }
+    guard commands.count < GATTLimits.commandsInFlightMax else {
+      return outputs.append(.completed(id, .failure(.limitReached("waiting writes"))))
+    }
+    let tag = SendTag(.gattClient, firstCommand + UInt64(commands.count))
+    commands.append(id)
+    outputs.append(.send(pdu, tag))
+  }
+
   /// The controller has the frame that carried this tag.
   public mutating func sent(_ tag: SendTag, into outputs: inout [Output]) {
     // Frames leave in order, so everything before this one has left as well.
@@ -278,7 +283,7 @@ public struct GATTClient: Sendable {
     case .write(let handle, let value):
       return WriteValues(AttributeValue(handle: handle, value: value))
     case .reliableWrite(let values): return WriteValues(reliably: values)
-    case .writeWithoutResponse:
+    case .writeWithoutResponse, .signedWrite:
       preconditionFailure("a Write Command has no response to wait for")
     }
   }
@@ -419,6 +424,9 @@ public struct GATTClient: Sendable {
     isHeld = true
     isProving = true
   }
+
+  /// Begins nothing until `secured`.
+  mutating func awaitProtection() { isHeld = true }
 
   /// The link is protected now: an operation that was refused is repeated, once, and the others
   /// follow. Otherwise it has failed.

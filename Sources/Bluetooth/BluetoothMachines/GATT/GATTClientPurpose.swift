@@ -38,7 +38,8 @@ extension GATTClient {
       case .discoverServices, .discoverIncludedServices, .discoverCharacteristics,
         .discoverDescriptors:
         return true
-      case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
+      case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse,
+        .signedWrite:
         return false
       }
     }

@@ -139,6 +139,18 @@ struct GATTClientSession: Sendable {
     case .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .read,
       .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
       start(operation, for: .request(request), now: now, into: &outputs)
+    case .signedWrite(let handle, let value):
+      start(.writeWithoutResponse(handle, value), for: .request(request), now: now, into: &outputs)
+    }
+  }
+
+  /// Sends a signed write for a client.
+  mutating func runSigned(
+    _ pdu: [UInt8], for request: PendingRequest, now: Instant, into outputs: inout [Output]
+  ) {
+    let id = newOperation(for: .request(request))
+    withClient(now: now, into: &outputs) { client, produced in
+      client.startSigned(pdu, id: id, into: &produced)
     }
   }
 
@@ -192,6 +204,9 @@ struct GATTClientSession: Sendable {
 
   /// Begins no operation until `secured`, because the link is about to be protected.
   mutating func hold() { client.hold() }
+
+  /// Begins no operation until `secured`, because what waits must go over a protected link.
+  mutating func awaitProtection() { client.awaitProtection() }
 
   /// The link is protected, so that what was held goes on, or it won't be.
   mutating func secured(_ isSecured: Bool, now: Instant, into outputs: inout [Output]) {

@@ -32,8 +32,34 @@ extension GATTServer {
     _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, now: Instant,
     into outputs: inout [Output]
   ) {
+    // What takes signed writes takes these, too, over an encrypted link (Part G, §4.9.2).
+    let isForSigned =
+      sessions[index].encryption != nil
+      && database.attribute(handle)?.properties.contains(.authenticatedSignedWrites) == true
+    writeCommand(
+      handle, value, index,
+      needing: isForSigned ? .authenticatedSignedWrites : .writeWithoutResponse, into: &outputs)
+  }
+
+  /// Takes a write whose signature was found right (§3.4.5.4).
+  mutating func signedWrite(
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, from peer: DeviceAddress,
+    into outputs: inout [Output]
+  ) {
+    guard let index = sessionIndex(peer), !sessions[index].isFailed else {
+      ignoredCount += 1
+      return
+    }
+    writeCommand(
+      handle, value, index, needing: .authenticatedSignedWrites, into: &outputs)
+  }
+
+  private mutating func writeCommand(
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int,
+    needing property: CharacteristicProperties, into outputs: inout [Output]
+  ) {
     guard !sessions[index].isOutOfSync, let attribute = database.attribute(handle),
-      writeError(attribute, index, needing: .writeWithoutResponse) == nil,
+      writeError(attribute, index, needing: property) == nil,
       valueError(attribute, value, index) == nil
     else {
       ignoredCount += 1

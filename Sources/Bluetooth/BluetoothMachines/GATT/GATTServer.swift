@@ -207,7 +207,7 @@ public struct GATTServer: Sendable {
     case .readRequest, .readBlobRequest, .readMultipleRequest, .readMultipleVariableRequest,
       .writeRequest, .prepareWriteRequest:
       serveByHandle(pdu, index, now: now, into: &outputs)
-    // There are no signing keys, so no signature can be right: ignored (Part F, §3.4.5.4).
+    // Signatures are not the server's business: without the owner's word none is right (§3.4.5.4).
     default: ignoredCount += 1
     }
   }

@@ -52,7 +52,8 @@ public struct RemoteDatabase: Sendable, Hashable {
       guard let all = characteristics[range] else { return nil }
       return .characteristics(all.filter { uuids?.contains($0.uuid) ?? true })
     case .discoverDescriptors(let range): return descriptors[range].map { .descriptors($0) }
-    case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse:
+    case .read, .readByUUID, .readMultiple, .write, .reliableWrite, .writeWithoutResponse,
+      .signedWrite:
       return nil
     }
   }

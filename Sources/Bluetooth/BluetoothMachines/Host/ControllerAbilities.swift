@@ -16,6 +16,8 @@ struct ControllerAbilities: Sendable {
   var address = DeviceAddress(bits: 0, kind: .public)
   /// How many peers its filter accept list takes.
   var acceptListCapacity = 0
+  /// How many peers its resolving list takes; 0 where it has none.
+  var resolvingListCapacity = 0
   /// The longest link layer packet payload that it sends, in bytes.
   var linkDataByteCountMax = 27
   /// The time that such a packet may take, in microseconds.
@@ -36,6 +38,15 @@ struct ControllerAbilities: Sendable {
       && commands.contains(.leSetExtendedAdvertisingParameters)
       && commands.contains(.leSetExtendedScanParameters)
       && commands.contains(.leExtendedCreateConnection)
+  }
+
+  /// Whether it can resolve private addresses of peers.
+  var hasResolvingList: Bool {
+    features.contains(.privacy)
+      && [
+        .leReadResolvingListSize, .leAddDeviceToResolvingList, .leRemoveDeviceFromResolvingList,
+        .leSetAddressResolutionEnable,
+      ].allSatisfy { commands.contains($0) }
   }
 
   /// Whether longer link layer packets can be agreed on.

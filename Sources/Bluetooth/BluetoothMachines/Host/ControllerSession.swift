@@ -9,6 +9,8 @@ enum CommandPurpose: Sendable, Equatable {
   case connecting
   /// Gives this host another address.
   case settingAddress
+  /// Changes which peers the controller resolves.
+  case listing
   /// Ends the link with this handle.
   case disconnecting(UInt16)
   /// Encrypts the link with this handle.
@@ -27,8 +29,8 @@ enum CommandPurpose: Sendable, Equatable {
   /// or for each link. What was never sent would leave that part waiting for ever.
   fileprivate var isBounded: Bool {
     switch self {
-    case .startUp, .scanning, .advertising, .connecting, .settingAddress, .disconnecting,
-      .encrypting, .watching:
+    case .startUp, .scanning, .advertising, .connecting, .settingAddress, .listing,
+      .disconnecting, .encrypting, .watching:
       true
     case .updatingParameters, .readingRSSI, .optional, .routine: false
     }
@@ -39,8 +41,8 @@ enum CommandPurpose: Sendable, Equatable {
   fileprivate var isDispensable: Bool {
     switch self {
     case .updatingParameters, .readingRSSI, .optional: true
-    case .startUp, .scanning, .advertising, .connecting, .settingAddress, .disconnecting,
-      .encrypting, .watching, .routine:
+    case .startUp, .scanning, .advertising, .connecting, .settingAddress, .listing,
+      .disconnecting, .encrypting, .watching, .routine:
       false
     }
   }
@@ -85,6 +87,9 @@ struct ControllerSession: Sendable {
   private struct Command: Sendable {
     var packet: HCIPacket
     var purpose: CommandPurpose
+    /// The handle of the link that it is about, if it must not outlive that: another one may have the
+    /// handle by the time that it is sent.
+    var link: UInt16?
   }
 
   private enum Phase: Sendable {
@@ -158,14 +163,22 @@ struct ControllerSession: Sendable {
     return unanswered
   }
 
-  /// Queues a command; false if there is no controller or too many wait.
+  /// Queues a command; false if there is no controller or too many wait. One about a link is withdrawn
+  /// by `linkClosed`.
   mutating func send(
-    _ packet: HCIPacket, for purpose: CommandPurpose, now: Instant, into outputs: inout [Output]
+    _ packet: HCIPacket, for purpose: CommandPurpose, link: UInt16? = nil, now: Instant,
+    into outputs: inout [Output]
   ) -> Bool {
     guard isReady, purpose.isBounded || waiting.count < Limits.waitingMax else { return false }
-    waiting.append(Command(packet: packet, purpose: purpose))
+    waiting.append(Command(packet: packet, purpose: purpose, link: link))
     sendNext(now: now, into: &outputs)
     return true
+  }
+
+  /// A link is gone: what was to be sent about it isn't, and no answer is its any more.
+  mutating func linkClosed(_ handle: UInt16) {
+    waiting.removeAll { $0.link == handle }
+    if inFlight?.link == handle { inFlight?.purpose = .routine }
   }
 
   private mutating func sendNext(now: Instant, into outputs: inout [Output]) {

@@ -19,6 +19,7 @@ extension HostMachine {
       guard let index = usableLink(client, peer) else {
         return complete(request, .failure(notConnectedError(peer)), into: &actions)
       }
+      if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
       let opening = ChannelTable.Opening(psm: psm, token: token)
       guard !links[index].security.isProvingBond else {
         // Asked for when the peer has proved that it is the one.

@@ -88,6 +88,8 @@ extension HostMachine {
     connector.controllerStopped()
     watch.controllerStopped()
     privateAddress.controllerStopped()
+    resolvingList.controllerStopped()
+    resolvingChanged()
   }
 
   private func abandon(
@@ -149,6 +151,9 @@ extension HostMachine {
     watch.controllerStarted(abilities, now: now)
     security.controllerStarted(abilities.address)
     privateAddress.controllerStarted(isUsed: configuration.usesPrivateAddress)
+    resolvingList.controllerStarted(
+      abilities, privateAddressInterval: configuration.privateAddressInterval)
+    listedFor = nil
     needsCommands = true
     setState(.poweredOn, into: &actions)
   }
@@ -156,12 +161,12 @@ extension HostMachine {
   /// Queues a command whose answer goes to `purpose`; false if it can't be sent.
   @discardableResult
   mutating func send(
-    _ packet: HCIPacket, for purpose: CommandPurpose = .routine, now: Instant,
-    into actions: inout [Action]
+    _ packet: HCIPacket, for purpose: CommandPurpose = .routine, link: UInt16? = nil,
+    now: Instant, into actions: inout [Action]
   ) -> Bool {
     var isSent = false
     withSession(now: now, into: &actions) { machine, outputs in
-      isSent = machine.session.send(packet, for: purpose, now: now, into: &outputs)
+      isSent = machine.session.send(packet, for: purpose, link: link, now: now, into: &outputs)
     }
     return isSent
   }
@@ -174,7 +179,7 @@ extension HostMachine {
       let error = HostError.transport("The controller did not tell how a connection attempt ended.")
       return controllerFailed(error, now: now, into: &actions)
     }
-    pauseForPrivateAddress(now: now)
+    pauseForPrivacy(now: now)
     scanner.isSearching = connector.isSearching
     if let packet = scanner.nextCommand(now: now) {
       send(packet, for: .scanning, now: now, into: &actions)
@@ -188,41 +193,15 @@ extension HostMachine {
     if let packet = watch.nextCommand(now: now) {
       send(packet, for: .watching, now: now, into: &actions)
     }
-    if privateAddress.isDue, scanner.isSilent, advertiser.isSilent, connector.isSilent,
-      let address = security.newPrivateAddress()
-    {
-      send(privateAddress.set(address), for: .settingAddress, now: now, into: &actions)
+    if scanner.isSilent, advertiser.isSilent, connector.isSilent {
+      useSilence(now: now, into: &actions)
     }
     due(privateAddress.nextWake)
+    due(resolvingList.nextWake)
     due(watch.nextWake)
     due(scanner.nextWake)
     due(advertiser.nextWake)
     due(connector.nextWake(now: now))
-  }
-
-  /// The address that this host has on the air.
-  var addressOnAir: DeviceAddress { privateAddress.address ?? abilities.address }
-
-  /// Takes from the air what has to be off it while the address changes, and puts it back after that.
-  private mutating func pauseForPrivateAddress(now: Instant) {
-    privateAddress.expire(now: now)
-    let needsSilence = privateAddress.needsSilence
-    scanner.isPaused = needsSilence
-    connector.isPaused = needsSilence
-    if advertiser.isPaused != needsSilence { advertiser.isPaused = needsSilence }
-  }
-
-  private mutating func addressSet(
-    _ status: HCIStatus, now: Instant, into actions: inout [Action]
-  ) {
-    guard privateAddress.commandCompleted(status, now: now) else {
-      guard privateAddress.isRefused else { return }
-      let error = HostError.transport("The controller refused LE Set Random Address: \(status).")
-      return controllerFailed(error, now: now, into: &actions)
-    }
-    scanner.ownAddressChanged(.random)
-    connector.ownAddressChanged(.random)
-    advertiser.ownAddressChanged(addressOnAir)
   }
 
   private mutating func take(
@@ -240,6 +219,9 @@ extension HostMachine {
       take(connector.commandCompleted(answer.status, now: now), into: &actions)
       checkConsistency(answer.status, about: .connecting, now: now, into: &actions)
     case .settingAddress: addressSet(answer.status, now: now, into: &actions)
+    case .listing:
+      resolvingList.commandCompleted(answer.status, now: now)
+      resolvingChanged()
     case .disconnecting(let handle):
       disconnectAnswered(answer.status, handle: handle, now: now, into: &actions)
     case .encrypting(let handle):

@@ -126,6 +126,7 @@ extension HostMachine {
 
   /// Begins what every link of a central begins with.
   mutating func startLinkSetup(_ index: Int, now: Instant, into actions: inout [Action]) {
+    demandProof(of: index, now: now, into: &actions)
     let known = peerCache.database(of: links.peers[index])
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.setUp(known: known, now: now, into: &outputs)
@@ -141,9 +142,25 @@ extension HostMachine {
     }
     // The peer made this link while this host was looking for it.
     if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+    if case .signedWrite(let handle, let value) = operation,
+      signWrite(handle, value, on: index, request, now: now, into: &actions)
+    {
+      return
+    }
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.run(operation, for: request, now: now, into: &outputs)
     }
+  }
+
+  /// Holds what clients ask of a bonded central until it has proved that it is the one.
+  private mutating func demandProof(
+    of index: Int, now: Instant, into actions: inout [Action]
+  ) {
+    var isNeeded = false
+    withSecurity(index, now: now, into: &actions) { link, host, outputs in
+      isNeeded = link.demandProof(host: host, now: now, into: &outputs)
+    }
+    if isNeeded { links[index].gatt.hold() }
   }
 
   /// A client wants the values of a characteristic, or no longer wants them.
@@ -154,6 +171,7 @@ extension HostMachine {
     guard let index = usableLink(request.client, peer) else {
       return complete(request, .failure(notConnectedError(peer)), into: &actions)
     }
+    if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.subscribe(isOn, target, for: request, now: now, into: &outputs)
     }

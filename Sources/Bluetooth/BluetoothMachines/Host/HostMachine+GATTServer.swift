@@ -49,6 +49,9 @@ extension HostMachine {
     _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
   ) {
     let peer = links.peers[index]
+    if pdu.first == ATTOpcode.signedWriteCommand.rawValue {
+      return receiveSignedWrite(pdu, from: index, now: now, into: &actions)
+    }
     withServer(now: now, into: &actions) { server, outputs in
       server.receive(pdu, from: peer, now: now, into: &outputs)
     }

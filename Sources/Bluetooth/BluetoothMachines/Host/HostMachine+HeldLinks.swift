@@ -66,12 +66,12 @@ extension HostMachine {
       of: heldLinks[index].peer, random: event.random, diversifier: event.diversifier)
     guard let bond, let key = bond.peripheralKey else {
       let reply = LELongTermKeyRequestNegativeReply(handle: event.handle)
-      send(reply.packet, now: now, into: &actions)
+      send(reply.packet, link: heldLinks[index].handle, now: now, into: &actions)
       return
     }
     heldLinks[index].bond = bond
     let reply = LELongTermKeyRequestReply(handle: event.handle, longTermKey: key.value.number)
-    send(reply.packet, now: now, into: &actions)
+    send(reply.packet, link: heldLinks[index].handle, now: now, into: &actions)
   }
 
   /// A held link was encrypted with the key of its bond: the peer is back, and the old link is lost.

@@ -38,11 +38,28 @@ extension HostMachine {
       let error = HostError.invalidArgument("No link can have these connection parameters.")
       return notify(client, .connectionFailed(peer, error), into: &actions)
     }
+    if linkRequests.state(client, peer) == nil, let other = otherAddressInUse(of: peer) {
+      let error = HostError.invalidArgument("This device is in use by its address \(other).")
+      return notify(client, .connectionFailed(peer, error), into: &actions)
+    }
     needsCommands = true
     switch linkRequests.connect(client, peer, options) {
     case .pending: establishLink(peer, client, options, now: now, into: &actions)
     case .connected: notify(client, .connected(peer), into: &actions)
     case .cancelling: break
+    }
+  }
+
+  /// The other address by which a bonded peer is wanted or linked already. There can't be a second link
+  /// to it, so who asks for one by an older private address would wait until the first one ends.
+  private mutating func otherAddressInUse(of peer: DeviceAddress) -> DeviceAddress? {
+    let known = security.bonds.knownAddress(of: peer)
+    guard security.bonds.bond(of: known) != nil else { return nil }
+    for address in linkRequests.requests.lazy.map(\.peer) where address != peer {
+      if security.bonds.knownAddress(of: address) == known { return address }
+    }
+    return links.peers.first {
+      $0 != peer && security.bonds.knownAddress(of: $0) == known
     }
   }
 

@@ -10,8 +10,11 @@ extension HostMachine {
     _ report: LinkReport, now: Instant, into actions: inout [Action]
   ) {
     needsCommands = true
+    if report.identity != nil, resolvingList.addressResolved() { resolvingProved() }
+    let identity = report.identity ?? (resolvingList.hides(report.peer) ? report.peer : nil)
+    let resolved = identity.flatMap { security.bonds.knownAddress(ofResolved: $0) }
     // A client may wait for a private address that it knew before the peer was bonded.
-    let known = security.bonds.knownAddress(of: report.peer)
+    let known = resolved ?? security.bonds.knownAddress(of: report.peer)
     let peer = connector.peer(at: report.peer, known: known) ?? known
     if report.role == .central || report.status != .success {
       take(connector.connectionCompleted(report.status, peer: peer, now: now), into: &actions)
@@ -19,7 +22,7 @@ extension HostMachine {
     guard report.status == .success else { return }
     links.orphans.remove(report.handle)
     // The controller did not report the end of the one that had this handle.
-    _ = heldLinks.remove(report.handle)
+    if heldLinks.remove(report.handle) != nil { session.linkClosed(report.handle) }
     if report.role == .peripheral { advertiser.advertisingEnded(set: nil) }
     if let old = links.index(handle: report.handle) {
       // The controller did not report the end of this one.
@@ -193,12 +196,15 @@ extension HostMachine {
     if disconnects { sendDisconnect(links.handles[index], now: now, into: &actions) }
   }
 
-  /// The controller got rid of packets of a link: ends the link if that was all it waited for.
+  /// The controller got rid of packets of a link, or a pairing ended: ends the link if that was all it
+  /// waited for.
   mutating func disconnectIfFlushed(
     _ index: Int, now: Instant, into actions: inout [Action]
   ) {
     let handle = links.handles[index]
-    guard case .flushing = links[index].stage, !scheduler.isBusy(handle: handle) else { return }
+    guard case .flushing = links[index].stage, !scheduler.isBusy(handle: handle),
+      !links[index].security.awaitsKeys
+    else { return }
     links[index].disconnectSent(now: now)
     due(links[index].nextWake)
     sendDisconnect(handle, now: now, into: &actions)
@@ -249,7 +255,7 @@ extension HostMachine {
     guard event.status == .success else { return }
     let handle = event.handle & 0x0FFF
     links.orphans.remove(handle)
-    if heldLinks.remove(handle) != nil { return }
+    if heldLinks.remove(handle) != nil { return session.linkClosed(handle) }
     guard let index = links.index(handle: handle) else {
       routing.strayPackets += 1
       backlog.strayClosed(handle)
@@ -277,6 +283,7 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     var link = links.remove(at: index)
+    session.linkClosed(link.handle)
     backlog.linkClosed(link.handle)
     confirmations.remove(link.handle)
     if isKnownToController {

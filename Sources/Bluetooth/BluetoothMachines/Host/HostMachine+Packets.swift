@@ -126,7 +126,7 @@ extension HostMachine {
       let kind = report.kind
       let heard = Scanner.Heard(
         address: knownAddress(
-          of: report.advertiser.address,
+          of: report.advertiser,
           isConnectable: kind == .connectable || kind == .directed, now: now),
         isConnectable: kind == .connectable || kind == .directed,
         isScannable: kind == .connectable || kind == .scannable,
@@ -144,7 +144,7 @@ extension HostMachine {
       guard let advertiser = report.advertiser else { continue }
       let heard = Scanner.Heard(
         address: knownAddress(
-          of: advertiser.address,
+          of: advertiser,
           isConnectable: report.type.contains(.connectable)
             && !report.type.contains(.scanResponse), now: now),
         set: report.setID,
@@ -155,17 +155,6 @@ extension HostMachine {
         rssi: report.rssi ?? 127, txPower: report.txPowerDBm ?? 127, data: report.data)
       scanner.heard(heard, now: now, into: &actions)
     }
-  }
-
-  /// The address that clients know an advertiser by, which may have a private one.
-  private mutating func knownAddress(
-    of address: DeviceAddress, isConnectable: Bool, now: Instant
-  ) -> DeviceAddress {
-    let known = security.bonds.knownAddress(of: address)
-    if isConnectable, connector.isSearching, connector.heard(known, at: address, now: now) {
-      needsCommands = true
-    }
-    return known
   }
 
   // MARK: Data on its way out
@@ -215,8 +204,11 @@ struct LinkReport: Sendable {
   var status: HCIStatus
   var handle: UInt16
   var role: LinkInfo.Role
-  /// The address of the peer on the air.
+  /// The address of the peer on the air; of one that the controller resolved and didn't report, its
+  /// identity.
   var peer: DeviceAddress
+  /// The identity that the controller resolved the peer's address to; nil: none.
+  var identity: DeviceAddress?
   /// The address of this host on the air, where the controller made it.
   var local: DeviceAddress?
   var timing: ConnectionTiming
@@ -234,6 +226,7 @@ struct LinkReport: Sendable {
     handle = event.handle & 0x0FFF
     role = event.role == .central ? .central : .peripheral
     peer = event.peerPrivateAddress ?? event.peer.address
+    identity = event.peer.isIdentity ? event.peer.address : nil
     local = event.localPrivateAddress
     timing = event.timing
   }

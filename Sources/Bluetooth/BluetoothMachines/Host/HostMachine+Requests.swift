@@ -58,7 +58,15 @@ extension HostMachine {
     guard session.isReady else {
       return complete(request, .failure(.radioNotReady), into: &actions)
     }
-    take(advertiser.start(request.client, options, request.token), into: &actions)
+    let bond = options.target.flatMap { security.bonds.bond(of: $0) }
+    let identity = bond.flatMap { $0.identityResolvingKey == nil ? nil : $0.identity }
+    guard identity == nil || resolvingList.trust != .fails else {
+      let error = HostError.unsupported("This controller calls no peer by a private address.")
+      return complete(request, .failure(error), into: &actions)
+    }
+    take(
+      advertiser.start(request.client, options, targetIdentity: identity, request.token),
+      into: &actions)
     needsCommands = true
   }
 

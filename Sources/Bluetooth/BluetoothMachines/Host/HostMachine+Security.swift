@@ -21,6 +21,9 @@ extension HostMachine {
       // It may have configured something before.
       if case .store = output { keepClientConfiguration(of: peer, now: now, into: &actions) }
     }
+    if !produced.isEmpty, let index = links.index(handle: handle) {
+      disconnectIfFlushed(index, now: now, into: &actions)
+    }
   }
 
   /// Acts on an output that needs no link; false if it does need one.
@@ -59,12 +62,13 @@ extension HostMachine {
       let command = LEEnableEncryption(
         handle: handle, random: key.random, diversifier: key.encryptedDiversifier,
         longTermKey: key.value.number)
-      send(command.packet, for: .encrypting(handle), now: now, into: &actions)
+      send(command.packet, for: .encrypting(handle), link: handle, now: now, into: &actions)
     case .answerKeyRequest(let key?):
       let reply = LELongTermKeyRequestReply(handle: handle, longTermKey: key.number)
-      send(reply.packet, now: now, into: &actions)
+      send(reply.packet, link: handle, now: now, into: &actions)
     case .answerKeyRequest(nil):
-      send(LELongTermKeyRequestNegativeReply(handle: handle).packet, now: now, into: &actions)
+      let reply = LELongTermKeyRequestNegativeReply(handle: handle)
+      send(reply.packet, link: handle, now: now, into: &actions)
     case .encryptionChanged(let encryption):
       links[index].info.encryption = encryption
       let peer = links.peers[index]
@@ -158,7 +162,7 @@ extension HostMachine {
 
   mutating func storeChangedBonds(now: Instant, into actions: inout [Action]) {
     let bonds = security.takeChangedBonds(now: now)
-    if !bonds.isEmpty { actions.append(.storeClientConfigurations(bonds)) }
+    if !bonds.isEmpty { actions.append(.updateBonds(bonds)) }
     due(security.storesBondsAt)
   }
 
@@ -169,7 +173,7 @@ extension HostMachine {
     for output in produced { _ = take(output, about: link.peer, into: &actions) }
     guard link.security.hasProvedBond else { return }
     let changed = security.takeChangedBonds()
-    if !changed.isEmpty { actions.append(.storeClientConfigurations(changed)) }
+    if !changed.isEmpty { actions.append(.updateBonds(changed)) }
   }
 
   // MARK: The driver and clients
@@ -235,7 +239,8 @@ extension HostMachine {
       return complete(request, .failure(error), into: &actions)
     }
     let computation = security.newComputation()
-    guard let key = security.secrets.privateKey(),
+    let key = security.secrets.privateKey()
+    guard
       security.outOfBand.computes(
         OwnOutOfBandData(privateKey: key, random: security.secrets.value()), as: computation,
         for: request)
@@ -256,13 +261,29 @@ extension HostMachine {
     }
     actions.append(.removeBond(bond))
     connector.bondRemoved(bond.knownAddress)
+    bondsReplaced()
+    complete(request, .success(.done), into: &actions)
+  }
+
+  /// Takes the bonds as other processes have left them.
+  mutating func bondsChanged(_ bonds: [Bond]) {
+    for gone in security.bonds.replace(by: bonds) {
+      connector.bondRemoved(gone.knownAddress)
+      if let index = links.index(peer: gone.knownAddress) {
+        links[index].security.bondRemoved()
+      }
+    }
+    bondsReplaced()
+  }
+
+  /// Links go on as they are protected; which could be encrypted has changed.
+  private mutating func bondsReplaced() {
     needsCommands = true
     for index in links.indices {
       let hasKey = security.usableBond(of: links.peers[index])?.peripheralKey != nil
       server.setEncryption(
         links[index].security.encryption, links.peers[index], hasKey: hasKey)
     }
-    complete(request, .success(.done), into: &actions)
   }
 
   /// A client no longer answers prompts: pairings that it was asked about end.

@@ -35,6 +35,8 @@ public struct HostMachine: Sendable {
     case request(ClientID, HostRequest)
     /// The bonds of earlier runs, and who this host was in them; before the transport is opened.
     case bondsLoaded([Bond], [HostIdentity] = [])
+    /// The bonds that are kept are these by now: other processes may have removed, replaced or added some.
+    case bondsChanged([Bond])
     /// The bonds of earlier runs can't be read: nothing is paired, so that nobody takes the place of a
     /// peer that they would tell from others.
     case bondsUnavailable
@@ -66,8 +68,9 @@ public struct HostMachine: Sendable {
     /// Keep a bond for later runs, in place of an older one of the same peer, and who this host is to
     /// it; nil where that need not be kept.
     case storeBond(Bond, HostIdentity?)
-    /// Keep what these peers have configured, where their bonds are still kept.
-    case storeClientConfigurations([Bond])
+    /// Keep what these peers have configured and how far both sides have counted their signatures, where
+    /// their bonds are still kept.
+    case updateBonds([Bond])
     /// Forget this bond.
     case removeBond(Bond)
   }
@@ -108,6 +111,9 @@ public struct HostMachine: Sendable {
   var scanner = Scanner()
   var advertiser = Advertiser()
   var privateAddress: PrivateAddress
+  var resolvingList = ResolvingList()
+  /// What the peers in it were chosen by; nil: not since the controller was started.
+  var listedFor: ResolvingChoice?
   var connector = Connector()
   var linkRequests = LinkRequests()
   var links = LinkTable()
@@ -162,6 +168,7 @@ public struct HostMachine: Sendable {
     case .request(let client, let request):
       if clients.contains(client) { serve(client, request, now: now, into: &actions) }
     case .bondsLoaded(let bonds, let identities): security.load(bonds, identities)
+    case .bondsChanged(let bonds): bondsChanged(bonds)
     case .bondsUnavailable: security.policy = .never
     case .keyComputed(let id, let result): keyComputed(id, result, now: now, into: &actions)
     }
@@ -188,7 +195,7 @@ public struct HostMachine: Sendable {
     assertInvariants()
   }
 
-  /// What peers have configured and no action has stored yet; for a driver that ends.
+  /// What peers have configured, or signed, and no action has stored yet; for a driver that ends.
   public mutating func takeUnstoredBonds() -> [Bond] { security.takeChangedBonds() }
 
   /// When `wake` should be called next; nil if nothing waits for time to pass.
@@ -210,6 +217,7 @@ public struct HostMachine: Sendable {
       if let due = scanner.nextWake { wake = min(wake, due) }
       if let due = advertiser.nextWake { wake = min(wake, due) }
       if let due = privateAddress.nextWake { wake = min(wake, due) }
+      if let due = resolvingList.nextWake { wake = min(wake, due) }
       if let due = connector.nextWake(now: now) { wake = min(wake, due) }
       wake = min(wake, watch.nextWake)
     }

@@ -31,6 +31,13 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var advertisingDataLength: Int
     /// Peers for which the controller's filter accept list has room.
     public var acceptListCapacity: Int
+    /// Peers for which the controller's resolving list has room; 0 where it has none, or does nothing
+    /// with it.
+    public var resolvingListCapacity: Int
+    /// Peers in that list.
+    public var resolvedPeerCount: Int
+    /// Whether the controller was seen to resolve an address.
+    public var resolvesAddresses: Bool
     /// The longest ACL packet payload that the controller takes, in bytes.
     public var aclPacketLength: Int
     /// ACL packets that the controller buffers, and how many of them are in use.
@@ -230,6 +237,9 @@ extension HostMachine {
       advertisingSetCount: abilities.advertisingSetCount,
       advertisingDataLength: abilities.advertisingDataByteCountMax,
       acceptListCapacity: abilities.acceptListCapacity,
+      resolvingListCapacity: resolvingList.trust == .fails ? 0 : resolvingList.capacity,
+      resolvedPeerCount: resolvingList.entries.count,
+      resolvesAddresses: resolvingList.trust == .resolves,
       aclPacketLength: abilities.aclByteCountMax, aclBufferCount: abilities.aclPacketCount,
       aclBuffersInUse: scheduler.buffersInUse, waitingCommandCount: session.waitingCount)
   }

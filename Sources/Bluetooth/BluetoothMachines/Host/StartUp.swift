@@ -26,6 +26,7 @@ enum StartUpStep: Int, CaseIterable, Sendable {
   case keptDataLength
   case advertisingSets
   case advertisingDataLength
+  case resolvingListSize
 }
 
 /// Why a controller could not be started.
@@ -81,6 +82,7 @@ struct StartUp: Sendable {
     case .keptDataLength: LEReadSuggestedDefaultDataLength().packet
     case .advertisingSets: LEReadNumberOfSupportedAdvertisingSets().packet
     case .advertisingDataLength: LEReadMaximumAdvertisingDataLength().packet
+    case .resolvingListSize: LEReadResolvingListSize().packet
     }
   }
 
@@ -151,6 +153,7 @@ struct StartUp: Sendable {
       isNeeded(.suggestedDataLength)
         && abilities.commands.contains(.leReadSuggestedDefaultDataLength)
     case .advertisingSets, .advertisingDataLength: abilities.usesExtendedCommands
+    case .resolvingListSize: abilities.hasResolvingList
     }
   }
 
@@ -183,7 +186,7 @@ struct StartUp: Sendable {
     case .hostBufferSize: isHostBufferSizeRefused = true
     case .version, .commands, .features, .eventMask, .leEventMask, .leBufferSizeV2, .leBufferSize,
       .hostFlowControl, .acceptListSize, .maximumDataLength, .suggestedDataLength, .keptDataLength,
-      .advertisingSets, .advertisingDataLength:
+      .advertisingSets, .advertisingDataLength, .resolvingListSize:
       break
     }
   }
@@ -227,6 +230,8 @@ struct StartUp: Sendable {
     case .advertisingDataLength:
       let count = try LEReadMaximumAdvertisingDataLengthReturn(decoding: &reader).byteCount
       abilities.advertisingDataByteCountMax = Int(count)
+    case .resolvingListSize:
+      abilities.resolvingListCapacity = Int(try ListSizeReturn(decoding: &reader).count)
     case .hostFlowControl: abilities.usesHostFlowControl = true
     case .reset, .eventMask, .leEventMask, .hostBufferSize, .randomAddress, .suggestedDataLength:
       break

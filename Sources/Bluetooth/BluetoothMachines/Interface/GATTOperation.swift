@@ -25,6 +25,10 @@ public enum GATTOperation: Sendable, Hashable {
   case reliableWrite([AttributeValue])
   /// Write Command: completed when it was handed to the controller.
   case writeWithoutResponse(UInt16, [UInt8])
+  /// The same for a characteristic that takes signed writes: over an encrypted link a Write Command, else
+  /// with the signature of the bond (Part G, §4.9.2). Without either the link is encrypted first, by
+  /// pairing where need be.
+  case signedWrite(UInt16, [UInt8])
 }
 
 /// A handle with a value.

@@ -124,6 +124,11 @@ public struct AdvertisingOptions: Sendable, Hashable {
   public var interval: TimeSpan = .milliseconds(100)
   /// Extended advertising on a secondary channel; needs a controller that can.
   public var usesExtendedAdvertising = false
+  /// Only this peer, by the address that clients know it by, may connect: directed advertising, which
+  /// carries no data (Core 5.4, Vol 6, Part B, §4.4.2.4). A bonded peer with private addresses is called
+  /// by one of them, which takes a controller that resolves addresses, else the request fails with
+  /// `HostError.unsupported`.
+  public var target: DeviceAddress?
 
   /// Options for connectable legacy advertising of nothing, ten times a second.
   public init() {}

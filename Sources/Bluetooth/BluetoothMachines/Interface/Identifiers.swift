@@ -106,3 +106,14 @@ public struct HandleRange: Hashable, Sendable {
   @inlinable
   public func contains(_ handle: UInt16) -> Bool { start <= handle && handle <= end }
 }
+
+/// Names an operation of a `GATTClient`. Its owner invents it.
+@frozen
+public struct OperationID: Hashable, Sendable {
+  /// Unique among the client's outstanding operations.
+  public let rawValue: UInt64
+
+  /// An identifier from its number.
+  @inlinable
+  public init(rawValue: UInt64) { self.rawValue = rawValue }
+}

@@ -108,6 +108,10 @@ public struct Bond: Sendable, Hashable {
   public var isAuthenticated: Bool
   /// Whether it was LE Secure Connections.
   public var isSecureConnections: Bool
+  /// What the peer signs with; nil: it gave no key.
+  public var peerSigning: SigningKey?
+  /// What this host signs with towards the peer; nil: the peer was given no key.
+  public var localSigning: SigningKey?
   /// What the peer has configured in this host's GATT server; nil: nothing.
   public var clientConfiguration: ClientConfiguration?
 
@@ -136,6 +140,21 @@ public struct Bond: Sendable, Hashable {
   public func isStronger(than other: Bond) -> Bool {
     isAuthenticated && !other.isAuthenticated || isSecureConnections && !other.isSecureConnections
       || keyByteCount > other.keyByteCount
+  }
+}
+
+/// A connection signature resolving key and how far its holder has counted (Core 5.4, Vol 3, Part H,
+/// §2.4.5).
+public struct SigningKey: Sendable, Hashable {
+  /// The key.
+  public var value: SMPValue
+  /// The least number that the next signature may have; 2³² when the key is used up.
+  public var nextCounter: UInt64
+
+  /// A key that signed nothing yet, or so much.
+  public init(_ value: SMPValue, nextCounter: UInt64 = 0) {
+    self.value = value
+    self.nextCounter = nextCounter
   }
 }
 

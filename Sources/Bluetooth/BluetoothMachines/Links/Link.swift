@@ -11,6 +11,9 @@ struct Link: Sendable {
     /// How long a link that no client uses any more is kept for data on its way out. Longer than a
     /// healthy link needs for all the buffers of a controller.
     static let flushTimeout = TimeSpan.seconds(1)
+    /// How long it is kept for the keys of a pairing, without which the bond would be lost, perhaps on
+    /// one side only. A healthy link needs six intervals.
+    static let keysTimeout = TimeSpan.seconds(5)
     /// How long after the supervision timeout a controller may take to end a link.
     static let disconnectionTimeout = TimeSpan.seconds(2)
   }
@@ -26,7 +29,8 @@ struct Link: Sendable {
     /// The peer was heard.
     case open
     /// No client uses it any more, but data for the peer is still queued: a Disconnect would throw
-    /// away what the controller has not sent yet (Core 5.4, Vol 4, Part E, §7.1.6).
+    /// away what the controller has not sent yet (Core 5.4, Vol 4, Part E, §7.1.6). Or the keys of a
+    /// pairing are under way.
     case flushing(until: Instant)
     /// Disconnect was sent; the controller owes Disconnection Complete.
     case closing(until: Instant)
@@ -97,12 +101,13 @@ struct Link: Sendable {
 
   /// Ends the link on this host's initiative: with an error, or without one when no client uses it
   /// any more. Returns whether Disconnect is to be sent now; else it is on its way down already, or
-  /// waits until its data has left (`isBusy`).
+  /// waits until its data has left (`isBusy`), and the keys of a pairing.
   mutating func close(because error: HostError?, isBusy: Bool, now: Instant) -> Bool {
     guard !isClosing else { return false }
     closeReason = error
-    if error == nil, stage == .open, isBusy {
-      stage = .flushing(until: now + Limits.flushTimeout)
+    if error == nil, stage == .open, isBusy || security.awaitsKeys {
+      let limit = security.awaitsKeys ? Limits.keysTimeout : Limits.flushTimeout
+      stage = .flushing(until: now + limit)
       return false
     }
     disconnectSent(now: now)

@@ -4,8 +4,8 @@ import BluetoothWire
 struct BondTable: Sendable {
   enum Limits {
     static let bondsMax = 1_024
-    /// Private addresses whose owners are remembered, or that they have none: more than are heard in a
-    /// crowded hall within the quarter of an hour for which they are used.
+    /// Private addresses whose owners are remembered, or that they have none, at least: more than are
+    /// heard in a crowded hall within the quarter of an hour for which they are used.
     static let resolutionsMax = 8_192
   }
 
@@ -21,8 +21,14 @@ struct BondTable: Sendable {
   /// What `bonds` has for each address that peers are found by.
   private var indices: [DeviceAddress: Int] = [:]
   private var resolvers: [Resolver] = []
-  /// By private address; nil: nobody of the bonded peers.
+  /// The addresses that clients know peers with keys by, by their identities.
+  private var knownAddresses: [DeviceAddress: DeviceAddress] = [:]
+  /// By private address; nil: nobody of the bonded peers. Those that were asked for lately, and those
+  /// before: who makes addresses up cannot push out what is heard all the time.
   private var resolutions: [DeviceAddress: DeviceAddress?] = [:]
+  private var olderResolutions: [DeviceAddress: DeviceAddress?] = [:]
+  /// Changes with the bonds that count.
+  private(set) var version: UInt64 = 0
 
   /// The bond of the peer with this address: the one that clients know it by, or a private address that
   /// its key made. Not the identity of a peer that is known by another: it may have named somebody
@@ -38,6 +44,26 @@ struct BondTable: Sendable {
   mutating func load(_ earlier: [Bond]) {
     bonds = Array(earlier.prefix(Limits.bondsMax))
     update()
+  }
+
+  /// Takes other bonds in place of all. What peers have configured and both sides have counted since is
+  /// kept. Returns those that are not there any more, or with other keys.
+  mutating func replace(by new: [Bond]) -> [Bond] {
+    let old = bonds
+    var gone: [Bond] = []
+    bonds = Array(new.prefix(Limits.bondsMax))
+    for bond in old {
+      let index = bonds.firstIndex {
+        $0.identity == bond.identity && $0.localIdentity == bond.localIdentity
+      }
+      if let index, bonds[index].hasKeys(of: bond) {
+        bonds[index] = bond
+      } else {
+        gone.append(bond)
+      }
+    }
+    if bonds != old { update() }
+    return gone
   }
 
   /// Adds a bond, in place of an older one of the same peer; false if there is no room.
@@ -63,6 +89,26 @@ struct BondTable: Sendable {
     return true
   }
 
+  /// Takes the number of a signature of the peer that was found right; nil where it has been used.
+  mutating func countPeersSignature(_ address: DeviceAddress, _ counter: UInt32) -> Bond? {
+    guard let index = bond(of: address).flatMap({ index(of: $0) }),
+      let key = bonds[index].peerSigning, UInt64(counter) >= key.nextCounter
+    else { return nil }
+    bonds[index].peerSigning?.nextCounter = UInt64(counter) + 1
+    return bonds[index]
+  }
+
+  /// Takes a number for a signature of this host; nil where there is no key, or it is used up.
+  mutating func countOwnSignature(
+    _ address: DeviceAddress
+  ) -> (counter: UInt32, key: SMPValue, bond: Bond)? {
+    guard let index = bond(of: address).flatMap({ index(of: $0) }),
+      let key = bonds[index].localSigning, let counter = UInt32(exactly: key.nextCounter)
+    else { return nil }
+    bonds[index].localSigning?.nextCounter += 1
+    return (counter, key.value, bonds[index])
+  }
+
   /// The bond that this one takes the place of.
   func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { bonds[$0] } }
 
@@ -83,14 +129,18 @@ struct BondTable: Sendable {
   }
 
   private mutating func update() {
+    version += 1
     indices = [:]
     resolvers = []
+    knownAddresses = [:]
     resolutions = [:]
+    olderResolutions = [:]
     for (index, bond) in bonds.enumerated() where isUsable(bond) {
       if indices[bond.knownAddress] == nil { indices[bond.knownAddress] = index }
       guard let key = bond.identityResolvingKey else { continue }
       resolvers.append(
         Resolver(key: AES128(key: key.number), knownAddress: bond.knownAddress))
+      knownAddresses[bond.identity] = bond.knownAddress
     }
   }
 
@@ -107,14 +157,44 @@ struct BondTable: Sendable {
     if let index = indices[address] { return bonds[index].knownAddress }
     guard !resolvers.isEmpty, address.randomKind == .resolvable else { return address }
     if let found = resolutions[address] { return found ?? address }
-    let found = resolve(address)
-    if resolutions.count >= Limits.resolutionsMax { resolutions.removeAll(keepingCapacity: true) }
+    let found = olderResolutions[address] ?? resolve(address)
+    if resolutions.count >= Limits.resolutionsMax {
+      olderResolutions = resolutions
+      resolutions.removeAll(keepingCapacity: true)
+    }
     resolutions[address] = .some(found)
     return found ?? address
+  }
+
+  /// The address that clients know the peer by whose private address the controller resolved to this
+  /// identity; nil where nobody of the bonded peers has it.
+  func knownAddress(ofResolved identity: DeviceAddress) -> DeviceAddress? {
+    knownAddresses[identity]
+  }
+
+  /// The identity of the peer that clients know by this address, if it may have private ones.
+  func identity(ofKnown address: DeviceAddress) -> DeviceAddress? {
+    guard let index = indices[address], bonds[index].identityResolvingKey != nil else { return nil }
+    return bonds[index].identity
+  }
+
+  /// The bonds that count whose peers may have private addresses, the newest first.
+  var resolvablePeers: [Bond] {
+    bonds.reversed().filter { isUsable($0) && $0.identityResolvingKey != nil }
   }
 
   private func resolve(_ address: DeviceAddress) -> DeviceAddress? {
     guard address.randomKind == .resolvable else { return nil }
     return resolvers.first { address.isMade(withIdentityResolvingKey: $0.key) }?.knownAddress
+  }
+}
+
+extension Bond {
+  /// Whether the keys are those of another bond with the same peer.
+  fileprivate func hasKeys(of other: Bond) -> Bool {
+    centralKey == other.centralKey && peripheralKey == other.peripheralKey
+      && identityResolvingKey == other.identityResolvingKey
+      && peerSigning?.value == other.peerSigning?.value
+      && localSigning?.value == other.localSigning?.value
   }
 }

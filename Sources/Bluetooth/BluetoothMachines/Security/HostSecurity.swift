@@ -127,7 +127,8 @@ struct HostSecurity: Sendable {
 
   /// The keys that this host distributes, where the peer asks for them.
   var keysGiven: SMPKeyDistribution {
-    usesPrivateAddress ? [.encryptionKey, .identityKey] : [.encryptionKey]
+    usesPrivateAddress
+      ? [.encryptionKey, .identityKey, .signingKey] : [.encryptionKey, .signingKey]
   }
 
   /// What this host brings to a pairing. It asks for protection against a man in the middle

@@ -1,14 +1,14 @@
 import BluetoothWire
 
 /// Phase 3 of pairing (Core 5.4, Vol 3, Part H, §2.4.3 and §3.6.1): both distribute what was agreed
-/// on, the responder first, each in the order of the specification. This host signs nothing, so it
-/// distributes no signature resolving key.
+/// on, the responder first, each in the order of the specification.
 struct KeyDistribution: Sendable {
   private enum Expected: Sendable {
     case longTermKey
     case identification
     case identityResolvingKey
     case identityAddress
+    case signatureResolvingKey
   }
 
   private var expected: [Expected] = []
@@ -23,6 +23,10 @@ struct KeyDistribution: Sendable {
   private(set) var identityResolvingKey: SMPValue?
   /// The peer's identity address.
   private(set) var identity: DeviceAddress?
+  /// What the peer signs with.
+  private(set) var peerSigningKey: SMPValue?
+  /// What this host signs with, once it was sent.
+  private(set) var ownSigningKey: SMPValue?
 
   init(_ context: PairingContext) {
     keyByteCount = context.keyByteCount
@@ -30,6 +34,7 @@ struct KeyDistribution: Sendable {
     let peers = context.keys(distributedByInitiator: !context.isInitiator)
     if peers.contains(.encryptionKey) { expected += [.longTermKey, .identification] }
     if peers.contains(.identityKey) { expected += [.identityResolvingKey, .identityAddress] }
+    if peers.contains(.signingKey) { expected.append(.signatureResolvingKey) }
     owedKeys = context.keys(distributedByInitiator: context.isInitiator)
   }
 
@@ -46,6 +51,11 @@ struct KeyDistribution: Sendable {
     if owedKeys.contains(.identityKey), let identity = identity(of: &host) {
       outputs.append(.send(.identityInformation(identityResolvingKey: identity.resolvingKey)))
       outputs.append(.send(.identityAddressInformation(identity.address)))
+    }
+    if owedKeys.contains(.signingKey) {
+      let key = host.secrets.value()
+      ownSigningKey = key
+      outputs.append(.send(.signingInformation(signatureResolvingKey: key)))
     }
     owedKeys = []
   }
@@ -88,6 +98,7 @@ struct KeyDistribution: Sendable {
     case (.identityAddress, .identityAddressInformation(let address)):
       guard address.isIdentityAddress else { throw .invalidParameters }
       identity = address
+    case (.signatureResolvingKey, .signingInformation(let key)): peerSigningKey = key
     default: throw .unspecifiedReason
     }
     expected.removeFirst()

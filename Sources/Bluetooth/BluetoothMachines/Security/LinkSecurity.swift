@@ -63,6 +63,8 @@ struct LinkSecurity: Sendable {
   private(set) var hasProvedBond = false
   /// Something waits for the link to be protected.
   private var isAwaited = false
+  /// As the peripheral: nothing is asked of the peer before it has proved its bond.
+  private var mustProveBond = false
   private var requests: [PendingRequest] = []
   /// The computation whose result is awaited.
   private(set) var computation: UInt64?
@@ -92,9 +94,13 @@ struct LinkSecurity: Sendable {
 
   /// Whether a prompt may be open.
   var isPairing: Bool { if case .pairing = activity { true } else { false } }
+  /// Whether a pairing lacks nothing but keys that are under way.
+  var awaitsKeys: Bool { if case .pairing(let p) = activity { p.awaitsKeys } else { false } }
 
   /// Whether a bonded peer still has to prove that it is the one.
-  var isProvingBond: Bool { if case .encrypting = activity { true } else { false } }
+  var isProvingBond: Bool {
+    if case .encrypting = activity { true } else { mustProveBond }
+  }
 
   // MARK: Asking for protection
 
@@ -104,6 +110,26 @@ struct LinkSecurity: Sendable {
     host: HostSecurity, now: Instant, into outputs: inout [Output]
   ) -> Bool {
     encryptWithBond(host: host, now: now, into: &outputs)
+  }
+
+  /// As the peripheral, asks a bonded central to encrypt the link before anything is asked of it.
+  /// Returns whether that is needed; it ends in `secured`, or with the link.
+  mutating func demandProof(
+    host: HostSecurity, now: Instant, into outputs: inout [Output]
+  ) -> Bool {
+    if mustProveBond { return true }
+    guard role == .peripheral, encryption == nil, let bond = host.usableBond(of: peer),
+      bond.peripheralKey != nil
+    else { return false }
+    mustProveBond = true
+    isAwaited = true
+    guard case .none = activity else { return true }
+    activity = .requested
+    deadline = now + Pairing.Limits.timeout
+    guard !hasTimedOut else { return true }
+    let features = host.features(for: peer, initiatorKeys: [], responderKeys: [])
+    send(.securityRequest(features.authenticationRequirements), into: &outputs)
+    return true
   }
 
   private mutating func encryptWithBond(
@@ -189,10 +215,16 @@ struct LinkSecurity: Sendable {
       outputs.append(.completed(request, isSecured ? nil : reason))
     }
     requests = []
+    if !isSecured, mustProveBond {
+      // What is held back fails with the link: whoever is there need not be the peer.
+      isAwaited = false
+      return outputs.append(.disconnect(.keyMissing))
+    }
     release(isSecured, into: &outputs)
   }
 
   private mutating func release(_ isSecured: Bool, into outputs: inout [Output]) {
+    if isSecured { mustProveBond = false }
     if isAwaited { outputs.append(.secured(isSecured)) }
     isAwaited = false
   }
@@ -342,7 +374,8 @@ struct LinkSecurity: Sendable {
     host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
     agent = nil
-    if prompt != nil { refuse(.unspecifiedReason, host: &host, now: now, into: &outputs) }
+    if prompt == nil || awaitsKeys { return }
+    refuse(.unspecifiedReason, host: &host, now: now, into: &outputs)
   }
 
   /// Takes a person's answer to the latest prompt.
@@ -447,11 +480,13 @@ struct LinkSecurity: Sendable {
     outputs.append(.answerKeyRequest(bond?.peripheralKey?.value))
   }
 
+  /// The bond that the peer has proved is not there any more, or is another one.
+  mutating func bondRemoved() { hasProvedBond = false }
+
   /// The controller was given the key of this bond before the link was opened.
   mutating func keyGiven(of bond: Bond) { givenKey = EncryptionInfo(bond) }
 
-  /// The controller reports that encryption was switched on or off, or has a new key, or could not
-  /// be switched on.
+  /// The controller switched encryption on or off, or has a new key for it, or could do neither.
   mutating func encryptionChanged(
     _ status: HCIStatus, isOn: Bool, host: inout HostSecurity, now: Instant,
     into outputs: inout [Output]
@@ -559,36 +594,7 @@ struct LinkSecurity: Sendable {
     computation = nil
     prompt = nil
     isAwaited = false
+    mustProveBond = false
     secured(false, .disconnected, into: &outputs)
-  }
-}
-
-/// The addresses that both ends of a link made it with, as they went over the air: what a pairing
-/// authenticates (Core 5.4, Vol 3, Part H, §2.2.3, §2.2.7).
-struct LinkAddresses: Sendable {
-  var local: DeviceAddress
-  var peer: DeviceAddress
-}
-
-extension EncryptionInfo {
-  /// How a link with the keys of a bond is protected.
-  init(_ bond: Bond) {
-    self.init(
-      keyByteCount: bond.keyByteCount, isAuthenticated: bond.isAuthenticated,
-      isSecureConnections: bond.isSecureConnections)
-  }
-}
-
-extension SecurityFailure {
-  /// Whether the peer did not prove what it had to, which it may try again only after a while.
-  fileprivate var isFailedProof: Bool {
-    let reasons: [SMPFailureReason] = [
-      .confirmValueFailed, .dhKeyCheckFailed, .passkeyEntryFailed, .numericComparisonFailed,
-      .invalidParameters,
-    ]
-    return switch self {
-    case .pairingFailed(let reason), .peerFailed(let reason): reasons.contains(reason)
-    case .timeout, .keyMissing, .encryptionFailed, .disconnected: false
-    }
   }
 }

@@ -95,6 +95,8 @@ struct Pairing: Sendable {
     if case .encrypting(let key) = stage { key } else { nil }
   }
 
+  var awaitsKeys: Bool { if case .distributing = stage { true } else { false } }
+
   private var isSuspended: Bool {
     switch stage {
     case .consent: true
@@ -123,7 +125,7 @@ struct Pairing: Sendable {
       throw .authenticationRequirements
     }
     // Nobody who claims to be a bonded peer gets in with less than that peer had to show.
-    if let bond = host.bonds.bond(of: addresses.peer) {
+    for bond in [peer, addresses.peer].compactMap({ host.bonds.bond(of: $0) }) {
       let new = Bond(
         identity: bond.identity, centralKey: nil, peripheralKey: nil,
         keyByteCount: context.keyByteCount, isAuthenticated: context.model.isAuthenticated,
@@ -142,16 +144,16 @@ struct Pairing: Sendable {
       stage = .consent
       outputs.append(.prompt(.consent))
     } else {
-      try authenticate(context, secrets: &host.secrets, into: &outputs)
+      authenticate(context, secrets: &host.secrets, into: &outputs)
     }
   }
 
   private mutating func authenticate(
     _ context: PairingContext, secrets: inout SecretGenerator,
     into outputs: inout [PairingOutput]
-  ) throws(SMPFailureReason) {
+  ) {
     if context.usesSecureConnections {
-      let authentication = try SecureConnectionsAuthentication(context, secrets: &secrets)
+      let authentication = SecureConnectionsAuthentication(context, secrets: &secrets)
       authentication.start(into: &outputs)
       stage = .secureConnections(authentication)
     } else {
@@ -197,7 +199,7 @@ struct Pairing: Sendable {
     switch stage {
     case .consent:
       guard answer == .accept, let context else { throw .unspecifiedReason }
-      try authenticate(context, secrets: &host.secrets, into: &outputs)
+      authenticate(context, secrets: &host.secrets, into: &outputs)
     case .legacy(var authentication):
       guard answer != .reject else { throw .passkeyEntryFailed }
       try authentication.answer(answer, into: &outputs)
@@ -278,7 +280,7 @@ struct Pairing: Sendable {
       let sessionKey
     else { return nil }
     let shared = context.usesSecureConnections ? LongTermKey(sessionKey) : nil
-    let bond = Bond(
+    var bond = Bond(
       identity: identity(distribution),
       // Of a legacy pairing the peripheral's key encrypts, whichever side that is (§2.4.4.1): each
       // key is used in links where its owner is the peripheral.
@@ -286,6 +288,8 @@ struct Pairing: Sendable {
       identityResolvingKey: distribution.identityResolvingKey,
       keyByteCount: context.keyByteCount, isAuthenticated: context.model.isAuthenticated,
       isSecureConnections: context.usesSecureConnections)
+    bond.peerSigning = distribution.peerSigningKey.map { SigningKey($0) }
+    bond.localSigning = distribution.ownSigningKey.map { SigningKey($0) }
     return (bond, context.isBonding, context.ownCommitment)
   }
 
@@ -303,5 +307,5 @@ struct Pairing: Sendable {
 
 extension SMPKeyDistribution {
   /// The keys that this host asks the peer for.
-  fileprivate static let taken: SMPKeyDistribution = [.encryptionKey, .identityKey]
+  fileprivate static let taken: SMPKeyDistribution = [.encryptionKey, .identityKey, .signingKey]
 }

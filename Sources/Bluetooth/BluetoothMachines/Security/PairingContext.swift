@@ -84,7 +84,7 @@ struct PairingContext: Sendable {
       distributedByInitiator
       ? request.initiatorKeys.intersection(response.initiatorKeys)
       : request.responderKeys.intersection(response.responderKeys)
-    keys.formIntersection([.encryptionKey, .identityKey])
+    keys.formIntersection([.encryptionKey, .identityKey, .signingKey])
     if usesSecureConnections { keys.remove(.encryptionKey) }
     return keys
   }

@@ -10,13 +10,13 @@ public struct SecretGenerator: Sendable {
   /// How much entropy it takes.
   public static let entropyByteCount = 32
 
-  private var key = [UInt8](repeating: 0, count: 16)
+  private var key = SMPValue(number: 0)
   private var counter: UInt128 = 0
 
   /// A generator from 32 bytes of full entropy.
   public init(entropy: [UInt8]) {
     precondition(entropy.count == Self.entropyByteCount, "CTR_DRBG takes 32 bytes of entropy")
-    update(with: entropy)
+    update(with: Self.number(entropy.prefix(16)), Self.number(entropy.suffix(16)))
   }
 
   /// A generator for simulations, as predictable as the other generator.
@@ -32,16 +32,30 @@ public struct SecretGenerator: Sendable {
   /// The next bytes; at most 65,536.
   public mutating func bytes(_ count: Int) -> [UInt8] {
     precondition(count <= 65_536, "CTR_DRBG gives out 65,536 bytes at a time")
-    let result = blocks((count + 15) / 16)
-    update(with: [UInt8](repeating: 0, count: Self.entropyByteCount))
-    return Array(result.prefix(count))
+    let cipher = AES128(key: key.number)
+    var result: [UInt8] = []
+    result.reserveCapacity(count + 15)
+    while result.count < count { result += SMPValue(number: block(cipher)).bytes }
+    result.removeLast(result.count - count)
+    update()
+    return result
   }
 
   /// 128 random bits.
-  mutating func value() -> SMPValue { SMPValue(number: Self.number(bytes(16)[...])) }
+  mutating func value() -> SMPValue {
+    let value = SMPValue(number: block(AES128(key: key.number)))
+    update()
+    return value
+  }
 
   /// A private key on P-256; with a probability of 2⁻³² it is none.
-  mutating func privateKey() -> SMPCoordinate? { SMPCoordinate(bytes(32)) }
+  mutating func privateKey() -> SMPCoordinate {
+    let cipher = AES128(key: key.number)
+    let high = block(cipher)
+    let value = SMPCoordinate(high: high, low: block(cipher))
+    update()
+    return value
+  }
 
   /// A passkey: 0 to 999,999, all of them equally likely.
   mutating func passkey() -> UInt32 {
@@ -53,20 +67,16 @@ public struct SecretGenerator: Sendable {
     }
   }
 
-  private mutating func blocks(_ count: Int) -> [UInt8] {
-    let cipher = AES128(key: key)
-    var result: [UInt8] = []
-    for _ in 0..<count {
-      counter &+= 1
-      result += cipher.encrypt(SMPValue(number: counter).bytes)
-    }
-    return result
+  private mutating func block(_ cipher: AES128) -> UInt128 {
+    counter &+= 1
+    return cipher.encrypt(counter)
   }
 
-  private mutating func update(with data: [UInt8]) {
-    let mixed = zip(blocks(2), data).map { $0 ^ $1 }
-    key = Array(mixed.prefix(16))
-    counter = Self.number(mixed.suffix(16))
+  /// Makes what was given out impossible to compute from what is kept (§10.2.1.2).
+  private mutating func update(with high: UInt128 = 0, _ low: UInt128 = 0) {
+    let cipher = AES128(key: key.number)
+    key = SMPValue(number: block(cipher) ^ high)
+    counter = block(cipher) ^ low
   }
 
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt128 {

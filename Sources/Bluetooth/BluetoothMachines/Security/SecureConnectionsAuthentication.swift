@@ -44,12 +44,9 @@ struct SecureConnectionsAuthentication: Sendable {
     }
   }
 
-  init(_ context: PairingContext, secrets: inout SecretGenerator) throws(SMPFailureReason) {
-    guard let key = context.ownCommitment?.privateKey ?? secrets.privateKey() else {
-      throw .unspecifiedReason
-    }
+  init(_ context: PairingContext, secrets: inout SecretGenerator) {
     self.context = context
-    privateKey = key
+    privateKey = context.ownCommitment?.privateKey ?? secrets.privateKey()
   }
 
   func start(into outputs: inout [PairingOutput]) {

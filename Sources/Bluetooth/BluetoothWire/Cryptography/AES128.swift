@@ -5,7 +5,7 @@
 /// peer can't (docs/decisions/0101-pairing-is-part-of-the-machine.md).
 public struct AES128: Sendable {
   /// 44 words, of which each round takes four.
-  private let roundKeys: [UInt32]
+  private let roundKeys: SecretWords
 
   /// Expands a key of 16 bytes (FIPS 197, §5.2).
   public init(key: [UInt8]) {
@@ -31,7 +31,7 @@ public struct AES128: Sendable {
       }
       words[index] = words[index - 4] ^ word
     }
-    roundKeys = words
+    roundKeys = SecretWords(words)
   }
 
   /// Encrypts one block of 16 bytes (FIPS 197, §5.1).
@@ -43,7 +43,8 @@ public struct AES128: Sendable {
   /// Encrypts one block, given as the number that its bytes are, most significant first: as the Core
   /// Specification writes the security function e (Core 5.4, Vol 3, Part H, §2.2.1).
   public func encrypt(_ block: UInt128) -> UInt128 {
-    let keys = roundKeys.span
+    let words = roundKeys.words
+    let keys = words.span
     let tables = Self.tables.span
     // Seen here once, so that no look-up below is checked again.
     precondition(keys.count == 44 && tables.count == 1_024)
@@ -155,36 +156,29 @@ public struct AES128: Sendable {
 
 extension AES128 {
   /// AES-CMAC, the message authentication code of RFC 4493.
-  public func cmac(_ message: [UInt8]) -> [UInt8] {
-    let first = Self.subkey(of: encrypt([UInt8](repeating: 0, count: 16)))
-    var blockCount = (message.count + 15) / 16
-    let isLastWhole = blockCount > 0 && message.count.isMultiple(of: 16)
-    blockCount = max(blockCount, 1)
-    var state = [UInt8](repeating: 0, count: 16)
-    for block in 0..<blockCount {
-      let start = 16 * block
-      for index in 0..<16 where start + index < message.count {
-        state[index] ^= message[start + index]
-      }
-      if block == blockCount - 1 {
-        let key = isLastWhole ? first : Self.subkey(of: first)
-        if !isLastWhole { state[message.count - start] ^= 0x80 }
-        for index in 0..<16 { state[index] ^= key[index] }
-      }
-      state = encrypt(state)
+  public func cmac(_ message: [UInt8]) -> [UInt8] { cmac(message).mostSignificantFirst }
+
+  /// The same as the number that the bytes are, most significant first. Nothing of the message or the key
+  /// is copied to the heap.
+  public func cmac(_ message: [UInt8]) -> UInt128 {
+    let first = Self.subkey(of: encrypt(0))
+    let lastStart = message.isEmpty ? 0 : (message.count - 1) / 16 * 16
+    var state: UInt128 = 0
+    for start in stride(from: 0, to: lastStart, by: 16) {
+      state = encrypt(state ^ Self.block(message[start..<start + 16]))
     }
-    return state
+    let last = message[lastStart...]
+    if last.count == 16 { return encrypt(state ^ Self.block(last) ^ first) }
+    let padded = (Self.block(last) << 8 | 0x80) << UInt128(8 * (15 - last.count))
+    return encrypt(state ^ padded ^ Self.subkey(of: first))
+  }
+
+  private static func block(_ bytes: ArraySlice<UInt8>) -> UInt128 {
+    bytes.reduce(0) { $0 << 8 | UInt128($1) }
   }
 
   /// Doubles a block in GF(2¹²⁸) (RFC 4493, §2.3).
-  private static func subkey(of block: [UInt8]) -> [UInt8] {
-    var result = block
-    for index in 0..<16 {
-      let carry: UInt8 = index < 15 ? block[index + 1] >> 7 : (block[0] >> 7) &* 0x87
-      result[index] = (block[index] << 1) ^ carry
-    }
-    return result
-  }
+  private static func subkey(of block: UInt128) -> UInt128 { block << 1 ^ (block >> 127) * 0x87 }
 
   /// The random address hash function `ah` (Core 5.4, Vol 3, Part H, §2.2.2), with an identity
   /// resolving key: the low 24 bits of an address that its holder made from the random high 24 bits.
@@ -205,9 +199,5 @@ extension UInt128 {
   /// A number from 16 bytes.
   fileprivate init(mostSignificantFirst bytes: [UInt8]) {
     self = bytes.reduce(0) { $0 << 8 | UInt128($1) }
-  }
-
-  fileprivate var mostSignificantFirst: [UInt8] {
-    (0..<16).map { UInt8(truncatingIfNeeded: self >> (120 - 8 * $0)) }
   }
 }

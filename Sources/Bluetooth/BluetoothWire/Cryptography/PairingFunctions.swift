@@ -15,21 +15,22 @@ public enum PairingFunctions {
     temporaryKey: SMPValue, random: SMPValue, request: SMPPDU, response: SMPPDU,
     initiator: DeviceAddress, responder: DeviceAddress
   ) -> SMPValue {
-    let cipher = AES128(key: temporaryKey.bytes)
+    let cipher = AES128(key: temporaryKey.number)
     let first =
       response.bytes.reversed() + request.bytes.reversed()
       + [responder.kind.rawValue, initiator.kind.rawValue]
     let second = [0, 0, 0, 0] + initiator.bigEndianBytes + responder.bigEndianBytes
     return SMPValue(
-      block: cipher.encrypt(xor(cipher.encrypt(xor(random.bytes, first)), second)))
+      number: cipher.encrypt(cipher.encrypt(random.number ^ number(first)) ^ number(second)))
   }
 
   /// The short term key of legacy pairing, s1 (§2.2.4).
   public static func shortTermKey(
     temporaryKey: SMPValue, responderRandom: SMPValue, initiatorRandom: SMPValue
   ) -> SMPValue {
-    let block = responderRandom.bytes.suffix(8) + initiatorRandom.bytes.suffix(8)
-    return SMPValue(block: AES128(key: temporaryKey.bytes).encrypt(Array(block)))
+    let half = UInt128(UInt64.max)
+    let block = (responderRandom.number & half) << 64 | initiatorRandom.number & half
+    return SMPValue(number: AES128(key: temporaryKey.number).encrypt(block))
   }
 
   /// The confirm value of LE Secure Connections, f4 (§2.2.6).
@@ -56,12 +57,14 @@ public enum PairingFunctions {
       0x6C, 0x88, 0x83, 0x91, 0xAA, 0xF5, 0xA5, 0x38,
       0x60, 0x37, 0x0B, 0xDB, 0x5A, 0x60, 0x83, 0xBE,
     ]
-    let key = AES128(key: AES128(key: salt).cmac(diffieHellmanKey.bytes))
+    var secret = diffieHellmanKey.bytes
+    defer { overwrite(&secret) }
+    let key = AES128(key: AES128(key: salt).cmac(secret) as UInt128)
     let bitCount: [UInt8] = [0x01, 0x00]
     let rest =
       Array("btle".utf8) + initiatorRandom.bytes + responderRandom.bytes
       + initiator.typedBytes + responder.typedBytes + bitCount
-    return (SMPValue(block: key.cmac([0] + rest)), SMPValue(block: key.cmac([1] + rest)))
+    return (SMPValue(number: key.cmac([0] + rest)), SMPValue(number: key.cmac([1] + rest)))
   }
 
   /// The check value of LE Secure Connections, f6 (§2.2.8).
@@ -106,15 +109,17 @@ public enum PairingFunctions {
 
   /// Converts a key to another purpose, h7 (§2.2.11).
   public static func converted(_ key: SMPValue, salt: SMPValue) -> SMPValue {
-    cmac(salt, key.bytes)
+    var secret = key.bytes
+    defer { overwrite(&secret) }
+    return cmac(salt, secret)
   }
 
   private static func cmac(_ key: SMPValue, _ message: [UInt8]) -> SMPValue {
-    SMPValue(block: AES128(key: key.bytes).cmac(message))
+    SMPValue(number: AES128(key: key.number).cmac(message))
   }
 
-  private static func xor(_ first: [UInt8], _ second: [UInt8]) -> [UInt8] {
-    zip(first, second).map { $0 ^ $1 }
+  private static func number(_ bytes: some Sequence<UInt8>) -> UInt128 {
+    bytes.reduce(0) { $0 << 8 | UInt128($1) }
   }
 }
 

@@ -2,33 +2,28 @@ import Essentials
 
 /// 16 bytes: a key, a random number or a check value, most significant byte first.
 ///
-/// Its description says nothing of the bytes, so that no key is logged by accident.
-public struct SMPValue: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-  /// The bytes, most significant first.
-  public let bytes: [UInt8]
+/// Its description says nothing of the bytes, so that no key is logged by accident, and they are
+/// overwritten in memory when the last copy is gone.
+public struct SMPValue: Sendable, CustomStringConvertible, CustomReflectable {
+  private let storage: SecretStorage
 
   /// A value of 16 bytes, most significant first; nil for another number of bytes.
   public init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == 16 else { return nil }
-    self.bytes = Array(bytes)
+    self.init(number: bytes.reduce(0) { $0 << 8 | UInt128($1) })
   }
-
-  /// What the cipher made, which is always 16 bytes.
-  init(block: [UInt8]) { bytes = block }
 
   /// A number of up to 128 bits, such as a passkey.
-  public init(number: UInt128) {
-    bytes = (0..<16).map { UInt8(truncatingIfNeeded: number >> (120 - 8 * $0)) }
-  }
+  public init(number: UInt128) { storage = SecretStorage(low: number) }
+
+  /// The bytes, most significant first; a copy that isn't overwritten.
+  public var bytes: [UInt8] { storage.low.mostSignificantFirst }
 
   /// The number that the bytes are, most significant first.
-  public var number: UInt128 { bytes.reduce(0) { $0 << 8 | UInt128($1) } }
+  public var number: UInt128 { storage.low }
 
   /// Whether two secrets are equal, in a time that doesn't depend on where they differ.
-  public func isEqual(toSecret other: SMPValue) -> Bool {
-    // `|` and `^` have the same precedence in Swift.
-    zip(bytes, other.bytes).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
-  }
+  public func isEqual(toSecret other: SMPValue) -> Bool { number ^ other.number == 0 }
 
   /// The key with only its `count` least significant bytes, the others zero (Core 5.4, Vol 3,
   /// Part H, §2.4.2).
@@ -38,7 +33,11 @@ public struct SMPValue: Hashable, Sendable, CustomStringConvertible, CustomRefle
   }
 
   init(decoding reader: inout ByteReader) throws(WireError) {
-    do { bytes = try reader.slice(16).reversed() } catch { throw WireError(error) }
+    do {
+      self.init(number: try reader.slice(16).reversed().reduce(0) { $0 << 8 | UInt128($1) })
+    } catch {
+      throw WireError(error)
+    }
   }
 
   func encode(into writer: inout ByteWriter) { writer.append(bytes.reversed()) }
@@ -50,21 +49,42 @@ public struct SMPValue: Hashable, Sendable, CustomStringConvertible, CustomRefle
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
+extension SMPValue: Hashable {
+  /// Whether all bytes are equal.
+  public static func == (left: SMPValue, right: SMPValue) -> Bool { left.isEqual(toSecret: right) }
+
+  /// Feeds the bytes to a hasher.
+  public func hash(into hasher: inout Hasher) { hasher.combine(number) }
+}
+
 /// A coordinate of a point on the curve P-256: 32 bytes, most significant first.
 ///
-/// One is the Diffie-Hellman key, so its description says nothing of the bytes either.
-public struct SMPCoordinate: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-  /// The bytes, most significant first.
-  public let bytes: [UInt8]
+/// One is the Diffie-Hellman key, so its description says nothing of the bytes either, and they are
+/// overwritten, too.
+public struct SMPCoordinate: Sendable, CustomStringConvertible, CustomReflectable {
+  private let storage: SecretStorage
 
   /// A coordinate of 32 bytes, most significant first; nil for another number of bytes.
   public init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == 32 else { return nil }
-    self.bytes = Array(bytes)
+    storage = SecretStorage(
+      high: bytes.prefix(16).reduce(0) { $0 << 8 | UInt128($1) },
+      low: bytes.suffix(16).reduce(0) { $0 << 8 | UInt128($1) })
+  }
+
+  /// A coordinate from its halves.
+  package init(high: UInt128, low: UInt128) { storage = SecretStorage(high: high, low: low) }
+
+  /// The bytes, most significant first; a copy that isn't overwritten.
+  public var bytes: [UInt8] {
+    storage.high.mostSignificantFirst + storage.low.mostSignificantFirst
   }
 
   init(decoding reader: inout ByteReader) throws(WireError) {
-    do { bytes = try reader.slice(32).reversed() } catch { throw WireError(error) }
+    let bytes: ArraySlice<UInt8>
+    do { bytes = try reader.slice(32) } catch { throw WireError(error) }
+    guard let value = SMPCoordinate(Array(bytes.reversed())) else { throw .invalidLength(32) }
+    self = value
   }
 
   func encode(into writer: inout ByteWriter) { writer.append(bytes.reversed()) }
@@ -74,6 +94,26 @@ public struct SMPCoordinate: Hashable, Sendable, CustomStringConvertible, Custom
 
   /// Shows nothing of the bytes.
   public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension SMPCoordinate: Hashable {
+  /// Whether all bytes are equal, in a time that doesn't depend on where they differ.
+  public static func == (left: SMPCoordinate, right: SMPCoordinate) -> Bool {
+    (left.storage.high ^ right.storage.high) | (left.storage.low ^ right.storage.low) == 0
+  }
+
+  /// Feeds the bytes to a hasher.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(storage.high)
+    hasher.combine(storage.low)
+  }
+}
+
+extension UInt128 {
+  /// Its 16 bytes.
+  var mostSignificantFirst: [UInt8] {
+    (0..<16).map { UInt8(truncatingIfNeeded: self >> (120 - 8 * $0)) }
+  }
 }
 
 /// What a device brings to pairing (Core 5.4, Vol 3, Part H, §3.5.1).

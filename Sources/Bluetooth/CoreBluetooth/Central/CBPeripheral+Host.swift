@@ -115,7 +115,7 @@ extension CBPeripheral {
   /// Everything under one lock: apps write as fast as they are let.
   func writeWithoutResponse(_ data: Data, _ characteristic: CBCharacteristic) {
     var problem: String?
-    let write: (handle: UInt16, token: RequestToken)? = withRecord { record in
+    let write: (handle: UInt16, isSigned: Bool, token: RequestToken)? = withRecord { record in
       guard record.state == .connected else {
         problem = Self.misuse(of: "writeValue")
         return nil
@@ -127,7 +127,9 @@ extension CBPeripheral {
         problem = "a write to a characteristic that is no longer valid is dropped"
         return nil
       }
-      guard characteristic.propertiesStorage.contains(.writeWithoutResponse) else {
+      let properties = characteristic.propertiesStorage
+      guard !properties.isDisjoint(with: [.writeWithoutResponse, .authenticatedSignedWrites])
+      else {
         problem =
           "\(characteristic.uuid.uuidString) takes no writes without response: "
           + "the write is dropped"
@@ -140,12 +142,15 @@ extension CBPeripheral {
       if record.isWriteBlocked { return nil }
       record.writesOutstanding += 1
       record.isWriteBlocked = record.writesOutstanding >= Limits.writesWithoutResponseMax
-      return (handle, writeToken(&record))
+      let isSigned = !properties.contains(.writeWithoutResponse)
+      return (handle, isSigned, writeToken(&record))
     }
     if let problem { Misuse.report(problem) }
-    guard let (handle, token) = write else { return }
+    guard let (handle, isSigned, token) = write else { return }
     let bytes = data.bytes(atMost: Limits.valueByteCountMax)
-    session.connection.send(.gatt(address, .writeWithoutResponse(handle, bytes), token))
+    let operation: GATTOperation =
+      isSigned ? .signedWrite(handle, bytes) : .writeWithoutResponse(handle, bytes)
+    session.connection.send(.gatt(address, operation, token))
   }
 
   /// What the writes of this connection share. Call with the lock.

@@ -131,8 +131,10 @@ final class MulticastSocket {
   /// Sends a datagram: a multicast one now or as soon as the system takes it, a unicast one now or
   /// never. One that the system refuses, without a route or behind a firewall, is lost.
   func send(_ packet: OutgoingPacket) {
-    if case .unicast = packet.destination {
+    if case .unicast(let receiver) = packet.destination {
       if let unicast, unicast.isOpen { _ = transmit(packet, over: unicast) }
+      // An ordinary resolver asks one question after the other, the next as soon as it has an answer.
+      if receiver.port != multicastDNSPort { loop.expectPromptEvent() }
       return
     }
     guard let multicast, multicast.isOpen else { return }

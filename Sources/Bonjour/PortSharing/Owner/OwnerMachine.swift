@@ -164,10 +164,10 @@ package struct OwnerMachine: Sendable {
     case .disconnected(let client): forget(client, into: &actions)
     case .congested(let backlogs, let excess): relieve(backlogs, of: excess, into: &actions)
     case .request(let request):
-      tell(publications.note(request), into: &actions)
+      changePublications(into: &actions) { $0.note(request) }
       actions.append(.forward(request))
     case .report(let report): pass(report, into: &actions)
-    case .closing: tell(publications.endAll(), into: &actions)
+    case .closing: changePublications(into: &actions) { $0.endAll() }
     }
   }
 
@@ -241,8 +241,13 @@ package struct OwnerMachine: Sendable {
 
   // MARK: What this process published
 
-  /// Informs clients of the registrations of this process.
-  private func tell(_ requests: [DiscoveryRequest], into actions: inout [Action]) {
+  /// Changes what this process has registered, and informs clients of it.
+  private mutating func changePublications(
+    into actions: inout [Action], _ change: (inout OwnerPublications) -> [DiscoveryRequest]
+  ) {
+    // In place: as the argument of a method of this machine, whose copy is then held, the change
+    // would copy all registrations.
+    let requests = change(&publications)
     guard !requests.isEmpty else { return }
     for client in publications.informed {
       actions += requests.map { .send(.published($0), to: client) }
@@ -502,14 +507,14 @@ package struct OwnerMachine: Sendable {
       actions.append(.send(.report(.answersFromCache(id)), to: client))
     case .registered(let number, let name):
       guard number.rawValue >= Self.firstNumber else {
-        tell(publications.noteRegistered(number, as: name), into: &actions)
+        changePublications(into: &actions) { $0.noteRegistered(number, as: name) }
         return actions.append(.notify(report))
       }
       guard let (client, id) = registrationOwners[number] else { return }
       actions.append(.send(.report(.registered(id, name)), to: client))
     case .refused(let number, let name):
       guard number.rawValue >= Self.firstNumber else {
-        tell(publications.noteRefused(number), into: &actions)
+        changePublications(into: &actions) { $0.noteRefused(number) }
         return actions.append(.notify(report))
       }
       guard let (client, id) = registrationOwners[number] else { return }

@@ -17,6 +17,36 @@ struct DefenceTests {
 
   // MARK: Controllers
 
+  @Test(
+    "against a busy controller: a bonded peer's key never goes to the next link with its handle",
+    arguments: [false, true])
+  func keyOfAnEndedLink(_ hasEnded: Bool) {
+    var controller = ScriptedController()
+    controller.features.insert(.encryption)
+    var rig = HostRig(controller)
+    let bonded = DeviceAddress.peer(2)
+    let bond = Bond(
+      identity: bonded, centralKey: LongTermKey(SMPValue(number: 5)), peripheralKey: nil,
+      isAuthenticated: false, isSecureConnections: true)
+    rig.handle(.bondsLoaded([bond], []))
+    rig.handle(.transportOpened)
+    rig.handle(.clientOpened(.one))
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer)
+    rig.request(.connect(bonded, ConnectOptions()))
+    rig.controller.faults[.readRSSI] = .silence
+    rig.request(.readRSSI(peer, rig.token()))
+    rig.controller.received = []
+    rig.connect(bonded, handle: 0x41)
+    #expect(rig.controller.received.isEmpty)
+    if hasEnded {
+      rig.event(DisconnectionComplete(handle: 0x41, reason: .remoteUserTerminatedConnection))
+      rig.connect(.peer(3), handle: 0x41, role: .peripheral)
+    }
+    rig.event(CommandComplete(ReadRSSI.self, returning: .init(handle: 0x40, rssi: -50)))
+    #expect(rig.controller.opcodes.contains(.leEnableEncryption) != hasEnded)
+  }
+
   @Test("against a controller that starts and then fails: it is started less and less often")
   func failingAfterStart() {
     var rig = HostRig()

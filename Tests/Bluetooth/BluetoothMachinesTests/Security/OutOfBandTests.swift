@@ -235,8 +235,7 @@ extension PairingPair {
   /// Makes out-of-band data at one end.
   fileprivate mutating func makes(isCentral: Bool) throws -> OutOfBandData {
     func make(_ host: inout HostSecurity) throws -> OutOfBandData {
-      let made = host.secrets.privateKey()
-      let key = try #require(made)
+      let key = host.secrets.privateKey()
       let computation = host.newComputation()
       let own = OwnOutOfBandData(privateKey: key, random: host.secrets.value())
       let isTaken = host.outOfBand.computes(own, as: computation, for: .nobody)

@@ -172,11 +172,15 @@ struct PairingHostileTests {
   ) -> PairingPair {
     var pair = PairingPair(bonds: (bonds, []), peripheralAddress: address)
     pair.tamper = { fromCentral, bytes in
-      guard !fromCentral, case .pairingResponse(var features)? = try? SMPPDU(decoding: bytes[...])
-      else { return [bytes] }
-      features.responderKeys.insert(.identityKey)
-      // The check of the keys covers no distribution, so the peripheral can go on.
-      return [SMPPDU.pairingResponse(features).bytes]
+      guard !fromCentral else { return [bytes] }
+      switch try? SMPPDU(decoding: bytes[...]) {
+      case .pairingResponse(var features):
+        features.responderKeys = .identityKey
+        // The check of the keys covers no distribution, so the peripheral can go on.
+        return [SMPPDU.pairingResponse(features).bytes]
+      case .signingInformation: return []
+      default: return [bytes]
+      }
     }
     pair.securesCentral()
     pair.delivers(SMPPDU.identityInformation(identityResolvingKey: key).bytes, toCentral: true)

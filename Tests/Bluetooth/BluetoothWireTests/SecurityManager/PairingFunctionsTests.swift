@@ -93,4 +93,37 @@ struct PairingFunctionsTests {
       Hexadecimal.string(PairingFunctions.converted(key, salt: salt).bytes)
         == "fb173597c6a3c0ecd2998c2a75a57011")
   }
+
+  /// What becomes of a key for the other transport, which no host here does: the functions are checked.
+  @Test(
+    "keys of the other transport: LTK to link key and back, with h7 and without (D.9 to D.12)",
+    arguments: [
+      (
+        "368df9bce3264b58bd066c33334fbf64", "tmp1", "lebr", true, "287ad379dca402530a39f1f43047b835"
+      ),
+      (
+        "368df9bce3264b58bd066c33334fbf64", "tmp1", "lebr", false,
+        "bc1ca4ef633fc1bd0d8230afee388fb0"
+      ),
+      (
+        "05040302010009080706050403020100", "tmp2", "brle", true, "e85e09eb5eccb3e269418a133211bc79"
+      ),
+      (
+        "05040302010009080706050403020100", "tmp2", "brle", false,
+        "a813fb72f1a3dfa18a2c9a43f10d0a30"
+      ),
+    ])
+  func otherTransport(
+    _ key: String, _ first: String, _ second: String, _ hasH7: Bool, _ expected: String
+  ) throws {
+    let key = try value(key)
+    let salt = try value("000000000000000000000000" + Hexadecimal.string(Array(first.utf8)))
+    let intermediate =
+      hasH7
+      ? PairingFunctions.converted(key, salt: salt)
+      : PairingFunctions.converted(key, identifier: first)
+    #expect(
+      Hexadecimal.string(PairingFunctions.converted(intermediate, identifier: second).bytes)
+        == expected)
+  }
 }

@@ -1,0 +1,90 @@
+import BluetoothMachines
+import BluetoothWire
+import Foundation
+
+/// What a pairing asks the person at the screen, or shows, and what was typed so far.
+struct PairingQuestion: Hashable, Sendable {
+  /// What a key does to a question.
+  enum Outcome: Hashable, Sendable {
+    /// The question stays.
+    case open
+    case answered(PairingAnswer)
+    /// A number was seen that needs no answer.
+    case dismissed
+  }
+
+  private static let digitCountMax = 6
+
+  let peer: DeviceAddress
+  let prompt: PairingPrompt
+  let id: PairingPromptID
+  private(set) var typed = ""
+
+  init(peer: DeviceAddress, prompt: PairingPrompt, id: PairingPromptID) {
+    self.peer = peer
+    self.prompt = prompt
+    self.id = id
+  }
+
+  /// What is asked.
+  var text: String {
+    switch prompt {
+    case .consent: "May \(peer) be paired with?"
+    case .displayPasskey(let number): "Enter \(PairingPrompt.digits(number)) at \(peer)."
+    case .enterPasskey: "Which passkey does \(peer) show? \(typed)"
+    case .compareNumber(let number): "Does \(peer) show \(PairingPrompt.digits(number))?"
+    }
+  }
+
+  /// What can be pressed.
+  var keys: String {
+    switch prompt {
+    case .consent, .compareNumber: "y yes · n no"
+    case .displayPasskey: "Esc hide"
+    case .enterPasskey: "Enter pair · Esc give up"
+    }
+  }
+
+  /// Whether yes or no is the answer.
+  var takesYes: Bool {
+    switch prompt {
+    case .consent, .compareNumber: true
+    case .displayPasskey, .enterPasskey: false
+    }
+  }
+
+  /// The answer that a line is.
+  func answer(_ line: String) -> PairingAnswer {
+    let word = line.trimmingCharacters(in: .whitespaces).lowercased()
+    if takesYes { return ["y", "yes"].contains(word) ? .accept : .reject }
+    return UInt32(word).map { .passkey($0) } ?? .reject
+  }
+
+  /// Takes a key.
+  mutating func press(_ key: Key) -> Outcome {
+    switch (prompt, key) {
+    case (.displayPasskey, .escape), (.displayPasskey, .enter): return .dismissed
+    case (.displayPasskey, _): return .open
+    case (_, .escape): return .answered(.reject)
+    case (.consent, .character("y")), (.compareNumber, .character("y")): return .answered(.accept)
+    case (.consent, .character("n")), (.compareNumber, .character("n")): return .answered(.reject)
+    case (.enterPasskey, .backspace): typed = String(typed.dropLast())
+    case (.enterPasskey, .enter):
+      if let number = UInt32(typed) { return .answered(.passkey(number)) }
+    case (.enterPasskey, .character(let digit)):
+      if digit.isASCII, digit.isNumber, typed.count < Self.digitCountMax { typed.append(digit) }
+    case (.consent, _), (.compareNumber, _), (.enterPasskey, _): break
+    }
+    return .open
+  }
+}
+
+extension NearbyScreen {
+  /// The last line while a pairing asks something.
+  func line(_ question: PairingQuestion) -> String {
+    let keys = "  " + question.keys
+    let room = max(0, size.columns - keys.count)
+    return style.bold(Fit.truncated("  " + Fit.safe(question.text), room))
+      + style.dim(Fit.truncated(keys, size.columns))
+  }
+}

@@ -1,0 +1,160 @@
+import BluetoothMachines
+import BluetoothWire
+import EventLoop
+import Synchronization
+
+/// Performs what a host does with its bond store, one thing after the other, on a thread of its own that
+/// there is as long as something is to be done: each may wait for the disk, and for other processes.
+///
+/// What is still to be done of one peer's bond becomes one change, so that there are never more than
+/// peers. A change that can't be made is reported; its bond is good as long as the host runs.
+final class BondStoreQueue: Sendable {
+  enum Change: Sendable {
+    case store(Bond, HostIdentity?)
+    /// Keep what is new of a bond that is stored.
+    case update(Bond)
+    case remove(Bond)
+
+    var bond: Bond {
+      switch self {
+      case .store(let bond, _), .update(let bond), .remove(let bond): bond
+      }
+    }
+  }
+
+  enum Report: Sendable {
+    case failed(BondStoreError)
+    /// A damaged file was moved there.
+    case damagedFileKept(String)
+    /// The bonds that there are, where all changes up to this number had been made.
+    case read([Bond], changeCount: UInt64)
+  }
+
+  private struct State {
+    var changes: [Change] = []
+    var changeCount: UInt64 = 0
+    var isReadingWanted = false
+    var isRunning = false
+    /// What waits until everything is done.
+    var completions: [@Sendable () -> Void] = []
+    /// Bonds that could not be stored.
+    var unstored: [Bond] = []
+  }
+
+  private let store: BondStore
+  private let state = Mutex(State())
+  private let report: @Sendable (Report) -> Void
+
+  /// - Parameter report: Called on the queue's thread.
+  init(_ store: BondStore, report: @escaping @Sendable (Report) -> Void) {
+    self.store = store
+    self.report = report
+  }
+
+  /// How many changes were asked for.
+  var changeCount: UInt64 { state.withLock(\.changeCount) }
+
+  /// Makes a change, later. From any thread.
+  func change(_ change: Change) {
+    state.withLock { state in
+      state.changeCount += 1
+      guard let index = state.changes.firstIndex(where: { $0.bond.isOfSamePeer(as: change.bond) })
+      else { return state.changes.append(change) }
+      switch (state.changes[index], change) {
+      case (.store(_, let identity), .update(let bond)):
+        state.changes[index] = .store(bond, identity)
+      case (.remove, .update): break
+      case (_, .store), (_, .remove), (.update, .update): state.changes[index] = change
+      }
+    }
+    start()
+  }
+
+  /// Reads the bonds again, later, and reports them.
+  func read() {
+    state.withLock { $0.isReadingWanted = true }
+    start()
+  }
+
+  /// Calls `completion`, on any thread, when all that was asked for is done.
+  func finish(_ completion: @escaping @Sendable () -> Void) {
+    state.withLock { $0.completions.append(completion) }
+    start()
+  }
+
+  private func start() {
+    let isFirst = state.withLock { state in
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    guard isFirst else { return }
+    // Without a thread it is done here, whatever it waits for.
+    if !DetachedThread.start({ self.run() }) { run() }
+  }
+
+  private func run() {
+    while let work = next() { work() }
+  }
+
+  private func next() -> (() -> Void)? {
+    state.withLock { state in
+      if !state.changes.isEmpty {
+        let change = state.changes.removeFirst()
+        return { self.perform(change) }
+      }
+      if state.isReadingWanted {
+        state.isReadingWanted = false
+        let count = state.changeCount
+        return { self.readBonds(count) }
+      }
+      if !state.completions.isEmpty {
+        let completion = state.completions.removeFirst()
+        return completion
+      }
+      state.isRunning = false
+      return nil
+    }
+  }
+
+  private func perform(_ change: Change) {
+    do throws(BondStoreError) {
+      switch change {
+      case .store(let bond, let identity):
+        if let path = try store.store(bond, identity: identity) { report(.damagedFileKept(path)) }
+      case .update(let bond): try store.update([bond])
+      case .remove(let bond): _ = try store.remove(bond)
+      }
+      noteStored(change, isStored: true)
+    } catch {
+      noteStored(change, isStored: false)
+      report(.failed(error))
+    }
+  }
+
+  /// A bond that could not be stored is there all the same; one that was removed isn't.
+  private func noteStored(_ change: Change, isStored: Bool) {
+    state.withLock { state in
+      if case .update = change { return }
+      state.unstored.removeAll { $0.isOfSamePeer(as: change.bond) }
+      if case .store(let bond, _) = change, !isStored { state.unstored.append(bond) }
+    }
+  }
+
+  private func readBonds(_ changeCount: UInt64) {
+    do throws(BondStoreError) {
+      let bonds = try store.load()
+      let unstored = state.withLock(\.unstored)
+      let others = bonds.filter { bond in !unstored.contains { $0.isOfSamePeer(as: bond) } }
+      report(.read(others + unstored, changeCount: changeCount))
+    } catch {
+      report(.failed(error))
+    }
+  }
+}
+
+extension Bond {
+  /// Whether both are bonds of one peer with one identity of this host.
+  fileprivate func isOfSamePeer(as other: Bond) -> Bool {
+    identity == other.identity && localIdentity == other.localIdentity
+  }
+}

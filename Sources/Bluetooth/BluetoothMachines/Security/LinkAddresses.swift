@@ -1,0 +1,31 @@
+import BluetoothWire
+
+/// The addresses that both ends of a link made it with, as they went over the air: what a pairing
+/// authenticates (Core 5.4, Vol 3, Part H, §2.2.3, §2.2.7).
+struct LinkAddresses: Sendable {
+  var local: DeviceAddress
+  var peer: DeviceAddress
+}
+
+extension EncryptionInfo {
+  /// How a link with the keys of a bond is protected.
+  init(_ bond: Bond) {
+    self.init(
+      keyByteCount: bond.keyByteCount, isAuthenticated: bond.isAuthenticated,
+      isSecureConnections: bond.isSecureConnections)
+  }
+}
+
+extension SecurityFailure {
+  /// Whether the peer did not prove what it had to, which it may try again only after a while.
+  var isFailedProof: Bool {
+    let reasons: [SMPFailureReason] = [
+      .confirmValueFailed, .dhKeyCheckFailed, .passkeyEntryFailed, .numericComparisonFailed,
+      .invalidParameters,
+    ]
+    return switch self {
+    case .pairingFailed(let reason), .peerFailed(let reason): reasons.contains(reason)
+    case .timeout, .keyMissing, .encryptionFailed, .disconnected: false
+    }
+  }
+}

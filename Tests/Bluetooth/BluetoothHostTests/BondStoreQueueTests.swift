@@ -1,0 +1,162 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import EventLoop
+import Foundation
+import Glibc
+import Logging
+import SimulatedRadio
+import Synchronization
+import Testing
+
+@testable import BluetoothHost
+
+@Suite("Bonds of a running host", .timeLimit(.minutes(1)))
+struct BondStoreQueueTests {
+  init() { SimulatedRadio.install() }
+
+  private func identity(_ number: UInt64) -> HostIdentity {
+    HostIdentity(
+      address: DeviceAddress(bits: 0xD000_0000_0000 + number, kind: .random),
+      resolvingKey: Bonds.key(Int(number)))
+  }
+
+  private func host(
+    _ store: BondStore, log: RecordingLog = RecordingLog()
+  ) throws -> BluetoothHost {
+    let selection = RadioSelection(.simulated(.init(isPopulated: false)))
+    return BluetoothHost(
+      selection, configuration: HostConfiguration(), random: .random(), loop: RealTimeLoop(),
+      security: .real(bonds: store), logger: log.logger,
+      makeTransport: selection.radio.transportFactory(on: .shared))
+  }
+
+  /// Waits until the host's machine has so many bonds.
+  private func bonds(_ count: Int, of host: BluetoothHost) async throws {
+    while await host.snapshot().bondCount != count {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+  }
+
+  @Test("what another process removes, stores or replaces is noticed, whichever folder is there")
+  func otherProcess() async throws {
+    for hasFolder in [true, false] {
+      let folder = try BondTestFolder()
+      let path = folder.path + (hasFolder ? "/bonds" : "/not/yet/bonds")
+      let other = BondStore(path: path)
+      if hasFolder { try other.store(Bonds.secure) }
+      let host = try host(BondStore(path: path))
+      try await TestClient(host).state(.poweredOn)
+      try await bonds(hasFolder ? 1 : 0, of: host)
+      try other.store(Bonds.legacy)
+      try await bonds(hasFolder ? 2 : 1, of: host)
+      #expect(try other.remove(Bonds.legacy.identity))
+      try await bonds(hasFolder ? 1 : 0, of: host)
+      // A file that makes no sense changes nothing.
+      try Data("nonsense".utf8).write(to: URL(filePath: path))
+      while host.bondFailure == nil { try await Task.sleep(for: .milliseconds(1)) }
+      #expect(host.bondFailure?.kind == .refused)
+      try await bonds(hasFolder ? 1 : 0, of: host)
+      await host.close()
+    }
+  }
+
+  @Test("a lock that another process holds blocks neither the host nor, once released, the bond")
+  func locked() async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    let store = BondStore(path: path)
+    try store.store(Bonds.legacy)
+    let lock = open(path + ".lock", O_RDWR)
+    #expect(lock >= 0 && flock(lock, LOCK_EX) == 0)
+    let reports = Mutex<[String]>([])
+    let queue = BondStoreQueue(store) { report in
+      if case .failed(let error) = report { reports.withLock { $0.append(error.reason) } }
+    }
+    queue.change(.store(Bonds.secure, nil))
+    var configured = Bonds.secure
+    configured.clientConfiguration = ClientConfiguration(
+      databaseHash: Bonds.key(8).bytes, isAware: true, features: 1, descriptors: [9: 2])
+    queue.change(.update(configured))
+    // Nothing was written yet, and this thread goes on.
+    #expect(try store.load() == [Bonds.legacy])
+    close(lock)
+    await withCheckedContinuation { continuation in queue.finish { continuation.resume() } }
+    #expect(try store.load() == [Bonds.legacy, configured])
+    #expect(reports.withLock { $0.isEmpty } && queue.changeCount == 2)
+  }
+
+  @Test("changes of one peer's bond become one, in whatever order they come")
+  func merged() async throws {
+    let folder = try BondTestFolder()
+    let store = BondStore(path: folder.path + "/bonds")
+    let queue = BondStoreQueue(store) { _ in }
+    var random = SeededGenerator(seed: 3)
+    var expected: [DeviceAddress: Bond] = [:]
+    for _ in 0..<2_000 {
+      var bond = Bonds.numbered(Int.random(in: 0..<20, using: &random))
+      bond.clientConfiguration = ClientConfiguration(
+        databaseHash: Bonds.key(8).bytes, isAware: true, features: 1,
+        descriptors: [9: UInt16.random(in: 1...3, using: &random)])
+      switch Int.random(in: 0..<3, using: &random) {
+      case 0:
+        queue.change(.store(bond, nil))
+        expected[bond.identity] = bond
+      case 1:
+        queue.change(.update(bond))
+        if expected[bond.identity] != nil { expected[bond.identity] = bond }
+      default:
+        queue.change(.remove(bond))
+        expected[bond.identity] = nil
+      }
+    }
+    await withCheckedContinuation { continuation in queue.finish { continuation.resume() } }
+    let stored = try store.load()
+    #expect(Dictionary(uniqueKeysWithValues: stored.map { ($0.identity, $0) }) == expected)
+  }
+
+  @Test("a store that can't be written is an error with a type, said once; the bonds stay in use")
+  func readOnly() async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    try BondStore(path: path).store(Bonds.secure, identity: identity(1))
+    let isReadOnly = Mutex(true)
+    let probe = BondStoreProbe(willCall: { name in
+      // As on a disk that is mounted read-only: reading works.
+      isReadOnly.withLock { $0 } && ["flock", "rename", "write"].contains(name) ? EROFS : 0
+    })
+    let log = RecordingLog()
+    let store = BondStore(path: path, probe: probe)
+    let (identities, problem) = try store.loadIdentities()
+    #expect(identities.isEmpty && problem?.kind == .unwritable)
+    let host = try host(store, log: log)
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    #expect(host.bondFailure?.kind == .unwritable)
+    for number in 0..<5 {
+      client.send(.removeBond(Bonds.secure.identity, RequestToken(rawValue: UInt64(number))))
+    }
+    await host.close()
+    let errors = log.entries.filter { $0.level == .error }
+    #expect(errors.count == 1 && errors.first?.message.contains("cannot be written") == true)
+  }
+
+  @Test("signatures that were counted once are never counted back")
+  func signatures() throws {
+    let folder = try BondTestFolder()
+    let store = BondStore(path: folder.path + "/bonds")
+    var bond = Bonds.secure
+    bond.peerSigning = SigningKey(Bonds.key(11), nextCounter: 5)
+    bond.localSigning = SigningKey(Bonds.key(12), nextCounter: 1 << 32)
+    try store.store(bond)
+    #expect(try store.load() == [bond])
+    for counter in [9, 7, 0] as [UInt64] {
+      bond.peerSigning?.nextCounter = counter
+      try store.update([bond])
+      #expect(try store.load().first?.peerSigning?.nextCounter == 9)
+    }
+    bond.peerSigning = SigningKey(Bonds.key(13), nextCounter: 100)
+    try store.update([bond])
+    #expect(try store.load().first?.peerSigning == SigningKey(Bonds.key(11), nextCounter: 9))
+  }
+}

@@ -1,0 +1,467 @@
+import BluetoothWire
+import Essentials
+import Simulation
+import Testing
+
+@testable import BluetoothMachines
+
+/// Each attack on pairing that has a name, as a script on the air against a host in either role.
+@Suite("Attacks on pairing, on the air")
+struct PairingAttackTests {
+  private static let roles: [LinkInfo.Role] = [.central, .peripheral]
+  private static let value: BluetoothUUID = 0x2A99
+
+  /// A host and its attacker, connected.
+  private final class Scene {
+    let world: World
+    let victim: TestHost
+    let attacker: PairingAttacker
+    let role: LinkInfo.Role
+    private var tokens: UInt64 = 7_000
+
+    /// - Parameters:
+    ///   - role: The victim's.
+    ///   - address: The attacker's.
+    init(
+      _ role: LinkInfo.Role, seed: UInt64 = 1, victimIO: SMPIOCapability = .noInputNoOutput,
+      attackerIO: SMPIOCapability = .noInputNoOutput, usesSecureConnections: Bool = true,
+      address: UInt64 = 0xBAD, bonds: [Bond] = []
+    ) throws {
+      self.role = role
+      world = World.pairing(seed: seed)
+      victim = TestHost(named: "Victim", in: world, bonds: bonds)
+      attacker = PairingAttacker(
+        in: world, role: role == .central ? .peripheral : .central,
+        victim: victim.controller.address, address: address, ioCapability: attackerIO,
+        usesSecureConnections: usesSecureConnections)
+      world.run(for: .milliseconds(200))
+      if victimIO != .noInputNoOutput { victim.send(.setPairingAgent(victimIO)) }
+      if role == .peripheral { try serve() }
+      try connect()
+    }
+
+    private func serve() throws {
+      let service = ServiceDefinition(
+        uuid: 0x1815, isPrimary: true,
+        characteristics: [
+          CharacteristicDefinition(
+            uuid: PairingAttackTests.value, properties: [.read, .write],
+            permissions: [.readEncryptionRequired, .writeEncryptionRequired], value: [7, 7, 7])
+        ])
+      _ = try victim.complete { .addService(service, $0) }
+      _ = try victim.complete { .startAdvertising(AdvertisingOptions(), $0) }
+    }
+
+    func connect() throws {
+      if role == .central {
+        // It tries again where a link fails to be established, and ends those of somebody without a key.
+        victim.send(.connect(attacker.peer.address, ConnectOptions()))
+        let wasThere = world.run(atMost: .seconds(10)) { [attacker] in
+          attacker.peer.linkCount > 0
+        }
+        try #require(wasThere)
+        world.run(for: .milliseconds(500))
+        return
+      }
+      for _ in 1...5 where attacker.peer.handle == nil {
+        attacker.peer.connect(to: victim.controller.address)
+        world.run(atMost: .seconds(10)) { [attacker] in attacker.peer.handle != nil }
+        world.run(for: .milliseconds(500))
+      }
+      try #require(attacker.peer.handle != nil)
+    }
+
+    /// The victim, as the central, or the attacker begins to pair; long enough for it to end.
+    func pair(for time: TimeSpan = .seconds(5)) {
+      if role == .central {
+        tokens += 1
+        victim.send(.pair(attacker.peer.address, RequestToken(rawValue: tokens)))
+      } else {
+        attacker.pairs()
+      }
+      world.run(for: time)
+    }
+
+    /// How the victim's pairings ended; nil: well.
+    var ends: [SecurityFailure?] {
+      victim.events.compactMap { event -> SecurityFailure?? in
+        if case .pairingEnded(_, let failure) = event { return .some(failure) }
+        return nil
+      }
+    }
+
+    var prompts: [(PairingPrompt, PairingPromptID)] {
+      victim.events.compactMap {
+        if case .pairingPrompt(_, let prompt, let id) = $0 { (prompt, id) } else { nil }
+      }
+    }
+
+    var reasonsSent: [SMPFailureReason] {
+      attacker.received.compactMap {
+        if case .pairingFailed(let reason) = $0 { reason } else { nil }
+      }
+    }
+
+    /// Nothing was won: no bond, no encrypted link.
+    func expectNothingWon(_ comment: Comment? = nil) {
+      #expect(victim.bonds.isEmpty && !attacker.isEncrypted, comment)
+      #expect(victim.snapshot.links.allSatisfy { $0.encryption == nil }, comment)
+    }
+  }
+
+  // MARK: Public keys
+
+  @Test(
+    "the victim's own public key, sent back with its y or with another (CVE-2020-26558), is refused",
+    arguments: [true, false])
+  func reflectedKey(_ isWhole: Bool) throws {
+    // Only a peripheral knows the other's key before it has to send its own.
+    let scene = try Scene(.central, victimIO: .displayYesNo, attackerIO: .displayYesNo)
+    var victims: (SMPCoordinate, SMPCoordinate)?
+    scene.attacker.heard = { if case .pairingPublicKey(let x, let y) = $0 { victims = (x, y) } }
+    scene.attacker.change = { pdu in
+      guard case .pairingPublicKey(_, let y) = pdu, let victims else { return [pdu.bytes] }
+      return [SMPPDU.pairingPublicKey(x: victims.0, y: isWhole ? victims.1 : y).bytes]
+    }
+    scene.pair()
+    #expect(victims != nil && scene.ends == [.pairingFailed(.invalidParameters)])
+    scene.expectNothingWon()
+  }
+
+  @Test("a public key that is no point on the curve is refused", arguments: roles)
+  func invalidCurve(_ role: LinkInfo.Role) throws {
+    for kind in 0..<3 {
+      let scene = try Scene(role)
+      let zero = try #require(SMPCoordinate([UInt8](repeating: 0, count: 32)))
+      scene.attacker.change = { pdu in
+        guard case .pairingPublicKey(let x, let y) = pdu else { return [pdu.bytes] }
+        // Another point, one of the curve y² = x³ (mod p), and the one with y = 0 of Biham and Neumann.
+        let wrong: SMPPDU =
+          kind == 0
+          ? .pairingPublicKey(x: y, y: x)
+          : kind == 1 ? .pairingPublicKey(x: zero, y: zero) : .pairingPublicKey(x: x, y: zero)
+        return [wrong.bytes]
+      }
+      scene.pair()
+      #expect(scene.ends == [.pairingFailed(.invalidParameters)], "kind \(kind)")
+      #expect(scene.reasonsSent == [.invalidParameters])
+      scene.expectNothingWon()
+    }
+  }
+
+  @Test("commitments that are sent back prove nothing", arguments: [true, false])
+  func reflectedCommitment(_ isSecure: Bool) throws {
+    let scene = try Scene(
+      .central, victimIO: .displayOnly, attackerIO: .keyboardOnly, usesSecureConnections: isSecure)
+    scene.attacker.answer = { _ in .passkey(1) }
+    var confirm: SMPValue?
+    scene.attacker.heard = { if case .pairingConfirm(let value) = $0 { confirm = value } }
+    scene.attacker.change = { pdu in
+      guard case .pairingConfirm = pdu, let confirm else { return [pdu.bytes] }
+      return [SMPPDU.pairingConfirm(confirm).bytes]
+    }
+    scene.pair()
+    #expect(confirm != nil && scene.ends == [.pairingFailed(.confirmValueFailed)])
+    scene.expectNothingWon()
+  }
+
+  // MARK: People
+
+  @Test("a passkey that was used once is worth nothing the next time, which comes later and later")
+  func passkeyReuse() throws {
+    let scene = try Scene(.peripheral, victimIO: .displayOnly, attackerIO: .keyboardOnly)
+    // Somebody read the first one from the display, too, and broke the pairing off at its end.
+    var shown: UInt32 = 0
+    scene.attacker.answer = { _ in
+      for case (.displayPasskey(let number), _) in scene.prompts { shown = number }
+      return .passkey(shown)
+    }
+    scene.attacker.change = { pdu in
+      if case .pairingDHKeyCheck = pdu { return [SMPPDU.pairingFailed(.unspecifiedReason).bytes] }
+      return [pdu.bytes]
+    }
+    scene.pair()
+    #expect(scene.ends.count == 1 && scene.prompts.count == 1)
+    let first = shown
+    scene.attacker.change = { [$0.bytes] }
+    scene.attacker.answer = { _ in .passkey(first) }
+    var delay: Int64 = 2
+    for attempt in 2...4 {
+      scene.world.run(for: .seconds(delay))
+      scene.attacker.reset()
+      let endCount = scene.ends.count
+      scene.pair(for: .zero)
+      scene.world.run(atMost: .seconds(3)) { scene.ends.count > endCount }
+      #expect(scene.prompts.count == attempt, "each has a passkey of its own")
+      #expect(scene.ends.last == .some(.pairingFailed(.confirmValueFailed)))
+      // At once again: refused, without a passkey that could be tried.
+      scene.attacker.reset()
+      scene.pair(for: .milliseconds(500))
+      #expect(scene.reasonsSent.last == .repeatedAttempts && scene.prompts.count == attempt)
+      delay *= 2
+    }
+    scene.expectNothingWon()
+  }
+
+  @Test(
+    "what people are asked says which method it is; one's number is no other's (method confusion)")
+  func methodConfusion() throws {
+    // In the middle: numeric comparison on one side, passkey entry on the other, with one number.
+    let left = try Scene(.central, seed: 3, victimIO: .displayYesNo, attackerIO: .displayYesNo)
+    left.attacker.answer = { _ in nil }
+    left.pair()
+    let right = try Scene(.central, seed: 4, victimIO: .keyboardDisplay, attackerIO: .displayOnly)
+    right.attacker.answer = { _ in nil }
+    right.pair()
+    guard case (.compareNumber(let compared), _)? = left.prompts.first,
+      case (.enterPasskey, let id)? = right.prompts.first
+    else {
+      Issue.record("\(left.prompts), \(right.prompts)")
+      return
+    }
+    // A person who types the number that another device asked to compare: it is no passkey of this one.
+    right.victim.send(.answerPairing(id, .passkey(compared)))
+    right.world.run(for: .seconds(5))
+    #expect(
+      right.ends == [.pairingFailed(.confirmValueFailed)]
+        || right.ends == [.peerFailed(.confirmValueFailed)])
+    right.expectNothingWon()
+    left.expectNothingWon()
+  }
+
+  // MARK: Features
+
+  @Test("a key shorter than the minimum is not agreed to (KNOB)", arguments: roles, [7, 15])
+  func keySize(_ role: LinkInfo.Role, _ byteCount: Int) throws {
+    let scene = try Scene(role)
+    scene.attacker.change = { pdu in
+      switch pdu {
+      case .pairingRequest(var features):
+        features.maximumEncryptionKeyByteCount = byteCount
+        return [SMPPDU.pairingRequest(features).bytes]
+      case .pairingResponse(var features):
+        features.maximumEncryptionKeyByteCount = byteCount
+        return [SMPPDU.pairingResponse(features).bytes]
+      default: return [pdu.bytes]
+      }
+    }
+    scene.pair()
+    #expect(scene.reasonsSent == [.encryptionKeySize])
+    scene.expectNothingWon()
+  }
+
+  @Test("no key is derived for the other transport, whatever is asked for (BLURtooth)")
+  func crossTransport() throws {
+    let scene = try Scene(.peripheral)
+    scene.attacker.change = { pdu in
+      guard case .pairingRequest(var features) = pdu else { return [pdu.bytes] }
+      features.initiatorKeys.insert(.linkKey)
+      features.responderKeys.insert(.linkKey)
+      return [SMPPDU.pairingRequest(features).bytes]
+    }
+    scene.pair()
+    let responses = scene.attacker.received.compactMap {
+      if case .pairingResponse(let features) = $0 { features } else { nil }
+    }
+    #expect(responses.count == 1)
+    #expect(responses.allSatisfy { !$0.initiatorKeys.contains(.linkKey) })
+    #expect(responses.allSatisfy { !$0.responderKeys.contains(.linkKey) })
+    #expect(responses.allSatisfy { !$0.authenticationRequirements.contains(.ct2) })
+  }
+
+  // MARK: Bonds
+
+  private static func bond(isAuthenticated: Bool, isSecureConnections: Bool = true) -> Bond {
+    let key = LongTermKey(SMPValue(number: 0x1234_5678_9ABC_DEF0))
+    return Bond(
+      identity: DeviceAddress(bits: 0xF00, kind: .public), centralKey: key, peripheralKey: key,
+      isAuthenticated: isAuthenticated, isSecureConnections: isSecureConnections)
+  }
+
+  @Test(
+    "who claims to be a bonded peer gets nothing for less than that had to show (BLURtooth)",
+    arguments: roles, [true, false])
+  func weakerPairing(_ role: LinkInfo.Role, _ isLegacy: Bool) throws {
+    let bond = Self.bond(isAuthenticated: !isLegacy)
+    // As the central the victim encrypts first; the attacker says that it has lost the key, and that ends
+    // it. So only as the peripheral it comes to pairing.
+    let scene = try Scene(
+      role, usesSecureConnections: !isLegacy, address: 0xF00, bonds: [bond])
+    scene.pair()
+    scene.expectNothingWon()
+    if role == .peripheral {
+      #expect(scene.reasonsSent == [.authenticationRequirements])
+    } else {
+      #expect(scene.attacker.received.isEmpty)
+    }
+  }
+
+  @Test(
+    "a peer that lost, or never had, the keys of a bond is not believed and told nothing (BLESA)",
+    arguments: [true, false])
+  func reconnectionWithoutEncryption(_ answersKeyRequest: Bool) throws {
+    let world = World.pairing(seed: 5)
+    let victim = TestHost(named: "Victim", in: world, bonds: [Self.bond(isAuthenticated: false)])
+    let attacker = PairingAttacker(
+      in: world, role: .peripheral, victim: victim.controller.address, address: 0xF00)
+    attacker.givesKey = answersKeyRequest
+    var wasAsked = false
+    attacker.peer.answer = { _ in
+      wasAsked = true
+      return [[0x0B, 0x66]]
+    }
+    world.run(for: .milliseconds(200))
+    let peer = attacker.peer.address
+    victim.send(.connect(peer, ConnectOptions()))
+    _ = world.run(atMost: .seconds(5)) { attacker.peer.handle != nil }
+    // What it says of itself before it has proved anything: a notification, an indication, a value.
+    for pdu: [UInt8] in [[0x1B, 3, 0, 0x66], [0x1D, 3, 0, 0x66], [0x0B, 0x66]] {
+      attacker.peer.attribute(pdu)
+    }
+    victim.send(.gatt(peer, .read(3), RequestToken(rawValue: 1)))
+    victim.send(.gatt(peer, .writeWithoutResponse(3, [1, 2, 3]), RequestToken(rawValue: 2)))
+    world.run(for: .seconds(45))
+    #expect(!wasAsked && attacker.peer.attributes.isEmpty)
+    let isKeyMissing = victim.events.contains {
+      if case .disconnected(peer, .security(let failure)?, _) = $0 {
+        failure == .keyMissing || failure == .encryptionFailed(.linkResponseTimeout)
+          || failure == .encryptionFailed(.instantPassed)
+      } else {
+        false
+      }
+    }
+    let isLost = victim.events.contains {
+      if case .disconnected(peer, _, _) = $0 { true } else { false }
+    }
+    #expect(isKeyMissing || (!answersKeyRequest && isLost))
+    let values = victim.events.contains { if case .valueUpdated = $0 { true } else { false } }
+    #expect(!values)
+  }
+
+  @Test(
+    "a central with a bonded one's address reads nothing protected, and is asked nothing (BLESA)")
+  func impostorCentral() throws {
+    let scene = try Scene(.peripheral, address: 0xF00, bonds: [Self.bond(isAuthenticated: false)])
+    let peer = scene.attacker.peer.address
+    // Every handle, read and written.
+    for handle in UInt16(1)...30 {
+      scene.attacker.peer.attribute(.readRequest(handle: handle))
+      scene.world.run(for: .milliseconds(100))
+      scene.attacker.peer.attribute(.writeRequest(handle: handle, value: [9]))
+      scene.world.run(for: .milliseconds(100))
+    }
+    #expect(
+      !scene.attacker.peer.attributes.contains {
+        $0.contains(7) && $0.first == 0x0B && $0.count == 4
+      })
+    // This host's own client waits until the peer has proved that it is the one.
+    scene.attacker.peer.forgetHeard()
+    scene.victim.send(.connect(peer, ConnectOptions()))
+    scene.victim.send(.gatt(peer, .writeWithoutResponse(3, [1, 2, 3]), RequestToken(rawValue: 8)))
+    scene.attacker.change = { _ in [] }
+    scene.world.run(for: .seconds(35))
+    let requests = scene.attacker.peer.attributes.filter {
+      ATTOpcode(rawValue: $0.first ?? 0).isForClient == false
+    }
+    #expect(requests.isEmpty, "\(requests)")
+    #expect(
+      scene.attacker.received.contains {
+        if case .securityRequest = $0 { true } else { false }
+      })
+    #expect(scene.attacker.peer.handle == nil, "it proved nothing for 30 s")
+  }
+
+  @Test("the PDUs of an honest pairing, replayed, win nothing", arguments: [true, false])
+  func replayed(_ isSecure: Bool) throws {
+    let honest = try Scene(.peripheral, seed: 8, usesSecureConnections: isSecure)
+    var recorded: [[UInt8]] = []
+    honest.attacker.change = { pdu in
+      recorded.append(pdu.bytes)
+      return [pdu.bytes]
+    }
+    honest.pair()
+    #expect(honest.ends == [nil] && recorded.count > 3)
+    let scene = try Scene(.peripheral, seed: 9, usesSecureConnections: isSecure)
+    scene.attacker.change = { _ in [] }
+    for pdu in recorded {
+      scene.attacker.says(pdu)
+      scene.world.run(for: .milliseconds(200))
+    }
+    scene.world.run(for: .seconds(5))
+    #expect(scene.ends.count == 1 && scene.ends.first != .some(nil))
+    scene.expectNothingWon()
+  }
+
+  // MARK: Ends
+
+  @Test("every reason for which a peer ends a pairing ends it, and is told", arguments: roles)
+  func reasons(_ role: LinkInfo.Role) throws {
+    for code in Array(UInt8(0x01)...0x10) + [0x00, 0x42, 0xFF] {
+      let scene = try Scene(role, seed: UInt64(code) + 1)
+      let reason = SMPFailureReason(rawValue: code)
+      var hasFailed = false
+      scene.attacker.change = { pdu in
+        switch pdu {
+        case .pairingPublicKey where !hasFailed, .pairingConfirm where !hasFailed:
+          hasFailed = true
+          return [SMPPDU.pairingFailed(reason).bytes]
+        default: return hasFailed ? [] : [pdu.bytes]
+        }
+      }
+      scene.pair()
+      #expect(scene.ends == [.peerFailed(reason)], "reason \(code)")
+      scene.expectNothingWon("reason \(code)")
+    }
+  }
+
+  @Test(
+    "a peer that falls silent costs 30 s, and its link takes no pairing after that",
+    arguments: roles)
+  func silence(_ role: LinkInfo.Role) throws {
+    for step in 2...4 {
+      let scene = try Scene(role, seed: UInt64(step))
+      var count = 0
+      scene.attacker.change = { pdu in
+        count += 1
+        return count >= step ? [] : [pdu.bytes]
+      }
+      scene.pair(for: .seconds(29))
+      #expect(scene.ends.isEmpty, "step \(step)")
+      scene.world.run(for: .seconds(3))
+      #expect(scene.ends == [.timeout], "step \(step)")
+      let receivedCount = scene.attacker.received.count
+      scene.attacker.change = { [$0.bytes] }
+      scene.attacker.reset()
+      scene.pair()
+      let isAnswered = scene.attacker.received.count > receivedCount
+      #expect(!isAnswered, "step \(step)")
+      scene.expectNothingWon()
+    }
+  }
+
+  @Test("PDUs that don't belong where they come are refused with the specification's reasons")
+  func reasonsSent() throws {
+    // A Pairing Request whose fields are not allowed, one to a central, a key before its time.
+    let cases: [(LinkInfo.Role, [[UInt8]], SMPFailureReason)] = [
+      (.peripheral, [[0x01, 0x07, 0, 1, 16, 0, 0]], .invalidParameters),
+      (.peripheral, [[0x01, 0x03, 0, 1]], .invalidParameters),
+      (.central, [[0x01, 0x03, 0, 1, 16, 0, 0]], .commandNotSupported),
+      (.peripheral, [[0x0B, 0x01]], .commandNotSupported),
+      (.peripheral, [[0x01, 0x03, 0, 1, 6, 0, 0]], .invalidParameters),
+      (
+        .peripheral, [[0x01, 0x03, 0, 9, 16, 0, 0], [0x06] + [UInt8](repeating: 1, count: 16)],
+        .unspecifiedReason
+      ),
+      (.peripheral, [[0x01, 0x03, 1, 9, 16, 0, 0]], .outOfBandNotAvailable),
+    ]
+    for (number, (role, pdus, reason)) in cases.enumerated() {
+      let scene = try Scene(role, seed: UInt64(number) + 20)
+      for pdu in pdus {
+        scene.attacker.says(pdu)
+        scene.world.run(for: .seconds(1))
+      }
+      #expect(scene.reasonsSent.last == reason, "case \(number)")
+      scene.expectNothingWon("case \(number)")
+    }
+  }
+}
