@@ -29,7 +29,8 @@ package struct PageCheck {
       switch tag {
       case .start(let element):
         if element.name == "template" {
-          check.templates.append(element["data-each"].flatMap { check.list($0) })
+          let list = element["data-each"] ?? element["data-row"]
+          check.templates.append(list.flatMap { check.list($0) })
         } else {
           check.look(at: element)
         }
@@ -58,7 +59,7 @@ package struct PageCheck {
         }
       case "data-on":
         for (_, path) in pairs(attribute) { action(attribute, path, element["data-arg"] != nil) }
-      case "data-each": report(attribute, "a list is shown by a template")
+      case "data-each", "data-row": report(attribute, "a list is shown by a template")
       case "data-debounce":
         if element["data-bind"] == nil || UInt32(attribute.value) == nil {
           report(attribute, "it takes milliseconds, beside data-bind")

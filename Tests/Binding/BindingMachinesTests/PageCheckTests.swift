@@ -44,6 +44,7 @@ struct PageCheckTests {
             <a data-on="click:open dblclick:open" data-arg="name" data-show="signIn.executing">o</a>
         </template>
       </ul>
+      <template data-row="devices"><i data-text="name" data-attr="title:email"></i></template>
       <p data-text="email" data-test="anything" data-page="other">
       """
     #expect(Self.findings(page) == [])
@@ -90,6 +91,11 @@ struct PageCheckTests {
         "1: data-on=\"click:signIn\": “signIn” takes no argument: data-arg is too much"
       ),
       ("<ul data-each='devices'>", "1: data-each=\"devices\": a list is shown by a template"),
+      ("<i data-row='devices'>", "1: data-row=\"devices\": a list is shown by a template"),
+      (
+        "<template data-row='people'></template>",
+        "1: data-row=\"people\": SignIn declares no list “people”; there are devices"
+      ),
       (
         "<template data-each='people'></template>",
         "1: data-each=\"people\": SignIn declares no list “people”; there are devices"

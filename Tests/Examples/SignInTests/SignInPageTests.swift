@@ -22,8 +22,7 @@
         program.waitUntilExit()
         #expect(program.terminationStatus == 0, "it ends when it is asked to")
       }
-      let line = try #require(try output.fileHandleForReading.read(upToCount: 4_096))
-      let address = String(decoding: line, as: UTF8.self)
+      let address = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
         .replacing("Open ", with: "").trimmingCharacters(in: .whitespacesAndNewlines)
       try await withBrowser { browser in
         try await browser.navigate(to: address)

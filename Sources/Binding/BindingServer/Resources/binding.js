@@ -13,7 +13,7 @@ const serve = () => {
   let source, timer, silence;
   const open = () => {
     source?.close();
-    source = ports.size && new EventSource(beside("live?tab=" + [...ports.keys()]));
+    source = ports.size ? new EventSource(beside("live?tab=" + [...ports.keys()])) : null;
     silence = 0;
     if (!source) return;
     for (const kind of ["snap", "patch", "beat"])

@@ -37,8 +37,9 @@
         Desk.html("Probe").replacing("<html>", with: "<html data-page=\"probe\">")
           .replacing(
             "<body>",
-            with: "<script type=\"module\" src=\"/probe.js\"></script><body><i id=\"card\">"
-              + "<b data-text=\"name\"></b> <b data-text=\"upper\"></b></i>"
+            with: "<script type=\"module\" src=\"/probe.js\"></script><body>"
+              + "<template data-row=\"rows\"><i id=\"card\">"
+              + "<b data-text=\"name\"></b> <b data-text=\"upper\"></b></i></template>"
           ).utf8),
       "probe.js": Array(
         """
@@ -198,7 +199,13 @@
         #expect(keys == ["a", "b", "c"])
         let name: String = try await browser.script("return live.list('rows').rowAt(1).name")
         #expect(name == "Row b")
-        try await browser.run("changes.length = 0; live.render(card, 'rows', 'b')")
+        try await browser.run(
+          """
+          changes.length = 0;
+          const template = document.querySelector("[data-row]");
+          window.card = document.body.appendChild(template.content.firstElementChild.cloneNode(true));
+          live.render(card, "rows", "b");
+          """)
         desk.text.value = "up"
         desk.rows.modify { $0[1].name = "B" }
         try await browser.wait(until: "card.textContent == 'B UP'")

@@ -82,7 +82,9 @@
         var iterator = inbound.makeAsyncIterator()
         var received: [UInt8] = []
         while true {
-          guard let part = try await iterator.next(isolation: #isolation) else { throw Failure(reason: "no answer") }
+          guard let part = try await iterator.next(isolation: #isolation) else {
+            throw Failure(reason: "no answer")
+          }
           received += part.readableBytesView
           guard let (status, fields, rest) = Self.head(received) else { continue }
           var stream = Stream(status: status, fields: fields, iterator: iterator)
