@@ -5,6 +5,7 @@ let package = Package(
   name: "ambit",
   products: [
     .library(name: "Essentials", targets: ["Essentials"]),
+    .library(name: "JSONWire", targets: ["JSONWire"]),
     .library(name: "Reactive", targets: ["Reactive"]),
     .library(name: "ReactiveFoundation", targets: ["ReactiveFoundation"]),
     .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
@@ -23,6 +24,9 @@ let package = Package(
     .library(name: "BonjourHost", targets: ["BonjourHost"]),
     // Built by scripts/build-dns-sd, which makes it fit to be installed.
     .library(name: "dns_sd", type: .dynamic, targets: ["dns_sd"]),
+    .library(name: "Binding", targets: ["Binding"]),
+    // Empty without the trait of its name.
+    .library(name: "BindingServer", targets: ["BindingServer"]),
     .library(name: "Simulation", targets: ["Simulation"]),
     .library(name: "PeripheralFiles", targets: ["PeripheralFiles"]),
     .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
@@ -37,6 +41,9 @@ let package = Package(
     .trait(
       name: "SecureConnections",
       description: "Links P-256 from swift-crypto into CoreBluetooth, for LE Secure Connections."),
+    .trait(
+      name: "BindingServer",
+      description: "Compiles BindingServer, which serves pages with SwiftNIO and hummingbird."),
     .default(enabledTraits: ["SimulatedRadio", "SecureConnections"]),
   ],
   dependencies: [
@@ -44,6 +51,13 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
     // What the trait SecureConnections needs (docs/decisions/0102-secure-connections-is-a-trait.md).
     .package(url: "https://github.com/apple/swift-crypto.git", from: "4.0.0"),
+    // What the trait BindingServer needs; without it, none is fetched
+    // (docs/decisions/0140-the-server-is-a-trait.md).
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0", traits: []),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.10.0"),
     // What only this package itself needs, its programs and its documentation: no product may need
     // one of them, or those who use a product have to fetch it (docs/decisions/0054-what-consumers-fetch.md).
     .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.0"),
@@ -52,6 +66,9 @@ let package = Package(
   targets: [
     // What every floor stands on.
     .target(name: "Essentials"),
+
+    // Texts of JSON and values, both ways.
+    .target(name: "JSONWire", dependencies: ["Essentials"]),
 
     .target(name: "EventLoop", dependencies: ["Essentials", "CLinux"]),
 
@@ -188,9 +205,47 @@ let package = Package(
         "cover-flow.css", "cover-flow.wasm",
       ].map { .embedInCode("Resources/\($0)") }),
 
+    // View models bound to pages: machines, what app builders import, the server.
+    .target(
+      name: "BindingMachines", dependencies: ["Essentials", "JSONWire"],
+      path: "Sources/Binding/BindingMachines"),
+    .target(
+      name: "Binding", dependencies: ["Essentials", "JSONWire", "BindingMachines", "Reactive"],
+      path: "Sources/Binding/Binding"),
+
+    .target(
+      name: "BindingServer",
+      dependencies: [
+        "Essentials", "BindingMachines", "Binding",
+        .product(name: "Logging", package: "swift-log"),
+        .product(
+          name: "HummingbirdCore", package: "hummingbird",
+          condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "NIOCore", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "HTTPTypes", package: "swift-http-types",
+          condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "ServiceLifecycle", package: "swift-service-lifecycle",
+          condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "UnixSignals", package: "swift-service-lifecycle",
+          condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "Crypto", package: "swift-crypto", condition: .when(traits: ["BindingServer"])),
+      ],
+      path: "Sources/Binding/BindingServer", exclude: ["Resources/binding.js"],
+      resources: [
+        .embedInCode("Resources/binding.min.js"), .embedInCode("Resources/binding.css"),
+      ]),
+
     // Devices as files describe them.
     .target(
-      name: "PeripheralFiles", dependencies: ["Essentials", "BluetoothWire", "BluetoothMachines"],
+      name: "PeripheralFiles",
+      dependencies: ["Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines"],
       path: "Sources/Bluetooth/PeripheralFiles"),
 
     // The world that tests and demos run in.
@@ -202,10 +257,10 @@ let package = Package(
     .target(
       name: "AmbitCLI",
       dependencies: [
-        "Essentials", "BluetoothWire", "BluetoothMachines", "BluetoothHost", "SimulatedRadio",
-        "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth", "CoreBluetoothAsync",
-        "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost", "BeaconMachines",
-        "CLinux",
+        "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
+        "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth",
+        "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost",
+        "BeaconMachines", "CLinux",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
@@ -242,12 +297,22 @@ let package = Package(
     .target(
       name: "ServiceExamples", dependencies: ["Bonjour", "BonjourReactive", "Reactive"],
       path: "Examples/Services"),
+    // An app in three files: model, view model, view.
+    .executableTarget(
+      name: "sign-in",
+      dependencies: [
+        "Binding", "Reactive",
+        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+      ],
+      path: "Examples/SignIn",
+      resources: [.embedInCode("Site/index.html"), .embedInCode("Site/style.css")]),
     .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
 
     .testTarget(name: "EssentialsTests", dependencies: ["Essentials"]),
+    .testTarget(name: "JSONWireTests", dependencies: ["JSONWire", "Essentials"]),
     .testTarget(name: "EventLoopTests", dependencies: ["EventLoop", "Essentials"]),
     .testTarget(
       name: "ReactiveTests",
@@ -348,7 +413,7 @@ let package = Package(
       dependencies: [
         "AmbitCLI", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "BluetoothMachines",
         "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
-        "DiscoveryMachines", "DNSWire", "BeaconMachines",
+        "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire",
       ]),
     .testTarget(
       name: "CoverFlowTests", dependencies: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"],
@@ -358,6 +423,34 @@ let package = Package(
       dependencies: ["CoverFlowPage", "CoverFlowWebAssembly", "Essentials", "WebDriver"],
       path: "Tests/CoverFlow/CoverFlowPageTests"),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
+
+    // What pages keep of view models, without a browser.
+    .target(name: "PageClient", dependencies: ["JSONWire"], path: "Tests/Support/PageClient"),
+    .testTarget(
+      name: "BindingMachinesTests",
+      dependencies: ["BindingMachines", "JSONWire", "Essentials", "PageClient"],
+      path: "Tests/Binding/BindingMachinesTests"),
+    .testTarget(
+      name: "BindingTests",
+      dependencies: ["Binding", "BindingMachines", "JSONWire", "Reactive"],
+      path: "Tests/Binding/BindingTests"),
+    .testTarget(
+      name: "SignInTests", dependencies: ["sign-in", "Binding", "Reactive", "WebDriver"],
+      path: "Tests/Examples/SignInTests"),
+    .testTarget(
+      name: "BindingServerTests",
+      dependencies: [
+        "BindingServer", "BindingMachines", "Binding", "Reactive", "JSONWire", "PageClient",
+        "WebDriver", .product(name: "Logging", package: "swift-log"),
+        .product(
+          name: "NIOCore", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
+        .product(
+          name: "ServiceLifecycle", package: "swift-service-lifecycle",
+          condition: .when(traits: ["BindingServer"])),
+      ],
+      path: "Tests/Binding/BindingServerTests"),
 
     // Drives a headless Chromium, for tests of pages.
     .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
@@ -371,7 +464,7 @@ let package = Package(
       name: "FuzzTargets",
       dependencies: [
         "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
-        "BluetoothMachines", "BluetoothWire", "Essentials",
+        "BluetoothMachines", "BluetoothWire", "Essentials", "JSONWire",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
@@ -390,10 +483,10 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "BluetoothWire", "BluetoothMachines", "PeripheralFiles", "BluetoothHost",
-  "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire", "DiscoveryMachines",
-  "PortSharing", "ConnectionMachines", "BeaconMachines", "CoverFlow",
-  "CoverFlowWebAssembly",
+  "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines", "PeripheralFiles",
+  "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire",
+  "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines", "BindingMachines",
+  "CoverFlow", "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
@@ -418,7 +511,7 @@ where target.type != .system
   if Context.environment["AMBIT_OPTIMIZED_MACHINES"] != nil,
     [
       "Essentials", "BluetoothWire", "BluetoothMachines", "BeaconMachines", "Simulation",
-      "SimulationTests",
+      "SimulationTests", "JSONWire", "BindingMachines", "PageClient", "BindingMachinesTests",
     ].contains(target.name)
   {
     settings.append(.unsafeFlags(["-O", "-assert-config", "Debug"]))

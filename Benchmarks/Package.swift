@@ -5,8 +5,14 @@ import PackageDescription
 let package = Package(
   name: "ambit-benchmarks",
   dependencies: [
-    .package(name: "ambit", path: ".."),
+    .package(name: "ambit", path: "..", traits: [.defaults, "BindingServer"]),
     // What ours is measured beside.
+    .package(
+      url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0", traits: []),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
+    .package(url: "https://github.com/apple/swift-log.git", from: "1.6.0"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.10.0"),
     .package(url: "https://github.com/OpenCombine/OpenCombine.git", exact: "0.14.0"),
     .package(url: "https://github.com/apple/swift-async-algorithms.git", exact: "1.1.4"),
   ],
@@ -49,6 +55,24 @@ let package = Package(
       path: "Bonjour/Host",
       // As programs are that are given away: what they need of Swift is in them, and no more.
       linkerSettings: [.unsafeFlags(["-static-executable"])]),
+    // Runs a browser, and what it measures as a process of its own, `binding-benchmarks-host`.
+    .executableTarget(
+      name: "binding-benchmarks", dependencies: ["BenchmarkSupport"],
+      path: "Binding", exclude: ["Host"]),
+    .executableTarget(
+      name: "binding-benchmarks-host",
+      dependencies: [
+        .product(name: "Binding", package: "ambit"),
+        .product(name: "BindingServer", package: "ambit"),
+        .product(name: "Reactive", package: "ambit"),
+        .product(name: "HummingbirdCore", package: "hummingbird"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+      ],
+      path: "Binding/Host"),
     .executableTarget(
       name: "position-benchmarks",
       dependencies: [

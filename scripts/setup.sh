@@ -1,6 +1,11 @@
 # Sourced by ./run and ./test: installs what is missing, says so, and nothing else.
 # shellcheck shell=bash
 
+# How the package itself is built: with its server (docs/decisions/0140-the-server-is-a-trait.md). All
+# commands that share a build folder say so, or SwiftPM compiles everything again.
+# shellcheck disable=SC2034
+traits=(--enable-all-traits)
+
 say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 

@@ -2,6 +2,7 @@ import BeaconMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import JSONWire
 import Testing
 
 @testable import AmbitCLI

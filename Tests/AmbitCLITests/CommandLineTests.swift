@@ -2,6 +2,7 @@ import ArgumentParser
 import BluetoothMachines
 import BluetoothWire
 import Essentials
+import JSONWire
 import PeripheralFiles
 import Testing
 

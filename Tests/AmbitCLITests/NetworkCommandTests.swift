@@ -3,6 +3,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Foundation
+import JSONWire
 import Testing
 
 @testable import AmbitCLI

@@ -1,5 +1,6 @@
 import BluetoothMachines
 import Foundation
+import JSONWire
 import Testing
 
 @testable import AmbitCLI
@@ -90,9 +91,14 @@ struct StatusTests {
     #expect(StatusReport.dropped(counters) == "1 stray packet, 3 values")
   }
 
-  @Test("JSON that was encoded comes back with its keys in order")
+  @Test("what is encoded has its keys in order and all digits of its numbers")
   func decoding() throws {
-    let text = #"{"a":[1,2.5,true,"x"],"b":{"c":false},"d":[]}"#
-    #expect(try JSONDecoder().decode(JSON.self, from: Data(text.utf8)).line == text)
+    struct Report: Encodable {
+      var d: [Int] = []
+      var b = ["y": 2.5, "x": 1]
+      var a = UInt64(1) << 60
+    }
+    let text = #"{"a":1152921504606846976,"b":{"x":1,"y":2.5},"d":[]}"#
+    #expect(try JSON(encoding: Report()).line == text)
   }
 }

@@ -14,7 +14,7 @@ enum Layer: Int, CaseIterable, Sendable {
   case api
   /// The reactive core, which the API modules do without.
   case reactive
-  /// What joins API modules with sequences and the reactive core.
+  /// What joins API modules with sequences and the reactive core, and view models with pages.
   case bridges
   /// What is run.
   case programs
@@ -51,6 +51,7 @@ enum Layers {
   static let all: [String: Module] = [
     "Essentials": Module(.essentials),
 
+    "JSONWire": Module(.wire),
     "BluetoothWire": Module(.wire),
     // "Swift" for composing text, which the standard library does but doesn't offer.
     "DNSWire": Module(.wire, ["Swift"]),
@@ -66,6 +67,7 @@ enum Layers {
     // The same as functions for a page, and the page's files: bytes.
     "CoverFlowWebAssembly": Module(.machines),
     "CoverFlowPage": Module(.machines),
+    "BindingMachines": Module(.machines),
 
     // Headers of the C library.
     "CLinux": Module(.hosts),
@@ -95,10 +97,18 @@ enum Layers {
       ],
       filesThatTouchTheWorld: ["Sources/Reactive/Schedulers/QueueScheduler.swift"]),
     "ReactiveFoundation": Module(.reactive, ["Foundation", "FoundationNetworking"]),
+    "Binding": Module(.reactive, ["Synchronization"]),
 
     "CoreBluetoothAsync": Module(.bridges, apple.union(["Synchronization"])),
     "CoreBluetoothReactive": Module(.bridges, apple.union(["Synchronization"])),
     "BonjourReactive": Module(.bridges),
+    "BindingServer": Module(
+      .bridges,
+      [
+        "Crypto", "Foundation", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore", "NIOPosix",
+        "ServiceLifecycle", "Synchronization", "UnixSignals",
+      ],
+      mayTouchTheWorld: true),
 
     "AmbitCLI": Module(
       .programs, apple.union(["ArgumentParser", "Logging", "Synchronization"])),

@@ -2,6 +2,7 @@ import BeaconMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import JSONWire
 
 /// What is known of beacons, for people and for programs.
 enum BeaconText {

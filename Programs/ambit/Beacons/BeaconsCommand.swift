@@ -6,6 +6,7 @@ import CoreBluetoothAsync
 import Essentials
 import Foundation
 import Glibc
+import JSONWire
 
 /// Ranges beacons.
 struct Beacons: RadioCommand {

@@ -5,6 +5,7 @@ import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
 import Foundation
+import JSONWire
 
 /// Monitors beacon regions, and runs a command when one is entered or left.
 struct Monitor: RadioCommand {

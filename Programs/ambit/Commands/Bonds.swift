@@ -4,6 +4,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import JSONWire
 
 /// Bonds: the devices that this user's hosts have paired with.
 struct Bonds: AsyncParsableCommand {

@@ -4,6 +4,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import JSONWire
 
 /// Decrypts a recording of the air with the keys of bonds.
 struct BondsDecrypt: AsyncParsableCommand {

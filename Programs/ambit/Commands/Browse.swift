@@ -3,6 +3,7 @@ import BonjourHost
 import DNSWire
 import DiscoveryMachines
 import Foundation
+import JSONWire
 
 /// Finds services on the local network.
 struct Browse: NetworkCommand {

@@ -3,6 +3,7 @@ import BluetoothHost
 import CoreBluetooth
 import CoreBluetoothAsync
 import Foundation
+import JSONWire
 
 /// Writes down what the radio says and hears.
 struct Capture: RadioCommand {

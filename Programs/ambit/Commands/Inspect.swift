@@ -6,6 +6,7 @@ import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
 import Foundation
+import JSONWire
 import PeripheralFiles
 
 /// Shows everything that a device has.

@@ -4,6 +4,7 @@ import BonjourHost
 import DiscoveryMachines
 import Essentials
 import Foundation
+import JSONWire
 
 /// Gives an interface an address without anybody's help.
 struct LinkLocal: AsyncParsableCommand {

@@ -2,6 +2,7 @@ import ArgumentParser
 import BeaconMachines
 import Essentials
 import Foundation
+import JSONWire
 
 /// Says where a beacon was, as receivers on a map heard it.
 struct Locate: AsyncParsableCommand {

@@ -4,6 +4,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Foundation
+import JSONWire
 
 /// Asks for records of any name and type.
 struct NetworkQuery: NetworkCommand {

@@ -4,6 +4,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Foundation
+import JSONWire
 
 /// Publishes a service on the local network.
 struct Publish: NetworkCommand {

@@ -3,6 +3,7 @@ import BluetoothHost
 import BluetoothWire
 import Essentials
 import Foundation
+import JSONWire
 import SimulatedRadio
 import Simulation
 

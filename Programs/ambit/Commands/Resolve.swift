@@ -4,6 +4,7 @@ import DNSWire
 import DiscoveryMachines
 import Essentials
 import Foundation
+import JSONWire
 
 /// Says where a service is.
 struct Resolve: NetworkCommand {

@@ -5,6 +5,7 @@ import BluetoothWire
 import CoreBluetooth
 import Essentials
 import Foundation
+import JSONWire
 import PeripheralFiles
 
 /// Advertises.

@@ -7,6 +7,7 @@ import CoreBluetoothAsync
 import Essentials
 import Foundation
 import Glibc
+import JSONWire
 
 /// A session with a device.
 struct Shell: RadioCommand {
@@ -330,9 +331,4 @@ final class ShellSession: Sendable {
   private func showPromptAgain() {
     prompt.update { if $0.isShown { Output.write($0.text, to: STDERR_FILENO) } }
   }
-}
-
-extension Array {
-  /// The element; nil where the index is out of bounds.
-  subscript(safe index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
 }

@@ -5,6 +5,7 @@ import BluetoothWire
 import CoreBluetooth
 import CoreBluetoothAsync
 import Foundation
+import JSONWire
 
 /// Shows the state of a radio and of the host on it.
 struct Status: RadioCommand {

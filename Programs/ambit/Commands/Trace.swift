@@ -2,6 +2,7 @@ import ArgumentParser
 import BeaconMachines
 import Essentials
 import Foundation
+import JSONWire
 
 /// Traces: what receivers heard.
 struct Trace: AsyncParsableCommand {

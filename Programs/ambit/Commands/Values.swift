@@ -5,6 +5,7 @@ import CoreBluetooth
 import CoreBluetoothAsync
 import Essentials
 import Foundation
+import JSONWire
 import PeripheralFiles
 
 /// Reads values.

@@ -49,7 +49,7 @@ enum FloorMap {
   }
 
   private static func plan(_ text: [UInt8]) throws(FileFault) -> FloorPlan {
-    let root = JSONField(path: "", node: try JSONParser.parse(text))
+    let root = try JSONField(parsing: text)
     let map = try root.object(keys: ["units", "beaconHeight", "receivers", "rooms"])
     let scale = try metres(map.required("units", "\"metres\" or \"feet\""))
     let list = try map.required("receivers", "an array of receivers")

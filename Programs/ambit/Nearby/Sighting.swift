@@ -1,5 +1,6 @@
 import BluetoothWire
 import Essentials
+import JSONWire
 
 /// What one advertisement said.
 struct Sighting: Hashable, Sendable {

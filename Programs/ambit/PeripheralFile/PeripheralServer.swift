@@ -4,6 +4,7 @@ import BluetoothWire
 import CoreBluetooth
 import Essentials
 import Foundation
+import JSONWire
 import PeripheralFiles
 
 /// Serves what a file describes through Core Bluetooth's peripheral manager: answers reads and

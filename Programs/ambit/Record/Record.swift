@@ -6,6 +6,7 @@ import CoreBluetoothAsync
 import Essentials
 import Foundation
 import Glibc
+import JSONWire
 import PeripheralFiles
 
 /// Records a device.

@@ -1,5 +1,7 @@
+import Essentials
 import Foundation
 import Glibc
+import JSONWire
 import Synchronization
 
 /// The terminal that the program runs in, if it runs in one.

@@ -1,5 +1,6 @@
 import BluetoothWire
 import Essentials
+import JSONWire
 
 /// A characteristic's or descriptor's value in all the ways that help to read it.
 struct ValueText: Hashable, Sendable {

@@ -1,4 +1,5 @@
 import Essentials
+package import JSONWire
 
 /// A value with the keys that lead to it, so that every complaint says where and what was expected.
 package struct JSONField {
@@ -9,6 +10,15 @@ package struct JSONField {
   package init(path: String, node: JSONNode) {
     self.path = path
     self.node = node
+  }
+
+  /// The outermost value of a text.
+  package init(parsing text: [UInt8]) throws(FileFault) {
+    do throws(JSONError) {
+      self.init(path: "", node: try JSONParser.parse(text))
+    } catch {
+      throw FileFault(offset: error.offset, path: "", reason: error.reason)
+    }
   }
 
   /// The error that names this place.
@@ -26,7 +36,7 @@ package struct JSONField {
     for member in members where !keys.contains(member.key) {
       let key = String(member.key.prefix(64))
       let hint =
-        Self.nearest(key, keys).map { "did you mean \"\($0)\"?" }
+        Spelling.nearest(to: key, in: keys).map { "did you mean \"\($0)\"?" }
         ?? "known keys are \(keys.joined(separator: ", "))"
       throw FileFault(
         offset: member.offset, path: path, reason: "unknown key \"\(key)\"; \(hint)")
@@ -45,6 +55,13 @@ package struct JSONField {
     if case .array = node.value { true } else { false }
   }
 
+  var isNumber: Bool {
+    switch node.value {
+    case .integer, .number: true
+    default: false
+    }
+  }
+
   package func string() throws(FileFault) -> String {
     guard case .string(let text) = node.value else { throw expected("a string") }
     return text
@@ -56,8 +73,11 @@ package struct JSONField {
   }
 
   package func number() throws(FileFault) -> Double {
-    guard case .number(let value) = node.value else { throw expected("a number") }
-    return value
+    switch node.value {
+    case .integer(let value): return Double(value)
+    case .number(let value): return value
+    default: throw expected("a number")
+    }
   }
 
   func integer(_ range: ClosedRange<Int>) throws(FileFault) -> Int {
@@ -85,31 +105,6 @@ package struct JSONField {
     }
     guard bytes.count <= byteCountMax else { throw fault("at most \(byteCountMax) bytes") }
     return bytes
-  }
-
-  /// The key that was probably meant.
-  private static func nearest(_ key: String, _ keys: [String]) -> String? {
-    let distances = keys.map { ($0, distance(Array($0.lowercased()), Array(key.lowercased()))) }
-    guard let best = distances.min(by: { $0.1 < $1.1 }), best.1 <= max(2, key.count / 2) else {
-      return nil
-    }
-    return best.0
-  }
-
-  /// How many letters must be put in, taken away or changed to make one of the other
-  /// (Levenshtein).
-  private static func distance(_ a: [Character], _ b: [Character]) -> Int {
-    var row = Array(0...b.count)
-    for (i, x) in a.enumerated() {
-      var diagonal = row[0]
-      row[0] = i + 1
-      for (j, y) in b.enumerated() {
-        let change = diagonal + (x == y ? 0 : 1)
-        diagonal = row[j + 1]
-        row[j + 1] = min(change, row[j] + 1, diagonal + 1)
-      }
-    }
-    return row[b.count]
   }
 }
 

@@ -10,7 +10,7 @@ extension PeripheralFile {
       throw PeripheralFileError(reason: "the file is larger than \(Limits.byteCount >> 20) MB")
     }
     do throws(FileFault) {
-      try self.init(JSONField(path: "", node: try JSONParser.parse(text)))
+      try self.init(JSONField(parsing: text))
     } catch {
       throw PeripheralFileError(error, in: text)
     }
@@ -71,7 +71,7 @@ extension PeripheralFile {
   private mutating func readIncludes(of index: Int, _ field: JSONField) throws(FileFault) {
     guard let list = try field.object(keys: Service.keys)["includes"] else { return }
     for field in try list.array(max: Limits.serviceCount, of: "services") {
-      if case .number = field.node.value {
+      if field.isNumber {
         services[index].includedServices.append(try field.integer(0...services.count - 1))
       } else {
         let uuid = try Self.uuid(field)

@@ -1,6 +1,7 @@
 import BluetoothMachines
 import BluetoothWire
 import Essentials
+import JSONWire
 
 extension PeripheralFile {
   /// The file's text, which `init(_:)` reads; the same for the same device. Attributes and
@@ -14,7 +15,7 @@ extension PeripheralFile {
       top.append(Self.member("addressType", .text(address.kind == .public ? "public" : "random")))
     }
     if advertisedServices != services.filter(\.isPrimary).map(\.uuid) {
-      let list = advertisedServices.map { Self.quoted($0.description) }.joined(separator: ", ")
+      let list = advertisedServices.map { JSON.quoted($0.description) }.joined(separator: ", ")
       top.append(Self.member("advertise", .plain("[\(list)]")))
     }
     if let advertising { top.append(Self.member("advertising", advertising.json)) }
@@ -31,27 +32,12 @@ extension PeripheralFile {
     "\"\(key)\": " + value.text
   }
 
-  static func quoted(_ text: String) -> String {
-    var result = "\""
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}":
-        let hex = String(scalar.value, radix: 16)
-        result += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
-  }
-
   /// A value as `valueBytes()` reads it: text where all of it can be read, else hexadecimal.
   fileprivate static func value(_ bytes: [UInt8]) -> String {
     if bytes.count >= 2, let text = StandardValue.printable(bytes[...]),
       text.utf8.elementsEqual(bytes)
     {
-      return "{ \"text\": \(quoted(text)) }"
+      return "{ \"text\": \(JSON.quoted(text)) }"
     }
     return "{ \"hex\": \"\(Hexadecimal.string(bytes))\" }"
   }
@@ -70,7 +56,7 @@ private indirect enum JSONText {
   var text: String {
     switch self {
     case .plain(let text): return text
-    case .text(let text): return PeripheralFile.quoted(text)
+    case .text(let text): return JSON.quoted(text)
     case .lines(let members): return Self.block("{", members, "}")
     case .list(let elements): return Self.block("[", elements.map { $0.text }, "]")
     }

@@ -1,4 +1,5 @@
 import Essentials
+import JSONWire
 
 /// What is left of a file's bounds while it is decided what stands in it. The sizes are upper
 /// bounds of what `PeripheralFile.json` makes, with its indentation and separators.

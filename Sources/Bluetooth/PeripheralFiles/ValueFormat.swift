@@ -1,4 +1,5 @@
 import Essentials
+import JSONWire
 
 /// How a value is written, on the command line and in a peripheral file.
 public enum ValueFormat: String, CaseIterable, Sendable {

@@ -109,8 +109,8 @@ struct ReadingTests {
       ("{\"a\": 01}", 1, 7, "not JSON: \"01\" is not a number"),
       ("{\"a\": \"x", 1, 7, "not JSON: the text that begins here has no end"),
       ("{\"a\": \"\\x\"}", 1, 8, "not JSON: there is no such escape in JSON"),
-      ("{} {}", 1, 4, "not JSON: expected the end of the file after the value"),
-      ("", 1, 1, "not JSON: expected a value, found the end of the file"),
+      ("{} {}", 1, 4, "not JSON: expected the end after the value"),
+      ("", 1, 1, "not JSON: expected a value, found the end"),
     ])
   func positions(text: String, line: Int, column: Int, sentence: String) throws {
     let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
@@ -129,7 +129,7 @@ struct ReadingTests {
   func countOfValues() throws {
     let text = "{\"services\":\n[" + String(repeating: "1,", count: 4_000_000) + "1]}"
     let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
-    #expect(error.reason == "the file has more than 1000000 values")
+    #expect(error.reason == "there are more than 1000000 values")
     // The object and the array are two of them.
     #expect(error.position == .init(line: 2, column: 2 + 2 * 999_998))
   }

@@ -1,38 +1,4 @@
-/// A JSON value with its position in the text (RFC 8259).
-package struct JSONNode: Hashable, Sendable {
-  package enum Value: Hashable, Sendable {
-    case null
-    case bool(Bool)
-    case number(Double)
-    case string(String)
-    case array([JSONNode])
-    /// In the order of the text; no key occurs twice.
-    case object([Member])
-  }
-
-  package struct Member: Hashable, Sendable {
-    package var key: String
-    /// Where the key begins.
-    package var offset: Int
-    package var value: JSONNode
-  }
-
-  package var value: Value
-  /// Where it begins, in bytes from the start of the text.
-  package var offset: Int
-
-  /// What kind of value it is, for a sentence.
-  var kind: String {
-    switch value {
-    case .null: "null"
-    case .bool(let value): value ? "true" : "false"
-    case .number: "a number"
-    case .string: "a string"
-    case .array: "an array"
-    case .object: "an object"
-    }
-  }
-}
+import Essentials
 
 /// Reads JSON strictly. Depth and the count of values are bounded; the text's length is for the
 /// caller to bound.
@@ -40,8 +6,8 @@ package struct JSONParser {
   /// Deeper than any file of ours; keeps recursion within the stack.
   private static let depthMax = 32
   /// A text of 16 MB may hold eight million values of one digit, and each takes some 60 bytes of
-  /// memory. The largest recording has 400,000 in its notifications and as many in all the rest.
-  static let nodeCountMax = 1_000_000
+  /// memory. The largest file of ours, a recording, has 800,000.
+  package static let nodeCountMax = 1_000_000
 
   private let bytes: [UInt8]
   private var index = 0
@@ -50,26 +16,25 @@ package struct JSONParser {
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// The value that the whole text is.
-  package static func parse(_ bytes: [UInt8]) throws(FileFault) -> JSONNode {
+  package static func parse(_ bytes: [UInt8]) throws(JSONError) -> JSONNode {
     var parser = JSONParser(bytes)
     // A byte order mark may be ignored (RFC 8259, §8.1).
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { parser.index = 3 }
     let node = try parser.node(depth: 0)
     parser.skipBlanks()
     guard parser.index == bytes.count else {
-      throw parser.error("expected the end of the file after the value")
+      throw parser.error("expected the end after the value")
     }
     return node
   }
 
-  private mutating func node(depth: Int) throws(FileFault) -> JSONNode {
+  private mutating func node(depth: Int) throws(JSONError) -> JSONNode {
     skipBlanks()
     let offset = index
     guard depth < Self.depthMax else { throw error("too many values within each other") }
     nodeCount += 1
     guard nodeCount <= Self.nodeCountMax else {
-      throw FileFault(
-        offset: offset, path: "", reason: "the file has more than \(Self.nodeCountMax) values")
+      throw JSONError(offset: offset, reason: "there are more than \(Self.nodeCountMax) values")
     }
     let value: JSONNode.Value
     switch bytes[safe: index] {
@@ -77,7 +42,7 @@ package struct JSONParser {
     case UInt8(ascii: "["): value = .array(try elements(depth: depth))
     case UInt8(ascii: "\""): value = .string(try string())
     case let byte? where byte == UInt8(ascii: "-") || Self.isDigit(byte):
-      value = .number(try number())
+      value = try number()
     case UInt8(ascii: "t"): value = try word("true", .bool(true))
     case UInt8(ascii: "f"): value = try word("false", .bool(false))
     case UInt8(ascii: "n"): value = try word("null", .null)
@@ -86,7 +51,7 @@ package struct JSONParser {
     return JSONNode(value: value, offset: offset)
   }
 
-  private mutating func members(depth: Int) throws(FileFault) -> [JSONNode.Member] {
+  private mutating func members(depth: Int) throws(JSONError) -> [JSONNode.Member] {
     var members: [JSONNode.Member] = []
     var keys: Set<String> = []
     index += 1
@@ -111,7 +76,7 @@ package struct JSONParser {
     }
   }
 
-  private mutating func elements(depth: Int) throws(FileFault) -> [JSONNode] {
+  private mutating func elements(depth: Int) throws(JSONError) -> [JSONNode] {
     var elements: [JSONNode] = []
     index += 1
     skipBlanks()
@@ -126,7 +91,7 @@ package struct JSONParser {
 
   private mutating func word(
     _ word: StaticString, _ value: JSONNode.Value
-  ) throws(FileFault) -> JSONNode.Value {
+  ) throws(JSONError) -> JSONNode.Value {
     let letters = Array("\(word)".utf8)
     guard bytes[index...].starts(with: letters) else {
       throw error("expected a value, found \(found)")
@@ -135,10 +100,11 @@ package struct JSONParser {
     return value
   }
 
-  private mutating func number() throws(FileFault) -> Double {
+  private mutating func number() throws(JSONError) -> JSONNode.Value {
     let start = index
     if bytes[safe: index] == UInt8(ascii: "-") { index += 1 }
     let whole = skipDigits()
+    let wholeEnd = index
     var isRight = whole == 1 || (whole > 1 && bytes[index - whole] != UInt8(ascii: "0"))
     if bytes[safe: index] == UInt8(ascii: ".") {
       index += 1
@@ -152,10 +118,11 @@ package struct JSONParser {
       isRight = skipDigits() > 0 && isRight
     }
     let text = String(decoding: bytes[start..<index], as: UTF8.self)
+    if isRight, index == wholeEnd, let integer = Int64(text) { return .integer(integer) }
     guard isRight, let number = Double(text), number.isFinite else {
       throw error("\"\(text.prefix(32))\" is not a number", at: start)
     }
-    return number
+    return .number(number)
   }
 
   private mutating func skipDigits() -> Int {
@@ -168,7 +135,7 @@ package struct JSONParser {
     UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
   }
 
-  private mutating func string() throws(FileFault) -> String {
+  private mutating func string() throws(JSONError) -> String {
     let start = index
     index += 1
     var text: [UInt8] = []
@@ -192,7 +159,7 @@ package struct JSONParser {
     throw error("the text that begins here has no end", at: start)
   }
 
-  private mutating func escape() throws(FileFault) -> [UInt8] {
+  private mutating func escape() throws(JSONError) -> [UInt8] {
     let start = index
     index += 2
     switch bytes[safe: index - 1] {
@@ -242,17 +209,25 @@ package struct JSONParser {
 
   /// What stands at the index, for a sentence.
   private var found: String {
-    guard let byte = bytes[safe: index] else { return "the end of the file" }
+    guard let byte = bytes[safe: index] else { return "the end" }
     guard 0x20..<0x7F ~= byte else { return "a byte that has no place here" }
     return "\"\(Unicode.Scalar(byte))\""
   }
 
-  private func error(_ sentence: String, at offset: Int? = nil) -> FileFault {
-    FileFault(offset: min(offset ?? index, bytes.count), path: "", reason: "not JSON: " + sentence)
+  private func error(_ sentence: String, at offset: Int? = nil) -> JSONError {
+    JSONError(offset: min(offset ?? index, bytes.count), reason: "not JSON: " + sentence)
   }
 }
 
-extension Array {
-  /// The element; nil where the index is out of bounds.
-  subscript(safe index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
+/// Why a text is no JSON that is read here, and where.
+package struct JSONError: Error, Hashable {
+  /// In bytes from the start of the text.
+  package var offset: Int
+  /// A sentence without a full stop.
+  package var reason: String
+
+  package init(offset: Int, reason: String) {
+    self.offset = offset
+    self.reason = reason
+  }
 }

@@ -1,0 +1,40 @@
+import Binding
+import Reactive
+
+/// What is typed, what follows from it, and what the page has measured.
+final class TypingDesk: ViewModel {
+  let text = MutableProperty("")
+  let upper: Property<String>
+  let report = MutableProperty("")
+
+  static let bindings: Bindings<TypingDesk> = [
+    "text": .twoWay(\.text),
+    "upper": .oneWay(\.upper),
+    "report": .twoWay(\.report),
+  ]
+
+  init() { upper = text.map { $0.uppercased() } }
+}
+
+/// What is nearby, as a page shows it.
+final class DeviceBoard: ViewModel {
+  let devices: MutableProperty<[Device]>
+
+  struct Device: Identifiable, Equatable, Sendable {
+    let id: Int
+    var name: String
+    var strength: Int
+    var age: Int
+  }
+
+  static let bindings: Bindings<DeviceBoard> = [
+    "devices": .list(
+      \.devices,
+      ["name": .value(\.name), "strength": .value(\.strength), "age": .value(\.age)])
+  ]
+
+  init(count: Int) {
+    devices = MutableProperty(
+      (0..<count).map { Device(id: $0, name: "Device \($0)", strength: -60, age: 0) })
+  }
+}

@@ -1,0 +1,128 @@
+package import BindingMachines
+internal import JSONWire
+internal import Reactive
+
+/// A value of a particular view model.
+struct AttachedValue {
+  var read: () -> JSON
+  /// Sets it, unless it takes no such value.
+  var write: ((JSON) -> Void)?
+  /// Ends the observation.
+  var observation: (any Disposable)?
+
+  init(read: @escaping () -> JSON, observation: (any Disposable)? = nil) {
+    self.read = read
+    self.observation = observation
+  }
+
+  static func observing<P: PropertyProtocol>(_ property: P, _ mark: @escaping Mark) -> AttachedValue
+  where P.Value: BindableValue {
+    AttachedValue(
+      read: { property.value.pageValue }, observation: property.observeChanges(mark))
+  }
+
+  /// The text of an action's last failure, until it is started again.
+  static func observingErrors<Input, Output, Failure>(
+    of action: Action<Input, Output, Failure>, _ text: KeyPath<Failure, String>?,
+    _ mark: @escaping Mark
+  ) -> AttachedValue {
+    let last = MutableProperty<String?>(nil)
+    let observations = CompositeDisposable()
+    observations += action.isExecuting.signal.observeValues { isExecuting in
+      if isExecuting { last.value = nil }
+    }
+    // Key paths don't change.
+    nonisolated(unsafe) let text = text
+    observations += action.errors.observeValues { error in
+      last.value = text.map { error[keyPath: $0] } ?? "\(error)"
+    }
+    observations += last.signal.observeValues { _ in mark() }
+    return AttachedValue(read: { last.value.pageValue }, observation: observations)
+  }
+}
+
+extension PropertyProtocol {
+  /// Marks each change, on the thread that makes it.
+  func observeChanges(_ mark: @escaping Mark) -> (any Disposable)? {
+    signal.observeValues { _ in mark() }
+  }
+}
+
+/// An action of a particular view model.
+struct AttachedAction {
+  /// Starts it, unless it is disabled or takes no such argument.
+  var start: (JSON?) -> Void
+}
+
+/// A list of a particular view model.
+@MainActor
+protocol AttachedList: AnyObject {
+  /// Puts what has changed into the state.
+  func capture(into state: inout PageState, at index: Int, reporting problems: Problems)
+  /// Sets a value of a row, if the row is there.
+  func set(_ value: JSON, at index: Int, ofRow key: String)
+  /// Starts an action of a row, if the row is there.
+  func call(_ index: Int, _ argument: JSON?, ofRow key: String)
+  /// Ends the observations.
+  func detach()
+}
+
+/// The values and actions of a page or a row.
+@MainActor
+final class AttachedScope {
+  let scope: BindingScope
+  let values: [AttachedValue]
+  let actions: [AttachedAction]
+
+  /// - Parameter mark: Called with the index of a value that has changed, from any thread.
+  init<Model>(
+    _ model: Model, _ bindings: Bindings<Model>, mark: @escaping @Sendable (Int) -> Void
+  ) {
+    var values: [AttachedValue] = []
+    var actions: [AttachedAction] = []
+    for (_, member) in bindings.members {
+      switch member {
+      case .value(_, let attach):
+        let index = values.count
+        values.append(attach(model, { mark(index) }))
+      case .action(_, let attach): actions.append(attach(model))
+      case .list: break
+      }
+    }
+    scope = bindings.scope
+    self.values = values
+    self.actions = actions
+  }
+
+  func detach() {
+    for value in values { value.observation?.dispose() }
+  }
+}
+
+extension Bindings {
+  /// The values and actions, in the order in which they are declared.
+  var scope: BindingScope {
+    var scope = BindingScope()
+    for (name, member) in members {
+      switch member {
+      case .value(let isTwoWay, _):
+        scope.add(BindingScope.Value(name: name, isTwoWay: isTwoWay))
+      case .action(let takesArgument, _):
+        scope.add(BindingScope.Action(name: name, takesArgument: takesArgument))
+      case .list: break
+      }
+    }
+    return scope
+  }
+
+  var hasLists: Bool { members.contains { if case .list = $0.member { true } else { false } } }
+
+  /// All of what pages may name.
+  package var schema: BindingSchema {
+    BindingSchema(
+      page: scope,
+      lists: members.compactMap { name, member in
+        if case .list(let row, _) = member { .init(name: name, row: row()) } else { nil }
+      })
+  }
+}

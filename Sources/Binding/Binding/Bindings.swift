@@ -1,0 +1,218 @@
+internal import BindingMachines
+internal import JSONWire
+public import Reactive
+
+/// What pages may name of a view model, by the names that they use.
+///
+/// Written as a dictionary; key paths make the compiler check that what is named exists and is of the
+/// kind. Names begin with a letter and have letters, digits and `_`.
+@MainActor
+public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
+  let members: [(name: String, member: Member.Part)]
+
+  /// The members by name. A name that occurs twice, or isn't one, is a mistake of the program and
+  /// traps.
+  public init(dictionaryLiteral elements: (String, Member)...) {
+    var members: [(name: String, member: Member.Part)] = []
+    for (name, member) in elements {
+      precondition(Self.isName(name), "“\(name)” is no name for a page: letters, digits and _")
+      members += member.parts.map { (name + $0.suffix, $0.part) }
+    }
+    var names: Set<String> = []
+    for (name, _) in members {
+      precondition(names.insert(name).inserted, "\(Model.self) declares “\(name)” twice")
+    }
+    self.members = members
+  }
+
+  private static func isName(_ text: String) -> Bool {
+    let isFit = text.utf8.allSatisfy { byte in
+      (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "_")
+    }
+    return isFit && text.utf8.first.map { $0 | 0x20 >= UInt8(ascii: "a") } == true
+  }
+
+  /// One thing that pages may name, or an action and the values that it comes with.
+  @MainActor
+  public struct Member {
+    enum Part {
+      case value(isTwoWay: Bool, (Model, @escaping Mark) -> AttachedValue)
+      case action(takesArgument: Bool, (Model) -> AttachedAction)
+      case list(() -> BindingScope, (Model, @escaping Mark) -> any AttachedList)
+    }
+
+    let parts: [(suffix: String, part: Part)]
+
+    private init(_ part: Part) { parts = [("", part)] }
+    private init(_ parts: [(String, Part)]) { self.parts = parts }
+  }
+}
+
+/// Notes that something has changed; from any thread.
+typealias Mark = @Sendable () -> Void
+
+// MARK: Values
+
+extension Bindings.Member {
+  /// A property that the page shows.
+  public static func oneWay<P: PropertyProtocol>(
+    _ path: KeyPath<Model, P>
+  ) -> Self where P.Value: BindableValue {
+    Self(.value(isTwoWay: false) { model, mark in .observing(model[keyPath: path], mark) })
+  }
+
+  /// A property that the page shows and sets.
+  public static func twoWay<P: MutablePropertyProtocol>(
+    _ path: KeyPath<Model, P>
+  ) -> Self where P.Value: BindableValue {
+    Self(
+      .value(isTwoWay: true) { model, mark in
+        let property = model[keyPath: path]
+        var value = AttachedValue.observing(property, mark)
+        value.write = { json in
+          guard let newValue = P.Value(pageValue: json) else { return }
+          property.value = newValue
+        }
+        return value
+      })
+  }
+
+  /// A value that the page shows and that doesn't change.
+  public static func value<V: BindableValue>(_ path: KeyPath<Model, V>) -> Self {
+    Self(
+      .value(isTwoWay: false) { model, _ in
+        AttachedValue(read: { model[keyPath: path].pageValue })
+      })
+  }
+}
+
+// MARK: Actions
+
+extension Bindings.Member {
+  /// An action that the page starts.
+  ///
+  /// Beside the action of this name the page has three values: `name.enabled`, `name.executing` and
+  /// `name.error`, which is the text of the last failure, and `null` from when the action is started
+  /// again.
+  ///
+  /// - Parameter text: The text of an error; its description if there is none.
+  public static func action<Output, Failure>(
+    _ path: KeyPath<Model, Action<Void, Output, Failure>>,
+    error text: KeyPath<Failure, String>? = nil
+  ) -> Self {
+    action(path, text, takesArgument: false) { action, _ in _ = action.apply().start() }
+  }
+
+  /// An action that the page starts with an argument, `data-arg`.
+  ///
+  /// The rest is as without one. An argument that is no `Input` starts nothing.
+  ///
+  /// - Parameter text: The text of an error; its description if there is none.
+  public static func action<Input: BindableValue, Output, Failure>(
+    _ path: KeyPath<Model, Action<Input, Output, Failure>>,
+    error text: KeyPath<Failure, String>? = nil
+  ) -> Self {
+    action(path, text, takesArgument: true) { action, argument in
+      guard let argument, let input = Input(pageValue: argument) else { return }
+      action.apply(input).start()
+    }
+  }
+
+  private static func action<Input, Output, Failure>(
+    _ path: KeyPath<Model, Action<Input, Output, Failure>>, _ text: KeyPath<Failure, String>?,
+    takesArgument: Bool, start: @escaping (Action<Input, Output, Failure>, JSON?) -> Void
+  ) -> Self {
+    Self([
+      (
+        "",
+        .action(takesArgument: takesArgument) { model in
+          let action = model[keyPath: path]
+          return AttachedAction { start(action, $0) }
+        }
+      ),
+      (".enabled", .value(isTwoWay: false) { .observing($0[keyPath: path].isEnabled, $1) }),
+      (".executing", .value(isTwoWay: false) { .observing($0[keyPath: path].isExecuting, $1) }),
+      (".error", .value(isTwoWay: false) { .observingErrors(of: $0[keyPath: path], text, $1) }),
+    ])
+  }
+}
+
+// MARK: Lists and groups
+
+extension Bindings.Member {
+  /// A list of values with an identity, such as structures that are `Identifiable` and `Equatable`.
+  ///
+  /// A row that has changed has the same identity and other values. Two rows of the same identity
+  /// are a mistake: the first one is shown, and the server's log says so.
+  ///
+  /// - Parameter values: What the page has of each row.
+  public static func list<P: PropertyProtocol, Row: Identifiable & Equatable>(
+    _ path: KeyPath<Model, P>, _ values: RowValues<Row>
+  ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible {
+    Self(
+      .list({ values.scope }) { model, mark in
+        ValueRows(model[keyPath: path], values: values, mark: mark)
+      })
+  }
+
+  /// A list of view models with an identity; what the page has of each are the row's own bindings.
+  ///
+  /// Rows may have values of both ways and actions, and no lists.
+  public static func list<P: PropertyProtocol, Row: ViewModel & Identifiable>(
+    _ path: KeyPath<Model, P>
+  ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible, Model: ViewModel {
+    Self(
+      .list({ ModelRows<Row>.scope }) { model, mark in
+        ModelRows(model[keyPath: path], mark: mark)
+      })
+  }
+
+  /// All that another view model declares, which belongs to this one. Its names come after a dot:
+  /// `search.text`.
+  public static func group<Part: ViewModel>(_ path: KeyPath<Model, Part>) -> Self
+  where Model: ViewModel {
+    Self(
+      Part.bindings.members.map { name, part in
+        switch part {
+        case .value(let isTwoWay, let attach):
+          ("." + name, .value(isTwoWay: isTwoWay) { attach($0[keyPath: path], $1) })
+        case .action(let takesArgument, let attach):
+          ("." + name, .action(takesArgument: takesArgument) { attach($0[keyPath: path]) })
+        case .list(let scope, let attach):
+          ("." + name, .list(scope) { attach($0[keyPath: path], $1) })
+        }
+      })
+  }
+}
+
+/// What pages have of each row of a list of values, by the names that they use.
+///
+///     "devices": .list(\.devices, ["name": .value(\.name), "strength": .value(\.strength)])
+@MainActor
+public struct RowValues<Row>: ExpressibleByDictionaryLiteral {
+  /// One value of a row.
+  @MainActor
+  public struct Value {
+    let read: (Row) -> JSON
+
+    /// The value at a key path.
+    public static func value<V: BindableValue>(_ path: KeyPath<Row, V>) -> Self {
+      Self { $0[keyPath: path].pageValue }
+    }
+  }
+
+  let scope: BindingScope
+  let reads: [(Row) -> JSON]
+
+  /// The values by name. A name that occurs twice is a mistake of the program and traps.
+  public init(dictionaryLiteral elements: (String, Value)...) {
+    var scope = BindingScope()
+    for (name, _) in elements {
+      let index = scope.add(BindingScope.Value(name: name, isTwoWay: false))
+      precondition(index != nil, "\(Row.self) declares “\(name)” twice")
+    }
+    self.scope = scope
+    reads = elements.map(\.1.read)
+  }
+}

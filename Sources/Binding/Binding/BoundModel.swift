@@ -1,0 +1,136 @@
+package import BindingMachines
+internal import Essentials
+internal import JSONWire
+
+/// A view model that pages show: reads what has changed of it, and performs what pages ask for.
+@MainActor
+package final class BoundModel {
+  package let schema: BindingSchema
+  private let scope: AttachedScope
+  private let lists: [any AttachedList]
+  private let changes: DirtySet
+  private let problems: Problems
+  /// Keeps what the closures of its bindings read.
+  private let model: AnyObject
+
+  /// Observes a view model, of which all counts as changed at first.
+  ///
+  /// - Parameters:
+  ///   - problems: Where to report what pages can't be shown.
+  ///   - onChange: Called when something has changed, once until ``capture(into:)``: on the thread
+  ///     that changes it, which may be in the middle of something, so that it must return at once.
+  package init<Model: ViewModel>(
+    _ model: Model, problems: Problems, onChange: @escaping @Sendable () -> Void
+  ) {
+    self.model = model
+    self.problems = problems
+    let bindings = Model.bindings
+    let schema = bindings.schema
+    let valueCount = schema.page.values.count
+    let changes = DirtySet(count: valueCount + schema.lists.count, notify: onChange)
+    scope = AttachedScope(model, bindings) { changes.mark($0) }
+    var lists: [any AttachedList] = []
+    for (_, member) in bindings.members {
+      guard case .list(_, let attach) = member else { continue }
+      let index = valueCount + lists.count
+      lists.append(attach(model) { changes.mark(index) })
+    }
+    self.schema = schema
+    self.lists = lists
+    self.changes = changes
+  }
+
+  /// Ends all observations. The view model itself may live on.
+  package func detach() {
+    scope.detach()
+    for list in lists { list.detach() }
+  }
+
+  /// Whether something has changed since the last capture.
+  package var hasChanges: Bool { changes.hasMarks }
+
+  /// Puts what has changed since the last time into a state.
+  package func capture(into state: inout PageState) {
+    let valueCount = scope.values.count
+    for index in changes.take(count: valueCount + lists.count) {
+      if index < valueCount {
+        state.set(problems.bounded(scope.values[index].read()), at: index)
+      } else {
+        let list = index - valueCount
+        lists[list].capture(into: &state, at: list, reporting: problems)
+      }
+    }
+  }
+
+  /// Does what a page asks for. Rows that have gone, and values that a property doesn't take, are
+  /// passed over.
+  package func perform(_ operation: BindingOperation) {
+    switch operation {
+    case .set(let path, let value):
+      switch path.place {
+      case .page: scope.values[path.index].write?(value)
+      case .row(let list, let key): lists[list].set(value, at: path.index, ofRow: key)
+      }
+    case .call(.page, let index, let argument): scope.actions[index].start(argument)
+    case .call(.row(let list, let key), let index, let argument):
+      lists[list].call(index, argument, ofRow: key)
+    }
+  }
+}
+
+/// What of a view model can't be shown as it is. Each kind is reported once, not with every change.
+@MainActor
+package final class Problems {
+  package enum Problem: Hashable, Sendable {
+    /// A list has more rows than a page can have; the first ones are shown.
+    case tooManyRows(Int)
+    /// Two rows have one identity, or it is too long; the first one is shown.
+    case badKey(String)
+    /// A text is too long; its beginning is shown.
+    case longText(Int)
+    /// An array has too many elements; the first ones are shown.
+    case longArray(Int)
+
+    /// The kind, whatever the number.
+    fileprivate var kind: Int {
+      switch self {
+      case .tooManyRows: 0
+      case .badKey: 1
+      case .longText: 2
+      case .longArray: 3
+      }
+    }
+  }
+
+  private var reported: Set<Int> = []
+  private let handle: (Problem) -> Void
+
+  package init(_ handle: @escaping (Problem) -> Void) { self.handle = handle }
+
+  func report(_ problem: Problem) {
+    if reported.insert(problem.kind).inserted { handle(problem) }
+  }
+
+  /// A value that isn't too long.
+  func bounded(_ value: JSON) -> JSON {
+    switch value {
+    case .string(let text):
+      let count = text.utf8.count
+      guard count > BindingLimits.textByteCountMax else { return value }
+      report(.longText(count))
+      let beginning = Array(text.utf8).utf8Prefix(BindingLimits.textByteCountMax - 3)
+      return .string(String(decoding: beginning, as: UTF8.self) + "…")
+    case .array(let elements):
+      guard elements.count > BindingLimits.elementCountMax else {
+        return .array(elements.map(bounded))
+      }
+      report(.longArray(elements.count))
+      return .array(elements.prefix(BindingLimits.elementCountMax).map(bounded))
+    case .object(let members):
+      return .object(
+        members.prefix(BindingLimits.elementCountMax)
+          .map { JSON.Member(key: $0.key, value: bounded($0.value)) })
+    case .null, .bool, .integer, .number: return value
+    }
+  }
+}

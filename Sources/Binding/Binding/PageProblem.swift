@@ -1,0 +1,41 @@
+internal import BindingMachines
+
+/// Something that a page names and its view model doesn't declare, or not like that.
+public struct PageProblem: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The name of the page's file.
+  public var page: String
+  /// The line, from 1 on.
+  public var line: Int
+  /// What is wrong, without a full stop.
+  public var reason: String
+
+  package init(page: String, line: Int, reason: String) {
+    self.page = page
+    self.line = line
+    self.reason = reason
+  }
+
+  /// `index.html:12: data-text="emial": SignIn declares no value “emial”; did you mean “email”?`
+  public var description: String { "\(page):\(line): \(reason)" }
+}
+
+extension ViewModel {
+  /// Compares a page with what this view model declares: each path of a `data-` attribute must be
+  /// there, and of the right kind.
+  ///
+  /// A server does this for its pages when it starts. A test that expects none of each page says so
+  /// before.
+  ///
+  /// - Parameters:
+  ///   - html: The page's text.
+  ///   - page: The name of its file, for the messages.
+  /// - Returns: What is wrong, in the order of the lines.
+  public static func problems(inPage html: String, named page: String) -> [PageProblem] {
+    problems(inPage: Array(html.utf8), named: page)
+  }
+
+  package static func problems(inPage html: [UInt8], named page: String) -> [PageProblem] {
+    PageCheck.findings(in: html, schema: bindings.schema, modelName: "\(Self.self)")
+      .map { PageProblem(page: page, line: $0.line, reason: $0.reason) }
+  }
+}

@@ -1,0 +1,115 @@
+package import JSONWire
+
+/// What the page of a view model may name: the white list of paths and actions.
+package struct BindingSchema: Hashable, Sendable {
+  /// A list and what its rows have.
+  package struct List: Hashable, Sendable {
+    package var name: String
+    package var row: BindingScope
+
+    package init(name: String, row: BindingScope) {
+      self.name = name
+      self.row = row
+    }
+  }
+
+  /// What the page itself has.
+  package var page: BindingScope
+  package var lists: [List]
+
+  package init(page: BindingScope = BindingScope(), lists: [List] = []) {
+    self.page = page
+    self.lists = lists
+  }
+
+  /// The index of a list; nil where there is none of this name.
+  package func list(named name: String) -> Int? { lists.firstIndex { $0.name == name } }
+}
+
+/// The values and actions that can be named in one place: in the page, or in a row of a list.
+package struct BindingScope: Hashable, Sendable {
+  package struct Value: Hashable, Sendable {
+    package var name: String
+    /// Whether the page may set it.
+    package var isTwoWay: Bool
+    /// The name as the key of an object in JSON, with its colon.
+    let key: [UInt8]
+
+    package init(name: String, isTwoWay: Bool) {
+      self.name = name
+      self.isTwoWay = isTwoWay
+      key = Array("\(JSON.quoted(name)):".utf8)
+    }
+  }
+
+  package struct Action: Hashable, Sendable {
+    package var name: String
+    package var takesArgument: Bool
+
+    package init(name: String, takesArgument: Bool) {
+      self.name = name
+      self.takesArgument = takesArgument
+    }
+  }
+
+  package private(set) var values: [Value] = []
+  package private(set) var actions: [Action] = []
+  private var valueIndices: [String: Int] = [:]
+  private var actionIndices: [String: Int] = [:]
+
+  package init() {}
+
+  /// Adds a value.
+  ///
+  /// - Returns: Its index; nil if there is another of the name.
+  @discardableResult
+  package mutating func add(_ value: Value) -> Int? {
+    guard valueIndices[value.name] == nil else { return nil }
+    valueIndices[value.name] = values.count
+    values.append(value)
+    return values.count - 1
+  }
+
+  /// Adds an action.
+  ///
+  /// - Returns: Its index; nil if there is another of the name.
+  @discardableResult
+  package mutating func add(_ action: Action) -> Int? {
+    guard actionIndices[action.name] == nil else { return nil }
+    actionIndices[action.name] = actions.count
+    actions.append(action)
+    return actions.count - 1
+  }
+
+  package func value(named name: String) -> Int? { valueIndices[name] }
+  package func action(named name: String) -> Int? { actionIndices[name] }
+}
+
+/// Where something stands: in the page, or in a row.
+package enum BindingPlace: Hashable, Sendable {
+  case page
+  case row(list: Int, key: String)
+}
+
+/// A value of a view model, by its place and its index in the scope there.
+package struct ValuePath: Hashable, Sendable {
+  package var place: BindingPlace
+  package var index: Int
+
+  package init(_ place: BindingPlace = .page, _ index: Int) {
+    self.place = place
+    self.index = index
+  }
+
+  func isRow(of list: Int) -> Bool {
+    if case .row(list, _) = place { true } else { false }
+  }
+}
+
+/// What a client asks of a view model.
+package enum BindingOperation: Hashable, Sendable {
+  /// Sets a two-way value. It may be of a kind that the value doesn't take.
+  case set(ValuePath, JSON)
+  /// Executes an action of a place, by its index in the scope there.
+  case call(BindingPlace, Int, JSON?)
+}

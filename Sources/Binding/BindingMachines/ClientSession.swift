@@ -1,0 +1,125 @@
+import Essentials
+import JSONWire
+
+/// What the server knows of one tab: what it has got, and what it has asked for.
+struct ClientSession {
+  let model: ModelID
+  /// The stream that it is connected by.
+  private(set) var stream: StreamID?
+  /// Since when it has none.
+  private(set) var idleSince: Instant?
+
+  /// The revision that the tab has; nil if it needs a snapshot.
+  private var sent: UInt64?
+  /// The number of the last message that was applied. Messages are numbered from 1 on.
+  private(set) var sequence: UInt64 = 0
+  private var owesAcknowledgement = false
+  /// What the tab has set since its last patch. It gets what came of it, changed or not.
+  private var corrections: Set<ValuePath> = []
+  private var pace = PatchPace()
+
+  init(model: ModelID, now: Instant) {
+    self.model = model
+    idleSince = now
+  }
+
+  // MARK: Connection
+
+  /// Begins anew on a stream: with a snapshot.
+  mutating func attach(to stream: StreamID) {
+    self.stream = stream
+    idleSince = nil
+    sent = nil
+  }
+
+  mutating func detach(now: Instant) {
+    stream = nil
+    idleSince = now
+    sent = nil
+  }
+
+  // MARK: Messages
+
+  enum Reception {
+    /// It is the next one: its operations are to be performed.
+    case next
+    /// It was performed before, and is only acknowledged again.
+    case duplicate
+    /// Others are missing before it, which will never come.
+    case gap
+  }
+
+  /// Takes the number of a message.
+  ///
+  /// - Parameter sets: What it sets.
+  mutating func receive(_ number: UInt64, sets: [ValuePath]) -> Reception {
+    guard number > sequence else {
+      owesAcknowledgement = true
+      return .duplicate
+    }
+    guard number - sequence == 1 else { return .gap }
+    sequence = number
+    owesAcknowledgement = true
+    corrections.formUnion(sets)
+    return .next
+  }
+
+  // MARK: Patches
+
+  /// Whether the tab gets patches; a snapshot otherwise.
+  var isFollowing: Bool { sent != nil }
+
+  /// Whether the tab lacks anything of the present revision.
+  func lacks(_ revision: UInt64) -> Bool {
+    owesAcknowledgement || sent.map { $0 < revision } ?? true
+  }
+
+  /// When the next snapshot or patch may leave.
+  var nextPatch: Instant { sent == nil ? .zero : pace.next(isUrgent: owesAcknowledgement) }
+
+  /// The event that brings the tab up to date.
+  mutating func takeEvent(
+    for tab: TabName, epoch: String, state: inout PageState, now: Instant
+  ) -> [UInt8] {
+    var text = "event: \(sent == nil ? "snap" : "patch")\nid: \(epoch)-\(state.revision)\n"
+    // Of a tab's name, no character is escaped.
+    text += "data: {\"tab\":\"\(tab.text)\""
+    if sent == nil { text += ",\"epoch\":\"\(epoch)\"" }
+    if sent == nil || owesAcknowledgement { text += ",\"a\":\(sequence)" }
+    var bytes = Array(text.utf8)
+    if let sent {
+      bytes += state.patch(since: sent, corrections: corrections)
+    } else {
+      bytes += state.snapshot()
+    }
+    bytes += "}\n\n".utf8
+    sent = state.revision
+    owesAcknowledgement = false
+    corrections = []
+    pace.take(now: now)
+    return bytes
+  }
+}
+
+/// A view model that is shown, by a number of its own.
+package struct ModelID: Hashable, Sendable, CustomStringConvertible {
+  package var number: Int
+
+  package init(number: Int) { self.number = number }
+
+  package var description: String { "model \(number)" }
+}
+
+/// A connection down which events go to one or more tabs of a browser.
+package struct StreamID: Hashable, Sendable {
+  package var number: Int
+
+  package init(number: Int) { self.number = number }
+}
+
+/// A request that waits for its answer.
+package struct RequestID: Hashable, Sendable {
+  package var number: Int
+
+  package init(number: Int) { self.number = number }
+}

@@ -1,0 +1,171 @@
+import Essentials
+import JSONWire
+
+extension LiveMachine {
+  // MARK: Opening and closing
+
+  mutating func open(
+    _ stream: StreamID, _ tabs: [TabName], _ now: Instant, _ actions: inout [Action]
+  ) {
+    guard !tabs.isEmpty, tabs.count <= BindingLimits.tabCountMax,
+      Set(tabs).count == tabs.count
+    else { return actions.append(.refuse(stream, .badTabs)) }
+    var opened: [(tab: TabName, page: Int)] = []
+    for tab in tabs {
+      guard let page = page(of: tab) else { return actions.append(.refuse(stream, .unknownPage)) }
+      opened.append((tab, page))
+    }
+    let added = tabs.count { sessions[$0] == nil }
+    guard makeRoom(for: added, besides: Set(tabs), &actions) else {
+      counters.refused += tabs.count
+      return actions.append(.refuse(stream, .noRoom))
+    }
+    streams[stream] = Stream(tabs: tabs, lastWrite: now)
+    schedule(now + BindingLimits.heartbeatInterval, isCoarse: true)
+    var shown: [ModelID] = []
+    for (tab, page) in opened {
+      if sessions[tab] == nil { makeSession(for: tab, page: page, now, &actions) }
+      if let old = sessions[tab]?.stream { leave(tab, old, &actions) }
+      sessions[tab]?.attach(to: stream)
+      if let model = sessions[tab]?.model, !shown.contains(model) { shown.append(model) }
+    }
+    // Nobody may have looked for a while: a snapshot is of now.
+    for model in shown {
+      models[model]?.awaitsCapture = true
+      actions.append(.capture(model))
+    }
+  }
+
+  /// Ends sessions that wait for their tabs, those that have waited longest first, if there are too
+  /// many.
+  private mutating func makeRoom(
+    for count: Int, besides tabs: Set<TabName>, _ actions: inout [Action]
+  ) -> Bool {
+    let surplus = sessions.count + count - BindingLimits.sessionCountMax
+    guard surplus > 0 else { return true }
+    let waiting = sessions.filter { $0.value.idleSince != nil && !tabs.contains($0.key) }
+      .sorted { ($0.value.idleSince ?? .zero) < ($1.value.idleSince ?? .zero) }
+    guard waiting.count >= surplus else { return false }
+    for (tab, _) in waiting.prefix(surplus) { endSession(tab, &actions) }
+    return true
+  }
+
+  /// Takes a tab off a stream that another one replaces. A stream without tabs ends.
+  private mutating func leave(_ tab: TabName, _ stream: StreamID, _ actions: inout [Action]) {
+    streams[stream]?.tabs.removeAll { $0 == tab }
+    guard streams[stream]?.tabs.isEmpty == true else { return }
+    streams[stream] = nil
+    actions.append(.end(stream))
+  }
+
+  mutating func close(_ stream: StreamID, _ now: Instant) {
+    guard let closed = streams.removeValue(forKey: stream) else { return }
+    for tab in closed.tabs where sessions[tab]?.stream == stream {
+      sessions[tab]?.detach(now: now)
+      schedule(now + BindingLimits.idleTimeMax, isCoarse: true)
+    }
+  }
+
+  // MARK: Capturing
+
+  /// The streams with tabs that show a model, in order.
+  func streamsShowing(_ model: ModelID) -> [StreamID] {
+    let streams = Set((models[model]?.tabs ?? []).compactMap { sessions[$0]?.stream })
+    return streams.sorted { $0.number < $1.number }
+  }
+
+  /// Asks for what has changed of a model, as soon as a tab may get it. Where no tab may at present,
+  /// it waits: until then more may change, which is read once.
+  mutating func captureIfDue(_ model: ModelID, _ now: Instant, _ actions: inout [Action]) {
+    guard let shown = models[model], shown.isDirty else { return }
+    var next = Instant.distantFuture
+    for tab in shown.tabs {
+      guard let session = sessions[tab], let stream = session.stream,
+        streams[stream]?.writingSince == nil
+      else { continue }
+      next = min(next, session.nextPatch)
+    }
+    guard next < .distantFuture else { return }
+    capture(model, at: max(next, shown.nextCapture), now, &actions)
+  }
+
+  /// The same for the models of one stream's tabs, which can take patches again.
+  mutating func captureIfDue(
+    forTabsOf stream: StreamID, _ now: Instant, _ actions: inout [Action]
+  ) {
+    for tab in streams[stream]?.tabs ?? [] {
+      guard let session = sessions[tab], let shown = models[session.model], shown.isDirty else {
+        continue
+      }
+      capture(session.model, at: max(session.nextPatch, shown.nextCapture), now, &actions)
+    }
+  }
+
+  private mutating func capture(
+    _ model: ModelID, at time: Instant, _ now: Instant, _ actions: inout [Action]
+  ) {
+    if time <= now { actions.append(.capture(model)) } else { schedule(time) }
+  }
+
+  // MARK: Writing
+
+  /// Writes what the tabs of a stream lack and may get by now, if no write is under way.
+  mutating func flush(_ stream: StreamID, _ now: Instant, _ actions: inout [Action]) {
+    guard let tabs = streams[stream]?.tabs, streams[stream]?.writingSince == nil else { return }
+    var bytes: [UInt8] = []
+    for tab in tabs {
+      guard let session = sessions[tab], let model = models[session.model],
+        !model.awaitsCapture, session.lacks(model.state.revision)
+      else { continue }
+      if session.nextPatch <= now {
+        bytes += event(for: tab, of: session.model, now)
+      } else {
+        schedule(session.nextPatch)
+      }
+    }
+    if !bytes.isEmpty { write(bytes, to: stream, now, &actions) }
+  }
+
+  private mutating func event(
+    for tab: TabName, of model: ModelID, _ now: Instant
+  ) -> [UInt8] {
+    guard let session = sessions.index(forKey: tab), let shown = models.index(forKey: model)
+    else { return [] }
+    if sessions.values[session].isFollowing {
+      counters.patches += 1
+    } else {
+      counters.snapshots += 1
+    }
+    let epoch = models.values[shown].epoch
+    return sessions.values[session].takeEvent(
+      for: tab, epoch: epoch, state: &models.values[shown].state, now: now)
+  }
+
+  private mutating func write(
+    _ bytes: [UInt8], to stream: StreamID, _ now: Instant, _ actions: inout [Action]
+  ) {
+    streams[stream]?.writingSince = now
+    streams[stream]?.lastWrite = now
+    schedule(now + BindingLimits.heartbeatInterval, isCoarse: true)
+    actions.append(.write(stream, bytes))
+  }
+
+  // A comment for proxies, and an event for scripts, which don't see comments.
+  private static let heartbeat = Array(":\nevent: beat\ndata: 1\n\n".utf8)
+
+  /// Gives a sign of life on a stream that has been silent, and ends one that isn't read.
+  mutating func tend(_ stream: StreamID, _ now: Instant, _ actions: inout [Action]) {
+    guard let open = streams[stream] else { return }
+    if let since = open.writingSince {
+      let end = since + BindingLimits.writeTimeMax
+      guard end <= now else { return schedule(end, isCoarse: true) }
+      counters.stalled += 1
+      close(stream, now)
+      actions.append(.end(stream))
+    } else {
+      let next = open.lastWrite + BindingLimits.heartbeatInterval
+      guard next <= now else { return schedule(next, isCoarse: true) }
+      write(Self.heartbeat, to: stream, now, &actions)
+    }
+  }
+}

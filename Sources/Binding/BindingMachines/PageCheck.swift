@@ -1,0 +1,160 @@
+import Essentials
+
+/// Compares the paths of a page with what its view model declares.
+package struct PageCheck {
+  /// Something that a page names and its view model doesn't have, or doesn't have like that.
+  package struct Finding: Hashable, Sendable {
+    package var line: Int
+    /// A sentence without a full stop.
+    package var reason: String
+  }
+
+  private let schema: BindingSchema
+  private let modelName: String
+  /// The lists of the templates around; nil for one of no list.
+  private var templates: [Int?] = []
+  private var findings: [Finding] = []
+
+  private init(schema: BindingSchema, modelName: String) {
+    self.schema = schema
+    self.modelName = modelName
+  }
+
+  /// What is wrong with a page, in the order of its lines.
+  package static func findings(
+    in page: [UInt8], schema: BindingSchema, modelName: String
+  ) -> [Finding] {
+    var check = PageCheck(schema: schema, modelName: modelName)
+    for tag in PageScanner.tags(of: page) {
+      switch tag {
+      case .start(let element):
+        if element.name == "template" {
+          let list = element["data-each"] ?? element["data-row"]
+          check.templates.append(list.flatMap { check.list($0) })
+        } else {
+          check.look(at: element)
+        }
+      case .end("template"): _ = check.templates.popLast()
+      case .end: break
+      }
+    }
+    return check.findings
+  }
+
+  // MARK: Elements
+
+  private mutating func look(at element: PageElement) {
+    for attribute in element.attributes {
+      switch attribute.name {
+      case "data-text", "data-show", "data-enabled", "data-arg": value(attribute, attribute.value)
+      case "data-bind": bind(attribute, element)
+      case "data-class":
+        for (_, path) in pairs(attribute) { value(attribute, path) }
+      case "data-attr":
+        for (name, path) in pairs(attribute) {
+          if Self.isCode(name) {
+            report(attribute, "the attribute \(name) may hold code and can't be bound")
+          }
+          value(attribute, path)
+        }
+      case "data-on":
+        for (_, path) in pairs(attribute) { action(attribute, path, element["data-arg"] != nil) }
+      case "data-each", "data-row": report(attribute, "a list is shown by a template")
+      case "data-debounce":
+        if element["data-bind"] == nil || UInt32(attribute.value) == nil {
+          report(attribute, "it takes milliseconds, beside data-bind")
+        }
+      default: break
+      }
+    }
+  }
+
+  /// Attributes that browsers run.
+  private static func isCode(_ name: String) -> Bool {
+    name.lowercased().hasPrefix("on") || ["srcdoc", "style"].contains(name.lowercased())
+  }
+
+  private mutating func list(_ attribute: PageElement.Attribute) -> Int? {
+    if !templates.isEmpty { report(attribute, "a row has no lists of its own") }
+    if let index = schema.list(named: attribute.value) { return index }
+    unknown(attribute, attribute.value, "list", schema.lists.map(\.name))
+    return nil
+  }
+
+  private mutating func bind(_ attribute: PageElement.Attribute, _ element: PageElement) {
+    guard ["input", "select", "textarea"].contains(element.name) else {
+      return report(attribute, "only input, select and textarea can be typed into")
+    }
+    guard let found = value(attribute, attribute.value), !found.isTwoWay else { return }
+    report(attribute, "\(modelName) declares it one-way: the page can't set it")
+  }
+
+  /// Finds a value, in the row first and then in the page.
+  @discardableResult
+  private mutating func value(
+    _ attribute: PageElement.Attribute, _ path: String
+  ) -> BindingScope.Value? {
+    for scope in scopes {
+      if let index = scope.value(named: path) { return scope.values[index] }
+    }
+    let isAction = scopes.contains { $0.action(named: path) != nil }
+    if isAction {
+      report(
+        attribute, "“\(path)” is an action; its values are \(path).enabled, .executing, .error")
+    } else {
+      unknown(attribute, path, "value", scopes.flatMap { $0.values.map(\.name) })
+    }
+    return nil
+  }
+
+  private mutating func action(
+    _ attribute: PageElement.Attribute, _ path: String, _ hasArgument: Bool
+  ) {
+    for scope in scopes {
+      guard let index = scope.action(named: path) else { continue }
+      let takesArgument = scope.actions[index].takesArgument
+      if takesArgument && !hasArgument {
+        report(attribute, "“\(path)” takes an argument: data-arg is missing")
+      } else if hasArgument && !takesArgument {
+        report(attribute, "“\(path)” takes no argument: data-arg is too much")
+      }
+      return
+    }
+    unknown(attribute, path, "action", scopes.flatMap { $0.actions.map(\.name) })
+  }
+
+  /// Where names are looked for: the row, then the page.
+  private var scopes: [BindingScope] {
+    let row = templates.last.flatMap { $0 }.map { schema.lists[$0].row }
+    return [row, schema.page].compactMap { $0 }
+  }
+
+  /// `name:path` and another, with blanks between.
+  private mutating func pairs(_ attribute: PageElement.Attribute) -> [(String, String)] {
+    attribute.value.split(whereSeparator: \.isWhitespace).compactMap { part in
+      guard let colon = part.firstIndex(of: ":"), colon > part.startIndex else {
+        report(attribute, "“\(part)” isn't of the form name:path")
+        return nil
+      }
+      return (String(part[..<colon]), String(part[part.index(after: colon)...]))
+    }
+  }
+
+  // MARK: Findings
+
+  private mutating func unknown(
+    _ attribute: PageElement.Attribute, _ name: String, _ kind: String, _ known: [String]
+  ) {
+    let hint =
+      Spelling.nearest(to: name, in: known).map { "did you mean “\($0)”?" }
+      ?? (known.isEmpty ? "it has none" : "there are \(known.sorted().joined(separator: ", "))")
+    report(attribute, "\(modelName) declares no \(kind) “\(name.prefix(64))”; \(hint)")
+  }
+
+  private mutating func report(_ attribute: PageElement.Attribute, _ reason: String) {
+    findings.append(
+      Finding(
+        line: attribute.line,
+        reason: "\(attribute.name)=\"\(attribute.value.prefix(64))\": \(reason)"))
+  }
+}

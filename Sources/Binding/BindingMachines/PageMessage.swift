@@ -1,0 +1,134 @@
+package import JSONWire
+
+/// What a tab sends: what was typed and clicked in it, in order.
+///
+///     {"tab": "…", "epoch": "…", "seq": 7, "ops": [["set", path, value], ["call", path, [value]]]}
+///
+/// A path is a name, or list, key and name of what is in a row.
+package struct PageMessage: Hashable, Sendable {
+  package enum Path: Hashable, Sendable {
+    case page(String)
+    case row(list: String, key: String, name: String)
+  }
+
+  package enum Operation: Hashable, Sendable {
+    case set(Path, JSON)
+    case call(Path, JSON?)
+  }
+
+  /// Why a request is refused before anybody looks at what it asks for.
+  package enum Fault: Error, Hashable, Sendable {
+    /// It is no such message.
+    case malformed(String)
+    /// It has more than may be.
+    case tooLarge(String)
+  }
+
+  package var tab: String
+  package var epoch: String
+  package var sequence: UInt64
+  package var operations: [Operation]
+
+  package init(tab: String, epoch: String, sequence: UInt64, operations: [Operation]) {
+    self.tab = tab
+    self.epoch = epoch
+    self.sequence = sequence
+    self.operations = operations
+  }
+
+  /// Reads a request's body.
+  package init(_ body: [UInt8]) throws(Fault) {
+    guard body.count <= BindingLimits.bodyByteCountMax else { throw .tooLarge("the body") }
+    let value: JSON
+    do throws(JSONError) {
+      value = try JSON(parsing: body)
+    } catch {
+      throw .malformed("\(error.reason), at byte \(error.offset)")
+    }
+    guard case .object(let members) = value else { throw .malformed("no object") }
+    var known: [String: JSON] = [:]
+    for member in members { known[member.key] = member.value }
+    guard case .string(let tab) = known["tab"], case .string(let epoch) = known["epoch"],
+      case .integer(let number) = known["seq"], let sequence = UInt64(exactly: number),
+      case .array(let list) = known["ops"], members.count == 4
+    else { throw .malformed("tab, epoch, seq and ops are what a message has") }
+    guard list.count <= BindingLimits.operationCountMax else { throw .tooLarge("ops") }
+    guard TabName(tab) != nil else { throw .malformed("tab") }
+    self.tab = tab
+    self.epoch = epoch
+    self.sequence = sequence
+    operations = []
+    operations.reserveCapacity(list.count)
+    for item in list { operations.append(try Self.operation(item)) }
+  }
+
+  private static func operation(_ value: JSON) throws(Fault) -> Operation {
+    guard case .array(let parts) = value, parts.count == 3, case .string(let verb) = parts[0]
+    else { throw .malformed("an operation is a verb, a path and a value") }
+    let path = try path(parts[1])
+    switch verb {
+    case "set": return .set(path, try plain(parts[2]))
+    case "call":
+      guard case .array(let arguments) = parts[2], arguments.count <= 1 else {
+        throw .malformed("an action has one argument, or none")
+      }
+      guard let argument = arguments.first else { return .call(path, nil) }
+      return .call(path, try plain(argument))
+    default: throw .malformed("an operation is set or call")
+    }
+  }
+
+  private static func path(_ value: JSON) throws(Fault) -> Path {
+    switch value {
+    case .string(let name): return .page(name)
+    case .array(let parts):
+      guard parts.count == 3, case .string(let list) = parts[0], case .string(let key) = parts[1],
+        case .string(let name) = parts[2]
+      else { break }
+      guard key.utf8.count <= BindingLimits.keyByteCountMax else { throw .tooLarge("a key") }
+      return .row(list: list, key: key, name: name)
+    default: break
+    }
+    throw .malformed("a path is a name, or list, key and name")
+  }
+
+  /// Controls have texts, numbers and switches; nothing else is set.
+  private static func plain(_ value: JSON) throws(Fault) -> JSON {
+    switch value {
+    case .string(let text):
+      guard text.utf8.count <= BindingLimits.textByteCountMax else { throw .tooLarge("a text") }
+    case .null, .bool, .integer, .number: break
+    case .array, .object: throw .malformed("a value is a text, a number, true, false or null")
+    }
+    return value
+  }
+}
+
+/// The name of a tab: that of its page, if the server has several, and what the tab drew by chance.
+/// `search.8f3a…`, `8f3a…`.
+package struct TabName: Hashable, Sendable {
+  package let text: String
+
+  /// What stands before the dot; nil where there is none.
+  package var page: Substring? {
+    text.firstIndex(of: ".").map { text[..<$0] }
+  }
+
+  /// Nil for what has other characters than letters and digits of ASCII, `-`, `_` and one dot, or
+  /// too many of them.
+  package init?(_ text: some StringProtocol) {
+    let isFit = text.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"),
+        UInt8(ascii: "."):
+        true
+      default: false
+      }
+    }
+    guard isFit, !text.isEmpty, text.utf8.count <= BindingLimits.tabByteCountMax,
+      text.utf8.count(where: { $0 == UInt8(ascii: ".") }) <= 1
+    else { return nil }
+    self.text = String(text)
+  }
+}

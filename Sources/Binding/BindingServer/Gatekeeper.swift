@@ -1,0 +1,137 @@
+#if BindingServer
+  internal import Crypto
+  internal import Foundation
+  internal import HTTPTypes
+  internal import Synchronization
+
+  /// Decides who gets in: by the host that a request is for, by where it comes from, and by a cookie
+  /// where the server can be reached from other machines.
+  final class Gatekeeper: Sendable {
+    private let names: Set<String>
+    let needsToken: Bool
+    private let key: SymmetricKey
+    /// Tokens that nobody has used yet.
+    private let tokens = Mutex<[String]>([])
+
+    /// Who is invited and doesn't come makes room for others.
+    private static let tokenCountMax = 16
+    private static let cookieLifetime: TimeInterval = 30 * 24 * 3_600
+
+    /// - Parameters:
+    ///   - names: Names of the host beside `localhost`.
+    ///   - key: What cookies are signed with; nil for one of this run.
+    init(names: [String], needsToken: Bool, key: [UInt8]?) {
+      self.names = Set(names.map { $0.lowercased() }).union(["localhost"])
+      self.needsToken = needsToken
+      self.key = key.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256)
+    }
+
+    // MARK: The host
+
+    /// Whether a request is for this server by a name that it knows, or by an address. A page of
+    /// elsewhere whose name is made to lead here (DNS rebinding) is not.
+    func isForThisHost(_ authority: String?) -> Bool {
+      guard let authority else { return false }
+      let host = Self.host(of: authority)
+      return names.contains(host) || Self.isAddress(host)
+    }
+
+    /// The host of an authority, without its port, in lower case.
+    private static func host(of authority: String) -> String {
+      let text = authority.lowercased()
+      if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+        return String(text[text.index(after: text.startIndex)..<end])
+      }
+      return String(text.prefix { $0 != ":" })
+    }
+
+    private static func isAddress(_ host: String) -> Bool {
+      var v4 = in_addr()
+      var v6 = in6_addr()
+      return inet_pton(AF_INET, host, &v4) == 1 || inet_pton(AF_INET6, host, &v6) == 1
+    }
+
+    // MARK: The origin
+
+    /// Whether a request comes from a page of this server, or from none. Browsers say where.
+    func isFromHere(_ fields: HTTPFields, authority: String?) -> Bool {
+      if let site = fields[Self.fetchSite], site != "same-origin", site != "none" { return false }
+      guard let origin = fields[.origin] else { return true }
+      guard let scheme = origin.range(of: "://") else { return false }
+      return origin[scheme.upperBound...].lowercased() == authority?.lowercased()
+    }
+
+    private static let fetchSite = HTTPField.Name("Sec-Fetch-Site") ?? .origin
+
+    // MARK: Tokens and cookies
+
+    /// A token that lets one browser in, once.
+    func makeToken() -> String {
+      let token = Self.text(SymmetricKey(size: .bits192))
+      tokens.withLock { tokens in
+        tokens.append(token)
+        if tokens.count > Self.tokenCountMax { tokens.removeFirst() }
+      }
+      return token
+    }
+
+    /// Trades a token for a cookie; nil if it isn't one, or was used.
+    func cookie(for token: String, port: Int) -> String? {
+      let isKnown = tokens.withLock { tokens in
+        // Each is compared, so that the time says nothing.
+        let matches = tokens.map { Self.isEqual($0, token) }
+        guard let index = matches.firstIndex(of: true) else { return false }
+        tokens.remove(at: index)
+        return true
+      }
+      guard isKnown else { return nil }
+      let end = Int(Date().timeIntervalSince1970 + Self.cookieLifetime)
+      let name = "\(Self.text(SymmetricKey(size: .bits128))).\(end)"
+      let value = "\(name).\(signature(of: name))"
+      return "\(Self.cookieName(port))=\(value); HttpOnly; SameSite=Lax; Path=/; "
+        + "Max-Age=\(Int(Self.cookieLifetime))"
+    }
+
+    /// Whether a request has a cookie that was signed here and holds.
+    func hasCookie(_ fields: HTTPFields, port: Int) -> Bool {
+      let cookies = fields[values: .cookie].flatMap { $0.split(separator: ";") }
+      return cookies.contains { cookie in
+        let parts = cookie.split(separator: "=", maxSplits: 1)
+        guard parts.count == 2,
+          parts[0].trimmingCharacters(in: .whitespaces) == Self.cookieName(port)
+        else { return false }
+        return isValid(parts[1].trimmingCharacters(in: .whitespaces))
+      }
+    }
+
+    private func isValid(_ value: String) -> Bool {
+      let parts = value.split(separator: ".")
+      guard parts.count == 3, let end = Double(parts[1]) else { return false }
+      return Self.isEqual(signature(of: "\(parts[0]).\(parts[1])"), String(parts[2]))
+        && end > Date().timeIntervalSince1970
+    }
+
+    /// Cookies are the same for all ports of a host; this server's isn't another's.
+    private static func cookieName(_ port: Int) -> String { "ambit-\(port)" }
+
+    private func signature(of text: String) -> String {
+      let code = HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)
+      return code.map { Self.hexadecimal($0) }.joined()
+    }
+
+    private static func text(_ key: SymmetricKey) -> String {
+      key.withUnsafeBytes { $0.map { hexadecimal($0) }.joined() }
+    }
+
+    private static func hexadecimal(_ byte: UInt8) -> String {
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }
+
+    /// Compares in a time that depends on the length only.
+    private static func isEqual(_ a: String, _ b: String) -> Bool {
+      let (a, b) = (Array(a.utf8), Array(b.utf8))
+      guard a.count == b.count else { return false }
+      return zip(a, b).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+  }
+#endif

@@ -1,0 +1,183 @@
+#if BindingServer
+  internal import Binding
+  internal import BindingMachines
+  internal import Essentials
+  internal import Logging
+  internal import Synchronization
+
+  /// Runs the machine behind pages on the main actor, where the view models are.
+  @MainActor
+  final class LiveHost {
+    private let pages: [Page]
+    private let logger: Logger
+    private var machine: LiveMachine
+    private var models: [ModelID: BoundModel] = [:]
+    private var pipes: [StreamID: EventPipe] = [:]
+    private var refusals: [StreamID: LiveMachine.Refusal] = [:]
+    private var answers: [RequestID: LiveMachine.Answer] = [:]
+    private var streamCount = 0
+    private var requestCount = 0
+
+    private let clock = ContinuousClock()
+    private let start = ContinuousClock.now
+    private var timer: Task<Void, Never>?
+    private var timerEnd: Instant?
+
+    /// What other threads say, for one visit to the main actor.
+    nonisolated private let inbox = Mutex(Inbox())
+
+    private struct Inbox {
+      var events: [LiveMachine.Event] = []
+      var isScheduled = false
+    }
+
+    init(pages: [Page], logger: Logger) {
+      self.pages = pages
+      self.logger = logger
+      machine = LiveMachine(
+        pages: pages.map { .init(name: $0.name, schema: $0.schema, isShared: $0.isShared) },
+        epoch: .random(in: 0 ... .max))
+    }
+
+    // MARK: What connections ask for
+
+    /// Opens a stream for tabs; what goes down it is in the pipe.
+    func open(_ tabs: [TabName]) -> Result<(StreamID, EventPipe), StreamRefused> {
+      streamCount += 1
+      let stream = StreamID(number: streamCount)
+      let pipe = EventPipe()
+      pipes[stream] = pipe
+      handle(.streamOpened(stream, tabs))
+      guard let refusal = refusals.removeValue(forKey: stream) else {
+        return .success((stream, pipe))
+      }
+      pipes[stream] = nil
+      return .failure(StreamRefused(reason: refusal))
+    }
+
+    func receive(_ message: PageMessage) -> LiveMachine.Answer {
+      requestCount += 1
+      let request = RequestID(number: requestCount)
+      handle(.received(request, message))
+      return answers.removeValue(forKey: request) ?? .conflict
+    }
+
+    /// How much there is, for logs and tests.
+    var counters: LiveMachine.Counters { machine.counters }
+    var streamsNow: Int { pipes.count }
+
+    // MARK: What other threads say
+
+    /// A stream's last write has left.
+    nonisolated func written(_ stream: StreamID) { put(.written(stream)) }
+
+    /// A stream has ended.
+    nonisolated func closed(_ stream: StreamID) { put(.streamClosed(stream)) }
+
+    nonisolated private func put(_ event: LiveMachine.Event) {
+      let isFirst = inbox.withLock { inbox in
+        inbox.events.append(event)
+        defer { inbox.isScheduled = true }
+        return !inbox.isScheduled
+      }
+      if isFirst { Task { @MainActor in self.empty() } }
+    }
+
+    private func empty() {
+      let events = inbox.withLock { inbox in
+        defer { inbox = Inbox() }
+        return inbox.events
+      }
+      for event in events {
+        switch event {
+        case .streamClosed(let stream): pipes[stream] = nil
+        // What has been captured since, with what else had changed, is no change any more.
+        case .changed(let model) where models[model]?.hasChanges != true: continue
+        default: break
+        }
+        handle(event)
+      }
+    }
+
+    // MARK: The machine
+
+    private var now: Instant {
+      let components = (clock.now - start).components
+      return Instant(
+        nanoseconds: components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000)
+    }
+
+    private func handle(_ event: LiveMachine.Event) {
+      var actions: [LiveMachine.Action] = []
+      machine.handle(event, now: now, into: &actions)
+      perform(actions)
+      setTimer()
+    }
+
+    private func wake() {
+      timerEnd = nil
+      var actions: [LiveMachine.Action] = []
+      machine.wake(now: now, into: &actions)
+      perform(actions)
+      setTimer()
+    }
+
+    private func setTimer() {
+      guard machine.nextWake != timerEnd else { return }
+      timer?.cancel()
+      timerEnd = machine.nextWake
+      guard let end = timerEnd else { return }
+      let time = start + .nanoseconds(end.nanoseconds)
+      timer = Task { [weak self, clock] in
+        guard (try? await clock.sleep(until: time)) != nil else { return }
+        self?.wake()
+      }
+    }
+
+    private func perform(_ actions: [LiveMachine.Action]) {
+      for action in actions {
+        switch action {
+        case .makeModel(let model, let page): models[model] = bind(model, to: pages[page])
+        case .releaseModel(let model): models.removeValue(forKey: model)?.detach()
+        case .perform(let model, let operations):
+          for operation in operations { models[model]?.perform(operation) }
+        case .capture(let model):
+          machine.update(model) { models[model]?.capture(into: &$0) }
+          var further: [LiveMachine.Action] = []
+          machine.handle(.captured(model), now: now, into: &further)
+          perform(further)
+        case .write(let stream, let bytes): pipes[stream]?.send(bytes)
+        case .end(let stream): pipes.removeValue(forKey: stream)?.finish()
+        case .refuse(let stream, let reason): refusals[stream] = reason
+        case .answer(let request, let answer): answers[request] = answer
+        }
+      }
+    }
+
+    private func bind(_ model: ModelID, to page: Page) -> BoundModel {
+      let (logger, file) = (logger, page.file)
+      let problems = Problems { problem in
+        logger.warning("what \(file) shows is cut: \(problem)")
+      }
+      return page.bind(problems) { [weak self] in self?.put(.changed(model)) }
+    }
+  }
+
+  /// A stream was refused.
+  struct StreamRefused: Error {
+    var reason: LiveMachine.Refusal
+  }
+
+  /// What goes down a stream, from the main actor to its connection: one write at a time.
+  final class EventPipe: Sendable {
+    let writes: AsyncStream<[UInt8]>
+    private let input: AsyncStream<[UInt8]>.Continuation
+
+    init() { (writes, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2)) }
+
+    func send(_ bytes: [UInt8]) { input.yield(bytes) }
+
+    /// Ends the stream, after what was sent.
+    func finish() { input.finish() }
+  }
+#endif

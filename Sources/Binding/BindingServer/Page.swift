@@ -1,0 +1,67 @@
+#if BindingServer
+  public import Binding
+  internal import BindingMachines
+
+  /// A page of a server, and the view model that it shows.
+  @MainActor
+  public struct Page {
+    /// The file of the page in the server's site.
+    public let file: String
+    /// Whether the page's scripts may compile WebAssembly. Evaluating text as a script they never may.
+    public var allowsWebAssembly = false
+
+    let schema: BindingSchema
+    let isShared: Bool
+    let bind: (Problems, @escaping @Sendable () -> Void) -> BoundModel
+    let problems: ([UInt8]) -> [PageProblem]
+
+    /// A page of which each tab has a view model of its own. It is released when the tab has been away
+    /// for half an hour.
+    ///
+    /// - Parameters:
+    ///   - file: The file of the page in the server's site, such as `index.html`.
+    ///   - makeModel: Makes a view model, when a tab first connects.
+    public init<Model: ViewModel>(_ file: String, _ makeModel: @escaping @MainActor () -> Model) {
+      self.init(file, Model.self, isShared: false, makeModel)
+    }
+
+    /// A page of which all tabs, of all browsers, show one view model.
+    ///
+    /// - Parameters:
+    ///   - file: The file of the page in the server's site, such as `index.html`.
+    ///   - model: The view model, which the page keeps.
+    public init<Model: ViewModel>(_ file: String, sharing model: Model) {
+      self.init(file, Model.self, isShared: true) { model }
+    }
+
+    private init<Model: ViewModel>(
+      _ file: String, _ type: Model.Type, isShared: Bool,
+      _ makeModel: @escaping @MainActor () -> Model
+    ) {
+      self.file = file
+      self.isShared = isShared
+      schema = Model.bindings.schema
+      bind = { problems, onChange in
+        BoundModel(makeModel(), problems: problems, onChange: onChange)
+      }
+      problems = { Model.problems(inPage: $0, named: file) }
+    }
+
+    /// What is wrong with the name that the page has for its tabs. Pages other than the first need one.
+    func nameProblems(_ html: [UInt8]) -> [PageProblem] {
+      for case .start(let element) in PageScanner.tags(of: html) where element.name == "html" {
+        if element["data-page"]?.value == name { return [] }
+        let reason = "the tabs of this page need data-page=\"\(name)\" at its html element"
+        return [PageProblem(page: file, line: element.line, reason: reason)]
+      }
+      return [PageProblem(page: file, line: 1, reason: "there is no html element")]
+    }
+
+    /// The name of the page, in its `data-page` and in the names of its tabs: the file's, without its
+    /// folder and its extension.
+    public var name: String {
+      let last = file.split(separator: "/").last ?? ""
+      return last.firstIndex(of: ".").map { String(last[..<$0]) } ?? String(last)
+    }
+  }
+#endif

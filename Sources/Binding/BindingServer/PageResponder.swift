@@ -1,0 +1,281 @@
+#if BindingServer
+  internal import BindingMachines
+  internal import Crypto
+  internal import Foundation
+  internal import HTTPTypes
+  internal import HummingbirdCore
+  internal import Logging
+  internal import NIOCore
+  internal import ServiceLifecycle
+
+  /// Answers requests: pages and files, the stream of events down, messages up.
+  ///
+  /// Its functions are concurrent, as hummingbird's are: a writer goes from none to another isolation.
+  struct PageResponder: Sendable {
+    let site: Site
+    /// The content security policies of pages, by their paths.
+    let policies: [String: String]
+    /// The file of the page at the root.
+    let start: String
+    let gatekeeper: Gatekeeper
+    let live: LiveHost
+    let logger: Logger
+
+    @concurrent
+    func respond(
+      to request: Request, _ writer: consuming ResponseWriter, port: Int
+    ) async throws {
+      let (path, query) = Self.parts(of: request.head.path ?? "")
+      guard gatekeeper.isForThisHost(request.head.authority) else {
+        return try await writer.write(.misdirectedRequest, "This server has another name.")
+      }
+      if gatekeeper.needsToken, !gatekeeper.hasCookie(request.headers, port: port) {
+        guard let token = query["token"], let cookie = gatekeeper.cookie(for: token, port: port)
+        else {
+          return try await writer.write(
+            .unauthorized, "Open the address that the program prints; it holds for one browser.")
+        }
+        return try await writer.redirect(to: path, cookie: cookie)
+      }
+      if query["token"] != nil { return try await writer.redirect(to: path, cookie: nil) }
+      switch (path, request.method) {
+      case ("/live", .get): try await openStream(request, query, writer)
+      case ("/live", .post): try await takeMessage(request, writer)
+      case ("/live", _): try await writer.refuse(allowed: "GET, POST")
+      case (_, .get), (_, .head): try await sendFile(at: path, request, writer)
+      default: try await writer.refuse(allowed: "GET, HEAD")
+      }
+    }
+
+    /// The path without its query, as it is written, and the parts of the query.
+    private static func parts(of target: String) -> (path: String, query: [String: String]) {
+      let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      var query: [String: String] = [:]
+      for pair in parts.dropFirst().first?.split(separator: "&") ?? [] {
+        let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(sides[0])
+        query[name] = sides.dropFirst().first.flatMap { String($0).removingPercentEncoding } ?? ""
+      }
+      return (String(parts.first ?? ""), query)
+    }
+
+    // MARK: Live
+
+    @concurrent
+    private func openStream(
+      _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter
+    ) async throws {
+      guard gatekeeper.isFromHere(request.headers, authority: request.head.authority) else {
+        return try await writer.write(.forbidden, "Streams are for this server's own pages.")
+      }
+      let names = (query["tab"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
+      let tabs = names.compactMap { TabName($0) }
+      guard tabs.count == names.count else {
+        return try await writer.write(.badRequest, "tab is the name of a tab, or of several.")
+      }
+      switch await live.open(tabs) {
+      case .failure(let refused):
+        let status: HTTPResponse.Status =
+          switch refused.reason {
+          case .noRoom: .serviceUnavailable
+          case .unknownPage: .notFound
+          case .badTabs: .badRequest
+          }
+        try await writer.write(status, "There is no stream for these tabs: \(refused.reason).")
+      case .success(let (stream, pipe)):
+        try await send(pipe, as: stream, request, writer)
+      }
+    }
+
+    /// Sends what comes through the pipe until either side ends. Ends at once when the server is to
+    /// shut down, and when the client has closed its connection, which is noticed without a write.
+    @concurrent
+    private func send(
+      _ pipe: EventPipe, as stream: StreamID, _ request: Request,
+      _ writer: consuming ResponseWriter
+    ) async throws {
+      defer {
+        pipe.finish()
+        live.closed(stream)
+      }
+      var body = try await writer.writeHead(
+        HTTPResponse(status: .ok, headerFields: Self.streamFields))
+      try await withGracefulShutdownHandler {
+        try await request.body.consumeWithInboundCloseHandler { _ in
+          try await body.write(ByteBuffer(string: "retry: 500\n\n"))
+          for await bytes in pipe.writes {
+            try await body.write(ByteBuffer(bytes: bytes))
+            live.written(stream)
+          }
+        } onInboundClosed: {
+          pipe.finish()
+        }
+      } onGracefulShutdown: {
+        pipe.finish()
+      }
+      try await body.finish(nil)
+    }
+
+    private static let streamFields: HTTPFields = {
+      var fields: HTTPFields = [
+        .contentType: "text/event-stream", .cacheControl: "no-store",
+        .xContentTypeOptions: "nosniff",
+      ]
+      if let buffering = HTTPField.Name("X-Accel-Buffering") { fields[buffering] = "no" }
+      return fields
+    }()
+
+    @concurrent
+    private func takeMessage(
+      _ request: Request, _ writer: consuming ResponseWriter
+    ) async throws {
+      guard gatekeeper.isFromHere(request.headers, authority: request.head.authority) else {
+        return try await writer.write(.forbidden, "Messages come from this server's own pages.")
+      }
+      guard let body = try await Self.body(of: request) else {
+        try await writer.write(.contentTooLarge, "A message is shorter.")
+        // The connection ends here: what still comes isn't read.
+        throw RequestTooLarge()
+      }
+      guard body.count <= BindingLimits.bodyByteCountMax else {
+        return try await writer.write(.contentTooLarge, "A message is shorter.")
+      }
+      let message: PageMessage
+      do throws(PageMessage.Fault) {
+        message = try PageMessage(body)
+      } catch {
+        switch error {
+        case .malformed(let why): return try await writer.write(.badRequest, why)
+        case .tooLarge(let what):
+          return try await writer.write(.contentTooLarge, "There is too much: \(what).")
+        }
+      }
+      switch await live.receive(message) {
+      case .accepted:
+        try await writer.writeResponse(
+          HTTPResponse(status: .noContent, headerFields: [.cacheControl: "no-store"]))
+      case .conflict:
+        try await writer.write(.conflict, "Another view model is shown: take a snapshot.")
+      case .malformed(let why): try await writer.write(.badRequest, why)
+      }
+    }
+
+    /// A request's body; nil if it is so long that it isn't even read. One that is merely too long is
+    /// read, so that the client, which writes it first, sees the answer.
+    private static func body(of request: Request) async throws -> [UInt8]? {
+      let bodyByteCountMax = 8 * BindingLimits.bodyByteCountMax
+      if let length = request.headers[.contentLength].flatMap({ Int($0) }),
+        length > bodyByteCountMax
+      {
+        return nil
+      }
+      var bytes: [UInt8] = []
+      for try await part in request.body {
+        bytes += part.readableBytesView
+        guard bytes.count <= bodyByteCountMax else { return nil }
+      }
+      return bytes
+    }
+
+    // MARK: Files
+
+    @concurrent
+    private func sendFile(
+      at path: String, _ request: Request, _ writer: consuming ResponseWriter
+    ) async throws {
+      guard let file = Self.file(at: path, start: start) else {
+        return try await writer.write(.notFound, "There is no such file.")
+      }
+      let own = Self.ownFiles[file].map { Site.Resource($0) }
+      guard let resource = if let own { own } else { await site.resource(at: file) } else {
+        return try await writer.write(.notFound, "There is no such file.")
+      }
+      let version = resource.version ?? Self.version(of: resource.bytes)
+      var fields: HTTPFields = [
+        .contentType: resource.mediaType ?? MediaType.of(file), .cacheControl: "no-cache",
+        .eTag: "\"\(version)\"", .xContentTypeOptions: "nosniff",
+        .contentSecurityPolicy: policies[file] ?? ContentSecurityPolicy.text(),
+      ]
+      if let policy = HTTPField.Name("Referrer-Policy") { fields[policy] = "no-referrer" }
+      if request.headers[.ifNoneMatch] == "\"\(version)\"" {
+        return try await writer.writeResponse(
+          HTTPResponse(status: .notModified, headerFields: fields))
+      }
+      fields[.contentLength] = "\(resource.bytes.count)"
+      let head = HTTPResponse(status: .ok, headerFields: fields)
+      guard request.method != .head else { return try await writer.writeResponse(head) }
+      try await writer.write(
+        response: head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: resource.bytes)))
+    }
+
+    /// What a path of a request names in a site; nil if it is none. No name in it is empty, hidden or
+    /// `..`, also not once it is decoded, so that it leads nowhere else.
+    static func file(at path: String, start: String) -> String? {
+      guard path.hasPrefix("/"), let decoded = path.removingPercentEncoding else { return nil }
+      if decoded == "/" { return start }
+      let names = decoded.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+      let isFit = names.allSatisfy { name in
+        !name.isEmpty && !name.hasPrefix(".")
+          && !name.unicodeScalars.contains {
+            $0 == "\\" || $0.properties.generalCategory == .control
+          }
+      }
+      // A slash that was written otherwise is none between names.
+      let isWritten = path.count(where: { $0 == "/" }) == names.count
+      return isFit && isWritten ? names.joined(separator: "/") : nil
+    }
+
+    private static func version(of bytes: [UInt8]) -> String {
+      SHA256.hash(data: bytes).prefix(12).map { String($0, radix: 36) }.joined(separator: ".")
+    }
+
+    private static let ownFiles = [
+      "binding.js": PackageResources.binding_min_js, "binding.css": PackageResources.binding_css,
+    ]
+  }
+
+  /// Ends a connection whose request is too long to be read.
+  private struct RequestTooLarge: Error {}
+
+  /// What a page may load and run: its own.
+  enum ContentSecurityPolicy {
+    static func text(allowsWebAssembly: Bool = false) -> String {
+      let scripts = "'self'" + (allowsWebAssembly ? " 'wasm-unsafe-eval'" : "")
+      return "default-src 'self'; script-src \(scripts); img-src 'self' data: blob:; "
+        + "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    }
+  }
+
+  extension ResponseWriter {
+    /// Writes a short answer for people.
+    @concurrent
+    consuming func write(_ status: HTTPResponse.Status, _ text: String) async throws {
+      let bytes = ByteBuffer(string: text + "\n")
+      let fields: HTTPFields = [
+        .contentType: "text/plain; charset=utf-8", .cacheControl: "no-store",
+        .contentLength: "\(bytes.readableBytes)", .xContentTypeOptions: "nosniff",
+      ]
+      try await write(
+        response: HTTPResponse(status: status, headerFields: fields),
+        body: ResponseBody(byteBuffer: bytes))
+    }
+
+    @concurrent
+    consuming func refuse(allowed: String) async throws {
+      try await writeResponse(
+        HTTPResponse(
+          status: .methodNotAllowed, headerFields: [.allow: allowed, .contentLength: "0"]))
+    }
+
+    @concurrent
+    consuming func redirect(to path: String, cookie: String?) async throws {
+      // Of two slashes at the beginning a browser takes what follows for a host.
+      let path = "/" + path.drop { $0 == "/" || $0 == "\\" }
+      var fields: HTTPFields = [
+        .location: path, .cacheControl: "no-store", .contentLength: "0",
+      ]
+      fields[.setCookie] = cookie
+      try await writeResponse(HTTPResponse(status: .seeOther, headerFields: fields))
+    }
+  }
+#endif

@@ -1,0 +1,224 @@
+#if BindingServer
+  public import Binding
+  internal import BindingMachines
+  internal import Foundation
+  internal import HummingbirdCore
+  public import Logging
+  internal import NIOCore
+  internal import NIOPosix
+  public import ServiceLifecycle
+  internal import Synchronization
+  internal import UnixSignals
+
+  /// Serves pages over HTTP and keeps them equal to their view models.
+  ///
+  ///     let server = try await PageServer(
+  ///       site: .folder("Site"), pages: [Page("index.html") { SignIn(authenticate: ask) }])
+  ///     try await server.runService { print("Open \($0)") }
+  ///
+  /// The first page is at `/`, each file of the site at its path, the script that binds pages at
+  /// `/binding.js`, its style sheet at `/binding.css`, and the stream at `/live`. View models are on
+  /// the main actor; all else runs on the threads of SwiftNIO.
+  ///
+  /// It can be reached from this machine only, unless it is given another host: then nobody gets in
+  /// without the address that it hands out, which has a token that holds once. The browser that uses
+  /// it gets a signed cookie. TLS is for a proxy in front of it.
+  public final class PageServer: Service {
+    /// Where a server can be reached, and by whom.
+    public struct Configuration: Sendable {
+      /// The address to listen on: `0.0.0.0` and `::` are all of this machine's.
+      public var host = "127.0.0.1"
+      /// The port; 0 for any that is free.
+      public var port = 8_080
+      /// Names by which it may be asked for, beside `localhost`, its addresses and the machine's name.
+      public var hostNames: [String] = []
+      /// Whether a token is needed on this machine, too. From others, it always is.
+      public var needsToken = false
+      /// What cookies are signed with, at least 32 bytes, so that they hold when the server is
+      /// started again; nil for another key each time.
+      public var signingKey: [UInt8]?
+
+      /// This machine only, at port 8080.
+      public init() {}
+    }
+
+    private let configuration: Configuration
+    private let logger: Logger
+    private let responder: PageResponder
+    private let port = Mutex<Int?>(nil)
+
+    /// A server, which doesn't listen before it runs. Compares the pages with their view models.
+    ///
+    /// - Parameters:
+    ///   - site: The files.
+    ///   - pages: The pages; the first one is at `/`.
+    ///   - logger: Where to write what goes wrong.
+    /// - Throws: ``PageServerError``.
+    @MainActor
+    public init(
+      site: Site, pages: [Page], configuration: Configuration = Configuration(),
+      logger: Logger = Logger(label: "ambit.pages")
+    ) async throws(PageServerError) {
+      guard let start = pages.first else { throw PageServerError(.noPages, "there are no pages") }
+      guard configuration.signingKey.map({ $0.count >= 32 }) != false else {
+        throw PageServerError(.shortKey, "a signing key has at least 32 bytes")
+      }
+      try await Self.check(pages, of: site)
+      let isLocal = Self.isLocal(configuration.host)
+      self.configuration = configuration
+      self.logger = logger
+      responder = PageResponder(
+        site: site,
+        policies: Dictionary(
+          pages.map {
+            ($0.file, ContentSecurityPolicy.text(allowsWebAssembly: $0.allowsWebAssembly))
+          }
+        ) { first, _ in first },
+        start: start.file,
+        gatekeeper: Gatekeeper(
+          names: configuration.hostNames + Self.machineNames,
+          needsToken: configuration.needsToken || !isLocal, key: configuration.signingKey),
+        live: LiveHost(pages: pages, logger: logger), logger: logger)
+    }
+
+    @MainActor
+    private static func check(_ pages: [Page], of site: Site) async throws(PageServerError) {
+      var problems: [PageProblem] = []
+      for (index, page) in pages.enumerated() {
+        guard let html = await site.resource(at: page.file)?.bytes else {
+          throw PageServerError(.missingPage, "there is no file \(page.file) in the site")
+        }
+        problems += page.problems(html)
+        if index > 0 { problems += page.nameProblems(html) }
+      }
+      if !problems.isEmpty {
+        let lines = problems.map(\.description).joined(separator: "\n")
+        throw PageServerError(.pageProblems, lines, problems: problems)
+      }
+      let names = Set(pages.map(\.name))
+      guard names.count == pages.count else {
+        throw PageServerError(.pageProblems, "two pages have one name")
+      }
+    }
+
+    private static func isLocal(_ host: String) -> Bool {
+      host == "localhost" || host == "::1" || host.hasPrefix("127.")
+    }
+
+    private static var machineNames: [String] {
+      let name = ProcessInfo.processInfo.hostName
+      let short = name.split(separator: ".").first.map(String.init) ?? name
+      return [name, short, short + ".local"]
+    }
+
+    // MARK: Running
+
+    /// Serves until it is asked to shut down, as a service of a group.
+    public func run() async throws { try await run { _ in } }
+
+    /// Serves until the process is asked to end, by SIGTERM or SIGINT. Streams end at once then, and
+    /// requests are answered.
+    ///
+    /// - Parameter onListening: Called once with the address to open, which has a token if one is
+    ///   needed.
+    public func runService(
+      onListening: @escaping @Sendable (_ address: String) -> Void
+    ) async throws {
+      struct Listening: Service {
+        let server: PageServer
+        let onListening: @Sendable (String) -> Void
+        func run() async throws { try await server.run(onListening: onListening) }
+      }
+      let group = ServiceGroup(
+        services: [Listening(server: self, onListening: onListening)],
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
+      try await group.run()
+    }
+
+    /// Serves until it is asked to shut down.
+    ///
+    /// - Parameter onListening: Called once with the address to open.
+    public func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
+      let server = Server(
+        childChannelSetup: HTTP1Channel(
+          responder: { request, writer, channel in
+            let port = channel.localAddress?.port ?? 0
+            try await self.responder.respond(to: request, writer, port: port)
+          }, configuration: .init(idleTimeout: .seconds(75))),
+        configuration: ServerConfiguration(
+          address: .hostname(configuration.host, port: configuration.port), backlog: 1_024),
+        onServerRunning: { channel in
+          self.port.withLock { $0 = channel.localAddress?.port }
+          onListening(self.makeAddress())
+        }, eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet(logger))
+      try await server.run()
+    }
+
+    /// What the server below says of its own beginning and end is nothing for those who run it.
+    private func quiet(_ logger: Logger) -> Logger {
+      var quiet = logger
+      quiet.logLevel = max(logger.logLevel, .warning)
+      return quiet
+    }
+
+    /// An address to open: with a new token if one is needed, for one more browser. Before the server
+    /// listens it has the port that was asked for.
+    public func makeAddress() -> String {
+      let port = port.withLock { $0 } ?? configuration.port
+      let isEverywhere = ["0.0.0.0", "::"].contains(configuration.host)
+      let host = isEverywhere ? Self.addressOfThisMachine : configuration.host
+      let address = "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
+      return responder.gatekeeper.needsToken
+        ? address + "?token=" + responder.gatekeeper.makeToken() : address
+    }
+
+    /// One by which other machines reach this one.
+    private static var addressOfThisMachine: String {
+      let addresses = (try? System.enumerateDevices())?.compactMap(\.address) ?? []
+      let outside = addresses.first {
+        $0.protocol == .inet && $0.ipAddress?.hasPrefix("127.") == false
+      }
+      return outside?.ipAddress ?? "127.0.0.1"
+    }
+
+    /// The machine behind the pages, for tests and benchmarks.
+    @MainActor
+    package var live: (streams: Int, snapshots: Int, patches: Int, messages: Int) {
+      let counters = responder.live.counters
+      return (
+        responder.live.streamsNow, counters.snapshots, counters.patches, counters.messages
+      )
+    }
+  }
+
+  /// Why there is no server.
+  public struct PageServerError: Error, CustomStringConvertible {
+    /// The kind of error; there may be more in later versions.
+    public struct Code: Hashable, Sendable {
+      private enum Wrapped { case noPages, missingPage, pageProblems, shortKey }
+      private var wrapped: Wrapped
+
+      /// No page was given.
+      public static let noPages = Code(wrapped: .noPages)
+      /// The site has no file of a page.
+      public static let missingPage = Code(wrapped: .missingPage)
+      /// A page names what its view model doesn't declare; see ``PageServerError/problems``.
+      public static let pageProblems = Code(wrapped: .pageProblems)
+      /// The key for signing cookies is too short.
+      public static let shortKey = Code(wrapped: .shortKey)
+    }
+
+    /// The kind of error.
+    public var code: Code
+    /// What is wrong with which page, and in which line.
+    public var problems: [PageProblem]
+    /// What is wrong, for people; a line for each problem of a page.
+    public var description: String
+
+    init(_ code: Code, _ description: String, problems: [PageProblem] = []) {
+      self.code = code
+      self.description = description
+      self.problems = problems
+    }
+  }
+#endif

@@ -1,0 +1,108 @@
+#if BindingServer
+  internal import Foundation
+
+  /// The files that a server has: pages, styles, scripts, pictures.
+  ///
+  /// A path has names between slashes, none of them empty, hidden or `..`: others never get here.
+  public struct Site: Sendable {
+    /// A file's content.
+    public struct Resource: Sendable {
+      /// The content.
+      public var bytes: [UInt8]
+      /// What it is, such as `image/png`; nil for what the name of the file says.
+      public var mediaType: String?
+      /// Changes when the content does; nil if the server is to compute it.
+      public var version: String?
+
+      /// A file's content.
+      public init(_ bytes: [UInt8], mediaType: String? = nil, version: String? = nil) {
+        self.bytes = bytes
+        self.mediaType = mediaType
+        self.version = version
+      }
+    }
+
+    private let find: @Sendable (String) async -> Resource?
+
+    /// A site whose files are found by a function.
+    ///
+    /// - Parameter find: Called on any thread with a path without a leading slash. Nil if there is
+    ///   no such file.
+    public init(_ find: @escaping @Sendable (_ path: String) async -> Resource?) {
+      self.find = find
+    }
+
+    /// The files of a folder, as they are at the time. Links out of the folder lead nowhere; files of
+    /// more than 32 MB and what is no ordinary file aren't there.
+    public static func folder(_ path: String) -> Site {
+      let root = realPath(path)
+      return Site { name in
+        await withCheckedContinuation { continuation in
+          // Reading waits for the disk.
+          DispatchQueue.global().async {
+            continuation.resume(returning: root.flatMap { file(name, in: $0) })
+          }
+        }
+      }
+    }
+
+    /// Files that are part of the program, by their paths.
+    public static func files(_ files: [String: [UInt8]]) -> Site {
+      Site { files[$0].map { Resource($0) } }
+    }
+
+    /// This site, and what it doesn't have from another one.
+    public func or(_ other: Site) -> Site {
+      Site { path in
+        if let resource = await find(path) { return resource }
+        return await other.find(path)
+      }
+    }
+
+    func resource(at path: String) async -> Resource? { await find(path) }
+
+    // MARK: Folders
+
+    private static let fileByteCountMax = 32 << 20
+
+    private static func realPath(_ path: String) -> String? {
+      guard let pointer = realpath(path, nil) else { return nil }
+      defer { free(pointer) }
+      return String(cString: pointer)
+    }
+
+    private static func file(_ name: String, in root: String) -> Resource? {
+      guard let path = realPath(root + "/" + name), path.hasPrefix(root + "/") else { return nil }
+      // A pipe must not make it wait.
+      let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+      guard descriptor >= 0 else { return nil }
+      let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+        status.st_size <= fileByteCountMax,
+        let data = try? handle.read(upToCount: Int(status.st_size))
+      else { return nil }
+      let time = status.st_mtim
+      return Resource(
+        Array(data), version: "\(status.st_size)-\(time.tv_sec)-\(time.tv_nsec)")
+    }
+  }
+
+  /// What a file is, by the end of its name.
+  enum MediaType {
+    static func of(_ path: String) -> String {
+      let name = path.split(separator: "/").last ?? ""
+      let end = name.lastIndex(of: ".").map { name[name.index(after: $0)...].lowercased() } ?? ""
+      return byEnd[end] ?? "application/octet-stream"
+    }
+
+    private static let byEnd = [
+      "html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
+      "js": "text/javascript; charset=utf-8", "mjs": "text/javascript; charset=utf-8",
+      "json": "application/json", "txt": "text/plain; charset=utf-8", "wasm": "application/wasm",
+      "svg": "image/svg+xml", "png": "image/png", "jpg": "image/jpeg", "jpeg": "image/jpeg",
+      "gif": "image/gif", "webp": "image/webp", "avif": "image/avif", "ico": "image/x-icon",
+      "woff2": "font/woff2", "webmanifest": "application/manifest+json",
+    ]
+  }
+#endif

@@ -1,0 +1,117 @@
+/// A JSON value (RFC 8259) whose objects keep the order of their keys, so that texts read well and
+/// stay the same.
+public enum JSON: Hashable, Sendable {
+  /// No value.
+  case null
+  /// `true` or `false`.
+  case bool(Bool)
+  /// A whole number.
+  case integer(Int64)
+  /// Any number. What JSON has no number for, infinity for instance, is written as `null`.
+  case number(Double)
+  /// A text.
+  case string(String)
+  /// A list of values.
+  case array([JSON])
+  /// Values by their keys.
+  case object([Member])
+
+  /// A key with its value.
+  public struct Member: Hashable, Sendable {
+    /// The key, which no other member of the object has.
+    public var key: String
+    /// The value.
+    public var value: JSON
+
+    /// A key with its value.
+    public init(key: String, value: JSON) {
+      self.key = key
+      self.value = value
+    }
+  }
+
+  /// An object of those members that have a value.
+  public static func object(_ members: KeyValuePairs<String, JSON?>) -> JSON {
+    .object(members.compactMap { pair in pair.value.map { Member(key: pair.key, value: $0) } })
+  }
+
+  /// Reads a text, whose length is for the caller to bound.
+  package init(parsing bytes: [UInt8]) throws(JSONError) {
+    self = try JSONParser.parse(bytes).json
+  }
+
+  // MARK: Writing
+
+  /// The value on one line, without blanks.
+  public var line: String {
+    var bytes: [UInt8] = []
+    write(to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Appends the value in UTF-8, on one line, without blanks.
+  package func write(to bytes: inout [UInt8]) {
+    switch self {
+    case .null: bytes += "null".utf8
+    case .bool(let value): bytes += (value ? "true" : "false").utf8
+    case .integer(let value): bytes += String(value).utf8
+    case .number(let value): bytes += (value.isFinite ? String(value) : "null").utf8
+    case .string(let text): Self.write(text, to: &bytes)
+    case .array(let values):
+      bytes.append(UInt8(ascii: "["))
+      for (index, value) in values.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        value.write(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "]"))
+    case .object(let members):
+      bytes.append(UInt8(ascii: "{"))
+      for (index, member) in members.enumerated() {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        Self.write(member.key, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        member.value.write(to: &bytes)
+      }
+      bytes.append(UInt8(ascii: "}"))
+    }
+  }
+
+  /// A text in quotes.
+  package static func quoted(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    write(text, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func write(_ text: String, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    // All bytes of the characters that are escaped, which others may have, too.
+    let isPlain = text.utf8.allSatisfy {
+      $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\")
+    }
+    if isPlain {
+      bytes += text.utf8
+    } else {
+      for scalar in text.unicodeScalars { write(scalar, to: &bytes) }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Escapes what JSON demands and what terminals, editors and browsers take for a command or a line
+  /// break: control characters, line separators, changes of the direction of writing.
+  private static func write(_ scalar: Unicode.Scalar, to bytes: inout [UInt8]) {
+    switch scalar {
+    case "\"": bytes += "\\\"".utf8
+    case "\\": bytes += "\\\\".utf8
+    case "\n": bytes += "\\n".utf8
+    case "\r": bytes += "\\r".utf8
+    case "\t": bytes += "\\t".utf8
+    case "\u{0}"..."\u{1F}", "\u{7F}"..."\u{9F}", "\u{2028}"..."\u{202E}":
+      let digits = String(scalar.value, radix: 16)
+      bytes += "\\u".utf8
+      for _ in digits.utf8.count..<4 { bytes.append(UInt8(ascii: "0")) }
+      bytes += digits.utf8
+    default: bytes += UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter
+    }
+  }
+}

@@ -1,0 +1,308 @@
+import BindingMachines
+import Essentials
+import JSONWire
+import PageClient
+import Testing
+
+@Suite("The machine behind pages")
+struct LiveMachineTests {
+  private static let first = ModelID(number: 1)
+
+  /// A bench with one tab that has its snapshot.
+  private static func connected(isShared: Bool = false) -> (LiveBench, PageClient, StreamID) {
+    let bench = LiveBench(isShared: isShared)
+    let client = PageClient(tab: "a")
+    let stream = bench.open("a")
+    client.connect()
+    for event in bench.events(stream) { client.receive(event) }
+    return (bench, client, stream)
+  }
+
+  /// Posts what a client has to say, and gives it what comes of it.
+  private static func exchange(
+    _ bench: LiveBench, _ client: PageClient, _ stream: StreamID
+  ) throws {
+    while let message = client.takeMessage() {
+      let answer = try bench.post(message.body)
+      client.answered(message, status: answer == .accepted ? 204 : 409)
+      for event in bench.events(stream) { client.receive(event) }
+    }
+  }
+
+  @Test("a tab gets a snapshot first, with the epoch and the revision in the event's id")
+  func snapshot() {
+    let bench = LiveBench()
+    let stream = bench.open("a")
+    let all = bench.events(stream)
+    #expect(all.map(\.name) == ["snap"])
+    #expect(all[0].id == "1.1-2")
+    #expect(all[0].data.hasPrefix(#"{"tab":"a","epoch":"1.1","a":0,"v":{"text":"","#))
+  }
+
+  @Test("what is typed, what follows from it and the acknowledgement come in one patch, at once")
+  func transaction() throws {
+    let (bench, client, stream) = Self.connected()
+    client.set(.page("text"), .string("hi"))
+    let message = try #require(client.takeMessage())
+    #expect(try bench.post(message.body) == .accepted)
+    let events = bench.events(stream)
+    #expect(
+      events.map(\.data) == [#"{"tab":"a","a":1,"v":{"text":"hi","upper":"HI"}}"#])
+    #expect(bench.now == .zero)
+  }
+
+  @Test("a value that the model doesn't take is shown again as it is")
+  func refused() throws {
+    let (bench, client, stream) = Self.connected()
+    client.set(.page("number"), .integer(3))
+    client.set(.page("text"), .integer(5))
+    try Self.exchange(bench, client, stream)
+    #expect(client.values["number"] == .integer(0))
+    #expect(client.values["text"] == .string(""))
+    #expect(client.isSettled)
+  }
+
+  @Test("a message that comes again is accepted and not performed again")
+  func duplicate() throws {
+    let (bench, client, stream) = Self.connected()
+    client.call(.page("clear"))
+    let message = try #require(client.takeMessage())
+    for _ in 0..<3 { #expect(try bench.post(message.body) == .accepted) }
+    #expect(bench.models[Self.first]?.callCount == 1)
+    #expect(bench.machine.counters.duplicates == 2)
+    #expect(bench.events(stream).count == 3)
+  }
+
+  @Test("a message after one that never came, for another epoch or of an unknown tab is refused")
+  func conflicts() throws {
+    let (bench, _, _) = Self.connected()
+    func body(_ tab: String, _ epoch: String, _ sequence: Int) -> [UInt8] {
+      Array(
+        #"{"tab":"\#(tab)","epoch":"\#(epoch)","seq":\#(sequence),"ops":[["set","text","x"]]}"#.utf8
+      )
+    }
+    #expect(try bench.post(body("a", "1.1", 2)) == .conflict)
+    #expect(try bench.post(body("a", "2.1", 1)) == .conflict)
+    #expect(try bench.post(body("b", "1.1", 1)) == .conflict)
+    #expect(bench.models[Self.first]?.values[0] == .string(""))
+    #expect(try bench.post(body("a", "1.1", 1)) == .accepted)
+  }
+
+  @Test(
+    "a message that asks for what isn't there is refused whole",
+    arguments: [
+      #"["set","upper","x"]"#, #"["set","nothing","x"]"#, #"["set","clear","x"]"#,
+      #"["call","text",[]]"#, #"["call","clear",["x"]]"#, #"["call","remove",[]]"#,
+      #"["set",["rows","k","count"],1]"#, #"["set",["text","k","note"],1]"#,
+      #"["call",["rows","k","clear"],[]]"#, #"["call",["nothing","k","bump"],[]]"#,
+    ])
+  func malformed(_ operation: String) throws {
+    let (bench, _, _) = Self.connected()
+    let body = #"{"tab":"a","epoch":"1.1","seq":1,"ops":[["set","text","x"],\#(operation)]}"#
+    guard case .malformed = try bench.post(Array(body.utf8)) else {
+      Issue.record("it was accepted")
+      return
+    }
+    #expect(bench.models[Self.first]?.values[0] == .string(""))
+  }
+
+  @Test("an operation on a row that has gone is accepted and changes nothing")
+  func goneRow() throws {
+    let (bench, client, stream) = Self.connected()
+    client.call(.row(list: "rows", key: "gone", name: "bump"))
+    client.set(.row(list: "rows", key: "gone", name: "note"), .string("x"))
+    try Self.exchange(bench, client, stream)
+    #expect(client.isSettled && client.faults == [])
+  }
+
+  @Test("the first change leaves at once; those after it are merged, 30 patches a second")
+  func pace() {
+    let (bench, client, stream) = Self.connected()
+    bench.advance(by: .seconds(1))
+    bench.change(Self.first) { $0.values[3] = .integer(1) }
+    #expect(bench.events(stream).count == 1)
+    var count = 0
+    for step in 0..<2_000 as Range<Int64> {
+      bench.change(Self.first) { $0.values[3] = .integer(step) }
+      bench.advance(by: .milliseconds(1))
+      for event in bench.events(stream) {
+        client.receive(event)
+        count += 1
+      }
+    }
+    #expect((55...62).contains(count), "\(count) patches in two seconds")
+    #expect(bench.captureCount <= 64)
+    bench.advance(by: .milliseconds(100))
+    for event in bench.events(stream) { client.receive(event) }
+    #expect(client.values["clock"] == .integer(1_999))
+  }
+
+  @Test("an acknowledgement need not wait for its turn among changes")
+  func urgency() throws {
+    let (bench, client, stream) = Self.connected()
+    bench.advance(by: .seconds(1))
+    bench.change(Self.first) { $0.values[3] = .integer(1) }
+    #expect(bench.events(stream).count == 1)
+    for text in ["a", "ab", "abc"] {
+      bench.advance(by: .milliseconds(5))
+      client.set(.page("text"), .string(text))
+      let message = try #require(client.takeMessage())
+      #expect(try bench.post(message.body) == .accepted)
+      client.answered(message, status: 204)
+      #expect(bench.events(stream).map(\.name) == ["patch"])
+    }
+  }
+
+  @Test("a client that doesn't read costs nothing more, and gets the difference when it does")
+  func slowClient() {
+    let (bench, client, stream) = Self.connected()
+    bench.advance(by: .seconds(1))
+    bench.writesAtOnce = false
+    bench.change(Self.first) { $0.values[3] = .integer(-1) }
+    #expect(bench.writing == [stream])
+    let captures = bench.captureCount
+    for step in 0..<500 as Range<Int64> {
+      bench.change(Self.first) { $0.values[3] = .integer(step) }
+      bench.change(Self.first) { $0.rows = [("k\(step % 7)", [.null, .integer(step)])] }
+      bench.advance(by: .milliseconds(10))
+    }
+    #expect(bench.captureCount == captures, "nobody could have got it")
+    bench.writesAtOnce = true
+    bench.finishWrite(stream)
+    for event in bench.events(stream) { client.receive(event) }
+    #expect(bench.models[Self.first]?.isShown(by: client) == true)
+    #expect(client.patchCount == 2)
+  }
+
+  @Test("a client that doesn't read for half a minute loses its stream, and keeps its model")
+  func stalledClient() {
+    let (bench, _, stream) = Self.connected()
+    bench.writesAtOnce = false
+    bench.change(Self.first) { $0.values[3] = .integer(1) }
+    bench.advance(by: .seconds(29))
+    #expect(bench.ended == [])
+    bench.advance(by: .seconds(3))
+    #expect(bench.ended == [stream])
+    #expect(bench.machine.counters.stalled == 1)
+    bench.writesAtOnce = true
+    let next = bench.open("a")
+    #expect(bench.events(next).first?.data.contains(#""clock":1"#) == true)
+  }
+
+  @Test("a silent stream gets a sign of life each 15 seconds")
+  func heartbeat() {
+    let (bench, _, stream) = Self.connected()
+    for _ in 0..<4 {
+      bench.advance(by: .milliseconds(16_100))
+      let bytes = bench.written[stream] ?? []
+      var reader = EventReader()
+      #expect(reader.read(bytes).map(\.name) == ["beat"])
+      #expect(reader.commentCount == 1)
+      bench.written[stream] = nil
+    }
+  }
+
+  @Test("a tab that comes back in time finds its model; later, another one of a new epoch")
+  func idle() {
+    let (bench, _, stream) = Self.connected()
+    bench.change(Self.first) { $0.values[3] = .integer(7) }
+    bench.handle(.streamClosed(stream))
+    bench.advance(by: .seconds(29 * 60))
+    let again = bench.open("a")
+    let events = bench.events(again)
+    #expect(events.first?.id.hasPrefix("1.1-") == true)
+    #expect(events.first?.data.contains(#""clock":7"#) == true)
+    bench.handle(.streamClosed(again))
+    bench.advance(by: .seconds(31 * 60))
+    #expect(bench.released == [Self.first])
+    #expect(bench.machine.violations() == [])
+    let last = bench.open("a")
+    #expect(bench.events(last).first?.id.hasPrefix("1.2-") == true)
+  }
+
+  @Test("nothing is read of a model that nobody sees, and a snapshot is of now")
+  func unseen() {
+    let (bench, _, stream) = Self.connected(isShared: true)
+    bench.handle(.streamClosed(stream))
+    let captures = bench.captureCount
+    for step in 0..<100 as Range<Int64> {
+      bench.change(Self.first) { $0.values[3] = .integer(step) }
+      bench.advance(by: .seconds(1))
+    }
+    #expect(bench.captureCount == captures)
+    let next = bench.open("b")
+    #expect(bench.events(next).first?.data.contains(#""clock":99"#) == true)
+  }
+
+  @Test("tabs of one stream have models of their own, and each event names its tab")
+  func severalTabs() throws {
+    let bench = LiveBench()
+    let stream = bench.open("a", "b", "other.c")
+    #expect(bench.models.count == 3)
+    let snapshots = bench.events(stream)
+    #expect(snapshots.map(\.name) == ["snap", "snap", "snap"])
+    bench.advance(by: .seconds(1))
+    bench.change(ModelID(number: 2)) { $0.values[3] = .integer(1) }
+    #expect(bench.events(stream).map(\.data) == [#"{"tab":"b","v":{"clock":1}}"#])
+  }
+
+  @Test("a tab that moves to another stream leaves its old one, which ends if it was the last")
+  func moving() {
+    let bench = LiveBench()
+    let old = bench.open("a", "b")
+    let new = bench.open("a")
+    #expect(bench.ended == [])
+    #expect(bench.events(new).map(\.name) == ["snap"])
+    _ = bench.open("b")
+    #expect(bench.ended == [old])
+    #expect(bench.machine.violations() == [])
+    bench.handle(.streamClosed(old))
+    #expect(bench.machine.violations() == [])
+  }
+
+  @Test("of a shared model all tabs get the same, also what one of them types")
+  func shared() throws {
+    let (bench, client, stream) = Self.connected(isShared: true)
+    let other = bench.open("b")
+    #expect(bench.models.count == 1)
+    #expect(bench.events(other).map(\.name) == ["snap"])
+    bench.advance(by: .seconds(1))
+    client.set(.page("text"), .string("x"))
+    let message = try #require(client.takeMessage())
+    #expect(try bench.post(message.body) == .accepted)
+    #expect(bench.events(stream).first?.data.contains(#""a":1"#) == true)
+    #expect(bench.events(other).map(\.data) == [#"{"tab":"b","v":{"text":"x","upper":"X"}}"#])
+  }
+
+  @Test("streams without tabs, with too many, with one twice or of an unknown page are refused")
+  func refusals() {
+    let bench = LiveBench()
+    bench.handle(.streamOpened(StreamID(number: 90), []))
+    let many = (0...BindingLimits.tabCountMax).compactMap { TabName("t\($0)") }
+    bench.handle(.streamOpened(StreamID(number: 91), many))
+    #expect(bench.open("a", "a") == StreamID(number: 1))
+    bench.open("nowhere.a")
+    #expect(
+      bench.refused == [
+        StreamID(number: 90): .badTabs, StreamID(number: 91): .badTabs,
+        StreamID(number: 1): .badTabs, StreamID(number: 2): .unknownPage,
+      ])
+    #expect(bench.models.isEmpty)
+  }
+
+  @Test("where there is no room the tab that was away longest makes it; none does if all are here")
+  func room() {
+    let bench = LiveBench()
+    var streams: [StreamID] = []
+    for index in 0..<BindingLimits.sessionCountMax { streams.append(bench.open("t\(index)")) }
+    let refused = bench.open("more")
+    #expect(bench.refused[refused] == .noRoom)
+    bench.handle(.streamClosed(streams[5]))
+    bench.advance(by: .seconds(1))
+    bench.handle(.streamClosed(streams[2]))
+    let accepted = bench.open("more")
+    #expect(bench.refused[accepted] == nil)
+    #expect(bench.released == [ModelID(number: 6)])
+    #expect(bench.machine.violations() == [])
+  }
+}

@@ -1,0 +1,157 @@
+import BindingMachines
+import Essentials
+import Testing
+
+@Suite("The check of a page")
+struct PageCheckTests {
+  private static let schema = {
+    var page = BindingScope()
+    page.add(BindingScope.Value(name: "email", isTwoWay: true))
+    page.add(BindingScope.Value(name: "isValid", isTwoWay: false))
+    page.add(BindingScope.Action(name: "signIn", takesArgument: false))
+    page.add(BindingScope.Action(name: "open", takesArgument: true))
+    for name in ["signIn.enabled", "signIn.executing", "signIn.error"] {
+      page.add(BindingScope.Value(name: name, isTwoWay: false))
+    }
+    var row = BindingScope()
+    row.add(BindingScope.Value(name: "name", isTwoWay: false))
+    row.add(BindingScope.Value(name: "isStarred", isTwoWay: true))
+    row.add(BindingScope.Action(name: "remove", takesArgument: false))
+    return BindingSchema(page: page, lists: [.init(name: "devices", row: row)])
+  }()
+
+  private static func findings(_ page: String) -> [String] {
+    PageCheck.findings(in: Array(page.utf8), schema: schema, modelName: "SignIn")
+      .map { "\($0.line): \($0.reason)" }
+  }
+
+  @Test("finds nothing in a page that names what there is")
+  func fine() {
+    let page = """
+      <!doctype html>
+      <!-- <p data-text="commentedOut"> -->
+      <script>const x = "<p data-text='notMarkup'>";</script>
+      <form data-on="submit:signIn">
+        <input data-bind="email" data-debounce="300" data-class="bad:isValid">
+        <button data-enabled="signIn.enabled" data-attr="title:signIn.error">Go</button>
+      </form>
+      <template><p data-text="isValid"></p></template>
+      <ul>
+        <template data-each="devices">
+          <li data-text="name" data-class="star:isStarred dim:isValid">
+            <input type="checkbox" data-bind="isStarred">
+            <button data-on="click:remove">x</button>
+            <a data-on="click:open dblclick:open" data-arg="name" data-show="signIn.executing">o</a>
+        </template>
+      </ul>
+      <template data-row="devices"><i data-text="name" data-attr="title:email"></i></template>
+      <p data-text="email" data-test="anything" data-page="other">
+      """
+    #expect(Self.findings(page) == [])
+  }
+
+  @Test(
+    "names the line, the attribute, and what was probably meant",
+    arguments: [
+      (
+        "<p\n  data-text=\"emial\">",
+        "2: data-text=\"emial\": SignIn declares no value “emial”; did you mean “email”?"
+      ),
+      (
+        "\n\n<p data-show=signIn>",
+        "3: data-show=\"signIn\": “signIn” is an action; its values are signIn.enabled, .executing, "
+          + ".error"
+      ),
+      (
+        "<input data-bind='isValid'>",
+        "1: data-bind=\"isValid\": SignIn declares it one-way: the page can't set it"
+      ),
+      (
+        "<p data-bind='email'>",
+        "1: data-bind=\"email\": only input, select and textarea can be typed into"
+      ),
+      (
+        "<a data-attr='onclick:email'>",
+        "1: data-attr=\"onclick:email\": the attribute onclick may hold code and can't be bound"
+      ),
+      (
+        "<a data-class='email'>",
+        "1: data-class=\"email\": “email” isn't of the form name:path"
+      ),
+      (
+        "<a data-on='click:signin'>",
+        "1: data-on=\"click:signin\": SignIn declares no action “signin”; did you mean “signIn”?"
+      ),
+      (
+        "<a data-on='click:open'>",
+        "1: data-on=\"click:open\": “open” takes an argument: data-arg is missing"
+      ),
+      (
+        "<a data-on='click:signIn' data-arg='email'>",
+        "1: data-on=\"click:signIn\": “signIn” takes no argument: data-arg is too much"
+      ),
+      ("<ul data-each='devices'>", "1: data-each=\"devices\": a list is shown by a template"),
+      ("<i data-row='devices'>", "1: data-row=\"devices\": a list is shown by a template"),
+      (
+        "<template data-row='people'></template>",
+        "1: data-row=\"people\": SignIn declares no list “people”; there are devices"
+      ),
+      (
+        "<template data-each='people'></template>",
+        "1: data-each=\"people\": SignIn declares no list “people”; there are devices"
+      ),
+      (
+        "<template data-each='devices'><p data-text='isStared'></template>",
+        "1: data-text=\"isStared\": SignIn declares no value “isStared”; did you mean “isStarred”?"
+      ),
+      (
+        "<template data-each='devices'><template data-each='devices'></template></template>",
+        "1: data-each=\"devices\": a row has no lists of its own"
+      ),
+      (
+        "<template data-each='devices'></template><p data-text='name'>",
+        "1: data-text=\"name\": SignIn declares no value “name”; there are email, isValid, "
+          + "signIn.enabled, signIn.error, signIn.executing"
+      ),
+      (
+        "<input data-bind=email data-debounce=soon>",
+        "1: data-debounce=\"soon\": it takes milliseconds, beside data-bind"
+      ),
+    ])
+  func mistakes(page: String, finding: String) {
+    #expect(Self.findings(page) == [finding])
+  }
+
+  @Test("reads tags as browsers do, whatever the quotes, blanks and cases")
+  func scanning() {
+    let page =
+      "<P\tdata-a = 'x>y' DATA-B=z/ data-a=2 data-c>a < b</P ><br/><textarea><p></textarea>"
+    let tags = PageScanner.tags(of: Array(page.utf8))
+    guard case .start(let element) = tags.first else {
+      Issue.record("\(tags)")
+      return
+    }
+    #expect(element.attributes.map(\.name) == ["data-a", "data-b", "data-c"])
+    #expect(element.attributes.map(\.value) == ["x>y", "z/", ""])
+    #expect(tags.count == 5)
+    #expect(tags.last == .end("textarea"))
+  }
+
+  @Test("takes pages that are cut or changed anywhere")
+  func mutations() {
+    let page = Array(
+      "<!doctype html><!--x--><script>a</script><p data-text='email' b>&<template data-each=x>".utf8
+    )
+    for end in page.indices { _ = Self.findings(String(decoding: page[..<end], as: UTF8.self)) }
+    for seed in 0..<5_000 as Range<UInt64> {
+      var random = SeededGenerator(seed: seed)
+      var changed = page
+      for _ in 0..<4 {
+        let bytes = Array("<>\"'=/-! \n\0".utf8)
+        changed[Int.random(in: 0..<changed.count, using: &random)] =
+          bytes.randomElement(using: &random) ?? 0
+      }
+      _ = PageCheck.findings(in: changed, schema: Self.schema, modelName: "M")
+    }
+  }
+}

@@ -1,0 +1,158 @@
+#if BindingServer
+  import BindingServer
+  import Testing
+
+  @Suite("Who gets into a page server")
+  struct AccessTests {
+    private static func withDesk(
+      _ configure: (inout PageServer.Configuration) -> Void = { _ in },
+      _ body: (RunningServer, RawHTTP) async throws -> Void
+    ) async throws {
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html") { Desk() }] }, configure: configure
+      ) { try await body($0, RawHTTP(port: $0.port)) }
+    }
+
+    @Test("a request for another host is refused: a page whose name leads here gets nothing")
+    func rebinding() async throws {
+      try await Self.withDesk { server, http async throws in
+        let hosts = [
+          "evil.example", "evil.example:\(server.port)", "127.0.0.1.evil.example", "localhost.evil",
+          "localhost@evil.example",
+        ]
+        for host in hosts {
+          for path in ["/", "/live?tab=a", "/binding.js"] {
+            #expect(try await http.send("GET", path, ["Host": host]).status == 421, "\(host)")
+          }
+        }
+        for host in ["localhost", "localhost:\(server.port)", "[::1]:\(server.port)", "LOCALHOST"] {
+          #expect(try await http.send("GET", "/", ["Host": host]).status == 200, "\(host)")
+        }
+        #expect(try await http.send("GET", "/", ["Host": ""]).status >= 400)
+      }
+    }
+
+    @Test("a name that the server is given is its own")
+    func names() async throws {
+      try await Self.withDesk({ $0.hostNames = ["Museum.Example"] }) { _, http async throws in
+        #expect(try await http.send("GET", "/", ["Host": "museum.example:80"]).status == 200)
+      }
+    }
+
+    @Test("on this machine no token is needed")
+    func local() async throws {
+      try await Self.withDesk { server, http async throws in
+        #expect(server.address == "http://127.0.0.1:\(server.port)/")
+        #expect(try await http.send("GET", "/").status == 200)
+      }
+    }
+
+    @Test("from other machines nobody gets in without the address that is handed out")
+    func token() async throws {
+      try await Self.withDesk({ $0.host = "0.0.0.0" }) { server, http async throws in
+        for path in ["/", "/binding.js", "/live?tab=a", "/?token=", "/?token=0123"] {
+          #expect(try await http.send("GET", path).status == 401, "\(path)")
+        }
+        #expect(try await http.post("{}").status == 401)
+        let token = try #require(server.address.split(separator: "?").last)
+        let entry = try await http.send("GET", "/?\(token)")
+        #expect(entry.status == 303 && entry.fields["location"] == "/")
+        let cookie = try #require(entry.fields["set-cookie"])
+        for part in ["HttpOnly", "SameSite=Lax", "Path=/"] { #expect(cookie.contains(part)) }
+        let value = String(cookie.prefix { $0 != ";" })
+        #expect(try await http.send("GET", "/", ["Cookie": "a=b; \(value)"]).status == 200)
+        #expect(try await http.send("GET", "/?\(token)").status == 401, "the token holds once")
+        let again = try await http.send("GET", "/?\(token)", ["Cookie": value])
+        #expect(again.status == 303, "who is in needs none")
+      }
+    }
+
+    @Test("a cookie that was changed, or signed by another server, is none")
+    func forgedCookies() async throws {
+      try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
+        func cookie(_ server: RunningServer) async throws -> String {
+          let token = try #require(server.server.makeAddress().split(separator: "?").last)
+          let entry = try await RawHTTP(port: server.port).send("GET", "/?\(token)")
+          return String(try #require(entry.fields["set-cookie"]).prefix { $0 != ";" })
+        }
+        let good = try await cookie(server)
+        #expect(try await http.send("GET", "/", ["Cookie": good]).status == 200)
+        let parts = good.split(separator: ".").map(String.init)
+        let forged = [
+          "\(parts[0]).9999999999.\(parts[2])", "\(parts[0]).\(parts[1])", good + "0",
+          "\(parts[0]).\(parts[1]).", String(good.dropLast()) + (good.hasSuffix("0") ? "1" : "0"),
+          good.replacing("ambit-", with: "other-"), "",
+        ]
+        for forged in forged {
+          #expect(try await http.send("GET", "/", ["Cookie": forged]).status == 401, "\(forged)")
+        }
+        try await Self.withDesk({ $0.needsToken = true }) { other, _ in
+          let foreign = try await cookie(other)
+            .replacing("ambit-\(other.port)", with: "ambit-\(server.port)")
+          #expect(try await http.send("GET", "/", ["Cookie": foreign]).status == 401)
+        }
+      }
+    }
+
+    @Test("a cookie holds when the server is started again with its key")
+    func keptKey() async throws {
+      let key = Array(repeating: UInt8(7), count: 32)
+      var cookie = ""
+      var port = 0
+      try await Self.withDesk({
+        $0.needsToken = true
+        $0.signingKey = key
+      }) { server, http async throws in
+        port = server.port
+        let token = try #require(server.address.split(separator: "?").last)
+        let entry = try await http.send("GET", "/?\(token)")
+        cookie = String(try #require(entry.fields["set-cookie"]).prefix { $0 != ";" })
+      }
+      try await Self.withDesk({
+        $0.needsToken = true
+        $0.signingKey = key
+        $0.port = port
+      }) { _, http async throws in
+        #expect(try await http.send("GET", "/", ["Cookie": cookie]).status == 200)
+      }
+    }
+
+    @Test("the address that leads in goes nowhere else")
+    func openRedirect() async throws {
+      try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
+        for path in ["//evil.example", "/\\evil.example", "///evil.example/a"] {
+          let token = try #require(server.server.makeAddress().split(separator: "?").last)
+          let entry = try await http.send("GET", "\(path)?\(token)")
+          let location = entry.fields["location"] ?? ""
+          #expect(location.hasPrefix("/evil.example"), "\(path) leads to \(location)")
+        }
+      }
+    }
+
+    @Test("a server needs a page, its file, a sufficient key, and pages that name what there is")
+    func refusedServers() async throws {
+      func code(
+        _ site: Site, _ files: [String], key: [UInt8]? = nil
+      ) async -> PageServerError.Code? {
+        do {
+          try await withServer(
+            site: site, pages: { files.map { Page($0) { Desk() } } },
+            configure: { $0.signingKey = key }
+          ) { _ in }
+          return nil
+        } catch {
+          return (error as? PageServerError)?.code
+        }
+      }
+      #expect(await code(Desk.site, []) == .noPages)
+      #expect(await code(Desk.site, ["nowhere.html"]) == .missingPage)
+      #expect(await code(Desk.site, ["index.html"], key: [1]) == .shortKey)
+      let bad = Site.files(["index.html": Array("<p data-text=txet>".utf8)])
+      #expect(await code(bad, ["index.html"]) == .pageProblems)
+      let unnamed = Site.files([
+        "index.html": Array("<html>".utf8), "b.html": Array("<html data-page=c>".utf8),
+      ])
+      #expect(await code(unnamed, ["index.html", "b.html"]) == .pageProblems)
+    }
+  }
+#endif

@@ -1,0 +1,162 @@
+#if BindingServer
+  import Binding
+  import BindingServer
+  import Reactive
+  import Testing
+  import WebDriver
+
+  @Suite("A page whose server or network comes and goes", .enabled(if: Browser.isExpected))
+  struct ConnectionTests {
+    private static let isLive = "document.documentElement.dataset.live == 'on'"
+    private static let isOff = "document.documentElement.dataset.live == 'off'"
+
+    private static func type(_ text: String, _ browser: Browser) async throws {
+      try await browser.click(browser.find("#text"))
+      try await browser.perform(.keyboard().press(.end).type(text, every: .milliseconds(5)))
+    }
+
+    private static func streams(_ server: RunningServer) async -> Int {
+      await server.server.live.streams
+    }
+
+    /// Waits until the server has so many streams.
+    private static func expectStreams(
+      _ count: Int, _ server: RunningServer, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+      let end = ContinuousClock().now + .seconds(10)
+      while await streams(server) != count, ContinuousClock().now < end { await Task.yield() }
+      #expect(await streams(server) == count, sourceLocation: sourceLocation)
+    }
+
+    @Test("dims while the server is away, and types again what was typed when another one is there")
+    func restart() async throws {
+      let first = try await RunningServer.start(
+        site: Desk.site, pages: { [Page("index.html") { Desk() }] })
+      try await withBrowser { browser in
+        try await browser.navigate(to: first.address)
+        try await browser.wait(until: Self.isLive)
+        try await Self.type("typed before", browser)
+        try await browser.wait(
+          until: "document.querySelector('#upper').textContent == 'TYPED BEFORE'")
+        try await first.stop()
+        try await browser.wait(until: Self.isOff)
+        try await Self.type(" and meanwhile", browser)
+        let second = try await RunningServer.start(
+          site: Desk.site, pages: { [Page("index.html") { Desk() }] }, port: first.port)
+        try await browser.wait(until: Self.isLive)
+        try await browser.wait(
+          until: "document.querySelector('#upper').textContent == 'TYPED BEFORE AND MEANWHILE'")
+        let text: String = try await browser.script(
+          "return document.querySelector('#text').value")
+        #expect(text == "typed before and meanwhile")
+        try await second.stop()
+      }
+    }
+
+    @Test("loses nothing that was typed while the network was down, or that it was taking along")
+    func drop() async throws {
+      let desk = await Desk()
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] }
+      ) { server in
+        let proxy = try await CuttableProxy.start(to: server.port)
+        try await withBrowser { browser in
+          try await browser.navigate(to: "http://127.0.0.1:\(proxy.port)/")
+          try await browser.wait(until: Self.isLive)
+          var text = ""
+          for round in 0..<3 {
+            try await Self.type("r\(round)", browser)
+            text += "r\(round)"
+            // At once, so that a message is on its way.
+            proxy.cut()
+            try await Self.type("down", browser)
+            text += "down"
+            try await browser.wait(until: Self.isOff)
+            desk.count.value = round + 1
+            proxy.restore()
+            try await browser.wait(until: Self.isLive)
+            try await browser.wait(
+              until: "document.querySelector('#upper').textContent == arguments[0]",
+              text.uppercased())
+            try await browser.wait(
+              until: "document.querySelector('#count').value == arguments[0]", "\(round + 1)")
+          }
+          #expect(desk.text.value == text)
+        }
+        try await proxy.stop()
+      }
+    }
+
+    @Test("eight tabs of a browser have one stream, and each follows; none hangs")
+    func manyTabs() async throws {
+      try await withServer(
+        site: Desk.site,
+        pages: { [Page("index.html") { Desk() }, Page("other.html") { Desk() }] }
+      ) { server in
+        try await withBrowser { browser in
+          var tabs = [try await browser.currentTab()]
+          try await browser.navigate(to: server.address)
+          for index in 1..<8 {
+            tabs.append(try await browser.openTab())
+            try await browser.navigate(
+              to: server.address + (index % 2 == 0 ? "" : "other.html"))
+          }
+          for tab in tabs {
+            try await browser.select(tab)
+            try await browser.wait(until: Self.isLive)
+          }
+          #expect(await Self.streams(server) == 1)
+          for (index, tab) in tabs.enumerated() {
+            try await browser.select(tab)
+            try await Self.type("tab \(index)", browser)
+            try await browser.wait(
+              until: "document.querySelector('#upper').textContent == arguments[0]",
+              "TAB \(index)")
+          }
+          #expect(try await browser.consoleErrors() == [])
+          for tab in tabs.dropLast() {
+            try await browser.select(tab)
+            try await browser.closeTab()
+          }
+          try await browser.select(try #require(tabs.last))
+          try await Self.type("!", browser)
+          try await browser.wait(until: "document.querySelector('#upper').textContent == 'TAB 7!'")
+          #expect(await Self.streams(server) == 1)
+        }
+        await Self.expectStreams(0, server)
+      }
+    }
+
+    @Test("a hidden tab leaves the stream after half a minute, and is up to date when it is shown")
+    func hiddenTab() async throws {
+      let desk = await Desk()
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] }
+      ) { server in
+        try await withBrowser { browser in
+          // Half a minute passes in a third of a second.
+          try await browser.devTools(
+            "Page.addScriptToEvaluateOnNewDocument",
+            [
+              "source": """
+              const slow = setTimeout;
+              window.setTimeout = (f, time, ...rest) => slow(f, time < 30000 ? time : 300, ...rest);
+              """
+            ])
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: Self.isLive)
+          await Self.expectStreams(1, server)
+          try await browser.setHidden(true)
+          await Self.expectStreams(0, server)
+          desk.text.value = "while it was hidden"
+          try await browser.setHidden(false)
+          try await browser.wait(
+            until: "document.querySelector('#text').value == 'while it was hidden'")
+          await Self.expectStreams(1, server)
+          try await browser.navigate(to: "about:blank")
+          await Self.expectStreams(0, server)
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,158 @@
+#if BindingServer
+  import BindingMachines
+  import BindingServer
+  import NIOCore
+  import JSONWire
+  import PageClient
+  import Testing
+
+  @Suite("Requests to a page server")
+  struct RequestTests {
+    /// Runs a test beside a server, with the epoch of a tab that is connected.
+    private static func withTab(
+      _ tab: String = "t1", _ body: (RawHTTP, String) async throws -> Void
+    ) async throws {
+      try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
+        let http = RawHTTP(port: server.port)
+        try await http.stream("/live?tab=\(tab)") { stream in
+          let snapshot = try #require(try await stream.next())
+          let members = try JSON(parsing: Array(snapshot.data.utf8)).members
+          guard case .string(let epoch) = members?["epoch"] else {
+            Issue.record("\(snapshot)")
+            return
+          }
+          try await body(http, epoch)
+        }
+      }
+    }
+
+    private static func message(
+      _ epoch: String, _ sequence: Int = 1, _ operations: String = #"[["set","text","x"]]"#
+    ) -> String {
+      #"{"tab":"t1","epoch":"\#(epoch)","seq":\#(sequence),"ops":\#(operations)}"#
+    }
+
+    @Test("a message is answered with 204, and without content")
+    func accepted() async throws {
+      try await Self.withTab { http, epoch in
+        let answer = try await http.post(Self.message(epoch))
+        #expect(answer.status == 204 && answer.body.isEmpty)
+        #expect(answer.fields["cache-control"] == "no-store")
+        #expect(try await http.post(Self.message(epoch)).status == 204, "again")
+        #expect(try await http.post(Self.message(epoch, 2, "[]")).status == 204)
+      }
+    }
+
+    @Test("for another epoch, an unknown tab or after a gap it is 409")
+    func conflict() async throws {
+      try await Self.withTab { http, epoch async throws in
+        #expect(try await http.post(Self.message("other")).status == 409)
+        #expect(try await http.post(Self.message(epoch, 5)).status == 409)
+        let unknown = Self.message(epoch).replacing("t1", with: "t2")
+        #expect(try await http.post(unknown).status == 409)
+        #expect(try await http.post(Self.message(epoch)).status == 204)
+      }
+    }
+
+    @Test("from another origin it is 403, and nothing is done")
+    func origins() async throws {
+      try await Self.withTab { http, epoch in
+        let here = "127.0.0.1:\(http.port)"
+        let foreign = [
+          ["Origin": "http://evil.example"], ["Origin": "null"], ["Origin": "http://127.0.0.1:1"],
+          ["Origin": "http://\(here).evil.example"], ["Origin": here],
+          ["Sec-Fetch-Site": "cross-site"], ["Sec-Fetch-Site": "same-site"],
+          ["Sec-Fetch-Site": "cross-site", "Origin": "http://\(here)"],
+        ]
+        for fields in foreign {
+          let answer = try await http.post(Self.message(epoch), fields)
+          #expect(answer.status == 403, "\(fields)")
+          let stream = try await http.send("GET", "/live?tab=t9", fields)
+          #expect(stream.status == 403, "\(fields)")
+        }
+        let own = ["Origin": "http://\(here)", "Sec-Fetch-Site": "same-origin"]
+        #expect(try await http.post(Self.message(epoch), own).status == 204)
+      }
+    }
+
+    @Test(
+      "malformed it is 400",
+      arguments: [
+        "", "x", "{}", "[1,2]", #"{"tab":"t1"}"#, "\u{0}",
+        #"{"tab":"t1","epoch":"E","seq":1,"ops":5}"#,
+      ])
+    func malformed(_ body: String) async throws {
+      try await Self.withTab { http, epoch in
+        let answer = try await http.post(body.replacing("E", with: epoch))
+        #expect(answer.status == 400)
+        #expect(try await http.post(Self.message(epoch)).status == 204, "it goes on")
+      }
+    }
+
+    @Test(
+      "for what the view model doesn't declare it is 400",
+      arguments: [
+        #"[["set","upper","x"]]"#, #"[["set","secret","x"]]"#, #"[["call","text",[]]]"#,
+        #"[["call","remove",[]]]"#, #"[["set","__proto__","x"]]"#,
+      ])
+    func unknownPaths(_ operations: String) async throws {
+      try await Self.withTab { http, epoch async throws in
+        #expect(try await http.post(Self.message(epoch, 1, operations)).status == 400)
+      }
+    }
+
+    @Test("that is too long it is 413, whether or not it says so")
+    func tooLong() async throws {
+      try await Self.withTab { http, epoch in
+        let long = String(repeating: "x", count: BindingLimits.bodyByteCountMax + 1)
+        #expect(try await http.post(long).status == 413)
+        let text = String(repeating: "y", count: BindingLimits.textByteCountMax + 1)
+        let oversize = Self.message(epoch, 1, #"[["set","text",""# + text + #""]]"#)
+        #expect(try await http.post(oversize).status == 413)
+        let answer = try await http.send(
+          "POST", "/live", ["Content-Length": "\(1 << 40)"], body: Array("x".utf8))
+        #expect(answer.status == 413)
+        #expect(try await http.post(Self.message(epoch)).status == 204)
+      }
+    }
+
+    @Test("with another method than there is, it is 405")
+    func methods() async throws {
+      try await Self.withTab { http, _ in
+        for (method, path, allowed) in [
+          ("PUT", "/live", "GET, POST"), ("DELETE", "/live", "GET, POST"),
+          ("POST", "/", "GET, HEAD"), ("PUT", "/index.html", "GET, HEAD"),
+        ] {
+          let answer = try await http.send(method, path)
+          #expect(answer.status == 405 && answer.fields["allow"] == allowed, "\(method) \(path)")
+        }
+      }
+    }
+
+    @Test(
+      "for a stream without a fit tab it is 400, of an unknown page 404",
+      arguments: [
+        ("/live", 400), ("/live?tab=", 400), ("/live?tab=a,,b", 400), ("/live?tab=a,a", 400),
+        ("/live?tab=a%20b", 400), ("/live?tab=nowhere.a", 404), ("/live?tab=a.b.c", 400),
+      ])
+    func badTabs(_ path: String, _ status: Int) async throws {
+      try await Self.withTab { http, _ async throws in
+        #expect(try await http.send("GET", path).status == status)
+      }
+    }
+
+    @Test("that is no HTTP is answered with 400, and the server goes on")
+    func noHTTP() async throws {
+      try await Self.withTab { http, epoch in
+        for text in ["\u{16}\u{3}\u{1}", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n"] {
+          try await http.connected { inbound, outbound in
+            try await outbound.write(ByteBuffer(string: text))
+            outbound.finish()
+            for try await _ in inbound {}
+          }
+        }
+        #expect(try await http.post(Self.message(epoch)).status == 204)
+      }
+    }
+  }
+#endif

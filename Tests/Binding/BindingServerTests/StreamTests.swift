@@ -1,0 +1,189 @@
+#if BindingServer
+  import BindingMachines
+  import BindingServer
+  import Foundation
+  import JSONWire
+  import NIOCore
+  import PageClient
+  import Reactive
+  import Testing
+
+  @Suite("The stream of a page server")
+  struct StreamTests {
+    /// Runs a test beside a server whose page shows one view model in all tabs.
+    private static func withShared(
+      _ body: (RunningServer, RawHTTP, Desk) async throws -> Void
+    ) async throws {
+      let desk = await Desk(rows: ["a", "b"])
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] }
+      ) { try await body($0, RawHTTP(port: $0.port), desk) }
+    }
+
+    /// Waits until a condition holds on the main actor, for at most so long.
+    private static func expectSoon(
+      within time: Duration = .seconds(1), _ what: Comment,
+      _ condition: @MainActor () -> Bool, sourceLocation: SourceLocation = #_sourceLocation
+    ) async {
+      let end = ContinuousClock().now + time
+      while !(await condition()), ContinuousClock().now < end { await Task.yield() }
+      let holds = await condition()
+      #expect(holds, what, sourceLocation: sourceLocation)
+    }
+
+    @Test("begins with a snapshot, and says how it is to be treated")
+    func beginning() async throws {
+      try await Self.withShared { _, http, _ in
+        try await http.stream("/live?tab=t") { stream in
+          #expect(stream.status == 200)
+          #expect(stream.fields["content-type"] == "text/event-stream")
+          #expect(stream.fields["cache-control"] == "no-store")
+          #expect(stream.fields["x-accel-buffering"] == "no")
+          let first = try #require(try await stream.next())
+          #expect(stream.retry == 500)
+          #expect(first.name == "snap")
+          let members = try #require(try JSON(parsing: Array(first.data.utf8)).members)
+          guard case .string(let epoch) = members["epoch"] else {
+            Issue.record("\(first)")
+            return
+          }
+          #expect(first.id.hasPrefix(epoch + "-"))
+          #expect(members["tab"] == .string("t") && members["a"] == .integer(0))
+          #expect(members["v"]?.members?["count"] == .integer(0))
+          #expect(first.data.contains(#"["all","rows",[["a",{"id":"a","name":"Row a"}],"#))
+        }
+      }
+    }
+
+    @Test("brings changes from any thread, and acknowledges messages with what they did")
+    func changes() async throws {
+      try await Self.withShared { _, http, desk in
+        let client = PageClient(tab: "t")
+        try await http.stream("/live?tab=t") { stream in
+          client.connect()
+          client.receive(try #require(try await stream.next()))
+          let count = desk.count
+          await Task.detached { count.value = 5 }.value
+          client.receive(try #require(try await stream.next()))
+          #expect(client.values["count"] == .integer(5))
+          client.set(.page("text"), .string("hello"))
+          let message = try #require(client.takeMessage())
+          let answer = try await http.post(String(decoding: message.body, as: UTF8.self))
+          client.answered(message, status: answer.status)
+          client.receive(try #require(try await stream.next()))
+          #expect(client.values["upper"] == .string("HELLO"))
+          #expect(client.isSettled && client.faults == [])
+        }
+      }
+    }
+
+    @Test("ends at once when the server shuts down")
+    func shutdown() async throws {
+      let desk = await Desk()
+      let server = try await RunningServer.start(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] })
+      let http = RawHTTP(port: server.port)
+      try await http.stream("/live?tab=t") { stream in
+        _ = try await stream.next()
+        let clock = ContinuousClock()
+        let start = clock.now
+        async let stopping: Void = server.stop()
+        #expect(try await stream.next() == nil)
+        try await stopping
+        #expect(clock.now - start < .seconds(1))
+      }
+    }
+
+    @Test("of a client that closes, or only says no more, is noticed within a second")
+    func closing() async throws {
+      try await Self.withShared { server, http, _ in
+        try await http.stream("/live?tab=a") { stream in
+          _ = try await stream.next()
+          await Self.expectSoon("one is open") { server.server.live.streams == 1 }
+        }
+        await Self.expectSoon("it is closed") { server.server.live.streams == 0 }
+        // Half of the connection is closed: a client that can't be heard any more.
+        try await http.connected { inbound, outbound in
+          let head = "GET /live?tab=b HTTP/1.1\r\nHost: localhost\r\n\r\n"
+          try await outbound.write(ByteBuffer(string: head))
+          var iterator = inbound.makeAsyncIterator()
+          _ = try await iterator.next()
+          await Self.expectSoon("one is open") { server.server.live.streams == 1 }
+          outbound.finish()
+          await Self.expectSoon("it is closed") { server.server.live.streams == 0 }
+          while try await iterator.next() != nil {}
+        }
+      }
+    }
+
+    @Test("goes on for others while a client doesn't read, which then gets what is, not what was")
+    func slowReader() async throws {
+      try await Self.withShared { server, http, desk in
+        let slow = PageClient(tab: "slow")
+        let quick = PageClient(tab: "quick")
+        try await http.stream("/live?tab=slow", receiveBuffer: 4_096) { slowStream in
+          slow.connect()
+          slow.receive(try #require(try await slowStream.next()))
+          try await http.stream("/live?tab=quick") { stream in
+            quick.connect()
+            quick.receive(try #require(try await stream.next()))
+            // The slow one is stuck when the quick one has got fifteen patches more than both did.
+            var (number, slowCount, since) = (0, 0, 0)
+            while since < 15, number < 1_000 {
+              number += 1
+              let text = "\(number) " + String(repeating: "x", count: 60_000)
+              desk.text.value = text
+              while quick.values["text"] != .string(text) {
+                quick.receive(try #require(try await stream.next()))
+              }
+              let patches = await server.server.live.patches - quick.patchCount
+              since = patches == slowCount ? since + 1 : 0
+              slowCount = patches
+            }
+            #expect(since == 15, "the slow one was never stuck")
+            let last = quick.values["text"]
+            while slow.values["text"] != last {
+              slow.receive(try #require(try await slowStream.next()))
+            }
+            #expect(slow.patchCount < number, "what it missed was merged")
+            #expect(slow.faults == [] && quick.faults == [])
+          }
+        }
+      }
+    }
+
+    @Test("of a thousand clients: each gets its snapshot and the change, and all are noticed to go")
+    func thousand() async throws {
+      try await Self.withShared { server, http, desk in
+        let ready = AsyncStream<Void>.makeStream()
+        await withTaskGroup(of: Bool.self) { group in
+          for index in 0..<1_000 {
+            group.addTask {
+              let result = try? await http.stream("/live?tab=c\(index)") { stream in
+                let first = try await stream.next()
+                ready.continuation.yield()
+                let second = try await stream.next()
+                return first?.name == "snap"
+                  && second?.data == #"{"tab":"c\#(index)","v":{"count":7}}"#
+              }
+              return result == true
+            }
+          }
+          var count = 0
+          for await _ in ready.stream {
+            count += 1
+            if count == 1_000 { break }
+          }
+          desk.count.value = 7
+          var right = 0
+          for await isRight in group where isRight { right += 1 }
+          #expect(right == 1_000)
+        }
+        await Self.expectSoon(within: .seconds(2), "all have gone") {
+          server.server.live.streams == 0
+        }
+        #expect(await server.server.live.snapshots == 1_000)
+      }
+    }
+  }
+#endif

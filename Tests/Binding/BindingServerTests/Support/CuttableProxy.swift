@@ -1,0 +1,100 @@
+#if BindingServer
+  import NIOCore
+  import NIOPosix
+  import Synchronization
+
+  /// A network that can fail: passes connections on to a server until it is cut.
+  final class CuttableProxy: Sendable {
+    let port: Int
+    private let listener: any Channel
+    private let state: State
+
+    private final class State: Sendable {
+      let target: Int
+      let isCut = Mutex(false)
+      let channels = Mutex<[any Channel]>([])
+      init(target: Int) { self.target = target }
+
+      func add(_ channel: any Channel) {
+        channels.withLock { channels in
+          channels.removeAll { !$0.isActive }
+          channels.append(channel)
+        }
+      }
+    }
+
+    private init(listener: any Channel, state: State) {
+      self.listener = listener
+      self.state = state
+      port = listener.localAddress?.port ?? 0
+    }
+
+    static func start(to target: Int) async throws -> CuttableProxy {
+      let state = State(target: target)
+      let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.backlog, value: 64)
+        .childChannelOption(.autoRead, value: false)
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture { try connect(channel, state) }
+        }
+        .bind(host: "127.0.0.1", port: 0).get()
+      return CuttableProxy(listener: listener, state: state)
+    }
+
+    private static func connect(_ channel: any Channel, _ state: State) throws {
+      if state.isCut.withLock({ $0 }) {
+        channel.close(promise: nil)
+        return
+      }
+      state.add(channel)
+      ClientBootstrap(group: channel.eventLoop)
+        .channelOption(.autoRead, value: false)
+        .channelInitializer { other in
+          other.eventLoop.makeCompletedFuture {
+            try other.pipeline.syncOperations.addHandler(Pipe(to: channel))
+            try channel.pipeline.syncOperations.addHandler(Pipe(to: other))
+          }
+        }
+        .connect(host: "127.0.0.1", port: state.target)
+        .whenComplete { result in
+          guard case .success(let other) = result else {
+            channel.close(promise: nil)
+            return
+          }
+          state.add(other)
+          for side in [channel, other] {
+            side.setOption(.autoRead, value: true).whenComplete { _ in side.read() }
+          }
+        }
+    }
+
+    /// Closes all connections, and each new one.
+    func cut() {
+      state.isCut.withLock { $0 = true }
+      for channel in state.channels.withLock({ $0 }) { channel.close(promise: nil) }
+    }
+
+    /// Passes new connections on again.
+    func restore() { state.isCut.withLock { $0 = false } }
+
+    func stop() async throws {
+      cut()
+      try await listener.close()
+    }
+
+    private final class Pipe: ChannelInboundHandler {
+      typealias InboundIn = ByteBuffer
+      private let other: any Channel
+      init(to other: any Channel) { self.other = other }
+
+      func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        other.writeAndFlush(unwrapInboundIn(data), promise: nil)
+      }
+
+      func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
+      func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        context.close(promise: nil)
+      }
+    }
+  }
+#endif

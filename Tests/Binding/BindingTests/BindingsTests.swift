@@ -1,0 +1,85 @@
+import Binding
+import BindingMachines
+import Reactive
+import Testing
+
+@Suite("What a view model declares")
+@MainActor
+struct BindingsTests {
+  private static func names(_ scope: BindingScope) -> [String] {
+    scope.values.map { $0.name + ($0.isTwoWay ? "*" : "") }
+      + scope.actions.map { $0.name + ($0.takesArgument ? "(…)" : "()") }
+  }
+
+  @Test("is what pages may name, with the three values that an action comes with")
+  func schema() {
+    let schema = BoundModel(SignIn { _ in .empty }, problems: Problems { _ in }, onChange: {})
+      .schema
+    #expect(
+      Self.names(schema.page) == [
+        "email*", "password*", "isEmailValid", "name", "signIn.enabled", "signIn.executing",
+        "signIn.error", "signIn()",
+      ])
+    #expect(schema.lists == [])
+  }
+
+  @Test("has lists with the values of their rows, and groups with a dot")
+  func listsAndGroups() {
+    let devices = BoundModel(DeviceList(), problems: Problems { _ in }, onChange: {}).schema
+    #expect(devices.lists.map(\.name) == ["devices"])
+    #expect(Self.names(devices.lists[0].row) == ["id", "name", "strength", "kind"])
+    #expect(Self.names(devices.page).last == "connect(…)")
+    let toDo = BoundModel(ToDoList(), problems: Problems { _ in }, onChange: {}).schema
+    #expect(toDo.lists.map(\.name) == ["items", "search.results"])
+    #expect(
+      Self.names(toDo.lists[0].row)
+        == ["title", "isDone*", "finish.enabled", "finish.executing", "finish.error", "finish()"])
+    #expect(Self.names(toDo.page) == ["search.text*", "search.isSearching"])
+  }
+
+  @Test("is compared with a page before anybody opens it")
+  func pages() {
+    #expect(SignIn.problems(inPage: "<input data-bind=\"email\">", named: "a.html") == [])
+    let problems = SignIn.problems(
+      inPage: "<p>\n<input data-bind=\"emial\">", named: "sign-in.html")
+    #expect(
+      problems.map(\.description) == [
+        "sign-in.html:2: data-bind=\"emial\": SignIn declares no value “emial”; did you mean “email”?"
+      ])
+  }
+
+  final class Twice: ViewModel {
+    let a = MutableProperty(1)
+    static let bindings: Bindings<Twice> = ["a": .oneWay(\.a), "a": .twoWay(\.a)]
+  }
+
+  final class Odd: ViewModel {
+    let a = MutableProperty(1)
+    static let bindings: Bindings<Odd> = ["data-a": .oneWay(\.a)]
+  }
+
+  final class Nested: ViewModel, Identifiable {
+    let id = 1
+    let rows = MutableProperty<[Nested]>([])
+    static let bindings: Bindings<Nested> = ["rows": .list(\.rows)]
+  }
+
+  @Test("twice under one name is a mistake of the program")
+  func twice() async {
+    await #expect(processExitsWith: .failure) { await MainActor.run { _ = Twice.bindings } }
+  }
+
+  @Test("under what is no name is a mistake of the program")
+  func odd() async {
+    await #expect(processExitsWith: .failure) { await MainActor.run { _ = Odd.bindings } }
+  }
+
+  @Test("as a list in a row is a mistake of the program")
+  func nested() async {
+    await #expect(processExitsWith: .failure) {
+      await MainActor.run {
+        _ = BoundModel(Nested(), problems: Problems { _ in }, onChange: {})
+      }
+    }
+  }
+}

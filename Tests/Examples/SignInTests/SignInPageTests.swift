@@ -1,0 +1,77 @@
+#if BindingServer
+  import Foundation
+  import Testing
+  import WebDriver
+
+  /// The program as its users run it, in a browser.
+  @Suite("The sign-in program", .enabled(if: Browser.isExpected))
+  struct SignInPageTests {
+    /// Starts the program on a free port, and ends it afterwards.
+    private static func withProgram(_ body: (Browser) async throws -> Void) async throws {
+      let program = Process()
+      let path = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "sign-in").path
+      // A line at a time, as to a terminal.
+      program.executableURL = URL(filePath: "/usr/bin/env")
+      program.arguments = ["stdbuf", "-oL", path, "0"]
+      let output = Pipe()
+      program.standardOutput = output
+      try program.run()
+      defer {
+        program.terminate()
+        program.waitUntilExit()
+        #expect(program.terminationStatus == 0, "it ends when it is asked to")
+      }
+      let address = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        .replacing("Open ", with: "").trimmingCharacters(in: .whitespacesAndNewlines)
+      try await withBrowser { browser in
+        try await browser.navigate(to: address)
+        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+        try await body(browser)
+        #expect(try await browser.consoleErrors() == [])
+      }
+    }
+
+    @Test("lets in who types the password, with the keyboard alone")
+    func signingIn() async throws {
+      try await Self.withProgram { browser in
+        let button = try await browser.find("form button")
+        #expect(try await browser.isEnabled(button) == false)
+        try await browser.perform(.keyboard().type("ann", every: .milliseconds(5)))
+        try await browser.wait(
+          until: "document.querySelector('#email-hint').textContent.includes('has an @')")
+        try await browser.perform(
+          .keyboard().type("@example.org").press(.tab).type("open sesam"))
+        try await browser.wait(until: "!document.querySelector('form button').disabled")
+        try await browser.perform(.keyboard().press(.enter))
+        try await browser.wait(until: "!document.querySelector('.spinner').hidden")
+        #expect(try await browser.isEnabled(button) == false)
+        try await browser.wait(
+          until: "document.querySelector('.error').textContent == 'This is not the password.'")
+        try await browser.perform(.keyboard().type("e").press(.enter))
+        try await browser.wait(until: "document.querySelector('.error').textContent == ''")
+        try await browser.wait(until: "document.querySelector('form').hidden")
+        #expect(try await browser.text(of: browser.find("section h1")) == "Hello, Ann")
+        try await browser.click(browser.find("section button"))
+        try await browser.wait(until: "!document.querySelector('form').hidden")
+        let password: String = try await browser.script(
+          "return document.querySelector('[type=password]').value")
+        #expect(password == "")
+      }
+    }
+
+    @Test("is legible to a screen reader")
+    func accessibility() async throws {
+      try await Self.withProgram { browser in
+        let tree = try await browser.accessibilityTree()
+        #expect(tree.first("heading", "Sign in") != nil)
+        let email = try #require(tree.first("textbox", "E-mail"), "\(tree.outline)")
+        #expect(email.properties["focused"] == "true")
+        #expect(tree.first("textbox", "Password") != nil)
+        #expect(tree.first("button", "Sign in")?.properties["disabled"] == "true")
+        #expect(tree.first("alert") != nil)
+        #expect(tree.first("button", "Sign out") == nil, "what is hidden isn't read")
+      }
+    }
+  }
+#endif
