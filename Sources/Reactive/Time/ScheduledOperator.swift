@@ -107,8 +107,9 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   final func dispose() {
     let isFirst = !isCut.exchange(true, ordering: .acquiringAndReleasing)
     guard isFirst, !output.isDisposed else { return }
-    drop()
+    // First: what is dropped makes room, which nobody is to use any more.
     upstream.dispose()
+    drop()
     scheduler.schedule { self.output.terminate(.interrupted) }
   }
 }

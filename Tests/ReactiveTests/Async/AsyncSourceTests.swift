@@ -240,11 +240,13 @@ struct AsyncSourceTests {
     #expect(count == 100)
   }
 
-  @Test("a source that waits makes nothing more when its run is over", .timeLimit(.minutes(5)))
-  func stopsAtOnce() async {
+  @Test(
+    "a source that waits makes nothing more when its run is over", .timeLimit(.minutes(5)),
+    arguments: 0..<4)
+  func stopsAtOnce(_ way: Int) async {
     for _ in 0..<100 {
       let (made, ended) = (Counter(), Expectation())
-      let source = SignalProducer<Int, Never>(sending: { input in
+      let source = Numeric(sending: { input in
         while !Task.isCancelled {
           made.increment()
           await input.send(made.value)
@@ -252,7 +254,11 @@ struct AsyncSourceTests {
         ended.fulfill()
       })
       do {
-        let iterator = source.observe(on: QueueScheduler())
+        let ways: [@Sendable (Numeric) -> Numeric] = [
+          { $0 }, { $0.observe(on: QueueScheduler()) }, { $0.delay(1, on: QueueScheduler()) },
+          { $0.start(on: QueueScheduler()) },
+        ]
+        let iterator = ways[way](source)
           .values(buffering: .backpressure(2)).makeAsyncIterator()
         while made.value < 3 { await Task.yield() }
         withExtendedLifetime(iterator) {}
