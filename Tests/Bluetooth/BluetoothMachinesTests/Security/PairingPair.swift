@@ -203,7 +203,8 @@ struct PairingPair {
     case .encrypt(let key): encrypt(with: key)
     case .answerKeyRequest: assertionFailure("no key was asked for")
     case .encryptionChanged: break
-    case .store(let bond): change(isCentral) { $0.stored.append(bond) }
+    case .bonded(.success(let bond)): change(isCentral) { $0.stored.append(bond) }
+    case .bonded(.failure): break
     case .pairingEnded(let failure): change(isCentral) { $0.ends.append(failure) }
     case .secured(let isSecured): change(isCentral) { $0.secured.append(isSecured) }
     case .completed(_, let failure): change(isCentral) { $0.completed.append(failure) }
