@@ -170,9 +170,9 @@ extension HostMachine {
   }
 
   /// A link is gone: what waited for its protection fails.
-  mutating func endSecurity(of link: inout Link, into actions: inout [Action]) {
+  mutating func endSecurity(of link: inout Link, now: Instant, into actions: inout [Action]) {
     var produced: [LinkSecurity.Output] = []
-    link.security.close(into: &produced)
+    link.security.close(host: &security, now: now, into: &produced)
     for output in produced { _ = take(output, about: link.peer, into: &actions) }
     guard link.security.hasProvedBond else { return }
     let changed = security.takeChangedBonds()

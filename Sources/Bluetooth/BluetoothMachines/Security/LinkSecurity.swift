@@ -587,13 +587,12 @@ struct LinkSecurity: Sendable {
   }
 
   /// The link is gone.
-  mutating func close(into outputs: inout [Output]) {
-    if isPairing { outputs.append(.pairingEnded(.disconnected)) }
-    activity = .none
-    computation = nil
-    prompt = nil
+  mutating func close(host: inout HostSecurity, now: Instant, into outputs: inout [Output]) {
     isAwaited = false
     mustProveBond = false
+    // A peer that ends the link in place of the pairing has to wait as well.
+    if isPairing { end(.disconnected, host: &host, now: now, into: &outputs) }
+    activity = .none
     secured(false, .disconnected, into: &outputs)
   }
 }

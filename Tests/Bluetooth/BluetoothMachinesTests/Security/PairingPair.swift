@@ -235,6 +235,14 @@ struct PairingPair {
     act(isCentral: isCentral) { $0.link.agentGone(host: &$0.host, now: $1, into: &$2) }
   }
 
+  /// The central's link is gone, and there is a new one.
+  mutating func reconnects() {
+    act(isCentral: true) { $0.link.close(host: &$0.host, now: $1, into: &$2) }
+    let addresses = LinkAddresses(local: Self.centralAddress, peer: Self.peripheralAddress)
+    central.link = LinkSecurity(
+      role: .central, peer: Self.peripheralAddress, addresses: addresses)
+  }
+
   /// A controller reports that the link is no longer encrypted.
   mutating func switchesEncryptionOff(isCentral: Bool) {
     act(isCentral: isCentral) {
