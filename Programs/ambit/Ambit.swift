@@ -59,7 +59,9 @@ package enum Main {
   package static func main() async {
     do throws(CommandFailure) { try OpenFiles.check() } catch { finish(.failure(error)) }
     // What the libraries log, such as the display of a simulated device: one sentence each.
-    LoggingSystem.bootstrap { _ in SentenceLog { Output(isJSON: false).warn($0) } }
+    LoggingSystem.bootstrap { _ in
+      SentenceLog { sentence, _ in Output(isJSON: false).warn(sentence) }
+    }
     SimulatedRadio.install()
     #if SecureConnections
       SecureConnections.install()

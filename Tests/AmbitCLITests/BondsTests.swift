@@ -172,4 +172,24 @@ struct BondsTests {
     #expect(nowhere.status == AmbitCLI.ExitStatus.noInput.rawValue)
     #expect(nowhere.complaints.count == 1)
   }
+
+  @Test("commands that use the radio say that bonds can't be used, and that nobody can be asked")
+  func told() async throws {
+    let folder = try TestFolder()
+    let file = try folder.file("bonds", "Dear Ann,\n")
+    #expect(chmod(file, 0o600) == 0)
+    let refused = try await AmbitRun.end(
+      "status", "--radio", "sim", environment: ["AMBIT_BONDS": file])
+    #expect(refused.status == 0)
+    #expect(
+      refused.complaints == [
+        "ambit: The bonds in \"\(file)\" are not used: the file is something else."
+          + " Until that is mended, nothing is paired."
+      ])
+    let asking = try await AmbitRun.end("status", "--radio", "sim", "--pair", "ask")
+    #expect(
+      asking.complaints == [
+        "ambit: nobody can be asked whether to pair, because this is no terminal."
+      ])
+  }
 }

@@ -103,6 +103,27 @@ struct BondedClientOnAirTests {
     #expect(subscriptions(safe).isEmpty)
   }
 
+  @Test(
+    "a peer beyond the room for bonds is served on its link, and the host says that it keeps none")
+  func full() throws {
+    let world = World(seed: 12)
+    let others = (0..<1_024).map { number in
+      Bond(
+        identity: DeviceAddress(bits: 0xC000_0000_0001 + UInt64(number), kind: .random),
+        centralKey: LongTermKey(SMPValue(number: UInt128(number + 1))), peripheralKey: nil,
+        isAuthenticated: true, isSecureConnections: true)
+    }
+    let safe = try peripheral(in: world, bonds: others)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let value = try #require(try phone.characteristics(of: peer)[Self.value])
+    #expect(try phone.read(value, of: peer) == [1])
+    world.run(for: .seconds(1))
+    #expect(safe.unkeptBonds == [.full] && safe.bonds.isEmpty)
+    #expect(safe.snapshot.bondCount == 1_024 && safe.snapshot.counters.unkeptBonds == 1)
+    #expect(phone.unkeptBonds.isEmpty && phone.bonds.count == 1)
+  }
+
   @Test("of other services in the next run nothing holds")
   func otherServices() throws {
     let world = World(seed: 3)

@@ -23,6 +23,8 @@ final class TestHost {
 
   /// The bonds that its driver was to keep.
   private(set) var bonds: [Bond] = []
+  /// Why others were not to be kept.
+  private(set) var unkeptBonds: [UnkeptBond] = []
   private(set) var identities: [HostIdentity] = []
   /// The bonds that it was to keep what is new of.
   private(set) var updated: [Bond] = []
@@ -116,6 +118,7 @@ final class TestHost {
         case .storeBond(let bond, let identity):
           bonds.append(bond)
           if let identity, !identities.contains(identity) { identities.append(identity) }
+        case .bondNotKept(_, let reason): unkeptBonds.append(reason)
         case .updateBonds(let changed):
           configurationCount += 1
           updated += changed

@@ -78,7 +78,7 @@ struct Receiver {
         delivered += 1
         if let onReport, case .discovered(let report) = event { onReport(client, report) }
       case .reopenTransport: break
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .updateBonds,
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .updateBonds,
         .removeBond:
         break
       }

@@ -228,7 +228,7 @@ private struct HostVictim {
         }
       case .deliver(_, let event): take(event)
       case .computeKey(let request): computations.append(request)
-      case .pauseReceiving, .resumeReceiving, .storeBond, .updateBonds, .removeBond:
+      case .pauseReceiving, .resumeReceiving, .storeBond, .bondNotKept, .updateBonds, .removeBond:
         break
       case .reopenTransport: break
       }

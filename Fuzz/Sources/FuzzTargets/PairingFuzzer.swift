@@ -251,7 +251,9 @@ private struct PairingScene {
       case .computeKey(let request):
         handle(.keyComputed(id: request.id, SmallGroup.perform(request.operation)), side)
       case .storeBond: precondition(isEncrypted, "a bond of a link that isn't encrypted")
-      case .pauseReceiving, .resumeReceiving, .updateBonds, .removeBond, .reopenTransport: break
+      case .pauseReceiving, .resumeReceiving, .bondNotKept, .updateBonds, .removeBond,
+        .reopenTransport:
+        break
       }
     }
   }

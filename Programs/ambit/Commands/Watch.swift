@@ -31,6 +31,7 @@ struct Watch: RadioCommand {
 
   /// Keys are commands here.
   var pairingInput: PairingInput { .command }
+  var ownsScreen: Bool { Terminal.isTerminal(STDOUT_FILENO) }
 
   @Flag(inversion: .prefixedNo, help: "Services of the local network beside Bluetooth devices.")
   var network = true

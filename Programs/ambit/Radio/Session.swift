@@ -92,6 +92,8 @@ protocol RadioCommand: AsyncParsableCommand, Sendable {
   var capturePath: String? { get }
   /// Where prompts of pairings are answered.
   var pairingInput: PairingInput { get }
+  /// Whether nothing else may be written to the terminal while it runs.
+  var ownsScreen: Bool { get }
   func run(_ session: Session) async throws
 }
 
@@ -109,10 +111,12 @@ extension RadioCommand {
   var hostName: String? { nil }
   var capturePath: String? { nil }
   var pairingInput: PairingInput { .standardInput }
+  var ownsScreen: Bool { false }
 
   func run() async throws {
     try await options.withRadio(
-      hostName: hostName, captureTo: capturePath, pairingInput: pairingInput
+      hostName: hostName, captureTo: capturePath, pairingInput: pairingInput,
+      ownsScreen: ownsScreen
     ) { session in
       try await run(session)
     }
@@ -129,11 +133,13 @@ extension GlobalOptions {
   ///   - capturePath: Where all traffic is written to; nil for where `AMBIT_CAPTURE` says, if it
   ///     says.
   ///   - pairingInput: Where prompts of pairings are answered.
+  ///   - ownsScreen: Whether warnings have to wait until the command is done.
   ///   - body: The command.
   /// - Throws: What `body` throws, or that the capture cannot be written.
   func withRadio(
     hostName: String? = nil, appearance: UInt16 = 0, address: DeviceAddress? = nil,
     captureTo capturePath: String? = nil, pairingInput: PairingInput = .standardInput,
+    ownsScreen: Bool = false,
     _ body: @escaping @Sendable (Session) async throws -> Void
   ) async throws {
     if let refusal = BluetoothAuthorization.refusal {
@@ -148,14 +154,20 @@ extension GlobalOptions {
     let environment = ProcessInfo.processInfo.environment["AMBIT_CAPTURE"] ?? ""
     let (troubles, trouble) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(1))
-    let bondPath = bondPath(for: selection.radio)
+    let warnings = Warnings(Output(isJSON: json), waits: ownsScreen)
+    let bondPath = bondPath(for: selection.radio, warnings)
     let host: BluetoothHost
     do throws(CaptureError) {
       host = try BluetoothHost(
         selection, configuration: configuration,
         captureTo: capturePath ?? (environment.isEmpty ? nil : environment),
         bondsIn: bondPath,
-        logger: Logger(label: "ambit") { _ in SentenceLog { trouble.yield($0) } })
+        logger: Logger(label: "ambit") { _ in
+          SentenceLog { sentence, isAboutBonds in
+            trouble.yield(sentence)
+            if isAboutBonds { warnings.warn(sentence) }
+          }
+        })
     } catch {
       throw CommandFailure(error)
     }
@@ -164,6 +176,9 @@ extension GlobalOptions {
       answersPairing: pair != .never, outOfBandData: oob?.data)
     let prompter = pair == .never ? nil : PairingPrompter(host, session.output, pairingInput)
     defer { withExtendedLifetime(prompter) {} }
+    if pair == .ask, prompter == nil, pairingInput != .command {
+      warnings.warn("nobody can be asked whether to pair, because this is no terminal")
+    }
     let watchdog = timeout.map { Watchdog(after: $0.duration) }
     defer { watchdog?.cancel() }
     let result: Result<Void, any Error>
@@ -176,17 +191,18 @@ extension GlobalOptions {
       result = .failure(error)
     }
     await host.close()
+    warnings.release()
     try result.get()
     // The last of it was written when the host closed.
     if let failure = host.captureFailure { throw CommandFailure(failure) }
   }
 
   /// Where bonds are kept; without such a place they end with the command.
-  private func bondPath(for radio: RadioChoice) -> String? {
+  private func bondPath(for radio: RadioChoice, _ warnings: Warnings) -> String? {
     do throws(BondStoreError) {
       return try BondStore.defaultPath(for: radio)
     } catch {
-      Output(isJSON: json).warn(error.description)
+      warnings.warn(error.description)
       return nil
     }
   }
@@ -210,6 +226,28 @@ extension GlobalOptions {
       defer { group.cancelAll() }
       try await group.next()
     }
+  }
+}
+
+/// Warns people of what doesn't end the command, at once or when the command is done with the screen.
+private final class Warnings: Sendable {
+  private let output: Output
+  /// What waits; nil: nothing has to.
+  private let waiting: Guarded<[String]?>
+
+  init(_ output: Output, waits: Bool) {
+    self.output = output
+    waiting = Guarded(waits ? [] : nil)
+  }
+
+  /// From any thread.
+  func warn(_ sentence: String) {
+    if waiting.update({ $0?.append(sentence) }) == nil { output.warn(sentence) }
+  }
+
+  /// Writes what waited; nothing waits any more.
+  func release() {
+    for sentence in waiting.update({ $0.take() }) ?? [] { output.warn(sentence) }
   }
 }
 

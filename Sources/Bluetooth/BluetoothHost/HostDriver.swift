@@ -19,7 +19,7 @@ final class HostDriver: @unchecked Sendable {
   private let inbox = Mutex(Inbox())
   private let currentProblem = Mutex(Problem())
   private let firstCaptureFailure = Mutex<CaptureError?>(nil)
-  private let firstBondFailure = Mutex<BondStoreError?>(nil)
+  private let bondFailures = Mutex(BondFailures())
   private let bondWatch = Mutex(BondWatch())
 
   private var machine: HostMachine
@@ -37,6 +37,8 @@ final class HostDriver: @unchecked Sendable {
   private var wakeSetFor: Instant?
   private var isStopped = false
   private var bondQueue: BondStoreQueue?
+  /// What was said of bonds that are not kept.
+  private var unkeptBonds: Set<UnkeptBond> = []
   /// Whether there is a current problem, without its lock.
   private var hasProblem = false
 
@@ -58,6 +60,12 @@ final class HostDriver: @unchecked Sendable {
     case clientClosed(ClientID)
     case eventsHandled(ClientID, count: Int)
     case request(ClientID, HostRequest)
+  }
+
+  private struct BondFailures {
+    var first: BondStoreError?
+    /// Those that were said.
+    var kinds: Set<BondStoreError.Kind> = []
   }
 
   /// What notices changes of the bonds by other processes; made, used and closed on the shared loop.
@@ -101,7 +109,7 @@ final class HostDriver: @unchecked Sendable {
 
   var calendarTime: Double { loop.calendarTime }
   var captureFailure: CaptureError? { firstCaptureFailure.withLock { $0 } }
-  var bondFailure: BondStoreError? { firstBondFailure.withLock { $0 } }
+  var bondFailure: BondStoreError? { bondFailures.withLock(\.first) }
 
   func start() {
     loop.execute { [self] in
@@ -242,6 +250,7 @@ final class HostDriver: @unchecked Sendable {
         reopening = error
       case .computeKey(let request): computations.append(request)
       case .storeBond(let bond, let identity): change(.store(bond, identity))
+      case .bondNotKept(let peer, let reason): report(reason, of: peer)
       case .updateBonds(let bonds): for bond in bonds { change(.update(bond)) }
       case .removeBond(let bond): change(.remove(bond))
       }
@@ -339,10 +348,10 @@ final class HostDriver: @unchecked Sendable {
       if let problem { report(problem) }
     } catch {
       machine.handle(.bondsUnavailable, now: loop.now, into: &actions)
-      return logger.error("\(error) Nothing is paired until it can.")
+      return report(error, consequence: " Until that is mended, nothing is paired.")
     }
     let queue = BondStoreQueue(store) { [weak self] report in
-      self?.loop.execute { [weak self] in self?.take(report) }
+      self?.take(report)
     }
     bondQueue = queue
     EpollLoop.shared.execute { [weak self] in
@@ -353,31 +362,56 @@ final class HostDriver: @unchecked Sendable {
     }
   }
 
+  /// Takes a report on the queue's thread. Failures count also while the host closes: a program that ends
+  /// once it has read a value stores its bond then.
   private func take(_ report: BondStoreQueue.Report) {
-    guard !isStopped else { return }
     switch report {
     case .failed(let error): self.report(error)
     case .damagedFileKept(let path):
-      logger.warning("The damaged file of bonds was kept as \"\(path)\".")
+      logBonds(.warning, "The damaged file of bonds was kept as \"\(path)\".")
     case .read(let bonds, let changeCount):
-      // What was read before this host's latest change would undo it.
-      guard let bondQueue, changeCount == bondQueue.changeCount else {
-        bondQueue?.read()
-        return
-      }
-      let now = loop.now
-      machine.handle(.bondsChanged(bonds), now: now, into: &actions)
-      finish(now)
+      loop.execute { [weak self] in self?.take(bonds, changeCount) }
     }
   }
 
-  /// Bonds cannot be kept, or read again. They are good as long as this process runs.
-  private func report(_ error: BondStoreError) {
-    let isNews = firstBondFailure.withLock { first in
-      defer { first = first ?? error }
-      return first?.kind != error.kind
+  private func take(_ bonds: [Bond], _ changeCount: UInt64) {
+    guard !isStopped else { return }
+    // What was read before this host's latest change would undo it.
+    guard let bondQueue, changeCount == bondQueue.changeCount else {
+      bondQueue?.read()
+      return
     }
-    if isNews { logger.error("\(error)") }
+    let now = loop.now
+    machine.handle(.bondsChanged(bonds), now: now, into: &actions)
+    finish(now)
+  }
+
+  /// Bonds cannot be kept, or read again. They are good as long as this process runs. From any thread.
+  private func report(_ error: BondStoreError, consequence: String = "") {
+    let isNews = bondFailures.withLock { failures in
+      failures.first = failures.first ?? error
+      return failures.kinds.insert(error.kind).inserted
+    }
+    if isNews { logBonds(.error, "\(error)\(consequence)") }
+  }
+
+  /// Says why a peer has to be paired with again next time; once for each reason, because peers choose how
+  /// often they pair.
+  private func report(_ reason: UnkeptBond, of peer: DeviceAddress) {
+    guard unkeptBonds.insert(reason).inserted else { return }
+    let cause =
+      switch reason {
+      case .full:
+        "there are \(BondFile.bondCountMax) bonds, and one must be removed first"
+      case .weaker: "the one with its identity protects more, and must be removed first"
+      case .changingAddress: "its address changes, and it gave nothing to know it by"
+      }
+    logBonds(.warning, "The bond with \(peer) is not kept: \(cause).")
+  }
+
+  /// Programs that show only some of what is logged know by the metadata what is about bonds.
+  private func logBonds(_ level: Logger.Level, _ sentence: String) {
+    logger.log(level: level, "\(sentence)", metadata: ["about": "bonds"])
   }
 
   private func change(_ change: BondStoreQueue.Change) { bondQueue?.change(change) }

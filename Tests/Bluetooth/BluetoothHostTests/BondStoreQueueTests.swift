@@ -141,6 +141,66 @@ struct BondStoreQueueTests {
     #expect(errors.count == 1 && errors.first?.message.contains("cannot be written") == true)
   }
 
+  @Test("a bond that can't be changed is an error also when the host closes at once after it")
+  func closing() async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    try BondStore(path: path).store(Bonds.secure)
+    let probe = BondStoreProbe(willCall: { $0 == "rename" ? ENOSPC : 0 })
+    let log = RecordingLog()
+    let host = try host(BondStore(path: path, probe: probe), log: log)
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    #expect(host.bondFailure == nil)
+    client.send(.removeBond(Bonds.secure.identity, RequestToken(rawValue: 1)))
+    await host.close()
+    #expect(host.bondFailure?.kind == .unwritable)
+    #expect(log.entries.filter { $0.level == .error }.count == 1)
+  }
+
+  @Test("of failures that take turns each kind is said once")
+  func kindsOfFailures() async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    for number in 0..<6 { try BondStore(path: path).store(Bonds.numbered(number)) }
+    let failsNext = Mutex("")
+    let probe = BondStoreProbe(willCall: { name in
+      failsNext.withLock { next in
+        guard name == next else { return 0 }
+        next = name == "read" ? "rename" : "read"
+        return EIO
+      }
+    })
+    let log = RecordingLog()
+    let host = try host(BondStore(path: path, probe: probe), log: log)
+    let client = TestClient(host)
+    try await client.state(.poweredOn)
+    failsNext.withLock { $0 = "rename" }
+    for number in 0..<6 {
+      let peer = Bonds.numbered(number).identity
+      client.send(.removeBond(peer, RequestToken(rawValue: UInt64(number))))
+    }
+    await host.close()
+    #expect(host.bondFailure?.kind == .unwritable)
+    #expect(log.entries.filter { $0.level == .error }.count == 2)
+    #expect(try BondStore(path: path).load().count == 6)
+  }
+
+  @Test("a file that is refused when the host starts is an error with a type, and logged")
+  func refused() async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    try Data("nonsense".utf8).write(to: URL(filePath: path))
+    #expect(chmod(path, 0o600) == 0)
+    let log = RecordingLog()
+    let host = try host(BondStore(path: path), log: log)
+    try await TestClient(host).state(.poweredOn)
+    #expect(host.bondFailure?.kind == .refused)
+    await host.close()
+    let errors = log.entries.filter { $0.level == .error }
+    #expect(errors.count == 1 && errors.first?.message.contains("nothing is paired") == true)
+  }
+
   @Test("signatures that were counted once are never counted back")
   func signatures() throws {
     let folder = try BondTestFolder()

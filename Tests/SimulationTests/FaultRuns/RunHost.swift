@@ -130,7 +130,7 @@ final class RunHost {
     switch action {
     case .send(let packet): controller.receive(packet)
     case .deliver(let client, let event): deliver(event, to: client)
-    case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .updateBonds,
+    case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .updateBonds,
       .removeBond:
       break
     case .reopenTransport:

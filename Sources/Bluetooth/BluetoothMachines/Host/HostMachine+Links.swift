@@ -294,7 +294,7 @@ extension HostMachine {
     routing.closedLinks.add(link)
     endGATT(of: &link, error, into: &actions)
     endChannels(of: &link, error, into: &actions)
-    endSecurity(of: &link, into: &actions)
+    endSecurity(of: &link, now: now, into: &actions)
     closeServerLink(link.peer, now: now, into: &actions)
     if let request = link.parameterUpdate.end() {
       complete(request, .failure(error), into: &actions)

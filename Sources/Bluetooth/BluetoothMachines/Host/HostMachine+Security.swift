@@ -19,7 +19,9 @@ extension HostMachine {
         take(output, from: handle, now: now, into: &actions)
       }
       // It may have configured something before.
-      if case .store = output { keepClientConfiguration(of: peer, now: now, into: &actions) }
+      if case .bonded(.success) = output {
+        keepClientConfiguration(of: peer, now: now, into: &actions)
+      }
     }
     if !produced.isEmpty, let index = links.index(handle: handle) {
       disconnectIfFlushed(index, now: now, into: &actions)
@@ -33,10 +35,11 @@ extension HostMachine {
     switch output {
     case .prompt(let prompt, let id, let agent):
       notify(agent, .pairingPrompt(peer, prompt, id), into: &actions)
-    case .store(let bond):
+    case .bonded(.success(let bond)):
       // One that was configured needs no keeping.
       let isKept = configuration.address == nil
       actions.append(.storeBond(bond, isKept ? security.identity : nil))
+    case .bonded(.failure(let reason)): actions.append(.bondNotKept(peer, reason))
     case .compute(let request): actions.append(.computeKey(request))
     case .pairingEnded(let failure): notifyAll(.pairingEnded(peer, failure), into: &actions)
     case .completed(let request, let failure):
@@ -88,7 +91,7 @@ extension HostMachine {
       // Clients learn of a link that ends for this reason, or they would wait for ever for the next.
       confirm(index, into: &actions)
       disconnectLink(index, because: .security(failure), now: now, into: &actions)
-    case .prompt, .store, .compute, .pairingEnded, .completed: break
+    case .prompt, .bonded, .compute, .pairingEnded, .completed: break
     }
   }
 
@@ -167,9 +170,9 @@ extension HostMachine {
   }
 
   /// A link is gone: what waited for its protection fails.
-  mutating func endSecurity(of link: inout Link, into actions: inout [Action]) {
+  mutating func endSecurity(of link: inout Link, now: Instant, into actions: inout [Action]) {
     var produced: [LinkSecurity.Output] = []
-    link.security.close(into: &produced)
+    link.security.close(host: &security, now: now, into: &produced)
     for output in produced { _ = take(output, about: link.peer, into: &actions) }
     guard link.security.hasProvedBond else { return }
     let changed = security.takeChangedBonds()

@@ -68,6 +68,8 @@ public struct HostMachine: Sendable {
     /// Keep a bond for later runs, in place of an older one of the same peer, and who this host is to
     /// it; nil where that need not be kept.
     case storeBond(Bond, HostIdentity?)
+    /// A pairing has succeeded, and its bond is not there next time.
+    case bondNotKept(DeviceAddress, UnkeptBond)
     /// Keep what these peers have configured and how far both sides have counted their signatures, where
     /// their bonds are still kept.
     case updateBonds([Bond])

@@ -151,6 +151,8 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     /// Links with the address of a bonded peer that was connected already, ended because nothing was
     /// proved on them.
     public var unprovenLinks = 0
+    /// Bonds of pairings that succeeded which were not kept: there was no room, for example.
+    public var unkeptBonds = 0
     /// Answers of the controller to commands that were not sent, or not waited for any more.
     public var strayAnswers = 0
     /// Completed ACL packets that the controller reported without having got them.
@@ -269,6 +271,7 @@ extension HostMachine {
     counters.malformedPackets = routing.malformedPackets
     counters.strayPackets = routing.strayPackets
     counters.unprovenLinks = routing.unprovenLinks
+    counters.unkeptBonds = security.counters.unkeptBonds
     counters.strayAnswers = session.strayAnswerCount
     counters.bogusCompletions = scheduler.bogusCompletions
     counters.droppedFrames = total.frames.frameCount

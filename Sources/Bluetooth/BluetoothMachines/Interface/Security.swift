@@ -85,6 +85,16 @@ public struct LongTermKey: Sendable, Hashable {
   }
 }
 
+/// Why a pairing that succeeded leaves no bond, so that the peer has to be paired with again next time.
+public enum UnkeptBond: Error, Hashable, Sendable {
+  /// There are as many bonds as a host takes.
+  case full
+  /// The peer claims the identity of a bonded one, and paired with less than that had to show.
+  case weaker
+  /// The peer will have another address next time, and distributed nothing to know it by.
+  case changingAddress
+}
+
 /// The keys that a pairing left, which are kept for later links (Core 5.4, Vol 3, Part C, §9.4.4).
 ///
 /// Its description shows no key.

@@ -12,6 +12,7 @@ struct HostSecurity: Sendable {
   struct Counters: Sendable, Hashable {
     var pairings = 0
     var failedPairings = 0
+    var unkeptBonds = 0
   }
 
   var policy: PairingPolicy
@@ -187,19 +188,25 @@ struct HostSecurity: Sendable {
   }
 
   /// Takes the bond of a pairing with a peer that clients know by this address, and returns it as it is
-  /// kept. Nil if it must not be: a peer that claims the identity of another, bonded one, and paired
-  /// with less than that had to show; a peer whose address will be another next time, so that it would
-  /// never be found; or there is no room.
-  mutating func keep(_ bond: Bond, of peer: DeviceAddress) -> Bond? {
-    guard bond.identity.isIdentityAddress else { return nil }
+  /// kept, or why it isn't.
+  mutating func keep(_ bond: Bond, of peer: DeviceAddress) -> Result<Bond, UnkeptBond> {
+    let kept = keeping(bond, of: peer)
+    if case .failure = kept { counters.unkeptBonds += 1 }
+    return kept
+  }
+
+  private mutating func keeping(
+    _ bond: Bond, of peer: DeviceAddress
+  ) -> Result<Bond, UnkeptBond> {
+    guard bond.identity.isIdentityAddress else { return .failure(.changingAddress) }
     var bond = bond
     bond.localIdentity = identity?.address
     if let old = bonds.predecessor(of: bond) {
-      guard !old.isStronger(than: bond) else { return nil }
+      guard !old.isStronger(than: bond) else { return .failure(.weaker) }
       bond.knownAddress = old.knownAddress
     } else if peer.randomKind == .resolvable, bonds.bond(of: peer) == nil {
       bond.knownAddress = peer
     }
-    return bonds.store(bond) ? bond : nil
+    return bonds.store(bond) ? .success(bond) : .failure(.full)
   }
 }

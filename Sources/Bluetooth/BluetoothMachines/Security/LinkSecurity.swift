@@ -32,8 +32,8 @@ struct LinkSecurity: Sendable {
     /// Compute on P-256.
     case compute(KeyAgreementRequest)
     case prompt(PairingPrompt, PairingPromptID, ClientID)
-    /// Keep this bond.
-    case store(Bond)
+    /// Keep the bond of a pairing, or why there is none.
+    case bonded(Result<Bond, UnkeptBond>)
     /// A pairing has ended, with an error or without.
     case pairingEnded(SecurityFailure?)
     /// What waited for the link to be protected may go on, or fails.
@@ -430,16 +430,15 @@ struct LinkSecurity: Sendable {
     }
   }
 
-  private mutating func completeIfDone(
-    host: inout HostSecurity, into outputs: inout [Output]
-  ) {
+  private mutating func completeIfDone(host: inout HostSecurity, into outputs: inout [Output]) {
     guard case .pairing(let pairing) = activity, let outcome = pairing.outcome else { return }
     activity = .none
     prompt = nil
     host.paired(with: peer, using: outcome.usedOutOfBandData)
-    if outcome.isBonding, let bond = host.keep(outcome.bond, of: peer) {
-      hasProvedBond = true
-      outputs.append(.store(bond))
+    if outcome.isBonding {
+      let kept = host.keep(outcome.bond, of: peer)
+      if case .success = kept { hasProvedBond = true }
+      outputs.append(.bonded(kept))
     }
     outputs.append(.pairingEnded(nil))
     secured(true, nil, into: &outputs)
@@ -588,13 +587,12 @@ struct LinkSecurity: Sendable {
   }
 
   /// The link is gone.
-  mutating func close(into outputs: inout [Output]) {
-    if isPairing { outputs.append(.pairingEnded(.disconnected)) }
-    activity = .none
-    computation = nil
-    prompt = nil
+  mutating func close(host: inout HostSecurity, now: Instant, into outputs: inout [Output]) {
     isAwaited = false
     mustProveBond = false
+    // A peer that ends the link in place of the pairing has to wait as well.
+    if isPairing { end(.disconnected, host: &host, now: now, into: &outputs) }
+    activity = .none
     secured(false, .disconnected, into: &outputs)
   }
 }

@@ -301,14 +301,20 @@ struct PairingHostileTests {
     #expect(pair.central.link.encryption == nil && pair.central.disconnection != nil)
   }
 
-  @Test("a peer that begins pairings and breaks them off has to wait, too")
-  func brokenOff() {
+  @Test(
+    "a peer that begins pairings and breaks them off, or its link, has to wait, too",
+    arguments: ends)
+  func brokenOff(_ endsLink: Bool) {
     var pair = PairingPair()
     for attempt in 0..<3 {
       pair.tamper = { fromCentral, bytes in fromCentral ? [] : [bytes] }
       pair.delivers(
         SMPPDU.securityRequest([.bonding, .secureConnections]).bytes, toCentral: true)
-      pair.delivers(SMPPDU.pairingFailed(.unspecifiedReason).bytes, toCentral: true)
+      if endsLink {
+        pair.reconnects()
+      } else {
+        pair.delivers(SMPPDU.pairingFailed(.unspecifiedReason).bytes, toCentral: true)
+      }
       #expect(pair.central.ends.count == 1, "attempt \(attempt)")
     }
     pair.pass(.seconds(1))

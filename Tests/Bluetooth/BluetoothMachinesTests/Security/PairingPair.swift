@@ -203,7 +203,8 @@ struct PairingPair {
     case .encrypt(let key): encrypt(with: key)
     case .answerKeyRequest: assertionFailure("no key was asked for")
     case .encryptionChanged: break
-    case .store(let bond): change(isCentral) { $0.stored.append(bond) }
+    case .bonded(.success(let bond)): change(isCentral) { $0.stored.append(bond) }
+    case .bonded(.failure): break
     case .pairingEnded(let failure): change(isCentral) { $0.ends.append(failure) }
     case .secured(let isSecured): change(isCentral) { $0.secured.append(isSecured) }
     case .completed(_, let failure): change(isCentral) { $0.completed.append(failure) }
@@ -232,6 +233,14 @@ struct PairingPair {
   /// The client that answers prompts is gone.
   mutating func leavesAgent(isCentral: Bool) {
     act(isCentral: isCentral) { $0.link.agentGone(host: &$0.host, now: $1, into: &$2) }
+  }
+
+  /// The central's link is gone, and there is a new one.
+  mutating func reconnects() {
+    act(isCentral: true) { $0.link.close(host: &$0.host, now: $1, into: &$2) }
+    let addresses = LinkAddresses(local: Self.centralAddress, peer: Self.peripheralAddress)
+    central.link = LinkSecurity(
+      role: .central, peer: Self.peripheralAddress, addresses: addresses)
   }
 
   /// A controller reports that the link is no longer encrypted.
