@@ -31,6 +31,8 @@ let package = Package(
     .library(name: "PeripheralFiles", targets: ["PeripheralFiles"]),
     .library(name: "SimulatedRadio", targets: ["SimulatedRadio"]),
     .library(name: "SecureConnections", targets: ["SecureConnections"]),
+    .library(name: "CoverFlow", targets: ["CoverFlow"]),
+    .library(name: "CoverFlowPage", targets: ["CoverFlowPage"]),
   ],
   traits: [
     .trait(
@@ -187,6 +189,21 @@ let package = Package(
         "BonjourHost",
       ],
       path: "Sources/Bonjour/dns_sd", exclude: ["include", "exports.map"]),
+
+    // Cover flow: what moves, where it stands and which element shows it. Also compiled for the browser,
+    // by scripts/build-cover-flow.
+    .target(
+      name: "CoverFlow", dependencies: ["Essentials"], path: "Sources/CoverFlow/CoverFlow"),
+    .target(
+      name: "CoverFlowWebAssembly", dependencies: ["CoverFlow", "Essentials"],
+      path: "Sources/CoverFlow/CoverFlowWebAssembly", exclude: ["runtime.c"]),
+    .target(
+      name: "CoverFlowPage", path: "Sources/CoverFlow/CoverFlowPage",
+      resources: [
+        "cover-flow.js", "cover-flow-back.js", "cover-flow-engine.js", "cover-flow-images.js",
+        "cover-flow-input.js", "cover-flow-list.js", "cover-flow-probe.js", "cover-flow-report.js",
+        "cover-flow.css", "cover-flow.wasm",
+      ].map { .embedInCode("Resources/\($0)") }),
 
     // View models bound to pages: machines, what app builders import, the server.
     .target(
@@ -398,6 +415,13 @@ let package = Package(
         "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
         "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire",
       ]),
+    .testTarget(
+      name: "CoverFlowTests", dependencies: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"],
+      path: "Tests/CoverFlow/CoverFlowTests"),
+    .testTarget(
+      name: "CoverFlowPageTests",
+      dependencies: ["CoverFlowPage", "CoverFlowWebAssembly", "Essentials", "WebDriver"],
+      path: "Tests/CoverFlow/CoverFlowPageTests"),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
 
     // What pages keep of view models, without a browser.
@@ -462,6 +486,7 @@ let strictMemorySafety: Set<String> = [
   "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines", "PeripheralFiles",
   "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire",
   "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines", "BindingMachines",
+  "CoverFlow", "CoverFlowWebAssembly",
 ]
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
@@ -496,7 +521,8 @@ where target.type != .system
 
 // One domain by itself, with its tests, where building the others would take longer than it helps:
 // AMBIT_ONLY=Reactive swift test --sanitize=thread --scratch-path .build/reactive
-if let prefix = Context.environment["AMBIT_ONLY"] {
-  package.products.removeAll { !$0.name.hasPrefix(prefix) }
-  package.targets.removeAll { !$0.name.hasPrefix(prefix) }
+// Several prefixes are separated by commas, as in AMBIT_ONLY=CoverFlow,Essentials.
+if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {
+  package.products.removeAll { product in !prefixes.contains { product.name.hasPrefix($0) } }
+  package.targets.removeAll { target in !prefixes.contains { target.name.hasPrefix($0) } }
 }

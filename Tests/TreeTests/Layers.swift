@@ -63,6 +63,10 @@ enum Layers {
     "PeripheralFiles": Module(.machines),
     "PortSharing": Module(.machines),
     "ConnectionMachines": Module(.machines),
+    "CoverFlow": Module(.machines),
+    // The same as functions for a page, and the page's files: bytes.
+    "CoverFlowWebAssembly": Module(.machines),
+    "CoverFlowPage": Module(.machines),
     "BindingMachines": Module(.machines),
 
     // Headers of the C library.

@@ -68,14 +68,14 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
   override func terminate(_ termination: Termination<Failure>) {
     let end: Result<Value?, Failure> =
       if case .failed(let error) = termination { .failure(error) } else { .success(nil) }
-    let (consumer, sources) = state.withLock { state -> (Consumer?, [Source]) in
-      guard state.end == nil else { return (nil, []) }
+    // Sources that wait aren't resumed: the end of the run cancels them. They would make more before.
+    let consumer = state.withLock { state -> Consumer? in
+      guard state.end == nil else { return nil }
       let consumer = state.consumer.take()
       state.end = consumer == nil ? end : .success(nil)
-      return (consumer, state.takeSources())
+      return consumer
     }
     consumer?.resume(returning: end)
-    for source in sources { source.resume() }
   }
 
   // MARK: The task's side
@@ -104,7 +104,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
     if let result { consumer.resume(returning: result) }
   }
 
-  /// Ends the iteration and drops what waits.
+  /// Ends the iteration and drops what waits. The run must have been disposed of.
   func close() {
     let dropped = state.withLock { state in
       let values = state.values
@@ -115,6 +115,8 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
     }
     withExtendedLifetime(dropped) {}
     terminate(.interrupted)
+    let sources = state.withLock { $0.takeSources() }
+    for source in sources { source.resume() }
   }
 
   // MARK: The sources' side

@@ -27,8 +27,9 @@ final class AsyncRun<Value: Sendable, Failure: Error>: Sendable {
   }
 
   private func cancel() {
-    buffer.close()
+    // First: a source that waits for room is to be cancelled, not to find that there is plenty.
     disposable.dispose()
+    buffer.close()
   }
 }
 
@@ -44,9 +45,17 @@ protocol Demander: Sendable {
   func release(_ count: Int)
 }
 
-/// Whose start it is. A source that is started asks, and hands the answer on to the task that it
-/// starts and, by that, to the sources that its values start. Operators that deliver values later
-/// do the same.
+/// Whose start it is. A source that is started asks, and so do operators that keep values, or start
+/// something later.
 enum Demand {
   @TaskLocal static var current: (any Demander)?
+
+  /// Starts part of a run later than the run, on whatever thread.
+  ///
+  /// - Parameter demander: Whom the run is for: ``current`` when that was started.
+  @inline(__always)
+  static func with<Result>(_ demander: (any Demander)?, start: () -> Result) -> Result {
+    guard let demander else { return start() }
+    return $current.withValue(demander, operation: start)
+  }
 }

@@ -90,17 +90,18 @@ public struct BindingTarget<Value>: BindingTargetProvider {
     }
   }
 
+  // Disfavoured: as above.
   /// A target that sets a property of `object`, which it does not keep, on `scheduler`.
   ///
   /// The scheduler must be one on which `object` may be used.
+  @_disfavoredOverload
+  @available(swift 6)
   public init<Object: AnyObject>(
     on scheduler: any Scheduler = ImmediateScheduler(), lifetime: Lifetime, object: Object,
-    keyPath: ReferenceWritableKeyPath<Object, Value>
+    keyPath: any ReferenceWritableKeyPath<Object, Value> & Sendable
   ) {
     let target = UncheckedWeak(object)
-    // Key paths don't change; those that capture something mutable are the caller's.
-    let path = UncheckedTransfer(keyPath)
-    self.init(on: scheduler, lifetime: lifetime) { target.object?[keyPath: path.value] = $0 }
+    self.init(on: scheduler, lifetime: lifetime) { target.object?[keyPath: keyPath] = $0 }
   }
 }
 

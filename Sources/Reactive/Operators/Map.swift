@@ -98,8 +98,9 @@ extension Signal {
   ///   time.
   /// - Returns: A signal that sends the values of the property.
   @_disfavoredOverload
+  @available(swift 6)
   @inlinable
-  public func map<U>(_ keyPath: KeyPath<Value, U>) -> Signal<U, Error> {
+  public func map<U>(_ keyPath: any KeyPath<Value, U> & Sendable) -> Signal<U, Error> {
     through(Map { $0[keyPath: keyPath] })
   }
 

@@ -6,6 +6,7 @@ extension Signal {
     _ transform: @escaping (Error) -> SignalProducer<Value, F>
   ) -> Signal<Value, F> {
     .joining { junction in
+      let demand = Demand.current
       junction.observe(
         self, value: { junction.emit($0) },
         end: { termination in
@@ -13,7 +14,8 @@ extension Signal {
           case .failed(let error):
             let connection = Connection()
             junction.lifetime += connection
-            connection.hold(transform(error).core.start(junction.root, connection))
+            let core = transform(error).core
+            connection.hold(Demand.with(demand) { core.start(junction.root, connection) })
           case .completed: junction.finish(.completed)
           case .interrupted: junction.finish(.interrupted)
           }
@@ -51,6 +53,7 @@ final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
   private let reason: Reason
   private var pause: Pause?
   private let root: Root<Value, Error>
+  private let demand = Demand.current
   /// The present attempt, or the wait for the next.
   private let current: SerialDisposable
   private var remaining: Int
@@ -79,7 +82,7 @@ final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
       phase.store(Phase.starting, ordering: .releasing)
       let connection = Connection()
       current.inner = connection
-      connection.hold(source.start(self, connection))
+      connection.hold(Demand.with(demand) { source.start(self, connection) })
     } while phase.exchange(Phase.started, ordering: .acquiringAndReleasing) == Phase.ended
   }
 

@@ -15,12 +15,14 @@ extension ProducerCore {
     by follow: @escaping (Termination<Error>) -> Continuation<U, F>
   ) -> ProducerCore<U, F> {
     RootedCore { root, connection in
+      let demand = Demand.current
       let first = ClosureObserver<Value, Error>(
         value: { pass(root, $0) },
         termination: { termination in
           guard !root.isClosing else { return }
           switch follow(termination) {
-          case .next(let core): connection.hold(core.start(into: root, connection))
+          case .next(let core):
+            connection.hold(Demand.with(demand) { core.start(into: root, connection) })
           case .end(let end): root.terminate(end)
           }
         })

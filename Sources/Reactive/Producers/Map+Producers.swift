@@ -34,8 +34,9 @@ extension SignalProducer {
   ///   time.
   /// - Returns: A producer that sends the values of the property.
   @_disfavoredOverload
+  @available(swift 6)
   @inlinable
-  public func map<U>(_ keyPath: KeyPath<Value, U>) -> SignalProducer<U, Error> {
+  public func map<U>(_ keyPath: any KeyPath<Value, U> & Sendable) -> SignalProducer<U, Error> {
     through { Map { $0[keyPath: keyPath] } }
   }
 

@@ -32,7 +32,8 @@ extension PropertyProtocol {
   /// - Parameter keyPath: Which part.
   /// - Returns: A property of that part. It does not keep this one.
   @_disfavoredOverload
-  public func map<U>(_ keyPath: KeyPath<Value, U>) -> Property<U> {
+  @available(swift 6)
+  public func map<U>(_ keyPath: any KeyPath<Value, U> & Sendable) -> Property<U> {
     lift { $0.map(keyPath) }
   }
 

@@ -146,15 +146,22 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
       return true
     }
     guard isMine else { return }
-    while let action = takeNext(upTo: date) { action.run() }
+    var remaining = Self.turnMax
+    while let action = takeNext(upTo: date, unless: remaining == 0) {
+      action.run()
+      remaining -= 1
+    }
   }
 
-  /// The next work that is due; otherwise sets the alarm and is done.
-  private func takeNext(upTo date: Date) -> ScheduledAction? {
+  /// How much work a task performs before another one goes on: other tasks share its thread.
+  private static var turnMax: Int { 256 }
+
+  /// The next work that is due; otherwise, or if the task's turn is over, sets the alarm and is done.
+  private func takeNext(upTo date: Date, unless isOver: Bool) -> ScheduledAction? {
     state.withLock { state in
       state.performer = nil
       let now = currentDate(in: state)
-      guard let next = state.timers.takeFirst(upTo: max(now, date)) else {
+      guard !isOver, let next = state.timers.takeFirst(upTo: max(now, date)) else {
         setAlarm(in: &state)
         return nil
       }

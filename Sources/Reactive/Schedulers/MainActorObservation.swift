@@ -116,4 +116,20 @@ extension BindingTarget {
       MainActor.assumeIsolated { action(value) }
     }
   }
+
+  /// A target that sets a property of `object`, which it does not keep, on the main actor.
+  ///
+  /// - Parameter keyPath: The property, which may be isolated to the main actor.
+  @available(swift 6)
+  public init<Object: AnyObject>(
+    on scheduler: UIScheduler, lifetime: Lifetime, object: Object,
+    keyPath: ReferenceWritableKeyPath<Object, Value>
+  ) where Value: Sendable {
+    // A key path to what the main actor isolates is not Sendable, as it isn't to be used elsewhere.
+    let path = UncheckedTransfer(keyPath)
+    let target = UncheckedWeak(object)
+    self.init(on: scheduler as any Scheduler, lifetime: lifetime) {
+      target.object?[keyPath: path.value] = $0
+    }
+  }
 }

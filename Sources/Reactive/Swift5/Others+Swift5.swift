@@ -120,11 +120,34 @@ extension BindingTarget {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  @_disfavoredOverload
+  public init<Object: AnyObject>(
+    on scheduler: any Scheduler = ImmediateScheduler(), lifetime: Lifetime, object: Object,
+    keyPath: any ReferenceWritableKeyPath<Object, Value> & Sendable, _: Swift5 = Swift5()
+  ) {
+    self.init(on: scheduler, lifetime: lifetime, object: object, keyPath: keyPath)
+  }
+
+  /// As in the Swift 6 language mode, with warnings instead of errors.
+  @_documentation(visibility: internal)
+  @available(swift, obsoleted: 6)
+  @preconcurrency
   public init(
     on scheduler: UIScheduler, lifetime: Lifetime,
     action: @escaping @MainActor @Sendable (Value) -> Void, _: Swift5 = Swift5()
   ) where Value: Sendable {
     self.init(on: scheduler, lifetime: lifetime, action: action)
+  }
+
+  /// As in the Swift 6 language mode, with warnings instead of errors.
+  @_documentation(visibility: internal)
+  @available(swift, obsoleted: 6)
+  @preconcurrency
+  public init<Object: AnyObject>(
+    on scheduler: UIScheduler, lifetime: Lifetime, object: Object,
+    keyPath: ReferenceWritableKeyPath<Object, Value>, _: Swift5 = Swift5()
+  ) where Value: Sendable {
+    self.init(on: scheduler, lifetime: lifetime, object: object, keyPath: keyPath)
   }
 }
 
@@ -187,6 +210,17 @@ extension PropertyProtocol {
     -> Property<U>
   {
     map(transform)
+  }
+
+  /// As in the Swift 6 language mode, with warnings instead of errors.
+  @_documentation(visibility: internal)
+  @available(swift, obsoleted: 6)
+  @preconcurrency
+  @_disfavoredOverload
+  public func map<U>(_ keyPath: any KeyPath<Value, U> & Sendable, _: Swift5 = Swift5()) -> Property<
+    U
+  > {
+    map(keyPath)
   }
 
   /// As in the Swift 6 language mode, with warnings instead of errors.

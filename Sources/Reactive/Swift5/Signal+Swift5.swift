@@ -185,6 +185,16 @@ extension SignalProtocol {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  @_disfavoredOverload
+  @inlinable
+  public func map<U>(_ keyPath: any KeyPath<Value, U> & Sendable) -> Signal<U, Error> {
+    signal.map(keyPath)
+  }
+
+  /// As in the Swift 6 language mode, with warnings instead of errors.
+  @_documentation(visibility: internal)
+  @available(swift, obsoleted: 6)
+  @preconcurrency
   @inlinable
   public func compactMap<U>(_ transform: @escaping @Sendable (Value) -> U?) -> Signal<U, Error> {
     signal.compactMap(transform)

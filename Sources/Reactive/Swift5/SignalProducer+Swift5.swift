@@ -267,6 +267,16 @@ extension SignalProducerProtocol {
   @_documentation(visibility: internal)
   @available(swift, obsoleted: 6)
   @preconcurrency
+  @_disfavoredOverload
+  @inlinable
+  public func map<U>(_ keyPath: any KeyPath<Value, U> & Sendable) -> SignalProducer<U, Error> {
+    producer.map(keyPath)
+  }
+
+  /// As in the Swift 6 language mode, with warnings instead of errors.
+  @_documentation(visibility: internal)
+  @available(swift, obsoleted: 6)
+  @preconcurrency
   @inlinable
   public func compactMap<U>(
     _ transform: @escaping @Sendable (Value) -> U?

@@ -26,8 +26,11 @@ extension SignalProducer {
   where Value: Sendable {
     SignalProducer(
       core: RootedCore { [self] root, connection in
+        let demand = Demand.current
         connection.add(
-          scheduler.schedule { connection.hold(core.start(into: root, connection)) })
+          scheduler.schedule {
+            connection.hold(Demand.with(demand) { core.start(into: root, connection) })
+          })
         return nil
       })
   }
@@ -82,7 +85,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
       }
       let count = min(remaining, departing.count, Self.chunkMax)
       guard count > 0 else { return }
-      if demand == nil { deliver(count) } else { withDemand { self.deliver(count) } }
+      deliver(count)
       release(count)
       remaining -= count
     }

@@ -16,7 +16,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   private let upstream = Connection()
 
   /// Who wants to know what waits here. Set before the first event.
-  private(set) final var demand: (any Demander)? {
+  private final var demand: (any Demander)? {
     didSet { hasDemand = demand != nil }
   }
   /// Looked at for every value.
@@ -79,14 +79,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   /// Delivers a value. To be called on the scheduler.
   @inline(__always)
   final func emit(_ value: Output) {
-    guard isActive else { return }
-    if hasDemand { withDemand { self.output.receive(value) } } else { output.receive(value) }
-  }
-
-  /// Delivers values, so that sources that they start know who wants them.
-  @inline(never)
-  final func withDemand(_ deliver: () -> Void) {
-    Demand.$current.withValue(demand, operation: deliver)
+    if isActive { output.receive(value) }
   }
 
   /// Delivers the end. To be called on the scheduler.
@@ -114,8 +107,9 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   final func dispose() {
     let isFirst = !isCut.exchange(true, ordering: .acquiringAndReleasing)
     guard isFirst, !output.isDisposed else { return }
-    drop()
+    // First: what is dropped makes room, which nobody is to use any more.
     upstream.dispose()
+    drop()
     scheduler.schedule { self.output.terminate(.interrupted) }
   }
 }

@@ -152,6 +152,9 @@ struct SendableTests {
     "_ = texts.on(completed: { count = 0 })",
     "texts.observeValues { _ in self.mutable.count += 1 }",
     "_ = texts.map(function)",
+    "_ = SignalProducer<Screen, Never>(value: self).map(\\.text)",
+    "_ = MutableProperty(self).map(\\.text)",
+    "_ = BindingTarget(lifetime: lifetime, object: self, keyPath: \\.text)",
   ]
 
   private static func racing(_ lines: [String]) -> String {
@@ -190,6 +193,9 @@ struct SendableTests {
       "texts.producer.filter { !$0.isEmpty }.startWithValues { print($0) }",
       "texts.observeValues(on: UIScheduler()) { self.text = $0 }",
       "BindingTarget(on: UIScheduler(), lifetime: lifetime) { self.text = $0 } <~ texts",
+      "BindingTarget(on: UIScheduler(), lifetime: lifetime, object: self, keyPath: \\.text) <~ texts",
+      "_ = BindingTarget(lifetime: lifetime, object: mutable, keyPath: \\.count)",
+      "_ = MutableProperty(mutable).map(\\.count)",
       "texts.observeValues { [input] in if $0 == \"again\" { input.send(value: \"\") } }",
     ])
     let diagnostics = try Compiler.diagnostics(of: source, in: .swift6)

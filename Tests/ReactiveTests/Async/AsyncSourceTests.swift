@@ -149,13 +149,37 @@ struct AsyncSourceTests {
     }
   }
 
+  /// Operators that start a source later than the run, on another thread.
+  static let starters: [@Sendable (Numeric) -> Numeric] = [
+    { source in Numeric(value: 0).observe(on: QueueScheduler()).flatMap(.concat) { _ in source } },
+    { source in
+      Numeric.never.timeout(after: 0.001, raising: .one, on: QueueScheduler())
+        .flatMapError { _ in source }
+    },
+    { source in
+      Numeric { observer, _ in QueueScheduler().schedule { observer.send(value: 0) } }
+        .flatMap(.latest) { _ in source }
+    },
+    { $0.start(on: QueueScheduler()) },
+    { Numeric.empty.observe(on: QueueScheduler()).concat($0) },
+    { Numeric.empty.delay(0.001, on: QueueScheduler()).then($0) },
+    { source in
+      let attempts = Counter()
+      return Numeric { observer, lifetime in
+        attempts.increment()
+        let attempt = attempts.value == 1 ? Numeric(error: .one) : source
+        lifetime += attempt.start(observer)
+      }
+      .retry(upTo: 1, interval: 0.001, on: QueueScheduler())
+    },
+  ]
+
   @Test(
-    "under backpressure a source that is started beyond a scheduler waits, too",
-    .timeLimit(.minutes(5)))
-  func backpressureBeyondHops() async throws {
+    "under backpressure a source that is started later, on another thread, waits, too",
+    .timeLimit(.minutes(5)), arguments: starters.indices)
+  func backpressureOfLaterStarts(_ starter: Int) async throws {
     let numbers = Numbers()
-    var iterator = Numeric(value: 0).observe(on: QueueScheduler())
-      .flatMap(.concat) { _ in numbers.producer }
+    var iterator = Self.starters[starter](numbers.producer)
       .values(buffering: .backpressure(3)).makeAsyncIterator()
     for count in 1...30 {
       for _ in 0..<20 { await Task.yield() }
@@ -214,6 +238,34 @@ struct AsyncSourceTests {
     var count = 0
     while try await iterator.next() != nil { count += 1 }
     #expect(count == 100)
+  }
+
+  @Test(
+    "a source that waits makes nothing more when its run is over", .timeLimit(.minutes(5)),
+    arguments: 0..<4)
+  func stopsAtOnce(_ way: Int) async {
+    for _ in 0..<100 {
+      let (made, ended) = (Counter(), Expectation())
+      let source = Numeric(sending: { input in
+        while !Task.isCancelled {
+          made.increment()
+          await input.send(made.value)
+        }
+        ended.fulfill()
+      })
+      do {
+        let ways: [@Sendable (Numeric) -> Numeric] = [
+          { $0 }, { $0.observe(on: QueueScheduler()) }, { $0.delay(1, on: QueueScheduler()) },
+          { $0.start(on: QueueScheduler()) },
+        ]
+        let iterator = ways[way](source)
+          .values(buffering: .backpressure(2)).makeAsyncIterator()
+        while made.value < 3 { await Task.yield() }
+        withExtendedLifetime(iterator) {}
+      }
+      await ended.wait()
+      #expect(made.value == 3)
+    }
   }
 
   @Test("cancellation frees a source that waits", .timeLimit(.minutes(5)))

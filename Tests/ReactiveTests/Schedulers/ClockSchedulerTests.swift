@@ -66,6 +66,18 @@ struct ClockSchedulerTests {
     #expect(log.entries == (0..<100).map { "\($0)" })
   }
 
+  @Test("work that schedules itself again and again leaves other tasks their turn")
+  func fairness() async {
+    let isOver = LockedValue(false)
+    @Sendable func workAgain(on scheduler: ClockScheduler<TestClock>) {
+      if !isOver.value { scheduler.schedule { workAgain(on: scheduler) } }
+    }
+    for _ in 0..<ProcessInfo.processInfo.activeProcessorCount {
+      workAgain(on: ClockScheduler(clock))
+    }
+    await Task.detached { isOver.value = true }.value
+  }
+
   @Test("what is cancelled is not performed")
   func cancellation() async {
     let scheduler = ClockScheduler(clock)

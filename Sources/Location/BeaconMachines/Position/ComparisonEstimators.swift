@@ -1,3 +1,5 @@
+import Essentials
+
 /// What simpler ways than a filter say of one window, to compare it with.
 public enum PositionComparison: CaseIterable, Sendable {
   /// The receiver that hears the beacon loudest.

@@ -1,3 +1,5 @@
+import Essentials
+
 /// Cells over a floor.
 struct FloorGrid: Sendable {
   /// The middle of the first cell.

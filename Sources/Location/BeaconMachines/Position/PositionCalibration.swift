@@ -1,3 +1,5 @@
+import Essentials
+
 /// What was learnt of receivers: how signals fade with distance, how much louder or fainter each of them
 /// hears, and where on the floor that is not the whole truth.
 ///

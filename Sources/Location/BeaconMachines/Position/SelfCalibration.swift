@@ -1,3 +1,5 @@
+import Essentials
+
 /// How loud one receiver hears the beacon that is built into another one, on average.
 public struct ReceiverLink: Hashable, Sendable {
   /// The place in the plan of the receiver whose beacon it is.

@@ -1,3 +1,5 @@
+import Essentials
+
 /// How far a beacon is, from how strong it is: path loss grows with the logarithm of the distance.
 ///
 /// One link says little: bodies, hands and walls shift its level by 6 dB and more, for as long as nothing

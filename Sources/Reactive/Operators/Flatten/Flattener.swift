@@ -15,6 +15,9 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   private var outerHasCompleted = false
   private var hasWinner = false
 
+  /// Whom inner streams are started for.
+  fileprivate let demand = Demand.current
+
   /// What ends the outer stream.
   private let outer = SerialDisposable()
 
@@ -219,7 +222,7 @@ final class InnerStream<Value, Error: Swift.Error>: StreamObserver<Value, Error>
   /// From outside of the gate.
   fileprivate func start() {
     guard !connection.isDisposed else { return }
-    connection.hold(core.start(self, connection))
+    connection.hold(Demand.with(flattener.demand) { core.start(self, connection) })
   }
 
   override func receive(_ value: Value) {

@@ -2,8 +2,6 @@ import Essentials
 import Foundation
 import Testing
 
-@testable import BeaconMachines
-
 @Suite("Exponential and logarithm")
 struct ExponentialTests {
   @Test("are those of the C library to the last digits")

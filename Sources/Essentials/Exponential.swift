@@ -1,4 +1,5 @@
-/// The functions that path loss needs, as good as `Double` is. The C library's are not for machines.
+/// The exponential function and its inverse, as good as `Double` is and the same on every machine. The C
+/// library's are neither for machines nor in a browser.
 package enum Exponential {
   /// The natural logarithm of 2 in two parts, the first with few enough digits that its products with
   /// exponents are exact.
@@ -12,12 +13,15 @@ package enum Exponential {
     guard !x.isNaN else { return x }
     guard x > -745 else { return 0 }
     guard x < 709.7 else { return .infinity }
-    let count = (x / (ln2High + ln2Low)).rounded()
+    let quotient = x / (ln2High + ln2Low)
+    // The nearest whole number, which `rounded` has from the C library where code isn't optimized.
+    let exponent = Int(quotient < 0 ? quotient - 0.5 : quotient + 0.5)
+    let count = Double(exponent)
     let rest = x - count * ln2High - count * ln2Low
     // The series for |rest| ≤ 0.35, from its last term.
     var sum = 1.0
-    for divisor in stride(from: 14.0, to: 0, by: -1) { sum = 1 + rest / divisor * sum }
-    return Double(sign: .plus, exponent: Int(count), significand: sum)
+    for divisor in (1...14).reversed() { sum = 1 + rest / Double(divisor) * sum }
+    return Double(sign: .plus, exponent: exponent, significand: sum)
   }
 
   /// The natural logarithm of `x`; NaN below zero.
@@ -33,7 +37,7 @@ package enum Exponential {
     let ratio = (significand - 1) / (significand + 1)
     let square = ratio * ratio
     var sum = 0.0
-    for divisor in stride(from: 23.0, to: 0, by: -2) { sum = sum * square + 1 / divisor }
+    for term in (0...11).reversed() { sum = sum * square + 1 / Double(2 * term + 1) }
     return exponent * ln2High + (exponent * ln2Low + 2 * ratio * sum)
   }
 }

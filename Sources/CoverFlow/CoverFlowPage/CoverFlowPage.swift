@@ -1,0 +1,23 @@
+/// The files that a page with a cover flow loads, as parts of the program: nothing is looked for on disk.
+///
+/// They refer to each other by their names, and so have to be served from one folder. A page's content
+/// security policy has to allow `script-src 'self' 'wasm-unsafe-eval'`, which lets WebAssembly be compiled;
+/// `style-src 'self'`; `connect-src 'self'`, to load it; and in `img-src` wherever pictures come from.
+public enum CoverFlowPage {
+  /// The contents of the files by their names.
+  ///
+  /// `cover-flow.js` is the module that pages import, `cover-flow.css` its style. WebAssembly has to be
+  /// served as `application/wasm`.
+  public static let files: [String: [UInt8]] = [
+    "cover-flow.js": PackageResources.cover_flow_js,
+    "cover-flow-back.js": PackageResources.cover_flow_back_js,
+    "cover-flow-engine.js": PackageResources.cover_flow_engine_js,
+    "cover-flow-images.js": PackageResources.cover_flow_images_js,
+    "cover-flow-input.js": PackageResources.cover_flow_input_js,
+    "cover-flow-list.js": PackageResources.cover_flow_list_js,
+    "cover-flow-probe.js": PackageResources.cover_flow_probe_js,
+    "cover-flow-report.js": PackageResources.cover_flow_report_js,
+    "cover-flow.css": PackageResources.cover_flow_css,
+    "cover-flow.wasm": PackageResources.cover_flow_wasm,
+  ]
+}

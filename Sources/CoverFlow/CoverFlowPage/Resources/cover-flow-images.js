@@ -1,0 +1,95 @@
+// The pictures of a cover flow. Which are kept, and for whom one is that arrives, the engine says.
+
+/** Pictures that are loaded or on their way, in as many places as the engine's cache has. */
+export class Images {
+  #engine
+  #arrived
+  /** What is in each place of the cache: an id, the key and address that it stands for, and the picture. */
+  #places = []
+  /** The ids of keys. */
+  #ids = new Map()
+  #nextID = 1
+
+  /** @param arrived called with the id and the picture of what may be shown */
+  constructor(engine, arrived) {
+    this.#engine = engine
+    this.#arrived = arrived
+  }
+
+  /** The number that stands for a key, 0 if it has none. */
+  idOf(key) { return this.#ids.get(key) ?? 0 }
+
+  /** The number that stands for a key with this address from now on. */
+  intern(key, url) {
+    const known = this.#entry(this.idOf(key))
+    if (known && known.url !== url) this.forget(key)
+    let id = this.#ids.get(key)
+    if (id === undefined) {
+      id = this.#nextID
+      this.#nextID = (this.#nextID % 0xffff_ffff) + 1
+      this.#ids.set(key, id)
+    }
+    return id
+  }
+
+  /** The picture of a number, if it is loaded and has this address. */
+  loaded(id, url) {
+    const entry = this.#entry(id)
+    return entry?.isLoaded && entry.url === url ? entry.picture : null
+  }
+
+  /** Asks for a picture: returns it if it is there, and otherwise loads it. */
+  request(id, key, url) {
+    const { place, ticket } = this.#engine.requestImage(id)
+    if (place !== undefined) return this.#places[place].picture
+    if (!ticket) {
+      // There was no room for it.
+      if (!this.#entry(id)) this.#ids.delete(key)
+      return null
+    }
+    this.#drop(ticket.place)
+    const picture = new Image()
+    const entry = { id, key, url, picture, isLoaded: false, isFailed: false }
+    this.#places[ticket.place] = entry
+    picture.src = url
+    const finish = (isLoaded) => {
+      // The engine knows whether it still belongs to somebody.
+      if (this.#engine.finishImage(ticket, isLoaded) === 0) return
+      entry.isFailed = !isLoaded
+      entry.isLoaded = isLoaded
+      if (!isLoaded) return
+      this.#arrived(id, picture)
+    }
+    picture.decode().then(() => finish(true), () => finish(false))
+    return null
+  }
+
+  /** Forgets a key's picture, because it changed or its item is gone. */
+  forget(key) {
+    const id = this.idOf(key)
+    if (id === 0) return
+    const place = this.#engine.removeImage(id)
+    if (place >= 0) this.#drop(place)
+    this.#ids.delete(key)
+  }
+
+  /** Lets pictures be tried again that could not be loaded. */
+  forgetFailed() {
+    for (const entry of [...this.#places]) if (entry?.isFailed) this.forget(entry.key)
+  }
+
+  destroy() {
+    this.#places.forEach((_, place) => this.#drop(place))
+  }
+
+  #entry(id) { return id === 0 ? undefined : this.#places.find((each) => each?.id === id) }
+
+  #drop(place) {
+    const entry = this.#places[place]
+    if (!entry) return
+    // Ends what is still loading.
+    if (!entry.isLoaded) entry.picture.src = ''
+    if (this.#ids.get(entry.key) === entry.id) this.#ids.delete(entry.key)
+    this.#places[place] = null
+  }
+}
