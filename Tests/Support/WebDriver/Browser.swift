@@ -78,6 +78,11 @@ public final class Browser: Sendable {
     try await send("POST", "refresh", Empty())
   }
 
+  /// Goes back to the page before, as by the Back button, and waits until it is there.
+  public func goBack() async throws {
+    try await send("POST", "back", Empty())
+  }
+
   /// The address of the page.
   public func url() async throws -> String { try await send("GET", "url", as: String.self) }
 

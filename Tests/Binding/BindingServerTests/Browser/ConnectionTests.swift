@@ -153,9 +153,15 @@
           try await browser.wait(
             until: "document.querySelector('#text').value == 'while it was hidden'")
           await Self.expectStreams(1, server)
+          // Left and come back to, from what the browser keeps for its Back button.
           try await browser.navigate(to: "about:blank")
-          await Self.expectStreams(0, server)
+          desk.text.value = "while it was left"
+          try await browser.goBack()
+          try await browser.wait(
+            until: "document.querySelector('#text').value == 'while it was left'")
+          await Self.expectStreams(1, server)
         }
+        await Self.expectStreams(0, server)
       }
     }
   }
