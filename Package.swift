@@ -200,9 +200,9 @@ let package = Package(
     .target(
       name: "CoverFlowPage", path: "Sources/CoverFlow/CoverFlowPage",
       resources: [
-        "cover-flow.js", "cover-flow-back.js", "cover-flow-engine.js", "cover-flow-images.js",
-        "cover-flow-input.js", "cover-flow-list.js", "cover-flow-probe.js", "cover-flow-report.js",
-        "cover-flow.css", "cover-flow.wasm",
+        "cover-flow.js", "cover-flow-back.js", "cover-flow-binding.js", "cover-flow-engine.js",
+        "cover-flow-images.js", "cover-flow-input.js", "cover-flow-list.js", "cover-flow-probe.js",
+        "cover-flow-report.js", "cover-flow.css", "cover-flow.wasm",
       ].map { .embedInCode("Resources/\($0)") }),
 
     // View models bound to pages: machines, what app builders import, the server.
@@ -441,7 +441,7 @@ let package = Package(
       name: "BindingServerTests",
       dependencies: [
         "BindingServer", "BindingMachines", "Binding", "Reactive", "JSONWire", "PageClient",
-        "WebDriver", .product(name: "Logging", package: "swift-log"),
+        "CoverFlowPage", "WebDriver", .product(name: "Logging", package: "swift-log"),
         .product(
           name: "NIOCore", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
         .product(

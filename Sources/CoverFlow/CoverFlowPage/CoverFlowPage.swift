@@ -7,10 +7,11 @@ public enum CoverFlowPage {
   /// The contents of the files by their names.
   ///
   /// `cover-flow.js` is the module that pages import, `cover-flow.css` its style. WebAssembly has to be
-  /// served as `application/wasm`.
+  /// served as `application/wasm`. `cover-flow-binding.js` is for pages of the module BindingServer.
   public static let files: [String: [UInt8]] = [
     "cover-flow.js": PackageResources.cover_flow_js,
     "cover-flow-back.js": PackageResources.cover_flow_back_js,
+    "cover-flow-binding.js": PackageResources.cover_flow_binding_js,
     "cover-flow-engine.js": PackageResources.cover_flow_engine_js,
     "cover-flow-images.js": PackageResources.cover_flow_images_js,
     "cover-flow-input.js": PackageResources.cover_flow_input_js,
