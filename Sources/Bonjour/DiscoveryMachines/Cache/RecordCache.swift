@@ -169,32 +169,57 @@ struct RecordCache: Sendable {
     return .added
   }
 
-  /// Records of this name and type were received at `now` with the cache-flush bit: those that were
-  /// received more than a second ago end in a second (RFC 6762, §10.2).
-  mutating func flush(_ key: QuestionKey, now: Instant) {
-    for slot in slotsByName[key.name] ?? [] {
-      let entry = self[slot]
-      guard entry.record.type == key.type, now - entry.receivedAt > Limits.grace else { continue }
-      doom(slot, until: now + Limits.grace)
+  /// Records of these names and types were received at `now` with the cache-flush bit: those that
+  /// were received more than a second ago end in a second (RFC 6762, §10.2).
+  mutating func flush(_ keys: [QuestionKey], now: Instant) {
+    for (name, types) in Self.typesByName(keys) {
+      for slot in slotsByName[name] ?? [] {
+        let entry = self[slot]
+        guard types.contains(entry.record.type), now - entry.receivedAt > Limits.grace else {
+          continue
+        }
+        doom(slot, until: now + Limits.grace)
+      }
     }
   }
 
-  /// Processes a multicast question of another host, with its known answers. Two of them without an
-  /// answer cause a reconfirmation (RFC 6762, §10.5).
-  mutating func receivedQuestion(_ key: QuestionKey, knownAnswers: [DNSRecord], now: Instant) {
-    guard let candidates = slotsByName[key.name] else { return }
+  /// Processes the multicast questions of another host's message, with its known answers. Two
+  /// questions without an answer cause a reconfirmation (RFC 6762, §10.5).
+  mutating func receivedQuestions(
+    _ keys: [QuestionKey], knownAnswers: [DNSRecord], now: Instant
+  ) {
     let known = Set(
       knownAnswers.compactMap { slotsByIdentity[Identity(name: $0.name, data: $0.data)] })
-    for slot in candidates where !known.contains(slot) {
-      var entry = self[slot]
-      guard key.type == entry.record.type || key.type == .any,
-        entry.unansweredCount == 0 || now - entry.lastUnansweredAt >= Limits.questionSpacing
-      else { continue }
-      entry.unansweredCount += 1
-      entry.lastUnansweredAt = now
-      self[slot] = entry
-      if entry.unansweredCount == Limits.unansweredMax { doom(slot, until: now + Limits.reconfirm) }
+    for (name, types) in Self.typesByName(keys) {
+      for slot in slotsByName[name] ?? [] where !known.contains(slot) {
+        var entry = self[slot]
+        guard types.contains(entry.record.type) || types.contains(.any),
+          entry.unansweredCount == 0 || now - entry.lastUnansweredAt >= Limits.questionSpacing
+        else { continue }
+        entry.unansweredCount += 1
+        entry.lastUnansweredAt = now
+        self[slot] = entry
+        if entry.unansweredCount == Limits.unansweredMax {
+          doom(slot, until: now + Limits.reconfirm)
+        }
+      }
     }
+  }
+
+  /// The types of each name, in the order of the names. A hostile message may have a thousand types
+  /// of one name that has all records of the cache, which are gone over only once.
+  private static func typesByName(_ keys: [QuestionKey]) -> [(DNSName, Set<DNSType>)] {
+    var indices: [DNSName: Int] = [:]
+    var groups: [(DNSName, Set<DNSType>)] = []
+    for key in keys {
+      if let index = indices[key.name] {
+        groups[index].1.insert(key.type)
+      } else {
+        indices[key.name] = groups.count
+        groups.append((key.name, [key.type]))
+      }
+    }
+    return groups
   }
 
   /// Reconfirms a record: it ends in ten seconds, unless it is received again. False if it is not

@@ -185,15 +185,16 @@ struct InterfaceQuerier: Sendable {
   private mutating func take(
     _ message: DNSMessage, now: Instant, into outputs: inout [Output]
   ) {
-    var flushed: Set<QuestionKey> = []
+    var flushed: [QuestionKey] = []
+    var negativeNames: [DNSName] = []
     for record in message.answers + message.additionals {
       guard record.recordClass == .in, record.type != .any, record.type != .opt,
         !record.data.isMalformed
       else { continue }
       let key = QuestionKey(record.name, record.type)
       let outcome = cache.insert(record, now: now)
-      if record.flushesCache, record.ttlSeconds > 0, flushed.insert(key).inserted {
-        cache.flush(key, now: now)
+      if record.flushesCache, record.ttlSeconds > 0 {
+        flushed.append(key)
         // A complete answer: no question is due before its refresh.
         if asks[key] != nil, outcome != .ignored { asks[existing: key].dueAt = .distantFuture }
       }
@@ -202,16 +203,19 @@ struct InterfaceQuerier: Sendable {
       case .rescued(let goodbyeAt): outputs.append(.added(record, goodbyeAt: goodbyeAt))
       case .renewed, .goodbye, .ignored: continue
       }
-      if record.type == .nsec { denied(record, now: now, into: &outputs) }
+      if record.type == .nsec { negativeNames.append(record.name) }
+    }
+    cache.flush(flushed, now: now)
+    var seen: Set<DNSName> = []
+    for name in negativeNames where seen.insert(name).inserted {
+      denied(name, now: now, into: &outputs)
     }
   }
 
-  /// An NSEC record lists which types a name has.
-  private mutating func denied(
-    _ record: DNSRecord, now: Instant, into outputs: inout [Output]
-  ) {
-    for type in askedTypes[record.name] ?? [] {
-      let key = QuestionKey(record.name, type)
+  /// An NSEC record of this name was received, which lists the types that the name has.
+  private mutating func denied(_ name: DNSName, now: Instant, into outputs: inout [Output]) {
+    for type in askedTypes[name] ?? [] {
+      let key = QuestionKey(name, type)
       guard cache.denies(key) else { continue }
       sleepWhileDenied(key, now: now)
       outputs.append(.absent(key))
@@ -234,20 +238,22 @@ struct InterfaceQuerier: Sendable {
       !interface.addresses.contains(where: { $0.address == received.source.address })
     else { return }
     let message = received.message
+    var keys: [QuestionKey] = []
     var seen: Set<QuestionKey> = []
     for question in message.questions where !question.wantsUnicastResponse {
       let key = QuestionKey(question.name, question.type)
       guard question.questionClass == .in || question.questionClass == .any,
         asks[key] != nil || cache.knows(key.name), seen.insert(key).inserted
       else { continue }
+      keys.append(key)
+      guard asks[key] != nil, !message.header.isTruncated else { continue }
       let known = message.answers.filter { question.isAnswered(by: $0) }
-      if asks[key] != nil, !message.header.isTruncated,
-        known.allSatisfy({ cache.lists($0, now: now) })
-      {
+      if known.allSatisfy({ cache.lists($0, now: now) }) {
         asks[existing: key].heardAt[received.link.version] = now
       }
-      cache.receivedQuestion(key, knownAnswers: known, now: now)
     }
+    let known = message.answers.filter { $0.recordClass == .in }
+    cache.receivedQuestions(keys, knownAnswers: known, now: now)
   }
 
   // MARK: Time
@@ -286,6 +292,7 @@ struct InterfaceQuerier: Sendable {
   private mutating func expire(now: Instant, into outputs: inout [Output]) {
     cacheEvents.removeAll(keepingCapacity: true)
     cache.expire(now: now, into: &cacheEvents)
+    var namesOfRemoved: [DNSName] = []
     for event in cacheEvents {
       switch event {
       case .refreshDue(let key):
@@ -297,12 +304,16 @@ struct InterfaceQuerier: Sendable {
         }
       case .removed(let record, let goodbyeAt):
         outputs.append(.removed(record, goodbyeAt: goodbyeAt))
-        // A question that slept because its answer was complete begins anew.
-        for type in askedTypes[record.name] ?? [] {
-          let key = QuestionKey(record.name, type)
-          if asks[key]?.dueAt == .distantFuture, !cache.isSettled(key, now: now) {
-            begin(key, isProvoked: true, now: now)
-          }
+        if askedTypes[record.name] != nil { namesOfRemoved.append(record.name) }
+      }
+    }
+    var seen: Set<DNSName> = []
+    for name in namesOfRemoved where seen.insert(name).inserted {
+      // A question that slept because its answer was complete begins anew.
+      for type in askedTypes[name] ?? [] {
+        let key = QuestionKey(name, type)
+        if asks[key]?.dueAt == .distantFuture, !cache.isSettled(key, now: now) {
+          begin(key, isProvoked: true, now: now)
         }
       }
     }

@@ -30,6 +30,8 @@ struct RecordStore: Sendable {
   /// The sets of one name. There are thousands that a type's services share, but few of their own.
   private struct Named {
     var shared: [RecordSetID] = []
+    /// How many shared sets there are of each type.
+    var sharedCounts: [DNSType: Int] = [:]
     var own: [RecordSetID] = []
 
     var isEmpty: Bool { shared.isEmpty && own.isEmpty }
@@ -49,6 +51,15 @@ struct RecordStore: Sendable {
     guard let named = byName[name] else { return [] }
     if named.own.isEmpty { return named.shared }
     return named.shared.isEmpty ? named.own : named.shared + named.own
+  }
+
+  /// The sets of a name among which are all that answer a question for a type: without the shared
+  /// ones where none of them does. A hostile message may ask for a thousand types of one name.
+  func ids(named name: DNSName, asked type: DNSType) -> [RecordSetID] {
+    guard let named = byName[name] else { return [] }
+    let isAnsweredByShared =
+      type == .any || named.sharedCounts[type] != nil || named.sharedCounts[.cname] != nil
+    return isAnsweredByShared ? ids(named: name) : named.own
   }
 
   /// Whether there are unique sets of the name.
@@ -76,6 +87,7 @@ struct RecordStore: Sendable {
     sets[id] = set
     if set.isShared {
       byName[set.name, default: Named()].shared.append(id)
+      byName[existing: set.name].sharedCounts[set.type, default: 0] += 1
     } else {
       byName[set.name, default: Named()].own.append(id)
     }
@@ -110,6 +122,8 @@ struct RecordStore: Sendable {
     forgetContent(of: set, id)
     if set.isShared {
       byName[existing: set.name].shared.removeAll { $0 == id }
+      let count = byName[existing: set.name].sharedCounts[set.type] ?? 0
+      byName[existing: set.name].sharedCounts[set.type] = count > 1 ? count - 1 : nil
     } else {
       byName[existing: set.name].own.removeAll { $0 == id }
     }

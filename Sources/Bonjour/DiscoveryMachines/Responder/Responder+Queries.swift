@@ -101,7 +101,7 @@ extension Responder {
     }
   }
 
-  private static func withoutRepetitions(_ questions: [DNSQuestion]) -> [DNSQuestion] {
+  static func withoutRepetitions(_ questions: [DNSQuestion]) -> [DNSQuestion] {
     guard questions.count > 1 else { return questions }
     var asked: Set<DNSQuestion> = []
     return questions.filter { asked.insert($0).inserted }
@@ -147,7 +147,7 @@ extension Responder {
     guard question.questionClass == .in || question.questionClass == .any else { return [] }
     var answers: [RecordSetID] = []
     var negative: RecordSetID?
-    for id in store.ids(named: question.name) {
+    for id in store.ids(named: question.name, asked: question.type) {
       guard let set = store[id], isVisible(set, on: link) else { continue }
       if set.isNegative {
         negative = id

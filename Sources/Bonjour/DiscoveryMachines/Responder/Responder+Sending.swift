@@ -222,7 +222,8 @@ extension Responder {
     var seen: Set<RecordSetID> = []
     // No more than could fit, so that asking for much costs us little.
     let countMax = Limits.unfragmentedByteCount / 12
-    var answers = message.questions.flatMap { setsAnswering($0, on: link, countMax: countMax) }
+    var answers = Self.withoutRepetitions(message.questions)
+      .flatMap { setsAnswering($0, on: link, countMax: countMax) }
       .filter { seen.insert($0).inserted }[...]
     guard !answers.isEmpty, mayAnswerLegacyQuery(of: received.source.address, on: link, now: now)
     else { return }

@@ -47,6 +47,37 @@ struct CacheTests {
     #expect(lab.wakeCount < 30, "it is woken for nothing")
   }
 
+  @Test("an address after its negative answer in one message is no absence")
+  func negativeAnswerBeforeAddress() throws {
+    var lab = QuerierLab()
+    let query = lab.start(.addresses(Web.host, versions: [.v4]))
+    lab.run(.milliseconds(200))
+    lab.hear([Web.denial(Web.host, has: [.aaaa]), Web.address(5)])
+    #expect(
+      lab.events(query) == [.addressAdded(.v4(Inet4Address(192, 0, 2, 5)), ttlSeconds: 120)])
+  }
+
+  @Test("B20: a message with several questions for a name reconfirms the records of each type")
+  func unansweredTypes() throws {
+    var lab = QuerierLab()
+    let query = lab.start(.records(Web.host, .any))
+    lab.run(.milliseconds(200))
+    let text = DNSRecord(name: Web.host, ttlSeconds: 4_500, data: .txt(TXTRecord()))
+    let processor = DNSRecord(
+      name: Web.host, ttlSeconds: 4_500, data: .hinfo(processor: [65], system: [66]))
+    lab.hear([Web.address(5, ttlSeconds: 4_500), text, processor])
+    let questions = [DNSType.a, .txt].map { DNSQuestion(name: Web.host, type: $0) }
+    for _ in 0..<2 {
+      lab.run(.seconds(2))
+      lab.hear(DNSMessage(header: .query, questions: questions))
+    }
+    lab.run(.seconds(11))
+    let removed = lab.events(query).compactMap { event in
+      if case .recordRemoved(let record) = event { record.type } else { nil }
+    }
+    #expect(Set(removed) == [.a, .txt])
+  }
+
   @Test("B12: records without a query are not refreshed, and end without a report")
   func noMaintenance() throws {
     var lab = QuerierLab()

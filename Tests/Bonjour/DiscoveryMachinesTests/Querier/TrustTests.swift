@@ -177,4 +177,52 @@ struct TrustTests {
     lab.hear([try Web.pointer("After")])
     #expect(lab.events(query).last == .serviceAdded(try Web.service("After")), "seed \(seed)")
   }
+
+  /// More types than a long packet has room for, none of which has a meaning here.
+  private static let manyTypes = (0..<1_300).map { DNSType(rawValue: 256 + $0) }
+
+  /// A querier whose cache is nearly full of records of one name.
+  private func fullOfOneName() throws -> QuerierLab {
+    var lab = QuerierLab()
+    lab.start(try Web.browse)
+    lab.run(.milliseconds(500))
+    for start in stride(from: 0, to: 20_000, by: 200) {
+      lab.hear(try (start..<start + 200).map { try Web.pointer("S\($0)") })
+    }
+    #expect(lab.querier.recordCount == 20_000)
+    return lab
+  }
+
+  // A second of processor time for each packet would be an attack; here are hundreds.
+  @Test(
+    "questions for 1,300 types of a name are not each compared with all its records",
+    .timeLimit(.minutes(1)))
+  func questionsForManyTypes() throws {
+    var lab = try fullOfOneName()
+    let questions = Self.manyTypes.map { DNSQuestion(name: Web.type, type: $0) }
+    for _ in 0..<20 { lab.hear(DNSMessage(header: .query, questions: questions)) }
+    #expect(lab.querier.recordCount == 20_000)
+  }
+
+  @Test(
+    "records of 1,300 types of a name are not each compared with all its records",
+    .timeLimit(.minutes(1)))
+  func recordsOfManyTypes() throws {
+    var lab = try fullOfOneName()
+    let records = Self.manyTypes.map {
+      DNSRecord(
+        name: Web.type, flushesCache: true, ttlSeconds: 120, data: .opaque($0, [1]))
+    }
+    for _ in 0..<20 { lab.hear(records) }
+    #expect(lab.querier.recordCount == 21_300)
+  }
+
+  @Test("several negative answers for a name in one message are reported once")
+  func manyNegativeAnswers() throws {
+    var lab = QuerierLab()
+    let query = lab.start(.records(Web.host, .aaaa))
+    lab.run(.milliseconds(500))
+    lab.hear((0..<50).map { Web.denial(Web.host, has: [.a, DNSType(rawValue: 256 + $0)]) })
+    #expect(lab.events(query) == [.recordAbsent(.aaaa)])
+  }
 }

@@ -46,6 +46,24 @@ struct FloodTests {
     #expect(torch.count >= 3)
   }
 
+  @Test(
+    "questions for 1,300 types of a name are not each compared with all its services",
+    .timeLimit(.minutes(1)))
+  func questionsForManyTypes() throws {
+    var rig = try ResponderRig.registered()
+    for number in 0..<2_000 { try rig.register("S\(number)") }
+    rig.pass(.seconds(20))
+    rig.sent = []
+    let questions = (0..<1_300).map { DNSQuestion(name: .http, type: DNSType(rawValue: 256 + $0)) }
+    let stranger = Endpoint(ResponderRig.peer.address, port: 40_000)
+    for _ in 0..<20 {
+      rig.receive(DNSMessage(header: .query, questions: questions))
+      rig.receive(DNSMessage(header: .query, questions: questions), from: stranger)
+    }
+    #expect(rig.sent.isEmpty)
+    #expect(rig.answer(.http, .ptr).first?.message.answers.isEmpty == false)
+  }
+
   @Test("20,000 probes for a name are answered by unicast 200 times a second, else by multicast")
   func probeFlood() throws {
     var rig = try ResponderRig.registered()
