@@ -119,7 +119,11 @@ extension BindingTarget {
 
   /// A target that sets a property of `object`, which it does not keep, on the main actor.
   ///
-  /// - Parameter keyPath: The property, which may be isolated to the main actor.
+  /// - Parameters:
+  ///   - scheduler: The main actor's.
+  ///   - lifetime: When it has ended, nothing is set any more.
+  ///   - object: Whose property is set, as long as there is the object.
+  ///   - keyPath: The property, which may be isolated to the main actor.
   @available(swift 6)
   public init<Object: AnyObject>(
     on scheduler: UIScheduler, lifetime: Lifetime, object: Object,

@@ -127,6 +127,7 @@ public struct CoverFlowLayout: Hashable, Sendable {
   /// - Parameters:
   ///   - x: In points, to the right of the middle of the stage.
   ///   - y: In points, below the middle of the covers.
+  ///   - placement: Where the cover stands.
   public func contains(x: Double, y: Double, placement: CoverPlacement) -> Bool {
     let seen = projection(of: placement)
     guard seen.left.x <= x, x <= seen.right.x, seen.left.x < seen.right.x else { return false }
