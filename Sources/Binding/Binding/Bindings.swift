@@ -96,7 +96,9 @@ extension Bindings.Member {
   /// `name.error`, which is the text of the last failure, and `null` from when the action is started
   /// again.
   ///
-  /// - Parameter text: The text of an error; its description if there is none.
+  /// - Parameters:
+  ///   - path: The view model's action.
+  ///   - text: The text of an error; its description if there is none.
   public static func action<Output, Failure>(
     _ path: KeyPath<Model, Action<Void, Output, Failure>>,
     error text: KeyPath<Failure, String>? = nil
@@ -108,7 +110,9 @@ extension Bindings.Member {
   ///
   /// The rest is as without one. An argument that is no `Input` starts nothing.
   ///
-  /// - Parameter text: The text of an error; its description if there is none.
+  /// - Parameters:
+  ///   - path: The view model's action.
+  ///   - text: The text of an error; its description if there is none.
   public static func action<Input: BindableValue, Output, Failure>(
     _ path: KeyPath<Model, Action<Input, Output, Failure>>,
     error text: KeyPath<Failure, String>? = nil
@@ -146,7 +150,9 @@ extension Bindings.Member {
   /// A row that has changed has the same identity and other values. Two rows of the same identity
   /// are a mistake: the first one is shown, and the server's log says so.
   ///
-  /// - Parameter values: What the page has of each row.
+  /// - Parameters:
+  ///   - path: The view model's property with the rows.
+  ///   - values: What the page has of each row.
   public static func list<P: PropertyProtocol, Row: Identifiable & Equatable>(
     _ path: KeyPath<Model, P>, _ values: RowValues<Row>
   ) -> Self where P.Value == [Row], Row.ID: CustomStringConvertible {
