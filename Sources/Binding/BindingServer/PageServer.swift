@@ -52,6 +52,7 @@
     /// - Parameters:
     ///   - site: The files.
     ///   - pages: The pages; the first one is at `/`.
+    ///   - configuration: Where to listen, and bounds.
     ///   - logger: Where to write what goes wrong.
     /// - Throws: ``PageServerError``.
     @MainActor
