@@ -3,22 +3,19 @@ import Foundation
 
 /// Many clients of event streams, on one thread: they read, and count.
 final class Clients {
-  private let poll: Int32
-  private var descriptors: [Int32] = []
+  private var descriptors: [pollfd] = []
   private(set) var byteCount = 0
   private(set) var eventCount = 0
   private var buffer = [UInt8](repeating: 0, count: 1 << 16)
 
   /// Connects clients with a tab each, and waits until each has its first event.
   init(count: Int, port: UInt16) throws {
-    poll = epoll_create1(0)
     for index in 0..<count { try connect(index, port) }
     while eventCount < count { try read(milliseconds: 5_000) }
   }
 
   deinit {
-    for descriptor in descriptors { close(descriptor) }
-    close(poll)
+    for descriptor in descriptors { close(descriptor.fd) }
   }
 
   private func connect(_ index: Int, _ port: UInt16) throws {
@@ -35,11 +32,7 @@ final class Clients {
     guard status == 0 else { throw ChildError("Client \(index) can't connect.") }
     let request = "GET /live?tab=c\(index) HTTP/1.1\r\nHost: localhost\r\n\r\n"
     _ = request.withCString { send(descriptor, $0, strlen($0), 0) }
-    descriptors.append(descriptor)
-    var event = epoll_event()
-    event.events = EPOLLIN.rawValue
-    event.data.fd = descriptor
-    epoll_ctl(poll, EPOLL_CTL_ADD, descriptor, &event)
+    descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
   }
 
   /// Reads what comes for so many seconds.
@@ -49,11 +42,10 @@ final class Clients {
   }
 
   private func read(milliseconds: Int32, mayBeSilent: Bool = false) throws {
-    var events = [epoll_event](repeating: epoll_event(), count: 256)
-    let count = epoll_wait(poll, &events, 256, milliseconds)
+    let count = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
     guard count > 0 || mayBeSilent else { throw ChildError("The clients get nothing.") }
-    for event in events.prefix(Int(max(0, count))) {
-      let size = recv(event.data.fd, &buffer, buffer.count, 0)
+    for descriptor in descriptors where descriptor.revents != 0 {
+      let size = recv(descriptor.fd, &buffer, buffer.count, 0)
       guard size > 0 else { throw ChildError("A client was cut off.") }
       byteCount += size
       eventCount += Self.eventsEnding(in: buffer[..<size])
