@@ -48,12 +48,12 @@ async def _listens(port, process, seconds=limits.EVENT):
 
 
 @contextlib.asynccontextmanager
-async def ambit_radio(populated=False):
-    """The simulated space of `ambit radio serve`: those who connect and, if it is populated, the
+async def ambit_radio(air="sim:empty"):
+    """The simulated space of `ambit radio serve`: those who connect and, unless it is empty, the
     ready-made devices."""
     process = await asyncio.create_subprocess_exec(
         AMBIT, "radio", "serve", "tcp:127.0.0.1:0", "--json",
-        "--radio", "sim" if populated else "sim:empty",
+        "--radio", air,
         stdout=asyncio.subprocess.PIPE)
     try:
         line = await asyncio.wait_for(process.stdout.readline(), limits.EVENT)

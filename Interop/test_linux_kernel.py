@@ -3,6 +3,7 @@ as a host that we did not write, in both roles. All controllers are on one of ou
 that of the machine is attached to its kernel as a UART's is."""
 
 import asyncio
+import functools
 import json
 import re
 
@@ -27,8 +28,9 @@ VALUE = "0000ad11-5d4e-4f3a-9b1c-0e2d3c4b5a69"
 
 @module_fixture
 async def radio():
-    """`host:port` of the radio with the ready-made devices."""
-    async with ambit_radio(populated=True) as address:
+    """`host:port` of the radio with the ready-made devices. A link that fails to be established
+    (0x3E) crashes bluetoothd 5.66 and l2test now and then; here none does."""
+    async with ambit_radio("sim:lossless") as address:
         yield address
 
 
@@ -136,11 +138,23 @@ async def test_ambit_notices_that_the_controller_was_unplugged(guest):
 # MARK: BlueZ
 
 
+class Crashed(AssertionError):
+    """bluetoothd is gone."""
+
+
 class BlueZ:
     """bluetoothctl at the machine's terminal, on a controller that is on."""
 
     def __init__(self, guest):
-        self._guest, self.send, self.expect = guest, guest.terminal.send, guest.terminal.expect
+        self._guest, self.send = guest, guest.terminal.send
+
+    async def expect(self, pattern, seconds=limits.EVENT):
+        """Waits for a pattern, as a line does. Where bluetoothd ends, all its objects go."""
+        found = await self._guest.terminal.expect(
+            rf"(?:{pattern})|(?P<gone>\[DEL\] Controller)", seconds)
+        if found["gone"]:
+            raise Crashed(f"bluetoothd is gone; {pattern!r} was to come")
+        return found
 
     async def start(self):
         await self._guest.run(
@@ -148,25 +162,57 @@ class BlueZ:
             "(/usr/libexec/bluetooth/bluetoothd -n >/tmp/bluetoothd 2>&1;"
             "echo status $? >/tmp/ended) &")
         await self._guest.until("bluetoothctl show", "Powered: yes")
+        await self._forget_unbonded()
         await self._guest.run(f"bluetoothctl <{TERMINAL_LINE} >{TERMINAL_LINE} 2>&1 &")
-        await self.expect("Agent registered")
+        await self._guest.terminal.expect("Agent registered")
+
+    async def _forget_unbonded(self):
+        """After a crash bluetoothd knows more devices than after an end, and whom it knows is never
+        found."""
+        known, bonded = [
+            set(re.findall(r"Device (\S+)", await self._guest.run(f"bluetoothctl devices {which}")))
+            for which in ("", "Bonded")]
+        for address in known - bonded:
+            await self._guest.run(f"bluetoothctl remove {address}")
+
+    async def has_no_links(self):
+        await self._guest.until("ls /sys/class/bluetooth", r"^hci0\s*$")
 
     async def end(self):
-        self.send("quit")
-        await self._guest.until("pidof bluetoothctl || echo none", "none")
-        await self._guest.run("kill $(pidof bluetoothd)")
-        await self._guest.until("pidof bluetoothd || echo none", "none")
+        # Not by "quit", which waits for the answer to the last command.
+        for program in ("bluetoothctl", "bluetoothd"):
+            await self._guest.until(
+                f"kill $(pidof {program}); pidof {program} || echo none", "none")
+
+    async def has_ended(self):
+        status, _ = await self._guest.attempt("cat /tmp/ended")
+        return status == 0
 
     async def restart_after_crash(self):
-        """Goes on after a crash of bluetoothd, of which bluetoothctl takes no notice: it waits for
-        the answer to its last command and hears no "quit"."""
+        """Fails if bluetoothd ended otherwise."""
         status = (await self._guest.until("cat /tmp/ended", r"status (\d+)"))[1]
         log = await self._guest.run("cat /tmp/bluetoothd; dmesg | tail -5")
         assert int(status) > 128, f"bluetoothd ended with status {status}: {log}"
         print(f"bluetoothd crashed (status {status}): {log}")
-        await self._guest.run("kill -9 $(pidof bluetoothctl)")
-        await self._guest.until("pidof bluetoothctl || echo none", "none")
+        await self.end()
         await self.start()
+
+
+def again_after_crash(test):
+    """Repeats a test in which bluetoothd crashes, and skips it where it does so every time: 5.66
+    does now and then where bonded devices come and go (github.com/bluez/bluez/issues/1070, 1781).
+    """
+    @functools.wraps(test)
+    async def run(bluez, **fixtures):
+        for _ in range(3):
+            try:
+                return await test(bluez=bluez, **fixtures)
+            except Exception as error:
+                if not isinstance(error, Crashed) and not await bluez.has_ended():
+                    raise
+                await bluez.restart_after_crash()
+        pytest.skip("bluetoothd crashed three times")
+    return run
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -193,24 +239,22 @@ async def found_and_connected(bluez, name):
 
 async def connected(bluez, address):
     """Connects. BlueZ gives up attempts of its own accord (le-connection-abort-by-local) as long as
-    it is still ending a scan; how long that takes depends on the machine, so it is asked again.
-    Where attempts are given up, bluetoothd 5.66 crashes now and then."""
+    it is still ending a scan; how long that takes depends on the machine, so it is asked again."""
     async with asyncio.timeout(3 * limits.EVENT):
         while True:
             bluez.send(f"connect {address}")
-            answer = await bluez.expect(
-                r"Connection successful|Failed to connect: \S+|\[DEL\] Controller")
+            answer = await bluez.expect(r"Connection successful|Failed to connect: \S+")
             if answer[0] == "Connection successful":
                 break
-            if answer[0] == "[DEL] Controller":
-                await bluez.restart_after_crash()
-                bluez.send("scan le")
-                await bluez.expect(f"Device {address}")
-                await stop_scanning(bluez)
-                continue
-            # Or the link failed to be established (0x3E), which it has no word for.
-            assert answer[0].endswith(("le-connection-abort-by-local", "Failed")), answer[0]
+            assert answer[0].endswith("le-connection-abort-by-local"), answer[0]
     await bluez.expect("ServicesResolved: yes")
+
+
+async def disconnected(bluez):
+    """Disconnects. BlueZ says so before the kernel is done, and until then connections fail."""
+    bluez.send("disconnect")
+    await bluez.expect("Successful disconnected")
+    await bluez.has_no_links()
 
 
 async def select(bluez, attribute):
@@ -218,6 +262,7 @@ async def select(bluez, attribute):
     await bluez.expect(r"\]# ")
 
 
+@again_after_crash
 async def test_bluez_discovers_reads_and_writes_a_device_of_ours(bluez):
     await found_and_connected(bluez, "Thermostat")
     await select(bluez, SET_POINT)
@@ -228,10 +273,10 @@ async def test_bluez_discovers_reads_and_writes_a_device_of_ours(bluez):
     # What the device refuses.
     bluez.send('gatt.write "0xff 0x7f"')
     await bluez.expect("Failed to write")
-    bluez.send("disconnect")
-    await bluez.expect("Successful disconnected")
+    await disconnected(bluez)
 
 
+@again_after_crash
 async def test_bluez_subscribes_to_a_device_of_ours(bluez):
     await found_and_connected(bluez, "Pulse")
     await select(bluez, HEART_RATE)
@@ -241,10 +286,10 @@ async def test_bluez_subscribes_to_a_device_of_ours(bluez):
         await bluez.expect(r"Value:\n  1e \w\w")
     bluez.send("gatt.notify off")
     await bluez.expect("Notify stopped")
-    bluez.send("disconnect")
-    await bluez.expect("Successful disconnected")
+    await disconnected(bluez)
 
 
+@again_after_crash
 async def test_ambit_uses_a_server_of_bluez(bluez, guest, radio):
     bluez.send(f"gatt.register-service {SERVICE}")
     await bluez.expect("yes/no")
@@ -280,20 +325,14 @@ async def test_ambit_uses_a_server_of_bluez(bluez, guest, radio):
             await next_event()
 
 
+@again_after_crash
 async def test_the_kernel_streams_into_a_channel_of_ours(bluez, guest, radio):
     async with Ambit(radio).listening("channel", "--listen", "--name", "Sink") as (psm, received):
         bluez.send("scan le")
         address = (await bluez.expect(r"Device (\S+) (?:Name: |Alias: )?Sink"))[1]
         await stop_scanning(bluez)
-        for attempt in range(5):
-            # Ours is a private address.
-            status, output = await guest.attempt(
-                f"l2test -s -V le_random -P {psm} -b 200 -N 20 {address}")
-            # On this air a link may fail to be established (0x3E), which the kernel has no number
-            # for, and l2test does not survive; whoever wants it then tries again.
-            if status == 0 or "Can't connect: Function not implemented" not in output:
-                break
-        assert status == 0, output
+        # Ours is a private address.
+        await guest.run(f"l2test -s -V le_random -P {psm} -b 200 -N 20 {address}")
         assert len(await asyncio.wait_for(received(4000), limits.EVENT)) == 4000
 
 
@@ -322,27 +361,26 @@ async def strangers(bluez, guest):
         await bluez.expect("Device has been removed")
 
 
+@again_after_crash
 async def test_bluez_pairs_with_a_device_of_ours(bluez, guest):
     await strangers(bluez, guest)
     address = await found_and_connected(bluez, "Thermostat")
     await paired(bluez, address)
     await read(bluez, MAINTENANCE, "39 05 00 00")
-    bluez.send("disconnect")
-    await bluez.expect("Successful disconnected")
+    await disconnected(bluez)
 
 
+@again_after_crash
 async def test_bluez_comes_back_to_a_bonded_device_of_ours_at_once(bluez, guest):
     await strangers(bluez, guest)
     address = await found_and_connected(bluez, "Thermostat")
     await paired(bluez, address)
     await read(bluez, MAINTENANCE, "39 05 00 00")
     for _ in range(4):
-        bluez.send("disconnect")
-        await bluez.expect("Successful disconnected")
+        await disconnected(bluez)
         await connected(bluez, address)
         await read(bluez, MAINTENANCE, "39 05 00 00")
-    bluez.send("disconnect")
-    await bluez.expect("Successful disconnected")
+    await disconnected(bluez)
 
 
 @pytest.fixture(scope="module")
@@ -367,6 +405,7 @@ async def registered(bluez, permissions):
 
 
 @pytest.mark.parametrize("run", ["pairs", "is restarted"])
+@again_after_crash
 async def test_ambit_pairs_with_bluez_and_uses_the_bond(
     bluez, guest, radio, kept_bonds, monkeypatch, run
 ):
@@ -386,6 +425,7 @@ async def test_ambit_pairs_with_bluez_and_uses_the_bond(
     assert len([line for line in lines if line.startswith("address=")]) == 1
 
 
+@again_after_crash
 async def test_bluez_and_ambit_compare_numbers(bluez, guest, radio):
     await strangers(bluez, guest)
     await registered(bluez, "read,encrypt-authenticated-read")
@@ -400,6 +440,7 @@ async def test_bluez_and_ambit_compare_numbers(bluez, guest, radio):
 
 
 @pytest.mark.parametrize("run", ["pairs", "is restarted"])
+@again_after_crash
 async def test_bluez_reads_a_protected_value_of_ambit(
     bluez, guest, radio, tmp_path, kept_bonds, monkeypatch, run
 ):
@@ -420,5 +461,4 @@ async def test_bluez_reads_a_protected_value_of_ambit(
             bonded = await guest.run("bluetoothctl devices Bonded")
             await connected(bluez, re.search(r"Device (\S+) Vault", bonded)[1])
         await read(bluez, VALUE, "68 69")
-        bluez.send("disconnect")
-        await bluez.expect("Successful disconnected")
+        await disconnected(bluez)

@@ -23,7 +23,7 @@ enum PairingOption: String, ExpressibleByArgument, CaseIterable {
 struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "Which radio to use: sim, sim:empty, sim:seed=7, sim:FILE.json, tcp:HOST:PORT, "
+      "Which radio to use: sim, sim:empty, sim:seed=7, sim:lossless, sim:FILE.json, tcp:HOST:PORT, "
         + "unix:PATH, hci0, "
         + "uart:DEVICE@BAUD. Default: what AMBIT_RADIO names, else the first controller that may be opened, "
         + "else sim.",

@@ -5,6 +5,7 @@ import EventLoop
 /// ```
 /// sim                            the simulated radio, populated with a few devices
 /// sim:empty   sim:seed=7         no other devices; another seed
+/// sim:lossless                   no packet is lost to a collision
 /// sim:strap.json                 the devices of peripheral files, recorded ones for example
 /// tcp:localhost:9100             a controller that speaks H4 over TCP
 /// unix:/tmp/radio                the same over a UNIX socket
@@ -29,13 +30,19 @@ public enum RadioChoice: Hashable, Sendable {
     public var isPopulated: Bool
     /// The seed of all that is random.
     public var seed: UInt64
+    /// Whether no packet in reach is lost: links that are made stand, and all that is advertised
+    /// is heard.
+    public var isLossless: Bool
     /// Peripheral files whose devices are there.
     public var files: [String]
 
     /// An air with or without devices.
-    public init(isPopulated: Bool = true, seed: UInt64 = 1, files: [String] = []) {
+    public init(
+      isPopulated: Bool = true, seed: UInt64 = 1, isLossless: Bool = false, files: [String] = []
+    ) {
       self.isPopulated = isPopulated
       self.seed = seed
+      self.isLossless = isLossless
       self.files = files
     }
   }
@@ -101,6 +108,8 @@ public enum RadioChoice: Hashable, Sendable {
         air.isPopulated = false
       } else if option == "home" {
         air.isPopulated = true
+      } else if option == "lossless" {
+        air.isLossless = true
       } else if option.hasSuffix(".json") {
         air.files.append(String(option))
       } else if option.hasPrefix("seed=") {
@@ -111,7 +120,7 @@ public enum RadioChoice: Hashable, Sendable {
         air.seed = seed
       } else {
         throw RadioChoiceError(
-          text, "\"sim\" takes \"empty\", \"home\", \"seed=NUMBER\" and FILE.json")
+          text, "\"sim\" takes \"empty\", \"home\", \"lossless\", \"seed=NUMBER\" and FILE.json")
       }
     }
     return air
@@ -200,6 +209,7 @@ extension RadioChoice: CustomStringConvertible {
       if !air.isPopulated, air.files.isEmpty { options.append("empty") }
       if air.isPopulated, !air.files.isEmpty { options.append("home") }
       options += air.files
+      if air.isLossless { options.append("lossless") }
       if air.seed != SimulatedAir().seed { options.append("seed=\(air.seed)") }
       return options.isEmpty ? "sim" : "sim:" + options.joined(separator: ",")
     case .tcp(let host, let port):

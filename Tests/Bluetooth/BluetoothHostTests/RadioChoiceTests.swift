@@ -76,6 +76,12 @@ struct RadioChoiceTests {
         "sim:b.json,home,seed=2,c.json", .simulated(.init(seed: 2, files: ["b.json", "c.json"])),
         "sim:home,b.json,c.json,seed=2"
       ),
+      ("sim:lossless", .simulated(.init(isLossless: true)), "sim:lossless"),
+      (
+        "sim:seed=7,lossless,a.json",
+        .simulated(.init(isPopulated: false, seed: 7, isLossless: true, files: ["a.json"])),
+        "sim:a.json,lossless,seed=7"
+      ),
       ("sim:seed=7,empty", .simulated(.init(isPopulated: false, seed: 7)), "sim:empty,seed=7"),
       ("tcp:localhost:9100", .tcp(host: "localhost", port: 9100), "tcp:localhost:9100"),
       ("tcp:[::1]:1", .tcp(host: "::1", port: 1), "tcp:[::1]:1"),
@@ -105,7 +111,7 @@ struct RadioChoiceTests {
       ("usb", "no such kind of radio"),
       ("SIM", "no such kind of radio"),
       (":9100", "it is empty"),
-      ("sim:full", "takes \"empty\", \"home\", \"seed=NUMBER\" and FILE.json"),
+      ("sim:full", "takes \"empty\", \"home\", \"lossless\", \"seed=NUMBER\" and FILE.json"),
       ("sim:seed=", "whole number"),
       ("sim:seed=-1", "whole number"),
       ("sim:seed=99999999999999999999", "whole number"),

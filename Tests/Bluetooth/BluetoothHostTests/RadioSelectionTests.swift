@@ -27,6 +27,17 @@ struct RadioSelectionTests {
     #expect(RadioChoice.controllerIndexes(in: folder + "/none") == [])
   }
 
+  @Test("the simulated air loses packets, unless it is lossless")
+  func lossless() throws {
+    let (lossy, lossless) = try (
+      RadioChoice.SimulatedAir().makeWorld().radio,
+      RadioChoice.SimulatedAir(isLossless: true).makeWorld().radio
+    )
+    #expect(lossy.advertisementLoss > 0 && lossy.packetLoss > 0)
+    #expect(lossless.advertisementLoss == 0 && lossless.packetLoss == 0)
+    #expect(lossless.sensitivityDBm == lossy.sensitivityDBm)
+  }
+
   private static func select(
     _ controllers: [UInt16], hasSimulator: Bool = true, opens: Set<UInt16> = []
   ) -> RadioSelection {

@@ -7,7 +7,9 @@ extension RadioChoice.SimulatedAir {
   /// The world that this air is in, with everybody on it. What devices show on their displays is logged.
   /// Blocks until its files are read.
   public func makeWorld() throws(PeripheralFileFailure) -> World {
-    let world = World(seed: seed)
+    var radio = RadioModel()
+    if isLossless { (radio.advertisementLoss, radio.packetLoss) = (0, 0) }
+    let world = World(seed: seed, radio: radio)
     SimulatedRadio.installKeyAgreement()
     world.keyAgreement = KeyAgreementPlugIn.current
     world.onDisplay = { device, text in
