@@ -3,6 +3,7 @@ import EventLoop
 import Foundation
 import Logging
 import SimulatedRadio
+import Simulation
 import Testing
 
 @testable import BluetoothHost
