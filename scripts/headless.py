@@ -1,13 +1,12 @@
 """A headless Chromium for scripts that look at pages of this package, and a server for its folder.
 
-Needs Chromium and its driver (Debian: chromium, chromium-driver).
+Needs Chromium and its driver, and installs them where they are missing (see scripts/setup.sh).
 """
 import functools
 import http.server
 import json
 import os
 import pathlib
-import shutil
 import socket
 import subprocess
 import sys
@@ -39,9 +38,9 @@ class Browser:
     """A session of WebDriver."""
 
     def __init__(self):
-        for command, package in ("chromium", "chromium"), ("chromedriver", "chromium-driver"):
-            if not shutil.which(command):
-                fail(f"{command} is missing; Debian has it in {package}.")
+        needed = "set -eu; . scripts/setup.sh; need_packages chromium chromium chromedriver chromium-driver"
+        if subprocess.run(["bash", "-c", needed], cwd=ROOT).returncode != 0:
+            fail("there is no Chromium with its driver")
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
