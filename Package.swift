@@ -12,6 +12,8 @@ let package = Package(
     .library(name: "CoreBluetoothAsync", targets: ["CoreBluetoothAsync"]),
     .library(name: "CoreBluetoothReactive", targets: ["CoreBluetoothReactive"]),
     .library(name: "CoreLocation", targets: ["CoreLocation"]),
+    .library(name: "CoreLocationAsync", targets: ["CoreLocationAsync"]),
+    .library(name: "CoreLocationReactive", targets: ["CoreLocationReactive"]),
     .library(name: "BluetoothHost", targets: ["BluetoothHost"]),
     .library(name: "BluetoothMachines", targets: ["BluetoothMachines"]),
     .library(name: "BluetoothWire", targets: ["BluetoothWire"]),
@@ -72,6 +74,9 @@ let package = Package(
 
     .target(name: "EventLoop", dependencies: ["Essentials", "CLinux"]),
 
+    // Files of a user's state: private, atomic, locked between processes.
+    .target(name: "StateFiles", dependencies: ["Essentials", "EventLoop"]),
+
     // What faces share: run loops and streams.
     .target(name: "RunLoopSupport", dependencies: ["EventLoop"]),
 
@@ -95,7 +100,7 @@ let package = Package(
     .target(
       name: "BluetoothHost",
       dependencies: [
-        "Essentials", "EventLoop", "BluetoothWire", "BluetoothMachines",
+        "Essentials", "EventLoop", "StateFiles", "BluetoothWire", "BluetoothMachines",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Bluetooth/BluetoothHost"),
@@ -145,11 +150,18 @@ let package = Package(
     .target(
       name: "CoreLocation",
       dependencies: [
-        "Essentials", "EventLoop", "RunLoopSupport", "BluetoothWire", "BluetoothMachines",
-        "BeaconMachines", "BluetoothHost", "CoreBluetooth",
+        "Essentials", "EventLoop", "StateFiles", "RunLoopSupport", "BluetoothWire",
+        "BluetoothMachines", "BeaconMachines", "BluetoothHost", "CoreBluetooth",
         .product(name: "Logging", package: "swift-log"),
       ],
       path: "Sources/Location/CoreLocation"),
+    .target(
+      name: "CoreLocationAsync", dependencies: ["CoreLocation"],
+      path: "Sources/Location/CoreLocationAsync"),
+    .target(
+      name: "CoreLocationReactive",
+      dependencies: ["CoreLocation", "CoreLocationAsync", "Reactive"],
+      path: "Sources/Location/CoreLocationReactive"),
 
     // Bonjour: wire, machines, host, faces.
     .target(name: "DNSWire", dependencies: ["Essentials"], path: "Sources/Bonjour/DNSWire"),
@@ -292,6 +304,13 @@ let package = Package(
       name: "AppCode", dependencies: ["CoreBluetooth"], path: "Examples/AppCode",
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .target(
+      name: "BeaconAppCode", dependencies: ["CoreLocation", "CoreBluetooth"],
+      path: "Examples/BeaconApp", swiftSettings: [.swiftLanguageMode(.v5)]),
+    .target(
+      name: "BeaconExamples",
+      dependencies: ["BeaconMachines", "CoreLocation", "CoreLocationAsync", "Essentials"],
+      path: "Examples/Beacons"),
+    .target(
       name: "BonjourAppCode", dependencies: ["Bonjour"], path: "Examples/BonjourApp",
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .target(
@@ -376,7 +395,8 @@ let package = Package(
       name: "BluetoothHostTests",
       dependencies: [
         "BluetoothHost", "CoreBluetooth", "SimulatedRadio", "Simulation", "BluetoothMachines",
-        "BluetoothWire", "Essentials", "EventLoop", .product(name: "Logging", package: "swift-log"),
+        "BluetoothWire", "Essentials", "EventLoop", "StateFiles",
+        .product(name: "Logging", package: "swift-log"),
       ],
       path: "Tests/Bluetooth/BluetoothHostTests"),
     .testTarget(
@@ -404,8 +424,9 @@ let package = Package(
     .testTarget(
       name: "CoreLocationTests",
       dependencies: [
-        "CoreLocation", "CoreBluetooth", "BluetoothHost", "SimulatedRadio", "Simulation",
-        "BluetoothMachines", "BluetoothWire", "Essentials",
+        "CoreLocation", "CoreLocationAsync", "CoreLocationReactive", "Reactive", "CoreBluetooth",
+        "BluetoothHost", "SimulatedRadio", "Simulation", "BeaconMachines", "BluetoothMachines",
+        "BluetoothWire", "StateFiles", "Essentials", "BeaconAppCode", "BeaconExamples",
       ],
       path: "Tests/Location/CoreLocationTests"),
     .testTarget(
@@ -463,8 +484,8 @@ let package = Package(
     .target(
       name: "FuzzTargets",
       dependencies: [
-        "ARPWire", "DNSWire", "DiscoveryMachines", "PortSharing", "BluetoothHost",
-        "BluetoothMachines", "BluetoothWire", "Essentials", "JSONWire",
+        "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing",
+        "BluetoothHost", "BluetoothMachines", "BluetoothWire", "Essentials", "JSONWire",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
@@ -483,7 +504,7 @@ if Context.environment["AMBIT_FUZZERS"] != nil {
 // Every target is compiled with the same strictness. Memory safety is strict where bytes from
 // outside are handled.
 let strictMemorySafety: Set<String> = [
-  "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines", "PeripheralFiles",
+  "Essentials", "JSONWire", "StateFiles", "BluetoothWire", "BluetoothMachines", "PeripheralFiles",
   "BluetoothHost", "SimulatedRadio", "SecureConnections", "Simulation", "ARPWire", "DNSWire",
   "DiscoveryMachines", "PortSharing", "ConnectionMachines", "BeaconMachines", "BindingMachines",
   "CoverFlow", "CoverFlowWebAssembly",
@@ -491,7 +512,7 @@ let strictMemorySafety: Set<String> = [
 // Apps that were written for Apple's frameworks, or for ReactiveSwift, don't ask for strictness.
 for target in package.targets
 where target.type != .system
-  && !["AppCode", "BonjourAppCode", "ReactiveAppCode"].contains(target.name)
+  && !["AppCode", "BeaconAppCode", "BonjourAppCode", "ReactiveAppCode"].contains(target.name)
 {
   var settings = target.swiftSettings ?? []
   settings += [

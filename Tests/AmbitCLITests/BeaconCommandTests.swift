@@ -242,6 +242,91 @@ struct BeaconSurveyTests {
     #expect(try rows(&survey, seconds: 1).count == 512)
   }
 
+  @Test("what begins as a beacon and is malformed is counted, and what is something else is not")
+  func malformed() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59).manufacturerData
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    survey.hear(sighting(Array(beacon.dropLast())), now: .zero)
+    survey.hear(sighting(beacon + [0]), now: .zero)
+    survey.hear(eddystone([0x10, 0xEE, 0x20]), now: .zero)
+    survey.hear(sighting([0x4C, 0, 0x10, 5, 1, 2, 3, 4, 5]), now: .zero)
+    survey.hear(sighting(beacon), now: .zero)
+    #expect(survey.malformedCount == 3)
+    #expect(try rows(&survey, seconds: 1).count == 1)
+    let object = BeaconText.malformedJSON(3).line
+    #expect(object.contains("\"malformed\"") && object.contains("\"count\":3"))
+    #expect(BeaconText.malformed(1).hasPrefix("1 advertisement began"))
+  }
+
+  @Test("while the radio is off nothing is in range, and no silence is counted")
+  func radioOff() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    let beacon = IBeacon(uuid: id, major: 1, minor: 2, powerAtOneMetre: -59)
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    survey.hear(sighting(beacon.manufacturerData), now: .zero)
+    _ = try rows(&survey, seconds: 1)
+    #expect(survey.report.count == 1)
+    survey.setScanning(false, now: .zero + .seconds(1))
+    #expect(survey.report.isEmpty)
+    for second in Int64(2)...30 { _ = survey.wake(now: .zero + .seconds(second)) }
+    #expect(survey.report.isEmpty)
+    survey.setScanning(true, now: .zero + .seconds(31))
+    survey.hear(sighting(beacon.manufacturerData), now: .zero + .seconds(31))
+    _ = survey.wake(now: .zero + .seconds(32))
+    #expect(survey.report.count == 1)
+  }
+
+  @Test("the live view has a place for beacons, and opens none of them by its row")
+  func liveView() throws {
+    let id = try #require(BluetoothUUID(uuid))
+    var table = NearbyTable()
+    var survey = BeaconSurvey(constraints: [], now: .zero)
+    var strap = NearbyTableTests.sighting(9, rssi: -50, name: "Strap")
+    strap.isConnectable = true
+    table.hear(strap, now: .zero)
+    for minor: UInt16 in 1...3 {
+      let beacon = IBeacon(uuid: id, major: 1, minor: minor, powerAtOneMetre: -59)
+      var heard = NearbyTableTests.sighting(Int(minor), rssi: -50 - 10 * Int(minor))
+      heard.address = DeviceAddress(bits: UInt64(minor), kind: .random)
+      heard.manufacturerData = beacon.manufacturerData
+      // One that takes connections is a device, too.
+      heard.isConnectable = minor == 3
+      table.hear(heard, now: .zero)
+      survey.hear(heard, now: .zero)
+    }
+    survey.hear(sighting([0x4C, 0, 0x02, 0x15]), now: .zero)
+    _ = survey.wake(now: .zero + .seconds(1))
+    let beacons = BeaconList(survey)
+    func lines(_ columns: Int, _ rows: Int, _ view: LiveView = LiveView()) -> [String] {
+      NearbyScreen(
+        size: .init(columns: columns, rows: rows), style: .plain, radio: "simulated radio",
+        view: view
+      ).lines(table, NetworkTable(), beacons: beacons, now: .zero + .seconds(1))
+    }
+    let shown = lines(80, 24)
+    #expect(shown.first?.hasSuffix("2 nearby, 3 beacons · 1 malformed") == true, "\(shown)")
+    let title = try #require(shown.firstIndex { $0.hasPrefix("  Beacons") })
+    let rows = shown[(title + 1)...].prefix(3)
+    #expect(rows.allSatisfy { $0.contains("–") && $0.contains(" m ") && $0.contains("iBeacon") })
+    #expect(rows.first?.hasPrefix("  1/1 E2C5") == true)
+    #expect(rows.allSatisfy { $0.contains { "▁▂▃▄▅▆▇█".contains($0) } })
+    #expect(shown.filter { $0.contains("000000000001") }.isEmpty)
+    #expect(shown.contains { $0.contains("000000000003") })
+    for columns in [20, 40, 60, 80, 100, 132, 200] {
+      for count in [6, 10, 24] {
+        let all = lines(columns, count)
+        #expect(all.count <= count)
+        #expect(all.allSatisfy { Fit.width($0) <= columns }, "\(columns)")
+      }
+    }
+    var view = LiveView()
+    for key in "/1/2" { _ = view.press(.character(key), devices: [], page: 10) }
+    let filtered = lines(80, 24, view)
+    #expect(filtered.contains { $0.contains("1/2 E2C5") })
+    #expect(!filtered.contains { $0.contains("1/1 E2C5") })
+  }
+
   @Test("a sparkline goes from -100 dBm to -40 dBm")
   func sparkline() {
     #expect(BeaconText.sparkline([-120, -100, -70, -41, -40, 20]) == "▁▁▅███")
@@ -259,6 +344,7 @@ struct BeaconSurveyTests {
     for key in [
       "ranged", "format", "beacon", "uuid", "major", "minor", "address", "proximity", "distance",
       "from", "to", "median", "accuracy", "rssi", "level", "enter", "exit", "region", "power",
+      "malformed", "count",
     ] {
       #expect(text.contains("`\(key)`"), "\(key)")
     }

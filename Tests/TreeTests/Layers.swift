@@ -72,6 +72,7 @@ enum Layers {
     // Headers of the C library.
     "CLinux": Module(.hosts),
     "EventLoop": Module(.hosts, ["Glibc", "Synchronization"]),
+    "StateFiles": Module(.hosts, ["Glibc"]),
     "RunLoopSupport": Module(
       .hosts, ["Foundation", "CoreFoundation", "Synchronization"], mayTouchTheWorld: false),
     "Connections": Module(.hosts, ["Dispatch", "Glibc", "Synchronization"]),
@@ -101,6 +102,8 @@ enum Layers {
 
     "CoreBluetoothAsync": Module(.bridges, apple.union(["Synchronization"])),
     "CoreBluetoothReactive": Module(.bridges, apple.union(["Synchronization"])),
+    "CoreLocationAsync": Module(.bridges, ["Foundation", "Dispatch", "Synchronization"]),
+    "CoreLocationReactive": Module(.bridges, ["Foundation"]),
     "BonjourReactive": Module(.bridges),
     "BindingServer": Module(
       .bridges,

@@ -51,6 +51,11 @@ struct BeaconSurvey: Sendable {
   private var levels: [Key: [Int]] = [:]
   /// Beacons that were not ranged for lack of room.
   private(set) var refusedCount = 0
+  /// Advertisements that began as a beacon's and were malformed.
+  private(set) var malformedCount = 0
+  /// What was in range in the last report, the nearest first.
+  private(set) var report: [Row] = []
+  private var isScanning = true
 
   init(constraints: [BeaconConstraint], now: Instant) {
     self.constraints = constraints
@@ -64,9 +69,24 @@ struct BeaconSurvey: Sendable {
   /// When `reports` is due next.
   var nextWake: Instant? { lanes.values.compactMap(\.machine.nextWake).min() }
 
+  /// The radio was switched on or off: while it is off, silence says nothing.
+  mutating func setScanning(_ isScanning: Bool, now: Instant) {
+    guard isScanning != self.isScanning else { return }
+    self.isScanning = isScanning
+    for format in Format.allCases {
+      guard var lane = lanes[format] else { continue }
+      lane.machine.handle(.scanning(isScanning), now: now, into: &lane.actions)
+      lanes[format] = lane
+    }
+    if !isScanning { report = [] }
+  }
+
   /// Takes an advertisement, whatever it is.
   mutating func hear(_ sighting: Sighting, now: Instant) {
-    guard let beacon = sighting.beacon, let rssi = sighting.rssi.flatMap({ Int8(exactly: $0) }),
+    let reading = sighting.beaconReading
+    if reading == .malformed { malformedCount += 1 }
+    guard case .beacon(let beacon) = reading,
+      let rssi = sighting.rssi.flatMap({ Int8(exactly: $0) }),
       let power = beacon.powerAtOneMetre, let address = sighting.address
     else { return }
     let identity: BeaconIdentity
@@ -144,6 +164,7 @@ struct BeaconSurvey: Sendable {
     }
     levels = Dictionary(
       rows.map { (Self.key($0), $0.levels) }, uniquingKeysWith: { first, _ in first })
+    report = rows
     return rows
   }
 

@@ -68,5 +68,19 @@ enum BeaconText {
     ])
   }
 
+  /// What is written when the count of malformed advertisements has grown.
+  static func malformedJSON(_ count: Int) -> JSON {
+    .object([
+      "event": .string("malformed"), "time": .time(Date()), "count": .integer(Int64(count)),
+    ])
+  }
+
+  /// One sentence about malformed advertisements.
+  static func malformed(_ count: Int) -> String {
+    count == 1
+      ? "1 advertisement began as a beacon's and was malformed."
+      : "\(count) advertisements began as a beacon's and were malformed."
+  }
+
   private static func rounded(_ metres: Double) -> Double { (metres * 100).rounded() / 100 }
 }

@@ -15,7 +15,7 @@ struct Beacons: RadioCommand {
     discussion: """
       iBeacons, AltBeacons and Eddystone beacons, the nearest first. A distance is an interval \
       that the beacon is in in two of three cases: one link doesn't say more, because bodies and \
-      walls weigh as much as distance. On a terminal, a screen until Ctrl-C; elsewhere the same \
+      walls weigh as much as distance. What begins as a beacon and is malformed is counted. On a terminal, a screen until Ctrl-C; elsewhere the same \
       table every five seconds; with --json, an object for each beacon every second.
 
       EXAMPLES:
@@ -55,6 +55,10 @@ struct Beacons: RadioCommand {
     }
     if isFullScreen { Terminal.restore() }
     let refused = survey.value.refusedCount
+    let malformed = survey.value.malformedCount
+    if malformed > 0, !session.output.isJSON {
+      session.output.note(BeaconText.malformed(malformed))
+    }
     if refused > 0 {
       session.output.note("\(refused) advertisements were of more beacons than there is room for.")
     }
@@ -67,17 +71,26 @@ struct Beacons: RadioCommand {
     if isFullScreen { Terminal.enterFullScreen() }
     // The first table soon, so that a short look shows something.
     var reportsUntilTable = 2
+    var reportedMalformed = 0
     while true {
       try await Task.sleep(for: tick)
-      guard let rows = survey.update({ $0.wake(now: clock.now) }) else { continue }
+      let (rows, malformed) = survey.update { ($0.wake(now: clock.now), $0.malformedCount) }
+      if output.isJSON, malformed > reportedMalformed, rows != nil || reportedMalformed == 0 {
+        output.object(BeaconText.malformedJSON(malformed))
+        reportedMalformed = malformed
+      }
+      guard let rows else { continue }
       if output.isJSON {
         for row in rows { output.object(BeaconText.json(row)) }
       } else if isFullScreen {
-        let height = Terminal.size.rows - 1
         let width = Terminal.size.columns
+        let footer =
+          malformed == 0
+          ? [] : ["", output.style.dim(Fit.truncated(BeaconText.malformed(malformed), width))]
+        let height = max(0, Terminal.size.rows - 1 - footer.count)
         let lines = rows.map { Fit.truncated(BeaconText.line($0), width) }
         let header = output.style.dim(Fit.truncated(BeaconText.header, width))
-        Terminal.draw([header] + lines.prefix(height), isAnew: false)
+        Terminal.draw([header] + lines.prefix(height) + footer, isAnew: false)
       } else {
         reportsUntilTable -= 1
         guard reportsUntilTable == 0 else { continue }

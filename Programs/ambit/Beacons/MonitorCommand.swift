@@ -91,7 +91,9 @@ struct Monitor: RadioCommand {
         }
         group.addTask {
           for await discovery in central.scan(allowDuplicates: true) {
-            guard let sighting = BeaconSighting(Sighting(discovery)) else { continue }
+            let sighting = Sighting(discovery)
+            if sighting.beaconReading == .malformed { watch.heardMalformed() }
+            guard let sighting = BeaconSighting(sighting) else { continue }
             watch.handle(.sighted(sighting), now: clock.now)
           }
         }
@@ -120,6 +122,7 @@ final class RegionWatch: Sendable {
   private let monitor: Guarded<RegionMonitor>
   private let runner: CommandRunner
   private let output: Output
+  private let malformed = Guarded((count: 0, reportedCount: 0))
 
   init(monitor: RegionMonitor, command: [String], output: Output) {
     self.monitor = Guarded(monitor)
@@ -135,7 +138,25 @@ final class RegionWatch: Sendable {
     }
   }
 
+  /// Counts an advertisement that began as a beacon's and was malformed.
+  func heardMalformed() { malformed.update { $0.count += 1 } }
+
+  /// Says how many malformed advertisements there were: all numbers to programs, to people that there are.
+  private func reportMalformed() {
+    let (count, before) = malformed.update { malformed in
+      defer { malformed.reportedCount = malformed.count }
+      return malformed
+    }
+    guard count > before else { return }
+    if output.isJSON {
+      output.object(BeaconText.malformedJSON(count))
+    } else if before == 0 {
+      output.note("Malformed advertisements of beacons are heard, and ignored.")
+    }
+  }
+
   func wake(now: Instant) {
+    reportMalformed()
     monitor.update { monitor in
       var actions: [RegionMonitor.Action] = []
       monitor.wake(now: now, into: &actions)

@@ -42,13 +42,17 @@ struct Watch: RadioCommand {
   func run(_ session: Session) async throws {
     let central = try await session.central()
     let clock = MonotonicClock()
-    let surroundings = Surroundings()
+    let surroundings = Surroundings(now: clock.now)
     let isFullScreen =
       Terminal.isTerminal(STDOUT_FILENO) && !session.output.isJSON
       && ProcessInfo.processInfo.environment["TERM"] != "dumb"
     try await session.untilTime {
       try await withThrowingTaskGroup(of: Void.self) { group in
-        group.addTask { await Self.listen(central, session, surroundings.devices, clock) }
+        group.addTask {
+          await Self.listen(
+            central, session, surroundings.devices, isFullScreen ? surroundings.beacons : nil, clock
+          )
+        }
         if network {
           group.addTask { await Self.listen(session, surroundings.network, isFullScreen) }
         }
@@ -71,11 +75,13 @@ struct Watch: RadioCommand {
 
   /// Listens as long as the command runs, also after the radio went and came back.
   private static func listen(
-    _ central: Central, _ session: Session, _ table: Guarded<NearbyTable>, _ clock: MonotonicClock
+    _ central: Central, _ session: Session, _ table: Guarded<NearbyTable>,
+    _ beacons: Guarded<BeaconSurvey>?, _ clock: MonotonicClock
   ) async {
     for await discovery in central.scan(allowDuplicates: true) {
       let sighting = Sighting(discovery)
       let now = clock.now
+      beacons?.update { $0.hear(sighting, now: now) }
       let (isNews, merged, isFirst) = table.update { table in
         let isFirst = table[sighting.identifier] == nil
         let isNews = table.hear(sighting, now: now)
@@ -150,6 +156,10 @@ struct Watch: RadioCommand {
 struct Surroundings: Sendable {
   let devices = Guarded(NearbyTable())
   let network = Guarded(NetworkTable())
+  /// How near beacons are; on the screen only.
+  let beacons: Guarded<BeaconSurvey>
+
+  init(now: Instant) { beacons = Guarded(BeaconSurvey(constraints: [], now: now)) }
 }
 
 /// Time since the command began.

@@ -182,8 +182,14 @@ final class LiveScreen: Sendable {
       table.forget(now: now)
       return table
     }
+    let beacons = surroundings.beacons.update { survey in
+      survey.setScanning(state == .poweredOn, now: now)
+      _ = survey.wake(now: now)
+      return BeaconList(survey)
+    }
     let before = listed
-    listed = view.filtered(table.ordered(now: now)).map(\.sighting.identifier)
+    listed = view.filtered(table.ordered(now: now)).filter { !beacons.shows($0) }
+      .map(\.sighting.identifier)
     view.update(listed, before: before)
     let screen = NearbyScreen(
       size: Terminal.size, style: session.output.style,
@@ -191,7 +197,7 @@ final class LiveScreen: Sendable {
       problem: state == .poweredOn ? nil : RadioFailure.failure(state, session.host).sentence,
       view: view)
     Terminal.draw(
-      screen.lines(table, surroundings.network.value, now: now), isAnew: isAnew)
+      screen.lines(table, surroundings.network.value, beacons: beacons, now: now), isAnew: isAnew)
   }
 
   // MARK: Doing what the view asks for

@@ -63,6 +63,16 @@ struct LiveView: Sendable {
     }
   }
 
+  /// The beacons of a list that the filter lets through.
+  func filtered(_ beacons: [BeaconSurvey.Row]) -> [BeaconSurvey.Row] {
+    let wanted = filter.lowercased()
+    guard !wanted.isEmpty else { return beacons }
+    return beacons.filter { beacon in
+      [beacon.name, beacon.format.rawValue, BeaconList.distance(beacon)]
+        .contains { $0.lowercased().contains(wanted) }
+    }
+  }
+
   /// Keeps a selection where there is anything to select. A device that is forgotten hands it to
   /// the one in its place.
   mutating func update(_ devices: [String], before: [String]) {

@@ -1,3 +1,4 @@
+import BeaconMachines
 import BluetoothWire
 import Essentials
 
@@ -25,35 +26,39 @@ struct NearbyScreen {
     case blank
     case title(String)
     case device(NearbyTable.Device)
+    case beacon(BeaconSurvey.Row)
     case service(NetworkTable.Row)
   }
 
   /// The whole screen, at most `size.rows` lines, none wider than `size.columns`. Only the rows that
   /// are seen are drawn, however many there are.
-  func lines(_ table: NearbyTable, _ network: NetworkTable, now: Instant) -> [String] {
-    guard let question = view.pairing else { return viewLines(table, network, now: now) }
-    return viewLines(table, network, now: now).dropLast() + [line(question)]
+  func lines(
+    _ table: NearbyTable, _ network: NetworkTable, beacons: BeaconList = BeaconList(), now: Instant
+  ) -> [String] {
+    let lines = viewLines(table, network, beacons, now: now)
+    guard let question = view.pairing else { return lines }
+    return lines.dropLast() + [line(question)]
   }
 
   private func viewLines(
-    _ table: NearbyTable, _ network: NetworkTable, now: Instant
+    _ table: NearbyTable, _ network: NetworkTable, _ beacons: BeaconList, now: Instant
   ) -> [String] {
     if view.showsHelp { return helpLines }
     if let detail = view.detail { return lines(detail) }
-    let all = table.ordered(now: now)
+    let all = table.ordered(now: now).filter { !beacons.shows($0) }
     let devices = view.filtered(all)
     let columns = Columns(width: size.columns)
-    var lines = [header(all.count, onNetwork: network.count), ""]
+    var lines = [header(all.count, beacons, onNetwork: network.count), ""]
     if let problem = problem ?? view.message {
       lines[1] = style.red(Fit.truncated("  " + Fit.safe(problem), size.columns))
     }
-    if all.isEmpty, network.count == 0 {
+    if all.isEmpty, beacons.rows.isEmpty, network.count == 0 {
       lines.append(style.dim(Fit.truncated("  Listening …", size.columns)))
     } else {
       let titles = columns.row("NAME", "STRENGTH", "SERVICES", "HEARD", "ID")
       lines.append(style.dim(Fit.truncated(titles, size.columns)))
       let services = view.filter.isEmpty ? network.ordered : []
-      let rows = grouped(devices, services, now: now)
+      let rows = grouped(devices, view.filtered(beacons.rows), services, now: now)
       let room = max(0, size.rows - lines.count - 1)
       lines += visible(rows, room, columns, now: now)
     }
@@ -83,6 +88,9 @@ struct NearbyScreen {
     switch row {
     case .blank: return ""
     case .title(let title): return style.dim(Fit.truncated("  " + title, size.columns))
+    case .beacon(let beacon):
+      return isNarrow
+        ? Fit.truncated(plain.row(beacon, columns), size.columns) : self.row(beacon, columns)
     case .service(let service):
       return isNarrow
         ? Fit.truncated(plain.row(service, columns), size.columns) : self.row(service, columns)
@@ -105,10 +113,11 @@ struct NearbyScreen {
     return plain
   }
 
-  /// The rows of all devices and services, under the titles of their groups: what can be heard, what
-  /// is on the network, what fell silent.
+  /// The rows of everything, under the titles of their groups: what can be heard, which beacons are in
+  /// range, what is on the network, what fell silent.
   private func grouped(
-    _ devices: [NearbyTable.Device], _ services: [NetworkTable.Row], now: Instant
+    _ devices: [NearbyTable.Device], _ beacons: [BeaconSurvey.Row],
+    _ services: [NetworkTable.Row], now: Instant
   ) -> [Row] {
     var groups: [(title: String, rows: [Row])] = []
     for device in devices {
@@ -116,10 +125,11 @@ struct NearbyScreen {
       if groups.last?.title != title { groups.append((title, [])) }
       groups[groups.count - 1].rows.append(.device(device))
     }
-    if !services.isEmpty {
-      let heardCount = groups.last?.title == Self.quietTitle ? groups.count - 1 : groups.count
-      groups.insert(("On the network", services.map { .service($0) }), at: heardCount)
-    }
+    let others: [(title: String, rows: [Row])] = [
+      ("Beacons", beacons.map { .beacon($0) }), ("On the network", services.map { .service($0) }),
+    ]
+    let heardCount = groups.last?.title == Self.quietTitle ? groups.count - 1 : groups.count
+    groups.insert(contentsOf: others.filter { !$0.rows.isEmpty }, at: heardCount)
     return Array(groups.map { [Row.title($0.title)] + $0.rows }.joined(separator: [.blank]))
   }
 
@@ -157,10 +167,16 @@ struct NearbyScreen {
       .trimmingSuffix(" ")
   }
 
-  private func header(_ count: Int, onNetwork serviceCount: Int) -> String {
+  private func header(
+    _ count: Int, _ beacons: BeaconList, onNetwork serviceCount: Int
+  ) -> String {
     let title = "  ambit"
+    let beaconCount = beacons.rows.count
+    let beaconText =
+      beaconCount == 0 ? "" : ", \(beaconCount) beacon\(beaconCount == 1 ? "" : "s")"
     let services = serviceCount == 0 ? "" : ", \(serviceCount) on the network"
-    let rest = " · \(Fit.safe(radio)) · \(count) nearby\(services)"
+    let malformed = beacons.malformedCount == 0 ? "" : " · \(beacons.malformedCount) malformed"
+    let rest = " · \(Fit.safe(radio)) · \(count) nearby\(beaconText)\(services)\(malformed)"
     return style.bold(Fit.truncated(title, size.columns))
       + style.dim(Fit.truncated(rest, max(0, size.columns - title.count)))
   }
@@ -188,6 +204,33 @@ struct NearbyScreen {
       device.strength.map { strength($0, columns) } ?? cells[1], cells[2], style.dim(cells[3]),
       style.dim(cells[4]),
     ])
+  }
+
+  /// In the column of the strength stands how it was lately, and in that of the services how near it is.
+  private func row(_ beacon: BeaconSurvey.Row, _ columns: Columns) -> String {
+    let cells = columns.cells(
+      Fit.safe(BeaconList.name(beacon)), "", BeaconList.distance(beacon), "",
+      beacon.format.rawValue)
+    return Columns.line([
+      style.bold(cells[0]), strength(beacon, columns), cells[2], cells[3], style.dim(cells[4]),
+    ])
+  }
+
+  /// The sparkline in place of a device's bar, and the number.
+  private func strength(_ beacon: BeaconSurvey.Row, _ columns: Columns) -> String {
+    guard columns.strengthWidth > 0 else { return "" }
+    let level = beacon.levels.last.map { Fit.column("\($0)", 4, alignedRight: true) + " dBm" } ?? ""
+    guard columns.showsBar else { return Fit.column(level, columns.strengthWidth) }
+    let line = BeaconText.sparkline(beacon.levels.suffix(Columns.barWidth))
+    let blank = String(repeating: " ", count: max(0, Columns.barWidth - line.count))
+    let shown =
+      switch beacon.beacon.proximity {
+      case .immediate, .near: style.green(line)
+      case .far: style.cyan(line)
+      case .unknown: style.dim(line)
+      }
+    return shown + blank + " "
+      + Fit.column(level, columns.strengthWidth - Columns.barWidth - 1)
   }
 
   /// In the column of the strength stands where it was found.

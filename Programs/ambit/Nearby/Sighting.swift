@@ -29,10 +29,20 @@ struct Sighting: Hashable, Sendable {
 
   /// The beacon in the data, if it is one.
   var beacon: Beacon? {
-    if let data = manufacturerData, let beacon = Beacon(manufacturerData: data[...]) {
-      return beacon
+    if case .beacon(let beacon) = beaconReading { beacon } else { nil }
+  }
+
+  /// What the data has of a beacon: the first one, else whether one is malformed.
+  var beaconReading: Beacon.Reading {
+    var reading = Beacon.Reading.foreign
+    let readings =
+      (manufacturerData.map { [Beacon.read(manufacturerData: $0[...])] } ?? [])
+      + serviceData.lazy.map { Beacon.read(serviceData: $0.data[...], of: $0.uuid) }
+    for next in readings {
+      if case .beacon = next { return next }
+      if next == .malformed { reading = next }
     }
-    return serviceData.lazy.compactMap { Beacon(serviceData: $0.data[...], of: $0.uuid) }.first
+    return reading
   }
 
   /// Whose manufacturer data it carries.

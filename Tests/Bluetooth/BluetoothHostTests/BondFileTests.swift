@@ -1,6 +1,7 @@
 import BluetoothMachines
 import BluetoothWire
 import Essentials
+import StateFiles
 import Testing
 
 @testable import BluetoothHost
@@ -26,7 +27,7 @@ struct BondFileTests {
     """
 
   /// Lines as a file whose checksum is right.
-  private static func decoding(_ lines: String...) throws(BondFileError) -> BondFile {
+  private static func decoding(_ lines: String...) throws(StateFormError) -> BondFile {
     try BondFile(decoding: BondFile.sealed(lines.flatMap { Array(($0 + "\n").utf8) }))
   }
 
@@ -92,10 +93,10 @@ struct BondFileTests {
       "local-address=40:00:00:00:00:01 local-kind=random \(key)",
       "local-address=D0:00:00:00:00:01 local-kind=random",
     ] {
-      #expect(throws: BondFileError.damaged("line 2 is no bond")) { try Self.decoding(line) }
+      #expect(throws: StateFormError.damaged("line 2 is no bond")) { try Self.decoding(line) }
     }
     let line = "local-address=D0:00:00:00:00:01 local-kind=random \(key)"
-    #expect(throws: BondFileError.damaged("line 3 is one identity too many")) {
+    #expect(throws: StateFormError.damaged("line 3 is one identity too many")) {
       try Self.decoding(line, line)
     }
   }
@@ -126,7 +127,7 @@ struct BondFileTests {
   func cut() {
     let bytes = Self.file([Bonds.legacy, Bonds.secure]).bytes
     for count in 0..<bytes.count {
-      #expect(throws: BondFileError.self, "\(count) bytes") {
+      #expect(throws: StateFormError.self, "\(count) bytes") {
         try BondFile(decoding: Array(bytes.prefix(count)))
       }
     }
@@ -139,7 +140,7 @@ struct BondFileTests {
       for bit in 0..<8 {
         var bytes = bytes
         bytes[index] ^= 1 << bit
-        #expect(throws: BondFileError.self, "bit \(bit) of byte \(index)") {
+        #expect(throws: StateFormError.self, "bit \(bit) of byte \(index)") {
           try BondFile(decoding: bytes)
         }
       }
@@ -151,13 +152,13 @@ struct BondFileTests {
     let one = Self.file([Bonds.legacy]).bytes
     let two = Self.file([Bonds.secure]).bytes
     for bytes in [one + two, one + one, one + [10], one + [0], [10] + one, one + Array("x".utf8)] {
-      #expect(throws: BondFileError.self) { try BondFile(decoding: bytes) }
+      #expect(throws: StateFormError.self) { try BondFile(decoding: bytes) }
     }
     let lines = one.split(separator: 10, omittingEmptySubsequences: false)
     for index in lines.indices {
       var lines = lines
       lines.remove(at: index)
-      #expect(throws: BondFileError.self) {
+      #expect(throws: StateFormError.self) {
         try BondFile(decoding: Array(lines.joined(separator: [10])))
       }
     }
@@ -166,7 +167,7 @@ struct BondFileTests {
   @Test("with line ends of another system is damaged")
   func lineEnds() {
     let bytes = Self.file([Bonds.legacy]).bytes.flatMap { $0 == 10 ? [13, 10] : [$0] }
-    #expect(throws: BondFileError.damaged("its first line is wrong")) {
+    #expect(throws: StateFormError.damaged("its first line is wrong")) {
       try BondFile(decoding: bytes)
     }
   }
@@ -174,21 +175,21 @@ struct BondFileTests {
   @Test("is told from other files, and from those of later versions")
   func forms() {
     for text in ["x", "hello\n", "{}", "ambit", "ambit bondsss", "\u{0}", "# ambit bonds 1\n"] {
-      let expected: BondFileError =
+      let expected: StateFormError =
         "ambit bonds 1\n".hasPrefix(text) ? .damaged("its first line is cut") : .foreign
       #expect(throws: expected, "\(text)") { try BondFile(decoding: Array(text.utf8)) }
     }
     for text in ["ambit bonds 2\n", "ambit bonds 10\nanything", "ambit bonds 3"] {
-      #expect(throws: BondFileError.laterForm, "\(text)") {
+      #expect(throws: StateFormError.laterForm, "\(text)") {
         try BondFile(decoding: Array(text.utf8))
       }
     }
     for text in ["ambit bonds 01\n", "ambit bonds x\n", "ambit bonds 1 \n", "ambit bonds \n"] {
-      #expect(throws: BondFileError.damaged("its first line is wrong"), "\(text)") {
+      #expect(throws: StateFormError.damaged("its first line is wrong"), "\(text)") {
         try BondFile(decoding: Array(text.utf8))
       }
     }
-    #expect(throws: BondFileError.damaged("its first line is cut")) {
+    #expect(throws: StateFormError.damaged("its first line is cut")) {
       try BondFile(decoding: [])
     }
   }
@@ -209,8 +210,8 @@ struct BondFileTests {
       line.replacing("9A ", with: "9A:00 "), line.replacing(" kind=random", with: ""),
     ])
   func lines(_ line: String) throws {
-    #expect(throws: BondFileError.damaged("line 2 is no bond")) { try Self.decoding(line) }
-    #expect(throws: BondFileError.damaged("line 3 is no bond")) {
+    #expect(throws: StateFormError.damaged("line 2 is no bond")) { try Self.decoding(line) }
+    #expect(throws: StateFormError.damaged("line 3 is no bond")) {
       try Self.decoding(Self.line, line)
     }
     #expect(try Self.decoding(Self.line).bonds.count == 1)
@@ -218,7 +219,7 @@ struct BondFileTests {
 
   @Test("has one bond of a peer")
   func duplicates() {
-    #expect(throws: BondFileError.damaged("line 3 is a second bond of one peer")) {
+    #expect(throws: StateFormError.damaged("line 3 is a second bond of one peer")) {
       try Self.decoding(Self.line, Self.line)
     }
   }
@@ -228,20 +229,20 @@ struct BondFileTests {
     let long = Self.line + " note="
     let fits = long + String(repeating: "x", count: 4_096 - long.count)
     #expect(try Self.decoding(fits).bonds.count == 1)
-    #expect(throws: BondFileError.damaged("line 2 is too long")) { try Self.decoding(fits + "x") }
-    #expect(throws: BondFileError.damaged("line 2 is no bond")) {
+    #expect(throws: StateFormError.damaged("line 2 is too long")) { try Self.decoding(fits + "x") }
+    #expect(throws: StateFormError.damaged("line 2 is no bond")) {
       try Self.decoding(Self.line + (0..<60).map { " f\($0)=1" }.joined())
     }
     let many = (0..<1_024).map(Bonds.numbered)
     var body = Array(Self.file(many).bytes.dropFirst("ambit bonds 1\n".utf8.count))
     body.removeLast("end 00000000\n".utf8.count)
     #expect(try BondFile(decoding: BondFile.sealed(body)).bonds == many)
-    #expect(throws: BondFileError.damaged("it has too many bonds")) {
+    #expect(throws: StateFormError.damaged("it has too many bonds")) {
       try BondFile(decoding: BondFile.sealed(body + Array((Self.line + "\n").utf8)))
     }
     let huge =
       Array("ambit bonds 1\n".utf8) + [UInt8](repeating: 0x61, count: BondFile.byteCountMax)
-    #expect(throws: BondFileError.damaged("it is too large")) { try BondFile(decoding: huge) }
+    #expect(throws: StateFormError.damaged("it is too large")) { try BondFile(decoding: huge) }
   }
 
   @Test("keeps what a later version added to a bond until the bond is replaced")
@@ -268,7 +269,7 @@ struct BondFileTests {
       let noise = (0..<Int(generator.next() % 200)).map { _ in
         UInt8(truncatingIfNeeded: generator.next())
       }
-      #expect(throws: BondFileError.self) { try BondFile(decoding: noise) }
+      #expect(throws: StateFormError.self) { try BondFile(decoding: noise) }
       var changed = body
       for _ in 0...(generator.next() % 4) {
         let index = Int(generator.next() % UInt64(changed.count))

@@ -6,6 +6,7 @@ import Foundation
 import Glibc
 import Logging
 import SimulatedRadio
+import StateFiles
 import Synchronization
 import Testing
 
@@ -121,7 +122,7 @@ struct BondStoreQueueTests {
     let path = folder.path + "/bonds"
     try BondStore(path: path).store(Bonds.secure, identity: identity(1))
     let isReadOnly = Mutex(true)
-    let probe = BondStoreProbe(willCall: { name in
+    let probe = StateFileProbe(willCall: { name in
       // As on a disk that is mounted read-only: reading works.
       isReadOnly.withLock { $0 } && ["flock", "rename", "write"].contains(name) ? EROFS : 0
     })
@@ -146,7 +147,7 @@ struct BondStoreQueueTests {
     let folder = try BondTestFolder()
     let path = folder.path + "/bonds"
     try BondStore(path: path).store(Bonds.secure)
-    let probe = BondStoreProbe(willCall: { $0 == "rename" ? ENOSPC : 0 })
+    let probe = StateFileProbe(willCall: { $0 == "rename" ? ENOSPC : 0 })
     let log = RecordingLog()
     let host = try host(BondStore(path: path, probe: probe), log: log)
     let client = TestClient(host)
@@ -164,7 +165,7 @@ struct BondStoreQueueTests {
     let path = folder.path + "/bonds"
     for number in 0..<6 { try BondStore(path: path).store(Bonds.numbered(number)) }
     let failsNext = Mutex("")
-    let probe = BondStoreProbe(willCall: { name in
+    let probe = StateFileProbe(willCall: { name in
       failsNext.withLock { next in
         guard name == next else { return 0 }
         next = name == "read" ? "rename" : "read"

@@ -2,6 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Foundation
+import StateFiles
 import Synchronization
 import Testing
 
@@ -375,7 +376,7 @@ struct InterruptedBondStoreTests {
 
     func path(_ folder: String) -> String { folder + (self == .first ? "/a/b/bonds" : "/bonds") }
 
-    func run(_ folder: String, _ probe: BondStoreProbe) throws {
+    func run(_ folder: String, _ probe: StateFileProbe) throws {
       let store = BondStore(path: path(folder), probe: probe)
       if self == .removal {
         try store.remove(Bonds.secure.identity)
@@ -414,8 +415,8 @@ struct InterruptedBondStoreTests {
   private final class Calls: Sendable {
     let names = Mutex<[String]>([])
 
-    func probe(failing failingIndex: Int?, with error: Int32) -> BondStoreProbe {
-      BondStoreProbe(
+    func probe(failing failingIndex: Int?, with error: Int32) -> StateFileProbe {
+      StateFileProbe(
         willCall: { name in
           let index = self.names.withLock { names in
             names.append(name)
@@ -496,7 +497,7 @@ struct InterruptedBondStoreTests {
     } catch {
       #expect(change == .damaged && error.kind == .damaged, "\(change), \(what): \(error)")
     }
-    try change.run(folder.path, BondStoreProbe())
+    try change.run(folder.path, StateFileProbe())
     #expect(try store.load() == change.after, "\(change), \(what)")
     guard change != .first else { return }
     let damaged = change == .damaged ? ["bonds.damaged-1"] : []

@@ -1,16 +1,6 @@
 package import BluetoothMachines
 package import BluetoothWire
-import Essentials
-
-/// Why bytes are not the file of a bond store. Says nothing of what stands there, which may be keys.
-package enum BondFileError: Error, Hashable {
-  /// It is something else.
-  case foreign
-  /// It is of a form that a later version writes.
-  case laterForm
-  /// Part of it is missing or changed; how that shows.
-  case damaged(String)
-}
+package import StateFiles
 
 /// The bonds of a store as its file has them: a line that names the form, one line for each identity
 /// that this host has had, one for each bond, and a line with the checksum of what is before it.
@@ -31,9 +21,7 @@ package struct BondFile: Sendable {
   /// A file's bytes at most.
   static let byteCountMax = (bondCountMax + identityCountMax) * lineByteCountMax
 
-  private static let form = "ambit bonds "
-  private static let header = Array("ambit bonds 1\n".utf8)
-  private static let end = Array("end ".utf8)
+  private static let form = StateForm(name: "ambit bonds", version: 1, byteCountMax: byteCountMax)
   private static let lineFeed = UInt8(ascii: "\n")
 
   /// A bond, and the fields of its line that this version doesn't know.
@@ -135,27 +123,12 @@ package struct BondFile: Sendable {
   }
 
   /// Lines with the first and the last one that make them a file.
-  package static func sealed(_ body: [UInt8]) -> [UInt8] {
-    let file = header + body
-    return file + end + Array(checksum(file[...]).utf8) + [lineFeed]
-  }
+  package static func sealed(_ body: [UInt8]) -> [UInt8] { form.file(of: body) }
 
   /// Reads a whole file.
-  package init(decoding bytes: [UInt8]) throws(BondFileError) {
-    try Self.checkForm(bytes)
-    guard bytes.count <= Self.byteCountMax else { throw .damaged("it is too large") }
-    guard bytes.last == Self.lineFeed else { throw .damaged("its last line is cut") }
-    let lastLine = bytes.dropLast().lastIndex(of: Self.lineFeed).map { $0 + 1 } ?? 0
-    let file = bytes[..<lastLine]
-    guard bytes[lastLine...].starts(with: Self.end) else { throw .damaged("its end is missing") }
-    let found = bytes[(lastLine + Self.end.count)...].dropLast()
-    guard found.elementsEqual(Self.checksum(file).utf8) else {
-      throw .damaged("its checksum is wrong")
-    }
-    let body = file.dropFirst(Self.header.count).dropLast()
-    guard file.count > Self.header.count else { return }
+  package init(decoding bytes: [UInt8]) throws(StateFormError) {
     var known: Set<[DeviceAddress?]> = []
-    for line in body.split(separator: Self.lineFeed, omittingEmptySubsequences: false) {
+    for line in try Self.form.lines(of: bytes) {
       let number = identities.count + entries.count + 2
       if entries.isEmpty, line.count <= Self.lineByteCountMax,
         let (identity, others) = BondLine.decodeIdentity(line)
@@ -177,30 +150,6 @@ package struct BondFile: Sendable {
         throw .damaged("line \(number) is a second bond of one peer")
       }
       entries.append(Entry(bond: bond, otherFields: others))
-    }
-  }
-
-  private static func checkForm(_ bytes: [UInt8]) throws(BondFileError) {
-    if bytes.starts(with: header) { return }
-    guard !header.starts(with: bytes) else { throw .damaged("its first line is cut") }
-    guard bytes.starts(with: form.utf8) else { throw .foreign }
-    let number = bytes.dropFirst(form.utf8.count).prefix(10).prefix { $0 != lineFeed }
-    let isNumber = number.allSatisfy { (0x30...0x39).contains($0) }
-    if isNumber, (1...9).contains(number.count), number.first != 0x30 { throw .laterForm }
-    throw .damaged("its first line is wrong")
-  }
-
-  /// The checksum CRC-32 in hexadecimal.
-  private static func checksum(_ bytes: ArraySlice<UInt8>) -> String {
-    var value = UInt32.max
-    for byte in bytes { value = value >> 8 ^ table[Int(UInt8(truncatingIfNeeded: value) ^ byte)] }
-    value = ~value
-    return Hexadecimal.string((0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) })
-  }
-
-  private static let table: [UInt32] = (0..<256).map { index in
-    (0..<8).reduce(UInt32(index)) { value, _ in
-      value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xEDB8_8320
     }
   }
 }

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import StateFiles
 
 /// Notices that a bond store's file was replaced or removed, by whichever process (inotify(7)). On its
 /// loop only; whoever makes one closes it.
@@ -23,7 +24,7 @@ final class BondFileWatch {
 
   /// Watches a store's file; nil where the system gives nothing to watch with.
   init?(path: String, on loop: EpollLoop, onChange: @escaping () -> Void) {
-    folderPath = BondFolder.parent(of: path)
+    folderPath = StateFolder.parent(of: path)
     name = String(path.split(separator: "/", omittingEmptySubsequences: true).last ?? "")
     self.onChange = onChange
     let number = inotify_init1(O_NONBLOCK | O_CLOEXEC)
@@ -55,7 +56,7 @@ final class BondFileWatch {
         watched = nil
         return
       }
-      path = BondFolder.parent(of: path)
+      path = StateFolder.parent(of: path)
     }
   }
 

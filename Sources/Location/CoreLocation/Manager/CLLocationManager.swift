@@ -6,7 +6,13 @@ internal import EventLoop
 /// The delegate is called on the run loop of the thread that created the manager, which has to run, or on
 /// the queue of `init(queue:)`. The first call is `locationManagerDidChangeAuthorization`. Methods may be
 /// called from any thread. Releasing a manager ends what it ranges; regions are monitored for the program,
-/// and reported to all of its managers.
+/// and reported to all of its managers. What happens to them while there is none waits for the next one.
+///
+/// Regions outlive the process: when the program runs again they are in `monitoredRegions`, and the delegate
+/// is told what has changed meanwhile, as soon as beacons are heard or were not for the exit delay. Where
+/// regions are kept, `AMBIT_LOCATIONS` says: the name of a file, else one of the executable's name in the
+/// folder `ambit/locations` of this user's state. They are written within moments, not before methods
+/// return. On the simulated radio, whose beacons are new each time, they are kept where a file is named.
 ///
 /// The manager uses the Bluetooth host that is current in its task, else the one on the radio that
 /// `AMBIT_RADIO` names. `AMBIT_LOCATION_AUTHORIZATION` says whether the program may use location services.
@@ -122,7 +128,8 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
   // MARK: Regions
 
-  /// Copies of the regions that the program monitors, by whichever manager.
+  /// Copies of the regions that the program monitors, by whichever manager, also by one of an earlier
+  /// process.
   open var monitoredRegions: Set<CLRegion> {
     Set(session.services.monitoredRegions.map(\.ownCopy))
   }
@@ -208,6 +215,30 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
 
   /// Does nothing.
   open func stopUpdatingHeading() {}
+
+  /// Nil.
+  open var heading: CLHeading? { nil }
+
+  /// Does nothing: nothing asks for a calibration.
+  open func dismissHeadingCalibrationDisplay() {}
+
+  /// No: there are no locations that could be deferred.
+  @available(*, deprecated, message: "Locations are not deferred any more")
+  open class func deferredLocationUpdatesAvailable() -> Bool { false }
+
+  /// Fails with `CLError.deferredFailed`.
+  @available(*, deprecated, message: "Locations are not deferred any more")
+  open func allowDeferredLocationUpdates(
+    untilTraveled distance: CLLocationDistance, timeout: TimeInterval
+  ) {
+    session.services.perform { [session] services in
+      services.post(.deferredUpdatesFailed, to: session)
+    }
+  }
+
+  /// Does nothing.
+  @available(*, deprecated, message: "Locations are not deferred any more")
+  open func disallowDeferredLocationUpdates() {}
 
   private func failToLocate() {
     fail { services in CLError(services.status.allowsLocation ? .locationUnknown : .denied) }

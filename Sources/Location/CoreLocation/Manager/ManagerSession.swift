@@ -20,7 +20,11 @@ final class ManagerSession: @unchecked Sendable {
     self.manager = manager
     inbox.onNotice { [weak self] in self?.deliver($0) }
     services.add(self)
-    services.perform { [weak self] in if let self { $0.post(.authorizationChanged, to: self) } }
+    services.perform { [weak self] services in
+      guard let self else { return }
+      services.post(.authorizationChanged, to: self)
+      for notice in services.takeUndelivered() { services.post(notice, to: self) }
+    }
   }
 
   /// The manager is gone: what it ranges is given up, and its delegate is called no more. What it
@@ -169,6 +173,9 @@ final class ManagerSession: @unchecked Sendable {
     case .rangingRegionFailed(let region, let error):
       delegate.locationManager(manager, rangingBeaconsDidFailFor: region, withError: error)
     case .failed(let error): delegate.locationManager(manager, didFailWithError: error)
+    case .deferredUpdatesFailed:
+      delegate.locationManager(
+        manager, didFinishDeferredUpdatesWithError: CLError(.deferredFailed))
     case .completed: break
     }
   }

@@ -5,8 +5,10 @@ public protocol CLCondition: Sendable {}
 
 /// Monitors conditions, and reports when they become satisfied or no longer are.
 ///
-/// Conditions last until they are removed, also beyond this object, but not beyond this process. There is one monitor of a name at a time: a second one takes the first one's place, whose
-/// events end.
+/// Conditions last until they are removed, also beyond this object and this process: a program that makes
+/// a monitor of the same name again has them with their events that waited, and hears of what has changed
+/// meanwhile. Where they are kept, `AMBIT_LOCATIONS` says. There is one monitor of a name at a time: a second
+/// one takes the first one's place, whose events end.
 public actor CLMonitor {
   /// What happens to the conditions. One task at a time takes them.
   public let events: Events
@@ -92,7 +94,8 @@ extension CLMonitor {
     public internal(set) var conditionUnsupported = false
     /// Always false: a program of Linux is in use while it runs.
     public internal(set) var insufficientlyInUse = false
-    /// Always false: conditions last as long as the process, which needs no disk.
+    /// The condition ends with this process: another one of this program has the file in which conditions
+    /// are kept, or it can't be used.
     public internal(set) var persistenceUnavailable = false
     /// Always false: no session is needed here.
     public internal(set) var serviceSessionRequired = false

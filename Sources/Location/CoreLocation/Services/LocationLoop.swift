@@ -8,6 +8,8 @@ internal import EventLoop
 /// The machines, and what they are told and answered. On the host's event loop only.
 struct LocationLoop {
   var regions = RegionMonitor()
+  /// The snapshot of the regions that was kept last.
+  var keptRegions: [UInt8] = []
   var conditions = RegionMonitor(settings: .conditions)
   var ranging = RangingMachine()
   var regionActions: [RegionMonitor.Action] = []
@@ -100,6 +102,7 @@ extension LocationServices {
       loop.setScanning(isScanning, now: client.now)
     }
     deliver()
+    keepChanges()
     setTimer()
   }
 
@@ -127,6 +130,7 @@ extension LocationServices {
       let actions = loop.regionActions
       loop.regionActions.removeAll(keepingCapacity: true)
       for action in actions { post(action) }
+      keepChanges()
     }
     if !loop.conditionActions.isEmpty {
       let actions = loop.conditionActions

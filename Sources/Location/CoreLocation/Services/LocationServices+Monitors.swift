@@ -41,7 +41,11 @@ extension LocationServices {
 
   /// Remembers the conditions of a monitor.
   func keep(_ entries: [MonitorCore.Entry], of core: MonitorCore) {
-    lock.withLock { shown.conditions[core.name] = entries.isEmpty ? nil : entries }
+    lock.withLock {
+      shown.conditions[core.name] = entries.isEmpty ? nil : entries
+      shown.areConditionsChanged = true
+    }
+    if store != nil { client?.execute { [weak self] in self?.keepChanges() } }
   }
 
   // MARK: On the event loop
@@ -86,6 +90,7 @@ extension LocationServices {
     loop.owners[number]?.core?.happened(number) { entry in
       var event = CLMonitor.Event(entry.identifier, .unmonitored, at: date)
       explain(&event)
+      event.persistenceUnavailable = isPersistenceUnavailable
       return event
     }
   }
@@ -97,10 +102,13 @@ extension LocationServices {
     let heard = state == .inside ? loop.conditions.lastIdentity(of: number) : nil
     loop.owners[number]?.core?.happened(number) { entry in
       var event = CLMonitor.Event(entry.identifier, CLMonitor.Event.State(state), at: date)
+      event.persistenceUnavailable = isPersistenceUnavailable
       event.refinement = heard.flatMap { Self.refinement(of: entry.condition, $0) }
       return event
     }
   }
+
+  private var isPersistenceUnavailable: Bool { store?.isUnavailable ?? false }
 
   private static func refinement(
     of condition: any CLCondition, _ identity: BeaconIdentity

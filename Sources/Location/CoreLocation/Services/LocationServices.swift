@@ -24,6 +24,10 @@ final class LocationServices: @unchecked Sendable {
     /// The conditions under all names, also of monitors that there are none of now.
     var conditions: [String: [MonitorCore.Entry]] = [:]
     var lastCondition = 0
+    /// Whether conditions have changed since they were kept.
+    var areConditionsChanged = false
+    /// What happened to regions while there was no manager, for the next one.
+    var undelivered: ArraySlice<Notice> = []
   }
 
   struct WeakSession {
@@ -40,6 +44,8 @@ final class LocationServices: @unchecked Sendable {
   let lock = SharedLock()
   var shown: Shown
   private var clientStorage: HostClient?
+  /// Where regions and conditions outlive the process; nil where they don't.
+  let store: LocationStore?
 
   /// Those of the host that is current in this task; made when first used. Those of `BluetoothHost.shared`
   /// stay for the life of the process, others as long as a manager or monitor uses them.
@@ -48,7 +54,8 @@ final class LocationServices: @unchecked Sendable {
     return registry.withLock { registry in
       if let services = registry[host.identity]?.services { return services }
       registry = registry.filter { $0.value.services != nil }
-      let services = LocationServices(policy: LocationPolicy.current)
+      let services = LocationServices(
+        policy: LocationPolicy.current, store: LocationStore.current(for: host.radio))
       let isShared = host.identity == BluetoothHost.shared.identity
       registry[host.identity] = Entry(services: services, kept: isShared ? services : nil)
       services.open(host)
@@ -63,9 +70,11 @@ final class LocationServices: @unchecked Sendable {
 
   private static let registry = Mutex<[ObjectIdentifier: Entry]>([:])
 
-  private init(policy: LocationPolicy) {
+  private init(policy: LocationPolicy, store: LocationStore?) {
     self.policy = policy
+    self.store = store
     shown = Shown(status: policy.initialStatus)
+    if let store { restore(store.load()) }
   }
 
   private func open(_ host: BluetoothHost) {
@@ -132,10 +141,25 @@ final class LocationServices: @unchecked Sendable {
   /// The managers that there are.
   var sessions: [ManagerSession] { lock.withLock { shown.sessions }.compactMap(\.session) }
 
-  /// Has all managers call their delegates.
+  /// Has all managers call their delegates. What happens to a region while there is none waits for the
+  /// next one.
   func post(_ notice: Notice) {
+    let sessions = self.sessions
+    if sessions.isEmpty, notice.region != nil {
+      lock.withLock { notice.add(to: &shown.undelivered) }
+    }
     for session in sessions { session.inbox.post(notice) }
     client?.hasWork()
+  }
+
+  /// What waited for a manager, of regions that are still monitored.
+  func takeUndelivered() -> [Notice] {
+    lock.withLock {
+      defer { shown.undelivered = [] }
+      return shown.undelivered.filter { notice in
+        notice.region.map { shown.regions[$0.identifier] === $0 } ?? false
+      }
+    }
   }
 
   /// Has one manager call its delegate.

@@ -13,6 +13,7 @@ enum Notice: Sendable {
   case rangedRegion([CLBeacon], CLBeaconRegion)
   case rangingRegionFailed(CLBeaconRegion, CLError)
   case failed(CLError)
+  case deferredUpdatesFailed
   case completed(@Sendable () -> Void)
 
   /// Appends the notice to those that wait, in place of those that it makes obsolete: so a loop that
@@ -41,9 +42,17 @@ enum Notice: Sendable {
         waiting.remove(at: first)
       }
     case .authorizationChanged, .startedMonitoring, .determined, .monitoringFailed, .ranged,
-      .rangingFailed, .rangedRegion, .rangingRegionFailed, .failed:
+      .rangingFailed, .rangedRegion, .rangingRegionFailed, .failed, .deferredUpdatesFailed:
       waiting.removeAll { $0.isSameKind(as: self) }
     case .completed: break
+    }
+  }
+
+  /// The region that something happened to; nil for other notices.
+  var region: CLRegion? {
+    switch self {
+    case .entered(let region), .exited(let region), .determined(_, let region): region
+    default: nil
     }
   }
 
@@ -70,6 +79,7 @@ enum Notice: Sendable {
     case (.rangedRegion(_, let a), .rangedRegion(_, let b)): a == b
     case (.rangingRegionFailed(let a, _), .rangingRegionFailed(let b, _)): a == b
     case (.failed(let a), .failed(let b)): a == b
+    case (.deferredUpdatesFailed, .deferredUpdatesFailed): true
     default: false
     }
   }

@@ -46,6 +46,14 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
   public let horizontalAccuracy: CLLocationAccuracy
   /// The uncertainty of the altitude in metres; negative where the altitude is invalid.
   public let verticalAccuracy: CLLocationAccuracy
+  /// Where the device moves to, in degrees from north; negative where it isn't known.
+  public let course: CLLocationDirection
+  /// The uncertainty of the course in degrees; negative where the course is invalid.
+  public let courseAccuracy: CLLocationDirectionAccuracy
+  /// How fast it moves, in metres per second; negative where it isn't known.
+  public let speed: CLLocationSpeed
+  /// The uncertainty of the speed in metres per second; negative where the speed is invalid.
+  public let speedAccuracy: CLLocationSpeedAccuracy
   /// When.
   public let timestamp: Date
 
@@ -59,16 +67,46 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
       timestamp: Date(timeIntervalSinceReferenceDate: 0))
   }
 
+  /// A location of which course and speed are not known.
+  public convenience init(
+    coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+    horizontalAccuracy hAccuracy: CLLocationAccuracy,
+    verticalAccuracy vAccuracy: CLLocationAccuracy, timestamp: Date
+  ) {
+    self.init(
+      coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy,
+      verticalAccuracy: vAccuracy, course: -1, speed: -1, timestamp: timestamp)
+  }
+
+  /// A location whose uncertainties of course and speed are not known.
+  public convenience init(
+    coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
+    horizontalAccuracy hAccuracy: CLLocationAccuracy,
+    verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection,
+    speed: CLLocationSpeed, timestamp: Date
+  ) {
+    self.init(
+      coordinate: coordinate, altitude: altitude, horizontalAccuracy: hAccuracy,
+      verticalAccuracy: vAccuracy, course: course, courseAccuracy: -1, speed: speed,
+      speedAccuracy: -1, timestamp: timestamp)
+  }
+
   /// A location.
   public init(
     coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance,
     horizontalAccuracy hAccuracy: CLLocationAccuracy,
-    verticalAccuracy vAccuracy: CLLocationAccuracy, timestamp: Date
+    verticalAccuracy vAccuracy: CLLocationAccuracy, course: CLLocationDirection,
+    courseAccuracy: CLLocationDirectionAccuracy, speed: CLLocationSpeed,
+    speedAccuracy: CLLocationSpeedAccuracy, timestamp: Date
   ) {
     self.coordinate = coordinate
     self.altitude = altitude
     horizontalAccuracy = hAccuracy
     verticalAccuracy = vAccuracy
+    self.course = course
+    self.courseAccuracy = courseAccuracy
+    self.speed = speed
+    self.speedAccuracy = speedAccuracy
     self.timestamp = timestamp
   }
 
@@ -81,6 +119,10 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
       altitude: coder.decodeDouble(forKey: "altitude"),
       horizontalAccuracy: coder.decodeDouble(forKey: "horizontalAccuracy"),
       verticalAccuracy: coder.decodeDouble(forKey: "verticalAccuracy"),
+      course: coder.decodeDouble(forKey: "course"),
+      courseAccuracy: coder.decodeDouble(forKey: "courseAccuracy"),
+      speed: coder.decodeDouble(forKey: "speed"),
+      speedAccuracy: coder.decodeDouble(forKey: "speedAccuracy"),
       timestamp: Date(timeIntervalSinceReferenceDate: coder.decodeDouble(forKey: "timestamp")))
   }
 
@@ -91,6 +133,10 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
     coder.encode(altitude, forKey: "altitude")
     coder.encode(horizontalAccuracy, forKey: "horizontalAccuracy")
     coder.encode(verticalAccuracy, forKey: "verticalAccuracy")
+    coder.encode(course, forKey: "course")
+    coder.encode(courseAccuracy, forKey: "courseAccuracy")
+    coder.encode(speed, forKey: "speed")
+    coder.encode(speedAccuracy, forKey: "speedAccuracy")
     coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: "timestamp")
   }
 
@@ -99,6 +145,9 @@ open class CLLocation: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable 
 
   /// Itself, as it doesn't change.
   open func copy(with zone: NSZone? = nil) -> Any { self }
+
+  /// The storey. Nil: it is not determined here.
+  open var floor: CLFloor? { nil }
 
   /// The distance along the surface of the globe, in metres.
   open func distance(from location: CLLocation) -> CLLocationDistance {
@@ -122,14 +171,44 @@ extension CLLocationCoordinate2D {
   }
 }
 
+/// A storey of a building. Never reported here.
+open class CLFloor: NSObject, @unchecked Sendable {
+  // Unchecked: everything is constant. Nobody but Core Location makes one.
+
+  /// The storey; 0 is the ground floor.
+  public let level: Int
+
+  init(level: Int) { self.level = level }
+}
+
 /// A direction that a device points to. Never reported here.
 open class CLHeading: NSObject, @unchecked Sendable {
-  // Unchecked: it has no content. Nobody but Core Location makes one.
+  // Unchecked: everything is constant. Nobody but Core Location makes one.
+
+  /// Degrees from magnetic north.
+  public let magneticHeading: CLLocationDirection = -1
+  /// Degrees from true north; negative where that isn't known.
+  public let trueHeading: CLLocationDirection = -1
+  /// The uncertainty in degrees; negative where the heading is invalid.
+  public let headingAccuracy: CLLocationDirection = -1
+  /// When.
+  public let timestamp = Date.distantPast
+
   override init() { super.init() }
 }
 
 /// A stay at a place. Never reported here.
 open class CLVisit: NSObject, @unchecked Sendable {
-  // Unchecked: it has no content. Nobody but Core Location makes one.
+  // Unchecked: everything is constant. Nobody but Core Location makes one.
+
+  /// When it began.
+  public let arrivalDate = Date.distantPast
+  /// When it ended.
+  public let departureDate = Date.distantFuture
+  /// Where.
+  public let coordinate = kCLLocationCoordinate2DInvalid
+  /// The radius of uncertainty in metres.
+  public let horizontalAccuracy: CLLocationAccuracy = -1
+
   override init() { super.init() }
 }

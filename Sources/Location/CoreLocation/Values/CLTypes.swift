@@ -14,6 +14,10 @@ public typealias CLLocationDegrees = Double
 public typealias CLLocationSpeed = Double
 /// Degrees from north, 0 ..< 360; negative where it isn't known.
 public typealias CLLocationDirection = Double
+/// Metres per second, as one standard deviation; negative where nothing is known.
+public typealias CLLocationSpeedAccuracy = Double
+/// Degrees, as one standard deviation; negative where nothing is known.
+public typealias CLLocationDirectionAccuracy = Double
 
 /// How near a beacon is, as far as one link's signal strength can tell.
 public enum CLProximity: Int, Sendable {

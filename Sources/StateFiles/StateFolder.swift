@@ -1,31 +1,42 @@
-import EventLoop
-import Glibc
+package import EventLoop
+package import Glibc
 
-/// Where tests look on at the system calls of a bond store.
-struct BondStoreProbe: Sendable {
+/// Where tests look on at the system calls of a state file.
+package struct StateFileProbe: Sendable {
   /// Takes the name of each system call before it is made; a number other than 0 is the error that it
   /// fails with instead.
-  var willCall: @Sendable (_ name: String) -> Int32 = { _ in 0 }
+  package var willCall: @Sendable (_ name: String) -> Int32
   /// Bytes that one call writes at most.
-  var writeByteCountMax = Int.max
+  package var writeByteCountMax: Int
+
+  /// - Parameters:
+  ///   - willCall: As above.
+  ///   - writeByteCountMax: As above.
+  package init(
+    willCall: @escaping @Sendable (_ name: String) -> Int32 = { _ in 0 },
+    writeByteCountMax: Int = .max
+  ) {
+    self.willCall = willCall
+    self.writeByteCountMax = writeByteCountMax
+  }
 }
 
-/// The folder of a bond store: what is done in it, one system call each. Whoever opens it closes it.
-struct BondFolder {
+/// The folder of a state file: what is done in it, one system call each. Whoever opens it closes it.
+package struct StateFolder {
   private let descriptor: Int32
-  private let probe: BondStoreProbe
+  private let probe: StateFileProbe
 
-  init(path: String, probe: BondStoreProbe) throws(SystemError) {
+  package init(path: String, probe: StateFileProbe) throws(SystemError) {
     self.probe = probe
     descriptor = try Self.call("open folder", probe) {
       unsafe Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     }
   }
 
-  func close() { Glibc.close(descriptor) }
+  package func close() { Glibc.close(descriptor) }
 
   /// Makes a folder that is not there, and those that it is in, for this user only.
-  static func make(_ path: String, probe: BondStoreProbe) throws(SystemError) {
+  package static func make(_ path: String, probe: StateFileProbe) throws(SystemError) {
     let parent = Self.parent(of: path)
     do throws(SystemError) {
       try call("mkdir", probe) { unsafe mkdir(path, 0o700) }
@@ -35,25 +46,27 @@ struct BondFolder {
       try make(parent, probe: probe)
       try call("mkdir", probe) { unsafe mkdir(path, 0o700) }
     }
-    let folder = try BondFolder(path: parent, probe: probe)
+    let folder = try StateFolder(path: parent, probe: probe)
     defer { folder.close() }
     try folder.sync()
   }
 
   /// The folder that a file is in.
-  static func parent(of path: String) -> String {
+  package static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// What is known of the folder itself.
-  func information() throws(SystemError) -> stat { try Self.information(descriptor, probe) }
+  package func information() throws(SystemError) -> stat { try Self.information(descriptor, probe) }
 
   /// What is known of an open file.
-  func information(_ file: Int32) throws(SystemError) -> stat { try Self.information(file, probe) }
+  package func information(_ file: Int32) throws(SystemError) -> stat {
+    try Self.information(file, probe)
+  }
 
   private static func information(
-    _ file: Int32, _ probe: BondStoreProbe
+    _ file: Int32, _ probe: StateFileProbe
   ) throws(SystemError) -> stat {
     var information = stat()
     try call("fstat", probe) { unsafe fstat(file, &information) }
@@ -61,7 +74,7 @@ struct BondFolder {
   }
 
   /// The number of the file of a name; nil where there is none.
-  func number(of name: String) throws(SystemError) -> ino_t? {
+  package func number(of name: String) throws(SystemError) -> ino_t? {
     var information = stat()
     do throws(SystemError) {
       try call("fstatat") { unsafe fstatat(descriptor, name, &information, AT_SYMLINK_NOFOLLOW) }
@@ -73,7 +86,7 @@ struct BondFolder {
   }
 
   /// Opens a file, which is no link. Does not wait where it is a pipe.
-  func open(_ name: String, _ flags: Int32) throws(SystemError) -> Int32 {
+  package func open(_ name: String, _ flags: Int32) throws(SystemError) -> Int32 {
     try call("open") {
       unsafe openat(
         descriptor, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0o600)
@@ -81,7 +94,7 @@ struct BondFolder {
   }
 
   /// What follows in a file, up to so many bytes; empty at its end.
-  func read(_ file: Int32, byteCountMax: Int) throws(SystemError) -> [UInt8] {
+  package func read(_ file: Int32, byteCountMax: Int) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: byteCountMax)
     let count = try call("read") {
       unsafe bytes.withUnsafeMutableBytes { buffer in
@@ -93,7 +106,7 @@ struct BondFolder {
   }
 
   /// Writes all bytes.
-  func write(_ bytes: [UInt8], to file: Int32) throws(SystemError) {
+  package func write(_ bytes: [UInt8], to file: Int32) throws(SystemError) {
     var rest = bytes[...]
     while !rest.isEmpty {
       let part = rest.prefix(probe.writeByteCountMax)
@@ -105,31 +118,33 @@ struct BondFolder {
   }
 
   /// Lets this user alone read and write a file, whatever the process's mask is.
-  func makePrivate(_ file: Int32) throws(SystemError) { try call("fchmod") { fchmod(file, 0o600) } }
+  package func makePrivate(_ file: Int32) throws(SystemError) {
+    try call("fchmod") { fchmod(file, 0o600) }
+  }
 
   /// Returns when a file's content is on the disk.
-  func sync(_ file: Int32) throws(SystemError) { try call("fsync") { fsync(file) } }
+  package func sync(_ file: Int32) throws(SystemError) { try call("fsync") { fsync(file) } }
 
   /// Returns when the names of the folder's files are on the disk.
-  func sync() throws(SystemError) { try call("fsync folder") { fsync(descriptor) } }
+  package func sync() throws(SystemError) { try call("fsync folder") { fsync(descriptor) } }
 
   /// Takes the lock that a file is, if no other process or thread has it.
-  func lock(_ file: Int32) throws(SystemError) {
+  package func lock(_ file: Int32) throws(SystemError) {
     try call("flock") { flock(file, LOCK_EX | LOCK_NB) }
   }
 
   /// Gives a file another name, in place of a file that has it.
-  func rename(_ name: String, to other: String) throws(SystemError) {
+  package func rename(_ name: String, to other: String) throws(SystemError) {
     try call("rename") { unsafe renameat(descriptor, name, descriptor, other) }
   }
 
   /// Gives a file one more name, which no file has.
-  func link(_ name: String, to other: String) throws(SystemError) {
+  package func link(_ name: String, to other: String) throws(SystemError) {
     try call("link") { unsafe linkat(descriptor, name, descriptor, other, 0) }
   }
 
   /// Removes a file, if there is one.
-  func remove(_ name: String) throws(SystemError) {
+  package func remove(_ name: String) throws(SystemError) {
     do throws(SystemError) {
       try call("unlink") { unsafe unlinkat(descriptor, name, 0) }
     } catch {
@@ -149,7 +164,7 @@ struct BondFolder {
   /// Makes a system call, again where a signal interrupts it.
   @discardableResult
   private static func call<Result: BinaryInteger>(
-    _ name: String, _ probe: BondStoreProbe, _ body: () -> Result
+    _ name: String, _ probe: StateFileProbe, _ body: () -> Result
   ) throws(SystemError) -> Result {
     let injected = probe.willCall(name)
     guard injected == 0 else { throw SystemError(number: injected) }

@@ -1,0 +1,40 @@
+import BeaconMachines
+import BluetoothWire
+import Essentials
+
+/// The beacons of the live view: those that were ranged last, the nearest first.
+struct BeaconList: Sendable {
+  private(set) var rows: [BeaconSurvey.Row] = []
+  /// Advertisements that began as a beacon's and were malformed.
+  private(set) var malformedCount = 0
+  private var addresses: Set<DeviceAddress> = []
+
+  /// No beacons.
+  init() {}
+
+  /// What a survey has.
+  init(_ survey: BeaconSurvey) {
+    rows = survey.report
+    malformedCount = survey.malformedCount
+    addresses = Set(rows.map(\.beacon.address))
+  }
+
+  /// Whether a device is one of the beacons and nothing else that could be opened.
+  func shows(_ device: NearbyTable.Device) -> Bool {
+    guard let address = device.sighting.address, addresses.contains(address) else { return false }
+    return device.sighting.isConnectable != true && device.sighting.beacon != nil
+  }
+
+  /// A beacon's name, what is told first of it: the numbers of an iBeacon before its UUID.
+  static func name(_ row: BeaconSurvey.Row) -> String {
+    guard row.format != .eddystone else { return row.name }
+    let identity = row.beacon.identity
+    return "\(identity.major)/\(identity.minor) \(identity.uuid.fullDescription.prefix(8))…"
+  }
+
+  /// How near it is: `near 1.2–3.4 m`.
+  static func distance(_ row: BeaconSurvey.Row) -> String {
+    guard let distance = row.beacon.distance else { return "\(row.beacon.proximity)" }
+    return "\(row.beacon.proximity) \(BeaconText.interval(distance))"
+  }
+}

@@ -1,0 +1,193 @@
+internal import BeaconMachines
+internal import Essentials
+internal import StateFiles
+
+/// What a program monitors, as its file has it
+/// (docs/decisions/0113-monitored-regions-outlive-the-process.md): the snapshot of the machine that monitors
+/// regions, and a line for each condition of its monitors.
+///
+///     ambit locations 1
+///     regions 41524d010100…
+///     condition {"monitor":"museum","identifier":"hall",…}
+///     end 5a17c0de
+struct LocationFile: Hashable, Sendable {
+  /// A program's conditions at most, also those that are not monitored.
+  static let conditionCountMax = 1_024
+  /// A line's bytes at most: 20 regions with the longest names, in hexadecimal.
+  static let lineByteCountMax = 64 * 1_024
+  /// A file's bytes at most.
+  static let byteCountMax = 4 * 1_024 * 1_024
+
+  private static let form = StateForm(
+    name: "ambit locations", version: 1, byteCountMax: byteCountMax)
+  private static let regionsWord = Array("regions ".utf8)
+  private static let conditionWord = Array("condition ".utf8)
+  private static let lineFeed = UInt8(ascii: "\n")
+
+  /// See `RegionMonitor.snapshot`.
+  var regions: [UInt8]
+  var conditions: [KeptCondition]
+
+  /// A program that monitors nothing.
+  init() { self.init(regions: RegionMonitor().snapshot, conditions: []) }
+
+  init(regions: [UInt8], conditions: [KeptCondition]) {
+    self.regions = regions
+    self.conditions = conditions
+  }
+
+  /// The whole file, and how many conditions found no room in it.
+  var bytes: (file: [UInt8], leftOutCount: Int) {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    encoder.nonConformingFloatEncodingStrategy = .ambit
+    var body = Self.regionsWord + Array(Hexadecimal.string(regions).utf8) + [Self.lineFeed]
+    var keptCount = 0
+    for condition in conditions.prefix(Self.conditionCountMax) {
+      guard let text = try? encoder.encode(condition) else { continue }
+      let line = Self.conditionWord + Array(text)
+      let isFitting =
+        line.count <= Self.lineByteCountMax && body.count + line.count < Self.byteCountMax - 128
+      guard isFitting else { continue }
+      body += line + [Self.lineFeed]
+      keptCount += 1
+    }
+    return (Self.form.file(of: body), conditions.count - keptCount)
+  }
+
+  /// Reads a whole file.
+  init(decoding bytes: [UInt8]) throws(StateFormError) {
+    self.init()
+    let decoder = JSONDecoder()
+    decoder.nonConformingFloatDecodingStrategy = .ambit
+    var known: Set<[String]> = []
+    for (index, line) in try Self.form.lines(of: bytes).enumerated() {
+      let number = index + 2
+      guard line.count <= Self.lineByteCountMax else {
+        throw .damaged("line \(number) is too long")
+      }
+      if index == 0 {
+        regions = try Self.decodeRegions(line)
+        continue
+      }
+      guard index <= Self.conditionCountMax else { throw .damaged("it has too many conditions") }
+      guard line.starts(with: Self.conditionWord),
+        let condition = try? decoder.decode(
+          KeptCondition.self, from: Data(line.dropFirst(Self.conditionWord.count))),
+        condition.isValid
+      else { throw .damaged("line \(number) is no condition") }
+      guard known.insert([condition.monitor, condition.identifier]).inserted else {
+        throw .damaged("line \(number) is a second condition of its name")
+      }
+      conditions.append(condition)
+    }
+  }
+
+  private static func decodeRegions(_ line: ArraySlice<UInt8>) throws(StateFormError) -> [UInt8] {
+    guard line.starts(with: regionsWord),
+      let snapshot = Hexadecimal.bytes(
+        String(decoding: line.dropFirst(regionsWord.count), as: UTF8.self))
+    else { throw .damaged("line 2 is no snapshot") }
+    do throws(RegionSnapshotError) {
+      _ = try RegionMonitor(snapshot: snapshot[...])
+    } catch {
+      throw .damaged("the regions cannot be read: \(error)")
+    }
+    return snapshot
+  }
+}
+
+/// A condition of a monitor, and the last thing that happened to it.
+struct KeptCondition: Codable, Hashable, Sendable {
+  /// A circle on the globe, which is remembered and not monitored.
+  struct Circle: Codable, Hashable, Sendable {
+    var latitude, longitude, radius: Double
+  }
+
+  var monitor: String
+  var identifier: String
+  var beacons: CLMonitor.BeaconIdentityCondition?
+  var circle: Circle?
+  var state: UInt
+  /// Seconds since the reference date.
+  var date: Double
+  var refinement: CLMonitor.BeaconIdentityCondition?
+  /// Why it isn't monitored: the names of the event's flags.
+  var reasons: [String]
+  /// Whether nobody has taken the last event yet.
+  var isPending: Bool
+
+  /// Nil for a condition of the program's own kind, which is never monitored.
+  init?(_ entry: MonitorCore.Entry, of monitor: String) {
+    switch entry.condition {
+    case let condition as CLMonitor.BeaconIdentityCondition: beacons = condition
+    case let condition as CLMonitor.CircularGeographicCondition:
+      circle = Circle(
+        latitude: condition.center.latitude, longitude: condition.center.longitude,
+        radius: condition.radius)
+    default: return nil
+    }
+    let event = entry.lastEvent
+    self.monitor = monitor
+    identifier = entry.identifier
+    state = event.state.rawValue
+    date = event.date.timeIntervalSinceReferenceDate
+    refinement = event.refinement as? CLMonitor.BeaconIdentityCondition
+    reasons = CLMonitor.Event.reasons.filter { event[keyPath: $0.path] }.map(\.name)
+    isPending = entry.isPending
+  }
+
+  fileprivate var isValid: Bool {
+    CLMonitor.Event.State(rawValue: state) != nil && (beacons != nil) != (circle != nil)
+      && date.isFinite
+  }
+
+  /// The condition as it goes on, under a number of its own; nil where that makes no sense.
+  func entry(number: String) -> MonitorCore.Entry? {
+    guard let state = CLMonitor.Event.State(rawValue: state), let condition else { return nil }
+    var event = CLMonitor.Event(
+      identifier, state, at: Date(timeIntervalSinceReferenceDate: date))
+    event.refinement = refinement
+    for reason in CLMonitor.Event.reasons where reasons.contains(reason.name) {
+      event[keyPath: reason.path] = true
+    }
+    return MonitorCore.Entry(
+      identifier: identifier, condition: condition, number: number, lastEvent: event,
+      isPending: isPending)
+  }
+
+  private var condition: (any CLCondition)? {
+    if let beacons { return beacons }
+    return circle.map {
+      CLMonitor.CircularGeographicCondition(
+        center: CLLocationCoordinate2D(latitude: $0.latitude, longitude: $0.longitude),
+        radius: $0.radius)
+    }
+  }
+}
+
+extension CLMonitor.Event {
+  /// The flags that are ever set, by their names.
+  fileprivate static var reasons: [(name: String, path: WritableKeyPath<Self, Bool>)] {
+    [
+      ("authorizationDenied", \.authorizationDenied),
+      ("authorizationRequestInProgress", \.authorizationRequestInProgress),
+      ("authorizationRestricted", \.authorizationRestricted),
+      ("conditionLimitExceeded", \.conditionLimitExceeded),
+      ("conditionUnsupported", \.conditionUnsupported),
+      ("persistenceUnavailable", \.persistenceUnavailable),
+    ]
+  }
+}
+
+extension JSONEncoder.NonConformingFloatEncodingStrategy {
+  fileprivate static var ambit: Self {
+    .convertToString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+  }
+}
+
+extension JSONDecoder.NonConformingFloatDecodingStrategy {
+  fileprivate static var ambit: Self {
+    .convertFromString(positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+  }
+}

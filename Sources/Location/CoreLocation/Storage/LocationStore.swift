@@ -1,0 +1,181 @@
+internal import BluetoothHost
+internal import EventLoop
+internal import Logging
+internal import StateFiles
+internal import Synchronization
+
+/// The file in which a program's regions and conditions outlive it
+/// (docs/decisions/0113-monitored-regions-outlive-the-process.md).
+///
+/// One process has the file at a time, from when it reads or first writes it until it ends. What is to be
+/// kept is written on a thread of its own that there is as long as something is to be written; of what
+/// comes meanwhile the last is written. A problem is logged once; the program goes on without the file.
+final class LocationStore: Sendable {
+  private enum Owner {
+    /// There was nothing in the file, and nothing was to be kept yet.
+    case nobody
+    case thisProcess(StateFileLock)
+    /// There is a reason why nothing is kept, which was logged.
+    case unavailable
+  }
+
+  private struct State {
+    var owner = Owner.nobody
+    var next: LocationFile?
+    var isRunning = false
+    var completions: [@Sendable () -> Void] = []
+  }
+
+  private let file: StateFile
+  private let state: Mutex<State>
+  private let logger = Logger(label: "CoreLocation")
+
+  /// - Parameter probe: Where tests look on at the system calls.
+  init(path: String, probe: StateFileProbe = StateFileProbe()) {
+    file = StateFile(path: path, byteCountMax: LocationFile.byteCountMax, probe: probe)
+    state = Mutex(State())
+  }
+
+  /// Whether nothing can be kept.
+  var isUnavailable: Bool {
+    state.withLock { if case .unavailable = $0.owner { true } else { false } }
+  }
+
+  /// Reads what the program monitored when it ended; nothing where it can't be read. Waits for the disk.
+  func load() -> LocationFile {
+    do throws(StateFileError) {
+      // A program that only ranges leaves the file to others.
+      let found = try file.read(LocationFile.init(decoding:)) ?? LocationFile()
+      guard found != LocationFile() else { return found }
+      guard takeOwnership() else { return LocationFile() }
+      // Again: the process that had it may have written since.
+      return try file.read(LocationFile.init(decoding:)) ?? LocationFile()
+    } catch {
+      if error.kind == .damaged {
+        logger.error(
+          """
+          The regions in "\(file.path)" are damaged: \(error.reason). Monitoring begins anew; the \
+          file is kept beside the new one.
+          """)
+        _ = takeOwnership()
+      } else {
+        fail("The regions in \"\(file.path)\" are not used: \(error.reason).")
+      }
+      return LocationFile()
+    }
+  }
+
+  /// Writes what the program monitors now, later. From any thread.
+  func keep(_ content: LocationFile) {
+    let isFirst = state.withLock { state in
+      if case .unavailable = state.owner { return false }
+      state.next = content
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if isFirst { start() }
+  }
+
+  /// Calls `completion`, on any thread, when what was to be kept is kept.
+  func finish(_ completion: @escaping @Sendable () -> Void) {
+    let isFirst = state.withLock { state in
+      state.completions.append(completion)
+      defer { state.isRunning = true }
+      return !state.isRunning
+    }
+    if isFirst { start() }
+  }
+
+  private func start() {
+    // Without a thread it is done here, whatever it waits for.
+    if !DetachedThread.start({ self.run() }) { run() }
+  }
+
+  private func run() {
+    while let work = next() { work() }
+  }
+
+  private func next() -> (() -> Void)? {
+    state.withLock { state in
+      if let content = state.next {
+        state.next = nil
+        return { self.write(content) }
+      }
+      if !state.completions.isEmpty { return state.completions.removeFirst() }
+      state.isRunning = false
+      return nil
+    }
+  }
+
+  private func write(_ content: LocationFile) {
+    let isNew = state.withLock { if case .nobody = $0.owner { true } else { false } }
+    if isNew, !takeOwnership() { return }
+    let (bytes, leftOutCount) = content.bytes
+    if leftOutCount > 0 {
+      logger.error("\(leftOutCount) conditions are too many or too long to be kept.")
+    }
+    do throws(StateFileError) {
+      let (isWritten, damagedPath) = try file.change(
+        replacingDamaged: true, LocationFile.init(decoding:)
+      ) { found in isNew && found != nil && found != LocationFile() ? nil : bytes }
+      if let damagedPath { logger.error("The damaged regions are in \"\(damagedPath)\" now.") }
+      if !isWritten { fail("Another process of this program has kept regions since.") }
+    } catch {
+      // The next change tries again: the disk may have room by then.
+      logger.error("The regions in \"\(file.path)\" cannot be written: \(error.reason).")
+      if error.kind == .refused || error.kind == .damaged { fail(nil) }
+    }
+  }
+
+  /// Whether the file is this process's from now on.
+  private func takeOwnership() -> Bool {
+    do throws(StateFileError) {
+      guard let lock = try file.takeLock("owner") else {
+        fail("Another process of this program has the regions in \"\(file.path)\".")
+        return false
+      }
+      state.withLock { $0.owner = .thisProcess(lock) }
+      return true
+    } catch {
+      fail("The regions in \"\(file.path)\" cannot be kept: \(error.reason).")
+      return false
+    }
+  }
+
+  private func fail(_ reason: String?) {
+    state.withLock { state in
+      state.owner = .unavailable
+      state.next = nil
+    }
+    if let reason {
+      logger.error(
+        "\(reason) What is monitored ends with this process; AMBIT_LOCATIONS can name another file."
+      )
+    }
+  }
+}
+
+// MARK: - Where it is
+
+extension LocationStore {
+  /// What tests say instead of the environment.
+  @TaskLocal static var override: LocationStore?
+
+  /// The store of this program, for a host: in the file that `AMBIT_LOCATIONS` names, else under the name
+  /// of the executable in `ambit/locations` among this user's state files. Nil for the simulated radio,
+  /// whose beacons are new each time, unless a file is named.
+  static func current(for radio: RadioChoice) -> LocationStore? {
+    if let override { return override }
+    let environment = { BluetoothHost.environment($0) }
+    if let path = environment("AMBIT_LOCATIONS") { return LocationStore(path: path) }
+    if case .simulated = radio { return nil }
+    guard let name = StateFile.programName(),
+      let path = StateFile.path(of: "locations/\(name)", environment)
+    else {
+      Logger(label: "CoreLocation").error(
+        "There is no place for regions: HOME is not set; AMBIT_LOCATIONS can name a file.")
+      return nil
+    }
+    return LocationStore(path: path)
+  }
+}

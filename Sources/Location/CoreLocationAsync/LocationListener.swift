@@ -1,0 +1,196 @@
+package import CoreLocation
+internal import Synchronization
+
+/// What a location manager's delegate receives of beacons.
+package enum LocationEvent: Sendable {
+  case authorizationChanged(CLAuthorizationStatus)
+  case entered(CLRegion)
+  case exited(CLRegion)
+  case determined(CLRegionState, CLRegion)
+  case monitoringFailed(CLRegion?, CLError)
+  case ranged([CLBeacon], CLBeaconIdentityConstraint)
+  case rangingFailed(CLBeaconIdentityConstraint, CLError)
+}
+
+/// A delegate that passes everything on to the one that was there, and reports it to observers.
+///
+/// It counts who wants a constraint ranged or a region monitored: the first begins that, the last ends it,
+/// unless the program had begun it before.
+package final class LocationListener: NSObject, CLLocationManagerDelegate, Sendable {
+  package typealias Observer = @Sendable (LocationEvent) -> Void
+
+  private struct State {
+    var observers: [Int: Observer] = [:]
+    var lastObserver = 0
+    var ranged: [CLBeaconIdentityConstraint: Int] = [:]
+    var monitored: [CLRegion: Int] = [:]
+  }
+
+  /// The delegate that was there. Unchecked: it is called where the manager calls this one.
+  private struct Next: @unchecked Sendable {
+    weak var delegate: (any CLLocationManagerDelegate)?
+  }
+
+  private let state = Mutex(State())
+  private let nextStorage = Mutex(Next())
+
+  package override init() { super.init() }
+
+  /// The delegate that everything is passed on to.
+  package var next: (any CLLocationManagerDelegate)? {
+    get { nextStorage.withLock { $0 }.delegate }
+    set {
+      let next = Next(delegate: newValue)
+      nextStorage.withLock { $0 = next }
+    }
+  }
+
+  // MARK: Observers
+
+  /// Reports what comes from now on, until `remove(_:)` is called with the number that is returned.
+  package func add(_ observer: @escaping Observer) -> Int {
+    state.withLock { state in
+      state.lastObserver += 1
+      state.observers[state.lastObserver] = observer
+      return state.lastObserver
+    }
+  }
+
+  package func remove(_ number: Int) {
+    let old = state.withLock { $0.observers.removeValue(forKey: number) }
+    _ = old  // Released outside the lock.
+  }
+
+  private func report(_ event: LocationEvent) {
+    let observers = state.withLock { state in
+      state.observers.sorted { $0.key < $1.key }.map(\.value)
+    }
+    for observer in observers { observer(event) }
+  }
+
+  // MARK: What is wanted
+
+  /// Ranges a constraint, until `stopRanging` is called as often.
+  package func startRanging(
+    _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
+  ) {
+    let isFirst = state.withLock { state in
+      // Somebody else's ranging is counted, too, and so never ended here.
+      if state.ranged[constraint] == nil, manager.rangedBeaconConstraints.contains(constraint) {
+        state.ranged[constraint] = 1
+      }
+      state.ranged[constraint, default: 0] += 1
+      return state.ranged[constraint] == 1
+    }
+    if isFirst { manager.startRangingBeacons(satisfying: constraint) }
+  }
+
+  package func stopRanging(
+    _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
+  ) {
+    let isLast = state.withLock { $0.ranged.release(constraint) }
+    if isLast { manager.stopRangingBeacons(satisfying: constraint) }
+  }
+
+  /// Monitors a region, until `stopMonitoring` is called as often, and has its state determined.
+  package func startMonitoring(_ region: CLBeaconRegion, with manager: CLLocationManager) {
+    let isFirst = state.withLock { state in
+      if state.monitored[region] == nil, manager.monitoredRegions.contains(region) {
+        state.monitored[region] = 1
+      }
+      state.monitored[region, default: 0] += 1
+      return state.monitored[region] == 1
+    }
+    if isFirst { manager.startMonitoring(for: region) }
+    manager.requestState(for: region)
+  }
+
+  package func stopMonitoring(_ region: CLBeaconRegion, with manager: CLLocationManager) {
+    let isLast = state.withLock { $0.monitored.release(region) }
+    if isLast { manager.stopMonitoring(for: region) }
+  }
+
+  private func error(_ error: any Error, or code: CLError.Code) -> CLError {
+    error as? CLError ?? CLError(code)
+  }
+}
+
+extension Dictionary where Value == Int {
+  /// Counts one less; whether it was the last.
+  fileprivate mutating func release(_ key: Key) -> Bool {
+    guard let count = self[key] else { return false }
+    self[key] = count > 1 ? count - 1 : nil
+    return count == 1
+  }
+}
+
+// MARK: - The delegate
+
+extension LocationListener {
+  package func locationManagerDidChangeAuthorization(_ manager: CLLocationManager) {
+    next?.locationManagerDidChangeAuthorization(manager)
+    report(.authorizationChanged(manager.authorizationStatus))
+  }
+
+  package func locationManager(
+    _ manager: CLLocationManager, didStartMonitoringFor region: CLRegion
+  ) { next?.locationManager(manager, didStartMonitoringFor: region) }
+
+  package func locationManager(_ manager: CLLocationManager, didEnterRegion region: CLRegion) {
+    next?.locationManager(manager, didEnterRegion: region)
+    report(.entered(region))
+  }
+
+  package func locationManager(_ manager: CLLocationManager, didExitRegion region: CLRegion) {
+    next?.locationManager(manager, didExitRegion: region)
+    report(.exited(region))
+  }
+
+  package func locationManager(
+    _ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion
+  ) {
+    next?.locationManager(manager, didDetermineState: state, for: region)
+    report(.determined(state, region))
+  }
+
+  package func locationManager(
+    _ manager: CLLocationManager, monitoringDidFailFor region: CLRegion?,
+    withError error: any Error
+  ) {
+    next?.locationManager(manager, monitoringDidFailFor: region, withError: error)
+    report(.monitoringFailed(region, self.error(error, or: .regionMonitoringFailure)))
+  }
+
+  package func locationManager(
+    _ manager: CLLocationManager, didRange beacons: [CLBeacon],
+    satisfying beaconConstraint: CLBeaconIdentityConstraint
+  ) {
+    next?.locationManager(manager, didRange: beacons, satisfying: beaconConstraint)
+    report(.ranged(beacons, beaconConstraint))
+  }
+
+  package func locationManager(
+    _ manager: CLLocationManager, didFailRangingFor beaconConstraint: CLBeaconIdentityConstraint,
+    error: any Error
+  ) {
+    next?.locationManager(manager, didFailRangingFor: beaconConstraint, error: error)
+    report(.rangingFailed(beaconConstraint, self.error(error, or: .rangingFailure)))
+  }
+
+  package func locationManager(
+    _ manager: CLLocationManager, didRangeBeacons beacons: [CLBeacon], in region: CLBeaconRegion
+  ) { next?.locationManager(manager, didRangeBeacons: beacons, in: region) }
+
+  package func locationManager(
+    _ manager: CLLocationManager, rangingBeaconsDidFailFor region: CLBeaconRegion,
+    withError error: any Error
+  ) { next?.locationManager(manager, rangingBeaconsDidFailFor: region, withError: error) }
+
+  package func locationManager(
+    _ manager: CLLocationManager, didFailWithError error: any Error
+  ) { next?.locationManager(manager, didFailWithError: error) }
+
+  package func locationManager(
+    _ manager: CLLocationManager, didFinishDeferredUpdatesWithError error: (any Error)?
+  ) { next?.locationManager(manager, didFinishDeferredUpdatesWithError: error) }
+}

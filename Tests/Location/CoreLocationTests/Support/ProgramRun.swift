@@ -1,0 +1,87 @@
+import BluetoothHost
+import CoreBluetooth
+import Essentials
+import SimulatedRadio
+import Simulation
+import StateFiles
+
+@testable import CoreLocation
+
+/// A folder for a program's regions, removed in the end.
+final class LocationFolder: Sendable {
+  let path: String
+  private let isOwn: Bool
+
+  /// A folder that another process removes.
+  init(borrowing path: String) {
+    self.path = path
+    isOwn = false
+  }
+
+  init() throws {
+    let url = FileManager.default.temporaryDirectory.appending(path: "ambit-locations-\(UUID())")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    path = url.path
+    isOwn = true
+  }
+
+  deinit { if isOwn { try? FileManager.default.removeItem(atPath: path) } }
+
+  var file: String { path + "/app" }
+
+  var names: [String] { get throws { try FileManager.default.contentsOfDirectory(atPath: path) } }
+
+  func read(_ name: String = "app") throws -> [UInt8] {
+    try Array(Data(contentsOf: URL(filePath: path + "/" + name)))
+  }
+
+  func write(_ bytes: [UInt8], permissions: Int = 0o600) throws {
+    try Data(bytes).write(to: URL(filePath: file))
+    try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: file)
+  }
+}
+
+/// A program that runs on the phone of a room, with the regions that it had when it ran last.
+final class ProgramRun {
+  let room: BeaconRoom
+  private var store: LocationStore?
+  /// Whether nothing could be kept, also after the end.
+  private(set) var isUnavailable = false
+  let recorder = LocationRecorder()
+  private(set) var manager: CLLocationManager?
+
+  init(_ room: BeaconRoom, _ folder: LocationFolder, policy: LocationPolicy = .always) {
+    self.room = room
+    let store = LocationStore(path: folder.file)
+    self.store = store
+    manager = LocationStore.$override.withValue(store) {
+      room.makeManager(recorder, policy: policy)
+    }
+  }
+
+  func start(_ region: CLRegion) {
+    manager?.startMonitoring(for: region)
+    room.radio.advance(by: .milliseconds(10))
+  }
+
+  /// A monitor of the program.
+  func makeMonitor(_ name: String = "museum") async -> CLMonitor {
+    await BluetoothHost.$current.withValue(room.phone) { await CLMonitor(name) }
+  }
+
+  /// Ends the program when what it monitors is on the disk.
+  func end() async {
+    await settle()
+    manager = nil
+    await settle()
+    store = nil
+  }
+
+  /// Returns when what is monitored is on the disk.
+  func settle() async {
+    room.radio.advance(by: .milliseconds(10))
+    guard let store else { return }
+    await withCheckedContinuation { done in store.finish { done.resume() } }
+    isUnavailable = store.isUnavailable
+  }
+}
