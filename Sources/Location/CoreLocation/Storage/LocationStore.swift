@@ -26,13 +26,18 @@ final class LocationStore: Sendable {
     var completions: [@Sendable () -> Void] = []
   }
 
-  private let file: StateFile
+  /// Nil where there is no place for it, which matters when something is to be kept.
+  private let file: StateFile?
   private let state: Mutex<State>
   private let logger = Logger(label: "CoreLocation")
 
-  /// - Parameter probe: Where tests look on at the system calls.
-  init(path: String, probe: StateFileProbe = StateFileProbe()) {
-    file = StateFile(path: path, byteCountMax: LocationFile.byteCountMax, probe: probe)
+  /// - Parameters:
+  ///   - path: The file; nil where the environment names no place for one.
+  ///   - probe: Where tests look on at the system calls.
+  init(path: String?, probe: StateFileProbe = StateFileProbe()) {
+    file = path.map {
+      StateFile(path: $0, byteCountMax: LocationFile.byteCountMax, probe: probe)
+    }
     state = Mutex(State())
   }
 
@@ -43,11 +48,12 @@ final class LocationStore: Sendable {
 
   /// Reads what the program monitored when it ended; nothing where it can't be read. Waits for the disk.
   func load() -> LocationFile {
+    guard let file else { return LocationFile() }
     do throws(StateFileError) {
       // A program that only ranges leaves the file to others.
       let found = try file.read(LocationFile.init(decoding:)) ?? LocationFile()
       guard found != LocationFile() else { return found }
-      guard takeOwnership() else { return LocationFile() }
+      guard takeOwnership(of: file) else { return LocationFile() }
       // Again: the process that had it may have written since.
       return try file.read(LocationFile.init(decoding:)) ?? LocationFile()
     } catch {
@@ -57,7 +63,7 @@ final class LocationStore: Sendable {
           The regions in "\(file.path)" are damaged: \(error.reason). Monitoring begins anew; the \
           file is kept beside the new one.
           """)
-        _ = takeOwnership()
+        _ = takeOwnership(of: file)
       } else {
         fail("The regions in \"\(file.path)\" are not used: \(error.reason).")
       }
@@ -108,8 +114,11 @@ final class LocationStore: Sendable {
   }
 
   private func write(_ content: LocationFile) {
+    guard let file else {
+      return fail("There is no place for regions: HOME is not set.")
+    }
     let isNew = state.withLock { if case .nobody = $0.owner { true } else { false } }
-    if isNew, !takeOwnership() { return }
+    if isNew, !takeOwnership(of: file) { return }
     let (bytes, leftOutCount) = content.bytes
     if leftOutCount > 0 {
       logger.error("\(leftOutCount) conditions are too many or too long to be kept.")
@@ -128,7 +137,7 @@ final class LocationStore: Sendable {
   }
 
   /// Whether the file is this process's from now on.
-  private func takeOwnership() -> Bool {
+  private func takeOwnership(of file: StateFile) -> Bool {
     do throws(StateFileError) {
       guard let lock = try file.takeLock("owner") else {
         fail("Another process of this program has the regions in \"\(file.path)\".")
@@ -169,13 +178,7 @@ extension LocationStore {
     let environment = { BluetoothHost.environment($0) }
     if let path = environment("AMBIT_LOCATIONS") { return LocationStore(path: path) }
     if case .simulated = radio { return nil }
-    guard let name = StateFile.programName(),
-      let path = StateFile.path(of: "locations/\(name)", environment)
-    else {
-      Logger(label: "CoreLocation").error(
-        "There is no place for regions: HOME is not set; AMBIT_LOCATIONS can name a file.")
-      return nil
-    }
-    return LocationStore(path: path)
+    return LocationStore(
+      path: StateFile.programName().flatMap { StateFile.path(of: "locations/\($0)", environment) })
   }
 }

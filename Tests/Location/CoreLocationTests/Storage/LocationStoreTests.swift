@@ -107,6 +107,41 @@ struct LocationStoreTests {
     }
   }
 
+  @Test("lines that were changed at random are read or refused, and what is read is written again")
+  func mutations() throws {
+    let seed = UInt64.random(in: 0 ... .max)
+    var random = SeededGenerator(seed: seed)
+    let form = StateForm(name: "ambit locations", version: 1, byteCountMax: .max)
+    let bytes = try Self.file("hall", "room").bytes.file
+    let lines = Array(try form.lines(of: bytes).joined(separator: [UInt8(ascii: "\n")]))
+    var readCount = 0
+    for _ in 0..<5_000 {
+      var changed = lines
+      for _ in 0..<Int.random(in: 1...3, using: &random) {
+        let index = Int.random(in: changed.indices, using: &random)
+        switch Int.random(in: 0..<3, using: &random) {
+        case 0: changed[index] = UInt8.random(in: 0...255, using: &random)
+        case 1: changed.remove(at: index)
+        default: changed.insert(lines[Int.random(in: lines.indices, using: &random)], at: index)
+        }
+      }
+      guard let file = try? LocationFile(decoding: form.file(of: changed + [UInt8(ascii: "\n")]))
+      else { continue }
+      readCount += 1
+      #expect(try LocationFile(decoding: file.bytes.file) == file, "seed \(seed)")
+    }
+    #expect(readCount > 0, "seed \(seed)")
+  }
+
+  @Test("without a place for the file nothing is kept, and a program that keeps nothing isn't told")
+  func noPlace() async throws {
+    let store = LocationStore(path: nil)
+    #expect(store.load() == LocationFile())
+    #expect(!store.isUnavailable)
+    await keep(try Self.file("hall"), in: store)
+    #expect(store.isUnavailable)
+  }
+
   @Test("more conditions than a file takes are left out of it, and counted")
   func bounded() throws {
     let event = CLMonitor.Event("", .unknown, at: Date(timeIntervalSinceReferenceDate: 0))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CoreLocation
 
-@Suite("What a program monitors outlives it")
+@Suite("What a program monitors outlives it", .timeLimit(.minutes(2)))
 struct RestartTests {
   private let room = BeaconRoom()
   private let folder: LocationFolder
@@ -25,7 +25,7 @@ struct RestartTests {
     first.start(CLBeaconRegion(uuid: BeaconRoom.uuid, identifier: "gone"))
     first.manager?.stopMonitoring(
       for: CLBeaconRegion(uuid: BeaconRoom.uuid, identifier: "gone"))
-    await first.end()
+    try await first.end()
 
     let second = ProgramRun(room, folder)
     let monitored = try #require(second.manager).monitoredRegions
@@ -36,7 +36,7 @@ struct RestartTests {
     let other = try #require(monitored.first { $0.identifier == "case" } as? CLBeaconRegion)
     #expect(other.major == 2 && other.minor == 3 && other.notifyOnExit)
     for region in monitored { second.manager?.stopMonitoring(for: region) }
-    await second.end()
+    try await second.end()
 
     let third = ProgramRun(room, folder)
     #expect(third.manager?.monitoredRegions == [])
@@ -49,7 +49,7 @@ struct RestartTests {
     let beacon = room.addBeacon(minor: 1)
     room.radio.advance(by: .seconds(2))
     #expect(first.recorder.lines.suffix(2) == ["entered hall", "inside hall"])
-    await first.end()
+    try await first.end()
     beacon.stopAdvertising()
     room.radio.advance(by: .seconds(5))
 
@@ -58,7 +58,7 @@ struct RestartTests {
     #expect(second.recorder.take() == ["authorization authorizedAlways"])
     room.radio.advance(by: .seconds(4))
     #expect(second.recorder.take() == ["exited hall", "outside hall"])
-    await second.end()
+    try await second.end()
 
     let third = ProgramRun(room, folder)
     room.radio.advance(by: .seconds(40))
@@ -71,7 +71,7 @@ struct RestartTests {
     first.start(region)
     room.addBeacon(minor: 1)
     room.radio.advance(by: .seconds(2))
-    await first.end()
+    try await first.end()
 
     let second = ProgramRun(room, folder)
     room.radio.advance(by: .seconds(60))
@@ -84,7 +84,7 @@ struct RestartTests {
     first.start(region)
     room.radio.advance(by: .seconds(40))
     #expect(first.recorder.lines.last == "outside hall")
-    await first.end()
+    try await first.end()
     room.addBeacon(minor: 1)
 
     let second = ProgramRun(room, folder)
@@ -99,7 +99,7 @@ struct RestartTests {
     first.start(region)
     room.addBeacon(minor: 1)
     room.radio.advance(by: .seconds(2))
-    await first.end()
+    try await first.end()
 
     let second = ProgramRun(room, folder, policy: .denied)
     second.manager?.requestState(for: region)
@@ -132,7 +132,7 @@ struct RestartTests {
     let run = ProgramRun(room, folder)
     run.start(region)
     let keeper = await run.makeMonitor()
-    await run.end()
+    await run.endManager()
     let beacon = room.addBeacon(minor: 1)
     room.radio.advance(by: .seconds(2))
     let recorder = LocationRecorder()
@@ -167,7 +167,7 @@ struct RestartTests {
     let before = try #require(await museum?.record(for: "hall"))
     #expect(before.lastEvent.state == .satisfied)
     (museum, shop) = (nil, nil)
-    await first.end()
+    try await first.end()
 
     let second = ProgramRun(room, folder)
     let again = await second.makeMonitor()
@@ -199,7 +199,7 @@ struct RestartTests {
     _ = [try await taken?.next(), try await taken?.next()]
     taken = nil
     museum = nil
-    await first.end()
+    try await first.end()
     beacon.stopAdvertising()
     room.beacons.last?.stopAdvertising()
     room.addBeacon(major: 3, minor: 1)
@@ -237,7 +237,7 @@ struct RestartTests {
     #expect(second.recorder.lines.contains("entered other"))
     var events = await monitor.events.makeAsyncIterator()
     #expect(try await events.next()?.persistenceUnavailable == true)
-    await second.end()
+    await second.endManager()
     #expect(try folder.read() == kept)
   }
 
@@ -247,10 +247,10 @@ struct RestartTests {
     let otherRoom = BeaconRoom()
     let other = ProgramRun(otherRoom, folder)
     other.start(region)
-    await other.end()
+    try await other.end()
     let kept = try folder.read()
     early.start(CLBeaconRegion(uuid: BeaconRoom.uuid, identifier: "mine"))
-    await early.end()
+    try await early.end()
     #expect(early.isUnavailable)
     #expect(try folder.read() == kept)
   }

@@ -45,6 +45,7 @@ final class LocationFolder: Sendable {
 final class ProgramRun {
   let room: BeaconRoom
   private var store: LocationStore?
+  private let file: StateFile
   /// Whether nothing could be kept, also after the end.
   private(set) var isUnavailable = false
   let recorder = LocationRecorder()
@@ -53,6 +54,7 @@ final class ProgramRun {
   init(_ room: BeaconRoom, _ folder: LocationFolder, policy: LocationPolicy = .always) {
     self.room = room
     let store = LocationStore(path: folder.file)
+    file = StateFile(path: folder.file, byteCountMax: 0)
     self.store = store
     manager = LocationStore.$override.withValue(store) {
       room.makeManager(recorder, policy: policy)
@@ -69,12 +71,20 @@ final class ProgramRun {
     await BluetoothHost.$current.withValue(room.phone) { await CLMonitor(name) }
   }
 
-  /// Ends the program when what it monitors is on the disk.
-  func end() async {
+  /// Ends the program when what it monitors is on the disk, and returns when its file is another's to take,
+  /// as that of a process is which has ended. Its monitors have to be gone.
+  func end() async throws {
+    await endManager()
+    store = nil
+    // The thread that wrote may be about to end.
+    while try file.takeLock("owner") == nil { await Task.yield() }
+  }
+
+  /// Releases the manager when what it monitors is on the disk.
+  func endManager() async {
     await settle()
     manager = nil
     await settle()
-    store = nil
   }
 
   /// Returns when what is monitored is on the disk.
