@@ -388,7 +388,8 @@ let package = Package(
     .testTarget(
       name: "SimulationTests",
       dependencies: [
-        "Simulation", "PeripheralFiles", "SecureConnections", "BluetoothHost", "BluetoothMachines",
+        "Simulation", "BeaconMachines", "PeripheralFiles", "SecureConnections", "BluetoothHost",
+        "BluetoothMachines",
         "BluetoothWire", "Essentials",
       ]),
     .testTarget(

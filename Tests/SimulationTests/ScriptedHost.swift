@@ -15,13 +15,22 @@ final class ScriptedHost {
   var transcript: [UInt8] = []
   var undecodableCount = 0
 
-  init(
+  convenience init(
     _ world: World, _ name: String, address: UInt64, at position: Position = .origin,
+    capabilities: ControllerCapabilities = ControllerCapabilities()
+  ) {
+    self.init(
+      world, name, address: address, at: HostPlace(name: name, motion: .still(position)),
+      capabilities: capabilities)
+  }
+
+  init(
+    _ world: World, _ name: String, address: UInt64, at place: HostPlace,
     capabilities: ControllerCapabilities = ControllerCapabilities()
   ) {
     self.world = world
     controller = world.makeController(
-      name: name, address: DeviceAddress(bits: address, kind: .public), at: position,
+      name: name, address: DeviceAddress(bits: address, kind: .public), at: place,
       capabilities: capabilities)
     controller.onPacket = { [weak self] in self?.take($0) }
   }

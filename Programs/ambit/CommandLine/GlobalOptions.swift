@@ -75,7 +75,7 @@ struct GlobalOptions: ParsableArguments {
     }
     // A mistake in a file is an error of its own, not of the radio.
     if case .simulated(let air) = selection.radio {
-      for path in air.files { _ = try PeripheralFile.load(path) }
+      for path in air.files { _ = try SimulationFile.load(path) }
     }
     return selection
   }

@@ -4,19 +4,24 @@ import Essentials
 import Foundation
 import JSONWire
 
-/// Says where a beacon was, as receivers on a map heard it.
+/// Says where a beacon is, or was, as receivers on a map hear it.
 struct Locate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Say where a beacon was among several receivers on a map.",
+    abstract: "Say where a beacon is among several receivers on a map, or was in a trace.",
     discussion: """
-      The trace has a line for each reception: time, receiver, beacon, RSSI, and where it is known \
-      the true x, y and z. docs/locate.md describes it and the map.
+      Without a trace, the receivers' radios are listened to, until Ctrl-C or --timeout; a fix \
+      comes every second. A trace has a line for each reception: time, receiver, beacon, RSSI, and \
+      where it is known the true x, y and z. docs/locate.md describes it and the map.
 
       EXAMPLES:
         ambit locate --map map.json walk.csv
         ambit locate --map map.json --train surveyed.csv walk.csv --svg walk.svg
         ambit locate --map map.json walk.csv --json --explain
+        ambit locate --map map.json --beacon E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/2/1 \\
+          --receiver hall=tcp:pi-1:9100 --receiver cellar=tcp:pi-2:9100 --svg now.svg
       """)
+
+  @OptionGroup var options: GlobalOptions
 
   @Option(help: ArgumentHelp("The map: units, receivers, rooms.", valueName: "file"))
   var map: String
@@ -24,49 +29,99 @@ struct Locate: AsyncParsableCommand {
   @Option(help: ArgumentHelp("A trace with true places to learn from.", valueName: "file"))
   var train: [String] = []
 
+  @Option(
+    help: ArgumentHelp(
+      "A receiver of the map and its radio; may be given several times.", valueName: "name=radio"))
+  var receiver: [ReceiverArgument] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Which beacon: UUID/MAJOR/MINOR, or as the trace calls it. Needed where several are heard.",
+      valueName: "beacon"))
+  var beacon: String?
+
   @Option(help: ArgumentHelp("Draw the way on the map into this file.", valueName: "file"))
   var svg: String?
 
   @Flag(help: "Say what each receiver had to do with each fix.")
   var explain = false
 
-  @Flag(help: "Write one JSON object per line; docs/json.md lists the keys.")
-  var json = false
-
   @Argument(help: "The trace; - is standard input.")
-  var file: String
+  var file: String?
 
   func run() async throws {
     let plan = try FloorMap.load(map)
-    let walk = try FloorMap.windows(file, on: plan)
     let known = try train.flatMap { try FloorMap.windows($0, on: plan) }
     if !train.isEmpty, known.allSatisfy({ $0.truth == nil }) {
       throw CommandFailure(.badData, "\(train[0]) has no true places to learn from")
     }
-    var estimator = PositionEstimator(
-      plan: plan, calibration: PositionCalibration(learning: known, on: plan))
-    let report = FixReport(output: Output(isJSON: json), start: walk.first?.end ?? .zero)
-    var fixes: [PositionFix] = []
-    for window in walk {
-      let fix = estimator.update(window)
-      fixes.append(fix)
-      report.tell(fix, explain ? estimator.explanation : nil)
+    let calibration = PositionCalibration(learning: known, on: plan)
+    if let file {
+      guard receiver.isEmpty else {
+        throw CommandFailure(.usage, "name a trace or receivers, not both")
+      }
+      try locate(in: file, plan, calibration)
+    } else {
+      try await locateNow(plan, calibration)
     }
-    guard let svg else { return }
-    do {
-      try Data(FloorPicture.svg(plan, fixes: fixes).utf8).write(to: URL(fileURLWithPath: svg))
-    } catch { throw CommandFailure(.cannotCreate, "\(svg) cannot be written") }
+  }
+
+  private func locate(
+    in file: String, _ plan: FloorPlan, _ calibration: PositionCalibration
+  ) throws {
+    let walk = try FloorMap.windows(file, on: plan, beacon: beacon)
+    let report = FixReport(
+      output: Output(isJSON: options.json), start: walk.first?.end ?? .zero, firstSecond: 1)
+    var follower = PositionFollower(plan: plan, calibration: calibration)
+    for window in walk {
+      var rooms: [RoomMonitor.Action] = []
+      let fix = follower.take(window, rooms: &rooms)
+      for action in rooms { report.tell(action, fix) }
+      report.tell(fix, explain ? follower.explanation : nil)
+    }
+    if let svg { try FloorPicture.write(plan, follower.fixes, to: svg) }
+  }
+
+  private func locateNow(_ plan: FloorPlan, _ calibration: PositionCalibration) async throws {
+    guard !receiver.isEmpty else {
+      throw CommandFailure(.usage, "name a trace, or the receivers' radios with --receiver")
+    }
+    guard let text = beacon, let region = BeaconRegionArgument(argument: text),
+      region.constraint.minor != nil
+    else {
+      throw CommandFailure(.usage, "name the beacon to follow: --beacon UUID/MAJOR/MINOR")
+    }
+    guard Set(receiver.map(\.name)).count == receiver.count else {
+      throw CommandFailure(.usage, "two receivers have one name")
+    }
+    let places = try receiver.map { receiver in
+      guard let place = plan.index(ofReceiver: receiver.name) else {
+        throw CommandFailure(.badData, "receiver \"\(Fit.safe(receiver.name))\" is not on the map")
+      }
+      return place
+    }
+    let (svg, explain, isJSON) = (svg, explain, options.json)
+    try await ReceiverRadios.with(receiver, options) { radios in
+      let locator = LiveLocator(
+        plan: plan, radios: radios, places: places, beacon: region.constraint,
+        report: FixReport(
+          output: Output(isJSON: isJSON), start: .zero, firstSecond: 0),
+        explains: explain, picturePath: svg)
+      try await radios.receivers.first?.session.untilTime { try await locator.run(calibration) }
+    }
   }
 }
 
 /// Fixes as lines or objects.
-struct FixReport {
+struct FixReport: Sendable {
   let output: Output
-  /// When the first window ended; a window takes a second.
+  /// What seconds count from.
   let start: Instant
+  /// What they count from there.
+  let firstSecond: Double
 
   func tell(_ fix: PositionFix, _ explanation: PositionExplanation?) {
-    let seconds = (fix.time - start).seconds + 1
+    let seconds = seconds(fix)
     guard output.isJSON else {
       let place = Self.text(fix.position.x) + ", " + Self.text(fix.position.y)
       let room = fix.rooms.first.map { "  \(Fit.safe($0.name)) \(Int($0.probability * 100)) %" }
@@ -85,9 +140,28 @@ struct FixReport {
           fix.rooms.map {
             .object(["name": .string($0.name), "probability": .number($0.probability)])
           }),
+        "shift": explanation.map { .number($0.shift) },
         "receivers": explanation.map { .array($0.parts.map(Self.json)) },
       ]))
   }
+
+  /// A room that was entered or left with a fix.
+  func tell(_ action: RoomMonitor.Action, _ fix: PositionFix) {
+    let (event, room) =
+      switch action {
+      case .entered(let room): ("entered", room)
+      case .left(let room): ("left", room)
+      }
+    guard output.isJSON else {
+      return output.line("\(Self.text(seconds(fix))) s  \(event) \(Fit.safe(room))")
+    }
+    output.object(
+      .object([
+        "event": .string(event), "seconds": .number(seconds(fix)), "room": .string(room),
+      ]))
+  }
+
+  private func seconds(_ fix: PositionFix) -> Double { (fix.time - start).seconds + firstSecond }
 
   static func text(_ metres: Double) -> String { String(format: "%.2f", metres) }
 

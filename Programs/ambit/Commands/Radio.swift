@@ -108,6 +108,8 @@ struct RadioServe: AsyncParsableCommand {
         ambit radio serve                        on tcp:localhost:9100
         ambit radio serve tcp:0.0.0.0:9100 unix:/tmp/radio
         ambit radio serve --radio sim:empty      no devices but those that connect
+        ambit radio serve --radio sim:floor.json a floor with walls, beacons and people; each
+                                                 receiver has a port of its own, from this one on
         ambit --radio tcp:localhost:9100         (elsewhere) join
         ambit radio serve --air-capture air.pcap what connections send, for Wireshark; encrypted
                                                  where they are (see "ambit bonds decrypt")
@@ -130,39 +132,53 @@ struct RadioServe: AsyncParsableCommand {
       throw CommandFailure(.usage, "only a simulated radio can be served: sim or sim:empty")
     }
     let recorder = try airCapture.map { try AirRecorder(path: $0) }
-    let server: RadioServer
-    do throws(RadioServerError) {
-      server = try await RadioServer.start(at: addresses) {
-        // Its files were read when it was chosen; one that is gone since then is left out.
-        let world = (try? air.makeWorld()) ?? World(seed: air.seed)
-        recorder?.record(world)
-        return world
-      } onEvent: {
-        Self.report($0, output)
-      }
-    } catch {
-      throw CommandFailure(.radioUnavailable, error.description.trimmingSuffix("."))
+    let server = try await Self.serve(addresses, output) {
+      // Its files were read when it was chosen; one that is gone since then is left out.
+      let world = (try? air.makeWorld()) ?? World(seed: air.seed)
+      recorder?.record(world)
+      return world
     }
-    for address in server.addresses { Self.report(address, output) }
     let limit = options.timeout?.duration ?? .seconds(366 * 24 * 3600)
     try? await Task.sleep(for: limit)
     await server.close()
   }
 
+  /// Serves a world, and tells where.
+  static func serve(
+    _ addresses: [RadioChoice], _ output: Output, makeWorld: @escaping @Sendable () -> World
+  ) async throws -> RadioServer {
+    let server: RadioServer
+    do throws(RadioServerError) {
+      server = try await RadioServer.start(at: addresses, makeWorld: makeWorld) {
+        report($0, output)
+      }
+    } catch {
+      throw CommandFailure(.radioUnavailable, error.description.trimmingSuffix("."))
+    }
+    for (index, address) in server.addresses.enumerated() {
+      let places = server.placeNames
+      report(address, places.isEmpty ? nil : places[index % places.count], output)
+    }
+    return server
+  }
+
   /// Port 0 names no radio to connect to, but lets the system choose where to listen.
-  private static func listenAddress(_ text: String) throws -> RadioChoice {
+  static func listenAddress(_ text: String) throws -> RadioChoice {
     guard text.hasPrefix("tcp:"), text.hasSuffix(":0"),
       case .tcp(let host, _) = try RadioText.choice(text.dropLast() + "1")
     else { return try RadioText.choice(text) }
     return .tcp(host: host, port: 0)
   }
 
-  private static func report(_ address: RadioChoice, _ output: Output) {
+  private static func report(_ address: RadioChoice, _ place: String?, _ output: Output) {
     if output.isJSON {
       output.object(
-        .object(["event": .string("serving"), "radio": .string(address.description)]))
+        .object([
+          "event": .string("serving"), "radio": .string(address.description),
+          "place": place.map { .string($0) },
+        ]))
     } else {
-      output.line("Serving \(address)")
+      output.line("Serving \(address)" + (place.map { ", at \(Fit.safe($0))" } ?? ""))
     }
   }
 

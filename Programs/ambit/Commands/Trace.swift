@@ -7,12 +7,15 @@ import JSONWire
 /// Traces: what receivers heard.
 struct Trace: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Score position estimates on traces whose truth is known.",
+    abstract: "Record what receivers hear, hear it again, or score estimates on it.",
     discussion: """
       EXAMPLES:
+        ambit trace record day.csv --receiver hall=tcp:pi-1:9100
+        ambit trace replay day.csv
         ambit trace score *.mbd
       """,
-    subcommands: [TraceScore.self], defaultSubcommand: TraceScore.self)
+    subcommands: [TraceScore.self, TraceRecord.self, TraceReplay.self],
+    defaultSubcommand: TraceScore.self)
 }
 
 /// Says how far estimates are from the truth.

@@ -9,21 +9,37 @@ enum FloorMap {
 
   /// Reads the map at a path.
   static func load(_ path: String) throws -> FloorPlan {
+    let floor: FloorFile
     let text = try bytes(of: path)
-    do throws(FileFault) {
-      return try plan(text)
-    } catch {
-      throw CommandFailure(.badData, "\(path): \(PeripheralFileError(error, in: text))")
+    do throws(PeripheralFileError) {
+      floor = try FloorFile(text, needsReceivers: true)
+    } catch { throw CommandFailure(.badData, "\(path): \(error)") }
+    guard let plan = FloorPlan(floor) else {
+      throw CommandFailure(.badData, "\(path): the map makes no sense as a whole")
     }
+    return plan
   }
 
   /// The windows of the trace at a path, on a plan.
-  static func windows(_ path: String, on plan: FloorPlan) throws -> [ReadingWindow] {
+  ///
+  /// - Parameter beacon: The beacon that is meant; nil where the trace has one only.
+  static func windows(
+    _ path: String, on plan: FloorPlan, beacon: String? = nil
+  ) throws -> [ReadingWindow] {
     let text = try bytes(of: path)
     let windows: [ReadingWindow]
-    do throws(TraceError) {
-      windows = try PositionTrace(text: text[...]).windows(on: plan)
-    } catch {
+    do {
+      var trace = try PositionTrace(text: text[...])
+      if let beacon { trace = trace.filtered { RecordedBeacon(name: $0).isMeant(by: beacon) } }
+      let beacons = trace.beacons
+      if beacons.count > 1 {
+        let names = beacons.prefix(5).map { Fit.safe($0) }.joined(separator: ", ")
+        let rest = beacons.count > 5 ? ", …" : ""
+        throw CommandFailure(
+          .badData, "\(path) has \(beacons.count) beacons; name one with --beacon: \(names)\(rest)")
+      }
+      windows = try trace.windows(on: plan)
+    } catch let error as TraceError {
       throw CommandFailure(.badData, "\(path): \(error)")
     }
     guard !windows.isEmpty else {
@@ -32,7 +48,7 @@ enum FloorMap {
     return windows
   }
 
-  private static func bytes(of path: String) throws -> [UInt8] {
+  static func bytes(of path: String) throws -> [UInt8] {
     let url = URL(fileURLWithPath: path == "-" ? "/dev/stdin" : path)
     do {
       let handle = try FileHandle(forReadingFrom: url)
@@ -47,69 +63,22 @@ enum FloorMap {
       throw CommandFailure(.noInput, "\(path) cannot be read")
     }
   }
+}
 
-  private static func plan(_ text: [UInt8]) throws(FileFault) -> FloorPlan {
-    let root = try JSONField(parsing: text)
-    let map = try root.object(keys: ["units", "beaconHeight", "receivers", "rooms"])
-    let scale = try metres(map.required("units", "\"metres\" or \"feet\""))
-    let list = try map.required("receivers", "an array of receivers")
-    var receivers: [FloorReceiver] = []
-    for field in try list.array(max: FloorPlan.receiversMax, of: "receivers") {
-      let object = try field.object(keys: ["id", "x", "y", "z"])
-      let id = try object.required("id", "the receiver's name")
-      let name = try id.string()
-      guard !receivers.contains(where: { $0.id == name }) else {
-        throw id.fault("another receiver has this name")
-      }
-      receivers.append(
-        FloorReceiver(
-          id: name,
-          position: FloorPoint(
-            x: try coordinate(object.required("x", "a number"), scale),
-            y: try coordinate(object.required("y", "a number"), scale),
-            z: try coordinate(object.required("z", "the height"), scale))))
-    }
-    guard !receivers.isEmpty else { throw list.fault("a map has at least one receiver") }
-    var rooms: [FloorRoom] = []
-    for field in try map["rooms"]?.array(max: FloorPlan.roomsMax, of: "rooms") ?? [] {
-      rooms.append(try room(field, scale))
-    }
-    var height = 1.75
-    if let field = map["beaconHeight"] { height = try coordinate(field, scale) }
-    guard let plan = FloorPlan(receivers: receivers, rooms: rooms, beaconHeight: height) else {
-      throw root.fault("the map makes no sense as a whole")
-    }
-    return plan
+extension FloorPlan {
+  /// What a floor's file says of receivers and rooms.
+  init?(_ floor: FloorFile) {
+    self.init(
+      receivers: floor.receivers.map {
+        FloorReceiver(id: $0.id, position: FloorPoint($0.place))
+      },
+      rooms: floor.rooms.map {
+        FloorRoom(name: $0.name, corners: $0.corners.map(FloorPoint.init))
+      },
+      beaconHeight: floor.beaconHeight)
   }
+}
 
-  private static func room(_ field: JSONField, _ scale: Double) throws(FileFault) -> FloorRoom {
-    let object = try field.object(keys: ["name", "corners"])
-    let list = try object.required("corners", "an array of [x, y]")
-    var corners: [FloorPoint] = []
-    for corner in try list.array(max: 1_000, of: "corners") {
-      let numbers = try corner.array(max: 2, of: "coordinates of a corner")
-      guard numbers.count == 2 else { throw corner.fault("expected [x, y]") }
-      corners.append(
-        FloorPoint(x: try coordinate(numbers[0], scale), y: try coordinate(numbers[1], scale)))
-    }
-    guard corners.count >= 3 else { throw list.fault("a room has at least three corners") }
-    return FloorRoom(
-      name: try object.required("name", "the room's name").string(), corners: corners)
-  }
-
-  /// How many metres one of the units is.
-  private static func metres(_ field: JSONField) throws(FileFault) -> Double {
-    switch try field.string() {
-    case "metres", "meters", "m": return 1
-    case "feet", "ft": return 0.3048
-    case let other:
-      throw field.fault("unknown units \"\(other.prefix(32))\"; known are \"metres\" and \"feet\"")
-    }
-  }
-
-  private static func coordinate(_ field: JSONField, _ scale: Double) throws(FileFault) -> Double {
-    let value = try field.number() * scale
-    guard value.magnitude <= 1_000 else { throw field.fault("expected at most a kilometre") }
-    return value
-  }
+extension FloorPoint {
+  init(_ point: FloorFile.Point) { self.init(x: point.x, y: point.y, z: point.z) }
 }

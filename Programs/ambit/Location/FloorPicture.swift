@@ -2,52 +2,123 @@ import BeaconMachines
 import Foundation
 
 /// A floor plan with the way of a beacon, as SVG.
-enum FloorPicture {
+struct FloorPicture {
   /// Pixels for a metre.
   private static let scale = 40.0
   /// Pixels around the floor.
   private static let margin = 40.0
 
+  private let plan: FloorPlan
+  private let low: FloorPoint
+  private let high: FloorPoint
+  private let width: Double
+  private let height: Double
+
+  private init(_ plan: FloorPlan) {
+    self.plan = plan
+    (low, high) = plan.bounds
+    width = (high.x - low.x) * Self.scale + 2 * Self.margin
+    // Below the floor there is room for the scale.
+    height = (high.y - low.y) * Self.scale + 3 * Self.margin
+  }
+
+  /// Writes the picture to a file, whole: who looks at it never sees half of one.
+  static func write(_ plan: FloorPlan, _ fixes: [PositionFix], to path: String) throws {
+    do {
+      try Data(svg(plan, fixes: fixes).utf8).write(
+        to: URL(fileURLWithPath: path), options: .atomic)
+    } catch { throw CommandFailure(.cannotCreate, "\(path) cannot be written") }
+  }
+
+  /// The floor, the way, and where the last fix says that the beacon is, with the circle that it is in with
+  /// a probability of 68 %.
   static func svg(_ plan: FloorPlan, fixes: [PositionFix]) -> String {
-    let (low, high) = plan.bounds
-    func x(_ value: Double) -> String { number((value - low.x) * scale + margin) }
-    // Metres grow upwards, pixels downwards.
-    func y(_ value: Double) -> String { number((high.y - value) * scale + margin) }
-    let width = number((high.x - low.x) * scale + 2 * margin)
-    let height = number((high.y - low.y) * scale + 2 * margin)
-    var lines = [
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"\(width)\" height=\"\(height)\" "
-        + "font-family=\"sans-serif\" font-size=\"12\">",
-      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>",
-    ]
-    for room in plan.rooms {
-      let points = room.corners.map { "\(x($0.x)),\(y($0.y))" }.joined(separator: " ")
-      lines.append("<polygon points=\"\(points)\" fill=\"#f2f2f2\" stroke=\"#888\"/>")
-      if let corner = room.corners.first {
-        lines.append(text(room.name, x(corner.x), y(corner.y)))
-      }
+    let picture = FloorPicture(plan)
+    let lines = picture.rooms + picture.way(fixes) + picture.receivers + picture.ruler
+    let (width, height) = (number(picture.width), number(picture.height))
+    return """
+      <svg xmlns="http://www.w3.org/2000/svg" width="\(width)" height="\(height)" \
+      viewBox="0 0 \(width) \(height)" font-family="sans-serif" font-size="12">
+      <rect width="100%" height="100%" fill="white"/>
+      \(lines.joined(separator: "\n"))
+      </svg>
+
+      """
+  }
+
+  private func x(_ value: Double) -> Double { (value - low.x) * Self.scale + Self.margin }
+
+  /// Metres grow upwards, pixels downwards.
+  private func y(_ value: Double) -> Double { (high.y - value) * Self.scale + Self.margin }
+
+  private func pixels(_ point: FloorPoint) -> String {
+    "\(Self.number(x(point.x))),\(Self.number(y(point.y)))"
+  }
+
+  private var rooms: [String] {
+    plan.rooms.flatMap { room in
+      let points = room.corners.map(pixels).joined(separator: " ")
+      let left = room.corners.map { x($0.x) }.min() ?? 0
+      let top = room.corners.map { y($0.y) }.min() ?? 0
+      return [
+        "<polygon points=\"\(points)\" fill=\"#f2f2f2\" stroke=\"#bbb\"/>",
+        text(room.name, left + 5, top + 16, colour: "#777"),
+      ]
     }
-    for receiver in plan.receivers {
+  }
+
+  private var receivers: [String] {
+    plan.receivers.flatMap { receiver in
       let (px, py) = (x(receiver.position.x), y(receiver.position.y))
-      lines.append("<circle cx=\"\(px)\" cy=\"\(py)\" r=\"5\" fill=\"#06c\"/>")
-      lines.append(text(receiver.id, px, py))
+      // A name at the right edge stands to the left.
+      let isRight = px > width - 3 * Self.margin
+      return [
+        Self.circle(px, py, 5, "fill=\"#06c\""),
+        text(receiver.id, px + (isRight ? -8 : 8), py - 5, endsThere: isRight),
+      ]
     }
-    let way = fixes.map { "\(x($0.position.x)),\(y($0.position.y))" }.joined(separator: " ")
-    lines.append("<polyline points=\"\(way)\" fill=\"none\" stroke=\"#c60\" stroke-width=\"2\"/>")
+  }
+
+  private func way(_ fixes: [PositionFix]) -> [String] {
+    let points = fixes.map { pixels($0.position) }.joined(separator: " ")
+    var lines = [
+      "<polyline points=\"\(points)\" fill=\"none\" stroke=\"#c60\" stroke-width=\"2\" "
+        + "stroke-linejoin=\"round\" stroke-opacity=\"0.6\"/>"
+    ]
     if let fix = fixes.last {
       let (px, py) = (x(fix.position.x), y(fix.position.y))
       lines.append(
-        "<circle cx=\"\(px)\" cy=\"\(py)\" r=\"\(number(fix.radius * scale))\" fill=\"#c60\" "
-          + "fill-opacity=\"0.2\"/>")
-      lines.append("<circle cx=\"\(px)\" cy=\"\(py)\" r=\"4\" fill=\"#c60\"/>")
+        Self.circle(px, py, fix.radius * Self.scale, "fill=\"#c60\" fill-opacity=\"0.2\""))
+      lines.append(Self.circle(px, py, 5, "fill=\"#c60\" stroke=\"white\""))
     }
-    return (lines + ["</svg>"]).joined(separator: "\n") + "\n"
+    return lines
+  }
+
+  /// How long five metres are.
+  private var ruler: [String] {
+    let top = height - Self.margin
+    let end = Self.margin + 5 * Self.scale
+    return [
+      "<path d=\"M\(Self.number(Self.margin)) \(Self.number(top)) H\(Self.number(end))\" "
+        + "stroke=\"#333\" stroke-width=\"2\"/>",
+      text("5 m", end + 6, top + 4),
+    ]
   }
 
   private static func number(_ value: Double) -> String { String(format: "%.1f", value) }
 
-  private static func text(_ text: String, _ x: String, _ y: String) -> String {
+  private static func circle(_ x: Double, _ y: Double, _ radius: Double, _ style: String) -> String
+  {
+    "<circle cx=\"\(number(x))\" cy=\"\(number(y))\" r=\"\(number(radius))\" \(style)/>"
+  }
+
+  private func text(
+    _ text: String, _ x: Double, _ y: Double, colour: String = "#000", endsThere: Bool = false
+  ) -> String {
     let safe = Fit.safe(text).replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-    return "<text x=\"\(x)\" y=\"\(y)\" dx=\"7\" dy=\"-4\">\(safe)</text>"
+    let anchor = endsThere ? " text-anchor=\"end\"" : ""
+    return
+      "<text x=\"\(Self.number(x))\" y=\"\(Self.number(y))\" fill=\"\(colour)\" stroke=\"white\" "
+      + "stroke-width=\"3\" paint-order=\"stroke\"\(anchor)>\(safe)</text>"
   }
 }

@@ -13,6 +13,18 @@ extension PeripheralFile {
   }
 }
 
+extension SimulationFile {
+  /// Reads the device or the floor at a path; `-` is standard input.
+  /// - Throws: `CommandFailure` that names the file.
+  static func load(_ path: String) throws -> SimulationFile {
+    do throws(PeripheralFileFailure) {
+      return try SimulationFile(contentsOf: path)
+    } catch {
+      throw CommandFailure(error)
+    }
+  }
+}
+
 extension CommandFailure {
   /// A peripheral file that cannot be read, or makes no sense.
   init(_ failure: PeripheralFileFailure) {

@@ -51,6 +51,12 @@ package struct JSONField {
     return nodes.enumerated().map { JSONField(path: "\(path)[\($0.offset)]", node: $0.element) }
   }
 
+  /// Whether it is an object with such a member.
+  func hasMember(_ key: String) -> Bool {
+    guard case .object(let members) = node.value else { return false }
+    return members.contains { $0.key == key }
+  }
+
   var isArray: Bool {
     if case .array = node.value { true } else { false }
   }

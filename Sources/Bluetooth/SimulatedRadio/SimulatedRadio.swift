@@ -61,8 +61,10 @@ private final class EmbeddedRadio {
   private func port() throws(PeripheralFileFailure) -> ControllerPort {
     if let made { return made.port }
     let air = RealTimeAir(world: try choice.makeWorld(), on: loop)
+    let place = air.air.world.hostPlaces.first
     let port = air.air.makePort(
-      name: "host", address: DeviceAddress(bits: 0xA0B0_0000_0001, kind: .public), at: Position())
+      name: "host", address: DeviceAddress(bits: 0xA0B0_0000_0001, kind: .public),
+      at: place ?? HostPlace(name: "host", motion: .still(.origin)))
     made = (air, port)
     return port
   }

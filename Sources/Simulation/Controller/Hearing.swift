@@ -97,6 +97,18 @@ extension SimulatedController {
     if isAsked { ask(advertiser, peer, heard, meanDBm: meanDBm) }
   }
 
+  /// Something that was heard on another day, as strongly as then.
+  func hearAgain(_ advertiser: Advertiser, rssi: Double, isScanResponse: Bool) {
+    guard isPoweredOn, settings.scan.isEnabled, settings.scan.train1M != nil,
+      world.now >= faults.deafUntil, let address = advertiser.address,
+      !isIgnoredForPrivacy(address)
+    else { return }
+    let peer = peer(behind: address)
+    guard passesFilter(peer.address) else { return }
+    if isScanResponse, settings.scan.type(on: .le1M) != .active { return }
+    report(advertiser, from: peer, rssi: rssi, isScanResponse: isScanResponse)
+  }
+
   private func passesFilter(_ peer: DeviceAddress?) -> Bool {
     switch settings.scan.filterPolicy {
     case .basicUnfiltered, .extendedUnfiltered: true

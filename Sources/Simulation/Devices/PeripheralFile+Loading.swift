@@ -28,15 +28,31 @@ public struct PeripheralFileFailure: Error, Hashable, Sendable, CustomStringConv
 extension PeripheralFile {
   /// Reads the description at a path; `-` is standard input. Blocks until it is read.
   public init(contentsOf path: String) throws(PeripheralFileFailure) {
-    let bytes = try Self.bytes(of: path)
+    let bytes = try FileBytes.read(path)
     do throws(PeripheralFileError) {
       try self.init(bytes)
     } catch {
       throw PeripheralFileFailure(path: path, cause: .invalid(error))
     }
   }
+}
 
-  private static func bytes(of path: String) throws(PeripheralFileFailure) -> [UInt8] {
+extension SimulationFile {
+  /// Reads the device or the floor at a path; `-` is standard input. Blocks until it is read.
+  public init(contentsOf path: String) throws(PeripheralFileFailure) {
+    let bytes = try FileBytes.read(path)
+    do throws(PeripheralFileError) {
+      try self.init(bytes)
+    } catch {
+      throw PeripheralFileFailure(path: path, cause: .invalid(error))
+    }
+  }
+}
+
+/// What a file holds.
+private enum FileBytes {
+  static func read(_ path: String) throws(PeripheralFileFailure) -> [UInt8] {
+    typealias Limits = PeripheralFile.Limits
     let descriptor = path == "-" ? STDIN_FILENO : unsafe open(path, O_RDONLY | O_CLOEXEC)
     defer { if descriptor > STDIN_FILENO { close(descriptor) } }
     var bytes: [UInt8] = []
@@ -44,7 +60,7 @@ extension PeripheralFile {
     // One byte more than allowed is enough to know that it is too long.
     while descriptor >= 0, bytes.count <= Limits.byteCount {
       let count = unsafe chunk.withUnsafeMutableBytes { buffer in
-        unsafe read(descriptor, buffer.baseAddress, buffer.count)
+        unsafe Glibc.read(descriptor, buffer.baseAddress, buffer.count)
       }
       if count == 0 { return bytes }
       if count < 0 && errno == EINTR { continue }

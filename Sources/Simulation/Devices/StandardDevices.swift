@@ -201,6 +201,20 @@ extension World {
     uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int8 = -59,
     every interval: TimeSpan = .milliseconds(100), at position: Position
   ) -> AdvertiserID {
+    addBeacon(
+      uuid: uuid, major: major, minor: minor, measuredPower: measuredPower, every: interval,
+      moving: .still(position))
+  }
+
+  /// Adds an iBeacon that moves. It sends as strongly as it says, so that `measuredPower` is what is
+  /// measured one metre away, but for an error.
+  ///
+  /// - Parameter errorDB: How much stronger it sends than it says.
+  @discardableResult
+  public func addBeacon(
+    uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int8 = -59,
+    errorDB: Double = 0, every interval: TimeSpan = .milliseconds(100), moving motion: Motion
+  ) -> AdvertiserID {
     var identity = ByteWriter(capacity: 23)
     identity.append([0x02, 0x15])
     identity.bigEndian(uuid.high, count: 8)
@@ -215,7 +229,8 @@ extension World {
     var advertisement = Advertisement(
       address: .randomStatic(using: &random), data: data.bytes)
     advertisement.interval = interval
-    return advertise(advertisement, at: .still(position))
+    advertisement.powerDBm = Double(measuredPower) + radio.lossAtOneMetreDB + errorDB
+    return advertise(advertisement, at: motion)
   }
 }
 

@@ -299,8 +299,10 @@ extension Link {
 
   private var currentGain: Double {
     let (a, b) = (central.controller.site, peripheral.controller.site)
-    if gainEpoch != world.spaceEpoch || !a.motion.isStill || !b.motion.isStill {
-      gain = Site.gain(a, b, world: world)
+    if gainEpoch != world.spaceEpoch || !a.motion.isStill || !b.motion.isStill
+      || !world.walkers.isEmpty
+    {
+      gain = a.gain(to: b, world: world)
       gainEpoch = world.spaceEpoch
     }
     return gain

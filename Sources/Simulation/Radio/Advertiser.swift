@@ -119,7 +119,8 @@ final class Advertiser {
   func performEvent(token: UInt32, in world: World) {
     guard token == self.token, isActive else { return }
     isScheduled = false
-    var isInReach = !site.motion.isStill
+    // Somebody may step out of the way without an event.
+    var isInReach = !site.motion.isStill || !world.walkers.isEmpty
     if isOnAir {
       for listener in world.listeners where isActive {
         let mean = powerDBm + listener.site.gain(to: site, world: world)

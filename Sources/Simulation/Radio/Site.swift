@@ -7,6 +7,10 @@ final class Site {
   /// Makes shadowing of a pair the same whatever else is in the world.
   let seed: UInt64
   var motion: Motion
+  /// How much louder it is heard, and hears, than an antenna like the others.
+  var antennaGainDB = 0.0
+  /// The place of the world where it is, if it is a host's.
+  var placeName = ""
   /// Path gain from the other sites, in dB and by their index; NaN where not yet known. Filled only
   /// where somebody listens.
   private var gains: [Float] = []
@@ -19,6 +23,13 @@ final class Site {
 
   /// Decibels (negative) that a signal gains on its way between the two sites, in either direction.
   func gain(to other: Site, world: World) -> Double {
+    let gain = gainWithoutPeople(to: other, world: world)
+    guard !world.walkers.isEmpty else { return gain }
+    let (a, b) = (motion.position(at: world.now), other.motion.position(at: world.now))
+    return gain - world.lossByPeople(from: a, to: b)
+  }
+
+  private func gainWithoutPeople(to other: Site, world: World) -> Double {
     guard motion.isStill, other.motion.isStill else {
       return Site.gain(self, other, world: world)
     }
@@ -44,12 +55,13 @@ final class Site {
   }
 
   /// Log-distance path loss, shadowing of the pair, walls between (Rappaport's model).
-  static func gain(_ a: Site, _ b: Site, world: World) -> Double {
+  private static func gain(_ a: Site, _ b: Site, world: World) -> Double {
     let model = world.radio
     let (p, q) = (a.motion.position(at: world.now), b.motion.position(at: world.now))
     // Nearer than ten centimetres, antennas are no longer far from each other.
     let distance = max(0.1, p.distance(to: q))
-    var gain = -model.lossAtOneMetreDB - 10 * model.pathLossExponent * log10(distance)
+    var gain = a.antennaGainDB + b.antennaGainDB - model.lossAtOneMetreDB
+    gain -= 10 * model.pathLossExponent * log10(distance)
     if model.shadowingDB > 0 {
       let pair = HashedRandom.mix(min(a.seed, b.seed), max(a.seed, b.seed))
       gain += model.shadowingDB * HashedRandom.normal(HashedRandom.mix(world.seed, pair))

@@ -17,6 +17,16 @@ public final class World {
     didSet { radioDidChange(from: oldValue) }
   }
 
+  /// The people, whose bodies are in the way of radio.
+  public var walkers: [Walker] = [] {
+    didSet {
+      spaceEpoch += 1
+      wakeAdvertisers()
+    }
+  }
+  /// Where hosts stand that join this world, as a floor's file says.
+  public internal(set) var hostPlaces: [HostPlace] = []
+
   /// Computes on P-256 for the devices that are added from now on; without it they pair by legacy
   /// pairing only. In the world's own time that takes none.
   public var keyAgreement: (any KeyAgreement)?
@@ -33,6 +43,8 @@ public final class World {
   /// The devices that live here, in the order of their coming.
   public internal(set) var devices: [SimulatedDevice] = []
 
+  /// Recordings that begin when somebody listens.
+  var waitingReplays: [Replay] = []
   var queue = EventQueue()
   private var works: [(() -> Void)?] = []
   private var freeWorks: [Int] = []
@@ -111,12 +123,24 @@ public final class World {
     name: String, address: DeviceAddress, at position: Position = .origin,
     capabilities: ControllerCapabilities = ControllerCapabilities()
   ) -> SimulatedController {
+    makeController(
+      name: name, address: address, at: HostPlace(name: name, motion: .still(position)),
+      capabilities: capabilities)
+  }
+
+  /// Adds a controller that stands or moves as a place says.
+  public func makeController(
+    name: String, address: DeviceAddress, at place: HostPlace,
+    capabilities: ControllerCapabilities = ControllerCapabilities()
+  ) -> SimulatedController {
     let ownSeed = HashedRandom.mix(
       seed, HashedRandom.mix(HashedRandom.number(for: name), address.bits))
     let controller = SimulatedController(
       world: self, index: controllers.count, name: name, address: address,
-      site: makeSite(seed: ownSeed, motion: .still(position)), capabilities: capabilities,
+      site: makeSite(seed: ownSeed, motion: place.motion), capabilities: capabilities,
       generator: SeededGenerator(seed: ownSeed))
+    controller.site.antennaGainDB = place.antennaGainDB
+    controller.site.placeName = place.name
     controllers.append(controller)
     return controller
   }
@@ -193,6 +217,7 @@ extension World {
       let place = listeners.firstIndex { $0.index > controller.index } ?? listeners.count
       listeners.insert(controller, at: place)
       wakeAdvertisers()
+      if !waitingReplays.isEmpty { startReplays() }
     case (true, _?):
       wakeAdvertisers()
     case (false, let position?):

@@ -65,7 +65,12 @@ final class Air {
 
   /// Adds a controller, with a port for its host.
   func makePort(name: String, address: DeviceAddress, at position: Position) -> ControllerPort {
-    let controller = world.makeController(name: name, address: address, at: position)
+    makePort(name: name, address: address, at: HostPlace(name: name, motion: .still(position)))
+  }
+
+  /// Adds a controller that stands or moves as a place says, with a port for its host.
+  func makePort(name: String, address: DeviceAddress, at place: HostPlace) -> ControllerPort {
+    let controller = world.makeController(name: name, address: address, at: place)
     return ControllerPort(controller, name: name, in: self)
   }
 

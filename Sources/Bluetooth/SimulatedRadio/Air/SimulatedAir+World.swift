@@ -17,8 +17,10 @@ extension RadioChoice.SimulatedAir {
     }
     if isPopulated { world.populate(with: .home) }
     for (index, path) in files.enumerated() {
-      world.addDevice(
-        try PeripheralFile(contentsOf: path), at: Position(x: 1 + Double(index) / 2, y: 1))
+      switch try SimulationFile(contentsOf: path) {
+      case .device(let file): world.addDevice(file, at: Position(x: 1 + Double(index) / 2, y: 1))
+      case .floor(let floor): world.add(floor)
+      }
     }
     return world
   }

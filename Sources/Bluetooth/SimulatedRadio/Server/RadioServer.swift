@@ -18,13 +18,20 @@ public final class RadioServer: Sendable {
     case refused(reason: String)
   }
 
-  /// Where the server listens; with the port that the system chose where 0 was asked for.
+  /// Where the server listens; with the port that the system chose where 0 was asked for. In the order of
+  /// `placeNames` where the world has places for hosts, again and again.
   public let addresses: [RadioChoice]
+  /// What the world calls the places where hosts stand that join; empty where it has none.
+  public let placeNames: [String]
   let core: LoopConfined<RadioServerCore>
   let loop: EpollLoop
 
-  private init(addresses: [RadioChoice], core: LoopConfined<RadioServerCore>, loop: EpollLoop) {
+  private init(
+    addresses: [RadioChoice], placeNames: [String], core: LoopConfined<RadioServerCore>,
+    loop: EpollLoop
+  ) {
     self.addresses = addresses
+    self.placeNames = placeNames
     self.core = core
     self.loop = loop
   }
@@ -34,7 +41,9 @@ public final class RadioServer: Sendable {
   /// Starts to listen.
   ///
   /// - Parameters:
-  ///   - addresses: `tcp` and `unix` radios; port 0 lets the system choose.
+  ///   - addresses: `tcp` and `unix` radios; port 0 lets the system choose. Where the world has places
+  ///     for hosts, each address is that of the first; the others follow at the ports after it, or at
+  ///     the path with `-2`, `-3` and so on.
   ///   - maxConnections: How many hosts may be connected at a time; more are turned away.
   ///   - makeWorld: Makes the world, on the server's event loop.
   ///   - onEvent: Called on the event loop when something happens.
@@ -50,20 +59,26 @@ public final class RadioServer: Sendable {
         RadioServerCore(
           world: makeWorld(), on: loop, maxConnections: maxConnections, onEvent: onEvent), to: loop)
     }
+    let places = await loop.run { core.value.air.world.hostPlaces.map(\.name) }
     var bound: [RadioChoice] = []
-    for address in addresses {
-      do throws(RadioServerError) {
-        bound.append(try await listen(at: address, core: core, on: loop))
-      } catch {
-        await RadioServer(addresses: bound, core: core, loop: loop).close()
-        throw error
+    do throws(RadioServerError) {
+      for address in addresses {
+        for index in 0..<max(places.count, 1) {
+          let own = try address.following(index)
+          let place = places.isEmpty ? nil : index
+          bound.append(try await listen(at: own, place: place, core: core, on: loop))
+        }
       }
+    } catch {
+      await RadioServer(addresses: bound, placeNames: places, core: core, loop: loop).close()
+      throw error
     }
-    return RadioServer(addresses: bound, core: core, loop: loop)
+    return RadioServer(addresses: bound, placeNames: places, core: core, loop: loop)
   }
 
   private static func listen(
-    at address: RadioChoice, core: LoopConfined<RadioServerCore>, on loop: EpollLoop
+    at address: RadioChoice, place: Int?, core: LoopConfined<RadioServerCore>,
+    on loop: EpollLoop
   ) async throws(RadioServerError) -> RadioChoice {
     let candidates: [SocketAddress]
     switch address {
@@ -81,7 +96,7 @@ public final class RadioServer: Sendable {
     case .simulated, .uart, .hci:
       throw RadioServerError("A radio is served at tcp:HOST:PORT or unix:PATH, not at \(address).")
     }
-    let result = await loop.run { core.value.listen(at: candidates, address) }
+    let result = await loop.run { core.value.listen(at: candidates, address, place: place) }
     return try result.get()
   }
 
@@ -98,6 +113,23 @@ public final class RadioServer: Sendable {
   /// Stops listening, closes all connections and removes the sockets.
   public func close() async {
     await loop.run { [core] in core.value.close() }
+  }
+}
+
+extension RadioChoice {
+  /// The address so many after this one: the next ports, or a path with a number.
+  fileprivate func following(_ count: Int) throws(RadioServerError) -> RadioChoice {
+    guard count > 0 else { return self }
+    switch self {
+    case .tcp(_, 0): return self
+    case .tcp(let host, let port):
+      guard let port = UInt16(exactly: Int(port) + count) else {
+        throw RadioServerError("There are not enough ports after \(port) for every receiver.")
+      }
+      return .tcp(host: host, port: port)
+    case .unix(let path): return .unix(path: "\(path)-\(count + 1)")
+    case .simulated, .uart, .hci: return self
+    }
   }
 }
 

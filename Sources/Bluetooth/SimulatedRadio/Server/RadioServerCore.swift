@@ -1,5 +1,6 @@
 import BluetoothHost
 import BluetoothWire
+import Essentials
 import EventLoop
 import Simulation
 
@@ -12,8 +13,9 @@ final class RadioServerCore {
   private var listeners: [(listener: StreamListener, address: RadioChoice)] = []
   private(set) var connections: [ObjectIdentifier: RadioServerConnection] = [:]
   private var controllerCount: UInt64 = 0
-  /// Controllers without a host, the first made last: a host that reconnects alone gets the same again.
-  private var freePorts: [ControllerPort] = []
+  /// Controllers without a host by the index of their place, the first made last: a host that reconnects
+  /// alone gets the same again.
+  private var freePorts: [Int?: [ControllerPort]] = [:]
 
   init(
     world: World, on loop: EpollLoop, maxConnections: Int,
@@ -29,13 +31,17 @@ final class RadioServerCore {
 
   /// Listens at the first of the addresses where that is possible, and gives the radio's name, with the
   /// port that the system chose.
+  ///
+  /// - Parameter place: The index of the world's place where hosts stand that connect here; nil is the
+  ///   origin.
   func listen(
-    at candidates: [SocketAddress], _ address: RadioChoice
+    at candidates: [SocketAddress], _ address: RadioChoice, place: Int?
   ) -> Result<RadioChoice, RadioServerError> {
     var failure: SystemError?
     for candidate in candidates {
       do throws(SystemError) {
-        let listener = try StreamListener(at: candidate, on: loop) { [weak self] in self?.admit($0)
+        let listener = try StreamListener(at: candidate, on: loop) { [weak self] in
+          self?.admit($0, at: place)
         }
         listeners.append((listener, address))
         guard case .tcp(let host, _) = address, let port = listener.address.port else {
@@ -50,19 +56,19 @@ final class RadioServerCore {
   }
 
   /// Gives a new connection a controller, or closes it where there are too many.
-  private func admit(_ descriptor: Int32) {
+  private func admit(_ descriptor: Int32, at place: Int?) {
     let connection = RadioServerConnection(descriptor, on: loop) { [weak self] in
-      self?.dismiss($0, reason: $1)
+      self?.dismiss($0, at: place, reason: $1)
     }
     guard let connection else { return }
     guard connections.count < maxConnections else {
       onEvent(.refused(reason: "\(maxConnections) hosts are connected already"))
       return connection.close()
     }
-    let port = freePorts.popLast() ?? makePort()
+    let port = freePorts[place]?.popLast() ?? makePort(at: place)
     guard port.connect() else {
       onEvent(.refused(reason: "the controller \(port.name) has no power"))
-      freePorts.insert(port, at: 0)
+      freePorts[place, default: []].insert(port, at: 0)
       return connection.close()
     }
     connections[ObjectIdentifier(connection)] = connection
@@ -70,20 +76,24 @@ final class RadioServerCore {
     connection.attach(port)
   }
 
-  private func makePort() -> ControllerPort {
+  private func makePort(at place: Int?) -> ControllerPort {
     controllerCount += 1
     let address = DeviceAddress(bits: 0xA0B2_0000_0000 + controllerCount, kind: .public)
-    return air.makePort(name: "remote-\(controllerCount)", address: address, at: Position())
+    let name = "remote-\(controllerCount)"
+    guard let place, let known = air.world.hostPlaces[safe: place] else {
+      return air.makePort(name: name, address: address, at: Position())
+    }
+    return air.makePort(name: "\(name) (\(known.name))", address: address, at: known)
   }
 
   /// A connection ended.
-  private func dismiss(_ connection: RadioServerConnection, reason: String) {
+  private func dismiss(_ connection: RadioServerConnection, at place: Int?, reason: String) {
     guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil,
       let port = connection.port
     else { return }
     port.disconnect()
-    freePorts.append(port)
-    freePorts.sort { $0.controller.address.bits > $1.controller.address.bits }
+    freePorts[place, default: []].append(port)
+    freePorts[place]?.sort { $0.controller.address.bits > $1.controller.address.bits }
     onEvent(.disconnected(controller: port.name, reason: reason))
   }
 
@@ -96,7 +106,7 @@ final class RadioServerCore {
     listeners = []
     for connection in connections.values {
       connection.close()
-      dismiss(connection, reason: "the server was closed")
+      dismiss(connection, at: nil, reason: "the server was closed")
     }
   }
 }

@@ -31,6 +31,12 @@ public struct PositionFix: Hashable, Sendable {
     public var name: String
     /// 0...1.
     public var probability: Double
+
+    /// Makes one.
+    public init(name: String, probability: Double) {
+      self.name = name
+      self.probability = probability
+    }
   }
 }
 

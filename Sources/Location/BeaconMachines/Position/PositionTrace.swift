@@ -124,6 +124,17 @@ public struct PositionTrace: Hashable, Sendable {
       rssi: rssi, truth: truth, line: number)
   }
 
+  /// The beacons that were heard, in the order of their first readings.
+  public var beacons: [String] {
+    var known: Set<String> = []
+    return readings.map(\.beacon).filter { known.insert($0).inserted }
+  }
+
+  /// The readings of some beacons only.
+  public func filtered(_ isWanted: (String) -> Bool) -> PositionTrace {
+    PositionTrace(readings.filter { isWanted($0.beacon) })
+  }
+
   /// The trace cut into windows from its first reading on; those without a reading are left out.
   ///
   /// - Throws: The line that names a receiver which the plan doesn't have.
@@ -176,12 +187,15 @@ public struct ReadingWindow: Hashable, Sendable {
   public var heard: [Heard]
   /// The mean of the true places, where they are known.
   public var truth: FloorPoint?
+  /// Receivers that could hear nothing, because their radios were off: their silence says nothing.
+  public var deaf: Set<Int>
 
   /// Makes a window.
-  public init(end: Instant, heard: [Heard], truth: FloorPoint? = nil) {
+  public init(end: Instant, heard: [Heard], truth: FloorPoint? = nil, deaf: Set<Int> = []) {
     self.end = end
     self.heard = heard
     self.truth = truth
+    self.deaf = deaf
   }
 
   /// All receptions.

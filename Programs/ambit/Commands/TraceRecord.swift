@@ -1,0 +1,195 @@
+import ArgumentParser
+import BeaconMachines
+import BluetoothHost
+import Essentials
+import Foundation
+import Glibc
+import JSONWire
+
+/// Writes down what receivers hear.
+struct TraceRecord: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "record",
+    abstract: "Write down what receivers hear of iBeacons.",
+    discussion: """
+      Goes on until Ctrl-C or --timeout. A line for each reception: time, receiver, beacon, RSSI; \
+      with --at, where the beacon is. Without --receiver there is one, called "here", and its radio \
+      is --radio. A file whose name ends in .btsnoop gets all traffic with the radio; of several \
+      receivers each has a file of its own, with its name before the ending.
+
+      EXAMPLES:
+        ambit trace record day.csv
+        ambit trace record day.csv --receiver hall=tcp:pi-1:9100 --receiver cellar=tcp:pi-2:9100
+        ambit trace record survey.csv --at 3.5,2 --timeout 30
+        ambit trace record day.btsnoop
+        ambit trace record - | ambit locate --map map.json -
+      """)
+
+  @OptionGroup var options: GlobalOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "A receiver and its radio; may be given several times.", valueName: "name=radio")
+  )
+  var receiver: [ReceiverArgument] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Only this beacon; may be given several times.", valueName: "uuid[/major[/minor]]"))
+  var beacon: [BeaconRegionArgument] = []
+
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("Where the beacon is, in metres: a survey.", valueName: "x,y[,z]"))
+  var at: SurveyPlace?
+
+  @Argument(help: "The file to write, or - for standard output.", completion: .file())
+  var file: String
+
+  /// The receivers, or the one that there is without any.
+  private func receivers() throws -> [ReceiverArgument] {
+    guard Set(receiver.map(\.name)).count == receiver.count else {
+      throw CommandFailure(.usage, "two receivers have one name")
+    }
+    if !receiver.isEmpty { return receiver }
+    return [ReceiverArgument(name: "here", radio: try options.radioChoice().description)]
+  }
+
+  func run() async throws {
+    let receivers = try receivers()
+    let isCapture = file.hasSuffix(".btsnoop")
+    let stem = file.dropLast(".btsnoop".count)
+    let isOne = receivers.count == 1
+    let path = file
+    let writer = isCapture ? nil : try TraceWriter(path)
+    let count = Guarded(0)
+    let (constraints, place) = (beacon.map(\.constraint), at)
+    let result: Result<Void, any Error>
+    do {
+      try await ReceiverRadios.with(
+        receivers, options,
+        capturePath: { isCapture ? (isOne ? path : "\(stem)-\($0.name).btsnoop") : nil }
+      ) { radios in
+        let output = radios.output
+        try await radios.receivers.first?.session.untilTime {
+          try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+              await radios.hear { heard in
+                let identity = heard.beacon.iBeacon.map { BeaconIdentity($0) }
+                guard
+                  constraints.isEmpty
+                    || constraints.contains(where: { identity.map($0.matches) ?? false })
+                else { return }
+                writer?.add(heard, by: radios.receivers[heard.receiver].name, place)
+                let total = count.update { count in
+                  count += 1
+                  return count
+                }
+                if total % 50 == 1 { output?.progress("\(total) receptions …") }
+              } onChange: { _, _ in
+              }
+            }
+            if let writer { group.addTask { try await writer.flushEachSecond() } }
+            try await group.next()
+            group.cancelAll()
+          }
+        }
+      }
+      result = .success(())
+    } catch { result = .failure(error) }
+    try writer?.flush()
+    let output = Output(isJSON: options.json)
+    if file == "-" { return try result.get() }
+    if output.isJSON {
+      output.object(
+        .object([
+          "event": .string("traced"), "file": .string(file),
+          "receptions": .integer(Int64(count.value)),
+        ]))
+    } else {
+      output.note("\(file) holds \(count.value) receptions.")
+    }
+    try result.get()
+  }
+}
+
+/// Where a beacon lies during a survey: `3.5,2` or `3.5,2,1`.
+struct SurveyPlace: Hashable, Sendable, ExpressibleByArgument {
+  /// As a trace has it.
+  var text: String
+
+  init?(argument: String) {
+    let numbers = argument.split(separator: ",", omittingEmptySubsequences: false)
+      .map { Double($0) }
+    guard 2...3 ~= numbers.count, numbers.allSatisfy({ ($0?.magnitude ?? .infinity) <= 1_000 })
+    else { return nil }
+    text = argument + (numbers.count == 2 ? ",0" : "")
+  }
+}
+
+/// Lines of a trace on their way into a file.
+final class TraceWriter: Sendable {
+  private let descriptor: Int32
+  private let path: String
+  private let waiting = Guarded<[UInt8]>([])
+  /// The most that waits for a slow disk; what is heard beyond is not written, which is told.
+  private static let waitingMax = 16 << 20
+  private let lostCount = Guarded(0)
+
+  /// Replaces the file.
+  init(_ path: String) throws {
+    self.path = path
+    descriptor =
+      path == "-" ? STDOUT_FILENO : open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+    guard descriptor >= 0 else { throw Self.failure(path) }
+  }
+
+  deinit { if descriptor > STDOUT_FILENO { close(descriptor) } }
+
+  func add(_ heard: HeardBeacon, by receiver: String, _ place: SurveyPlace?) {
+    let time = String(format: "%.6f", Date().timeIntervalSince1970)
+    let line =
+      "\(time),\(receiver),\(heard.beacon.name),\(heard.rssi)"
+      + (place.map { ",\($0.text)" } ?? "") + "\n"
+    let hasRoom = waiting.update { waiting in
+      guard waiting.count < Self.waitingMax else { return false }
+      waiting += Array(line.utf8)
+      return true
+    }
+    if !hasRoom { lostCount.update { $0 += 1 } }
+  }
+
+  func flushEachSecond() async throws {
+    while true {
+      try await Task.sleep(for: .seconds(1))
+      try flush()
+    }
+  }
+
+  /// Writes what waits.
+  func flush() throws {
+    var rest = waiting.update { waiting in
+      defer { waiting = [] }
+      return waiting[...]
+    }
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw Self.failure(path) }
+      rest = rest.dropFirst(count)
+    }
+    let lost = lostCount.update { count in
+      defer { count = 0 }
+      return count
+    }
+    if lost > 0 {
+      throw CommandFailure(
+        .cannotCreate, "\(path) is written too slowly: \(lost) receptions are lost")
+    }
+  }
+
+  private static func failure(_ path: String) -> CommandFailure {
+    let reason = String(cString: strerror(errno)).lowercased()
+    return CommandFailure(.cannotCreate, "\(path) cannot be written: \(reason)")
+  }
+}

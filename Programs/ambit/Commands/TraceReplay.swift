@@ -1,0 +1,66 @@
+import ArgumentParser
+import BluetoothHost
+import BluetoothWire
+import Essentials
+import Foundation
+import JSONWire
+import SimulatedRadio
+import Simulation
+
+/// Lets hosts hear again what receivers heard.
+struct TraceReplay: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "replay",
+    abstract: "Serve a radio on which receivers hear again what a trace says that they heard.",
+    discussion: """
+      Each receiver of the trace has a radio of its own, at the ports from the first on. Other \
+      commands use it as they would have used theirs on the day of the trace. It begins when the \
+      first of them listens, and plays once. A btsnoop capture is the trace of one receiver, which \
+      is called as the file; several captures are heard at their times. Beacons that a trace calls \
+      something else than UUID/MAJOR/MINOR@POWER are heard as iBeacons that are told.
+
+      EXAMPLES:
+        ambit trace replay day.csv
+        ambit trace replay hall.btsnoop cellar.btsnoop --listen unix:/tmp/day
+        ambit beacons --radio tcp:localhost:9100            (elsewhere)
+        ambit locate --map map.json --receiver hall=tcp:localhost:9100 \\
+          --receiver cellar=tcp:localhost:9101 --beacon E2C56DB5-DFFB-48D2-B060-D0F5A71096E0/1/7
+      """)
+
+  @OptionGroup var options: RunOptions
+
+  @Option(
+    help: ArgumentHelp("Where the first receiver's radio is.", valueName: "radio"))
+  var listen = "tcp:localhost:9100"
+
+  @Argument(help: "The traces or captures.", completion: .file())
+  var files: [String]
+
+  func run() async throws {
+    let output = Output(isJSON: options.json)
+    let trace = try TraceRecording(files)
+    let recording = trace.recording
+    for (name, beacon) in trace.standIns {
+      output.note(
+        "\(Fit.safe(name)) is heard as \(beacon.uuid.fullDescription)/\(beacon.major)/\(beacon.minor)."
+      )
+    }
+    if trace.skippedCount > 0 {
+      output.note("\(trace.skippedCount) advertisements are left out: only legacy ones are heard.")
+    }
+    let server = try await RadioServe.serve([try RadioServe.listenAddress(listen)], output) {
+      let world = World(seed: 1)
+      world.replay(recording) {
+        if output.isJSON {
+          output.object(.object(["event": .string("replayed")]))
+        } else {
+          output.line("The trace is over.")
+        }
+      }
+      return world
+    }
+    let limit = options.timeout?.duration ?? .seconds(366 * 24 * 3600)
+    try? await Task.sleep(for: limit)
+    await server.close()
+  }
+}

@@ -1,0 +1,31 @@
+import BeaconMachines
+import Essentials
+
+/// Follows one beacon: windows go in, fixes and rooms come out.
+struct PositionFollower: Sendable {
+  private var estimator: PositionEstimator
+  private var monitor = RoomMonitor()
+  /// The last of them, as many as a picture shows.
+  private(set) var fixes: [PositionFix] = []
+  private let fixesMax: Int
+
+  /// - Parameter fixesMax: How many fixes are kept.
+  init(plan: FloorPlan, calibration: PositionCalibration, fixesMax: Int = .max) {
+    estimator = PositionEstimator(plan: plan, calibration: calibration)
+    self.fixesMax = fixesMax
+  }
+
+  /// Why the last fix is where it is.
+  var explanation: PositionExplanation? { estimator.explanation }
+
+  /// Takes the next window; what was entered and left is added to `rooms`.
+  mutating func take(
+    _ window: ReadingWindow, rooms: inout [RoomMonitor.Action]
+  ) -> PositionFix {
+    let fix = estimator.update(window)
+    monitor.handle(fix, now: fix.time, into: &rooms)
+    if fixes.count >= fixesMax { fixes.removeFirst() }
+    fixes.append(fix)
+    return fix
+  }
+}

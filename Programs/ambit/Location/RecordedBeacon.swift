@@ -1,0 +1,34 @@
+import BeaconMachines
+import BluetoothWire
+
+/// What a trace calls a beacon: `UUID/MAJOR/MINOR@POWER`, or anything else that has no comma.
+struct RecordedBeacon: Hashable, Sendable {
+  /// As the trace has it.
+  var name: String
+
+  init(_ beacon: IBeacon) {
+    name =
+      "\(beacon.uuid.fullDescription)/\(beacon.major)/\(beacon.minor)@\(beacon.powerAtOneMetre)"
+  }
+
+  init(name: String) { self.name = name }
+
+  /// The name without the power.
+  var identity: Substring { name.prefix { $0 != "@" } }
+
+  /// Whether it is the one that somebody named, with the power or without.
+  func isMeant(by text: String) -> Bool {
+    name == text || identity.lowercased() == text.lowercased()
+  }
+
+  /// The iBeacon that it names; nil if it names something else.
+  var iBeacon: IBeacon? {
+    let parts = identity.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 3, parts[0].utf8.count == 36, let uuid = BluetoothUUID(String(parts[0])),
+      let major = UInt16(parts[1]), let minor = UInt16(parts[2])
+    else { return nil }
+    let power = name.dropFirst(identity.count + 1)
+    guard power.isEmpty || Int8(power) != nil else { return nil }
+    return IBeacon(uuid: uuid, major: major, minor: minor, powerAtOneMetre: Int8(power) ?? -59)
+  }
+}

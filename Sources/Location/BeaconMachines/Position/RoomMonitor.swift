@@ -1,0 +1,103 @@
+public import Essentials
+
+/// Which room a beacon is in, for what is to happen once: it says when a room is entered and when it is
+/// left, on top of position fixes. At most one room at a time.
+///
+/// A fix says how probable each room is, and near a wall that changes from one second to the next. So a room
+/// is entered when several fixes in a row find it probable, and left when it was improbable for some time,
+/// or another is entered.
+public struct RoomMonitor: Sendable {
+  /// How sure it wants to be.
+  public struct Settings: Hashable, Sendable {
+    /// A room this probable may be entered.
+    public var enterProbability = 0.6
+    /// So many fixes in a row say so.
+    public var enterCount = 2
+    /// A room less probable than this may be left.
+    public var leaveProbability = 0.15
+    /// It was less probable for so long.
+    public var leaveTime = TimeSpan.seconds(4)
+    /// A room is left after so much time without a reading.
+    public var silence = TimeSpan.seconds(30)
+
+    /// The usual ones.
+    public init() {}
+  }
+
+  /// What it says.
+  public enum Action: Hashable, Sendable {
+    /// The room of this name was entered.
+    case entered(String)
+    /// The room of this name was left.
+    case left(String)
+  }
+
+  /// How sure it wants to be.
+  public let settings: Settings
+  /// The room that the beacon is in, if it is in one.
+  public private(set) var room: String?
+  /// The room that may be entered, and how many fixes in a row say so.
+  private var candidate: (name: String, count: Int)?
+  /// Since when the room has been improbable.
+  private var improbableSince: Instant?
+  private var lastReading: Instant?
+
+  /// Makes a monitor of a beacon of which nothing is known.
+  public init(settings: Settings = Settings()) { self.settings = settings }
+
+  /// When to call `wake`; nil while it is in no room.
+  public var nextWake: Instant? {
+    guard room != nil, let lastReading else { return nil }
+    return lastReading + settings.silence
+  }
+
+  /// Takes the next fix. Fixes come in the order of time; an older one is taken as one of now.
+  public mutating func handle(_ fix: PositionFix, now: Instant, into actions: inout [Action]) {
+    wake(now: now, into: &actions)
+    guard fix.readingCount > 0 else { return }
+    lastReading = max(now, lastReading ?? now)
+    leave(fix, now, into: &actions)
+    enter(fix, into: &actions)
+  }
+
+  /// Takes note that time has passed.
+  public mutating func wake(now: Instant, into actions: inout [Action]) {
+    guard let due = nextWake, now >= due else { return }
+    end(into: &actions)
+    candidate = nil
+  }
+
+  private mutating func leave(_ fix: PositionFix, _ now: Instant, into actions: inout [Action]) {
+    guard let room else { return }
+    let probability = fix.rooms.first { $0.name == room }?.probability ?? 0
+    guard probability < settings.leaveProbability else {
+      improbableSince = nil
+      return
+    }
+    let since = improbableSince ?? now
+    improbableSince = since
+    if now - since >= settings.leaveTime { end(into: &actions) }
+  }
+
+  private mutating func enter(_ fix: PositionFix, into actions: inout [Action]) {
+    guard let best = fix.rooms.max(by: { $0.probability < $1.probability }),
+      best.probability >= settings.enterProbability, best.name != room
+    else {
+      candidate = nil
+      return
+    }
+    let count = candidate.map { $0.name == best.name ? $0.count + 1 : 1 } ?? 1
+    candidate = (best.name, count)
+    guard count >= settings.enterCount else { return }
+    end(into: &actions)
+    room = best.name
+    candidate = nil
+    actions.append(.entered(best.name))
+  }
+
+  private mutating func end(into actions: inout [Action]) {
+    if let room { actions.append(.left(room)) }
+    room = nil
+    improbableSince = nil
+  }
+}

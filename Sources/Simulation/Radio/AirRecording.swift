@@ -1,0 +1,117 @@
+public import Essentials
+
+/// What receivers once heard, to be heard again.
+public struct AirRecording: Hashable, Sendable {
+  /// One advertisement as one receiver heard it.
+  public struct Reception: Hashable, Sendable {
+    /// After the beginning.
+    public var time: TimeSpan
+    /// An index of `receivers`.
+    public var receiver: Int
+    /// An index of `advertisements`.
+    public var advertisement: Int
+    /// Whether it was heard in answer to a scan request.
+    public var isScanResponse: Bool
+    /// In dBm.
+    public var rssi: Int8
+
+    /// Makes a reception.
+    public init(
+      time: TimeSpan, receiver: Int, advertisement: Int, isScanResponse: Bool = false, rssi: Int8
+    ) {
+      self.time = time
+      self.receiver = receiver
+      self.advertisement = advertisement
+      self.isScanResponse = isScanResponse
+      self.rssi = rssi
+    }
+  }
+
+  /// The receivers' names.
+  public let receivers: [String]
+  /// What was heard.
+  public let advertisements: [Advertisement]
+  /// Who heard what, in the order of time.
+  public let receptions: [Reception]
+
+  /// Makes a recording; receptions may come in any order. Those that name no receiver or advertisement, or
+  /// came before the beginning, are left out.
+  public init(receivers: [String], advertisements: [Advertisement], receptions: [Reception]) {
+    self.receivers = receivers
+    self.advertisements = advertisements
+    self.receptions =
+      receptions.filter {
+        receivers.indices.contains($0.receiver) && advertisements.indices.contains($0.advertisement)
+          && $0.time >= .zero
+      }
+      .sorted { $0.time < $1.time }
+  }
+}
+
+extension World {
+  /// Lets hosts hear again what a recording says: its receivers become `hostPlaces`, and controllers that
+  /// are made there and scan hear it, as strongly as then, whatever `radio` says. It begins when the first
+  /// host begins to scan.
+  ///
+  /// - Parameter onEnd: Called when all was heard, while the world runs.
+  public func replay(_ recording: AirRecording, onEnd: (() -> Void)? = nil) {
+    hostPlaces += recording.receivers.map { HostPlace(name: $0, motion: .still(.origin)) }
+    waitingReplays.append(Replay(recording, onEnd))
+    if !listeners.isEmpty { startReplays() }
+  }
+
+  func startReplays() {
+    let replays = waitingReplays
+    waitingReplays = []
+    for replay in replays { replay.start(in: self) }
+  }
+}
+
+/// A recording that is being heard again.
+final class Replay {
+  private let recording: AirRecording
+  private let onEnd: (() -> Void)?
+  private var start = Instant.zero
+  private var next = 0
+  private var advertisers: [Advertiser] = []
+
+  init(_ recording: AirRecording, _ onEnd: (() -> Void)?) {
+    self.recording = recording
+    self.onEnd = onEnd
+  }
+
+  func start(in world: World) {
+    start = world.now
+    // They are on no queue: what they send, and when, was decided on another day.
+    let site = world.makeSite(seed: 0, motion: .still(.origin))
+    advertisers = recording.advertisements.map { advertisement in
+      let advertiser = Advertiser(index: -1, generation: 0, site: site, seed: 0)
+      advertiser.take(advertisement)
+      return advertiser
+    }
+    scheduleNext(in: world)
+  }
+
+  private func scheduleNext(in world: World) {
+    guard let reception = recording.receptions[safe: next] else {
+      onEnd?()
+      return
+    }
+    world.schedule(at: start + reception.time) { [weak world] in
+      if let world { self.perform(in: world) }
+    }
+  }
+
+  private func perform(in world: World) {
+    while let reception = recording.receptions[safe: next], start + reception.time <= world.now {
+      next += 1
+      let place = recording.receivers[reception.receiver]
+      for controller in world.controllers where controller.site.placeName == place {
+        controller.hearAgain(
+          advertisers[reception.advertisement], rssi: Double(reception.rssi),
+          isScanResponse: reception.isScanResponse)
+      }
+    }
+    scheduleNext(in: world)
+  }
+}

@@ -1,0 +1,50 @@
+/// A person: somebody who walks, and whose body weakens what passes through it.
+///
+/// Seen from above, a body is a disc; it reaches from the floor to a height, so that receivers under the
+/// ceiling hear over people's heads. What somebody carries before them is weak behind them, by the same
+/// rule.
+public struct Walker: Hashable, Sendable {
+  /// Where the middle of the body is.
+  public var motion: Motion
+  /// How much weaker a signal is behind the body; 5 to 10 dB are measured at 2.4 GHz.
+  public var attenuationDB: Double
+  /// In metres.
+  public var bodyRadius = 0.2
+  /// In metres.
+  public var height = 1.75
+
+  /// Makes a person.
+  public init(_ motion: Motion, attenuationDB: Double = 8) {
+    self.motion = motion
+    self.attenuationDB = attenuationDB
+  }
+
+  /// How something moves that the person holds an arm's bend before the body, at the chest.
+  public var hand: Motion { .carried(by: motion, ahead: 0.3, height: 1.2) }
+
+  /// Whether the straight line between two places passes the body, whose middle is at `middle`.
+  func separates(_ a: Position, _ b: Position, middle: Position) -> Bool {
+    let (dx, dy) = (b.x - a.x, b.y - a.y)
+    let square = dx * dx + dy * dy
+    guard square > 0 else { return false }
+    // How far along the line it comes nearest to the middle; ends inside the body are not behind it.
+    let share = ((middle.x - a.x) * dx + (middle.y - a.y) * dy) / square
+    guard share > 0, share < 1 else { return false }
+    let (px, py) = (a.x + share * dx - middle.x, a.y + share * dy - middle.y)
+    let z = a.z + share * (b.z - a.z)
+    return px * px + py * py < bodyRadius * bodyRadius && z - middle.z < height
+  }
+}
+
+extension World {
+  /// What people in between take from a signal, in dB.
+  func lossByPeople(from a: Position, to b: Position) -> Double {
+    walkers.reduce(0) { loss, walker in
+      let middle = walker.motion.position(at: now)
+      return walker.separates(a, b, middle: middle) ? loss + walker.attenuationDB : loss
+    }
+  }
+
+  /// Adds somebody who walks.
+  public func addWalker(_ walker: Walker) { walkers.append(walker) }
+}
