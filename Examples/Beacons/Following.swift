@@ -43,7 +43,7 @@ final class ExhibitFollower: NSObject, CLLocationManagerDelegate {
   }
 }
 
-/// Follows the nearest exhibit, until its task is cancelled or Bluetooth is switched off.
+/// Follows the nearest exhibit, until its task is cancelled.
 func followNearest(
   _ museum: UUID, show: (_ exhibit: UInt16?) async -> Void
 ) async throws {

@@ -72,10 +72,13 @@ struct Beacons: RadioCommand {
     // The first table soon, so that a short look shows something.
     var reportsUntilTable = 2
     var reportedMalformed = 0
+    var tickCount = 0
     while true {
       try await Task.sleep(for: tick)
       let (rows, malformed) = survey.update { ($0.wake(now: clock.now), $0.malformedCount) }
-      if output.isJSON, malformed > reportedMalformed, rows != nil || reportedMalformed == 0 {
+      tickCount += 1
+      // Once a second, also where there is nothing to range.
+      if output.isJSON, malformed > reportedMalformed, tickCount % 10 == 0 {
         output.object(BeaconText.malformedJSON(malformed))
         reportedMalformed = malformed
       }

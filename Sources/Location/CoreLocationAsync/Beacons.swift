@@ -53,8 +53,9 @@ public final class Beacons: Sendable {
   /// The beacons in range, nearest first, once a second: an empty array while there are none. Of the
   /// reports that nobody has taken yet, the last one waits.
   ///
-  /// It throws `CLError.rangingUnavailable` while Bluetooth is off or may not be used, and other
-  /// `CLError`s when ranging doesn't work.
+  /// While Bluetooth is off none are in range; it goes on when Bluetooth is back. The sequence throws
+  /// `CLError.rangingUnavailable` where Bluetooth may not be used or isn't there, and other `CLError`s when
+  /// ranging doesn't work.
   public func ranged(
     satisfying constraint: CLBeaconIdentityConstraint
   ) -> AsyncThrowingStream<[CLBeacon], any Error> {
@@ -63,7 +64,8 @@ public final class Beacons: Sendable {
     let number = listener.add { event in
       switch event {
       case .ranged(let beacons, constraint): continuation.yield(beacons)
-      case .rangingFailed(constraint, let error): continuation.finish(throwing: error)
+      case .rangingFailed(constraint, let error, isFinal: true):
+        continuation.finish(throwing: error)
       default: break
       }
     }

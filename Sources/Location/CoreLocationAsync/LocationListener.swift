@@ -9,7 +9,8 @@ package enum LocationEvent: Sendable {
   case determined(CLRegionState, CLRegion)
   case monitoringFailed(CLRegion?, CLError)
   case ranged([CLBeacon], CLBeaconIdentityConstraint)
-  case rangingFailed(CLBeaconIdentityConstraint, CLError)
+  /// It goes on by itself unless that is final.
+  case rangingFailed(CLBeaconIdentityConstraint, CLError, isFinal: Bool)
 }
 
 /// A delegate that passes everything on to the one that was there, and reports it to observers.
@@ -174,7 +175,9 @@ extension LocationListener {
     error: any Error
   ) {
     next?.locationManager(manager, didFailRangingFor: beaconConstraint, error: error)
-    report(.rangingFailed(beaconConstraint, self.error(error, or: .rangingFailure)))
+    let error = self.error(error, or: .rangingFailure)
+    let isFinal = error.code != .rangingUnavailable || !manager.mayRangeLater
+    report(.rangingFailed(beaconConstraint, error, isFinal: isFinal))
   }
 
   package func locationManager(

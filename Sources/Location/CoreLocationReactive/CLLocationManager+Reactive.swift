@@ -22,8 +22,9 @@ extension Reactive where Base: CLLocationManager {
   ///
   /// The manager ranges while a run lasts; runs of one constraint share that.
   ///
-  /// - Returns: A producer that does not complete. It fails with `rangingUnavailable` while Bluetooth is off
-  ///   or may not be used, with other errors when ranging doesn't work.
+  /// - Returns: A producer that does not complete. While Bluetooth is off none are in range; it fails with
+  ///   `rangingUnavailable` where Bluetooth may not be used or isn't there, with other errors when ranging
+  ///   doesn't work.
   public func ranged(
     satisfying constraint: CLBeaconIdentityConstraint
   ) -> SignalProducer<[CLBeacon], CLError> {
@@ -32,7 +33,7 @@ extension Reactive where Base: CLLocationManager {
       let number = listener.add { event in
         switch event {
         case .ranged(let beacons, constraint): notify(.value(beacons))
-        case .rangingFailed(constraint, let error): notify(.failed(error))
+        case .rangingFailed(constraint, let error, isFinal: true): notify(.failed(error))
         default: break
         }
       }

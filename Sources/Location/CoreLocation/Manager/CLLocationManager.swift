@@ -184,6 +184,16 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   @available(*, deprecated, renamed: "stopRangingBeacons(satisfying:)")
   open func stopRangingBeacons(in region: CLBeaconRegion) { session.stopRanging(region) }
 
+  /// Whether ranging that isn't possible now may be later: Bluetooth is only away, or switched off.
+  package var mayRangeLater: Bool {
+    let services = session.services
+    guard services.status.allowsLocation else { return false }
+    switch services.radio {
+    case .unknown, .resetting, .poweredOff, .poweredOn: return true
+    case .unauthorized, .unsupported: return false
+    }
+  }
+
   // MARK: Locations, which are not determined here
 
   /// Nil.

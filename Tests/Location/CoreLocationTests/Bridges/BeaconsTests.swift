@@ -57,6 +57,17 @@ struct BeaconsTests {
     #expect(manager.rangedBeaconConstraints == [constraint])
   }
 
+  @Test("a radio that is away ends no sequence: none are in range, and it goes on")
+  func radioAway() async throws {
+    room.addBeacon(minor: 7)
+    var reports = beacons.ranged(satisfying: region.beaconIdentityConstraint).makeAsyncIterator()
+    room.radio.advance(by: .seconds(2))
+    #expect(try await reports.next()?.count == 1)
+    room.radio.withController(of: room.phone) { $0.crash() }
+    room.radio.advance(by: .seconds(60))
+    #expect(try await reports.next()?.map { $0.minor.intValue } == [7])
+  }
+
   @Test("a sequence that ranges ends with the error that ranging has")
   func rangingFails() async throws {
     let other = BeaconRoom()
