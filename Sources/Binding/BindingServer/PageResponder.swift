@@ -187,7 +187,13 @@
         return try await writer.write(.notFound, "There is no such file.")
       }
       let own = Self.ownFiles[file].map { Site.Resource($0) }
-      guard let resource = if let own { own } else { await site.resource(at: file) } else {
+      let found: Site.Resource?
+      do throws(Site.Refusal) {
+        found = if let own { own } else { try await site.resource(at: file) }
+      } catch {
+        return try await writer.write(.init(code: error.status), error.reason)
+      }
+      guard let resource = found else {
         return try await writer.write(.notFound, "There is no such file.")
       }
       let version = resource.version ?? Self.version(of: resource.bytes)

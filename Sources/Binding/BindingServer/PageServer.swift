@@ -86,7 +86,7 @@
     private static func check(_ pages: [Page], of site: Site) async throws(PageServerError) {
       var problems: [PageProblem] = []
       for (index, page) in pages.enumerated() {
-        guard let html = await site.resource(at: page.file)?.bytes else {
+        guard let html = try? await site.resource(at: page.file)?.bytes else {
           throw PageServerError(.missingPage, "there is no file \(page.file) in the site")
         }
         problems += page.problems(html)

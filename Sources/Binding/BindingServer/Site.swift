@@ -22,13 +22,31 @@
       }
     }
 
-    private let find: @Sendable (String) async -> Resource?
+    /// Why a file isn't sent, where it isn't just that there is none.
+    public struct Refusal: Error, Hashable, Sendable {
+      /// The status of the answer, such as 403 or 504.
+      public var status: Int
+      /// The reason, for people.
+      public var reason: String
+
+      /// A refusal. A status that is none of an error, 400 to 599, is a mistake of the program and
+      /// traps.
+      public init(status: Int, reason: String) {
+        precondition((400..<600).contains(status), "\(status) is no status of a refusal")
+        self.status = status
+        self.reason = reason
+      }
+    }
+
+    private let find: @Sendable (String) async throws(Refusal) -> Resource?
 
     /// A site whose files are found by a function.
     ///
     /// - Parameter find: Called on any thread with a path without a leading slash. Nil if there is
-    ///   no such file.
-    public init(_ find: @escaping @Sendable (_ path: String) async -> Resource?) {
+    ///   no such file, which is answered with 404; what it throws is the answer.
+    public init(
+      _ find: @escaping @Sendable (_ path: String) async throws(Refusal) -> Resource?
+    ) {
       self.find = find
     }
 
@@ -53,13 +71,13 @@
 
     /// This site, and what it doesn't have from another one.
     public func or(_ other: Site) -> Site {
-      Site { path in
-        if let resource = await find(path) { return resource }
-        return await other.find(path)
+      Site { path throws(Refusal) in
+        if let resource = try await find(path) { return resource }
+        return try await other.find(path)
       }
     }
 
-    func resource(at path: String) async -> Resource? { await find(path) }
+    func resource(at path: String) async throws(Refusal) -> Resource? { try await find(path) }
 
     // MARK: Folders
 

@@ -46,6 +46,31 @@
       }
     }
 
+    @Test("are refused with the status and the reason that the site gives")
+    func refused() async throws {
+      let locked = Site { path throws(Site.Refusal) in
+        switch path {
+        case "locked": throw .init(status: 403, reason: "It is locked.")
+        case "late": throw .init(status: 504, reason: "It is late.")
+        default: return nil
+        }
+      }
+      try await withServer(
+        site: locked.or(Desk.site), pages: { [Page("index.html") { Desk() }] }
+      ) { server in
+        let http = RawHTTP(port: server.port)
+        let answer = try await http.send("GET", "/locked")
+        #expect(answer.status == 403 && answer.body == "It is locked.\n")
+        #expect(answer.fields["cache-control"] == "no-store")
+        #expect(try await http.send("GET", "/late").status == 504)
+        #expect(try await http.send("GET", "/none").status == 404)
+        #expect(try await http.send("GET", "/notes/a%20b.txt").body == "a note", "of the other")
+      }
+      await #expect(throws: PageServerError.self, "a page is there") {
+        try await PageServer(site: locked, pages: [Page("locked") { Desk() }])
+      }
+    }
+
     @Test("outside of the folder aren't, however they are asked for")
     func traversal() async throws {
       try await Self.withFolder { root in
