@@ -85,8 +85,11 @@ export async function showCovers(host, options = {}) {
     wanted = host.dataset.front
     bring()
   }
+  let { count } = rows
   rows.subscribe((changes) => {
-    flow.apply(changes)
+    // Of rows that come to none the first is at the front, and not the one that was told first.
+    flow.apply(count > 0 ? changes : [['reset']])
+    count = rows.count
     bring()
   })
   new MutationObserver(want).observe(host, { attributeFilter: ['data-front'] })

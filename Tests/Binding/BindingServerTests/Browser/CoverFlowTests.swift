@@ -70,6 +70,21 @@
       }
     }
 
+    @Test("rows that come into an empty list begin with the first")
+    func filled() async throws {
+      try await Self.withShelf { browser, shelf, _ in
+        try await browser.run("__cf.jump(20)")
+        await shelf.change { $0 = [] }
+        try await browser.wait(until: "__cf.n === 0")
+        await shelf.change { albums in
+          albums = (0..<30).map { Album(id: "new \($0)", name: "New \($0)") }
+        }
+        try await browser.wait(until: "__cf.n === 30 && __cf.mode === 'rest'")
+        #expect(try await Self.front(browser).key == "new 0")
+        #expect(try await Self.front(browser).number == "1 of 30")
+      }
+    }
+
     @Test("a row that leaves and comes back with the same key is shown as it is then")
     func returning() async throws {
       try await Self.withShelf { browser, shelf, _ in
