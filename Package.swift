@@ -325,6 +325,29 @@ let package = Package(
       ],
       path: "Examples/SignIn",
       resources: [.embedInCode("Site/index.html"), .embedInCode("Site/style.css")]),
+    // Pictures that are loaded when they are asked for, and kept up to a bound.
+    .target(name: "PictureStore", path: "Examples/PictureStore"),
+    .executableTarget(
+      name: "instant-search",
+      dependencies: [
+        "Binding", "PictureStore", "Reactive",
+        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+      ],
+      path: "Examples/InstantSearch",
+      resources: [
+        .embedInCode("Site/index.html"), .embedInCode("Site/style.css"), .embedInCode("posts.tsv"),
+      ]),
+    .executableTarget(
+      name: "photo-search",
+      dependencies: [
+        "Binding", "CoverFlowPage", "JSONWire", "PictureStore", "Reactive",
+        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+      ],
+      path: "Examples/PhotoSearch",
+      resources: [
+        .embedInCode("Site/index.html"), .embedInCode("Site/screens.js"),
+        .embedInCode("Site/style.css"),
+      ]),
     .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
@@ -457,8 +480,21 @@ let package = Package(
       dependencies: ["Binding", "BindingMachines", "JSONWire", "Reactive"],
       path: "Tests/Binding/BindingTests"),
     .testTarget(
-      name: "SignInTests", dependencies: ["sign-in", "Binding", "Reactive", "WebDriver"],
+      name: "SignInTests",
+      dependencies: ["sign-in", "Binding", "Reactive", "PageProgram", "WebDriver"],
       path: "Tests/Examples/SignInTests"),
+    .testTarget(
+      name: "InstantSearchTests",
+      dependencies: [
+        "instant-search", "Binding", "PictureStore", "Reactive", "PageProgram", "WebDriver",
+      ],
+      path: "Tests/Examples/InstantSearchTests"),
+    .testTarget(
+      name: "PhotoSearchTests",
+      dependencies: [
+        "photo-search", "Binding", "PictureStore", "Reactive", "PageProgram", "WebDriver",
+      ],
+      path: "Tests/Examples/PhotoSearchTests"),
     .testTarget(
       name: "BindingServerTests",
       dependencies: [
@@ -476,6 +512,8 @@ let package = Package(
 
     // Drives a headless Chromium, for tests of pages.
     .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
+    // Runs a program that serves pages, for tests of it.
+    .target(name: "PageProgram", path: "Tests/Support/PageProgram"),
     .testTarget(
       name: "WebDriverTests", dependencies: ["WebDriver"], path: "Tests/Support/WebDriverTests"),
 

@@ -1,0 +1,89 @@
+import JSONWire
+
+/// What `flickr.photos.search` answers, as it is documented (https://www.flickr.com/services/api/),
+/// in JSON without a callback.
+struct FlickrAnswer: Equatable, Sendable {
+  struct Photo: Equatable, Sendable {
+    var id: String
+    var secret: String
+    var server: String
+    var title: String
+    var owner: String
+    var taken: String
+  }
+
+  var photos: [Photo]
+  var page: Int
+  var pages: Int
+  var total: Int
+
+  /// Nobody has so long a title.
+  private static let characterCountMax = 200
+
+  /// Reads an answer, whose length is for the caller to bound.
+  init(_ bytes: [UInt8]) throws(PhotosError) {
+    guard let answer = try? JSON(parsing: bytes) else { throw .malformed }
+    switch answer["stat"]?.text {
+    case "ok": break
+    case "fail":
+      throw .refused(
+        String((answer["message"]?.text ?? "no reason given").prefix(Self.characterCountMax)))
+    default: throw .malformed
+    }
+    guard let list = answer["photos"], case .array(let photos) = list["photo"],
+      let page = list["page"]?.number, let pages = list["pages"]?.number,
+      let total = list["total"]?.number
+    else { throw .malformed }
+    // One that isn't as it should be is left out, as the others are.
+    self.photos = photos.compactMap { Photo($0) }
+    self.page = page
+    self.pages = pages
+    self.total = total
+  }
+}
+
+extension FlickrAnswer.Photo {
+  /// Nil without what its address is made of.
+  fileprivate init?(_ json: JSON) {
+    guard let id = json["id"]?.text, let secret = json["secret"]?.text,
+      let server = json["server"]?.text, [id, secret, server].allSatisfy(Self.isPart)
+    else { return nil }
+    self.id = id
+    self.secret = secret
+    self.server = server
+    func text(_ name: String) -> String { String((json[name]?.text ?? "").prefix(200)) }
+    title = text("title")
+    owner = text("ownername")
+    taken = String(text("datetaken").prefix { $0 != " " })
+  }
+
+  /// Whether a text can be a part of a picture's address: all of Flickr's are numbers, with digits of
+  /// any base.
+  static func isPart(_ text: String) -> Bool {
+    (1...40).contains(text.utf8.count)
+      && text.utf8.allSatisfy {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+          || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+      }
+  }
+}
+
+extension JSON {
+  /// A member of an object.
+  fileprivate subscript(_ name: String) -> JSON? {
+    guard case .object(let members) = self else { return nil }
+    return members.first { $0.key == name }?.value
+  }
+
+  /// A text. Numbers, such as ids, come as either.
+  fileprivate var text: String? {
+    switch self {
+    case .string(let text): text
+    case .integer(let number): String(number)
+    case .null, .bool, .number, .array, .object: nil
+    }
+  }
+
+  /// A number that isn't negative; totals come as texts, too.
+  fileprivate var number: Int? { text.flatMap { Int($0) }.flatMap { $0 >= 0 ? $0 : nil } }
+}

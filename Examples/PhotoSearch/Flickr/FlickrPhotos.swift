@@ -1,0 +1,126 @@
+import Foundation
+import PictureStore
+import Reactive
+
+/// The photographs of everybody on Flickr, by its REST API.
+///
+/// Pictures come through this program: pages load nothing from elsewhere, and Flickr doesn't learn who
+/// looks at what.
+struct FlickrPhotos: Photos {
+  struct Configuration: Sendable {
+    /// The application's key, which Flickr gives out. It is in no message and no log.
+    var key: String
+    var api: URL
+    var pictures: URL
+    /// Seconds, for a whole answer.
+    var timeMax = 10.0
+  }
+
+  static let pageSize = 100
+  static let answerByteCountMax = 2 << 20
+  static let pictureByteCountMax = 16 << 20
+  /// Flickr has no more of any search (https://www.flickr.com/services/api/flickr.photos.search.html).
+  static let totalMax = 4_000
+
+  private let configuration: Configuration
+  private let client: HTTPClient
+  /// By their paths in the site.
+  private let pictures: PictureStore<HTTPClient.Failure>
+
+  init(_ configuration: Configuration) {
+    self.configuration = configuration
+    let client = HTTPClient(timeMax: configuration.timeMax)
+    self.client = client
+    pictures = PictureStore(byteCountMax: 64 << 20, loadCountMax: 6) {
+      path throws(HTTPClient.Failure) in
+      try await Self.load(path, configuration, client)
+    }
+  }
+
+  var name: String { "Flickr" }
+
+  func search(_ text: String, page: Int) -> SignalProducer<PhotoPage, PhotosError> {
+    SignalProducer(awaiting: { () async throws(PhotosError) in try await find(text, page) })
+  }
+
+  @concurrent
+  private func find(_ text: String, _ page: Int) async throws(PhotosError) -> PhotoPage {
+    let answer: HTTPClient.Answer
+    do throws(HTTPClient.Failure) {
+      answer = try await client.get(
+        address(of: text, page), byteCountMax: Self.answerByteCountMax)
+    } catch {
+      switch error {
+      case .noAnswer: throw .noAnswer
+      case .unreachable: throw .unreachable
+      case .tooLarge: throw .malformed
+      }
+    }
+    guard answer.status == 200 else {
+      throw answer.status >= 500 ? .unreachable : .refused("HTTP status \(answer.status)")
+    }
+    let found = try FlickrAnswer(answer.body)
+    let isLast = found.page >= found.pages || page * Self.pageSize >= Self.totalMax
+    return PhotoPage(
+      photos: found.photos.prefix(Self.pageSize).map(Self.photo), total: found.total,
+      next: isLast ? nil : page + 1)
+  }
+
+  private func address(of text: String, _ page: Int) -> URL {
+    let query = [
+      "method": "flickr.photos.search", "api_key": configuration.key, "text": text,
+      "sort": "relevance", "safe_search": "1", "content_types": "0", "media": "photos",
+      "extras": "owner_name,date_taken", "per_page": "\(Self.pageSize)", "page": "\(page)",
+      "format": "json", "nojsoncallback": "1",
+    ]
+    let items = query.sorted { $0.key < $1.key }
+      .map { URLQueryItem(name: $0.key, value: $0.value) }
+    var components = URLComponents(url: configuration.api, resolvingAgainstBaseURL: false)
+    components?.queryItems = items
+    // A plus is a blank to servers, and none to URLComponents.
+    let encoded = components?.percentEncodedQuery?.replacing("+", with: "%2B")
+    components?.percentEncodedQuery = encoded
+    return components?.url ?? configuration.api
+  }
+
+  private static func photo(_ photo: FlickrAnswer.Photo) -> Photo {
+    let address = "flickr/\(photo.server)/\(photo.id)_\(photo.secret)"
+    return Photo(
+      id: photo.id, title: photo.title.isEmpty ? "Untitled" : photo.title, owner: photo.owner,
+      date: photo.taken, thumbnail: address + "_z.jpg", picture: address + "_b.jpg")
+  }
+
+  // MARK: Pictures
+
+  /// A picture by its path in the site; nil if it is none of Flickr's.
+  func picture(at path: String) async throws(HTTPClient.Failure) -> Picture? {
+    guard Self.isPicture(path) else { return nil }
+    return try await pictures.picture(named: path)
+  }
+
+  /// Whether a path is made of what the addresses of Flickr's pictures are made of, and of nothing
+  /// else: the program asks for no other.
+  static func isPicture(_ path: String) -> Bool {
+    guard let parts = path.wholeMatch(of: #/flickr/([0-9a-z]+)/([0-9a-z]+)_([0-9a-z]+)_[zb]\.jpg/#)
+    else { return false }
+    return [parts.1, parts.2, parts.3].allSatisfy { FlickrAnswer.Photo.isPart(String($0)) }
+  }
+
+  @concurrent
+  private static func load(
+    _ path: String, _ configuration: Configuration, _ client: HTTPClient
+  ) async throws(HTTPClient.Failure) -> Picture? {
+    let address = configuration.pictures.appending(path: String(path.dropFirst("flickr/".count)))
+    let answer = try await client.get(address, byteCountMax: pictureByteCountMax)
+    guard answer.status == 200 else {
+      if answer.status >= 500 { throw .unreachable }
+      return nil
+    }
+    // What a browser is sent is a picture, whatever it was called.
+    let header = PictureHeader { Array(answer.body.dropFirst($0).prefix($1)) }
+    guard let header, header.width <= PictureFolder.pixelCountMax / header.height else {
+      return nil
+    }
+    return Picture(answer.body, mediaType: header.format.mediaType)
+  }
+}

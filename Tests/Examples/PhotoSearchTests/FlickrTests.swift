@@ -1,0 +1,259 @@
+import Foundation
+import PictureStore
+import Reactive
+import Testing
+
+@testable import photo_search
+
+@Suite("Flickr's answers")
+struct FlickrAnswerTests {
+  private static func error(_ text: String) -> PhotosError? {
+    do throws(PhotosError) {
+      _ = try FlickrAnswer(Array(text.utf8))
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test("have photographs, and how many there are")
+  func found() throws {
+    let answer = try FlickrAnswer(StubFlickr.found(1..<4, page: 2, pages: 7, total: 650))
+    #expect(answer.page == 2 && answer.pages == 7 && answer.total == 650)
+    #expect(
+      answer.photos.first
+        == .init(
+          id: "51", secret: "a1234561", server: "65535", title: "Tern 1", owner: "Ada Weir",
+          taken: "2024-05-02"))
+  }
+
+  @Test("that say no have the reason")
+  func refused() {
+    #expect(
+      Self.error(String(decoding: StubFlickr.invalidKey, as: UTF8.self))
+        == .refused("Invalid API Key (Key has invalid format)"))
+    #expect(Self.error(#"{"stat":"fail"}"#) == .refused("no reason given"))
+    let long = String(repeating: "x", count: 5_000)
+    guard case .refused(let reason) = Self.error(#"{"stat":"fail","message":"\#(long)"}"#) else {
+      Issue.record("it isn't refused")
+      return
+    }
+    #expect(reason.count == 200)
+  }
+
+  @Test(
+    "that are none are malformed",
+    arguments: [
+      "", "{", "[]", "null", "<html>", "{}", #"{"stat":"ok"}"#, #"{"stat":"ok","photos":[]}"#,
+      #"{"stat":"ok","photos":{"page":1,"pages":1,"total":1}}"#,
+      #"{"stat":"ok","photos":{"page":1,"pages":1,"total":1,"photo":{}}}"#,
+      #"{"stat":"ok","photos":{"page":-1,"pages":1,"total":1,"photo":[]}}"#,
+      #"{"stat":"ok","photos":{"page":1,"pages":1,"total":"many","photo":[]}}"#,
+      #"jsonFlickrApi({"stat":"ok","photos":{"page":1,"pages":1,"total":1,"photo":[]}})"#,
+      String(repeating: "[", count: 100_000),
+    ])
+  func malformed(_ text: String) { #expect(Self.error(text) == .malformed) }
+
+  @Test("leave out photographs whose address can't be made")
+  func badPhotos() throws {
+    let bad = [
+      "{}", "7", #"{"id":"1","secret":"a"}"#, #"{"id":"../1","secret":"a","server":"1"}"#,
+      #"{"id":"1","secret":"a/b","server":"1"}"#, #"{"id":"1","secret":"","server":"1"}"#,
+      #"{"id":"1","secret":"a","server":"1?x"}"#, #"{"id":1.5,"secret":"a","server":"1"}"#,
+    ]
+    let good =
+      #"{"id":51,"secret":"ab","server":65535,"title":"\#(String(repeating: "t", count: 999))"}"#
+    let text =
+      #"{"stat":"ok","photos":{"page":1,"pages":"1","total":9,"photo":["#
+      + (bad + [good]).joined(separator: ",") + "]}}"
+    let answer = try FlickrAnswer(Array(text.utf8))
+    #expect(answer.photos.map(\.id) == ["51"] && answer.photos.first?.title.count == 200)
+  }
+}
+
+@Suite("Photographs of Flickr")
+struct FlickrTests {
+  /// Runs a test with a server that answers as it says.
+  private static func withFlickr(
+    timeMax: Double = 10, _ handler: @escaping @Sendable (String) -> StubFlickr.Answer,
+    _ body: (FlickrPhotos, StubFlickr) async throws -> Void
+  ) async throws {
+    let server = try StubFlickr(handler)
+    defer { server.stop() }
+    let address = try #require(URL(string: server.address))
+    let photos = FlickrPhotos(
+      .init(
+        key: "k&y", api: address.appending(path: "services/rest/"), pictures: address,
+        timeMax: timeMax))
+    try await body(photos, server)
+  }
+
+  private static func search(
+    _ photos: FlickrPhotos, _ text: String, page: Int = 1
+  ) async -> Result<PhotoPage, PhotosError> {
+    await withCheckedContinuation { continuation in
+      photos.search(text, page: page).startWithResult { continuation.resume(returning: $0) }
+    }
+  }
+
+  @Test("are searched by its documented request, page by page")
+  func searched() async throws {
+    try await Self.withFlickr { target in
+      target.contains("&page=1&")
+        ? .whole(StubFlickr.found(0..<100, page: 1, pages: 2, total: 130))
+        : .whole(StubFlickr.found(100..<130, page: 2, pages: 2, total: 130))
+    } _: { photos, server in
+      let first = try await Self.search(photos, "tern & gull+1/2").get()
+      #expect(first.photos.count == 100 && first.total == 130 && first.next == 2)
+      #expect(
+        first.photos.first
+          == Photo(
+            id: "50", title: "Tern 0", owner: "Ada Weir", date: "2024-05-02",
+            thumbnail: "flickr/65535/50_a1234560_z.jpg", picture: "flickr/65535/50_a1234560_b.jpg"))
+      let last = try await Self.search(photos, "tern", page: 2).get()
+      #expect(last.photos.count == 30 && last.next == nil)
+      let target = try #require(server.targets.first)
+      let components = try #require(URLComponents(string: "http://x" + target))
+      let query = Dictionary(
+        uniqueKeysWithValues: (components.queryItems ?? []).map { ($0.name, $0.value ?? "") })
+      #expect(components.path == "/services/rest/")
+      #expect(query["method"] == "flickr.photos.search" && query["api_key"] == "k&y")
+      #expect(query["text"] == "tern & gull+1/2")
+      #expect(query["format"] == "json" && query["nojsoncallback"] == "1")
+      #expect(query["per_page"] == "100" && query["page"] == "1")
+    }
+  }
+
+  @Test("aren't found when it says no, answers nonsense, or goes away")
+  func failures() async throws {
+    let cases: [(StubFlickr.Answer, PhotosError)] = [
+      (.whole(StubFlickr.invalidKey), .refused("Invalid API Key (Key has invalid format)")),
+      (.whole([]), .malformed), (.whole(Array("<html></html>".utf8)), .malformed),
+      (.whole(status: 500, []), .unreachable),
+      (.whole(status: 429, []), .refused("HTTP status 429")),
+      (.cutOff(Array(#"{"photos":{"page":1"#.utf8)), .unreachable), (.closed, .unreachable),
+      (.endless, .malformed),
+      (.elsewhere("http://127.0.0.1:1/"), .refused("HTTP status 302")),
+      (.silent, .noAnswer), (.slow, .noAnswer),
+    ]
+    for (answer, error) in cases {
+      try await Self.withFlickr(timeMax: 1.5) { _ in
+        answer
+      } _: { photos, server in
+        #expect(await Self.search(photos, "tern") == .failure(error), "\(answer)")
+        #expect(server.targets.count == 1, "nobody is led elsewhere, and nothing is tried again")
+      }
+    }
+    // Nobody is there.
+    let gone = try StubFlickr { _ in .closed }
+    gone.stop()
+    let address = try #require(URL(string: gone.address))
+    let photos = FlickrPhotos(.init(key: "k", api: address, pictures: address, timeMax: 3))
+    #expect(await Self.search(photos, "tern") == .failure(.unreachable))
+  }
+
+  @Test("are given up when nobody waits for them any more")
+  func cancelled() async throws {
+    try await Self.withFlickr(timeMax: 60) { _ in
+      .silent
+    } _: { photos, server in
+      let search = photos.search("tern", page: 1).start()
+      while server.targets.isEmpty { await Task.yield() }
+      search.dispose()
+      // The connection ends, which the server notices.
+      while server.connectionCount > 0 { await Task.yield() }
+    }
+  }
+
+  @Test("come through the program, and only they do")
+  func pictures() async throws {
+    let picture = TestPicture.png(width: 30, height: 20)
+    try await Self.withFlickr { target in
+      switch target {
+      case "/65535/51_ab_z.jpg": .whole(picture)
+      case "/65535/52_ab_z.jpg": .whole(Array("<script>1</script>".utf8))
+      case "/65535/53_ab_z.jpg": .whole(TestPicture.header(width: 60_000, height: 60_000))
+      case "/65535/54_ab_z.jpg": .whole(status: 404, picture)
+      default: .closed
+      }
+    } _: { photos, server in
+      for _ in 0..<2 {
+        let sent = try await photos.picture(at: "flickr/65535/51_ab_z.jpg")
+        #expect(sent == Picture(picture, mediaType: "image/png"))
+      }
+      #expect(server.targets.count == 1, "it is kept")
+      for number in 52...54 {
+        #expect(try await photos.picture(at: "flickr/65535/\(number)_ab_z.jpg") == nil)
+      }
+      await #expect(throws: HTTPClient.Failure.unreachable) {
+        try await photos.picture(at: "flickr/65535/55_ab_z.jpg")
+      }
+      let count = server.targets.count
+      for path in [
+        "flickr/65535/51_ab_x.jpg", "flickr/../51_ab_z.jpg", "flickr/65535/../51_ab_z.jpg",
+        "flickr//51_ab_z.jpg", "flickr/65535/51_ab_z.jpg?x", "65535/51_ab_z.jpg",
+        "flickr/65535/51_ab_z.jpg/", "flickr/1@evil.example/51_ab_z.jpg",
+        "flickr/" + String(repeating: "1", count: 41) + "/51_ab_z.jpg", "flickr/65535/51_AB_z.jpg",
+      ] {
+        #expect(try await photos.picture(at: path) == nil, "\(path)")
+      }
+      #expect(server.targets.count == count, "for none of these anybody was asked")
+    }
+  }
+
+  @Test("without end, or too late, are given up", arguments: [true, false])
+  func pictureFailures(_ isEndless: Bool) async throws {
+    try await Self.withFlickr(timeMax: 3) { _ in
+      isEndless ? .endless : .slow
+    } _: { photos, _ in
+      await #expect(throws: isEndless ? HTTPClient.Failure.tooLarge : .noAnswer) {
+        try await photos.picture(at: "flickr/65535/51_ab_z.jpg")
+      }
+    }
+  }
+}
+
+@Suite("The options of the photo search")
+struct OptionsTests {
+  @Test("say where photographs are searched")
+  func options() throws {
+    let home = ["HOME": "/home/ada"]
+    guard case .folder("/home/ada/Pictures") = try Options([], environment: home).source else {
+      Issue.record("the folder of one's own pictures")
+      return
+    }
+    let xdg = home.merging(["XDG_PICTURES_DIR": "/pics"]) { $1 }
+    guard case .folder("/pics") = try Options([], environment: xdg).source else {
+      Issue.record("what the desktop calls so")
+      return
+    }
+    let named = try Options(["0", "--folder", "/x"], environment: xdg)
+    guard case .folder("/x") = named.source, named.port == 0 else {
+      Issue.record("the one that is named")
+      return
+    }
+    let key = ["FLICKR_API_KEY": "abc"]
+    guard case .flickr(let flickr) = try Options(["--flickr"], environment: key).source else {
+      Issue.record("Flickr")
+      return
+    }
+    #expect(flickr.key == "abc")
+    #expect(flickr.api.absoluteString == "https://api.flickr.com/services/rest/")
+    #expect(flickr.pictures.absoluteString == "https://live.staticflickr.com/")
+  }
+
+  @Test("that are none are refused")
+  func refused() {
+    for arguments in [
+      ["x"], ["70000"], ["--folder"], ["--flickr", "--api", "nowhere"],
+      ["--flickr", "--api", "file:///etc/"], ["--flickr", "--pictures"],
+    ] {
+      #expect(throws: UsageError.self, "\(arguments)") {
+        try Options(arguments, environment: ["FLICKR_API_KEY": "abc"])
+      }
+    }
+    #expect(throws: UsageError.self, "without a key") {
+      try Options(["--flickr"], environment: [:])
+    }
+  }
+}

@@ -1,0 +1,241 @@
+import Binding
+import Foundation
+import Reactive
+import Testing
+
+@testable import photo_search
+
+@Suite("The photo search")
+@MainActor
+struct PhotoSearchTests {
+  private let service = ScriptedPhotos()
+  private let scheduler = TestScheduler()
+  private let pages = RecordedPages()
+  private let recent = RecentSearches()
+
+  private func model() -> PhotoSearch {
+    PhotoSearch(photos: service, recent: recent, pages: pages, scheduler: scheduler)
+  }
+
+  /// Searches, and answers with so many photographs.
+  private func search(_ text: String, in model: PhotoSearch, found count: Int = 3) throws {
+    model.text.value = text
+    model.search.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<count, of: count))
+  }
+
+  @Test("is enabled by a text that says enough, and not while it searches")
+  func validity() throws {
+    let model = model()
+    for (text, isEnabled) in [
+      ("", false), ("ab", false), ("  a b ", true), ("a  ", false), ("sea", true),
+    ] {
+      model.text.value = text
+      #expect(model.search.isEnabled.value == isEnabled, "“\(text)”")
+    }
+    model.search.apply().start()
+    #expect(model.search.isExecuting.value && !model.search.isEnabled.value)
+    model.search.apply().start()
+    #expect(service.texts == ["sea"])
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<3, of: 3))
+    #expect(!model.search.isExecuting.value && model.search.isEnabled.value)
+    model.text.value = String(repeating: "x", count: 60_000)
+    model.search.apply().start()
+    #expect(service.texts.last?.count == SearchTerm.characterCountMax)
+  }
+
+  @Test("opens the results by itself, with what was searched for when it began")
+  func opened() throws {
+    let model = model()
+    model.text.value = " sea  side "
+    model.search.apply().start()
+    model.text.value = "something else"
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<3, of: 40, next: 2))
+    #expect(pages.opened.map(\.title) == ["sea side"])
+    #expect(pages.opened.first?.photos.value.map(\.id) == ["0", "1", "2"])
+    #expect(pages.opened.first?.summary.value == "3 of 40 photographs")
+    #expect(recent.all.value.map(\.text) == ["sea side"])
+  }
+
+  @Test("says when there is nothing, and opens no page")
+  func nothing() throws {
+    let model = model()
+    try search("sea", in: model, found: 0)
+    #expect(pages.opened.isEmpty && recent.all.value == [])
+    #expect(model.nothing.value == "There is no photograph of “sea”.")
+    model.text.value = "hill"
+    model.search.apply().start()
+    #expect(model.nothing.value == nil)
+    try service.last().answer.sendCompleted()
+    #expect(model.nothing.value == "There is no photograph of “hill”.", "it has sent none")
+  }
+
+  @Test("goes on after failures and silence")
+  func failures() throws {
+    let model = model()
+    let error = MutableProperty<PhotosError?>(nil)
+    error <~ model.search.errors
+    model.text.value = "sea"
+    model.search.apply().start()
+    try service.last().answer.send(error: .refused("no"))
+    #expect(error.value == .refused("no") && model.search.isEnabled.value)
+    model.search.apply().start()
+    scheduler.advance(by: 9.9)
+    #expect(model.search.isExecuting.value)
+    scheduler.advance(by: 0.2)
+    #expect(error.value == .noAnswer && model.search.isEnabled.value)
+    #expect(service.ended == 2, "a silent search is given up")
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<3, of: 3))
+    #expect(pages.opened.isEmpty, "what comes after that is too late")
+    try search("sea", in: model)
+    #expect(pages.opened.count == 1)
+  }
+
+  @Test("keeps the latest eight searches, each once")
+  func recents() throws {
+    let model = model()
+    for number in 0..<12 { try search("search \(number)", in: model) }
+    try search("SEARCH 6", in: model, found: 5)
+    let list = recent.all.value
+    #expect(
+      list.map(\.text)
+        == ["SEARCH 6"] + [11, 10, 9, 8, 7, 5, 4].map { "search \($0)" })
+    #expect(list.first?.total == 5 && list.first?.thumbnail == "thumbnails/0.png")
+    #expect(Set(list.map(\.id)).count == list.count)
+    #expect(model.hasRecent.value)
+  }
+
+  @Test("does a recent search again")
+  func again() throws {
+    let model = model()
+    try search("Sea", in: model)
+    try search("hill", in: model)
+    model.repeatSearch.apply("sea").start()
+    #expect(model.text.value == "Sea" && service.texts.last == "Sea")
+    #expect(model.search.isExecuting.value && !model.repeatSearch.isEnabled.value)
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<1, of: 1))
+    #expect(pages.opened.count == 3 && recent.all.value.map(\.text) == ["Sea", "hill"])
+    model.repeatSearch.apply("unknown").start()
+    #expect(service.texts.count == 3)
+  }
+}
+
+@Suite("The results of a photo search")
+@MainActor
+struct PhotoResultsTests {
+  private let service = ScriptedPhotos()
+  private let scheduler = TestScheduler()
+
+  private func results(_ page: PhotoPage) throws -> PhotoResults {
+    PhotoResults(
+      of: try #require(SearchTerm("sea")), in: service, first: page, scheduler: scheduler)
+  }
+
+  @Test("are followed by the next ones, each photograph once")
+  func more() throws {
+    let results = try results(ScriptedPhotos.page(0..<3, of: 7, next: 2))
+    results.more.apply().start()
+    #expect(service.pages == [2])
+    // One was added in front meanwhile.
+    try service.last().answer.send(value: ScriptedPhotos.page(2..<5, of: 8, next: 3))
+    #expect(results.photos.value.map(\.id) == ["0", "1", "2", "3", "4"])
+    #expect(results.summary.value == "5 of 8 photographs" && results.hasMore.value)
+    results.more.apply().start()
+    try service.last().answer.send(error: .unreachable)
+    #expect(results.photos.value.count == 5 && results.more.isEnabled.value)
+    results.more.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(5..<8, of: 8))
+    #expect(service.pages == [2, 3, 3])
+    #expect(results.summary.value == "8 photographs")
+    #expect(!results.hasMore.value && !results.more.isEnabled.value)
+  }
+
+  @Test("end with an empty page, and at two thousand")
+  func bounded() throws {
+    let empty = try results(ScriptedPhotos.page(0..<3, of: 500, next: 2))
+    empty.more.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(0..<0, of: 500, next: 3))
+    #expect(!empty.hasMore.value, "a service can't lead in circles")
+    let many = try results(ScriptedPhotos.page(0..<1_990, of: 90_000, next: 2))
+    many.more.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(1_990..<2_100, of: 90_000, next: 3))
+    #expect(many.photos.value.count == 2_000 && !many.hasMore.value)
+    #expect(many.summary.value == "2000 of 90000 photographs")
+  }
+}
+
+@Suite("The screens of the photo search")
+@MainActor
+struct PhotoAppTests {
+  private let service = ScriptedPhotos()
+  private let scheduler = TestScheduler()
+
+  private func app(found numbers: Range<Int>, of total: Int, next: Int? = nil) throws -> PhotoApp {
+    let app = PhotoApp(service: service, recent: RecentSearches(), scheduler: scheduler)
+    app.search.text.value = "sea"
+    app.search.search.apply().start()
+    try service.last().answer.send(value: ScriptedPhotos.page(numbers, of: total, next: next))
+    return app
+  }
+
+  @Test("have pages that name what there is")
+  func page() throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent()
+      .appending(path: "../../../Examples/PhotoSearch/Site/index.html")
+    let page = try String(contentsOf: file, encoding: .utf8)
+    #expect(PhotoApp.problems(inPage: page, named: "index.html") == [])
+  }
+
+  @Test("lie on top of each other, and Back leads down again")
+  func stack() throws {
+    let app = try app(found: 0..<3, of: 3)
+    #expect(app.screen.value == .results && app.showsResults.value && !app.showsSearch.value)
+    #expect(app.title.value == "sea" && app.summary.value == "3 photographs")
+    app.show.apply("nowhere").start()
+    #expect(app.screen.value == .results)
+    app.show.apply("1").start()
+    #expect(app.screen.value == .photo && app.photoTitle.value == "Photo 1")
+    #expect(app.photoPicture.value == "pictures/1.png")
+    app.back.apply().start()
+    #expect(app.screen.value == .results && app.photoPicture.value == nil)
+    app.back.apply().start()
+    #expect(app.screen.value == .search && app.photos.value == [] && app.title.value == "")
+    app.back.apply().start()
+    #expect(app.screen.value == .search, "there is nothing below")
+    #expect(app.search.text.value == "sea")
+  }
+
+  @Test("ask for more photographs shortly before the last")
+  func reach() throws {
+    let app = try app(found: 0..<100, of: 150, next: 2)
+    app.reach.apply("79").start()
+    #expect(service.pages == [1])
+    app.reach.apply("80").start()
+    app.reach.apply("81").start()
+    #expect(service.pages == [1, 2], "once")
+    try service.last().answer.send(value: ScriptedPhotos.page(100..<150, of: 150))
+    #expect(app.photos.value.count == 150 && !app.hasMore.value)
+    app.reach.apply("149").start()
+    #expect(service.pages == [1, 2])
+  }
+
+  @Test("say why there are no more photographs")
+  func failedMore() throws {
+    let app = try app(found: 0..<3, of: 150, next: 2)
+    let error = MutableProperty<PhotosError?>(nil)
+    error <~ app.more.errors
+    app.more.apply().start()
+    try service.last().answer.send(error: .unreachable)
+    #expect(error.value == .unreachable && app.photos.value.count == 3)
+  }
+
+  @Test("forget results that are closed while more of them are on their way")
+  func closedWhileSearching() throws {
+    let app = try app(found: 0..<3, of: 150, next: 2)
+    app.more.apply().start()
+    let answer = try service.last().answer
+    app.back.apply().start()
+    answer.send(value: ScriptedPhotos.page(3..<6, of: 150))
+    #expect(app.photos.value == [] && app.screen.value == .search)
+  }
+}
