@@ -320,6 +320,15 @@ struct BeaconSurveyTests {
         #expect(all.allSatisfy { Fit.width($0) <= columns }, "\(columns)")
       }
     }
+    // Before the first report they are no devices either; silent ones are.
+    survey.setScanning(false, now: .zero + .seconds(1))
+    let screen = NearbyScreen(
+      size: .init(columns: 80, rows: 24), style: .plain, radio: "simulated radio")
+    for (seconds, isListed) in [(Int64(2), false), (60, true)] {
+      let later = screen.lines(
+        table, NetworkTable(), beacons: BeaconList(survey), now: .zero + .seconds(seconds))
+      #expect(later.contains { $0.contains("000000000001") } == isListed)
+    }
     var view = LiveView()
     for key in "/1/2" { _ = view.press(.character(key), devices: [], page: 10) }
     let filtered = lines(80, 24, view)

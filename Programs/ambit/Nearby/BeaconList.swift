@@ -8,6 +8,8 @@ struct BeaconList: Sendable {
   /// Advertisements that began as a beacon's and were malformed.
   private(set) var malformedCount = 0
   private var addresses: Set<DeviceAddress> = []
+  /// Whether all beacons that are heard are ranged.
+  private var isComplete = false
 
   /// No beacons.
   init() {}
@@ -17,12 +19,17 @@ struct BeaconList: Sendable {
     rows = survey.report
     malformedCount = survey.malformedCount
     addresses = Set(rows.map(\.beacon.address))
+    isComplete = survey.refusedCount == 0
   }
 
-  /// Whether a device is one of the beacons and nothing else that could be opened.
-  func shows(_ device: NearbyTable.Device) -> Bool {
-    guard let address = device.sighting.address, addresses.contains(address) else { return false }
-    return device.sighting.isConnectable != true && device.sighting.beacon != nil
+  /// Whether a device is one of the beacons, in this report or the next, and nothing else that could be
+  /// opened. Those that fell silent are devices that did.
+  func shows(_ device: NearbyTable.Device, now: Instant) -> Bool {
+    let sighting = device.sighting
+    guard sighting.isConnectable != true, sighting.beacon?.powerAtOneMetre != nil,
+      sighting.rssi != nil, let address = sighting.address, !device.isQuiet(now: now)
+    else { return false }
+    return isComplete || addresses.contains(address)
   }
 
   /// A beacon's name, what is told first of it: the numbers of an iBeacon before its UUID.

@@ -188,7 +188,7 @@ final class LiveScreen: Sendable {
       return BeaconList(survey)
     }
     let before = listed
-    listed = view.filtered(table.ordered(now: now)).filter { !beacons.shows($0) }
+    listed = view.filtered(table.ordered(now: now)).filter { !beacons.shows($0, now: now) }
       .map(\.sighting.identifier)
     view.update(listed, before: before)
     let screen = NearbyScreen(

@@ -45,7 +45,7 @@ struct NearbyScreen {
   ) -> [String] {
     if view.showsHelp { return helpLines }
     if let detail = view.detail { return lines(detail) }
-    let all = table.ordered(now: now).filter { !beacons.shows($0) }
+    let all = table.ordered(now: now).filter { !beacons.shows($0, now: now) }
     let devices = view.filtered(all)
     let columns = Columns(width: size.columns)
     var lines = [header(all.count, beacons, onNetwork: network.count), ""]
