@@ -52,7 +52,7 @@ struct TraceTests {
       ["radio", "serve", "unix:\(folder.path)/air", "--radio", "sim:\(floor)"], count: 3)
     let day = folder.path + "/day.csv"
     let record = try await AmbitRun(
-      ["trace", "record", day, "--json", "--timeout", "4"] + Self.receivers(names, radios)
+      ["trace", "record", day, "--json", "--timeout", "13"] + Self.receivers(names, radios)
     ).end()
     #expect(record.status == 0 && record.complaints.isEmpty, "\(record)")
     let receptions = try #require(try Self.object(record.output.last ?? "")["receptions"] as? Int)

@@ -75,6 +75,10 @@ extension FloorPlan {
       rooms: floor.rooms.map {
         FloorRoom(name: $0.name, corners: $0.corners.map(FloorPoint.init))
       },
+      walls: floor.walls.map {
+        FloorWall(
+          from: FloorPoint($0.from), to: FloorPoint($0.to), attenuation: $0.attenuation)
+      },
       beaconHeight: floor.beaconHeight)
   }
 }

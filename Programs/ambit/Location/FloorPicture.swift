@@ -34,7 +34,8 @@ struct FloorPicture {
   /// a probability of 68 %.
   static func svg(_ plan: FloorPlan, fixes: [PositionFix]) -> String {
     let picture = FloorPicture(plan)
-    let lines = picture.rooms + picture.way(fixes) + picture.receivers + picture.ruler
+    let lines =
+      picture.rooms + picture.walls + picture.way(fixes) + picture.receivers + picture.ruler
     let (width, height) = (number(picture.width), number(picture.height))
     return """
       <svg xmlns="http://www.w3.org/2000/svg" width="\(width)" height="\(height)" \
@@ -58,12 +59,18 @@ struct FloorPicture {
   private var rooms: [String] {
     plan.rooms.flatMap { room in
       let points = room.corners.map(pixels).joined(separator: " ")
-      let left = room.corners.map { x($0.x) }.min() ?? 0
-      let top = room.corners.map { y($0.y) }.min() ?? 0
+      let count = Double(max(room.corners.count, 1))
+      let middle = room.corners.reduce((x: 0, y: 0)) { ($0.x + $1.x / count, $0.y + $1.y / count) }
       return [
         "<polygon points=\"\(points)\" fill=\"#f2f2f2\" stroke=\"#bbb\"/>",
-        text(room.name, left + 5, top + 16, colour: "#777"),
+        text(room.name, x(middle.x), y(middle.y), colour: "#777", anchor: "middle"),
       ]
+    }
+  }
+
+  private var walls: [String] {
+    plan.walls.map { wall in
+      "<polyline points=\"\(pixels(wall.start)) \(pixels(wall.end))\" stroke=\"#444\" stroke-width=\"3\"/>"
     }
   }
 
@@ -74,7 +81,7 @@ struct FloorPicture {
       let isRight = px > width - 3 * Self.margin
       return [
         Self.circle(px, py, 5, "fill=\"#06c\""),
-        text(receiver.id, px + (isRight ? -8 : 8), py - 5, endsThere: isRight),
+        text(receiver.id, px + (isRight ? -8 : 8), py - 5, anchor: isRight ? "end" : "start"),
       ]
     }
   }
@@ -113,12 +120,11 @@ struct FloorPicture {
   }
 
   private func text(
-    _ text: String, _ x: Double, _ y: Double, colour: String = "#000", endsThere: Bool = false
+    _ text: String, _ x: Double, _ y: Double, colour: String = "#000", anchor: String = "start"
   ) -> String {
     let safe = Fit.safe(text).replacing("&", with: "&amp;").replacing("<", with: "&lt;")
-    let anchor = endsThere ? " text-anchor=\"end\"" : ""
     return
       "<text x=\"\(Self.number(x))\" y=\"\(Self.number(y))\" fill=\"\(colour)\" stroke=\"white\" "
-      + "stroke-width=\"3\" paint-order=\"stroke\"\(anchor)>\(safe)</text>"
+      + "stroke-width=\"3\" paint-order=\"stroke\" text-anchor=\"\(anchor)\">\(safe)</text>"
   }
 }

@@ -62,6 +62,7 @@ struct ReceiverExpectation: Sendable {
       let known = calibration.correction(of: receiver, x: point.x, y: point.y)
       let mean =
         calibration.pathLoss(of: receiver, at: position.distance(to: point)) + known.residual
+        - plan.wallLoss(from: position, to: point)
       let spread = own.spread(measured: known.weight)
       means.append(mean)
       scales.append(1 / (spread * spread * StudentT.freedom))

@@ -69,7 +69,33 @@ public struct FloorRoom: Hashable, Sendable {
   }
 }
 
-/// One floor with its receivers and rooms.
+/// A wall, from the floor to the ceiling.
+public struct FloorWall: Hashable, Sendable {
+  /// One end; heights mean nothing.
+  public var start: FloorPoint
+  /// The other end.
+  public var end: FloorPoint
+  /// In dB, how much weaker a signal is behind it.
+  public var attenuation: Double
+
+  /// Makes a wall of its ends.
+  public init(from start: FloorPoint, to end: FloorPoint, attenuation: Double) {
+    self.start = start
+    self.end = end
+    self.attenuation = attenuation
+  }
+
+  /// Whether the straight line between two places passes it.
+  func separates(_ a: FloorPoint, _ b: FloorPoint) -> Bool {
+    func side(_ p: FloorPoint, _ q: FloorPoint, _ r: FloorPoint) -> Double {
+      (q.x - p.x) * (r.y - p.y) - (q.y - p.y) * (r.x - p.x)
+    }
+    return side(start, end, a) * side(start, end, b) < 0
+      && side(a, b, start) * side(a, b, end) < 0
+  }
+}
+
+/// One floor with its receivers, rooms and walls.
 public struct FloorPlan: Hashable, Sendable {
   /// More than any floor has; the arithmetic of a fix multiplies a number for each.
   public static let receiversMax = 100
@@ -80,19 +106,29 @@ public struct FloorPlan: Hashable, Sendable {
   public let receivers: [FloorReceiver]
   /// The rooms; where they overlap, a point belongs to the first.
   public let rooms: [FloorRoom]
+  /// The walls, as far as they are known.
+  public let walls: [FloorWall]
+  /// As many walls as a plan may have.
+  public static let wallsMax = 1_000
   /// The height in metres at which beacons are carried.
   public let beaconHeight: Double
   private let indices: [String: Int]
 
   /// Makes a plan; nil where a receiver's name occurs twice, or there is none or too many, or a
-  /// coordinate isn't finite and within a kilometre, or a room has fewer than three corners.
+  /// coordinate isn't finite and within a kilometre, or a room has fewer than three corners, or a wall
+  /// takes less than nothing or more than 100 dB.
   ///
   /// - Parameter beaconHeight: In metres; 1.75 is a phone or badge held high, as in the public data.
-  public init?(receivers: [FloorReceiver], rooms: [FloorRoom] = [], beaconHeight: Double = 1.75) {
+  public init?(
+    receivers: [FloorReceiver], rooms: [FloorRoom] = [], walls: [FloorWall] = [],
+    beaconHeight: Double = 1.75
+  ) {
     guard (1...Self.receiversMax).contains(receivers.count), rooms.count <= Self.roomsMax,
-      rooms.allSatisfy({ (3...1_000).contains($0.corners.count) })
+      rooms.allSatisfy({ (3...1_000).contains($0.corners.count) }), walls.count <= Self.wallsMax,
+      walls.allSatisfy({ (0...100).contains($0.attenuation) })
     else { return nil }
-    let points = receivers.map(\.position) + rooms.flatMap(\.corners)
+    let points =
+      receivers.map(\.position) + rooms.flatMap(\.corners) + walls.flatMap { [$0.start, $0.end] }
     let numbers = points.flatMap { [$0.x, $0.y, $0.z] } + [beaconHeight]
     guard numbers.allSatisfy({ $0.magnitude <= 1_000 }) else { return nil }
     let pairs = receivers.enumerated().map { ($1.id, $0) }
@@ -100,7 +136,13 @@ public struct FloorPlan: Hashable, Sendable {
     guard indices.count == receivers.count else { return nil }
     self.receivers = receivers
     self.rooms = rooms
+    self.walls = walls
     self.beaconHeight = beaconHeight
+  }
+
+  /// In dB, what walls between two places take from a signal.
+  func wallLoss(from a: FloorPoint, to b: FloorPoint) -> Double {
+    walls.reduce(0) { $1.separates(a, b) ? $0 + $1.attenuation : $0 }
   }
 
   /// The place of a receiver in `receivers`.

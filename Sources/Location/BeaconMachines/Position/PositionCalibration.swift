@@ -110,12 +110,14 @@ extension PositionCalibration {
     for window in windows {
       guard let place = window.truth else { continue }
       for heard in window.heard where plan.receivers.indices.contains(heard.receiver) {
-        let distance = plan.receivers[heard.receiver].position.distance(to: place)
+        let position = plan.receivers[heard.receiver].position
+        let distance = position.distance(to: place)
         measurements.append(
           Measurement(
             receiver: heard.receiver, place: place,
             logDistance: Exponential.log(max(distance, Self.distanceMin)) / Exponential.ln10,
-            rssi: heard.rssi))
+            // What walls take is known, and so isn't learnt.
+            rssi: heard.rssi + plan.wallLoss(from: position, to: place)))
       }
     }
     guard !measurements.isEmpty else { return }
@@ -128,7 +130,7 @@ extension PositionCalibration {
       }
     }
     learnResiduals(measurements)
-    learnSilence(windows, measurements, on: plan)
+    learnSilence(windows, on: plan)
   }
 
   private func residual(_ each: Measurement) -> Double {
@@ -215,16 +217,20 @@ extension PositionCalibration {
 
   /// A receiver misses what is too faint, and some of what isn't, because its radio was elsewhere.
   private mutating func learnSilence(
-    _ windows: [ReadingWindow], _ measurements: [Measurement], on plan: FloorPlan
+    _ windows: [ReadingWindow], on plan: FloorPlan
   ) {
-    sensitivity = measurements.reduce(0) { min($0, $1.rssi) }
+    let heard = windows.lazy.filter { $0.truth != nil }.flatMap(\.heard)
+    sensitivity = heard.reduce(0) { min($0, $1.rssi) }
     var (chances, missed) = (receivers.map { _ in 0.0 }, receivers.map { _ in 0.0 })
     for window in windows {
       guard let place = window.truth else { continue }
       let heard = Set(window.heard.map(\.receiver))
       for (index, receiver) in receivers.enumerated() {
         let distance = plan.receivers[index].position.distance(to: place)
-        guard pathLoss(of: index, at: distance) > sensitivity + receiver.spread else { continue }
+        let loss = plan.wallLoss(from: plan.receivers[index].position, to: place)
+        guard pathLoss(of: index, at: distance) - loss > sensitivity + receiver.spread else {
+          continue
+        }
         chances[index] += 1
         missed[index] += heard.contains(index) ? 0 : 1
       }

@@ -8,12 +8,8 @@ import Essentials
 public struct PositionEstimator: Sendable {
   /// What people do, and how much readings are believed.
   public struct Settings: Hashable, Sendable {
-    /// In metres a second, how fast somebody goes who goes.
+    /// In metres a second.
     public var walkingSpeed = 1.0
-    /// The share of time that people stand, 0...1.
-    public var standingShare = 0.0
-    /// In metres after a second, how far somebody is who stands: from one foot to the other.
-    public var swaying = 0.2
     /// In metres, a cell's edge; more where the floor would have too many cells.
     public var cellSize = 0.5
     /// In metres, how far outside of receivers and rooms a beacon may be.
@@ -93,30 +89,10 @@ public struct PositionEstimator: Sendable {
 
   // MARK: - The filter
 
-  /// Spreads what is known: some stand, some go, and nobody knows who.
+  /// Spreads what is known by a Gaussian, first along x, then along y.
   private mutating func move(for seconds: Double) {
     // Nobody needs longer than a minute across a floor; later, anything is possible.
-    let seconds = min(seconds, 60)
-    let share = min(max(settings.standingShare, 0), 1)
-    let before = belief
-    spread(by: settings.walkingSpeed * seconds)
-    if share > 0 {
-      let gone = belief
-      belief = before
-      spread(by: settings.swaying * seconds.squareRoot())
-      for cell in belief.indices {
-        belief[cell] = share * belief[cell] + (1 - share) * gone[cell]
-      }
-    }
-    let sum = belief.reduce(0, +)
-    let scale = (1 - settings.restart) / sum
-    let floor = settings.restart / Double(belief.count)
-    for cell in belief.indices { belief[cell] = belief[cell] * scale + floor }
-  }
-
-  /// Spreads what is known by a Gaussian of so many metres, first along x, then along y.
-  private mutating func spread(by metres: Double) {
-    let deviation = metres / 2.0.squareRoot() / grid.step
+    let deviation = settings.walkingSpeed * min(seconds, 60) / 2.0.squareRoot() / grid.step
     guard deviation > 0.01 else { return }
     let kernel = Self.kernel(deviation, radiusMax: max(grid.columns, grid.rows))
     Self.convolve(
@@ -125,15 +101,16 @@ public struct PositionEstimator: Sendable {
     Self.convolve(
       scratch, into: &belief, kernel, count: grid.rows, stride: grid.columns,
       lines: grid.columns, lineStride: 1)
+    let sum = belief.reduce(0, +)
+    let scale = (1 - settings.restart) / sum
+    let floor = settings.restart / Double(belief.count)
+    for cell in belief.indices { belief[cell] = belief[cell] * scale + floor }
   }
 
   /// One side of a Gaussian, from its middle on.
   private static func kernel(_ deviation: Double, radiusMax: Int) -> [Double] {
     let radius = min(Int(3 * deviation) + 1, radiusMax)
-    let half = (0...radius).map { Exponential.exp(-Double($0 * $0) / (2 * deviation * deviation)) }
-    // Both sides together are 1.
-    let sum = 2 * half.reduce(0, +) - 1
-    return half.map { $0 / sum }
+    return (0...radius).map { Exponential.exp(-Double($0 * $0) / (2 * deviation * deviation)) }
   }
 
   private static func convolve(
@@ -259,7 +236,9 @@ public struct PositionEstimator: Sendable {
     let receiver = plan.receivers[index]
     let distance = receiver.position.distance(to: place)
     let known = calibration.correction(of: index, x: place.x, y: place.y)
-    let expected = calibration.pathLoss(of: index, at: distance) + known.residual
+    let expected =
+      calibration.pathLoss(of: index, at: distance) + known.residual
+      - plan.wallLoss(from: receiver.position, to: place)
     let spread = calibration.receivers[index].spread(measured: known.weight)
     let weight = heard.map {
       StudentT.weight(($0.rssi - expected) / spread) / (spread * spread)

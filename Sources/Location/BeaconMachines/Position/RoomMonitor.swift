@@ -10,17 +10,17 @@ public struct RoomMonitor: Sendable {
   /// How sure it wants to be.
   public struct Settings: Hashable, Sendable {
     /// A room this probable may be entered.
-    public var enterProbability = 0.6
+    public var enterProbability = 0.3
     /// So many fixes in a row say so.
-    public var enterCount = 2
+    public var enterCount = 9
     /// A room less probable than this may be left.
-    public var leaveProbability = 0.15
+    public var leaveProbability = 0.003
     /// It was less probable for so long.
-    public var leaveTime = TimeSpan.seconds(4)
+    public var leaveTime = TimeSpan.seconds(5)
     /// A room is left after so much time without a reading.
     public var silence = TimeSpan.seconds(30)
 
-    /// The usual ones.
+    /// The usual ones, for a fix a second. Decision 116 has the table that they were chosen from.
     public init() {}
   }
 
