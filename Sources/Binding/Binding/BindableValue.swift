@@ -82,8 +82,9 @@ extension Double: BindableValue {
 }
 
 extension Float: BindableValue {
-  /// The number; infinity and what is no number are `null`.
-  public var pageValue: JSON { .number(Double(self)) }
+  /// The number, with as many digits as tell it from others: 0.1, and not 0.10000000149011612. Infinity
+  /// and what is no number are `null`.
+  public var pageValue: JSON { .number(Double(description) ?? Double(self)) }
 
   /// The nearest number, also from a text with nothing else in it.
   public init?(pageValue: JSON) {

@@ -39,7 +39,8 @@ struct RowKeys<ID: Hashable & CustomStringConvertible> {
     let newOrder = admitted.map(\.key)
     guard newOrder != order else { return (admitted, [], false) }
     order = newOrder
-    let gone = keys.count > seen.count ? keys.keys.filter { !seen.contains($0) } : []
+    // Those that were seen and not admitted have no keys.
+    let gone = keys.count > admitted.count ? keys.keys.filter { !seen.contains($0) } : []
     for id in gone {
       if let key = keys.removeValue(forKey: id) { owners[key] = nil }
     }

@@ -6,8 +6,7 @@ package enum BindingLimits {
 
   /// A request's body. What is typed between two requests fits many times over.
   package static let bodyByteCountMax = 256 * 1_024
-  /// Operations in one request. One is in flight at a time, and of each path only the last value is
-  /// sent, so that more are no page's.
+  /// Operations in one request; a page that has more to say says it in several.
   package static let operationCountMax = 256
   /// A text that is set, in UTF-8: a long letter.
   package static let textByteCountMax = 64 * 1_024

@@ -4,6 +4,8 @@ import JSONWire
 /// What the server knows of one tab: what it has got, and what it has asked for.
 struct ClientSession {
   let model: ModelID
+  /// Names it, and no other of any server: messages are numbered anew in each.
+  let epoch: String
   /// The stream that it is connected by.
   private(set) var stream: StreamID?
   /// Since when it has none.
@@ -18,8 +20,9 @@ struct ClientSession {
   private var corrections: Set<ValuePath> = []
   private var pace = PatchPace()
 
-  init(model: ModelID, now: Instant) {
+  init(model: ModelID, epoch: String, now: Instant) {
     self.model = model
+    self.epoch = epoch
     idleSince = now
   }
 
@@ -30,6 +33,7 @@ struct ClientSession {
     self.stream = stream
     idleSince = nil
     sent = nil
+    corrections = []
   }
 
   mutating func detach(now: Instant) {
@@ -51,7 +55,7 @@ struct ClientSession {
 
   /// Takes the number of a message.
   ///
-  /// - Parameter sets: What it sets.
+  /// - Parameter sets: What it sets, of what there is.
   mutating func receive(_ number: UInt64, sets: [ValuePath]) -> Reception {
     guard number > sequence else {
       owesAcknowledgement = true
@@ -60,9 +64,13 @@ struct ClientSession {
     guard number - sequence == 1 else { return .gap }
     sequence = number
     owesAcknowledgement = true
-    corrections.formUnion(sets)
+    // A snapshot has all anyway.
+    if isFollowing { corrections.formUnion(sets) }
     return .next
   }
+
+  /// How many values are remembered to be written, for tests.
+  var correctionCount: Int { corrections.count }
 
   // MARK: Patches
 
@@ -78,13 +86,15 @@ struct ClientSession {
   var nextPatch: Instant { sent == nil ? .zero : pace.next(isUrgent: owesAcknowledgement) }
 
   /// The event that brings the tab up to date.
+  ///
+  /// - Parameter name: What names the view model.
   mutating func takeEvent(
-    for tab: TabName, epoch: String, state: inout PageState, now: Instant
+    for tab: TabName, of name: String, state: inout PageState, now: Instant
   ) -> [UInt8] {
     var text = "event: \(sent == nil ? "snap" : "patch")\nid: \(epoch)-\(state.revision)\n"
     // Of a tab's name, no character is escaped.
     text += "data: {\"tab\":\"\(tab.text)\""
-    if sent == nil { text += ",\"epoch\":\"\(epoch)\"" }
+    if sent == nil { text += ",\"epoch\":\"\(epoch)\",\"model\":\"\(name)\"" }
     if sent == nil || owesAcknowledgement { text += ",\"a\":\(sequence)" }
     var bytes = Array(text.utf8)
     if let sent {

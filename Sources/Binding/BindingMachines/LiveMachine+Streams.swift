@@ -25,7 +25,7 @@ extension LiveMachine {
     var shown: [ModelID] = []
     for (tab, page) in opened {
       if sessions[tab] == nil { makeSession(for: tab, page: page, now, &actions) }
-      if let old = sessions[tab]?.stream { leave(tab, old, &actions) }
+      if let old = sessions[tab]?.stream { replace(old, now, &actions) }
       sessions[tab]?.attach(to: stream)
       if let model = sessions[tab]?.model, !shown.contains(model) { shown.append(model) }
     }
@@ -50,11 +50,12 @@ extension LiveMachine {
     return true
   }
 
-  /// Takes a tab off a stream that another one replaces. A stream without tabs ends.
-  private mutating func leave(_ tab: TabName, _ stream: StreamID, _ actions: inout [Action]) {
-    streams[stream]?.tabs.removeAll { $0 == tab }
-    guard streams[stream]?.tabs.isEmpty == true else { return }
-    streams[stream] = nil
+  /// Ends a stream of which another one takes a tab, with all its tabs. If its browser still has it, it
+  /// came late and the newer stream is the one that is gone: the browser connects again for all.
+  private mutating func replace(
+    _ stream: StreamID, _ now: Instant, _ actions: inout [Action]
+  ) {
+    close(stream, now)
     actions.append(.end(stream))
   }
 
@@ -136,9 +137,9 @@ extension LiveMachine {
     } else {
       counters.snapshots += 1
     }
-    let epoch = models.values[shown].epoch
+    let name = models.values[shown].name
     return sessions.values[session].takeEvent(
-      for: tab, epoch: epoch, state: &models.values[shown].state, now: now)
+      for: tab, of: name, state: &models.values[shown].state, now: now)
   }
 
   private mutating func write(

@@ -13,7 +13,7 @@ package struct LiveMachine {
     case streamOpened(StreamID, [TabName])
     /// A stream has ended, from either side.
     case streamClosed(StreamID)
-    /// What was last written to a stream has left.
+    /// What was last written to a stream is on its way: its connection takes more.
     case written(StreamID)
     case received(RequestID, PageMessage)
     /// Something of the model has changed. Said once until it is captured.
@@ -46,7 +46,7 @@ package struct LiveMachine {
 
   package enum Answer: Hashable, Sendable {
     case accepted
-    /// The tab is unknown, or shows another view model than the message is for: it needs a snapshot.
+    /// The tab is unknown, or the message is for another session of it: it needs a snapshot.
     case conflict
     /// What was asked for isn't there.
     case malformed(String)
@@ -68,7 +68,8 @@ package struct LiveMachine {
 
   struct Model {
     let page: Int
-    let epoch: String
+    /// Names it, and no other of any server.
+    let name: String
     var state: PageState
     /// Whether something has changed that isn't captured.
     var isDirty = false
@@ -95,6 +96,7 @@ package struct LiveMachine {
   var streams: [StreamID: Stream] = [:]
   private var sharedModels: [Int: ModelID] = [:]
   private var modelCount = 0
+  private var sessionCount = 0
   package internal(set) var counters = Counters()
 
   /// When to call ``wake(now:into:)``; nil if not at all.
@@ -180,8 +182,8 @@ package struct LiveMachine {
     _ message: PageMessage, _ request: RequestID, _ now: Instant, _ actions: inout [Action]
   ) {
     counters.messages += 1
-    guard let tab = TabName(message.tab), let model = sessions[tab]?.model,
-      let shown = models[model], shown.epoch == message.epoch
+    guard let tab = TabName(message.tab), let session = sessions[tab],
+      session.epoch == message.epoch, let shown = models[session.model]
     else {
       counters.conflicts += 1
       return actions.append(.answer(request, .conflict))
@@ -193,12 +195,18 @@ package struct LiveMachine {
       counters.malformed += 1
       return actions.append(.answer(request, .malformed("\(error)")))
     }
-    let sets = operations.compactMap { if case .set(let path, _) = $0 { path } else { nil } }
+    // Rows that aren't there have no values to show: whoever invents keys fills nothing with them.
+    let sets = operations.compactMap { operation -> ValuePath? in
+      guard case .set(let path, _) = operation, shown.state.value(at: path) != nil else {
+        return nil
+      }
+      return path
+    }
     switch sessions[tab]?.receive(message.sequence, sets: sets) {
     case .next:
       // What the operations change, what follows from it and the acknowledgement are one patch.
-      actions.append(.perform(model, operations))
-      actions.append(.capture(model))
+      actions.append(.perform(session.model, operations))
+      actions.append(.capture(session.model))
       actions.append(.answer(request, .accepted))
     case .duplicate:
       counters.duplicates += 1
@@ -259,7 +267,8 @@ package struct LiveMachine {
     for tab: TabName, page: Int, _ now: Instant, _ actions: inout [Action]
   ) {
     let model = sharedModels[page] ?? makeModel(of: page, &actions)
-    sessions[tab] = ClientSession(model: model, now: now)
+    sessionCount += 1
+    sessions[tab] = ClientSession(model: model, epoch: "\(epoch).\(sessionCount)", now: now)
     models[model]?.tabs.insert(tab)
   }
 
@@ -267,7 +276,7 @@ package struct LiveMachine {
     modelCount += 1
     let model = ModelID(number: modelCount)
     models[model] = Model(
-      page: page, epoch: "\(epoch).\(modelCount)", state: PageState(schema: pages[page].schema))
+      page: page, name: "\(epoch).\(modelCount)", state: PageState(schema: pages[page].schema))
     if pages[page].isShared { sharedModels[page] = model }
     actions.append(.makeModel(model, page: page))
     return model
@@ -301,6 +310,9 @@ package struct LiveMachine {
   }
 
   // MARK: For tests
+
+  /// How many values are remembered because tabs have set them.
+  package var correctionCount: Int { sessions.values.reduce(0) { $0 + $1.correctionCount } }
 
   /// What doesn't agree with each other; empty if all is well.
   package func violations() -> [String] {

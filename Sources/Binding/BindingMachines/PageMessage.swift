@@ -114,6 +114,14 @@ package struct TabName: Hashable, Sendable {
     text.firstIndex(of: ".").map { text[..<$0] }
   }
 
+  /// What a tab draws has at most 43 characters: four numbers of 32 bits, with hyphens between.
+  package static let pageByteCountMax = BindingLimits.tabByteCountMax - 1 - 43
+
+  /// Whether the tabs of a page can have its name.
+  package static func isFit(forPage name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= pageByteCountMax && TabName(name + ".1") != nil
+  }
+
   /// Nil for what has other characters than letters and digits of ASCII, `-`, `_` and one dot, or
   /// too many of them.
   package init?(_ text: some StringProtocol) {

@@ -10,6 +10,10 @@
     private let names: Set<String>
     let needsToken: Bool
     private let key: SymmetricKey
+    /// Whether cookies outlive this run. Those that don't need no end: the clock of a small machine may
+    /// stand at 1970 when it starts.
+    private let isKeyKept: Bool
+    private let now: @Sendable () -> TimeInterval
     /// Tokens that nobody has used yet.
     private let tokens = Mutex<[String]>([])
 
@@ -20,10 +24,16 @@
     /// - Parameters:
     ///   - names: Names of the host beside `localhost`.
     ///   - key: What cookies are signed with; nil for one of this run.
-    init(names: [String], needsToken: Bool, key: [UInt8]?) {
+    ///   - now: Seconds since 1970.
+    init(
+      names: [String], needsToken: Bool, key: [UInt8]?,
+      now: @escaping @Sendable () -> TimeInterval = { Date().timeIntervalSince1970 }
+    ) {
       self.names = Set(names.map { $0.lowercased() }).union(["localhost"])
       self.needsToken = needsToken
       self.key = key.map { SymmetricKey(data: $0) } ?? SymmetricKey(size: .bits256)
+      isKeyKept = key != nil
+      self.now = now
     }
 
     // MARK: The host
@@ -85,7 +95,7 @@
         return true
       }
       guard isKnown else { return nil }
-      let end = Int(Date().timeIntervalSince1970 + Self.cookieLifetime)
+      let end = Int(now() + Self.cookieLifetime)
       let name = "\(Self.text(SymmetricKey(size: .bits128))).\(end)"
       let value = "\(name).\(signature(of: name))"
       return "\(Self.cookieName(port))=\(value); HttpOnly; SameSite=Lax; Path=/; "
@@ -104,11 +114,12 @@
       }
     }
 
-    private func isValid(_ value: String) -> Bool {
+    /// Whether the value of a cookie was signed here and holds.
+    func isValid(_ value: String) -> Bool {
       let parts = value.split(separator: ".")
       guard parts.count == 3, let end = Double(parts[1]) else { return false }
       return Self.isEqual(signature(of: "\(parts[0]).\(parts[1])"), String(parts[2]))
-        && end > Date().timeIntervalSince1970
+        && (!isKeyKept || end > now())
     }
 
     /// Cookies are the same for all ports of a host; this server's isn't another's.

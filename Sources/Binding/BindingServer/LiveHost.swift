@@ -68,7 +68,7 @@
 
     // MARK: What other threads say
 
-    /// A stream's last write has left.
+    /// A stream's last write has been handed to the network, which takes another one.
     nonisolated func written(_ stream: StreamID) { put(.written(stream)) }
 
     /// A stream has ended.
@@ -172,12 +172,35 @@
   final class EventPipe: Sendable {
     let writes: AsyncStream<[UInt8]>
     private let input: AsyncStream<[UInt8]>.Continuation
+    private let end = Mutex(End.open(nil))
+
+    private enum End {
+      case open((@Sendable () -> Void)?)
+      case ended
+    }
 
     init() { (writes, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2)) }
 
     func send(_ bytes: [UInt8]) { input.yield(bytes) }
 
     /// Ends the stream, after what was sent.
-    func finish() { input.finish() }
+    func finish() {
+      input.finish()
+      let previous = end.withLock { end in
+        defer { end = .ended }
+        return end
+      }
+      if case .open(let action) = previous { action?() }
+    }
+
+    /// Calls once the stream is to end; at once if it is already.
+    func onEnd(_ action: @escaping @Sendable () -> Void) {
+      let hasEnded = end.withLock { end in
+        if case .ended = end { return true }
+        end = .open(action)
+        return false
+      }
+      if hasEnded { action() }
+    }
   }
 #endif

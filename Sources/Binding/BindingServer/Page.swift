@@ -47,14 +47,25 @@
       problems = { Model.problems(inPage: $0, named: file) }
     }
 
-    /// What is wrong with the name that the page has for its tabs. Pages other than the first need one.
-    func nameProblems(_ html: [UInt8]) -> [PageProblem] {
+    /// What is wrong with the name that the page has for its tabs. Pages other than the first need one,
+    /// and all need one that tabs can have.
+    func nameProblems(_ html: [UInt8], isFirst: Bool) -> [PageProblem] {
       for case .start(let element) in PageScanner.tags(of: html) where element.name == "html" {
-        if element["data-page"]?.value == name { return [] }
-        let reason = "the tabs of this page need data-page=\"\(name)\" at its html element"
+        let written = element["data-page"]?.value
+        if isFirst, written == nil { return [] }
+        let reason: String
+        if !TabName.isFit(forPage: name) {
+          reason =
+            "the file has a name that tabs can't have: letters and digits of ASCII, - and _, at most "
+            + "\(TabName.pageByteCountMax), up to the first dot"
+        } else if written != name {
+          reason = "the tabs of this page need data-page=\"\(name)\" at its html element"
+        } else {
+          return []
+        }
         return [PageProblem(page: file, line: element.line, reason: reason)]
       }
-      return [PageProblem(page: file, line: 1, reason: "there is no html element")]
+      return isFirst ? [] : [PageProblem(page: file, line: 1, reason: "there is no html element")]
     }
 
     /// The name of the page, in its `data-page` and in the names of its tabs: the file's, without its

@@ -19,30 +19,54 @@
     let start: String
     let gatekeeper: Gatekeeper
     let live: LiveHost
+    let times: ConnectionTimes
     let logger: Logger
 
     @concurrent
     func respond(
-      to request: Request, _ writer: consuming ResponseWriter, port: Int
+      to request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
+      let port = channel.localAddress?.port ?? 0
       let (path, query) = Self.parts(of: request.head.path ?? "")
-      guard gatekeeper.isForThisHost(request.head.authority) else {
+      let isForThisHost = gatekeeper.isForThisHost(request.head.authority)
+      let isIn = !gatekeeper.needsToken || gatekeeper.hasCookie(request.headers, port: port)
+      guard isForThisHost, isIn, path == "/live", request.method == .post else {
+        // A body that nobody wants is read, or else whoever sends it doesn't see the answer.
+        if Self.hasBody(request),
+          try await body(of: request, channel, isWanted: false) == nil
+        {
+          throw RequestTooLarge()
+        }
+        return try await respond(
+          to: request, path, query, isForThisHost: isForThisHost, isIn: isIn, writer, channel)
+      }
+      try await takeMessage(request, writer, channel)
+    }
+
+    @concurrent
+    private func respond(
+      to request: Request, _ path: String, _ query: [String: String], isForThisHost: Bool,
+      isIn: Bool, _ writer: consuming ResponseWriter, _ channel: any Channel
+    ) async throws {
+      guard isForThisHost else {
         return try await writer.write(.misdirectedRequest, "This server has another name.")
       }
-      if gatekeeper.needsToken, !gatekeeper.hasCookie(request.headers, port: port) {
+      let port = channel.localAddress?.port ?? 0
+      if !isIn {
         guard let token = query["token"], let cookie = gatekeeper.cookie(for: token, port: port)
         else {
           return try await writer.write(
             .unauthorized, "Open the address that the program prints; it holds for one browser.")
         }
-        return try await writer.redirect(to: path, cookie: cookie)
+        return try await writer.redirect(to: Self.withoutToken(request), cookie: cookie)
       }
-      if query["token"] != nil { return try await writer.redirect(to: path, cookie: nil) }
+      if query["token"] != nil {
+        return try await writer.redirect(to: Self.withoutToken(request), cookie: nil)
+      }
       switch (path, request.method) {
-      case ("/live", .get): try await openStream(request, query, writer)
-      case ("/live", .post): try await takeMessage(request, writer)
+      case ("/live", .get): try await openStream(request, query, writer, channel)
       case ("/live", _): try await writer.refuse(allowed: "GET, POST")
-      case (_, .get), (_, .head): try await sendFile(at: path, request, writer)
+      case (_, .get), (_, .head): try await sendFile(at: path, request, writer, channel)
       default: try await writer.refuse(allowed: "GET, HEAD")
       }
     }
@@ -59,11 +83,22 @@
       return (String(parts.first ?? ""), query)
     }
 
+    /// What a request asks for, as it is written, but for the token.
+    private static func withoutToken(_ request: Request) -> String {
+      let parts = (request.head.path ?? "").split(
+        separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+      let others =
+        parts.dropFirst().first?.split(separator: "&")
+        .filter { $0 != "token" && !$0.hasPrefix("token=") } ?? []
+      return String(parts.first ?? "") + (others.isEmpty ? "" : "?" + others.joined(separator: "&"))
+    }
+
     // MARK: Live
 
     @concurrent
     private func openStream(
-      _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter
+      _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter,
+      _ channel: any Channel
     ) async throws {
       guard gatekeeper.isFromHere(request.headers, authority: request.head.authority) else {
         return try await writer.write(.forbidden, "Streams are for this server's own pages.")
@@ -83,21 +118,23 @@
           }
         try await writer.write(status, "There is no stream for these tabs: \(refused.reason).")
       case .success(let (stream, pipe)):
-        try await send(pipe, as: stream, request, writer)
+        try await send(pipe, as: stream, request, writer, channel)
       }
     }
 
     /// Sends what comes through the pipe until either side ends. Ends at once when the server is to
-    /// shut down, and when the client has closed its connection, which is noticed without a write.
+    /// shut down, and when the client has closed its connection, which is noticed without a write. Where
+    /// the client doesn't read, a write would wait for ever: the connection is closed then.
     @concurrent
     private func send(
       _ pipe: EventPipe, as stream: StreamID, _ request: Request,
-      _ writer: consuming ResponseWriter
+      _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
       defer {
         pipe.finish()
         live.closed(stream)
       }
+      pipe.onEnd { [times] in channel.close(after: times.streamEnd) }
       var body = try await writer.writeHead(
         HTTPResponse(status: .ok, headerFields: Self.streamFields))
       try await withGracefulShutdownHandler {
@@ -127,15 +164,16 @@
 
     @concurrent
     private func takeMessage(
-      _ request: Request, _ writer: consuming ResponseWriter
+      _ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
-      guard gatekeeper.isFromHere(request.headers, authority: request.head.authority) else {
-        return try await writer.write(.forbidden, "Messages come from this server's own pages.")
-      }
-      guard let body = try await Self.body(of: request) else {
+      let isFromHere = gatekeeper.isFromHere(request.headers, authority: request.head.authority)
+      guard let body = try await body(of: request, channel, isWanted: isFromHere) else {
         try await writer.write(.contentTooLarge, "A message is shorter.")
         // The connection ends here: what still comes isn't read.
         throw RequestTooLarge()
+      }
+      guard isFromHere else {
+        return try await writer.write(.forbidden, "Messages come from this server's own pages.")
       }
       guard body.count <= BindingLimits.bodyByteCountMax else {
         return try await writer.write(.contentTooLarge, "A message is shorter.")
@@ -160,28 +198,42 @@
       }
     }
 
+    private static func hasBody(_ request: Request) -> Bool {
+      request.headers[.transferEncoding] != nil || request.headers[.contentLength] ?? "0" != "0"
+    }
+
     /// A request's body; nil if it is so long that it isn't even read. One that is merely too long is
-    /// read, so that the client, which writes it first, sees the answer.
-    private static func body(of request: Request) async throws -> [UInt8]? {
-      let bodyByteCountMax = 8 * BindingLimits.bodyByteCountMax
+    /// read, so that the client, which writes it first, sees the answer, but not kept whole.
+    private func body(
+      of request: Request, _ channel: any Channel, isWanted: Bool
+    ) async throws -> [UInt8]? {
+      let readByteCountMax = 8 * BindingLimits.bodyByteCountMax
+      let keptByteCountMax = isWanted ? BindingLimits.bodyByteCountMax : 0
       if let length = request.headers[.contentLength].flatMap({ Int($0) }),
-        length > bodyByteCountMax
+        length > readByteCountMax
       {
         return nil
       }
-      var bytes: [UInt8] = []
-      for try await part in request.body {
-        bytes += part.readableBytesView
-        guard bytes.count <= bodyByteCountMax else { return nil }
+      return try await channel.closing(
+        after: times.request, orAfterShutdown: times.shutdown
+      ) {
+        var count = 0
+        var bytes: [UInt8] = []
+        for try await part in request.body {
+          count += part.readableBytes
+          if bytes.count <= keptByteCountMax { bytes += part.readableBytesView }
+          guard count <= readByteCountMax else { return nil }
+        }
+        return bytes
       }
-      return bytes
     }
 
     // MARK: Files
 
     @concurrent
     private func sendFile(
-      at path: String, _ request: Request, _ writer: consuming ResponseWriter
+      at path: String, _ request: Request, _ writer: consuming ResponseWriter,
+      _ channel: any Channel
     ) async throws {
       guard let file = Self.file(at: path, start: start) else {
         return try await writer.write(.notFound, "There is no such file.")
@@ -210,9 +262,24 @@
       fields[.contentLength] = "\(resource.bytes.count)"
       let head = HTTPResponse(status: .ok, headerFields: fields)
       guard request.method != .head else { return try await writer.writeResponse(head) }
-      try await writer.write(
-        response: head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: resource.bytes)))
+      let (bytes, partByteCount) = (resource.bytes, Self.partByteCount)
+      guard bytes.count > partByteCount else {
+        return try await writer.write(
+          response: head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+      }
+      // Part for part, as the client takes them: an answer that is all written counts as over, and its
+      // connection as idle.
+      var body = try await writer.writeHead(head)
+      for start in stride(from: 0, to: bytes.count, by: partByteCount) {
+        let part = ByteBuffer(bytes: bytes[start..<min(start + partByteCount, bytes.count)])
+        try await channel.closing(after: times.write, orAfterShutdown: times.shutdown) {
+          try await body.write(part)
+        }
+      }
+      try await body.finish(nil)
     }
+
+    private static let partByteCount = 64 * 1_024
 
     /// What a path of a request names in a site; nil if it is none. No name in it is empty, hidden or
     /// `..`, also not once it is decoded, so that it leads nowhere else.

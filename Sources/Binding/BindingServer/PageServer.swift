@@ -37,6 +37,9 @@
       /// What cookies are signed with, at least 32 bytes, so that they hold when the server is
       /// started again; nil for another key each time.
       public var signingKey: [UInt8]?
+      /// How many connections there are at most; nil for what the process has descriptors for.
+      package var connectionCountMax: Int?
+      package var times = ConnectionTimes()
 
       /// This machine only, at port 8080.
       public init() {}
@@ -79,7 +82,7 @@
         gatekeeper: Gatekeeper(
           names: configuration.hostNames + Self.machineNames,
           needsToken: configuration.needsToken || !isLocal, key: configuration.signingKey),
-        live: LiveHost(pages: pages, logger: logger), logger: logger)
+        live: LiveHost(pages: pages, logger: logger), times: configuration.times, logger: logger)
     }
 
     @MainActor
@@ -90,7 +93,7 @@
           throw PageServerError(.missingPage, "there is no file \(page.file) in the site")
         }
         problems += page.problems(html)
-        if index > 0 { problems += page.nameProblems(html) }
+        problems += page.nameProblems(html, isFirst: index == 0)
       }
       if !problems.isEmpty {
         let lines = problems.map(\.description).joined(separator: "\n")
@@ -140,18 +143,20 @@
     ///
     /// - Parameter onListening: Called once with the address to open.
     public func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
+      let logger = quiet(logger)
       let server = Server(
         childChannelSetup: HTTP1Channel(
           responder: { request, writer, channel in
-            let port = channel.localAddress?.port ?? 0
-            try await self.responder.respond(to: request, writer, port: port)
+            try await self.responder.respond(to: request, writer, channel)
           }, configuration: .init(idleTimeout: .seconds(75))),
         configuration: ServerConfiguration(
-          address: .hostname(configuration.host, port: configuration.port), backlog: 1_024),
+          address: .hostname(configuration.host, port: configuration.port), backlog: 1_024,
+          availableConnectionsDelegate: .maximum(
+            configuration.connectionCountMax ?? ConnectionCount.max, logger: logger)),
         onServerRunning: { channel in
           self.port.withLock { $0 = channel.localAddress?.port }
           onListening(self.makeAddress())
-        }, eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: quiet(logger))
+        }, eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
       try await server.run()
     }
 

@@ -94,15 +94,32 @@
       // A pipe must not make it wait.
       let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
       guard descriptor >= 0 else { return nil }
-      let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      defer { close(descriptor) }
       var status = stat()
       guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
         status.st_size <= fileByteCountMax,
-        let data = try? handle.read(upToCount: Int(status.st_size))
+        let bytes = contents(of: descriptor, byteCount: Int(status.st_size))
       else { return nil }
       let time = status.st_mtim
       return Resource(
-        Array(data), version: "\(status.st_size)-\(time.tv_sec)-\(time.tv_nsec)")
+        bytes, version: "\(status.st_size)-\(time.tv_sec)-\(time.tv_nsec)")
+    }
+
+    /// So many bytes of a file, or all if it has become shorter; nil if it can't be read.
+    private static func contents(of descriptor: Int32, byteCount: Int) -> [UInt8]? {
+      var hasFailed = false
+      let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in
+        while count < byteCount {
+          let rest = UnsafeMutableRawBufferPointer(
+            rebasing: UnsafeMutableRawBufferPointer(buffer)[count...])
+          let result = read(descriptor, rest.baseAddress, rest.count)
+          if result < 0, errno == EINTR { continue }
+          hasFailed = result < 0
+          guard result > 0 else { return }
+          count += result
+        }
+      }
+      return hasFailed ? nil : bytes
     }
   }
 

@@ -36,7 +36,8 @@ struct LiveMachineTests {
     let all = bench.events(stream)
     #expect(all.map(\.name) == ["snap"])
     #expect(all[0].id == "1.1-2")
-    #expect(all[0].data.hasPrefix(#"{"tab":"a","epoch":"1.1","a":0,"v":{"text":"","#))
+    #expect(
+      all[0].data.hasPrefix(#"{"tab":"a","epoch":"1.1","model":"1.1","a":0,"v":{"text":"","#))
   }
 
   @Test("what is typed, what follows from it and the acknowledgement come in one patch, at once")
@@ -113,6 +114,33 @@ struct LiveMachineTests {
     client.set(.row(list: "rows", key: "gone", name: "note"), .string("x"))
     try Self.exchange(bench, client, stream)
     #expect(client.isSettled && client.faults == [])
+  }
+
+  @Test("sets of rows that aren't there, or of a tab that has no stream, fill no memory")
+  func forgedRows() throws {
+    let (bench, client, stream) = Self.connected()
+    bench.advance(by: .seconds(1))
+    bench.change(Self.first) { $0.rows = [("there", [.string(""), .integer(0)])] }
+    for event in bench.events(stream) { client.receive(event) }
+    bench.writesAtOnce = false
+    bench.change(Self.first) { $0.values[3] = .integer(1) }
+    bench.advance(by: .seconds(1))
+    #expect(bench.writing == [stream], "nothing more is taken")
+    func post(_ sequence: Int, _ keys: [String]) throws {
+      let sets = keys.map { #"["set",["rows","\#($0)","note"],"x"]"# }.joined(separator: ",")
+      let body = #"{"tab":"a","epoch":"1.1","seq":\#(sequence),"ops":[\#(sets)]}"#
+      #expect(try bench.post(Array(body.utf8)) == .accepted)
+    }
+    try post(1, (0..<200).map { "k\($0)" })
+    #expect(bench.machine.correctionCount == 0)
+    try post(2, ["there"])
+    #expect(bench.machine.correctionCount == 1)
+    bench.handle(.streamClosed(stream))
+    try post(3, ["there"])
+    bench.writesAtOnce = true
+    let next = bench.open("a")
+    #expect(bench.events(next).first?.data.contains(#""note":"x""#) == true)
+    #expect(bench.machine.correctionCount == 0)
   }
 
   @Test("the first change leaves at once; those after it are merged, 30 patches a second")
@@ -220,6 +248,27 @@ struct LiveMachineTests {
     #expect(bench.events(last).first?.id.hasPrefix("1.2-") == true)
   }
 
+  @Test("a tab that was away for long is heard at once where the model is shared")
+  func sharedIdle() throws {
+    let (bench, client, stream) = Self.connected(isShared: true)
+    client.set(.page("text"), .string("mine"))
+    try Self.exchange(bench, client, stream)
+    bench.handle(.streamClosed(stream))
+    client.disconnect()
+    bench.change(Self.first) { $0.set(.string("another's"), at: 0) }
+    bench.advance(by: .seconds(31 * 60))
+    let again = bench.open("a")
+    client.connect()
+    for event in bench.events(again) { client.receive(event) }
+    #expect(client.epoch == "1.2" && client.model == "1.1")
+    // What was acknowledged isn't typed again: somebody has changed it since.
+    #expect(client.values["text"] == .string("another's"))
+    client.call(.page("clear"))
+    try Self.exchange(bench, client, again)
+    #expect(bench.models[Self.first]?.callCount == 1)
+    #expect(client.isSettled && client.faults == [])
+  }
+
   @Test("nothing is read of a model that nobody sees, and a snapshot is of now")
   func unseen() {
     let (bench, _, stream) = Self.connected(isShared: true)
@@ -246,18 +295,76 @@ struct LiveMachineTests {
     #expect(bench.events(stream).map(\.data) == [#"{"tab":"b","v":{"clock":1}}"#])
   }
 
-  @Test("a tab that moves to another stream leaves its old one, which ends if it was the last")
+  @Test("a stream that loses a tab to another one ends, so that its browser connects again for all")
   func moving() {
     let bench = LiveBench()
-    let old = bench.open("a", "b")
-    let new = bench.open("a")
-    #expect(bench.ended == [])
-    #expect(bench.events(new).map(\.name) == ["snap"])
-    _ = bench.open("b")
-    #expect(bench.ended == [old])
+    // The browser has opened the stream for one tab first, which it has closed: it is seen late.
+    let new = bench.open("a", "b")
+    let late = bench.open("a")
+    #expect(bench.ended == [new])
     #expect(bench.machine.violations() == [])
-    bench.handle(.streamClosed(old))
+    bench.handle(.streamClosed(new))
+    bench.handle(.streamClosed(late))
+    let last = bench.open("a", "b")
+    #expect(bench.events(last).map(\.name) == ["snap", "snap"])
+    #expect(bench.models.count == 2)
     #expect(bench.machine.violations() == [])
+  }
+
+  @Test("a message that is refused loses what it has, and nothing else")
+  func refusedMessage() throws {
+    let (bench, client, stream) = Self.connected()
+    client.set(.page("text"), .string("too long"))
+    let message = try #require(client.takeMessage())
+    client.set(.page("number"), .integer(4))
+    client.call(.page("clear"))
+    client.answered(message, status: 413)
+    #expect(client.needsSnapshot)
+    bench.handle(.streamClosed(stream))
+    let next = bench.open("a")
+    client.connect()
+    for event in bench.events(next) { client.receive(event) }
+    #expect(client.values["text"] == .string("") && client.values["number"] == .integer(4))
+    try Self.exchange(bench, client, next)
+    #expect(bench.models[Self.first]?.values[2] == .integer(4))
+    #expect(bench.models[Self.first]?.callCount == 1)
+    #expect(client.isSettled && client.faults == [])
+  }
+
+  @Test("what was typed is kept while nobody is let in, and typed into the next server")
+  func lockedOut() throws {
+    let (_, client, _) = Self.connected()
+    client.set(.page("text"), .string("kept"))
+    let message = try #require(client.takeMessage())
+    client.answered(message, status: 401)
+    #expect(client.needsSnapshot && client.takeMessage() == nil)
+    let next = LiveBench(epoch: 2)
+    let stream = next.open("a")
+    client.connect()
+    for event in next.events(stream) { client.receive(event) }
+    try Self.exchange(next, client, stream)
+    #expect(next.models[Self.first]?.values[0] == .string("kept"))
+    #expect(client.isSettled && client.faults == [])
+  }
+
+  @Test(
+    "what was typed and clicked while the server was away comes in as many messages as it takes")
+  func severalMessages() throws {
+    let (bench, client, stream) = Self.connected()
+    let rows = (0..<6).map { (key: "k\($0)", values: [JSON.string(""), .integer(0)]) }
+    bench.advance(by: .seconds(1))
+    bench.change(Self.first) { $0.rows = rows }
+    for event in bench.events(stream) { client.receive(event) }
+    for row in rows {
+      let text = String(repeating: row.key, count: 30_000)
+      client.set(.row(list: "rows", key: row.key, name: "note"), .string(text))
+    }
+    for _ in 0..<300 { client.call(.page("clear")) }
+    try Self.exchange(bench, client, stream)
+    #expect(bench.machine.counters.messages == 8)
+    #expect(bench.models[Self.first]?.callCount == 300)
+    #expect(bench.models[Self.first]?.isShown(by: client) == true)
+    #expect(client.isSettled && client.faults == [])
   }
 
   @Test("of a shared model all tabs get the same, also what one of them types")

@@ -21,7 +21,7 @@ struct PageStateTests {
 
     init(_ state: inout PageState) {
       revision = state.revision
-      receive("snap", ",\"epoch\":\"e\",\"a\":0", state.snapshot(), revision)
+      receive("snap", ",\"epoch\":\"e\",\"model\":\"m\",\"a\":0", state.snapshot(), revision)
     }
 
     mutating func catchUp(_ state: inout PageState) {

@@ -1,6 +1,9 @@
 #if BindingServer
-  import BindingServer
+  import Binding
+  import Synchronization
   import Testing
+
+  @testable import BindingServer
 
   @Suite("Who gets into a page server")
   struct AccessTests {
@@ -67,6 +70,15 @@
       }
     }
 
+    @Test("the address that leads in keeps what else it asks for")
+    func otherParts() async throws {
+      try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
+        let token = try #require(server.address.split(separator: "?").last)
+        let entry = try await http.send("GET", "/?probe&\(token)&a=b%20c")
+        #expect(entry.fields["location"] == "/?probe&a=b%20c")
+      }
+    }
+
     @Test("a cookie that was changed, or signed by another server, is none")
     func forgedCookies() async throws {
       try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
@@ -117,6 +129,28 @@
       }
     }
 
+    @Test("a cookie holds as long as the program runs, whatever the clock says then")
+    func clock() throws {
+      final class Clock: Sendable {
+        let now = Mutex(0.0)
+      }
+      for (key, holds) in [(nil, true), (Array(repeating: 7, count: 32), false)]
+        as [([UInt8]?, Bool)]
+      {
+        // A machine that has no clock of its own starts in 1970.
+        let clock = Clock()
+        let gatekeeper = Gatekeeper(names: [], needsToken: true, key: key) {
+          clock.now.withLock { $0 }
+        }
+        let cookie = try #require(gatekeeper.cookie(for: gatekeeper.makeToken(), port: 80))
+        let value = String(try #require(cookie.prefix { $0 != ";" }.split(separator: "=").last))
+        #expect(gatekeeper.isValid(value))
+        clock.now.withLock { $0 = 1.8e9 }
+        #expect(gatekeeper.isValid(value) == holds, "a kept key's cookies end")
+        #expect(!gatekeeper.isValid(value + "0"))
+      }
+    }
+
     @Test("the address that leads in goes nowhere else")
     func openRedirect() async throws {
       try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
@@ -153,6 +187,32 @@
         "index.html": Array("<html>".utf8), "b.html": Array("<html data-page=c>".utf8),
       ])
       #expect(await code(unnamed, ["index.html", "b.html"]) == .pageProblems)
+    }
+
+    @Test("a page whose name tabs can't have is refused at the start, and not each of its tabs")
+    func unfitNames() async throws {
+      func problems(_ file: String, beside other: String? = nil) async -> [PageProblem]? {
+        let name = file.split(separator: ".").first ?? ""
+        let site = Site.files([
+          file: Array("<html data-page=\"\(name)\">".utf8),
+          "first.html": Array("<html>".utf8),
+        ])
+        do {
+          try await withServer(
+            site: site, pages: { ([other].compactMap { $0 } + [file]).map { Page($0) { Desk() } } }
+          ) { _ in }
+          return nil
+        } catch {
+          return (error as? PageServerError)?.problems
+        }
+      }
+      let long = String(repeating: "p", count: 60) + ".html"
+      for file in ["guide für.html", "a b.html", long] {
+        #expect(await problems(file)?.first?.reason.contains("letters and digits") == true)
+        #expect(await problems(file, beside: "first.html")?.count == 1)
+      }
+      #expect(await problems("guide-2.html", beside: "first.html") == nil)
+      #expect(await problems(String(repeating: "p", count: 52) + ".html") == nil)
     }
   }
 #endif

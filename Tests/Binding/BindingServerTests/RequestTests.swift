@@ -4,6 +4,7 @@
   import NIOCore
   import JSONWire
   import PageClient
+  import Synchronization
   import Testing
 
   @Suite("Requests to a page server")
@@ -113,6 +114,62 @@
           "POST", "/live", ["Content-Length": "\(1 << 40)"], body: Array("x".utf8))
         #expect(answer.status == 413)
         #expect(try await http.post(Self.message(epoch)).status == 204)
+      }
+    }
+
+    @Test("whose body comes byte by byte ends with its time, whatever it is for")
+    func drip() async throws {
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html") { Desk() }] },
+        configure: { $0.times.request = .milliseconds(300) }
+      ) { server in
+        let heads = [
+          "POST /live HTTP/1.1\r\nHost: localhost", "GET / HTTP/1.1\r\nHost: localhost",
+          "POST /live HTTP/1.1\r\nHost: elsewhere", "PUT / HTTP/1.1\r\nHost: localhost",
+        ]
+        for head in heads {
+          let client = try StalledClient(
+            head + "\r\nContent-Length: 100000\r\n\r\n", port: server.port)
+          let dripping = Task {
+            while !Task.isCancelled, (try? client.send("x")) != nil {
+              try? await Task.sleep(for: .milliseconds(20))
+            }
+          }
+          #expect(try await client.isClosed(within: .seconds(5)), "\(head)")
+          dripping.cancel()
+        }
+        #expect(try await RawHTTP(port: server.port).send("GET", "/").status == 200)
+      }
+    }
+
+    @Test("wait for their turn where there are as many connections as there may be")
+    func connectionCount() async throws {
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html") { Desk() }] },
+        configure: { $0.connectionCountMax = 4 }
+      ) { server in
+        let http = RawHTTP(port: server.port)
+        // Each has the answer to something, so that the server has accepted it.
+        var clients: [StalledClient] = []
+        for index in 0..<4 {
+          clients.append(
+            try StalledClient(
+              "GET /live?tab=t\(index) HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port))
+        }
+        let end = ContinuousClock().now + .seconds(10)
+        while await server.server.live.streams < 4, ContinuousClock().now < end {
+          await Task.yield()
+        }
+        let answered = Mutex(false)
+        let waiting = Task {
+          let answer = try await http.send("GET", "/")
+          answered.withLock { $0 = true }
+          return answer.status
+        }
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(!answered.withLock { $0 })
+        clients.removeLast()
+        #expect(try await waiting.value == 200)
       }
     }
 

@@ -1,6 +1,7 @@
 #if BindingServer
   import BindingServer
   import Foundation
+  import NIOCore
   import Testing
 
   @Suite("The files of a page server")
@@ -129,6 +130,46 @@
         #expect(script.fields["content-type"] == "text/javascript; charset=utf-8")
         #expect(script.body.contains("EventSource") && script.body.utf8.count <= 5_000)
         #expect(try await http.send("GET", "/binding.css").body.contains("data-live"))
+      }
+    }
+
+    @Test("that are large are sent as they are read, and don't keep the server from ending")
+    func large() async throws {
+      let block = (0..<250_007).map { UInt8(truncatingIfNeeded: $0 / 3 ^ $0) }
+      var bytes: [UInt8] = []
+      for _ in 0..<48 { bytes += block }
+      let server = try await RunningServer.start(
+        site: .files(["large": bytes]).or(Desk.site), pages: { [Page("index.html") { Desk() }] },
+        configure: { $0.times.shutdown = .milliseconds(300) })
+      let http = RawHTTP(port: server.port)
+      try await http.connected { inbound, outbound in
+        let head = "GET /large HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        try await outbound.write(ByteBuffer(string: head))
+        var received: [UInt8] = []
+        for try await part in inbound { received += part.readableBytesView }
+        #expect(received.suffix(bytes.count) == bytes[...])
+      }
+      let client = try StalledClient(
+        "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
+      // A connection that is idle is closed at once; this one is being answered.
+      try await Task.sleep(for: .milliseconds(200))
+      #expect(try client.isOpenAtServer)
+      let clock = ContinuousClock()
+      let start = clock.now
+      try await server.stop()
+      #expect(clock.now - start < .seconds(2))
+    }
+
+    @Test("that nobody reads end with their time")
+    func unread() async throws {
+      let bytes = [UInt8](repeating: 7, count: 12_000_000)
+      try await withServer(
+        site: .files(["large": bytes]).or(Desk.site), pages: { [Page("index.html") { Desk() }] },
+        configure: { $0.times.write = .milliseconds(300) }
+      ) { server in
+        let client = try StalledClient(
+          "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
+        #expect(try await client.isClosed(within: .seconds(5)))
       }
     }
 

@@ -94,6 +94,51 @@
       }
     }
 
+    /// Runs a test beside a server whose page has more than any system keeps of it, with a client that
+    /// has asked for its stream and doesn't read.
+    private static func withStalled(
+      _ body: (RunningServer, StalledClient) async throws -> Void
+    ) async throws {
+      let desk = await Desk()
+      desk.rows.value = (0..<200).map {
+        .init(id: "\($0)", name: String(repeating: "x", count: 60_000))
+      }
+      let server = try await RunningServer.start(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] })
+      let client = try StalledClient(
+        "GET /live?tab=t HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
+      await expectSoon(within: .seconds(10), "its snapshot is made") {
+        server.server.live.snapshots == 1
+      }
+      // Another write, which waits for the first one.
+      desk.count.value = 1
+      try await body(server, client)
+    }
+
+    @Test("that nobody reads doesn't keep the server from ending")
+    func stalledShutdown() async throws {
+      try await Self.withStalled { server, client in
+        #expect(try client.isOpenAtServer)
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await server.stop()
+        #expect(clock.now - start < .seconds(1))
+      }
+    }
+
+    @Test("that nobody reads is closed once it has ended")
+    func stalledEnd() async throws {
+      try await Self.withStalled { server, client in
+        #expect(try client.isOpenAtServer)
+        // The same tab comes by another stream: the first one ends.
+        try await RawHTTP(port: server.port).stream("/live?tab=t") { _ async throws in
+          #expect(try await client.isClosed(within: .seconds(5)))
+          await Self.expectSoon("one is left") { server.server.live.streams == 1 }
+        }
+        try await server.stop()
+      }
+    }
+
     @Test("of a client that closes, or only says no more, is noticed within a second")
     func closing() async throws {
       try await Self.withShared { server, http, _ in

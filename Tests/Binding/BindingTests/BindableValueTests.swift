@@ -23,6 +23,8 @@ struct BindableValueTests {
     Self.expect(UInt64.max / 2, is: .integer(.max))
     Self.expect(1.5, is: .number(1.5))
     Self.expect(Float(0.25), is: .number(0.25))
+    Self.expect(Float(0.1), is: .number(0.1))
+    Self.expect(Float.greatestFiniteMagnitude, is: .number(3.4028235e38))
     Self.expect(Int?.none, is: .null)
     Self.expect(Int?.some(3), is: .integer(3))
     Self.expect(Kind.lamp, is: .string("lamp"))

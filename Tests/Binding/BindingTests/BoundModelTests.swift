@@ -246,6 +246,22 @@ struct BoundModelTests {
     #expect(model == nil)
   }
 
+  @Test("forgets a row that has gone, also where another one can't be shown")
+  func goneBesideRefused() {
+    let list = ToDoList()
+    let bound = Bound(list)
+    let first = ToDoList.Item("a", title: "First")
+    let refused = ToDoList.Item(
+      String(repeating: "k", count: BindingLimits.keyByteCountMax + 1), title: "")
+    let other = ToDoList.Item("c", title: "Other")
+    for (items, keys) in [([first, refused], ["a"]), ([other, refused], ["c"]), ([first], ["a"])] {
+      list.items.value = items
+      bound.capture()
+      #expect(bound.keys(of: "items") == keys)
+    }
+    #expect(bound["title", ("items", "a")] == .string("First"))
+  }
+
   @Test("shows the first rows of too many, one of each identity, and says so once")
   func tooMuch() {
     let list = DeviceList()

@@ -3,7 +3,8 @@ package import JSONWire
 /// A page as binding.js keeps it, without elements: what tests compare with view models.
 ///
 /// The rules are the script's: what was typed and isn't acknowledged is not overwritten; messages are
-/// numbered and sent one at a time; a new epoch gets again what was typed.
+/// numbered and sent one at a time, and have no more than the server takes; a new view model gets again
+/// what was typed, a new session of the same one what it hasn't acknowledged.
 package final class PageClient {
   /// A value of the page, or of a row of a list.
   package enum Path: Hashable {
@@ -27,6 +28,8 @@ package final class PageClient {
 
   private struct Edit {
     var value: JSON
+    /// Its number among all operations.
+    var operation: Int
     /// The message that it is in; nil if it wasn't sent.
     var sequence: Int64?
     var isDone = false
@@ -35,6 +38,14 @@ package final class PageClient {
   private enum Operation {
     case set(Path, JSON)
     case call(Path, JSON?)
+
+    var json: JSON {
+      switch self {
+      case .set(let path, let value): .array([.string("set"), path.json, value])
+      case .call(let path, let argument):
+        .array([.string("call"), path.json, .array(argument.map { [$0] } ?? [])])
+      }
+    }
   }
 
   package struct Message: Hashable {
@@ -44,6 +55,8 @@ package final class PageClient {
 
   package let tab: String
   package private(set) var epoch: String?
+  /// What names the view model that is shown.
+  package private(set) var model: String?
   package private(set) var values: [String: JSON] = [:]
   package private(set) var lists: [String: List] = [:]
   /// The message that waits for its answer.
@@ -57,7 +70,8 @@ package final class PageClient {
   package private(set) var patchCount = 0
 
   private var edits: [Path: Edit] = [:]
-  private var queue: [Operation] = []
+  private var queue: [(number: Int, operation: Operation)] = []
+  private var operationCount = 0
   private var sequence: Int64 = 0
 
   package init(tab: String) { self.tab = tab }
@@ -77,35 +91,39 @@ package final class PageClient {
   // MARK: Typing and clicking
 
   package func set(_ path: Path, _ value: JSON) {
-    let call = queue.lastIndex { if case .call = $0 { true } else { false } } ?? -1
-    let same = queue.lastIndex { if case .set(path, _) = $0 { true } else { false } } ?? -1
-    if same > call, edits[path]?.sequence == nil {
-      queue[same] = .set(path, value)
+    let call = queue.lastIndex { if case .call = $0.operation { true } else { false } } ?? -1
+    let same = queue.lastIndex { $0.number == edits[path]?.operation } ?? -1
+    if same > call {
+      queue[same].operation = .set(path, value)
     } else {
-      queue.append(.set(path, value))
+      push(.set(path, value))
     }
-    edits[path] = Edit(value: value)
+    let number = same > call ? queue[same].number : operationCount
+    edits[path] = Edit(value: value, operation: number)
     put(value, at: path)
   }
 
-  package func call(_ path: Path, _ argument: JSON? = nil) {
-    queue.append(.call(path, argument))
+  package func call(_ path: Path, _ argument: JSON? = nil) { push(.call(path, argument)) }
+
+  private func push(_ operation: Operation) {
+    operationCount += 1
+    queue.append((operationCount, operation))
   }
 
   /// The next message, if there is something to be said and none is in flight.
   package func takeMessage() -> Message? {
     guard inFlight == nil, let epoch, !queue.isEmpty else { return nil }
     sequence += 1
-    let operations = queue.map { operation in
-      switch operation {
-      case .set(let path, let value): JSON.array([.string("set"), path.json, value])
-      case .call(let path, let argument):
-        JSON.array([.string("call"), path.json, .array(argument.map { [$0] } ?? [])])
+    var operations: [JSON] = []
+    var size = 0
+    while !queue.isEmpty, operations.count < Self.operationCountMax, size < Self.sizeMax {
+      let (number, operation) = queue.removeFirst()
+      let json = operation.json
+      size += json.line.utf16.count
+      operations.append(json)
+      for path in edits.keys where edits[path]?.operation == number {
+        edits[path]?.sequence = sequence
       }
-    }
-    queue = []
-    for path in edits.keys where edits[path]?.sequence == nil {
-      edits[path]?.sequence = sequence
     }
     let body = JSON.object([
       "tab": .string(tab), "epoch": .string(epoch), "seq": .integer(sequence),
@@ -120,14 +138,23 @@ package final class PageClient {
   /// for the caller to send it again.
   package func answered(_ message: Message, status: Int) {
     guard inFlight == message, status < 500 else { return }
-    guard status != 204 else {
-      inFlight = nil
-      return
+    if status != 204 {
+      needsSnapshot = true
+      // In another session, all is typed again.
+      guard status != 401, status != 409 else {
+        epoch = nil
+        return
+      }
+      // What was refused isn't typed again, and its number is the next one's.
+      edits = edits.filter { $0.value.sequence != sequence }
+      sequence -= 1
     }
-    if status != 409 { edits = [:] }
-    epoch = nil
-    needsSnapshot = true
+    inFlight = nil
   }
+
+  /// What a message has at most; after so many characters nothing more is put in.
+  private static let operationCountMax = 256
+  private static let sizeMax = 20_000
 
   // MARK: What the server sends
 
@@ -142,7 +169,7 @@ package final class PageClient {
       let message = value.members
     else { return faults.append("no JSON: \(event.data)") }
     guard message["tab"] == .string(tab) else { return faults.append("another tab's event") }
-    var mine: [Path: Edit] = [:]
+    var mine: [(Path, Edit)] = []
     if event.name == "snap" {
       snapshotCount += 1
       mine = begin(message, event)
@@ -162,20 +189,20 @@ package final class PageClient {
     }
   }
 
-  /// Begins with a snapshot; returns what was typed if it is another server's.
-  private func begin(_ message: [String: JSON], _ event: StreamEvent) -> [Path: Edit] {
-    guard case .string(let current) = message["epoch"], case .integer(let number) = message["a"]
+  /// Begins with a snapshot; returns what is to be typed again if it is of another session.
+  private func begin(_ message: [String: JSON], _ event: StreamEvent) -> [(Path, Edit)] {
+    guard case .string(let current) = message["epoch"], case .string(let name) = message["model"],
+      case .integer(let number) = message["a"]
     else {
-      faults.append("a snapshot without epoch")
-      return [:]
+      faults.append("a snapshot without epoch or model")
+      return []
     }
     if !event.id.hasPrefix(current + "-") { faults.append("\(event.id) isn't of \(current)") }
-    guard current != epoch else { return [:] }
-    defer {
-      (epoch, sequence, inFlight) = (current, number, nil)
-      (edits, queue) = ([:], [])
-    }
-    return edits
+    guard current != epoch else { return [] }
+    let mine = edits.filter { model != name || !$0.value.isDone }
+    for path in mine.keys { edits[path] = nil }
+    (epoch, model, sequence, inFlight, queue) = (current, name, number, nil, [])
+    return mine.sorted { $0.value.operation < $1.value.operation }.map { ($0.key, $0.value) }
   }
 
   private func accept(_ value: JSON, at path: Path) {

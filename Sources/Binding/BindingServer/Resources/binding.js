@@ -12,10 +12,11 @@ const serve = () => {
   const ports = new Map();
   let source, timer, silence;
   const open = () => {
-    source?.close();
-    source = ports.size ? new EventSource(beside("live?tab=" + [...ports.keys()])) : null;
+    source &&= source.close();
     silence = 0;
-    if (!source) return;
+    if (!ports.size) return;
+    // A stream has room for 64 tabs: those that came last.
+    source = new EventSource(beside("live?tab=" + [...ports.keys()].slice(-64)));
     for (const kind of ["snap", "patch", "beat"])
       source.addEventListener(kind, ({ data }) => {
         const message = JSON.parse(data);
@@ -24,8 +25,9 @@ const serve = () => {
       });
     source.onerror = () => {
       ports.forEach((port) => port.postMessage(0));
-      // It tries again by itself, unless something else than a stream came.
-      if (source.readyState > 1) openIn(700);
+      // Not all browsers at once, when the server was away.
+      source.close();
+      openIn(300 + 400 * Math.random());
     };
   };
   const openIn = (time) => {
@@ -44,18 +46,18 @@ const serve = () => {
 
 // The page and each row of its lists are a scope: values by name, and what shows them.
 
-const scopeOf = (at) => ({ at, values: {}, updates: new Set() });
+const scopeOf = (at) => ({ at, cells: {}, updates: new Set() });
 const page = scopeOf([]);
 const lists = {};
 const listOf = (name) =>
-  (lists[name] ??= { keys: [], rows: new Map(), shows: new Set(), observers: new Set() });
+  (lists[name] ??= { order: [], rows: new Map(), shows: new Set(), observers: new Set() });
 const pathOf = (scope, name) => (scope.at[0] ? [...scope.at, name] : name);
 
 // What was typed. Until it is acknowledged, the server's value of it is ignored; and for as long as it
 // holds, it is typed again into a server that was started anew.
 const edits = new Map();
 const changed = new Set();
-let port, tab, epoch, sequence, flight, isDue;
+let port, tab, epoch, model, sequence, flight, isDue;
 let queue = [];
 
 const update = () => {
@@ -69,51 +71,56 @@ const accept = (scope, values) => {
     const edit = edits.get(id);
     if (edit && !edit.isDone) continue;
     // Fields have texts, also of numbers.
-    if (edit?.value != values[name]) edits.delete(id);
-    scope.values[name] = values[name];
+    if (edit?.typed != values[name]) edits.delete(id);
+    scope.cells[name] = values[name];
     changed.add(scope);
   }
 };
 
 const set = (scope, name, value) => {
   const id = scope.at + "/" + name;
-  let { op } = edits.get(id) ?? {};
+  let op = edits.get(id)?.op;
   // Of each path the last value is sent, but none passes an action.
   if (queue.indexOf(op) > queue.findLastIndex(([verb]) => verb == "call"))
     op[2] = value;
   else queue.push((op = ["set", pathOf(scope, name), value]));
-  edits.set(id, { scope, name, value, op });
-  scope.values[name] = value;
+  edits.set(id, { scope, field: name, typed: value, op });
+  scope.cells[name] = value;
   changed.add(scope);
-  update();
 };
 
-// Sends what is due, one message at a time.
+// Sends what is due, one message at a time: no more than the server takes of one.
 
 const send = (now) => {
-  isDue ||= now;
-  if (flight || !isDue || !epoch || !queue.length) return;
-  isDue = false;
-  flight = { tab, epoch, seq: ++sequence, ops: queue };
-  queue = [];
-  edits.forEach((edit) => (edit.seq ??= sequence));
+  isDue = queue[0] && (isDue || now);
+  if (flight || !isDue || !epoch) return;
+  const ops = [];
+  for (let size = 0; queue[0] && ops.length < 256 && size < 2e4; ops.push(queue.shift()))
+    size += JSON.stringify(queue[0]).length;
+  flight = { tab, epoch, seq: ++sequence, ops };
+  edits.forEach((edit) => ops.includes(edit.op) && (edit.sentIn = sequence));
+  isDue = queue[0];
   post(flight);
 };
 
 const post = async (message) => {
   const body = JSON.stringify(message);
-  const { status } = await fetch(beside("live"), {
+  const { status = 503 } = await fetch(beside("live"), {
     method: "POST",
     body,
-    keepalive: body.length < 6e4,
-  }).catch(() => ({ status: 503 }));
+    // Browsers refuse more than 64 kB, and a character has up to three bytes.
+    keepalive: body.length < 2e4,
+    signal: AbortSignal.timeout(2e4),
+  }).catch(() => 0);
   if (flight != message) return;
-  if (status > 499) return setTimeout(() => flight == message && post(message), 500);
+  if (status > 499) return setTimeout(post, 500, message);
   if (status > 204) {
-    // After a conflict all is typed again; what was refused is not.
-    if (status != 409) edits.clear();
-    epoch = 0;
-    return port.postMessage([true, tab]);
+    port.postMessage([true, tab]);
+    // All is typed again, into another session.
+    if (status == 409 || status == 401) return (epoch = 0);
+    // What was refused isn't, and its number is the next one's.
+    edits.forEach((edit, id) => edit.sentIn == sequence && edits.delete(id));
+    sequence--;
   }
   flight = 0;
   send();
@@ -124,22 +131,23 @@ const post = async (message) => {
 const take = (message) => {
   root.dataset.live = message ? "on" : "off";
   if (!message) return;
-  const mine = message.epoch && message.epoch != epoch ? [...edits.values()] : 0;
-  if (mine) {
-    // Another server: it knows nothing of what was typed, and what was clicked wasn't for it.
-    edits.clear();
+  const mine = [];
+  if ((message.epoch ?? epoch) != epoch) {
+    // Another session. What was clicked wasn't for it. What was typed another view model knows nothing of;
+    // the same one lacks what it hasn't acknowledged.
+    edits.forEach((edit, id) =>
+      edit.isDone && message.model == model || mine.push(edit) && edits.delete(id));
     queue = [];
     flight = 0;
-    epoch = message.epoch;
-    sequence = message.a;
+    ({ epoch, model, a: sequence } = message);
   }
-  edits.forEach((edit) => (edit.isDone ||= edit.seq <= message.a));
+  edits.forEach((edit) => (edit.isDone ||= edit.sentIn <= message.a));
   const changes = {};
   for (const operation of message.l ?? [])
     (changes[operation[1]] ??= []).push(change(...operation));
   accept(page, message.v);
-  for (const { scope, name, value } of mine || [])
-    if (name in scope.values && scope.values[name] != value) set(scope, name, value);
+  for (const { scope, field, typed } of mine)
+    field in scope.cells && scope.cells[field] != typed && set(scope, field, typed);
   update();
   for (const name in changes)
     listOf(name).observers.forEach((observer) => observer(changes[name]));
@@ -148,10 +156,10 @@ const take = (message) => {
 
 // Changes a list, and returns what observers are told.
 const change = (verb, name, key, before, values) => {
-  const { keys, rows, shows } = listOf(name);
-  const index = keys.indexOf(key);
+  const { order, rows, shows } = listOf(name);
+  const index = order.indexOf(key);
   const put = (key, values) => {
-    if (!rows.has(key)) rows.set(key, scopeOf([name, key]));
+    rows.has(key) || rows.set(key, scopeOf([name, key]));
     accept(rows.get(key), values);
   };
   let told = ["reset"];
@@ -163,15 +171,15 @@ const change = (verb, name, key, before, values) => {
     const here = new Map(key);
     for (const key of rows.keys()) here.has(key) || rows.delete(key);
     here.forEach((values, key) => put(key, values));
-    keys.splice(0, Infinity, ...here.keys());
+    order.splice(0, 1 / 0, ...here.keys());
   } else {
-    if (index >= 0) keys.splice(index, 1);
-    const place = before == null ? keys.length : keys.indexOf(before);
+    index < 0 || order.splice(index, 1);
+    const place = before == null ? order.length : order.indexOf(before);
     if (verb == "del") {
       rows.delete(key);
       told = ["remove", key, index];
     } else {
-      keys.splice(place, 0, key);
+      order.splice(place, 0, key);
       put(key, values);
       told = values ? ["insert", key, place] : ["move", key, index, place];
     }
@@ -188,7 +196,8 @@ const fill = (control, value) => {
   else if (type == "checkbox") control.checked = value;
   else if (control.value === "" || control.value != value) {
     control.value = value ?? "";
-    if (selectionStart != null && control == document.activeElement)
+    selectionStart != null &&
+      control == document.activeElement &&
       control.setSelectionRange(selectionStart, selectionStart);
   }
 };
@@ -200,16 +209,16 @@ const ends = new WeakMap();
 const bind = (top, scope) => {
   ends.get(top)?.abort();
   if (!scope) return;
+  // It has a signal, as options of listeners have.
   const end = new AbortController();
-  const { signal } = end;
   ends.set(top, end);
-  const scopeFor = (name) => (name in scope.values ? scope : page);
+  const scopeFor = (name) => (name in scope.cells ? scope : page);
   const watch = (name, show) => {
     if (!name) return;
-    const { values, updates } = scopeFor(name);
-    const each = () => name in values && show(values[name]);
+    const { cells, updates } = scopeFor(name);
+    const each = () => name in cells && show(cells[name]);
     updates.add(each);
-    signal.addEventListener("abort", () => updates.delete(each));
+    end.signal.addEventListener("abort", () => updates.delete(each));
     each();
   };
   for (const element of [top, ...top.querySelectorAll("*")]) {
@@ -217,7 +226,7 @@ const bind = (top, scope) => {
     const pairs = (name, use) => {
       for (const [, what, path] of (data[name] ?? "").matchAll(/(\S+?):(\S+)/g)) use(what, path);
     };
-    const on = (event, action) => element.addEventListener(event, action, { signal });
+    const on = (event, action) => element.addEventListener(event, action, end);
     watch(data.text, (value) => {
       if (element.textContent != (value ?? "")) element.textContent = value;
     });
@@ -227,31 +236,32 @@ const bind = (top, scope) => {
       watch(path, (value) => element.classList.toggle(name, !!value)));
     pairs("attr", (name, path) =>
       watch(path, (value) => {
-        if (value === null || value === false) element.removeAttribute(name);
+        if ((value ?? false) === false) element.removeAttribute(name);
         else element.setAttribute(name, value === true ? "" : value);
       }));
-    if (data.bind) {
-      let timer;
-      watch(data.bind, (value) => fill(element, value));
+    const path = data.bind;
+    if (path) {
+      let timer, isBlank;
+      watch(path, (value) => isBlank || fill(element, value));
       on("input", () => {
         clearTimeout(timer);
-        set(
-          scopeFor(data.bind),
-          data.bind,
-          element.type == "checkbox" ? element.checked : element.value,
-        );
+        // A number that is being typed: "" also stands for "-".
+        isBlank = element.type == "number" && element.value === "";
+        set(scopeFor(path), path, element.type == "checkbox" ? element.checked : element.value);
+        update();
         data.debounce ? (timer = setTimeout(send, data.debounce, true)) : send(true);
       });
       on("change", () => send(true));
+      on("blur", () => (isBlank &&= fill(element, scopeFor(path).cells[path])));
     }
     pairs("on", (event, action) =>
       on(event, (happened) => {
-        if (event == "submit") happened.preventDefault();
+        event == "submit" && happened.preventDefault();
         const { arg } = data;
         queue.push([
           "call",
           pathOf(scopeFor(action + ".enabled"), action),
-          arg ? [scopeFor(arg).values[arg]] : [],
+          arg ? [scopeFor(arg).cells[arg]] : [],
         ]);
         send(true);
       }));
@@ -262,15 +272,15 @@ const bind = (top, scope) => {
 // Shows a list: for each row a copy of the template's element, before the template.
 const repeat = (template, name) => {
   const shown = new Map();
-  const { keys, rows, shows } = listOf(name);
+  const { order, rows, shows } = listOf(name);
   const place = (key, before) => {
     const old = shown.get(key);
     const next = shown.get(before) ?? template;
     const element = old ?? template.content.firstElementChild.cloneNode(true);
     shown.set(key, element);
-    if (!old) bind(element, rows.get(key));
-    if (element.nextSibling != next)
-      // What is moved keeps the focus, where browsers can do that.
+    old || bind(element, rows.get(key));
+    // What is moved keeps the focus, where browsers can do that.
+    element.nextSibling == next ||
       template.parentNode[old?.moveBefore ? "moveBefore" : "insertBefore"](element, next);
   };
   const drop = (key) => {
@@ -283,7 +293,7 @@ const repeat = (template, name) => {
     else if (verb != "all") place(key, before);
     else {
       for (const key of shown.keys()) rows.has(key) || drop(key);
-      keys.reduceRight((next, key) => (place(key, next), key), null);
+      order.reduceRight((next, key) => (place(key, next), key), null);
     }
   });
 };
@@ -293,13 +303,13 @@ const repeat = (template, name) => {
 export const live = {
   // The rows of a list, as they are now.
   list(name) {
-    const { keys, rows, observers } = listOf(name);
+    const { order, rows, observers } = listOf(name);
     return {
       get count() {
-        return keys.length;
+        return order.length;
       },
-      keyAt: (index) => keys[index],
-      rowAt: (index) => rows.get(keys[index])?.values,
+      keyAt: (index) => order[index],
+      rowAt: (index) => rows.get(order[index])?.cells,
       // Calls with the changes of each patch, in order. Returns what ends it.
       subscribe(observer) {
         observers.add(observer);
@@ -318,7 +328,7 @@ const start = () => {
   let timer, isHere;
   const appear = (isThere) => {
     clearTimeout(timer);
-    if (isHere != isThere) port.postMessage([(isHere = isThere), tab]);
+    isHere == isThere || port.postMessage([(isHere = isThere), tab]);
   };
   const listen = (to) => {
     port = to;
@@ -340,14 +350,15 @@ const start = () => {
   } catch {
     alone();
   }
-  const look = () => (document.hidden ? (timer = setTimeout(appear, 3e4, false)) : appear(true));
-  addEventListener("visibilitychange", look);
-  addEventListener("pageshow", look);
-  addEventListener("pagehide", () => appear(false));
+  const look = () => (document.hidden ? (timer = setTimeout(appear, 3e4, 0)) : appear(true));
+  const on = addEventListener;
+  on("visibilitychange", look);
+  on("pageshow", look);
+  on("pagehide", () => appear(0));
 };
 
 if (root) start();
 else {
   const connect = serve();
-  self.onconnect = ({ ports: [port] }) => connect(port);
+  onconnect = ({ ports: [port] }) => connect(port);
 }

@@ -53,6 +53,34 @@
       }
     }
 
+    @Test("the caret stays where it is when another server gets what was typed")
+    func caret() async throws {
+      let first = try await RunningServer.start(
+        site: Desk.site, pages: { [Page("index.html") { Desk() }] })
+      try await withBrowser { browser in
+        try await browser.navigate(to: first.address)
+        try await browser.wait(until: Self.isLive)
+        try await browser.click(browser.find("#count"))
+        try await browser.perform(.keyboard().press(.end).type("7"))
+        try await Self.type("hello", browser)
+        try await browser.perform(.keyboard().press(.left).press(.left))
+        try await browser.wait(until: "document.querySelector('#upper').textContent == 'HELLO'")
+        try await first.stop()
+        try await browser.wait(until: Self.isOff)
+        let desk = await Desk()
+        let second = try await RunningServer.start(
+          site: Desk.site, pages: { [Page("index.html", sharing: desk)] }, port: first.port)
+        try await browser.wait(until: Self.isLive)
+        let end = ContinuousClock().now + .seconds(10)
+        while desk.text.value != "hello", ContinuousClock().now < end { await Task.yield() }
+        #expect(desk.text.value == "hello" && desk.count.value != 0)
+        let caret: Int = try await browser.script(
+          "return document.querySelector('#text').selectionStart")
+        #expect(caret == 3)
+        try await second.stop()
+      }
+    }
+
     @Test("loses nothing that was typed while the network was down, or that it was taking along")
     func drop() async throws {
       let desk = await Desk()

@@ -190,6 +190,54 @@
       }
     }
 
+    @Test(
+      "a number can be emptied and begun with a sign, and is shown again when the field is left")
+    func numbers() async throws {
+      try await Self.withPage { browser, desk, server in
+        desk.count.value = 5
+        try await browser.wait(until: "document.querySelector('#count').value == '5'")
+        /// Waits until the page has got what came of what was typed so far.
+        func settle(_ marker: String) async throws {
+          try await Self.expectSoon { server.server.live.messages > 0 }
+          try await browser.run("return new Promise((done) => setTimeout(done, 100))")
+          desk.text.value = marker
+          try await browser.wait(
+            until: "document.querySelector('#upper').textContent == arguments[0]",
+            marker.uppercased())
+        }
+        try await browser.click(browser.find("#count"))
+        try await browser.perform(.keyboard().press(.end).press(.backspace))
+        try await settle("emptied")
+        let value = "return document.querySelector('#count').value"
+        #expect(try await browser.script(value) == "")
+        #expect(desk.count.value == 5, "nothing is no number")
+        try await browser.perform(.keyboard().type("-"))
+        try await settle("begun")
+        try await browser.perform(.keyboard().type("3"))
+        try await Self.expectSoon { desk.count.value == -3 }
+        #expect(try await browser.script(value) == "-3")
+        try await browser.perform(.keyboard().press(.backspace).press(.backspace))
+        try await settle("emptied again")
+        #expect(try await browser.script(value) == "")
+        try await browser.click(browser.find("#text"))
+        try await browser.wait(until: "document.querySelector('#count').value == '-3'")
+      }
+    }
+
+    @Test("a text as long as can be is taken, in letters of three bytes, too")
+    func longText() async throws {
+      try await Self.withPage { browser, desk, _ in
+        let count = 21_840
+        try await browser.run(
+          """
+          const field = document.querySelector("#text");
+          field.value = "漢".repeat(arguments[0]);
+          field.dispatchEvent(new Event("input"));
+          """, count)
+        try await Self.expectSoon { desk.text.value.utf8.count == 3 * count }
+      }
+    }
+
     @Test("a script gets the rows of a list, what changes of them, and binds elements to them")
     func scripts() async throws {
       try await Self.withPage(path: "/probe.html") { browser, desk, _ in

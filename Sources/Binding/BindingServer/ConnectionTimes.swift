@@ -1,0 +1,54 @@
+#if BindingServer
+  internal import Foundation
+  internal import NIOCore
+  internal import ServiceLifecycle
+
+  /// How long a connection may take for what: whoever doesn't read, or sends a byte now and then, must
+  /// not keep it.
+  package struct ConnectionTimes: Sendable {
+    /// For the body of a request.
+    package var request = Duration.seconds(30)
+    /// For a part of a file to leave.
+    package var write = Duration.seconds(30)
+    /// For what is still to be written to a stream that ends.
+    package var streamEnd = Duration.milliseconds(500)
+    /// For requests that are being answered when the server is to shut down.
+    package var shutdown = Duration.seconds(5)
+
+    package init() {}
+  }
+
+  extension Channel {
+    /// Closes the connection after a time. What waits for it to read or write fails then.
+    @discardableResult
+    func close(after time: Duration) -> Scheduled<Void> {
+      eventLoop.scheduleTask(in: TimeAmount(time)) { self.close(promise: nil) }
+    }
+
+    /// Closes the connection if something takes longer than a time, or than it may once the server is to
+    /// shut down.
+    func closing<Result>(
+      after time: Duration, orAfterShutdown shutdownTime: Duration,
+      _ body: () async throws -> Result
+    ) async throws -> Result {
+      let end = close(after: time)
+      defer { end.cancel() }
+      return try await withGracefulShutdownHandler {
+        try await body()
+      } onGracefulShutdown: {
+        self.close(after: shutdownTime)
+      }
+    }
+  }
+
+  /// How many connections a server has at most.
+  enum ConnectionCount {
+    /// Three quarters of the descriptors that the process may have: it needs some for other things, and
+    /// a server that runs out of them answers nobody.
+    static var max: Int {
+      var limit = rlimit()
+      guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 768 }
+      return Swift.max(16, Int(clamping: limit.rlim_cur) / 4 * 3)
+    }
+  }
+#endif

@@ -1,0 +1,217 @@
+#if BindingServer
+  import Binding
+  import BindingServer
+  import Testing
+  import WebDriver
+
+  /// The page's script with a server that says and answers what the test wants.
+  @Suite("The script of a page", .enabled(if: Browser.isExpected))
+  struct ScriptTests {
+    private static let stubs = """
+      delete window.SharedWorker;
+      window.streams = [];
+      window.EventSource = class extends EventTarget {
+        constructor(url) {
+          super();
+          this.tab = new URL(url).searchParams.get("tab");
+          streams.push(this);
+        }
+        close() { this.isClosed = true; }
+      };
+      window.posts = [];
+      window.statuses = [];
+      window.fetch = async (url, { body }) => {
+        posts.push({ ...JSON.parse(body), at: performance.now() });
+        while (window.isHeld) await new Promise((done) => setTimeout(done, 5));
+        return { status: statuses.shift() ?? 204 };
+      };
+      window.say = (kind, message) => {
+        const stream = streams.at(-1);
+        stream.dispatchEvent(
+          Object.assign(new Event(kind), { data: JSON.stringify({ tab: stream.tab, ...message }) }));
+      };
+      window.snap = (epoch, model, values) => say("snap", {
+        epoch, model, a: 0,
+        v: { text: "", upper: "", count: 0, isOn: true, "clear.enabled": true, ...values },
+        l: [["all", "rows", []]],
+      });
+      window.type = (selector, text) => {
+        const field = document.querySelector(selector);
+        field.value = text;
+        field.dispatchEvent(new Event("input"));
+      };
+      window.soon = async (condition) => {
+        const end = performance.now() + 5000;
+        while (!condition() && performance.now() < end) {
+          await new Promise((done) => setTimeout(done, 5));
+        }
+        return condition();
+      };
+      """
+
+    /// Opens the page and waits until it asks for a stream. `body` of scripts may use what is above.
+    private static func withPage(_ body: (Browser) async throws -> Void) async throws {
+      try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
+        try await withBrowser { browser in
+          try await browser.devTools(
+            "Page.addScriptToEvaluateOnNewDocument", ["source": stubs])
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: "streams.length == 1")
+          try await body(browser)
+          #expect(try await browser.consoleErrors() == [])
+        }
+      }
+    }
+
+    @Test("counts anew in another session, and leaves what others have typed since")
+    func session() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          snap("e1", "m1");
+          type("#text", "mine");
+          await soon(() => posts.length == 1);
+          say("patch", { a: 1, v: { text: "mine", upper: "MINE" } });
+          // Half an hour later: another session of the same view model.
+          snap("e2", "m1", { text: "another's" });
+          await soon(() => document.querySelector("#text").value != "mine");
+          const shown = document.querySelector("#text").value;
+          document.querySelector("#clear").click();
+          await soon(() => posts.length == 2);
+          return [shown, posts[1].epoch, `${posts[1].seq}`, JSON.stringify(posts[1].ops)];
+          """)
+        #expect(result == ["another's", "e2", "1", #"[["call","clear",[]]]"#])
+      }
+    }
+
+    @Test(
+      "types what wasn't acknowledged again in another session, and all into another view model")
+    func retyping() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          snap("e1", "m1");
+          type("#text", "one");
+          await soon(() => posts.length == 1);
+          say("patch", { a: 1, v: { text: "one" } });
+          type("#count", "7");
+          await soon(() => posts.length == 2);
+          snap("e2", "m1", { text: "one" });
+          await soon(() => posts.length == 3);
+          say("patch", { a: 1, v: { count: 7 } });
+          snap("e3", "m2");
+          await soon(() => posts.length == 4);
+          return posts.slice(2).map(({ ops }) => JSON.stringify(ops));
+          """)
+        #expect(
+          result == [#"[["set","count","7"]]"#, #"[["set","text","one"],["set","count","7"]]"#])
+      }
+    }
+
+    @Test("loses of a message that is refused what it has, and nothing else")
+    func refused() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          snap("e1", "m1");
+          statuses.push(413);
+          isHeld = true;
+          type("#text", "too long");
+          await soon(() => posts.length == 1);
+          type("#count", "7");
+          document.querySelector("#clear").click();
+          isHeld = false;
+          await soon(() => streams.length == 2 && posts.length == 2);
+          snap("e1", "m1");
+          await soon(() => document.querySelector("#text").value == "");
+          const shown = ["#text", "#count"].map((each) => document.querySelector(each).value);
+          return [...shown, ...posts.map(({ seq }) => `${seq}`), JSON.stringify(posts[1].ops)];
+          """)
+        #expect(
+          result == ["", "7", "1", "1", #"[["set","count","7"],["call","clear",[]]]"#])
+      }
+    }
+
+    @Test("keeps what was typed while the browser isn't let in")
+    func lockedOut() async throws {
+      try await Self.withPage { browser in
+        let result: [String] = try await browser.script(
+          """
+          snap("e1", "m1");
+          statuses.push(401);
+          type("#text", "kept");
+          await soon(() => streams.length == 2);
+          const shown = document.querySelector("#text").value;
+          snap("e2", "m2");
+          await soon(() => posts.length == 2);
+          return [shown, document.querySelector("#text").value, JSON.stringify(posts[1].ops)];
+          """)
+        #expect(result == ["kept", "kept", #"[["set","text","kept"]]"#])
+      }
+    }
+
+    @Test("says in several messages what is too much for one")
+    func several() async throws {
+      try await Self.withPage { browser in
+        let result: [[Int]] = try await browser.script(
+          """
+          snap("e1", "m1");
+          isHeld = true;
+          type("#text", "first");
+          await soon(() => posts.length == 1);
+          type("#text", "a".repeat(60000));
+          document.querySelector("#clear").click();
+          type("#text", "b".repeat(60000));
+          for (let each = 0; each < 300; each++) document.querySelector("#clear").click();
+          isHeld = false;
+          await soon(() => posts.length == 5);
+          return posts.map(({ seq, ops }) => [seq, ops.length]);
+          """)
+        #expect(result == [[1, 1], [2, 1], [3, 2], [4, 256], [5, 44]])
+      }
+    }
+
+    @Test("lets a field that waits for a pause wait, whatever the server sends meanwhile")
+    func debounce() async throws {
+      try await Self.withPage { browser in
+        let times: [Double] = try await browser.script(
+          """
+          snap("e1", "m1");
+          await soon(() => document.documentElement.dataset.live == "on");
+          document.querySelector("#text").dispatchEvent(new Event("change"));
+          type("#slow", "patience");
+          const typed = performance.now();
+          const traffic = setInterval(() => say("patch", { v: { count: posts.length } }), 10);
+          await soon(() => posts.length > 0);
+          clearInterval(traffic);
+          return posts.map(({ at }) => at - typed);
+          """)
+        #expect(times.count == 1 && times.allSatisfy { $0 > 190 }, "\(times)")
+      }
+    }
+
+    @Test("shows another stream's tabs at most as many as a stream has: those that came last")
+    func manyTabs() async throws {
+      try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
+        try await withBrowser { browser in
+          try await browser.navigate(to: server.address)
+          try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+          let seen: [Int] = try await browser.script(
+            """
+            const seen = new Set();
+            for (let index = 0; index < 70; index++) {
+              const { port } = new SharedWorker("/binding.js", { type: "module" });
+              port.onmessage = ({ data }) => data && seen.add(index);
+              port.postMessage([true, `t${index}`]);
+            }
+            const end = performance.now() + 5000;
+            while (seen.size < 64 && performance.now() < end)
+              await new Promise((done) => setTimeout(done, 5));
+            return [...seen].sort((a, b) => a - b);
+            """)
+          #expect(seen == Array(6..<70))
+        }
+      }
+    }
+  }
+#endif
