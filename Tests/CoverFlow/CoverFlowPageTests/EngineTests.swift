@@ -40,6 +40,25 @@ struct EngineTests {
     }
   }
 
+  @Test("is asked for again where it could not be loaded")
+  func secondAttempt() async throws {
+    try await FlowPage.with("&n=1") { page in
+      let results: [Int] = try await page.browser.script(
+        """
+        // A page of its own has loaded nothing yet.
+        const path = '/Sources/CoverFlow/CoverFlowPage/Resources/cover-flow-engine.js?again'
+        const { Engine } = await import(path)
+        const real = window.fetch
+        window.fetch = async () => new Response('', { status: 503 })
+        const attempt = () => Engine.create({ count: 3 }, 5, 4).then((engine) => engine.count, () => -1)
+        const results = [await attempt()]
+        window.fetch = real
+        return [...results, await attempt(), await attempt()]
+        """)
+      #expect(results == [-1, 3, 3])
+    }
+  }
+
   private static func program(seed: UInt64) -> [Call] {
     var random = SeededGenerator(seed: seed)
     var now = 1_000.0

@@ -69,12 +69,11 @@ struct MotionTests {
     }
   }
 
-  @Test("the order follows distance at every frame, and covers that change places don't overlap")
+  @Test("the order follows distance at every frame")
   func order() async throws {
     struct Sample: Decodable {
       var position: Double
       var order: [[Double]]
-      var overlap: Double
     }
     try await FlowPage.with("&cards") { page in
       try await page.start(at: 5_000)
@@ -84,12 +83,8 @@ struct MotionTests {
         __cf.to(5012)
         return new Promise((done) => {
           const look = () => {
-            const seen = __cf.visible
-            const [a, b] = seen.slice(0, 2)
-              .map((each) => each.element.querySelector('.cf-face').getBoundingClientRect())
-              .sort((one, other) => one.left - other.left)
-            samples.push({ position: __cf.position, overlap: a.right - b.left,
-              order: seen.map((each) => [each.index, each.zIndex]) })
+            samples.push({ position: __cf.position,
+              order: __cf.visible.map((each) => [each.index, each.zIndex]) })
             __cf.mode === 'rest' ? done(samples) : requestAnimationFrame(look)
           }
           requestAnimationFrame(look)
@@ -99,9 +94,37 @@ struct MotionTests {
       for sample in samples {
         let byHeight = sample.order.sorted { $0[1] > $1[1] }.map { abs($0[0] - sample.position) }
         #expect(byHeight == byHeight.sorted(), "at \(sample.position)")
-        let fromSwap = abs(sample.position - sample.position.rounded(.down) - 0.5)
-        if fromSwap < 0.02 { #expect(sample.overlap <= 2, "at \(sample.position)") }
       }
+    }
+  }
+
+  @Test("covers that change places don't overlap")
+  func swap() async throws {
+    struct Sample: Decodable {
+      var position: Double
+      var overlap: Double
+    }
+    try await FlowPage.with("&cards") { page in
+      try await page.start(at: 5_000)
+      try await page.browser.run(
+        """
+        window.samples = []
+        const look = () => {
+          const [a, b] = __cf.visible.slice(0, 2)
+            .map((each) => each.element.querySelector('.cf-face').getBoundingClientRect())
+            .sort((one, other) => one.left - other.left)
+          samples.push({ position: __cf.position, overlap: a.right - b.left })
+          requestAnimationFrame(look)
+        }
+        requestAnimationFrame(look)
+        """)
+      // A finger so slow that frames come close to where two covers change places.
+      try await page.browser.perform(
+        FlowPage.flick(.mouse(), from: 640, by: -240, milliseconds: 2_400))
+      let samples: [Sample] = try await page.browser.script("return samples")
+      let swaps = samples.filter { abs($0.position - $0.position.rounded(.down) - 0.5) < 0.02 }
+      #expect(!swaps.isEmpty, "\(samples.map(\.position))")
+      for sample in swaps { #expect(sample.overlap <= 2, "at \(sample.position)") }
     }
   }
 

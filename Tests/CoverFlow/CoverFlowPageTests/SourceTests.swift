@@ -262,6 +262,60 @@ struct SourceTests {
   }
 
   @Test(
+    "names, pictures and keys that can't be had don't stop the covers", arguments: ["", "label"])
+  func throwingNames(_ label: String) async throws {
+    try await FlowPage.with("&cards&n=100") { page in
+      try await page.browser.run(
+        """
+        window.told = 0
+        addEventListener('error', (event) => { told += 1; event.preventDefault() })
+        const fail = () => { throw new Error('of the page') }
+        if (arguments[0]) albums.label = fail
+        Object.assign(albums, { title: fail, subtitle: fail, tint: fail, image: fail })
+        const keyAt = albums.keyAt.bind(albums)
+        albums.keyAt = (index) => index % 5 === 0 ? fail() : keyAt(index)
+        """, label)
+      try await page.browser.run("__cf.to(41)")
+      #expect(try await page.settled() == 41)
+      let shown: [Int] = try await page.browser.script(
+        """
+        const cards = [...document.querySelectorAll('.cf-cover.cf-seen')]
+        return [told > 0 ? 1 : 0, ...cards.map((each) =>
+          Number(each.querySelector('.number').textContent) - Number(each.getAttribute('aria-posinset')))]
+        """)
+      #expect(shown.count > 8 && shown[0] == 1)
+      #expect(shown.dropFirst().allSatisfy { $0 == 0 }, "each cover shows its own item")
+      try await page.browser.run("flow.apply([['reset']]); flow.step(3)")
+      #expect(try await page.settled() == 44)
+    }
+  }
+
+  @Test("a flow that can't begin leaves nothing behind in the list that is shown instead")
+  func failingStart() async throws {
+    try await FlowPage.with("&cards&n=30") { page in
+      let state: [String] = try await page.browser.script(
+        """
+        const { CoverFlow } = await import('/Sources/CoverFlow/CoverFlowPage/Resources/cover-flow.js')
+        let told = 0
+        addEventListener('error', (event) => { told += 1; event.preventDefault() })
+        const element = document.createElement('div')
+        element.style.height = '300px'
+        document.body.append(element)
+        const list = await CoverFlow.create(element, albums,
+          { get aspect() { throw new Error('of the page') } })
+        const frames = async () => {
+          for (let each = 0; each < 4; each += 1) await new Promise(requestAnimationFrame)
+        }
+        await frames()
+        element.style.height = '200px'
+        await frames()
+        return [list.constructor.name, `${told}`, `${element.querySelectorAll('.cf-stage').length}`]
+        """)
+      #expect(state == ["CoverList", "0", "0"])
+    }
+  }
+
+  @Test(
     "several flows of one page don't know of each other, and one that is destroyed leaves nothing")
   func several() async throws {
     try await FlowPage.with("&cards&n=30") { page in

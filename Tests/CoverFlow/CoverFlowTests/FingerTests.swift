@@ -134,6 +134,41 @@ struct FingerTests {
     #expect(flow.machine.position == place && flow.machine.mode == .drag)
   }
 
+  @Test("a cover that the program brings to the front waits for the finger")
+  func goWhileDragging() {
+    for isMoved in [true, false] {
+      var flow = Flow(count: 20, at: 5)
+      if isMoved {
+        flow.drag(by: -100, speed: 500)
+      } else {
+        flow.send(.pointerDown(x: 300, y: 0, at: flow.now))
+      }
+      let place = flow.machine.position
+      flow.send(.go(to: 14))
+      flow.frame()
+      #expect(flow.machine.position == place && flow.machine.mode == .drag)
+      // What is inserted before it moves it.
+      flow.insert(at: 0)
+      flow.lift(x: 300)
+      flow.settle()
+      #expect(flow.machine.position == 15)
+      #expect(
+        flow.actions.last == .announce(index: 15) || flow.actions.contains(.settle(index: 15)))
+    }
+    var flow = Flow(count: 20, at: 5)
+    flow.drag(by: -100, speed: 500)
+    flow.send(.go(to: 14))
+    flow.send(.pointerCancel)
+    flow.settle()
+    #expect(flow.machine.position == 14)
+    // The next finger is another one.
+    flow.drag(by: -10, speed: 500)
+    flow.wait(milliseconds: 500)
+    flow.lift()
+    flow.settle()
+    #expect(flow.machine.position == 14)
+  }
+
   @Test("keys and wheel wait for the finger")
   func othersWhileDragging() {
     var flow = Flow(count: 10, at: 5)

@@ -18,7 +18,8 @@ public enum CoverFlowEvent: Hashable, Sendable {
   case step(Int)
   /// The same, a page at a time.
   case page(Int)
-  /// A cover comes to the front: also End, with the greatest index.
+  /// A cover comes to the front: also End, with the greatest index. While a finger holds the covers they
+  /// stay, and go there when it is lifted.
   case go(to: Int)
   /// The same without a motion.
   case jump(to: Int)

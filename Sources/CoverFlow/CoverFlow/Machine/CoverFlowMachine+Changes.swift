@@ -79,6 +79,7 @@ extension CoverFlowMachine {
       if front == nil { isFrontDue = true }
     }
     if let tap = lastTap { lastTap?.index = newIndex(tap.index) ?? -1 }
+    goAfterDrag = goAfterDrag.flatMap { newIndex($0) }
     if let index = flip?.index {
       if let moved = newIndex(index) {
         flip?.index = moved

@@ -8,6 +8,7 @@ extension CoverFlowMachine {
     require(position.isFinite, "the position is a number")
     require(position >= -0.5 && position <= positionMax + 0.5, "the position is near the covers")
     require(target >= 0 && target <= max(0, count - 1), "the target exists")
+    require(goAfterDrag.map { 0..<count ~= $0 } ?? true, "the item to go to exists")
     require(velocity.isFinite && abs(velocity) <= 1e10, "the velocity is a number")
     if case .rest = motion { require(position == Double(target), "rest is on a whole cover") }
     var shown: [Int] = []

@@ -54,8 +54,13 @@ extension CoverFlowMachine {
 
   mutating func go(to index: Int, now: Instant, into actions: inout [CoverFlowAction]) {
     guard count > 0 else { return ignore() }
-    flipOnArrival = false
     let index = max(0, min(count - 1, index))
+    // The finger has the covers; they go there when it lets go.
+    guard !isDragging else {
+      goAfterDrag = index
+      return
+    }
+    flipOnArrival = false
     if case .rest = motion, index == target { return }
     let (place, velocity) = state(at: now)
     settle(

@@ -22,6 +22,7 @@ extension CoverFlowMachine {
     case .rest, .drag: break
     case .settle, .scroll: interruptedDistance = abs(Double(target) - position)
     }
+    goAfterDrag = nil
     // The position stays as it was drawn, to the last digit.
     motion = .drag(
       DragMotion(
@@ -52,6 +53,10 @@ extension CoverFlowMachine {
     x: Double, y: Double, at time: Instant, now: Instant, into actions: inout [CoverFlowAction]
   ) {
     guard case .drag(let drag) = motion else { return ignore() }
+    if let index = goAfterDrag {
+      letGo(drag, now: now)
+      return go(to: index, now: now, into: &actions)
+    }
     guard drag.hasMoved else {
       return tap(x: x, y: y, drag: drag, now: now, into: &actions)
     }
@@ -59,9 +64,10 @@ extension CoverFlowMachine {
     release(velocity: isStill ? 0 : velocity(of: drag), from: position, now: now)
   }
 
-  mutating func pointerCancel(now: Instant) {
+  mutating func pointerCancel(now: Instant, into actions: inout [CoverFlowAction]) {
     guard case .drag(let drag) = motion else { return ignore() }
     letGo(drag, now: now)
+    if let index = goAfterDrag { go(to: index, now: now, into: &actions) }
   }
 
   /// How fast a finger moves the covers, in covers per second.

@@ -57,6 +57,8 @@ public struct CoverFlowMachine: Sendable {
   var isFrontDue = false
   var motion = Motion.rest
   var flip: CoverFlip?
+  /// The item that comes to the front when the finger is lifted.
+  var goAfterDrag: Int?
   /// The item that is to be turned over once it is at the front.
   var flipOnArrival = false
   /// Whether it is to be reported that a cover is turned back.
@@ -182,7 +184,7 @@ public struct CoverFlowMachine: Sendable {
     case .pointerMove(let x, let time): pointerMove(x: x, at: time, into: &actions)
     case .pointerUp(let x, let y, let time):
       pointerUp(x: x, y: y, at: time, now: now, into: &actions)
-    case .pointerCancel: pointerCancel(now: now)
+    case .pointerCancel: pointerCancel(now: now, into: &actions)
     case .wheel(let covers): wheel(covers: covers, now: now, into: &actions)
     case .step(let covers): step(by: covers, now: now, into: &actions)
     case .page(let pages):

@@ -6,11 +6,14 @@ let compiled
 
 /** Compiles the engine once for a page; fails where there is no WebAssembly, or it is not allowed. */
 function compile() {
-  compiled ??= (async () => {
+  if (compiled) return compiled
+  compiled = (async () => {
     const response = await fetch(new URL('cover-flow.wasm', import.meta.url))
     if (!response.ok) throw new Error(`cover-flow.wasm: ${response.status}`)
     return WebAssembly.compile(await response.arrayBuffer())
   })()
+  // What could not be loaded may be there the next time.
+  compiled.catch(() => { compiled = undefined })
   return compiled
 }
 

@@ -121,11 +121,17 @@ export class CoverFlow {
     this.#source = source
     this.#options = options
     this.#engine = engine
-    this.#build()
-    this.#images = new Images(engine, (id, picture) => this.#showImage(id, picture))
-    this.#listen()
-    this.#resize()
-    this.#draw(performance.now())
+    try {
+      this.#build()
+      this.#images = new Images(engine, (id, picture) => this.#showImage(id, picture))
+      this.#listen()
+      this.#resize()
+      this.#draw(performance.now())
+    } catch (error) {
+      // A list takes the element: nothing of the flow may act on it.
+      this.destroy()
+      throw error
+    }
   }
 
   // What pages call.
@@ -180,10 +186,10 @@ export class CoverFlow {
   /** Takes the flow out of its element. */
   destroy() {
     this.#cleanUp.abort()
-    this.#observer.disconnect()
+    this.#observer?.disconnect()
     cancelAnimationFrame(this.#scheduled)
     clearTimeout(this.#timer)
-    this.#images.destroy()
+    this.#images?.destroy()
     this.#host.classList.remove('cf')
     this.#host.replaceChildren()
   }
@@ -216,11 +222,11 @@ export class CoverFlow {
     for (const slot of this.#slots) if (slot.index >= 0) wanted.set(slot.key, -1)
     const count = this.#source.count
     if (this.#source.indexOf) {
-      for (const key of wanted.keys()) wanted.set(key, this.#source.indexOf(key))
+      for (const key of wanted.keys()) wanted.set(key, this.#ask('indexOf', key) ?? -1)
     } else {
       let missing = wanted.size
       for (let index = 0; index < count && missing > 0; index += 1) {
-        const key = this.#source.keyAt(index)
+        const key = this.#ask('keyAt', index)
         if (wanted.get(key) === -1) {
           wanted.set(key, index)
           missing -= 1
@@ -246,6 +252,15 @@ export class CoverFlow {
     if (slot.isWanted) this.#loadImage(slot)
     this.#back.update(slot)
     if (slot.key === this.#frontKey) this.#showCaption(slot.index)
+  }
+
+  /** What the page says of an item; undefined if it has no such function, or that fails. */
+  #ask(name, item) {
+    try {
+      return this.#source[name]?.(item)
+    } catch (error) {
+      report(error)
+    }
   }
 
   // Elements.
@@ -326,12 +341,12 @@ export class CoverFlow {
     const label = this.#labelOf(index)
     if (label) slot.cover.setAttribute('aria-label', label)
     else slot.cover.removeAttribute('aria-label')
-    if (this.#source.tint) slot.cover.style.setProperty('--cf-tint', this.#source.tint(index))
+    if (this.#source.tint) slot.cover.style.setProperty('--cf-tint', this.#ask('tint', index) ?? '')
     this.#number(slot)
     // A picture that is there already is shown at once, whatever the speed.
     slot.imageID = this.#images.idOf(slot.key)
     this.#engine.useImage(slot.place, slot.imageID)
-    this.#putImage(slot, slot.imageID && this.#images.loaded(slot.imageID, this.#source.image?.(index)))
+    this.#putImage(slot, slot.imageID && this.#images.loaded(slot.imageID, this.#ask('image', index)))
   }
 
   #number(slot) {
@@ -344,25 +359,25 @@ export class CoverFlow {
   }
 
   #labelOf(index) {
-    const source = this.#source
-    if (source.label) return source.label(index)
-    if (!source.title) return ''
-    const subtitle = source.subtitle?.(index)
-    return subtitle ? `${source.title(index)}, ${subtitle}` : source.title(index)
+    if (this.#source.label) return this.#ask('label', index) ?? ''
+    if (!this.#source.title) return ''
+    const title = this.#ask('title', index) ?? ''
+    const subtitle = this.#ask('subtitle', index)
+    return subtitle ? `${title}, ${subtitle}` : title
   }
 
   #showCaption(index) {
     if (!this.#caption) return
-    this.#caption.title.data = index < 0 ? '' : this.#source.title(index)
-    this.#caption.subtitle.data = index < 0 ? '' : this.#source.subtitle?.(index) ?? ''
+    this.#caption.title.data = index < 0 ? '' : this.#ask('title', index) ?? ''
+    this.#caption.subtitle.data = index < 0 ? '' : this.#ask('subtitle', index) ?? ''
   }
 
   // Images.
 
   #loadImage(slot) {
     slot.isWanted = true
-    const url = this.#source.image?.(slot.index)
-    if (!url) return
+    const url = this.#ask('image', slot.index)
+    if (!url || slot.key === undefined) return
     slot.imageID = this.#images.intern(slot.key, url)
     this.#engine.useImage(slot.place, slot.imageID)
     this.#putImage(slot, this.#images.request(slot.imageID, slot.key, url))
@@ -458,22 +473,26 @@ export class CoverFlow {
   #perform() {
     this.#engine.takeActions((name, place, index, flag) => {
       const slot = this.#slots[place]
-      switch (name) {
-        case 'assign': this.#assign(slot, index); break
-        case 'vacate': this.#vacate(slot); break
-        case 'load': this.#loadImage(slot); break
-        case 'front': this.#front(index); break
-        case 'settle': this.#settled(index); break
-        case 'announce': this.#describe(index); break
-        case 'select': this.#tell('select', index); break
-        case 'flip': this.#flipped(index, flag); break
+      try {
+        switch (name) {
+          case 'assign': this.#assign(slot, index); break
+          case 'vacate': this.#vacate(slot); break
+          case 'load': this.#loadImage(slot); break
+          case 'front': this.#front(index); break
+          case 'settle': this.#settled(index); break
+          case 'announce': this.#describe(index); break
+          case 'select': this.#tell('select', index); break
+          case 'flip': this.#flipped(index, flag); break
+        }
+      } catch (error) {
+        report(error)
       }
     })
   }
 
   #assign(slot, index) {
     slot.index = index
-    slot.key = this.#source.keyAt(index)
+    slot.key = this.#ask('keyAt', index)
     slot.isWanted = false
     this.#fill(slot)
   }
@@ -488,7 +507,7 @@ export class CoverFlow {
   }
 
   #front(index) {
-    this.#frontKey = index < 0 ? undefined : this.#source.keyAt(index)
+    this.#frontKey = index < 0 ? undefined : this.#ask('keyAt', index)
     const slot = index < 0 ? undefined : this.#slots.find((each) => each.index === index)
     if (slot !== this.#frontSlot) {
       this.#frontSlot?.cover.classList.remove('cf-front')
@@ -501,7 +520,7 @@ export class CoverFlow {
   }
 
   #settled(index) {
-    const key = this.#source.keyAt(index)
+    const key = this.#ask('keyAt', index)
     // For whoever comes to the flow with the focus; not a change that is announced.
     if (this.#status.data === '') this.#describe(index)
     if (key === this.#settledKey) return
