@@ -11,7 +11,7 @@
     private static func makeFolder() throws -> TestFolder {
       let files = try TestFolder()
       for number in 1...30 {
-        let picture = TestPicture.png(width: 300, height: 300, red: UInt8(number * 8))
+        let picture = TestPicture.png(width: 60, height: 60, red: UInt8(number * 8))
         try files.write(picture, to: "Sea/Wave \(100 + number).png")
       }
       for number in 1...5 { try files.write(TestPicture.png(), to: "Hill \(number).png") }
@@ -70,7 +70,7 @@
         try await browser.perform(.keyboard().press(.space))
         try await browser.wait(until: Self.isOnTop("photo"))
         try await browser.wait(
-          until: "document.querySelector('.photo img').naturalWidth == 300", seconds: 20)
+          until: "document.querySelector('.photo img').naturalWidth == 60", seconds: 20)
         #expect(try await browser.text(of: browser.find(".photo h1")) == "Wave 102")
         try await browser.perform(.keyboard().press(.escape))
         try await browser.wait(until: Self.isOnTop("results"))
@@ -219,7 +219,7 @@
       let picture = try await program.request("GET", "/pictures/Sea/Wave%20101.png")
       #expect(picture.status == 200 && picture.fields["content-type"] == "image/png")
       #expect(picture.fields["x-content-type-options"] == "nosniff")
-      #expect(picture.body == TestPicture.png(width: 300, height: 300, red: 8))
+      #expect(picture.body == TestPicture.png(width: 60, height: 60, red: 8))
       let same = ["If-None-Match": picture.fields["etag"] ?? ""]
       #expect(try await program.request("GET", "/pictures/Sea/Wave%20101.png", same).status == 304)
       for folder in ["pictures", "thumbnails"] {

@@ -110,9 +110,13 @@ enum TestPicture {
 
   private static func crc(_ bytes: [UInt8]) -> UInt32 {
     ~bytes.reduce(UInt32.max) { sum, byte in
-      (0..<8).reduce(sum ^ UInt32(byte)) { each, _ in
-        each & 1 == 1 ? each >> 1 ^ 0xEDB8_8320 : each >> 1
-      }
+      sum >> 8 ^ crcTable[Int(UInt8(truncatingIfNeeded: sum) ^ byte)]
+    }
+  }
+
+  private static let crcTable: [UInt32] = (0..<256).map { index in
+    (0..<8).reduce(UInt32(index)) { each, _ in
+      each & 1 == 1 ? each >> 1 ^ 0xEDB8_8320 : each >> 1
     }
   }
 }
