@@ -94,6 +94,8 @@ struct PairingOnAirTests {
     #expect(try host.connect(to: Self.name) == peer)
     let value = try #require(try host.characteristics(of: peer)[Self.protected])
     #expect(try host.read(value, of: peer) == [1, 2, 3])
+    // Keys are distributed after the value was read.
+    world.run(for: .seconds(1))
     #expect(encryption(host)?.isAuthenticated == true && host.bonds.count == 1)
   }
 
@@ -104,6 +106,7 @@ struct PairingOnAirTests {
     let peer = try host.connect(to: Self.name)
     let value = try #require(try host.characteristics(of: peer)[Self.protected])
     _ = try host.read(value, of: peer)
+    world.run(for: .seconds(1))
     #expect(host.bonds.count == 1)
     host.send(.disconnect(peer))
     world.run(for: .seconds(2))
@@ -184,6 +187,7 @@ struct PairingOnAirTests {
     host.forgetEvents()
     try reconnect(host, peer)
     #expect(try host.read(value, of: peer) == [1, 2, 3])
+    world.run(for: .seconds(1))
     #expect(pairingEnds(host) == [nil])
   }
 
@@ -254,6 +258,36 @@ struct PairingOnAirTests {
     #expect(pairingEnds(host) == [.disconnected])
   }
 
+  /// The central sends the last key, and can't know of its arrival before it is acknowledged.
+  @Test(
+    "a link that is lost at any instant of a pairing leaves the central no bond that its peer lacks",
+    arguments: [0.0, 0.5])
+  func lostAtAnyInstant(_ packetLoss: Double) throws {
+    var bondCount = 0
+    for step in Int64(0)..<60 {
+      let (world, device) = world(100 + UInt64(step))
+      var configuration = HostConfiguration()
+      configuration.usesPrivateAddress = true
+      let host = TestHost(in: world, configuration: configuration)
+      let peer = try host.connect(to: Self.name)
+      world.radio.packetLoss = packetLoss
+      host.send(.pair(peer, RequestToken(rawValue: 980)))
+      world.run(for: .milliseconds(packetLoss > 0 ? 60 : 15) * step)
+      device.controller.faults.deafUntil = world.now + .seconds(3)
+      world.run(for: .seconds(4))
+      world.radio.packetLoss = 0
+      host.send(.disconnect(peer))
+      world.run(for: .seconds(2))
+      guard !host.bonds.isEmpty else { continue }
+      bondCount += 1
+      host.forgetEvents()
+      try reconnect(host, peer)
+      world.run(for: .seconds(1))
+      #expect(encryption(host) != nil, "\(step)")
+    }
+    #expect((1..<60).contains(bondCount), "all pairings ended in time, or none did")
+  }
+
   @Test("a channel that needs encryption pairs, and is opened then")
   func channel() throws {
     let (world, device) = world(8)
@@ -265,6 +299,7 @@ struct PairingOnAirTests {
       Issue.record("no channel")
       return
     }
+    world.run(for: .seconds(1))
     #expect(info.psm == 0x90 && pairingEnds(host) == [nil])
     var configuration = HostConfiguration()
     configuration.pairingPolicy = .never

@@ -106,6 +106,8 @@ struct PrivacyOnAirTests {
     let host = TestHost(in: world)
     let peer = try host.connect(to: Self.name)
     #expect(try read(host, peer) == [1, 2, 3])
+    // Keys are distributed after the value was read.
+    world.run(for: .seconds(1))
     device.controller.powerOff()
     world.run(for: .seconds(10))
     host.forgetEvents()

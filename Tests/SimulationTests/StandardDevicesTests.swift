@@ -87,9 +87,10 @@ struct StandardDevicesTests {
     } catch HostError.att(let code, _) {
       #expect([.insufficientEncryption, .insufficientAuthentication].contains(code))
     }
-    let (_, pairing) = home(seed: 7)
+    let (others, pairing) = home(seed: 7)
     let same = try pairing.connect(to: "Thermostat")
     #expect(try pairing.read(value, of: same) == [0x39, 0x05, 0, 0])
+    others.run(for: .seconds(1))
     #expect(pairing.bonds.map(\.identity) == [same])
   }
 

@@ -25,6 +25,8 @@ private struct SchedulerOwner {
   var expected: [UInt16: [UInt8]] = [:]
   var tags: [UInt16: [UInt64]] = [:]
   var held: [UInt16: Int] = [:]
+  /// Frames whose acknowledgement is awaited.
+  var unacknowledged: [UInt16: [UInt64]] = [:]
   var next: UInt8 = 0
   var tagCount: UInt64 = 0
 
@@ -44,12 +46,14 @@ private struct SchedulerOwner {
       scheduler.close(handle: handle)
       isOpen[handle] = false
       held[handle] = 0
+      unacknowledged[handle] = []
     case 4...8:
       guard isOpen[handle] == true else { break }
       enqueue(handle, count: Int(amount) * (step & 0x0F == 8 ? 17 : 1))
     case 9...12:
       scheduler.completed(handle: handle, count: Int(amount & 3))
       held[handle] = max(0, (held[handle] ?? 0) - Int(amount & 3))
+      takeAcknowledged(handle)
     default: break
     }
     drain()
@@ -59,11 +63,27 @@ private struct SchedulerOwner {
     tagCount += 1
     let payload = (0..<count).map { next &+ UInt8(truncatingIfNeeded: $0) }
     next &+= 31
+    let isAcknowledged = tagCount % 3 == 0
     let frame = OutgoingFrame(
-      channel: 4, payload: payload, tag: SendTag(.other, tagCount))
+      channel: 4, payload: payload,
+      tag: SendTag(isAcknowledged ? .security : .gattServer, tagCount))
     expected[handle, default: []] += frame.bytes
-    tags[handle, default: []].append(tagCount)
+    if isAcknowledged {
+      unacknowledged[handle, default: []].append(tagCount)
+    } else {
+      tags[handle, default: []].append(tagCount)
+    }
     scheduler.enqueue(frame, handle: handle)
+  }
+
+  private mutating func takeAcknowledged(_ handle: UInt16) {
+    while let tag = scheduler.takeAcknowledged(handle: handle) {
+      precondition(unacknowledged[handle]?.first == tag.number, "acknowledged out of order")
+      unacknowledged[handle]?.removeFirst()
+    }
+    guard isOpen[handle] == true, held[handle] == 0, scheduler.queuedByteCount(handle: handle) == 0
+    else { return }
+    precondition(unacknowledged[handle]?.isEmpty ?? true, "an acknowledgement was lost")
   }
 
   private mutating func drain() {

@@ -113,9 +113,10 @@ final class PairingAttacker {
 
   private func perform(_ output: LinkSecurity.Output) {
     switch output {
-    case .sendPDU(let bytes):
+    case .sendPDU(let bytes, let number):
       guard let pdu = try? SMPPDU(decoding: bytes[...]) else { return }
       for changed in change(pdu) { says(changed) }
+      act { $0.acknowledged(number, host: &$1, now: self.world.now, into: &$2) }
     case .encrypt(let key):
       guard let handle = peer.handle else { return }
       peer.send(

@@ -71,7 +71,8 @@ extension HostMachine {
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
         l2cap.handedOver(tag, into: &outputs)
       }
-    case .other: break
+    // Reported when it is acknowledged.
+    case .security: break
     }
   }
 }

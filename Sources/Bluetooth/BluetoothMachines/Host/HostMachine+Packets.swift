@@ -37,6 +37,11 @@ extension HostMachine {
     backlog.received(links.handles[index])
     causeOfEvents = links.handles[index]
     confirm(index, into: &actions)
+    // It was given up before the peer was heard: no client ever learns of it, nor of what comes over it.
+    guard links[index].isAnnounced else {
+      routing.strayPackets += 1
+      return
+    }
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       l2cap.receive(payload, continuing: !header.boundary.isFirst, now: now, into: &outputs)
     }
@@ -170,6 +175,7 @@ extension HostMachine {
         confirm(index, into: &actions)
         disconnectIfFlushed(index, now: now, into: &actions)
       }
+      keysAcknowledged(handle, now: now, into: &actions)
     }
   }
 

@@ -58,8 +58,9 @@ extension HostMachine {
     // An output may end the link; those after it have nothing to act on then.
     guard let index = links.index(handle: handle) else { return }
     switch output {
-    case .sendPDU(let pdu):
-      let frame = OutgoingFrame(channel: L2CAPChannelIdentifier.security, payload: pdu)
+    case .sendPDU(let pdu, let number):
+      let frame = OutgoingFrame(
+        channel: L2CAPChannelIdentifier.security, payload: pdu, tag: SendTag(.security, number))
       scheduler.enqueue(frame, handle: handle)
     case .encrypt(let key):
       let command = LEEnableEncryption(
@@ -122,6 +123,18 @@ extension HostMachine {
     if status == .success { confirm(index, into: &actions) }
     withSecurity(index, now: now, into: &actions) { link, host, outputs in
       link.encryptionChanged(status, isOn: isOn, host: &host, now: now, into: &outputs)
+    }
+  }
+
+  /// The peer has acknowledged packets; perhaps those with the last keys of a pairing.
+  mutating func keysAcknowledged(
+    _ handle: UInt16, now: Instant, into actions: inout [Action]
+  ) {
+    while let tag = scheduler.takeAcknowledged(handle: handle) {
+      guard let index = links.index(handle: handle) else { return }
+      withSecurity(index, now: now, into: &actions) { link, host, outputs in
+        link.acknowledged(tag.number, host: &host, now: now, into: &outputs)
+      }
     }
   }
 

@@ -47,7 +47,7 @@ public struct ChannelID: Hashable, Sendable {
 /// Names an outgoing frame, so that the machine that built it learns when the controller has it.
 ///
 /// The machine that sends assigns it; the scheduler reports it once the frame's last fragment was
-/// handed to the controller.
+/// handed to the controller, or was acknowledged, as the owner wants it.
 @frozen
 public struct SendTag: Hashable, Sendable {
   /// The machine that made a tag and is notified about it.
@@ -58,8 +58,9 @@ public struct SendTag: Hashable, Sendable {
     case gattClient = 1
     /// The link's connection-oriented channels.
     case channels = 2
-    /// Any other sender; not notified.
-    case other = 3
+    /// The link's Security Manager, which is notified when the peer has acknowledged a frame, and not
+    /// when the controller has it.
+    case security = 3
   }
 
   /// The owner in the top two bits, the owner's number below.
@@ -77,7 +78,7 @@ public struct SendTag: Hashable, Sendable {
 
   /// The machine to notify.
   @inlinable
-  public var owner: Owner { Owner(rawValue: UInt8(rawValue >> 62)) ?? .other }
+  public var owner: Owner { Owner(rawValue: UInt8(rawValue >> 62)) ?? .security }
 
   /// What the owner knows the frame by: unique among its frames that are on their way.
   @inlinable

@@ -29,6 +29,12 @@ public struct ACLScheduler: Sendable {
     var sentOfFirst = 0
     /// Buffers that the controller has not reported as free again.
     var inFlight = 0
+    /// How many packets the controller was given, and how many of them it has reported as completed.
+    var givenCount: UInt64 = 0
+    var completedCount: UInt64 = 0
+    /// Frames of which the peer's acknowledgement is to be reported, and the count of packets with which
+    /// each was wholly with the controller.
+    var unacknowledged = FIFO<(tag: SendTag, givenCount: UInt64)>()
     /// Whether it waits for its turn.
     var isInTurn = false
     var hasOverflowed = false
@@ -102,6 +108,7 @@ public struct ACLScheduler: Sendable {
     links[slot].queue = FIFO()
     links[slot].queuedBytes = 0
     links[slot].sentOfFirst = 0
+    links[slot].unacknowledged = FIFO()
   }
 
   /// Puts a frame behind the link's others. Dropped if there is no such link.
@@ -133,8 +140,18 @@ public struct ACLScheduler: Sendable {
     bogusCompletions &+= count - freed
     guard freed > 0 else { return }
     links[slot].inFlight = used - freed
+    links[slot].completedCount += UInt64(freed)
     free += freed
     if used == freed { linksWithoutBuffer += 1 }
+  }
+
+  /// The tag of the next frame of the link's Security Manager that the peer's controller has
+  /// acknowledged; nil if there is none.
+  public mutating func takeAcknowledged(handle: UInt16) -> SendTag? {
+    guard let slot = slot(of: handle), let first = links[slot].unacknowledged.first,
+      first.givenCount <= links[slot].completedCount
+    else { return nil }
+    return links[slot].unacknowledged.popFirst()?.tag
   }
 
   /// Sends what the controller has buffers for.
@@ -201,6 +218,7 @@ public struct ACLScheduler: Sendable {
   private mutating func sendFragment(_ slot: Int, into outputs: inout [Output]) {
     if links[slot].inFlight == 0 { linksWithoutBuffer -= 1 }
     links[slot].inFlight += 1
+    links[slot].givenCount += 1
     free -= 1
     let handle = links[slot].handle
     let sent = links[slot].sentOfFirst
@@ -221,7 +239,12 @@ public struct ACLScheduler: Sendable {
     } else {
       outputs.append(.send(fragment(of: frame.packet, from: sent, length: length, handle: handle)))
     }
-    if let tag = frame.tag { outputs.append(.handedOver(handle: handle, tag)) }
+    guard let tag = frame.tag else { return }
+    if tag.owner == .security {
+      links[slot].unacknowledged.append((tag, links[slot].givenCount))
+    } else {
+      outputs.append(.handedOver(handle: handle, tag))
+    }
   }
 
   private func fragment(of frame: [UInt8], from: Int, length: Int, handle: UInt16) -> HCIPacket {

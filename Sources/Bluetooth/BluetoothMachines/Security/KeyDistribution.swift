@@ -13,6 +13,10 @@ struct KeyDistribution: Sendable {
 
   private var expected: [Expected] = []
   private var owedKeys: SMPKeyDistribution
+  /// Whether this side has the last word: the initiator, if it has any keys to give.
+  private let sendsLast: Bool
+  /// Whether the peer has acknowledged what was sent.
+  var isAcknowledged = false
   private let isBonding: Bool
   private let keyByteCount: Int
   /// This host's legacy long term key, once it was sent.
@@ -36,9 +40,15 @@ struct KeyDistribution: Sendable {
     if peers.contains(.identityKey) { expected += [.identityResolvingKey, .identityAddress] }
     if peers.contains(.signingKey) { expected.append(.signatureResolvingKey) }
     owedKeys = context.keys(distributedByInitiator: context.isInitiator)
+    sendsLast = !owedKeys.isEmpty && (context.isInitiator || peers.isEmpty)
   }
 
+  /// Whether all keys were received and sent.
   var isComplete: Bool { expected.isEmpty && owedKeys.isEmpty }
+
+  /// Whether the distribution is over: for who sends the last key when the peer has acknowledged it, for
+  /// who receives it at once (§3.6.1).
+  var isOver: Bool { isComplete && (isAcknowledged || !sendsLast) }
 
   /// Whether it is this side's turn: at once as the responder, after the peer as the initiator.
   mutating func sendKeys(

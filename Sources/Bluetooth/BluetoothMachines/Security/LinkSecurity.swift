@@ -5,44 +5,6 @@ import Essentials
 /// protected. It takes what the peer's Security Manager sends and what the controller reports of
 /// encryption, and puts out what is to be done.
 struct LinkSecurity: Sendable {
-  enum Limits {
-    /// How long the controller may take to encrypt a link: the link layer's own timeout (Core 5.4,
-    /// Vol 6, Part B, §5.2), after which the link ends.
-    static let encryptionTimeout = TimeSpan.seconds(40)
-    /// Requests to pair one peer that wait.
-    static let requestsMax = 16
-  }
-
-  /// What a link has to be before something may go over it.
-  enum Requirement: Sendable, Comparable {
-    case encryption
-    /// Encryption with a key from a pairing that was protected against a man in the middle.
-    case authentication
-  }
-
-  enum Output: Sendable {
-    /// Send a Security Manager PDU to the peer.
-    case sendPDU([UInt8])
-    /// Encrypt the link with this key.
-    case encrypt(LongTermKey)
-    /// Answer the controller's request for a key.
-    case answerKeyRequest(SMPValue?)
-    /// The link is protected otherwise than before; nil: not any more.
-    case encryptionChanged(EncryptionInfo?)
-    /// Compute on P-256.
-    case compute(KeyAgreementRequest)
-    case prompt(PairingPrompt, PairingPromptID, ClientID)
-    /// Keep the bond of a pairing, or why there is none.
-    case bonded(Result<Bond, UnkeptBond>)
-    /// A pairing has ended, with an error or without.
-    case pairingEnded(SecurityFailure?)
-    /// What waited for the link to be protected may go on, or fails.
-    case secured(Bool)
-    case completed(PendingRequest, SecurityFailure?)
-    /// End the link: going on without encryption would let anybody be the peer.
-    case disconnect(SecurityFailure)
-  }
-
   private enum Activity: Sendable {
     case none
     case pairing(Pairing)
@@ -63,6 +25,8 @@ struct LinkSecurity: Sendable {
   private(set) var hasProvedBond = false
   /// Something waits for the link to be protected.
   private var isAwaited = false
+  /// What was asked for while a pairing was under way, which may give less.
+  private var lateRequirement: Requirement?
   /// As the peripheral: nothing is asked of the peer before it has proved its bond.
   private var mustProveBond = false
   private var requests: [PendingRequest] = []
@@ -76,6 +40,8 @@ struct LinkSecurity: Sendable {
   private(set) var prompt: PairingPromptID?
   /// Whether the peer began the pairing.
   private var isPeersInitiative = false
+  /// How many PDUs were sent on this link.
+  private var sentCount: UInt64 = 0
   /// A pairing timed out: the peer's Security Manager is not used on this link any more (§3.4).
   private var hasTimedOut = false
 
@@ -152,7 +118,10 @@ struct LinkSecurity: Sendable {
     into outputs: inout [Output]
   ) {
     isAwaited = true
-    guard case .none = activity else { return }
+    guard case .none = activity else {
+      if isPairing { lateRequirement = max(lateRequirement ?? requirement, requirement) }
+      return
+    }
     if let encryption, requirement == .encryption || encryption.isAuthenticated {
       return release(true, into: &outputs)
     }
@@ -223,6 +192,11 @@ struct LinkSecurity: Sendable {
     release(isSecured, into: &outputs)
   }
 
+  /// Whether the link is protected as was asked for during its pairing.
+  private var meetsLateRequirement: Bool {
+    lateRequirement != .authentication || encryption?.isAuthenticated == true
+  }
+
   private mutating func release(_ isSecured: Bool, into outputs: inout [Output]) {
     if isSecured { mustProveBond = false }
     if isAwaited { outputs.append(.secured(isSecured)) }
@@ -272,6 +246,10 @@ struct LinkSecurity: Sendable {
     case .pairingFailed(let reason):
       end(.peerFailed(reason), host: &host, now: now, into: &outputs)
     case .securityRequest where role == .central: break  // It is on the way already.
+    case _ where awaitsAcknowledgement:
+      // The peer has all keys, or would not go on.
+      acknowledged(sentCount, host: &host, now: now, into: &outputs)
+      receive(pdu.bytes[...], host: &host, now: now, into: &outputs)
     default:
       withPairing(host: &host, now: now, into: &outputs) {
         pairing, host, produced throws(SMPFailureReason) in
@@ -351,8 +329,9 @@ struct LinkSecurity: Sendable {
     }
   }
 
-  private func send(_ pdu: SMPPDU, into outputs: inout [Output]) {
-    outputs.append(.sendPDU(pdu.bytes))
+  private mutating func send(_ pdu: SMPPDU, into outputs: inout [Output]) {
+    sentCount += 1
+    outputs.append(.sendPDU(pdu.bytes, number: sentCount))
   }
 
   // MARK: The pairing under way
@@ -388,6 +367,21 @@ struct LinkSecurity: Sendable {
     }
   }
 
+  private var awaitsAcknowledgement: Bool {
+    if case .pairing(let pairing) = activity { pairing.awaitsAcknowledgement } else { false }
+  }
+
+  /// The peer's controller has acknowledged all PDUs up to this number. That of the last key ends the
+  /// pairing: a link that is lost before would leave a bond at this side only (§3.6.1).
+  mutating func acknowledged(
+    _ number: UInt64, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
+    guard number == sentCount, awaitsAcknowledgement else { return }
+    withPairing(host: &host, now: now, into: &outputs) { pairing, _, _ in
+      pairing.keysAcknowledged()
+    }
+  }
+
   private mutating func withPairing(
     host: inout HostSecurity, now: Instant, into outputs: inout [Output],
     _ body: (
@@ -403,7 +397,7 @@ struct LinkSecurity: Sendable {
     }
     activity = .pairing(pairing)
     take(produced, host: &host, into: &outputs)
-    completeIfDone(host: &host, into: &outputs)
+    completeIfDone(host: &host, now: now, into: &outputs)
   }
 
   private mutating func take(
@@ -430,7 +424,9 @@ struct LinkSecurity: Sendable {
     }
   }
 
-  private mutating func completeIfDone(host: inout HostSecurity, into outputs: inout [Output]) {
+  private mutating func completeIfDone(
+    host: inout HostSecurity, now: Instant, into outputs: inout [Output]
+  ) {
     guard case .pairing(let pairing) = activity, let outcome = pairing.outcome else { return }
     activity = .none
     prompt = nil
@@ -441,6 +437,9 @@ struct LinkSecurity: Sendable {
       outputs.append(.bonded(kept))
     }
     outputs.append(.pairingEnded(nil))
+    if lateRequirement.take() == .authentication, encryption?.isAuthenticated != true {
+      return secure(.authentication, host: &host, now: now, into: &outputs)
+    }
     secured(true, nil, into: &outputs)
   }
 
@@ -453,6 +452,7 @@ struct LinkSecurity: Sendable {
     computation = nil
     prompt = nil
     givenKey = nil
+    lateRequirement = nil
     host.counters.failedPairings += 1
     // Also one that began it would otherwise keep people busy with prompts.
     if failure.isFailedProof || isPeersInitiative { host.attempts.failed(peer, now: now) }
@@ -516,8 +516,8 @@ struct LinkSecurity: Sendable {
       pairing.encrypted(host: &host, now: now, into: &produced)
       activity = .pairing(pairing)
       take(produced, host: &host, into: &outputs)
-      release(true, into: &outputs)
-      completeIfDone(host: &host, into: &outputs)
+      if meetsLateRequirement { release(true, into: &outputs) }
+      completeIfDone(host: &host, now: now, into: &outputs)
     case .encrypting(let new):
       activity = .none
       deadline = nil

@@ -95,6 +95,18 @@ struct Pairing: Sendable {
     if case .encrypting(let key) = stage { key } else { nil }
   }
 
+  /// Whether this side has sent the last key, which the peer has yet to acknowledge.
+  var awaitsAcknowledgement: Bool {
+    if case .distributing(let keys) = stage { keys.isComplete && !keys.isOver } else { false }
+  }
+
+  /// The peer has all keys.
+  mutating func keysAcknowledged() {
+    guard case .distributing(var distribution) = stage else { return }
+    distribution.isAcknowledged = true
+    stage = .distributing(distribution)
+  }
+
   var awaitsKeys: Bool { if case .distributing = stage { true } else { false } }
 
   private var isSuspended: Bool {
@@ -273,10 +285,10 @@ struct Pairing: Sendable {
     deadline = now + Limits.timeout
   }
 
-  /// What the pairing leaves, once all keys are distributed; nil before. Its bond is to be kept
+  /// What the pairing leaves, once both sides have all keys; nil before. Its bond is to be kept
   /// only if both sides bond.
   var outcome: (bond: Bond, isBonding: Bool, usedOutOfBandData: OwnOutOfBandData?)? {
-    guard case .distributing(let distribution) = stage, distribution.isComplete, let context,
+    guard case .distributing(let distribution) = stage, distribution.isOver, let context,
       let sessionKey
     else { return nil }
     let shared = context.usesSecureConnections ? LongTermKey(sessionKey) : nil

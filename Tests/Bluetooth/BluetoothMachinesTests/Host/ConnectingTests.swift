@@ -33,6 +33,27 @@ struct ConnectingTests {
     #expect(rig.log() == ["linkOpened", "connected"])
   }
 
+  @Test("and drops what comes over one that was given up before the peer was heard")
+  func dataOfUnknownLink() {
+    var rig = HostRig.started()
+    let service = ServiceDefinition(
+      uuid: 0xFE10,
+      characteristics: [
+        CharacteristicDefinition(uuid: 0xFE11, properties: [.read], permissions: [.readable])
+      ])
+    rig.request(.addService(service, rig.token()))
+    rig.request(.connect(peer, ConnectOptions()))
+    rig.connect(peer, isHeard: false)
+    rig.request(.disconnect(peer))
+    let heard = rig.log()
+    // Read Request of everything that there may be.
+    for attribute in UInt8(1)...30 {
+      let packet: [UInt8] = [0x40, 0x20, 7, 0, 3, 0, 4, 0, 0x0A, attribute, 0]
+      rig.handle(.packet(HCIPacket(kind: .acl, bytes: packet)))
+    }
+    #expect(rig.log() == heard)
+  }
+
   @Test("and retries in silence one that failed to be established")
   func failedToBeEstablished() {
     var rig = HostRig.started()

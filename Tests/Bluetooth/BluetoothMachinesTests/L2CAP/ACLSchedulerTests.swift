@@ -48,6 +48,23 @@ struct ACLSchedulerTests {
     }
   }
 
+  @Test("a frame of the Security Manager is reported when its last packet is acknowledged")
+  mutating func acknowledgement() {
+    scheduler.open(handle: 1)
+    let frame = OutgoingFrame(
+      channel: 6, payload: [UInt8](repeating: 0, count: 40), tag: SendTag(.security, 7))
+    enqueue(1, handle: 1)
+    scheduler.enqueue(frame, handle: 1)
+    #expect(drained().count == 3 && outputs.count == 3)
+    for _ in 0..<2 {
+      scheduler.completed(handle: 1, count: 1)
+      #expect(scheduler.takeAcknowledged(handle: 1) == nil)
+    }
+    scheduler.completed(handle: 1, count: 1)
+    #expect(scheduler.takeAcknowledged(handle: 1) == SendTag(.security, 7))
+    #expect(scheduler.takeAcknowledged(handle: 1) == nil)
+  }
+
   @Test("no more packets are sent than the controller has buffers")
   mutating func flowControl() {
     scheduler.open(handle: 1)

@@ -60,6 +60,8 @@ struct PairingPair {
     var sent: [[UInt8]] = []
     var disconnection: SecurityFailure?
     var unansweredPrompt: PairingPrompt?
+    /// The number of the latest PDU, until its arrival is acknowledged.
+    var unacknowledged: UInt64?
   }
 
   static let centralAddress = DeviceAddress(bits: 0x1111_2222_3333, kind: .public)
@@ -70,6 +72,8 @@ struct PairingPair {
   var now = Instant.zero
   /// The controllers found out that their keys differ.
   var hasMICFailure = false
+  /// Whether acknowledgements arrive.
+  var acknowledges = true
   /// Whether the central's controller does what it is asked to.
   var encrypts = true
   /// What the air makes of a PDU on its way; empty: lost.
@@ -185,8 +189,11 @@ struct PairingPair {
 
   private mutating func take(_ output: LinkSecurity.Output, isCentral: Bool) {
     switch output {
-    case .sendPDU(let bytes):
-      change(isCentral) { $0.sent.append(bytes) }
+    case .sendPDU(let bytes, let number):
+      change(isCentral) {
+        $0.sent.append(bytes)
+        $0.unacknowledged = number
+      }
       let arriving = tamper(isCentral, bytes)
       change(!isCentral) { $0.incoming += arriving }
     case .compute(let request):
@@ -268,10 +275,25 @@ struct PairingPair {
         act(isCentral: true) { $0.link.receive(pdu[...], host: &$0.host, now: $1, into: &$2) }
       } else if let pdu = peripheral.incoming.popFirst() {
         act(isCentral: false) { $0.link.receive(pdu[...], host: &$0.host, now: $1, into: &$2) }
-      } else if !answersPrompt() {
+      } else if !answersPrompt(), !acknowledgesLatest() {
         return
       }
     }
+  }
+
+  /// Both ends learn that what they sent has arrived.
+  private mutating func acknowledgesLatest() -> Bool {
+    var isAny = false
+    for isCentral in [true, false] where acknowledges {
+      var number: UInt64?
+      change(isCentral) { number = $0.unacknowledged.take() }
+      guard let number else { continue }
+      isAny = true
+      act(isCentral: isCentral) {
+        $0.link.acknowledged(number, host: &$0.host, now: $1, into: &$2)
+      }
+    }
+    return isAny
   }
 
   private mutating func answersPrompt() -> Bool {

@@ -91,6 +91,82 @@ struct PairingTests {
     #expect(third.peripheral.secured == [true] && third.central.ends.isEmpty)
   }
 
+  @Test(
+    "a pairing ends when the peer has acknowledged the last key, and fails if the link is lost before",
+    arguments: [false, true])
+  func lastKey(_ isAcknowledged: Bool) {
+    var pair = PairingPair()
+    pair.acknowledges = false
+    pair.securesCentral()
+    // The peripheral gets the last key, and needs no acknowledgement.
+    #expect(pair.peripheral.ends == [nil] && pair.peripheral.stored.count == 1)
+    #expect(pair.central.ends.isEmpty && pair.central.stored.isEmpty)
+    #expect(pair.central.link.awaitsKeys)
+    if isAcknowledged {
+      pair.acknowledges = true
+      pair.run()
+      #expect(pair.central.ends == [nil] && pair.central.stored.count == 1)
+      #expect(!pair.central.link.awaitsKeys)
+    } else {
+      pair.reconnects()
+      #expect(pair.central.ends == [.disconnected] && pair.central.stored.isEmpty)
+    }
+  }
+
+  @Test("what needs more than a pairing under way will give leads to another pairing after it")
+  func lateRequirement() {
+    var pair = PairingPair()
+    pair.acknowledges = false
+    pair.securesCentral()
+    #expect(
+      pair.central.secured == [true] && pair.central.link.encryption?.isAuthenticated == false)
+    // Somebody is there by now who could enter a passkey.
+    pair.central.host.register(.one, .keyboardOnly)
+    pair.peripheral.host.register(.one, .displayOnly)
+    pair.securesCentral(.authentication)
+    #expect(pair.central.secured == [true])
+    pair.acknowledges = true
+    pair.run()
+    #expect(pair.central.ends == [nil, nil] && pair.central.secured == [true, true])
+    #expect(pair.central.link.encryption?.isAuthenticated == true)
+  }
+
+  @Test("who sends the last key waits for its acknowledgement, whichever side that is")
+  func lastSender() {
+    let pair = PairingPair()
+    var host = pair.peripheral.host
+    for (initiatorKeys, responderKeys, waitsInitiator, waitsResponder) in [
+      ([.identityKey], [.identityKey], true, false), ([], [.identityKey], false, true),
+      ([.identityKey], [], true, false), ([], [], false, false),
+    ] as [(SMPKeyDistribution, SMPKeyDistribution, Bool, Bool)] {
+      let features = SMPPairingFeatures(
+        ioCapability: .noInputNoOutput, authenticationRequirements: [.bonding],
+        initiatorKeys: initiatorKeys, responderKeys: responderKeys)
+      for isInitiator in [true, false] {
+        let context = PairingContext(
+          isInitiator: isInitiator,
+          addresses: LinkAddresses(
+            local: PairingPair.centralAddress, peer: PairingPair.peripheralAddress),
+          request: features, response: features,
+          outOfBand: host.outOfBand.known(of: PairingPair.peripheralAddress))
+        var distribution = KeyDistribution(context)
+        #expect(throws: Never.self) {
+          for _ in 0..<((isInitiator ? responderKeys : initiatorKeys).isEmpty ? 0 : 1) {
+            try distribution.receive(
+              .identityInformation(identityResolvingKey: SMPValue(number: 5)))
+            try distribution.receive(.identityAddressInformation(PairingPair.centralAddress))
+          }
+        }
+        var outputs: [PairingOutput] = []
+        distribution.sendKeys(ifInTurn: isInitiator, host: &host, into: &outputs)
+        #expect(distribution.isComplete)
+        #expect(distribution.isOver != (isInitiator ? waitsInitiator : waitsResponder))
+        distribution.isAcknowledged = true
+        #expect(distribution.isOver)
+      }
+    }
+  }
+
   @Test("a Security Request of a peripheral without a bond leads to pairing")
   func securityRequest() {
     var pair = PairingPair()

@@ -1,0 +1,43 @@
+import BluetoothWire
+import Essentials
+
+extension LinkSecurity {
+  enum Limits {
+    /// How long the controller may take to encrypt a link: the link layer's own timeout (Core 5.4,
+    /// Vol 6, Part B, §5.2), after which the link ends.
+    static let encryptionTimeout = TimeSpan.seconds(40)
+    /// Requests to pair one peer that wait.
+    static let requestsMax = 16
+  }
+
+  /// What a link has to be before something may go over it.
+  enum Requirement: Sendable, Comparable {
+    case encryption
+    /// Encryption with a key from a pairing that was protected against a man in the middle.
+    case authentication
+  }
+
+  enum Output: Sendable {
+    /// Send a Security Manager PDU to the peer, and call `acknowledged` with its number when the peer's
+    /// controller has acknowledged it.
+    case sendPDU([UInt8], number: UInt64)
+    /// Encrypt the link with this key.
+    case encrypt(LongTermKey)
+    /// Answer the controller's request for a key.
+    case answerKeyRequest(SMPValue?)
+    /// The link is protected otherwise than before; nil: not any more.
+    case encryptionChanged(EncryptionInfo?)
+    /// Compute on P-256.
+    case compute(KeyAgreementRequest)
+    case prompt(PairingPrompt, PairingPromptID, ClientID)
+    /// Keep the bond of a pairing, or why there is none.
+    case bonded(Result<Bond, UnkeptBond>)
+    /// A pairing has ended, with an error or without.
+    case pairingEnded(SecurityFailure?)
+    /// What waited for the link to be protected may go on, or fails.
+    case secured(Bool)
+    case completed(PendingRequest, SecurityFailure?)
+    /// End the link: going on without encryption would let anybody be the peer.
+    case disconnect(SecurityFailure)
+  }
+}
