@@ -27,6 +27,8 @@ extension FuzzTarget {
 }
 
 private struct GATTClientVictim {
+  private static let bearers = [ATTBearer.fixed] + (0x40...0x42).map { ATTBearer(rawValue: $0) }
+
   var client = GATTClient(mtuMax: 185)
   var now = Instant.zero
   var startedCount: UInt64 = 0
@@ -38,7 +40,16 @@ private struct GATTClientVictim {
   mutating func act(_ choice: UInt8, _ packet: ArraySlice<UInt8>) {
     let now = now
     switch choice & 0x0F {
-    case 0...7: perform { $0.receive(packet, now: now, into: &$1) }
+    case 0...6:
+      let bearer = Self.bearers[Int(choice >> 6)]
+      perform { $0.receive(packet, over: bearer, now: now, into: &$1) }
+    case 7:
+      let bearer = Self.bearers[Int(choice >> 6)]
+      if choice & 0x10 == 0 {
+        perform { $0.bearerOpened(bearer, mtu: 64 + Int(choice), now: now, into: &$1) }
+      } else {
+        perform { $0.bearerClosed(bearer, now: now, into: &$1) }
+      }
     case 8...11: start(choice >> 4, Array(packet))
     case 12: perform { $0.exchangeMTU(now: now, into: &$1) }
     case 13:
@@ -101,15 +112,16 @@ private struct GATTClientVictim {
     var isRefused = false
     for output in outputs {
       switch output {
-      case .send(let pdu, let tag):
+      case .send(let pdu, let tag, let bearer):
         precondition(!hasFailed, "something was sent on a dead bearer")
-        precondition(pdu.count <= max(client.mtu, 23), "a PDU longer than the MTU")
+        precondition(
+          bearer != .fixed || pdu.count <= max(client.mtu, 23), "a PDU longer than the MTU")
         if let tag { tags.append(tag) }
       case .completed(let id, _):
         precondition(completed.insert(id.rawValue).inserted, "an operation ended twice")
       case .securityRequired: isRefused = true
       case .bearerFailed: hasFailed = true
-      case .valueReceived, .mtuChanged, .servicesChanged: break
+      case .valueReceived, .mtuChanged, .servicesChanged, .bearersWanted, .closeBearer: break
       }
     }
     guard isRefused else { return }
@@ -121,6 +133,7 @@ private struct GATTClientVictim {
 
 private struct GATTServerVictim {
   private static let owner = ClientID(rawValue: 1)
+  private static let enhanced = ATTBearer(rawValue: 0x40)
   private static let peers = [1, 2].map { DeviceAddress(bits: $0, kind: .public) }
   private static let template: (server: GATTServer, service: PublishedService?) = {
     var server = GATTServer(name: "Fuzz", appearance: 0, mtuMax: 100)
@@ -163,7 +176,15 @@ private struct GATTServerVictim {
     let peer = Self.peers[Int(choice >> 7)]
     let amount = Int(choice >> 4 & 7)
     switch choice & 0x0F {
-    case 0...6: perform { $0.receive(packet, from: peer, now: now, into: &$1) }
+    case 0...5:
+      let bearer = amount & 3 == 3 ? Self.enhanced : .fixed
+      perform { $0.receive(packet, from: peer, over: bearer, now: now, into: &$1) }
+    case 6:
+      if amount & 1 == 0 {
+        server.bearerOpened(Self.enhanced, mtu: 64 + amount * 9, peer)
+      } else {
+        server.bearerClosed(Self.enhanced, peer)
+      }
     case 7, 8: respond(amount, packet)
     case 9: update(amount, packet, peer)
     case 10:
@@ -264,8 +285,9 @@ private struct GATTServerVictim {
     for case .mtuChanged(let peer, let mtu) in outputs { mtus[peer] = mtu }
     for output in outputs {
       switch output {
-      case .send(let peer, let pdu, let tag):
-        precondition(pdu.count <= max(mtus[peer] ?? 23, 23), "a PDU longer than the MTU")
+      case .send(let peer, let pdu, let tag, let bearer):
+        let mtu = bearer == .fixed ? max(mtus[peer] ?? 23, 23) : 64 + 7 * 9
+        precondition(pdu.count <= mtu, "a PDU longer than the MTU")
         if let tag { tags.append((tag, peer)) }
       case .request(let owner, let request):
         precondition(owner == Self.owner, "a request to nobody")

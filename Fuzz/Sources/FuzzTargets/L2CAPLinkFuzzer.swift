@@ -49,6 +49,12 @@ private struct L2CAPVictim {
       let bytes = [UInt8](repeating: choice, count: Int(choice) * 9)
       perform { $0.send(bytes, on: cid, token: token, into: &$1) }
     case 3: perform { $0.closeChannel(cid, now: now, into: &$1) }
+    case 4 where choice & 8 != 0:
+      let parameters = L2CAPChannelParameters(mtu: 100, mps: 100, credits: 4)
+      perform {
+        _ = try? $0.openChannels(
+          Int(choice >> 4) % 6, psm: 0x27, parameters: parameters, now: now, into: &$1)
+      }
     case 4: perform { _ = try? $0.openChannel(psm: 0x80, now: now, into: &$1) }
     case 5:
       self.now = now + .seconds(Int64(choice))
@@ -98,7 +104,7 @@ private struct L2CAPVictim {
         case .sendCompleted: completions += 1
         case .channelReceived(let cid, _):
           precondition(channels.contains(cid), "data on a channel that isn't open")
-        case .fixedChannel, .parameterUpdateAnswered, .channelRefused: break
+        case .fixedChannel, .parameterUpdateAnswered, .channelRefused, .channelReconfigured: break
         }
       }
     }

@@ -173,7 +173,9 @@ struct StatusReport {
     return [
       link.name.map { "\($0) (\(link.peer))" } ?? link.peer,
       "\(link.role)", link.stage.rawValue, link.encryption.map(text),
-      "MTU \(link.mtu)", "every \(interval) ms",
+      "MTU \(link.mtu)",
+      link.enhancedBearerCount > 0 ? plural(link.enhancedBearerCount, "enhanced bearer") : nil,
+      "every \(interval) ms",
       link.latency > 0 ? "latency \(link.latency)" : nil,
       "timeout \(link.timeoutMilliseconds) ms",
       plural(link.queuedByteCount, "byte") + " queued",

@@ -18,9 +18,15 @@ final class FaultRun {
   static let recovery = TimeSpan.seconds(75)
   private static let serviceUUIDs: [BluetoothUUID] = [0xFE10, 0xFE20, 0xFE30]
   private let troubleEnd: Instant
+  /// Whether clients pair, which every second run does: by chance of its own, so that the other half of the
+  /// runs is what it always was.
+  private let pairs: Bool
+  private var pairingRandom: SeededGenerator
 
   init(seed: UInt64, keepsTranscript: Bool = false) {
     random = SeededGenerator(seed: seed)
+    pairs = seed % 2 == 1
+    pairingRandom = SeededGenerator(seed: ~seed)
     var radio = random.unit() < 0.3 ? RadioModel.ideal : RadioModel()
     if random.unit() < 0.3 { radio.packetLoss = 0.2 }
     world = World(seed: seed, radio: radio)
@@ -45,7 +51,10 @@ final class FaultRun {
 
   /// Runs it all; what it returns is wrong.
   func perform() -> [String] {
-    for host in hosts { actLater(host) }
+    for host in hosts {
+      actLater(host)
+      if pairs { pairLater(host) }
+    }
     faultLater()
     world.run(for: Self.trouble)
     liftFaults()
@@ -87,6 +96,32 @@ final class FaultRun {
       guard let self, let host else { return }
       self.act(host)
       self.actLater(host)
+    }
+  }
+
+  private func pairLater(_ host: RunHost) {
+    let at = world.now + .milliseconds(Int64.random(in: 50...2_000, using: &pairingRandom))
+    guard at < troubleEnd else { return }
+    world.schedule(at: at) { [weak self, weak host] in
+      guard let self, let host else { return }
+      self.pair(host)
+      self.pairLater(host)
+    }
+  }
+
+  /// A client pairs with a peer of its own, and now and then reads much at once.
+  private func pair(_ host: RunHost) {
+    let connected = host.ledgers.flatMap { ledger in
+      ledger.linkRequests.filter { $0.value == .connected }.keys.map { (ledger, $0) }
+    }.sorted { ($0.0.id.rawValue, $0.1.bits) < ($1.0.id.rawValue, $1.1.bits) }
+    guard let (ledger, peer) = connected.randomElement(using: &pairingRandom) else { return }
+    let handles = (ledger.characteristics[peer] ?? []).map(\.valueHandle)
+    guard !handles.isEmpty, pairingRandom.unit() < 0.7 else {
+      return host.send(.pair(peer, host.makeToken()), from: ledger.id)
+    }
+    for _ in 0..<Int.random(in: 2...12, using: &pairingRandom) {
+      guard let handle = handles.randomElement(using: &pairingRandom) else { return }
+      host.send(.gatt(peer, .read(handle), host.makeToken()), from: ledger.id)
     }
   }
 

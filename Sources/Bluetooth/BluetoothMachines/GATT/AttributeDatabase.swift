@@ -313,7 +313,7 @@ extension ServiceDefinition {
   }
 
   /// The Generic Attribute service (Core 5.4, Vol 3, Part G, §7).
-  static var genericAttribute: ServiceDefinition {
+  static func genericAttribute(takesEnhancedBearers: Bool) -> ServiceDefinition {
     ServiceDefinition(
       uuid: 0x1801,
       characteristics: [
@@ -321,6 +321,10 @@ extension ServiceDefinition {
         CharacteristicDefinition(
           uuid: 0x2B29, properties: [.read, .write], permissions: [.readable, .writeable]),
         CharacteristicDefinition(uuid: 0x2B2A, properties: .read, permissions: .readable),
+        // Server Supported Features (§7.4).
+        CharacteristicDefinition(
+          uuid: 0x2B3A, properties: .read, permissions: .readable,
+          value: [takesEnhancedBearers ? 1 : 0]),
       ])
   }
 }

@@ -7,6 +7,8 @@ extension GATTClient {
     /// Writes these bits to a characteristic's configuration.
     case configuration(OperationID, SubscriptionTarget, bits: UInt8)
     case exchangeMTU
+    /// Learns whether the peer takes enhanced bearers.
+    case features
     case adoption(RemoteDatabase)
     /// Reads the Database Hash before the first discovery.
     case hash
@@ -18,7 +20,7 @@ extension GATTClient {
     var id: OperationID? {
       switch self {
       case .operation(let id, _), .configuration(let id, _, _): id
-      case .exchangeMTU, .adoption, .hash, .watch, .comparison: nil
+      case .exchangeMTU, .features, .adoption, .hash, .watch, .comparison: nil
       }
     }
 
@@ -28,7 +30,15 @@ extension GATTClient {
       switch self {
       case .operation(_, .readByUUID): false
       case .operation, .configuration: true
-      case .exchangeMTU, .adoption, .hash, .watch, .comparison: false
+      case .exchangeMTU, .features, .adoption, .hash, .watch, .comparison: false
+      }
+    }
+
+    /// Whether it changes nothing at the peer, so that it may run beside others of its kind.
+    var isRead: Bool {
+      switch self {
+      case .operation(_, .read), .operation(_, .readByUUID), .operation(_, .readMultiple): true
+      default: false
       }
     }
 

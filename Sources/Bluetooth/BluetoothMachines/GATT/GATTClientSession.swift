@@ -5,15 +5,15 @@ import Essentials
 /// operation, which subscribed to which characteristic. Runs the link's `GATTClient` for them.
 struct GATTClientSession: Sendable {
   enum Output: Sendable {
-    /// Send an attribute PDU; with a tag, call `sent` when the controller has it.
-    case send([UInt8], SendTag?)
+    /// Send an attribute PDU over a bearer; with a tag, call `sent` when the controller has it.
+    case send([UInt8], SendTag?, over: ATTBearer)
     /// A request has ended.
     case completed(PendingRequest, Result<HostReply, HostError>)
     /// A value for a client that subscribed to it.
     case valueUpdated(ClientID, handle: UInt16, ArraySlice<UInt8>)
     /// A value that the peer indicated, for the clients that subscribed to it. To be confirmed with
     /// `confirmIndication` when they have handled it.
-    case indicated([ClientID], handle: UInt16, ArraySlice<UInt8>)
+    case indicated([ClientID], handle: UInt16, ArraySlice<UInt8>, over: ATTBearer)
     /// The peer agreed to another MTU.
     case mtuChanged(Int)
     /// The peer's GAP device name was read.
@@ -26,6 +26,10 @@ struct GATTClientSession: Sendable {
     case securityRequired(ATTErrorCode)
     /// The peer did not answer in time: the link has to be dropped.
     case bearerFailed(HostError)
+    /// Enhanced bearers would be used.
+    case bearersWanted
+    /// The peer did not answer in time over an enhanced bearer, which is not used any more.
+    case closeBearer(ATTBearer)
   }
 
   /// What was received and thrown away.
@@ -62,11 +66,18 @@ struct GATTClientSession: Sendable {
   }
 
   enum Limits {
-    /// How long no client must have asked for anything before the peer's name is read: an app that
-    /// discovers step by step does not wait for the name in between.
-    static let nameDelay = TimeSpan.milliseconds(300)
-    /// When the name is read at the latest, however busy the clients are.
-    static let nameDelayMax = TimeSpan.seconds(5)
+    /// How long no client must have asked for anything before what the host itself wants to know is read:
+    /// an app that discovers step by step does not wait for that in between.
+    static let idleDelay = TimeSpan.milliseconds(300)
+    /// When it is read at the latest, however busy the clients are.
+    static let idleDelayMax = TimeSpan.seconds(5)
+  }
+
+  /// What is done when no client waits for an answer.
+  private enum IdleWork: Sendable {
+    case name
+    /// Which features both sides have, for enhanced bearers: over an encrypted link only, as those are.
+    case features
   }
 
   private var client: GATTClient
@@ -77,9 +88,10 @@ struct GATTClientSession: Sendable {
   private var unsolicitedValueCount = 0
   /// Whether the MTU exchange and the reading of the name were begun.
   private(set) var isSetUp = false
-  /// When the name is to be read, unless clients are busy then; nil once that was begun.
-  private var nameDue: Instant?
-  private var nameDeadline = Instant.zero
+  private var idleWork: [IdleWork] = []
+  /// When the first of it is to be begun, unless clients are busy then; nil where there is none.
+  private var idleDue: Instant?
+  private var idleDeadline = Instant.zero
   /// Room for the client's outputs, kept so that it is not allocated for each packet.
   private var clientOutputs: [GATTClient.Output] = []
 
@@ -98,33 +110,58 @@ struct GATTClientSession: Sendable {
     Counters(unsolicitedValues: unsolicitedValueCount, ignoredPDUs: client.ignoredCount)
   }
   var nextWake: Instant? {
-    guard let nameDue else { return client.nextWake }
-    return min(nameDue, client.nextWake ?? .distantFuture)
+    guard let idleDue else { return client.nextWake }
+    return min(idleDue, client.nextWake ?? .distantFuture)
   }
 
   // MARK: Requests
 
   /// Begins what every link of a central begins with: agrees on the MTU and checks whether what is
   /// known of the peer still holds. The name is read later, when no client waits for an answer.
-  mutating func setUp(known: RemoteDatabase?, now: Instant, into outputs: inout [Output]) {
+  mutating func setUp(
+    known: RemoteDatabase?, isEncrypted: Bool, now: Instant, into outputs: inout [Output]
+  ) {
     isSetUp = true
     withClient(now: now, into: &outputs) { client, produced in
       client.exchangeMTU(now: now, into: &produced)
       if let known { client.adopt(known, now: now, into: &produced) }
     }
-    nameDue = now + Limits.nameDelay
-    nameDeadline = now + Limits.nameDelayMax
+    doWhenIdle(.name, now: now)
+    if isEncrypted { doWhenIdle(.features, now: now) }
   }
 
-  /// Reads the peer's name if it is time for that.
-  private mutating func readName(now: Instant, into outputs: inout [Output]) {
-    guard let due = nameDue, due <= now else { return }
-    guard operations.isEmpty || now >= nameDeadline else {
-      nameDue = min(now + Limits.nameDelay, nameDeadline)
+  /// The link is encrypted now.
+  mutating func encrypted(now: Instant) {
+    if isSetUp, client.enhancedSupport == .unknown { doWhenIdle(.features, now: now) }
+  }
+
+  private mutating func doWhenIdle(_ work: IdleWork, now: Instant) {
+    guard !idleWork.contains(work) else { return }
+    idleWork.append(work)
+    guard idleDue == nil else { return }
+    idleDue = now + Limits.idleDelay
+    idleDeadline = now + Limits.idleDelayMax
+  }
+
+  /// Begins what is to be done when no client is busy, if it is time for that.
+  private mutating func workWhenIdle(now: Instant, into outputs: inout [Output]) {
+    guard let due = idleDue, due <= now else { return }
+    guard operations.isEmpty || now >= idleDeadline else {
+      idleDue = min(now + Limits.idleDelay, idleDeadline)
       return
     }
-    nameDue = nil
-    start(.readByUUID(0x2A00, in: .all), for: .name, now: now, into: &outputs)
+    idleDue = nil
+    guard !idleWork.isEmpty else { return }
+    let work = idleWork.removeFirst()
+    if !idleWork.isEmpty {
+      idleDue = now + Limits.idleDelay
+      idleDeadline = now + Limits.idleDelayMax
+    }
+    switch work {
+    case .name: start(.readByUUID(0x2A00, in: .all), for: .name, now: now, into: &outputs)
+    case .features:
+      withClient(now: now, into: &outputs) { $0.learnFeatures(now: now, into: &$1) }
+    }
   }
 
   /// Runs an operation for a client.
@@ -132,7 +169,7 @@ struct GATTClientSession: Sendable {
     _ operation: GATTOperation, for request: PendingRequest, now: Instant,
     into outputs: inout [Output]
   ) {
-    if nameDue != nil { nameDue = min(now + Limits.nameDelay, nameDeadline) }
+    if idleDue != nil { idleDue = min(now + Limits.idleDelay, idleDeadline) }
     switch operation {
     case .discoverServices:
       start(operation, for: .services(request), now: now, into: &outputs)
@@ -190,17 +227,40 @@ struct GATTClientSession: Sendable {
 
   /// Takes an attribute PDU that is for the client half of the bearer.
   mutating func receive(
-    _ pdu: ArraySlice<UInt8>, now: Instant, into outputs: inout [Output]
+    _ pdu: ArraySlice<UInt8>, over bearer: ATTBearer, now: Instant, into outputs: inout [Output]
   ) {
     withClient(now: now, into: &outputs) { client, produced in
-      client.receive(pdu, now: now, into: &produced)
+      client.receive(pdu, over: bearer, now: now, into: &produced)
     }
   }
 
-  /// Confirms the latest indication: its clients have handled it.
-  func confirmIndication(into outputs: inout [Output]) {
-    outputs.append(.send(GATTClient.confirmation, nil))
+  /// Confirms the latest indication over a bearer: its clients have handled it.
+  func confirmIndication(over bearer: ATTBearer, into outputs: inout [Output]) {
+    outputs.append(.send(GATTClient.confirmation, nil, over: bearer))
   }
+
+  // MARK: Bearers
+
+  /// The enhanced bearers that are used.
+  var enhancedBearers: [ATTBearer] { client.enhancedBearers.map(\.id) }
+
+  mutating func bearerOpened(
+    _ bearer: ATTBearer, mtu: Int, now: Instant, into outputs: inout [Output]
+  ) {
+    withClient(now: now, into: &outputs) { client, produced in
+      client.bearerOpened(bearer, mtu: mtu, now: now, into: &produced)
+    }
+  }
+
+  mutating func bearerClosed(_ bearer: ATTBearer, now: Instant, into outputs: inout [Output]) {
+    withClient(now: now, into: &outputs) { client, produced in
+      client.bearerClosed(bearer, now: now, into: &produced)
+    }
+  }
+
+  mutating func setMTU(_ mtu: Int, over bearer: ATTBearer) { client.setMTU(mtu, over: bearer) }
+
+  // MARK: Protection
 
   /// Begins no operation until `secured`, because the link is about to be protected.
   mutating func hold() { client.hold() }
@@ -229,13 +289,14 @@ struct GATTClientSession: Sendable {
     withClient(now: now, into: &outputs) { client, produced in
       client.wake(now: now, into: &produced)
     }
-    readName(now: now, into: &outputs)
+    workWhenIdle(now: now, into: &outputs)
   }
 
   /// The link is gone: every request that waits for it ends with the error.
   mutating func close(_ error: HostError, into outputs: inout [Output]) {
     var produced: [GATTClient.Output] = []
-    nameDue = nil
+    idleDue = nil
+    idleWork = []
     client.close(error, into: &produced)
     for output in produced {
       guard case .completed(let id, let result) = output, let purpose = remove(id),
@@ -290,17 +351,17 @@ struct GATTClientSession: Sendable {
     _ output: GATTClient.Output, now: Instant, into outputs: inout [Output]
   ) {
     switch output {
-    case .valueReceived(let handle, let value, let isIndication):
+    case .valueReceived(let handle, let value, let bearer):
       let clients = subscriptions.clients(of: handle)
       if clients == nil { unsolicitedValueCount += 1 }
-      if isIndication {
-        outputs.append(.indicated(clients ?? [], handle: handle, value))
+      if let bearer {
+        outputs.append(.indicated(clients ?? [], handle: handle, value, over: bearer))
       } else {
         for client in clients ?? [] {
           outputs.append(.valueUpdated(client, handle: handle, value))
         }
       }
-    case .send(let pdu, let tag): outputs.append(.send(pdu, tag))
+    case .send(let pdu, let tag, let bearer): outputs.append(.send(pdu, tag, over: bearer))
     case .completed(let id, let result): completed(id, result, now: now, into: &outputs)
     case .mtuChanged(let mtu): outputs.append(.mtuChanged(mtu))
     case .servicesChanged(let range):
@@ -308,6 +369,8 @@ struct GATTClientSession: Sendable {
       outputs.append(.servicesChanged(range))
     case .securityRequired(let error): outputs.append(.securityRequired(error))
     case .bearerFailed(let error): outputs.append(.bearerFailed(error))
+    case .bearersWanted: outputs.append(.bearersWanted)
+    case .closeBearer(let bearer): outputs.append(.closeBearer(bearer))
     }
   }
 

@@ -10,6 +10,8 @@ enum GATTLimits {
   // The client.
   /// Operations that wait for their turn on one link: more than any app has, 64 kB at most.
   static let waitingOperationsMax = 256
+  /// Reads under way on one link, with those that have ended and are reported after earlier ones.
+  static let runsMax = 32
   /// Write Commands on their way to the controller: the windows of four apps (`Limits` of
   /// CoreBluetooth), and more than any controller's buffers.
   static let commandsInFlightMax = 512
@@ -33,6 +35,9 @@ enum GATTLimits {
   /// Notifications of one link on their way to the controller; more are refused, which is how a
   /// client learns to wait.
   static let notificationsInFlightMax = 256
+  /// Notifications on their way to the controller from which on a client that takes several values at once
+  /// gets those that follow together: enough to keep the controller busy.
+  static let singleNotificationsMax = 4
   /// Indications of one link that wait for their turn, as many as notifications: each takes a round
   /// trip.
   static let waitingIndicationsMax = 256

@@ -28,6 +28,8 @@ enum GATTStep: Sendable {
   /// What was known is compared with what there is: the ranges of the services that changed, and
   /// what is known now.
   case compared([HandleRange], RemoteDatabase)
+  /// What both sides support is exchanged.
+  case features(takesEnhancedBearers: Bool)
   /// It failed.
   case failed(HostError)
 

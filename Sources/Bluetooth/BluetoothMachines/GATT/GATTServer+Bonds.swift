@@ -43,7 +43,7 @@ extension GATTServer {
       let attribute = database.attribute(handle),
       case .configuration(let configuration) = attribute.source,
       // The link may be protected less than another was, or the app may require more by now.
-      writeError(attribute, index) == nil,
+      writeError(attribute, Place(session: index, bearer: 0)) == nil,
       // Service Changed is where it always was, whatever else has changed.
       isKnown || configuration.valueHandle == serviceChangedHandle,
       bits & ~configuration.allowed == 0

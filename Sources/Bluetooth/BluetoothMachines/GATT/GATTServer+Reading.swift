@@ -10,19 +10,19 @@ extension GATTServer {
   // both have to allow it.
 
   /// Why a peer may not read an attribute; nil if it may.
-  func readError(_ attribute: AttributeDatabase.Attribute, _ index: Int) -> ATTErrorCode? {
+  func readError(_ attribute: AttributeDatabase.Attribute, _ place: Place) -> ATTErrorCode? {
     let permissions = attribute.permissions
     guard attribute.properties.contains(.read),
       !permissions.isDisjoint(with: .anyRead)
     else { return .readNotPermitted }
     return securityError(
-      index, needsEncryption: permissions.contains(.readEncryptionRequired),
+      place, needsEncryption: permissions.contains(.readEncryptionRequired),
       needsAuthentication: permissions.contains(.readAuthenticationRequired))
   }
 
   /// Why a peer may not write an attribute in the way that needs `property`; nil if it may.
   func writeError(
-    _ attribute: AttributeDatabase.Attribute, _ index: Int,
+    _ attribute: AttributeDatabase.Attribute, _ place: Place,
     needing property: CharacteristicProperties = .write
   ) -> ATTErrorCode? {
     let permissions = attribute.permissions
@@ -34,33 +34,33 @@ extension GATTServer {
     case .owner, .configuration, .clientFeatures: break
     }
     return securityError(
-      index, needsEncryption: permissions.contains(.writeEncryptionRequired),
+      place, needsEncryption: permissions.contains(.writeEncryptionRequired),
       needsAuthentication: permissions.contains(.writeAuthenticationRequired))
   }
 
   /// The error for a link that isn't protected as it has to be (Core 5.4, Vol 3, Part C, §10.3.1).
   private func securityError(
-    _ index: Int, needsEncryption: Bool, needsAuthentication: Bool
+    _ place: Place, needsEncryption: Bool, needsAuthentication: Bool
   ) -> ATTErrorCode? {
     guard needsEncryption || needsAuthentication else { return nil }
-    if let encryption = sessions[index].encryption {
+    if let encryption = sessions[place.session].encryption {
       return encryption.isAuthenticated || !needsAuthentication
         ? nil : .insufficientAuthentication
     }
-    return sessions[index].hasKey ? .insufficientEncryption : .insufficientAuthentication
+    return sessions[place.session].hasKey ? .insufficientEncryption : .insufficientAuthentication
   }
 
   /// The value that the server knows itself; nil where its owner has to be asked.
   mutating func ownValue(
-    _ attribute: AttributeDatabase.Attribute, _ index: Int
+    _ attribute: AttributeDatabase.Attribute, _ place: Place
   ) -> ArraySlice<UInt8>? {
     switch attribute.source {
     case .fixed(let value): return value[...]
     case .owner: return nil
     case .configuration:
-      let bits = sessions[index].configuration(attribute.handle)
+      let bits = sessions[place.session].configuration(attribute.handle)
       return [UInt8(truncatingIfNeeded: bits), UInt8(bits >> 8)]
-    case .clientFeatures: return [sessions[index].clientFeatures]
+    case .clientFeatures: return [sessions[place.session].clientFeatures]
     case .databaseHash: return database.hash()[...]
     }
   }
@@ -69,16 +69,16 @@ extension GATTServer {
 
   /// Refuses a range that is none (§3.4.3.1); says whether it is one.
   private func isRange(
-    _ range: HandleRange, _ opcode: ATTOpcode, _ index: Int, into outputs: inout [Output]
+    _ range: HandleRange, _ opcode: ATTOpcode, _ place: Place, into outputs: inout [Output]
   ) -> Bool {
     if range.start != 0, range.start <= range.end { return true }
-    refuse(opcode, range.start, .invalidHandle, index, into: &outputs)
+    refuse(opcode, range.start, .invalidHandle, place, into: &outputs)
     return false
   }
 
-  func findInformation(_ range: HandleRange, _ index: Int, into outputs: inout [Output]) {
-    guard isRange(range, .findInformationRequest, index, into: &outputs) else { return }
-    let room = sessions[index].mtu - 2
+  func findInformation(_ range: HandleRange, _ place: Place, into outputs: inout [Output]) {
+    guard isRange(range, .findInformationRequest, place, into: &outputs) else { return }
+    let room = self[place].mtu - 2
     var writer = ByteWriter(capacity: room)
     var typeByteCount = 0
     for attribute in database.attributes(in: range) {
@@ -89,48 +89,48 @@ extension GATTServer {
       attribute.type.append(to: &writer)
     }
     guard typeByteCount > 0 else {
-      refuse(.findInformationRequest, range.start, .attributeNotFound, index, into: &outputs)
+      refuse(.findInformationRequest, range.start, .attributeNotFound, place, into: &outputs)
       return
     }
     let list = ATTInformationList(
       entryByteCount: 2 + typeByteCount, encoded: writer.bytes[...])
-    reply(.findInformationResponse(list), index, into: &outputs)
+    reply(.findInformationResponse(list), place, into: &outputs)
   }
 
   func findByTypeValue(
-    _ range: HandleRange, _ type: UInt16, _ value: ArraySlice<UInt8>, _ index: Int,
+    _ range: HandleRange, _ type: UInt16, _ value: ArraySlice<UInt8>, _ place: Place,
     into outputs: inout [Output]
   ) {
-    guard isRange(range, .findByTypeValueRequest, index, into: &outputs) else { return }
-    let room = sessions[index].mtu - 1
+    guard isRange(range, .findByTypeValueRequest, place, into: &outputs) else { return }
+    let room = self[place].mtu - 1
     var writer = ByteWriter()
     let type = BluetoothUUID(type)
     for attribute in database.attributes(in: range) where attribute.type == type {
       // Only values that never change are compared: asking a client for each would take for ever.
       guard case .fixed(let own) = attribute.source, own[...] == value,
-        readError(attribute, index) == nil
+        readError(attribute, place) == nil
       else { continue }
       guard writer.count + 4 <= room else { break }
       writer.uint16(attribute.handle)
       writer.uint16(attribute.groupEnd)
     }
     guard writer.count > 0 else {
-      refuse(.findByTypeValueRequest, range.start, .attributeNotFound, index, into: &outputs)
+      refuse(.findByTypeValueRequest, range.start, .attributeNotFound, place, into: &outputs)
       return
     }
     let list = ATTHandleRangeList(entryByteCount: 4, encoded: writer.bytes[...])
-    reply(.findByTypeValueResponse(list), index, into: &outputs)
+    reply(.findByTypeValueResponse(list), place, into: &outputs)
   }
 
   func readByGroupType(
-    _ range: HandleRange, _ type: BluetoothUUID, _ index: Int, into outputs: inout [Output]
+    _ range: HandleRange, _ type: BluetoothUUID, _ place: Place, into outputs: inout [Output]
   ) {
-    guard isRange(range, .readByGroupTypeRequest, index, into: &outputs) else { return }
+    guard isRange(range, .readByGroupTypeRequest, place, into: &outputs) else { return }
     guard type == 0x2800 || type == 0x2801 else {
-      refuse(.readByGroupTypeRequest, range.start, .unsupportedGroupType, index, into: &outputs)
+      refuse(.readByGroupTypeRequest, range.start, .unsupportedGroupType, place, into: &outputs)
       return
     }
-    let room = sessions[index].mtu - 2
+    let room = self[place].mtu - 2
     var writer = ByteWriter()
     var entryByteCount = 0
     for attribute in database.attributes(in: range) where attribute.type == type {
@@ -142,11 +142,11 @@ extension GATTServer {
       writer.append(value)
     }
     guard entryByteCount > 0 else {
-      refuse(.readByGroupTypeRequest, range.start, .attributeNotFound, index, into: &outputs)
+      refuse(.readByGroupTypeRequest, range.start, .attributeNotFound, place, into: &outputs)
       return
     }
     let list = ATTGroupDataList(entryByteCount: entryByteCount, encoded: writer.bytes[...])
-    reply(.readByGroupTypeResponse(list), index, into: &outputs)
+    reply(.readByGroupTypeResponse(list), place, into: &outputs)
   }
 
   // MARK: Reading
@@ -154,30 +154,30 @@ extension GATTServer {
   /// Values of a type, as far as they have the first one's length and the server knows them; if a
   /// client keeps the first, it is asked for that one.
   mutating func readByType(
-    _ range: HandleRange, _ type: BluetoothUUID, _ index: Int, now: Instant,
+    _ range: HandleRange, _ type: BluetoothUUID, _ place: Place, now: Instant,
     into outputs: inout [Output]
   ) {
-    guard isRange(range, .readByTypeRequest, index, into: &outputs) else { return }
-    let room = sessions[index].mtu - 2
+    guard isRange(range, .readByTypeRequest, place, into: &outputs) else { return }
+    let room = self[place].mtu - 2
     let valueByteCountMax = min(room - 2, 253)
     var writer = ByteWriter()
     var byteCount: Int?
     for attribute in database.attributes(in: range) where attribute.type == type {
-      if let error = readError(attribute, index) {
+      if let error = readError(attribute, place) {
         // Only the first match may be refused; later ones just end the list (§3.4.4.1).
         guard byteCount == nil else { break }
-        return refuse(.readByTypeRequest, attribute.handle, error, index, into: &outputs)
+        return refuse(.readByTypeRequest, attribute.handle, error, place, into: &outputs)
       }
-      guard let value = ownValue(attribute, index) else {
+      guard let value = ownValue(attribute, place) else {
         guard byteCount == nil, case .owner(let owner) = attribute.source else { break }
         ask(
           owner, .read(handle: attribute.handle, offset: 0), .readByTypeRequest,
-          attribute.handle, .readByType, deadline: now + GATTLimits.transactionTimeout, index,
+          attribute.handle, .readByType, deadline: now + GATTLimits.transactionTimeout, place,
           into: &outputs)
         return
       }
-      if case .databaseHash = attribute.source, sessions[index].awareness == .unaware {
-        sessions[index].awareness = .notified
+      if case .databaseHash = attribute.source, sessions[place.session].awareness == .unaware {
+        sessions[place.session].awareness = .notified(over: nil)
       }
       if byteCount == nil { byteCount = value.count }
       let part = value.prefix(valueByteCountMax)
@@ -186,98 +186,99 @@ extension GATTServer {
       writer.append(part)
     }
     guard let byteCount else {
-      return refuse(.readByTypeRequest, range.start, .attributeNotFound, index, into: &outputs)
+      return refuse(.readByTypeRequest, range.start, .attributeNotFound, place, into: &outputs)
     }
     let list = ATTAttributeDataList(
       entryByteCount: 2 + min(byteCount, valueByteCountMax), encoded: writer.bytes[...])
-    reply(.readByTypeResponse(list), index, into: &outputs)
+    reply(.readByTypeResponse(list), place, into: &outputs)
   }
 
   /// Answers Read By Type with the one value that a client gave.
   func answerByType(
-    _ handle: UInt16, _ value: [UInt8], _ index: Int, into outputs: inout [Output]
+    _ handle: UInt16, _ value: [UInt8], _ place: Place, into outputs: inout [Output]
   ) {
-    let part = value.prefix(min(sessions[index].mtu - 4, 253))
+    let part = value.prefix(min(self[place].mtu - 4, 253))
     var writer = ByteWriter(capacity: 2 + part.count)
     writer.uint16(handle)
     writer.append(part)
     let list = ATTAttributeDataList(entryByteCount: writer.count, encoded: writer.bytes[...])
-    reply(.readByTypeResponse(list), index, into: &outputs)
+    reply(.readByTypeResponse(list), place, into: &outputs)
   }
 
   /// Read and Read Blob. A value that fits one PDU may be read in parts too: the error Attribute
   /// Not Long is a server's right, not its duty (§3.4.4.5).
   mutating func read(
-    _ handle: UInt16, offset: Int, _ opcode: ATTOpcode, _ index: Int, now: Instant,
+    _ handle: UInt16, offset: Int, _ opcode: ATTOpcode, _ place: Place, now: Instant,
     into outputs: inout [Output]
   ) {
     guard let attribute = database.attribute(handle) else {
-      return refuse(opcode, handle, .invalidHandle, index, into: &outputs)
+      return refuse(opcode, handle, .invalidHandle, place, into: &outputs)
     }
-    if let error = readError(attribute, index) {
-      return refuse(opcode, handle, error, index, into: &outputs)
+    if let error = readError(attribute, place) {
+      return refuse(opcode, handle, error, place, into: &outputs)
     }
-    guard let value = ownValue(attribute, index) else {
+    guard let value = ownValue(attribute, place) else {
       guard case .owner(let owner) = attribute.source else { return }
       guard offset <= GATTLimits.valueByteCountMax else {
-        return refuse(opcode, handle, .invalidOffset, index, into: &outputs)
+        return refuse(opcode, handle, .invalidOffset, place, into: &outputs)
       }
       return ask(
         owner, .read(handle: handle, offset: offset), opcode, handle, .read,
-        deadline: now + GATTLimits.transactionTimeout, index, into: &outputs)
+        deadline: now + GATTLimits.transactionTimeout, place, into: &outputs)
     }
     guard offset <= value.count else {
-      return refuse(opcode, handle, .invalidOffset, index, into: &outputs)
+      return refuse(opcode, handle, .invalidOffset, place, into: &outputs)
     }
-    let part = value.dropFirst(offset).prefix(sessions[index].mtu - 1)
+    let part = value.dropFirst(offset).prefix(self[place].mtu - 1)
     reply(
       opcode == .readBlobRequest ? .readBlobResponse(value: part) : .readResponse(value: part),
-      index, into: &outputs)
+      place, into: &outputs)
   }
 
   mutating func readMultiple(
-    _ handles: [UInt16], isVariable: Bool, _ index: Int, now: Instant, into outputs: inout [Output]
+    _ handles: [UInt16], isVariable: Bool, _ place: Place, now: Instant,
+    into outputs: inout [Output]
   ) {
     let opcode: ATTOpcode = isVariable ? .readMultipleVariableRequest : .readMultipleRequest
     for handle in handles {
       guard let attribute = database.attribute(handle) else {
-        return refuse(opcode, handle, .invalidHandle, index, into: &outputs)
+        return refuse(opcode, handle, .invalidHandle, place, into: &outputs)
       }
-      if let error = readError(attribute, index) {
-        return refuse(opcode, handle, error, index, into: &outputs)
+      if let error = readError(attribute, place) {
+        return refuse(opcode, handle, error, place, into: &outputs)
       }
     }
     goOn(
       MultipleRead(handles: handles, isVariable: isVariable),
-      deadline: now + GATTLimits.transactionTimeout, index, into: &outputs)
+      deadline: now + GATTLimits.transactionTimeout, place, into: &outputs)
   }
 
   /// Collects values until the response is full, pausing at each that a client keeps.
   mutating func goOn(
-    _ reading: MultipleRead, deadline: Instant, _ index: Int, into outputs: inout [Output]
+    _ reading: MultipleRead, deadline: Instant, _ place: Place, into outputs: inout [Output]
   ) {
     var reading = reading
     let opcode: ATTOpcode = reading.isVariable ? .readMultipleVariableRequest : .readMultipleRequest
-    let room = sessions[index].mtu - 1
+    let room = self[place].mtu - 1
     while reading.position < reading.handles.count, reading.collected.count < room {
       let handle = reading.handles[reading.position]
       guard let attribute = database.attribute(handle) else {
-        return refuse(opcode, handle, .invalidHandle, index, into: &outputs)
+        return refuse(opcode, handle, .invalidHandle, place, into: &outputs)
       }
-      if let value = ownValue(attribute, index) {
+      if let value = ownValue(attribute, place) {
         reading.collect(value)
       } else if case .owner(let owner) = attribute.source {
         return ask(
           owner, .read(handle: handle, offset: 0), opcode, handle, .readMultiple(reading),
-          deadline: deadline, index, into: &outputs)
+          deadline: deadline, place, into: &outputs)
       }
     }
     let part = reading.collected.prefix(room)
     if reading.isVariable {
       let list = ATTLengthValueList(entryByteCount: 0, encoded: part)
-      reply(.readMultipleVariableResponse(list), index, into: &outputs)
+      reply(.readMultipleVariableResponse(list), place, into: &outputs)
     } else {
-      reply(.readMultipleResponse(values: part), index, into: &outputs)
+      reply(.readMultipleResponse(values: part), place, into: &outputs)
     }
   }
 }

@@ -55,12 +55,39 @@ extension GATTServer {
     _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, _ number: UInt64,
     _ update: inout Update, into outputs: inout [Output]
   ) {
-    guard sessions[index].notifications.count < GATTLimits.notificationsInFlightMax else {
+    let inFlightCount = sessions[index].notifications.count
+    let waitingCount = sessions[index].waitingNotifications.count
+    guard inFlightCount + waitingCount < GATTLimits.notificationsInFlightMax else {
       update.error = .limitReached("waiting notifications")
       return
     }
     update.remaining += 1
-    sendNotification(number, handle, value, index, into: &outputs)
+    queueNotification(number, handle, value, index, into: &outputs)
+  }
+
+  /// Sends a value, or lets it wait behind others that wait, so that it goes out with them.
+  private mutating func queueNotification(
+    _ number: UInt64, _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int,
+    into outputs: inout [Output]
+  ) {
+    let isBusy =
+      sessions[index].takesMultipleValues
+      && sessions[index].notifications.count >= GATTLimits.singleNotificationsMax
+    if isBusy || !sessions[index].waitingNotifications.isEmpty {
+      sessions[index].waitingNotifications.append((number, handle, value))
+    } else {
+      sendNotification(number, handle, value, index, into: &outputs)
+    }
+  }
+
+  /// No values of these handles are sent to a client any more.
+  mutating func notificationsEnded(
+    in range: HandleRange, _ index: Int, into outputs: inout [Output]
+  ) {
+    for waiting in sessions[index].waitingNotifications where range.contains(waiting.handle) {
+      finishPart(of: waiting.update, because: nil, into: &outputs)
+    }
+    sessions[index].waitingNotifications.removeAll { range.contains($0.handle) }
   }
 
   private mutating func sendNotification(
@@ -69,8 +96,45 @@ extension GATTServer {
   ) {
     lastNotification += 1
     sessions[index].notifications.append((tag: lastNotification, update: number))
-    let pdu = ATTPDU.handleValueNotification(handle: handle, value: value).bytes
-    outputs.append(.send(to: sessions[index].peer, pdu, SendTag(.gattServer, lastNotification)))
+    send(.handleValueNotification(handle: handle, value: value), index, into: &outputs)
+  }
+
+  /// Sends the notification that was numbered last.
+  private func send(_ pdu: ATTPDU, _ index: Int, into outputs: inout [Output]) {
+    let tag = SendTag(.gattServer, lastNotification)
+    outputs.append(.send(to: sessions[index].peer, pdu.bytes, tag, over: .fixed))
+  }
+
+  /// Sends values that have waited, as many in one notification as fit (Part F, §3.4.7.4), once the
+  /// controller has taken those before.
+  private mutating func sendWaiting(_ index: Int, into outputs: inout [Output]) {
+    while sessions[index].notifications.count < GATTLimits.singleNotificationsMax,
+      let first = sessions[index].waitingNotifications.first
+    {
+      let waiting = sessions[index].waitingNotifications
+      var room = sessions[index].mtu - 1
+      let count = waiting.prefix {
+        room -= 4 + $0.value.count
+        return room >= 0
+      }.count
+      sessions[index].waitingNotifications.removeFirst(max(count, 1))
+      guard count > 1 else {
+        sendNotification(first.update, first.handle, first.value, index, into: &outputs)
+        continue
+      }
+      lastNotification += 1
+      for value in waiting.prefix(count) {
+        sessions[index].notifications.append((tag: lastNotification, update: value.update))
+      }
+      var writer = ByteWriter(capacity: sessions[index].mtu)
+      for value in waiting.prefix(count) {
+        writer.uint16(value.handle)
+        writer.uint16(UInt16(value.value.count))
+        writer.append(value.value)
+      }
+      let list = ATTHandleLengthValueList(entryByteCount: 0, encoded: writer.bytes[...])
+      send(.multipleHandleValueNotification(list), index, into: &outputs)
+    }
   }
 
   /// The controller has the frame that carried this tag to this peer.
@@ -83,6 +147,7 @@ extension GATTServer {
       _ = sessions[index].notifications.popFirst()
       finishPart(of: first.update, because: nil, into: &outputs)
     }
+    sendWaiting(index, into: &outputs)
   }
 
   private mutating func finishPart(
@@ -113,6 +178,9 @@ extension GATTServer {
     while let notification = notifications.popFirst() {
       finishPart(of: notification.update, because: error, into: &outputs)
     }
+    for waiting in session.waitingNotifications {
+      finishPart(of: waiting.update, because: error, into: &outputs)
+    }
     let indications = [session.indication?.update].compactMap(\.self) + session.waitingIndications
     for case .update(let number, _, _) in indications {
       finishPart(of: number, because: error, into: &outputs)
@@ -130,16 +198,17 @@ extension GATTServer {
     }
     let next = sessions[index].waitingIndications.removeFirst()
     sessions[index].indication = (next, now + GATTLimits.transactionTimeout)
+    let place = Place(session: index, bearer: 0)
     switch next {
     case .update(_, let handle, let value):
-      reply(.handleValueIndication(handle: handle, value: value), index, into: &outputs)
+      reply(.handleValueIndication(handle: handle, value: value), place, into: &outputs)
     case .serviceChanged(let range):
       var writer = ByteWriter(capacity: 4)
       writer.uint16(range.start)
       writer.uint16(range.end)
       let pdu = ATTPDU.handleValueIndication(
         handle: serviceChangedHandle, value: writer.bytes[...])
-      reply(pdu, index, into: &outputs)
+      reply(pdu, place, into: &outputs)
     }
   }
 
@@ -173,7 +242,7 @@ extension GATTServer {
     for indication in waiting {
       switch indication {
       case .update(let number, handle, let value) where notifies:
-        sendNotification(number, handle, value, index, into: &outputs)
+        queueNotification(number, handle, value, index, into: &outputs)
       case .update(let number, handle, _):
         finishPart(of: number, because: nil, into: &outputs)
       case .serviceChanged where handle == serviceChangedHandle: break

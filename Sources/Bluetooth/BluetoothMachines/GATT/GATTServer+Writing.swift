@@ -7,37 +7,37 @@ extension GATTServer {
   // MARK: At once
 
   mutating func write(
-    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, now: Instant,
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: Place, now: Instant,
     into outputs: inout [Output]
   ) {
     guard let attribute = database.attribute(handle) else {
-      return refuse(.writeRequest, handle, .invalidHandle, index, into: &outputs)
+      return refuse(.writeRequest, handle, .invalidHandle, place, into: &outputs)
     }
-    if let error = writeError(attribute, index) ?? valueError(attribute, value, index) {
-      return refuse(.writeRequest, handle, error, index, into: &outputs)
+    if let error = writeError(attribute, place) ?? valueError(attribute, value, place) {
+      return refuse(.writeRequest, handle, error, place, into: &outputs)
     }
     if case .owner(let owner) = attribute.source {
       let write = ServerRequest.Write(handle: handle, offset: 0, value: Array(value))
       return ask(
         owner, .write([write]), .writeRequest, handle, .write,
-        deadline: now + GATTLimits.transactionTimeout, index, into: &outputs)
+        deadline: now + GATTLimits.transactionTimeout, place, into: &outputs)
     }
     // The answer goes first, so that a value sent because of a subscription follows it.
-    reply(.writeResponse, index, into: &outputs)
-    writeOwn(attribute, value, index, into: &outputs)
+    reply(.writeResponse, place, into: &outputs)
+    writeOwn(attribute, value, place, into: &outputs)
   }
 
   /// A Write Command that cannot be done is ignored (§3.4.5.3).
   mutating func writeCommand(
-    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int, now: Instant,
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: Place, now: Instant,
     into outputs: inout [Output]
   ) {
     // What takes signed writes takes these, too, over an encrypted link (Part G, §4.9.2).
     let isForSigned =
-      sessions[index].encryption != nil
+      sessions[place.session].encryption != nil
       && database.attribute(handle)?.properties.contains(.authenticatedSignedWrites) == true
     writeCommand(
-      handle, value, index,
+      handle, value, place,
       needing: isForSigned ? .authenticatedSignedWrites : .writeWithoutResponse, into: &outputs)
   }
 
@@ -46,40 +46,41 @@ extension GATTServer {
     _ handle: UInt16, _ value: ArraySlice<UInt8>, from peer: DeviceAddress,
     into outputs: inout [Output]
   ) {
-    guard let index = sessionIndex(peer), !sessions[index].isFailed else {
+    guard let session = sessionIndex(peer), !sessions[session].isFailed else {
       ignoredCount += 1
       return
     }
+    let place = Place(session: session, bearer: 0)
     writeCommand(
-      handle, value, index, needing: .authenticatedSignedWrites, into: &outputs)
+      handle, value, place, needing: .authenticatedSignedWrites, into: &outputs)
   }
 
   private mutating func writeCommand(
-    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ index: Int,
+    _ handle: UInt16, _ value: ArraySlice<UInt8>, _ place: Place,
     needing property: CharacteristicProperties, into outputs: inout [Output]
   ) {
-    guard !sessions[index].isOutOfSync, let attribute = database.attribute(handle),
-      writeError(attribute, index, needing: property) == nil,
-      valueError(attribute, value, index) == nil
+    guard !sessions[place.session].isOutOfSync, let attribute = database.attribute(handle),
+      writeError(attribute, place, needing: property) == nil,
+      valueError(attribute, value, place) == nil
     else {
       ignoredCount += 1
       return
     }
     guard case .owner(let owner) = attribute.source else {
-      return writeOwn(attribute, value, index, into: &outputs)
+      return writeOwn(attribute, value, place, into: &outputs)
     }
     let write = ServerRequest.Write(handle: handle, offset: 0, value: Array(value))
     outputs.append(
       .request(
         owner,
         ServerRequest(
-          id: nextRequestID(), peer: sessions[index].peer, kind: .write([write]),
+          id: nextRequestID(), peer: sessions[place.session].peer, kind: .write([write]),
           needsResponse: false)))
   }
 
   /// Why an attribute cannot take this value.
   private func valueError(
-    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ index: Int
+    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ place: Place
   ) -> ATTErrorCode? {
     switch attribute.source {
     case .configuration(let configuration):
@@ -88,7 +89,7 @@ extension GATTServer {
     case .clientFeatures:
       guard let first = value.first else { return .invalidAttributeValueLength }
       // A client cannot take back what it said (Core 5.4, Vol 3, Part G, §7.2).
-      return sessions[index].clientFeatures & ~first == 0 ? nil : .valueNotAllowed
+      return sessions[place.session].clientFeatures & ~first == 0 ? nil : .valueNotAllowed
     case .owner, .fixed, .databaseHash:
       let isTooLong = value.count > GATTLimits.valueByteCountMax
       return isTooLong ? .invalidAttributeValueLength : nil
@@ -97,28 +98,33 @@ extension GATTServer {
 
   /// Writes what the server keeps itself; the value was found good before.
   private mutating func writeOwn(
-    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ index: Int,
+    _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ place: Place,
     into outputs: inout [Output]
   ) {
     switch attribute.source {
     case .configuration(let configuration):
       let bits = UInt16((value.first ?? 0) & 3)
-      let old = sessions[index].configuration(attribute.handle)
-      sessions[index].setConfiguration(attribute.handle, bits)
-      sessions[index].writtenConfigurations.insert(attribute.handle)
-      if bits != old { outputs.append(.clientChanged(sessions[index].peer)) }
+      let old = sessions[place.session].configuration(attribute.handle)
+      sessions[place.session].setConfiguration(attribute.handle, bits)
+      sessions[place.session].writtenConfigurations.insert(attribute.handle)
+      if bits != old { outputs.append(.clientChanged(sessions[place.session].peer)) }
+      if bits & 1 == 0 {
+        let handle = configuration.valueHandle
+        notificationsEnded(in: HandleRange(handle, handle), place.session, into: &outputs)
+      }
       if bits & 2 == 0 {
-        indicationsEnded(configuration.valueHandle, notifies: bits & 1 != 0, index, into: &outputs)
+        indicationsEnded(
+          configuration.valueHandle, notifies: bits & 1 != 0, place.session, into: &outputs)
       }
       guard let owner = configuration.owner, (old == 0) != (bits == 0) else { return }
-      let peer = sessions[index].peer
+      let peer = sessions[place.session].peer
       outputs.append(
         bits == 0
           ? .unsubscribed(owner, peer, handle: configuration.valueHandle)
           : .subscribed(owner, peer, handle: configuration.valueHandle))
     case .clientFeatures:
-      sessions[index].clientFeatures = (value.first ?? 0) & 7
-      outputs.append(.clientChanged(sessions[index].peer))
+      sessions[place.session].clientFeatures = (value.first ?? 0) & 7
+      outputs.append(.clientChanged(sessions[place.session].peer))
     case .owner, .fixed, .databaseHash: break
     }
   }
@@ -126,51 +132,51 @@ extension GATTServer {
   // MARK: Prepared
 
   mutating func prepareWrite(
-    _ handle: UInt16, _ offset: Int, _ value: ArraySlice<UInt8>, _ index: Int,
+    _ handle: UInt16, _ offset: Int, _ value: ArraySlice<UInt8>, _ place: Place,
     into outputs: inout [Output]
   ) {
     guard let attribute = database.attribute(handle) else {
-      return refuse(.prepareWriteRequest, handle, .invalidHandle, index, into: &outputs)
+      return refuse(.prepareWriteRequest, handle, .invalidHandle, place, into: &outputs)
     }
-    if let error = writeError(attribute, index) {
-      return refuse(.prepareWriteRequest, handle, error, index, into: &outputs)
+    if let error = writeError(attribute, place) {
+      return refuse(.prepareWriteRequest, handle, error, place, into: &outputs)
     }
-    let byteCount = sessions[index].preparedByteCount + value.count
-    guard sessions[index].preparedWrites.count < GATTLimits.preparedWritesMax,
+    let byteCount = sessions[place.session].preparedByteCount + value.count
+    guard sessions[place.session].preparedWrites.count < GATTLimits.preparedWritesMax,
       byteCount <= GATTLimits.preparedByteCountMax
     else {
-      return refuse(.prepareWriteRequest, handle, .prepareQueueFull, index, into: &outputs)
+      return refuse(.prepareWriteRequest, handle, .prepareQueueFull, place, into: &outputs)
     }
-    sessions[index].preparedWrites.append(
+    sessions[place.session].preparedWrites.append(
       ServerRequest.Write(handle: handle, offset: offset, value: Array(value)))
     reply(
-      .prepareWriteResponse(handle: handle, offset: UInt16(offset), value: value), index,
+      .prepareWriteResponse(handle: handle, offset: UInt16(offset), value: value), place,
       into: &outputs)
   }
 
   /// Checks all that was prepared, then asks the clients concerned one after the other.
   mutating func executeWrites(
-    _ isExecuted: Bool, _ index: Int, now: Instant, into outputs: inout [Output]
+    _ isExecuted: Bool, _ place: Place, now: Instant, into outputs: inout [Output]
   ) {
-    let writes = sessions[index].preparedWrites
-    sessions[index].preparedWrites = []
+    let writes = sessions[place.session].preparedWrites
+    sessions[place.session].preparedWrites = []
     guard isExecuted, !writes.isEmpty else {
-      return reply(.executeWriteResponse, index, into: &outputs)
+      return reply(.executeWriteResponse, place, into: &outputs)
     }
     var execution = Execution()
     for write in writes {
       if let error = add(write, to: &execution) {
-        return refuse(.executeWriteRequest, write.handle, error, index, into: &outputs)
+        return refuse(.executeWriteRequest, write.handle, error, place, into: &outputs)
       }
     }
     for own in execution.own {
       guard let attribute = database.attribute(own.handle) else { continue }
-      if let error = valueError(attribute, own.value[...], index) {
-        return refuse(.executeWriteRequest, own.handle, error, index, into: &outputs)
+      if let error = valueError(attribute, own.value[...], place) {
+        return refuse(.executeWriteRequest, own.handle, error, place, into: &outputs)
       }
     }
     goOn(
-      execution, deadline: now + GATTLimits.transactionTimeout, index, now: now, into: &outputs)
+      execution, deadline: now + GATTLimits.transactionTimeout, place, now: now, into: &outputs)
   }
 
   /// Adds a prepared write to the batch of its owner.
@@ -199,21 +205,21 @@ extension GATTServer {
   }
 
   mutating func goOn(
-    _ execution: Execution, deadline: Instant, _ index: Int, now: Instant,
+    _ execution: Execution, deadline: Instant, _ place: Place, now: Instant,
     into outputs: inout [Output]
   ) {
     var execution = execution
     guard let batch = execution.batches.first else {
-      reply(.executeWriteResponse, index, into: &outputs)
+      reply(.executeWriteResponse, place, into: &outputs)
       for own in execution.own {
         guard let attribute = database.attribute(own.handle) else { continue }
-        writeOwn(attribute, own.value[...], index, into: &outputs)
+        writeOwn(attribute, own.value[...], place, into: &outputs)
       }
       return
     }
     execution.batches.removeFirst()
     ask(
       batch.owner, .write(batch.writes), .executeWriteRequest, batch.writes.first?.handle ?? 0,
-      .execute(execution), deadline: deadline, index, into: &outputs)
+      .execute(execution), deadline: deadline, place, into: &outputs)
   }
 }

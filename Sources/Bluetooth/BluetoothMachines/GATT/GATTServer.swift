@@ -5,13 +5,14 @@ public import Essentials
 /// (Core 5.4, Vol 3, Parts F and G).
 ///
 /// Values that a client keeps are asked for with `request`; the peer's request waits for `respond`,
-/// for 30 s at most. A peer that sends a second request meanwhile breaks the sequential rule: the
-/// second is ignored and counted.
+/// for 30 s at most. A peer that sends a second request meanwhile over the same bearer breaks the
+/// sequential rule: the second is ignored and counted. Values are sent over the fixed channel only, so
+/// that they keep their order.
 public struct GATTServer: Sendable {
   /// What the server wants done.
   public enum Output: Sendable {
-    /// Send an attribute PDU; with a tag, tell `sent` when the controller has it.
-    case send(to: DeviceAddress, [UInt8], SendTag?)
+    /// Send an attribute PDU over a bearer; with a tag, tell `sent` when the controller has it.
+    case send(to: DeviceAddress, [UInt8], SendTag?, over: ATTBearer)
     /// Ask a client.
     case request(ClientID, ServerRequest)
     /// A peer subscribed to a client's characteristic, named by its value's handle.
@@ -42,12 +43,15 @@ public struct GATTServer: Sendable {
   let serviceChangedHandle: UInt16
 
   /// A server with the services Generic Access and Generic Attribute.
-  public init(name: String, appearance: UInt16, mtuMax: Int) {
+  public init(
+    name: String, appearance: UInt16, mtuMax: Int, takesEnhancedBearers: Bool = true
+  ) {
     precondition((ATTPDU.mtuMin...0xFFFF).contains(mtuMax), "no MTU is below 23 or above 65,535")
     self.mtuMax = mtuMax
     do throws(HostError) {
       _ = try database.add(.genericAccess(name: name, appearance: appearance), owner: nil)
-      let attribute = try database.add(.genericAttribute, owner: nil)
+      let attribute = try database.add(
+        .genericAttribute(takesEnhancedBearers: takesEnhancedBearers), owner: nil)
       serviceChangedHandle = attribute.characteristics.first?.valueHandle ?? 0
     } catch {
       preconditionFailure("an empty database has room for two services: \(error)")
@@ -77,6 +81,7 @@ public struct GATTServer: Sendable {
     for index in sessions.indices {
       sessions[index].configurations.removeAll { range.contains($0.handle) }
       sessions[index].preparedWrites.removeAll { range.contains($0.handle) }
+      notificationsEnded(in: range, index, into: &outputs)
     }
     changed(range, now: now, into: &outputs)
   }
@@ -88,8 +93,8 @@ public struct GATTServer: Sendable {
     for service in database.services where service.owner == owner {
       removeService(service.range.start, owner: owner, now: now, into: &outputs)
     }
-    for index in sessions.indices where sessions[index].pending?.owner == owner {
-      refusePending(index, .unlikelyError, into: &outputs)
+    for place in places where self[place].pending?.owner == owner {
+      refusePending(place, .unlikelyError, into: &outputs)
     }
   }
 
@@ -128,10 +133,25 @@ public struct GATTServer: Sendable {
     sessions[index].hasKey = hasKey || encryption != nil
   }
 
-  /// Sets the MTU that this host's client agreed on; both halves of a bearer share it.
-  public mutating func setMTU(_ mtu: Int, _ peer: DeviceAddress) {
-    guard let index = sessionIndex(peer) else { return }
-    sessions[index].mtu = mtu
+  /// Sets the MTU of a bearer, which both halves share: what this host's client agreed on for the fixed
+  /// channel, or what an enhanced bearer has now.
+  public mutating func setMTU(
+    _ mtu: Int, _ peer: DeviceAddress, over bearer: ATTBearer = .fixed
+  ) {
+    guard let place = place(peer, bearer) else { return }
+    self[place].mtu = mtu
+  }
+
+  /// A peer's enhanced bearer came up. Its responses are as long as `mtu` allows.
+  public mutating func bearerOpened(_ bearer: ATTBearer, mtu: Int, _ peer: DeviceAddress) {
+    guard let index = sessionIndex(peer), place(peer, bearer) == nil else { return }
+    sessions[index].bearers.append(Bearer(id: bearer, mtu: mtu))
+  }
+
+  /// An enhanced bearer went down: nobody waits for what was asked over it.
+  public mutating func bearerClosed(_ bearer: ATTBearer, _ peer: DeviceAddress) {
+    guard bearer != .fixed, let place = place(peer, bearer) else { return }
+    sessions[place.session].bearers.remove(at: place.bearer)
   }
 
   /// How many configuration descriptors a peer has written to something else than 0.
@@ -145,105 +165,135 @@ public struct GATTServer: Sendable {
     sessions.indices.first { sessions[$0].peer == peer }
   }
 
+  /// Where a peer's bearer stands.
+  private func place(_ peer: DeviceAddress, _ bearer: ATTBearer) -> Place? {
+    guard let session = sessionIndex(peer),
+      let index = sessions[session].bearers.firstIndex(where: { $0.id == bearer })
+    else { return nil }
+    return Place(session: session, bearer: index)
+  }
+
+  subscript(place: Place) -> Bearer {
+    get { sessions[place.session].bearers[place.bearer] }
+    set { sessions[place.session].bearers[place.bearer] = newValue }
+  }
+
+  /// All bearers of all sessions.
+  private var places: [Place] {
+    sessions.indices.flatMap { session in
+      sessions[session].bearers.indices.map { Place(session: session, bearer: $0) }
+    }
+  }
+
   // MARK: Receiving
 
   /// Takes a request, a command or a confirmation from a peer.
   public mutating func receive(
-    _ pdu: ArraySlice<UInt8>, from peer: DeviceAddress, now: Instant, into outputs: inout [Output]
+    _ pdu: ArraySlice<UInt8>, from peer: DeviceAddress, over bearer: ATTBearer = .fixed,
+    now: Instant, into outputs: inout [Output]
   ) {
-    guard let first = pdu.first, let index = sessionIndex(peer),
-      !sessions[index].isFailed
+    guard let first = pdu.first, let place = place(peer, bearer),
+      !sessions[place.session].isFailed
     else {
       ignoredCount += 1
       return
     }
     let opcode = ATTOpcode(rawValue: first)
-    if opcode == .handleValueConfirmation {
-      confirmed(index, now: now, into: &outputs)
+    if opcode == .handleValueConfirmation, bearer == .fixed {
+      confirmed(place.session, now: now, into: &outputs)
       return
     }
     // A response has no business here: answering it could begin a game of ping-pong.
     let isRequest = !opcode.isCommand && !opcode.isForClient
-    if isRequest, sessions[index].pending != nil {
+    if isRequest, self[place].pending != nil {
       ignoredCount += 1
       return
     }
     do throws(WireError) {
-      guard pdu.count <= sessions[index].mtu else { throw .invalidLength(pdu.count) }
-      serve(try ATTPDU(decoding: pdu), index, now: now, into: &outputs)
+      guard pdu.count <= self[place].mtu else { throw .invalidLength(pdu.count) }
+      serve(try ATTPDU(decoding: pdu), place, now: now, into: &outputs)
     } catch {
       guard isRequest else {
         ignoredCount += 1
         return
       }
       if case .unknownCode = error {
-        refuse(opcode, 0, .requestNotSupported, index, into: &outputs)
+        refuse(opcode, 0, .requestNotSupported, place, into: &outputs)
       } else {
-        refuse(opcode, 0, .invalidPDU, index, into: &outputs)
+        refuse(opcode, 0, .invalidPDU, place, into: &outputs)
       }
     }
   }
 
   private mutating func serve(
-    _ pdu: ATTPDU, _ index: Int, now: Instant, into outputs: inout [Output]
+    _ pdu: ATTPDU, _ place: Place, now: Instant, into outputs: inout [Output]
   ) {
     switch pdu {
+    case .exchangeMTURequest where self[place].id != .fixed:
+      // The channel's own MTU counts (§3.4.2).
+      refuse(.exchangeMTURequest, 0, .requestNotSupported, place, into: &outputs)
     case .exchangeMTURequest(let mtu):
-      reply(.exchangeMTUResponse(mtu: UInt16(mtuMax)), index, into: &outputs)
-      sessions[index].mtu = max(ATTPDU.mtuMin, min(mtuMax, Int(mtu)))
-      outputs.append(.mtuChanged(sessions[index].peer, sessions[index].mtu))
+      reply(.exchangeMTUResponse(mtu: UInt16(mtuMax)), place, into: &outputs)
+      self[place].mtu = max(ATTPDU.mtuMin, min(mtuMax, Int(mtu)))
+      outputs.append(.mtuChanged(sessions[place.session].peer, self[place].mtu))
     case .findInformationRequest(let start, let end):
-      findInformation(HandleRange(start, end), index, into: &outputs)
+      findInformation(HandleRange(start, end), place, into: &outputs)
     case .findByTypeValueRequest(let start, let end, let type, let value):
-      findByTypeValue(HandleRange(start, end), type, value, index, into: &outputs)
+      findByTypeValue(HandleRange(start, end), type, value, place, into: &outputs)
     case .readByTypeRequest(let start, let end, let type):
-      readByType(HandleRange(start, end), type, index, now: now, into: &outputs)
+      readByType(HandleRange(start, end), type, place, now: now, into: &outputs)
     case .readByGroupTypeRequest(let start, let end, let type):
-      readByGroupType(HandleRange(start, end), type, index, into: &outputs)
+      readByGroupType(HandleRange(start, end), type, place, into: &outputs)
     case .executeWriteRequest(let isExecuted):
-      executeWrites(isExecuted, index, now: now, into: &outputs)
+      executeWrites(isExecuted, place, now: now, into: &outputs)
     case .writeCommand(let handle, let value):
-      writeCommand(handle, value, index, now: now, into: &outputs)
+      writeCommand(handle, value, place, now: now, into: &outputs)
     case .readRequest, .readBlobRequest, .readMultipleRequest, .readMultipleVariableRequest,
       .writeRequest, .prepareWriteRequest:
-      serveByHandle(pdu, index, now: now, into: &outputs)
+      serveByHandle(pdu, place, now: now, into: &outputs)
     // Signatures are not the server's business: without the owner's word none is right (§3.4.5.4).
     default: ignoredCount += 1
     }
   }
 
   private mutating func serveByHandle(
-    _ pdu: ATTPDU, _ index: Int, now: Instant, into outputs: inout [Output]
+    _ pdu: ATTPDU, _ place: Place, now: Instant, into outputs: inout [Output]
   ) {
-    guard isInSync(index, into: &outputs) else {
-      refuse(pdu.opcode, pdu.firstHandle, .databaseOutOfSync, index, into: &outputs)
+    guard isInSync(place, into: &outputs) else {
+      refuse(pdu.opcode, pdu.firstHandle, .databaseOutOfSync, place, into: &outputs)
       return
     }
     switch pdu {
     case .readRequest(let handle):
-      read(handle, offset: 0, .readRequest, index, now: now, into: &outputs)
+      read(handle, offset: 0, .readRequest, place, now: now, into: &outputs)
     case .readBlobRequest(let handle, let offset):
-      read(handle, offset: Int(offset), .readBlobRequest, index, now: now, into: &outputs)
+      read(handle, offset: Int(offset), .readBlobRequest, place, now: now, into: &outputs)
     case .readMultipleRequest(let handles):
-      readMultiple(Array(handles), isVariable: false, index, now: now, into: &outputs)
+      readMultiple(Array(handles), isVariable: false, place, now: now, into: &outputs)
     case .readMultipleVariableRequest(let handles):
-      readMultiple(Array(handles), isVariable: true, index, now: now, into: &outputs)
+      readMultiple(Array(handles), isVariable: true, place, now: now, into: &outputs)
     case .writeRequest(let handle, let value):
-      write(handle, value, index, now: now, into: &outputs)
+      write(handle, value, place, now: now, into: &outputs)
     case .prepareWriteRequest(let handle, let offset, let value):
-      prepareWrite(handle, Int(offset), value, index, into: &outputs)
+      prepareWrite(handle, Int(offset), value, place, into: &outputs)
     default: ignoredCount += 1
     }
   }
 
   /// Whether a client that asked for robust caching knows the database; a client that was refused
   /// once is taken to know from its next request on.
-  private mutating func isInSync(_ index: Int, into outputs: inout [Output]) -> Bool {
-    guard sessions[index].isOutOfSync else { return true }
-    let wasNotified = sessions[index].awareness == .notified
-    sessions[index].awareness = wasNotified ? .aware : .notified
-    if wasNotified { outputs.append(.clientChanged(sessions[index].peer)) }
-    return wasNotified
+  private mutating func isInSync(_ place: Place, into outputs: inout [Output]) -> Bool {
+    guard sessions[place.session].isOutOfSync else { return true }
+    switch sessions[place.session].awareness {
+    case .aware: return true
+    case .unaware: sessions[place.session].awareness = .notified(over: self[place].id)
+    case .notified(let bearer) where bearer == nil || bearer == self[place].id:
+      sessions[place.session].awareness = .aware
+      outputs.append(.clientChanged(sessions[place.session].peer))
+      return true
+    case .notified: break
+    }
+    return false
   }
 
   // MARK: Answering
@@ -254,31 +304,31 @@ public struct GATTServer: Sendable {
     now: Instant, into outputs: inout [Output]
   ) {
     guard
-      let index = sessions.firstIndex(where: {
-        $0.pending?.id == id && $0.pending?.owner == owner
-      }), let pending = sessions[index].pending
+      let place = places.first(where: {
+        self[$0].pending?.id == id && self[$0].pending?.owner == owner
+      }), let pending = self[place].pending
     else { return }
-    sessions[index].pending = nil
+    self[place].pending = nil
     switch result {
     case .failure(let error):
-      refuse(pending.opcode, pending.handle, error, index, into: &outputs)
+      refuse(pending.opcode, pending.handle, error, place, into: &outputs)
     case .success(let value):
       switch pending.step {
       case .read:
-        let part = value.prefix(sessions[index].mtu - 1)
+        let part = value.prefix(self[place].mtu - 1)
         let isBlob = pending.opcode == .readBlobRequest
         reply(
-          isBlob ? .readBlobResponse(value: part) : .readResponse(value: part), index,
+          isBlob ? .readBlobResponse(value: part) : .readResponse(value: part), place,
           into: &outputs)
       case .readByType:
-        answerByType(pending.handle, value, index, into: &outputs)
+        answerByType(pending.handle, value, place, into: &outputs)
       case .readMultiple(var reading):
         reading.collect(value.prefix(GATTLimits.valueByteCountMax))
-        goOn(reading, deadline: pending.deadline, index, into: &outputs)
+        goOn(reading, deadline: pending.deadline, place, into: &outputs)
       case .write:
-        reply(.writeResponse, index, into: &outputs)
+        reply(.writeResponse, place, into: &outputs)
       case .execute(let execution):
-        goOn(execution, deadline: pending.deadline, index, now: now, into: &outputs)
+        goOn(execution, deadline: pending.deadline, place, now: now, into: &outputs)
       }
     }
   }
@@ -286,16 +336,16 @@ public struct GATTServer: Sendable {
   /// Asks a client and lets the peer wait.
   mutating func ask(
     _ owner: ClientID, _ kind: ServerRequest.Kind, _ opcode: ATTOpcode, _ handle: UInt16,
-    _ step: UnansweredRequest.Step, deadline: Instant, _ index: Int, into outputs: inout [Output]
+    _ step: UnansweredRequest.Step, deadline: Instant, _ place: Place, into outputs: inout [Output]
   ) {
-    assert(sessions[index].pending == nil, "a peer has one request at a time")
+    assert(self[place].pending == nil, "a peer has one request at a time")
     let id = nextRequestID()
-    sessions[index].pending = UnansweredRequest(
+    self[place].pending = UnansweredRequest(
       id: id, owner: owner, deadline: deadline, opcode: opcode, handle: handle, step: step)
     outputs.append(
       .request(
         owner,
-        ServerRequest(id: id, peer: sessions[index].peer, kind: kind, needsResponse: true)))
+        ServerRequest(id: id, peer: sessions[place.session].peer, kind: kind, needsResponse: true)))
   }
 
   mutating func nextRequestID() -> ServerRequestID {
@@ -303,22 +353,22 @@ public struct GATTServer: Sendable {
     return ServerRequestID(rawValue: lastRequest)
   }
 
-  func reply(_ pdu: ATTPDU, _ index: Int, into outputs: inout [Output]) {
-    outputs.append(.send(to: sessions[index].peer, pdu.bytes, nil))
+  func reply(_ pdu: ATTPDU, _ place: Place, into outputs: inout [Output]) {
+    outputs.append(.send(to: sessions[place.session].peer, pdu.bytes, nil, over: self[place].id))
   }
 
   func refuse(
-    _ opcode: ATTOpcode, _ handle: UInt16, _ error: ATTErrorCode, _ index: Int,
+    _ opcode: ATTOpcode, _ handle: UInt16, _ error: ATTErrorCode, _ place: Place,
     into outputs: inout [Output]
   ) {
-    reply(.errorResponse(request: opcode, handle: handle, error: error), index, into: &outputs)
+    reply(.errorResponse(request: opcode, handle: handle, error: error), place, into: &outputs)
   }
 
   private mutating func refusePending(
-    _ index: Int, _ error: ATTErrorCode, into outputs: inout [Output]
+    _ place: Place, _ error: ATTErrorCode, into outputs: inout [Output]
   ) {
-    guard let pending = sessions[index].pending.take() else { return }
-    refuse(pending.opcode, pending.handle, error, index, into: &outputs)
+    guard let pending = self[place].pending.take() else { return }
+    refuse(pending.opcode, pending.handle, error, place, into: &outputs)
   }
 
   // MARK: Time
@@ -327,7 +377,9 @@ public struct GATTServer: Sendable {
   public var nextWake: Instant? {
     var earliest = Instant.distantFuture
     for session in sessions where !session.isFailed {
-      if let deadline = session.pending?.deadline { earliest = min(earliest, deadline) }
+      for case let deadline? in session.bearers.map(\.pending?.deadline) {
+        earliest = min(earliest, deadline)
+      }
       if let deadline = session.indication?.deadline { earliest = min(earliest, deadline) }
     }
     return earliest == .distantFuture ? nil : earliest
@@ -344,16 +396,19 @@ public struct GATTServer: Sendable {
 
   /// Answers for clients that don't, and gives up peers that don't confirm.
   public mutating func wake(now: Instant, into outputs: inout [Output]) {
-    for index in sessions.indices where !sessions[index].isFailed {
-      if let pending = sessions[index].pending, pending.deadline <= now {
-        refusePending(index, .unlikelyError, into: &outputs)
+    for place in places where !sessions[place.session].isFailed {
+      if let pending = self[place].pending, pending.deadline <= now {
+        refusePending(place, .unlikelyError, into: &outputs)
       }
+    }
+    for index in sessions.indices where !sessions[index].isFailed {
       if let indication = sessions[index].indication, indication.deadline <= now {
         sessions[index].isFailed = true
         let session = sessions[index]
         sessions[index].indication = nil
         sessions[index].waitingIndications = []
         sessions[index].notifications = FIFO()
+        sessions[index].waitingNotifications = []
         abandonUpdates(of: session, because: .attTimeout, into: &outputs)
         outputs.append(.bearerFailed(session.peer, .attTimeout))
       }

@@ -5,7 +5,8 @@ extension GATTServer {
   /// What the server keeps of one link.
   struct Session: Sendable {
     let peer: DeviceAddress
-    var mtu = ATTPDU.mtuMin
+    /// What requests come over; the fixed channel is the first.
+    var bearers = [Bearer(id: .fixed, mtu: ATTPDU.mtuMin)]
     /// How the link is protected; nil: not at all.
     var encryption: EncryptionInfo?
     /// Whether the link could be encrypted with a key from an earlier pairing.
@@ -19,8 +20,7 @@ extension GATTServer {
     var awareness = Awareness.aware
     /// Whether what the client configured on earlier links was taken up.
     var isRestored = false
-    /// The request that waits for a client's answer; there is one at most (Part F, §3.3.2).
-    var pending: UnansweredRequest?
+    /// What the client has prepared, over whichever bearer (Part F, §3.4.6).
     var preparedWrites: [ServerRequest.Write] = []
     /// Updates whose notifications are on their way to the controller, in order.
     var notifications = FIFO<(tag: UInt64, update: UInt64)>()
@@ -30,7 +30,16 @@ extension GATTServer {
     /// An indication was not confirmed in time: nothing more may be sent.
     var isFailed = false
 
+    /// Values that wait until others have left, to be sent together.
+    var waitingNotifications: [(update: UInt64, handle: UInt16, value: ArraySlice<UInt8>)] = []
+
     init(peer: DeviceAddress) { self.peer = peer }
+
+    /// The MTU of the fixed channel, which values are sent over.
+    var mtu: Int { bearers[0].mtu }
+
+    /// Whether the client takes several values in one notification (Core 5.4, Vol 3, Part G, §7.2).
+    var takesMultipleValues: Bool { clientFeatures & 4 != 0 }
 
     func configuration(_ handle: UInt16) -> UInt16 {
       for configuration in configurations where configuration.handle == handle {
@@ -50,12 +59,27 @@ extension GATTServer {
     var isOutOfSync: Bool { clientFeatures & 1 != 0 && awareness != .aware }
   }
 
+  /// One bearer of a session.
+  struct Bearer: Sendable {
+    let id: ATTBearer
+    var mtu: Int
+    /// The request that waits for a client's answer; there is one at most (Part F, §3.3.2).
+    var pending: UnansweredRequest?
+  }
+
+  /// Where a request came from and its response goes to: a session and one of its bearers.
+  struct Place: Sendable {
+    let session: Int
+    let bearer: Int
+  }
+
   /// Whether a client knows the database as it is (Core 5.4, Vol 3, Part G, §2.5.2.1).
-  enum Awareness: Sendable {
+  enum Awareness: Sendable, Equatable {
     case aware
     case unaware
-    /// It was sent an error, or read the hash; its next request shows that it knows.
-    case notified
+    /// It was sent an error, or, nil, read the hash; its next request shows that it knows. Over another
+    /// bearer than the error that may have been sent before it.
+    case notified(over: ATTBearer?)
   }
 
   /// A value to be confirmed by a client.

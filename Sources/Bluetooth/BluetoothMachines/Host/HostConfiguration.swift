@@ -9,6 +9,10 @@ public struct HostConfiguration: Sendable, Hashable {
   public var appearance: UInt16 = 0
   /// The largest ATT MTU offered.
   public var mtuMax = 517
+  /// How many enhanced bearers of the attribute protocol a link may have, 0 for none. Reads of different
+  /// values then need not wait for each other. More than five gain little: one link carries one packet at
+  /// a time.
+  public var enhancedBearerCountMax = 4
   /// The address to use; nil for the controller's public one, or a random static one if it has
   /// none.
   public var address: DeviceAddress?

@@ -20,6 +20,10 @@ extension HostMachine {
         return complete(request, .failure(notConnectedError(peer)), into: &actions)
       }
       if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+      guard psm != L2CAPLink.attributePSM else {
+        let error = HostError.invalidArgument("PSM \(psm) is the attribute protocol's.")
+        return complete(request, .failure(error), into: &actions)
+      }
       let opening = ChannelTable.Opening(psm: psm, token: token)
       guard !links[index].security.isProvingBond else {
         // Asked for when the peer has proved that it is the one.
@@ -178,7 +182,7 @@ extension HostMachine {
       guard let channel = channels.remove(cid, link: handle) else { return }
       notify(channel.client, .channelClosed(channel.id, error), into: &actions)
     case .sendFrame, .fixedChannel, .parameterUpdateRequested, .parameterUpdateAnswered,
-      .channelRequested, .channelOpened:
+      .channelRequested, .channelOpened, .channelReconfigured:
       break
     }
   }

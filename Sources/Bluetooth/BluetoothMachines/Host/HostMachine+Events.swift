@@ -85,10 +85,10 @@ extension HostMachine {
 
   private mutating func confirmIndications(now: Instant, into actions: inout [Action]) {
     guard !confirmations.isEmpty else { return }
-    for handle in confirmations.takeConfirmed(by: backlog) {
+    for (handle, bearer) in confirmations.takeConfirmed(by: backlog) {
       guard let index = links.index(handle: handle) else { continue }
       withGATT(index, now: now, into: &actions) { gatt, outputs in
-        gatt.confirmIndication(into: &outputs)
+        gatt.confirmIndication(over: bearer, into: &outputs)
       }
     }
     drain(now: now, into: &actions)
@@ -120,6 +120,7 @@ extension HostMachine {
 struct PendingConfirmations: Sendable {
   private struct Indication: Sendable {
     let handle: UInt16
+    let bearer: ATTBearer
     let clients: [ClientID]
     /// Nil until the events of the packet that brought the indication have been counted.
     var marks: [EventBacklog.Mark]?
@@ -129,27 +130,31 @@ struct PendingConfirmations: Sendable {
 
   var isEmpty: Bool { indications.isEmpty }
 
-  /// Whether a link has an indication that is not confirmed.
-  func contains(_ handle: UInt16) -> Bool { indications.contains { $0.handle == handle } }
-
-  /// A link that has none brought an indication for these clients.
-  mutating func add(_ handle: UInt16, _ clients: [ClientID]) {
-    assert(!contains(handle))
-    indications.append(Indication(handle: handle, clients: clients))
+  /// Whether a link has an indication over a bearer that is not confirmed.
+  func contains(_ handle: UInt16, over bearer: ATTBearer) -> Bool {
+    indications.contains { $0.handle == handle && $0.bearer == bearer }
   }
 
-  /// The link is gone.
-  mutating func remove(_ handle: UInt16) { indications.removeAll { $0.handle == handle } }
+  /// A bearer that has none brought an indication for these clients.
+  mutating func add(_ handle: UInt16, over bearer: ATTBearer, _ clients: [ClientID]) {
+    assert(!contains(handle, over: bearer))
+    indications.append(Indication(handle: handle, bearer: bearer, clients: clients))
+  }
 
-  /// The links whose indications have been handled by every client.
-  mutating func takeConfirmed(by backlog: EventBacklog) -> [UInt16] {
+  /// The link is gone, or one bearer of it.
+  mutating func remove(_ handle: UInt16, over bearer: ATTBearer? = nil) {
+    indications.removeAll { $0.handle == handle && (bearer ?? $0.bearer) == $0.bearer }
+  }
+
+  /// The links and bearers whose indications have been handled by every client.
+  mutating func takeConfirmed(by backlog: EventBacklog) -> [(UInt16, ATTBearer)] {
     for index in indications.indices where indications[index].marks == nil {
       indications[index].marks = backlog.marks(for: indications[index].clients)
     }
     let confirmed = indications.filter { $0.marks?.allSatisfy(backlog.isPassed) == true }
     guard !confirmed.isEmpty else { return [] }
     indications.removeAll { $0.marks?.allSatisfy(backlog.isPassed) == true }
-    return confirmed.map(\.handle)
+    return confirmed.map { ($0.handle, $0.bearer) }
   }
 }
 

@@ -43,9 +43,10 @@ extension HostMachine {
         client, of: handle, .notification(peer, handle: valueHandle))
       guard isAdmitted else { return }
       actions.append(.deliver(client, .valueUpdated(peer, handle: valueHandle, value)))
-    case .indicated(let clients, let valueHandle, let value):
-      // No peer may send another one before the first is confirmed (Vol 3, Part F, §3.3.2).
-      guard !confirmations.contains(handle) else {
+    case .indicated(let clients, let valueHandle, let value, let bearer):
+      // No peer may send another one over the bearer before the first is confirmed (Vol 3, Part F,
+      // §3.3.2).
+      guard !confirmations.contains(handle, over: bearer) else {
         for client in clients {
           backlog.valueDropped(.notification(peer, handle: valueHandle), for: client)
         }
@@ -57,9 +58,12 @@ extension HostMachine {
           actions.append(.deliver(client, .acknowledgementRequested))
         }
       }
-      confirmations.add(handle, clients)
-    case .send(let pdu, let tag):
-      sendAttributePDU(pdu, tag: tag, link: index)
+      confirmations.add(handle, over: bearer, clients)
+    case .send(let pdu, let tag, let bearer):
+      sendAttributePDU(pdu, tag: tag, over: bearer, link: index, now: now, into: &actions)
+    case .bearersWanted: openBearers(on: index, now: now, into: &actions)
+    case .closeBearer(let bearer):
+      closeBearer(bearer, link: index, now: now, into: &actions)
     case .mtuChanged(let mtu):
       server.setMTU(mtu, peer)
       mtuChanged(mtu, index, into: &actions)
@@ -104,19 +108,26 @@ extension HostMachine {
 
   /// Routes an attribute PDU to the half of the bearer that it is for.
   mutating func receiveAttributePDU(
-    _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
+    _ pdu: ArraySlice<UInt8>, over bearer: ATTBearer, from index: Int, now: Instant,
+    into actions: inout [Action]
   ) {
     guard let first = pdu.first else { return }
     if ATTOpcode(rawValue: first).isForClient {
       withGATT(index, now: now, into: &actions) { gatt, outputs in
-        gatt.receive(pdu, now: now, into: &outputs)
+        gatt.receive(pdu, over: bearer, now: now, into: &outputs)
       }
     } else {
-      receiveForServer(pdu, from: index, now: now, into: &actions)
+      receiveForServer(pdu, over: bearer, from: index, now: now, into: &actions)
     }
   }
 
-  mutating func sendAttributePDU(_ pdu: [UInt8], tag: SendTag?, link index: Int) {
+  mutating func sendAttributePDU(
+    _ pdu: [UInt8], tag: SendTag?, over bearer: ATTBearer, link index: Int, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard bearer == .fixed else {
+      return send(pdu, over: bearer, link: index, now: now, into: &actions)
+    }
     let frame = OutgoingFrame(
       channel: L2CAPChannelIdentifier.attribute, payload: pdu, tag: tag)
     scheduler.enqueue(frame, handle: links.handles[index])
@@ -128,8 +139,9 @@ extension HostMachine {
   mutating func startLinkSetup(_ index: Int, now: Instant, into actions: inout [Action]) {
     demandProof(of: index, now: now, into: &actions)
     let known = peerCache.database(of: links.peers[index])
+    let isEncrypted = links[index].security.isEncrypted
     withGATT(index, now: now, into: &actions) { gatt, outputs in
-      gatt.setUp(known: known, now: now, into: &outputs)
+      gatt.setUp(known: known, isEncrypted: isEncrypted, now: now, into: &outputs)
     }
   }
 

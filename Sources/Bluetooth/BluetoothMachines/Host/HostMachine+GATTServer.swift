@@ -21,8 +21,10 @@ extension HostMachine {
     _ output: GATTServer.Output, now: Instant, into actions: inout [Action]
   ) {
     switch output {
-    case .send(let peer, let pdu, let tag):
-      if let index = links.index(peer: peer) { sendAttributePDU(pdu, tag: tag, link: index) }
+    case .send(let peer, let pdu, let tag, let bearer):
+      if let index = links.index(peer: peer) {
+        sendAttributePDU(pdu, tag: tag, over: bearer, link: index, now: now, into: &actions)
+      }
     case .request(let client, let request):
       guard request.needsResponse || admits(request, for: client) else { return }
       notify(client, .serverRequest(request), into: &actions)
@@ -46,14 +48,16 @@ extension HostMachine {
   }
 
   mutating func receiveForServer(
-    _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
+    _ pdu: ArraySlice<UInt8>, over bearer: ATTBearer, from index: Int, now: Instant,
+    into actions: inout [Action]
   ) {
     let peer = links.peers[index]
-    if pdu.first == ATTOpcode.signedWriteCommand.rawValue {
+    // Signatures are for links without encryption, which have the fixed channel only.
+    if pdu.first == ATTOpcode.signedWriteCommand.rawValue, bearer == .fixed {
       return receiveSignedWrite(pdu, from: index, now: now, into: &actions)
     }
     withServer(now: now, into: &actions) { server, outputs in
-      server.receive(pdu, from: peer, now: now, into: &outputs)
+      server.receive(pdu, from: peer, over: bearer, now: now, into: &outputs)
     }
   }
 

@@ -29,7 +29,7 @@ extension HostMachine {
     case .sendFrame(let frame):
       scheduler.enqueue(frame, handle: links.handles[index])
     case .fixedChannel(L2CAPChannelIdentifier.attribute, let pdu):
-      receiveAttributePDU(pdu, from: index, now: now, into: &actions)
+      receiveAttributePDU(pdu, over: .fixed, from: index, now: now, into: &actions)
     case .fixedChannel(_, let pdu):
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
         link.receive(pdu, host: &host, now: now, into: &outputs)
@@ -48,8 +48,10 @@ extension HostMachine {
       let error = HostError.unsupported("The central keeps the connection parameters.")
       parametersUpdated(links.handles[index], accepted ? nil : error, into: &actions)
     case .channelRequested, .channelOpened, .channelRefused, .channelReceived, .sendCompleted,
-      .channelClosed:
-      takeChannel(output, from: index, now: now, into: &actions)
+      .channelReconfigured, .channelClosed:
+      if !takeBearer(output, from: index, now: now, into: &actions) {
+        takeChannel(output, from: index, now: now, into: &actions)
+      }
     }
   }
 

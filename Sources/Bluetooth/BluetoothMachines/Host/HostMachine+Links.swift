@@ -329,6 +329,8 @@ extension HostMachine {
         l2cap.wake(now: now, into: &outputs)
       }
       guard let index = links.index(handle: handle) else { continue }
+      wakeBearers(index, now: now, into: &actions)
+      guard let index = links.index(handle: handle) else { continue }
       withGATT(index, now: now, into: &actions) { gatt, outputs in
         gatt.wake(now: now, into: &outputs)
       }

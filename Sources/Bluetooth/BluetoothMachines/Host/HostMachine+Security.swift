@@ -82,6 +82,10 @@ extension HostMachine {
         restoreClientConfiguration(of: peer, now: now, into: &actions)
       }
       guard let index = links.index(handle: handle) else { return }
+      if encryption != nil {
+        links[index].gatt.encrypted(now: now)
+        due(links[index].gatt.nextWake)
+      }
       announceUpdate(index, into: &actions)
     case .secured(let isSecured):
       withGATT(index, now: now, into: &actions) { gatt, outputs in

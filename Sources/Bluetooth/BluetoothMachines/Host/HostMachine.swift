@@ -151,7 +151,8 @@ public struct HostMachine: Sendable {
       configuration, secrets: secrets ?? SecretGenerator(predictable: &predictable))
     server = GATTServer(
       name: configuration.name, appearance: configuration.appearance,
-      mtuMax: configuration.mtuMax)
+      mtuMax: configuration.mtuMax,
+      takesEnhancedBearers: configuration.enhancedBearerCountMax > 0)
   }
 
   /// Takes an input and appends what is to be done to `actions`.

@@ -78,6 +78,8 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var encryption: EncryptionInfo?
     /// The largest attribute PDU.
     public var mtu: Int
+    /// Enhanced bearers of the attribute protocol besides the fixed channel.
+    public var enhancedBearerCount: Int
     /// The connection interval in microseconds.
     public var intervalMicroseconds: Int
     /// Connection events that the peripheral may skip.
@@ -251,6 +253,7 @@ extension HostMachine {
       handle: link.handle, peer: link.peer.description, name: link.info.name,
       role: link.info.role, stage: HostSnapshot.Link.Stage(link.stage),
       isEncrypted: link.info.isEncrypted, encryption: link.info.encryption, mtu: link.info.mtu,
+      enhancedBearerCount: link.bearers.open.count,
       intervalMicroseconds: Int(link.info.intervalUnits) * 1_250,
       latency: Int(link.info.latency),
       timeoutMilliseconds: Int(link.info.timeoutUnits) * 10,

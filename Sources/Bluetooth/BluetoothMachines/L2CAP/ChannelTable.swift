@@ -54,6 +54,9 @@ struct ChannelTable: Sendable {
       guard (0x0001...0x00FF).contains(psm) else {
         return .failure(.invalidArgument("An LE PSM lies in 1 ... 255; \(psm) does not."))
       }
+      guard psm != L2CAPLink.attributePSM else {
+        return .failure(.invalidArgument("PSM \(psm) is the attribute protocol's."))
+      }
       guard isFree(psm) else { return .failure(.invalidArgument("PSM \(psm) is in use.")) }
       chosen = psm
     } else {

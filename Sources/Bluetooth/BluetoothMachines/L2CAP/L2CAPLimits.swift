@@ -11,6 +11,8 @@ enum L2CAPLimits {
   static let enhancedMTUMin = 64
   /// Channels on one link. The CIDs would allow 64; a peer that wants more than 16 is not in need.
   static let channels = 16
+  /// Enhanced bearers of the attribute protocol on one link, with those that are being closed.
+  static let bearers = 8
   /// K-frames of one channel that wait in the scheduler: enough to keep a controller busy, few
   /// enough that an attribute PDU behind them does not wait for long.
   static let framesAhead = 8

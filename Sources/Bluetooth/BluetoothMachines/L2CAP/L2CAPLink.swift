@@ -28,6 +28,8 @@ public struct L2CAPLink: Sendable {
     case channelReceived(UInt16, ArraySlice<UInt8>)
     /// The last byte was handed to the controller; or will not be, with the reason.
     case sendCompleted(UInt16, RequestToken, HostError?)
+    /// The peer takes longer service data units on a channel than before.
+    case channelReconfigured(UInt16, peerMTU: Int)
     /// A channel is no more; nil when we closed it.
     case channelClosed(UInt16, HostError?)
   }
@@ -63,6 +65,8 @@ public struct L2CAPLink: Sendable {
 
   enum Purpose: Sendable, Hashable {
     case open(UInt16)
+    /// An enhanced request for several channels.
+    case openSeveral([UInt16])
     case close(UInt16)
     case parameterUpdate
   }

@@ -12,7 +12,7 @@ extension L2CAPLink {
       throw .invalidArgument("An LE PSM lies in 1 ... 255; \(psm) does not.")
     }
     precondition(parameters.isValid, "a channel takes at least 23 bytes")
-    guard let cid = freeCID() else { throw .limitReached("channels on one link") }
+    guard let cid = freeCID(for: psm) else { throw .limitReached("channels on one link") }
     addChannel(cid, psm: psm, isIncoming: false, local: parameters)
     request(
       .creditBasedConnectionRequest(
@@ -23,19 +23,20 @@ extension L2CAPLink {
     return cid
   }
 
-  /// Opens what the peer asked for. `channelOpened` follows for each channel, unless its CID was
-  /// taken or the room ran out since the request.
+  /// Opens what the peer asked for, `limit` channels at most. `channelOpened` follows for each channel,
+  /// unless its CID was taken or the room ran out since the request.
   public mutating func accept(
     _ request: L2CAPChannelRequest, parameters: L2CAPChannelParameters = .default,
-    into outputs: inout [Output]
+    limit: Int = .max, into outputs: inout [Output]
   ) {
     precondition(parameters.isValid, "a channel takes at least 23 bytes")
     if request.isEnhanced, !parameters.isValidEnhanced {
       return refuse(request, .unacceptableParameters, into: &outputs)
     }
     var result = L2CAPResult.success
+    let room = channels.count + min(limit, L2CAPLimits.channels)
     let ends = request.peerCIDs.map { peerCID in
-      addIncoming(peerCID, request, parameters, result: &result)
+      addIncoming(peerCID, request, parameters, room: room, result: &result)
     }
     guard ends.contains(where: { $0 != 0 }) else {
       return refuse(request, result, into: &outputs)
@@ -52,13 +53,13 @@ extension L2CAPLink {
   /// Adds one channel that a peer asked for. Its CID; or zero, with the reason in `result`.
   private mutating func addIncoming(
     _ peerCID: UInt16, _ request: L2CAPChannelRequest, _ parameters: L2CAPChannelParameters,
-    result: inout L2CAPResult
+    room: Int, result: inout L2CAPResult
   ) -> UInt16 {
     if !L2CAPChannelIdentifier.dynamic.contains(peerCID) {
       result = .invalidSourceCID
     } else if index(ofPeer: peerCID) != nil {
       result = .sourceCIDAlreadyAllocated
-    } else if let cid = freeCID() {
+    } else if channels.count < room, let cid = freeCID(for: request.psm) {
       addChannel(cid, psm: request.psm, isIncoming: true, local: parameters)
       channels[channels.count - 1].isEnhanced = request.isEnhanced
       channels[channels.count - 1].opened(peerCID: peerCID, peer: request.peer)
@@ -167,6 +168,8 @@ extension L2CAPLink {
   }
 
   static let psms: ClosedRange<UInt16> = 0x0001...0x00FF
+  /// The attribute protocol's, for enhanced bearers (Core 5.4, Vol 3, Part G, §5.3.1).
+  static let attributePSM: UInt16 = 0x0027
 }
 
 /// Credit-based channels, inside.
@@ -177,8 +180,11 @@ extension L2CAPLink {
     channels.firstIndex { $0.hasPeer && $0.peerCID == cid }
   }
 
-  func freeCID() -> UInt16? {
-    guard channels.count < L2CAPLimits.channels else { return nil }
+  /// A CID for a channel to this service; nil if there are too many of its kind.
+  func freeCID(for psm: UInt16) -> UInt16? {
+    let isBearer = psm == L2CAPLink.attributePSM
+    let count = channels.count { ($0.psm == L2CAPLink.attributePSM) == isBearer }
+    guard count < (isBearer ? L2CAPLimits.bearers : L2CAPLimits.channels) else { return nil }
     return L2CAPChannelIdentifier.dynamic.first { index(ofLocal: $0) == nil }
   }
 

@@ -104,13 +104,13 @@ extension L2CAPLink {
     case .enhancedConnectionRequest(let request) where !request.sources.isEmpty:
       receive(request, identifier: identifier, into: &outputs)
     case .reconfigureRequest(let mtu, let mps, let peerCIDs):
-      let result = reconfigure(peerCIDs, mtu: Int(mtu), mps: Int(mps))
+      let result = reconfigure(peerCIDs, mtu: Int(mtu), mps: Int(mps), into: &outputs)
       send(.reconfigureResponse(result), identifier: identifier, into: &outputs)
     case .commandReject, .connectionParameterUpdateResponse, .creditBasedConnectionResponse,
-      .disconnectionResponse:
+      .enhancedConnectionResponse, .disconnectionResponse:
       receiveAnswer(pdu, now: now, into: &outputs)
-    case .connectionParameterUpdateRequest, .enhancedConnectionRequest,
-      .enhancedConnectionResponse, .reconfigureResponse, .unknown:
+    case .connectionParameterUpdateRequest, .enhancedConnectionRequest, .reconfigureResponse,
+      .unknown:
       reject(payload, .commandNotUnderstood, into: &outputs)
     }
   }
@@ -143,7 +143,7 @@ extension L2CAPLink {
       refuse(request, .sourceCIDAlreadyAllocated, into: &outputs)
     } else if !request.peer.isValid {
       refuse(request, .unacceptableParameters, into: &outputs)
-    } else if freeCID() == nil {
+    } else if freeCID(for: wire.spsm) == nil {
       refuse(request, .noResources, into: &outputs)
     } else {
       outputs.append(.channelRequested(request))
@@ -169,7 +169,7 @@ extension L2CAPLink {
 
   /// Changes what the peer takes on channels that it names by its own ends (§4.27): all or none.
   private mutating func reconfigure(
-    _ peerCIDs: [UInt16], mtu: Int, mps: Int
+    _ peerCIDs: [UInt16], mtu: Int, mps: Int, into outputs: inout [Output]
   ) -> L2CAPReconfigureResult {
     let places = peerCIDs.compactMap { index(ofPeer: $0) }
     guard !places.isEmpty, places.count == peerCIDs.count,
@@ -184,6 +184,7 @@ extension L2CAPLink {
     for place in places {
       channels[place].peerMTU = mtu
       channels[place].peerMPS = mps
+      outputs.append(.channelReconfigured(channels[place].localCID, peerMTU: mtu))
     }
     return .success
   }
@@ -243,6 +244,9 @@ extension L2CAPLink {
     case (.open(let cid), .creditBasedConnectionResponse(let response)):
       pending.remove(at: place)
       opened(cid, response, now: now, into: &outputs)
+    case (.openSeveral(let cids), .enhancedConnectionResponse(let response)):
+      pending.remove(at: place)
+      opened(cids, response, now: now, into: &outputs)
     case (.close(let cid), .disconnectionResponse(let destination, let source)):
       // CIDs that don't match: discarded (§4.7), and the time runs on.
       guard source == cid, let index = index(ofLocal: cid),
@@ -270,11 +274,21 @@ extension L2CAPLink {
     }
     let peer = L2CAPChannelParameters(
       mtu: response.mtu, mps: response.mps, credits: response.initialCredits)
+    opened(
+      index, at: response.destination, peer, isSensible: peer.isValid, now: now, into: &outputs)
+  }
+
+  /// The peer accepted a channel, at this end of its own.
+  mutating func opened(
+    _ index: Int, at destination: UInt16, _ peer: L2CAPChannelParameters, isSensible: Bool,
+    now: Instant, into outputs: inout [Output]
+  ) {
+    let cid = channels[index].localCID
     let isSensible =
-      L2CAPChannelIdentifier.dynamic.contains(response.destination)
-      && self.index(ofPeer: response.destination) == nil && peer.isValid
+      isSensible && L2CAPChannelIdentifier.dynamic.contains(destination)
+      && self.index(ofPeer: destination) == nil
     let isWanted = if case .connecting = channels[index].state { true } else { false }
-    channels[index].opened(peerCID: response.destination, peer: peer)
+    channels[index].opened(peerCID: destination, peer: peer)
     guard isSensible, isWanted else {
       // Open at the peer's end, but of no use.
       if isWanted { outputs.append(.channelRefused(cid, .invalidResponse)) }
@@ -290,6 +304,10 @@ extension L2CAPLink {
       outputs.append(.parameterUpdateAnswered(accepted: false))
     case .open(let cid), .close(let cid):
       if let index = index(ofLocal: cid) { endChannel(index, error, into: &outputs) }
+    case .openSeveral(let cids):
+      for cid in cids {
+        if let index = index(ofLocal: cid) { endChannel(index, error, into: &outputs) }
+      }
     }
   }
 }

@@ -57,6 +57,7 @@ struct Link: Sendable {
 
   var l2cap: L2CAPLink
   var gatt: GATTClientSession
+  var bearers = EnhancedBearers()
   var security: LinkSecurity
   var parameterUpdate = ConnectionParameterUpdate()
 
@@ -139,6 +140,7 @@ struct Link: Sendable {
     }
     if let due = l2cap.nextWake { wake = min(wake, due) }
     if let due = gatt.nextWake { wake = min(wake, due) }
+    if let due = bearers.retryAt { wake = min(wake, due) }
     if let due = security.nextWake { wake = min(wake, due) }
     return wake == .distantFuture ? nil : wake
   }
@@ -155,6 +157,9 @@ extension Link {
       found.append("clients were notified of another encryption")
     }
     if info.mtu != gatt.mtu { found.append("clients were notified of another MTU") }
+    if !isClosing, bearers.open != gatt.enhancedBearers {
+      found.append("the client was notified of other bearers")
+    }
     return found + gatt.violations()
   }
 }

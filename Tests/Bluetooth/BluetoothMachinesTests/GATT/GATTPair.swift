@@ -29,8 +29,18 @@ struct GATTPair {
   /// PDUs in both directions.
   var pduCount = 0
   private var lastID: UInt64 = 0
-  private var toServer: [[UInt8]] = []
-  private var toClient: [[UInt8]] = []
+  /// Whether the server's owner keeps requests for `answerHeld`.
+  var holdsRequests = false
+  var held: [ServerRequest] = []
+  /// What the client wants of bearers.
+  var bearersWantedCount = 0
+  var closedBearers: [ATTBearer] = []
+  /// How many PDUs went over which bearer.
+  var pduCounts: [ATTBearer: Int] = [:]
+  /// The operations in the order of their ends.
+  var ended: [OperationID] = []
+  private var toServer: [(ATTBearer, [UInt8])] = []
+  private var toClient: [(ATTBearer, [UInt8])] = []
 
   init(name: String = "Test", mtuMax: Int = 517, serverMTUMax: Int = 517) {
     client = GATTClient(mtuMax: mtuMax)
@@ -98,29 +108,58 @@ struct GATTPair {
     while !toServer.isEmpty || !toClient.isEmpty {
       if !toServer.isEmpty {
         var outputs: [GATTServer.Output] = []
-        server.receive(toServer.removeFirst()[...], from: Self.peer, now: now, into: &outputs)
+        let (bearer, pdu) = toServer.removeFirst()
+        server.receive(pdu[...], from: Self.peer, over: bearer, now: now, into: &outputs)
         take(outputs)
       }
       if !toClient.isEmpty {
         var outputs: [GATTClient.Output] = []
-        receiveAtClient(toClient.removeFirst(), into: &outputs)
+        let (bearer, pdu) = toClient.removeFirst()
+        receiveAtClient(pdu, over: bearer, into: &outputs)
         take(outputs)
       }
     }
   }
 
-  private mutating func receiveAtClient(_ pdu: [UInt8], into outputs: inout [GATTClient.Output]) {
+  private mutating func receiveAtClient(
+    _ pdu: [UInt8], over bearer: ATTBearer, into outputs: inout [GATTClient.Output]
+  ) {
     // As slices come from a packet: not from index 0.
     let packet = [0, 0, 0, 0] + pdu
-    client.receive(packet[4...], now: now, into: &outputs)
+    client.receive(packet[4...], over: bearer, now: now, into: &outputs)
+  }
+
+  /// Opens an enhanced bearer at both ends.
+  mutating func openBearer(_ number: UInt16, mtu: Int = 100) {
+    let bearer = ATTBearer(rawValue: number)
+    let now = now
+    server.bearerOpened(bearer, mtu: mtu, Self.peer)
+    withClient { $0.bearerOpened(bearer, mtu: mtu, now: now, into: &$1) }
+  }
+
+  /// Ends one at both ends, with what is on its way over it.
+  mutating func closeBearer(_ number: UInt16) {
+    let bearer = ATTBearer(rawValue: number)
+    let now = now
+    toServer.removeAll { $0.0 == bearer }
+    toClient.removeAll { $0.0 == bearer }
+    server.bearerClosed(bearer, Self.peer)
+    withClient { $0.bearerClosed(bearer, now: now, into: &$1) }
+  }
+
+  /// The owner answers a request that it kept.
+  mutating func answerHeld(_ index: Int) {
+    answer(held.remove(at: index))
+    pump()
   }
 
   private mutating func take(_ outputs: [GATTClient.Output]) {
     for output in outputs {
       switch output {
-      case .send(let pdu, let tag):
+      case .send(let pdu, let tag, let bearer):
         pduCount += 1
-        toServer.append(pdu)
+        pduCounts[bearer, default: 0] += 1
+        toServer.append((bearer, pdu))
         if let tag {
           var more: [GATTClient.Output] = []
           client.sent(tag, into: &more)
@@ -129,11 +168,12 @@ struct GATTPair {
       case .completed(let id, let result):
         #expect(results[id] == nil, "an operation ended twice")
         results[id] = result
-      case .valueReceived(let handle, let value, let isIndication):
-        received.append((handle, Array(value), isIndication))
-        guard isIndication else { continue }
+        ended.append(id)
+      case .valueReceived(let handle, let value, let bearer):
+        received.append((handle, Array(value), bearer != nil))
+        guard let bearer else { continue }
         pduCount += 1
-        toServer.append([ATTOpcode.handleValueConfirmation.rawValue])
+        toServer.append((bearer, [ATTOpcode.handleValueConfirmation.rawValue]))
       case .mtuChanged(let mtu): server.setMTU(mtu, Self.peer)
       case .servicesChanged(let range): changedRanges.append(range)
       case .securityRequired:
@@ -142,6 +182,10 @@ struct GATTPair {
         client.secured(false, now: now, into: &more)
         take(more)
       case .bearerFailed(let error): bearerError = error
+      case .bearersWanted: bearersWantedCount += 1
+      case .closeBearer(let bearer):
+        closedBearers.append(bearer)
+        server.bearerClosed(bearer, Self.peer)
       }
     }
   }
@@ -149,15 +193,16 @@ struct GATTPair {
   private mutating func take(_ outputs: [GATTServer.Output]) {
     for output in outputs {
       switch output {
-      case .send(_, let pdu, let tag):
+      case .send(_, let pdu, let tag, let bearer):
         pduCount += 1
-        if let pdu = tamper.map({ $0(pdu) }) ?? pdu { toClient.append(pdu) }
+        if let pdu = tamper.map({ $0(pdu) }) ?? pdu { toClient.append((bearer, pdu)) }
         if let tag {
           var more: [GATTServer.Output] = []
           server.sent(tag, to: Self.peer, into: &more)
           take(more)
         }
-      case .request(_, let request): answer(request)
+      case .request(_, let request):
+        if holdsRequests { held.append(request) } else { answer(request) }
       case .subscribed(_, _, let handle): subscribed.append(handle)
       case .unsubscribed(_, _, let handle): unsubscribed.append(handle)
       case .updateCompleted(_, let token, let result): updates[token] = result

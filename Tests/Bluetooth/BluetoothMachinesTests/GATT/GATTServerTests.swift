@@ -31,7 +31,7 @@ struct ServerBench {
     var sent: [String] = []
     for output in outputs {
       switch output {
-      case .send(_, let pdu, let tag):
+      case .send(_, let pdu, let tag, _):
         sent.append(Hexadecimal.string(pdu))
         if let tag { tags.append(tag) }
       case .request(_, let request): requests.append(request)
@@ -52,9 +52,9 @@ struct ServerBench {
   }
 
   @discardableResult
-  mutating func receive(_ hex: String) -> [String] {
+  mutating func receive(_ hex: String, over bearer: ATTBearer = .fixed) -> [String] {
     let bytes = Hexadecimal.bytes(hex) ?? []
-    return act { $0.receive(bytes[...], from: Self.peer, now: $1, into: &$2) }
+    return act { $0.receive(bytes[...], from: Self.peer, over: bearer, now: $1, into: &$2) }
   }
 
   mutating func respond(_ result: Result<[UInt8], ATTErrorCode>) -> [String] {

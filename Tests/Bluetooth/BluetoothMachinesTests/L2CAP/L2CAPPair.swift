@@ -73,6 +73,7 @@ struct L2CAPStation {
       receivedBytes += unit.count
       if consumes { link.consumed(unit.count, from: channel, into: &outputs) }
     case .sendCompleted(_, let token, let error): completed.append((token, error))
+    case .channelReconfigured: break
     case .channelClosed(let channel, let error): closed.append((channel, error))
     }
   }

@@ -1,0 +1,280 @@
+import BluetoothWire
+import Essentials
+
+// What is begun when, and what becomes of it.
+
+extension GATTClient {
+  /// Begins what may begin now: a procedure that runs alone if none is under way, reads as long as there
+  /// are bearers for them.
+  mutating func goOn(now: Instant, into outputs: inout [Output]) {
+    while failure == nil, !isHeld {
+      if beginAnew(now: now, into: &outputs) { continue }
+      guard let next = waiting.first else { return }
+      guard let bearer = freeBearer(for: next) else {
+        return askForBearers(for: next, into: &outputs)
+      }
+      // No change may be missed: either the hash shows it, which costs one round trip here and the
+      // others when no client waits, or the peer indicates it, if that is asked for first.
+      if next.isDiscovery, !isHashConfirmed {
+        let isOwed = watch == .owed
+        if isOwed || watch == .unneeded {
+          watch = .asked
+          return begin(isOwed ? .watch : .hash, over: bearer, now: now, into: &outputs)
+        }
+      }
+      guard let purpose = waiting.popFirst() else { return }
+      if case .operation(let id, .writeWithoutResponse(let handle, let value)) = purpose {
+        waitingCommandCount -= 1
+        command(handle, value, id: id, into: &outputs)
+        continue
+      }
+      if case .operation(let id, let operation) = purpose, watch == .settled || isHashConfirmed,
+        let reply = database.answer(operation)
+      {
+        outputs.append(.completed(id, .success(reply)))
+        continue
+      }
+      begin(purpose, over: bearer, now: now, into: &outputs)
+    }
+  }
+
+  // MARK: Bearers
+
+  /// The bearer that something may begin over now; nil: it has to wait.
+  private func freeBearer(for purpose: Purpose) -> ATTBearer? {
+    guard !runs.isEmpty else { return .fixed }
+    guard purpose.isRead, commandCount == provenCommandCount, runs.count < GATTLimits.runsMax,
+      runs.allSatisfy(\.purpose.isRead)
+    else { return nil }
+    return ([.fixed] + enhancedBearers.map(\.id)).first { isFree($0) }
+  }
+
+  private func isFree(_ bearer: ATTBearer) -> Bool {
+    !runs.contains { $0.bearer == bearer && $0.outcome == nil }
+  }
+
+  /// How many Write Commands were sent. The peer may take what comes over another bearer before them.
+  private var commandCount: UInt64 { firstCommand + UInt64(commands.count) }
+
+  private mutating func askForBearers(for next: Purpose, into outputs: inout [Output]) {
+    guard enhancedSupport == .present, next.isRead, runs.allSatisfy(\.purpose.isRead) else {
+      return
+    }
+    enhancedSupport = .asked
+    outputs.append(.bearersWanted)
+  }
+
+  /// Begins a run anew that lost its bearer, if the fixed channel is free; false if there is none to begin.
+  private mutating func beginAnew(now: Instant, into outputs: inout [Output]) -> Bool {
+    guard let index = runs.firstIndex(where: { $0.bearer == nil && $0.outcome == nil }),
+      isFree(.fixed)
+    else { return false }
+    runs[index].bearer = .fixed
+    runs[index].commandCount = commandCount
+    runs[index].procedure = procedure(for: runs[index].purpose)
+    let step = runs[index].procedure.start(mtu: mtu)
+    take(step, of: index, now: now, into: &outputs)
+    return true
+  }
+
+  private func mtu(of bearer: ATTBearer) -> Int {
+    enhancedBearers.first { $0.id == bearer }?.mtu ?? mtu
+  }
+
+  // MARK: Procedures
+
+  mutating func begin(
+    _ purpose: Purpose, over bearer: ATTBearer, now: Instant, into outputs: inout [Output]
+  ) {
+    var procedure = procedure(for: purpose)
+    let mtu = mtu(of: bearer)
+    let step = procedure.start(mtu: mtu)
+    runs.append(
+      Run(
+        purpose: purpose, procedure: procedure, bearer: bearer, request: .errorResponse, mtu: mtu,
+        deadline: now, changeCount: changeCount, commandCount: commandCount))
+    take(step, of: runs.count - 1, now: now, into: &outputs)
+  }
+
+  func procedure(for purpose: Purpose) -> any GATTProcedure {
+    switch purpose {
+    case .exchangeMTU: ExchangeMTU(mtuMax: mtuMax)
+    case .features: LearnFeatures()
+    case .adoption, .hash: ReadDatabaseHash()
+    case .watch: WatchServices(database)
+    case .comparison: CompareDatabase(database)
+    case .configuration(_, let target, let bits):
+      WriteConfiguration(
+        target, handle: target.configurationHandle ?? configurationHandles[target.valueHandle],
+        bits: bits)
+    case .operation(_, let operation): procedure(for: operation)
+    }
+  }
+
+  func procedure(for operation: GATTOperation) -> any GATTProcedure {
+    switch operation {
+    case .discoverServices(nil): return DiscoverServices()
+    case .discoverServices(let uuids?): return DiscoverServicesByUUID(uuids)
+    case .discoverIncludedServices(let range):
+      return DiscoverIncludedServices(range, known: database)
+    case .discoverCharacteristics(let range, _): return DiscoverCharacteristics(range)
+    case .discoverDescriptors(let range): return DiscoverDescriptors(range)
+    case .read(let handle): return ReadValue(handle)
+    case .readByUUID(let uuid, let range): return ReadByUUID(uuid, in: range)
+    case .readMultiple(let handles): return ReadMultiple(handles)
+    case .write(let handle, let value):
+      return WriteValues(AttributeValue(handle: handle, value: value))
+    case .reliableWrite(let values): return WriteValues(reliably: values)
+    case .writeWithoutResponse, .signedWrite:
+      preconditionFailure("a Write Command has no response to wait for")
+    }
+  }
+
+  /// Takes the next step of a run.
+  mutating func take(
+    _ step: GATTStep, of index: Int, now: Instant, into outputs: inout [Output]
+  ) {
+    guard let bearer = runs[index].bearer else { return }
+    if case .request(let pdu) = step {
+      runs[index].request = pdu.opcode
+      runs[index].mtu = mtu(of: bearer)
+      runs[index].deadline = now + GATTLimits.transactionTimeout
+      return outputs.append(.send(pdu.bytes, nil, over: bearer))
+    }
+    runs[index].outcome = step
+    if bearer == .fixed { provenCommandCount = runs[index].commandCount }
+    finishInOrder(now: now, into: &outputs)
+  }
+
+  /// Finishes what has ended, the first of what was begun first.
+  mutating func finishInOrder(now: Instant, into outputs: inout [Output]) {
+    while refused == nil, let outcome = runs.first?.outcome {
+      finish(runs.removeFirst(), outcome, now: now, into: &outputs)
+    }
+  }
+
+  mutating func finish(
+    _ run: Run, _ step: GATTStep, now: Instant, into outputs: inout [Output]
+  ) {
+    if isRefusedForSecurity(run, step, into: &outputs) { return }
+    switch (run.purpose, step) {
+    case (.operation(let id, let operation), .done(let reply)):
+      if run.changeCount == changeCount { database.learn(operation, reply) }
+      // Who discovers step by step is not made to wait in between.
+      if hashDue != nil, run.purpose.isDiscovery {
+        hashDue = now + GATTLimits.hashReadingDelay
+      }
+      if run.changeCount == changeCount { noteConfiguration(operation, reply) }
+      outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
+    case (.operation(let id, _), .failed(let error)):
+      outputs.append(.completed(id, .failure(error)))
+      if case .att(.databaseOutOfSync, _) = error { forget(.all, now: now, into: &outputs) }
+    case (.configuration(let id, let target, _), .configured(let handle)):
+      if configurationHandles.count < GATTLimits.foundMax, run.changeCount == changeCount {
+        configurationHandles[target.valueHandle] = handle
+      }
+      outputs.append(.completed(id, .success(.done)))
+    case (.configuration(let id, _, _), .failed(let error)):
+      outputs.append(.completed(id, .failure(error)))
+    case (.comparison, .compared(let changes, let newDatabase)):
+      compared(changes, newDatabase, run, now: now, into: &outputs)
+    case (.features, .features(let takesEnhancedBearers)):
+      if takesEnhancedBearers { enhancedSupport = .present }
+    case (.exchangeMTU, .peerMTU(let peerMTU)):
+      mtu = max(ATTPDU.mtuMin, min(mtuMax, peerMTU))
+      outputs.append(.mtuChanged(mtu))
+    case (.adoption(let old), .done(.values(let values))):
+      guard run.changeCount == changeCount, values.first?.value == old.hash else { return }
+      database = old
+      isHashConfirmed = true
+      guard watch == .unneeded else { return }
+      watch = .asked
+      waiting.append(.watch)
+    case (.hash, .done(.values(let values))):
+      guard let hash = values.first, run.changeCount == changeCount else {
+        watch = .owed
+        return
+      }
+      database.hashHandle = hash.handle
+      database.hash = hash.value
+      isHashConfirmed = true
+      hashDue = now + GATTLimits.hashReadingDelay
+    case (.hash, _): watch = .owed
+    case (.watch, .watching(let serviceChanged, let hashHandle, let hash)):
+      database.hashHandle = hashHandle
+      watching(serviceChanged, hash, run, now: now, into: &outputs)
+    case (.watch, _):
+      // No change is indicated: a hash read before it proves nothing after it.
+      watch = .refused
+      isHashConfirmed = false
+    case (.comparison, _):
+      // It can't be said what changed, so everything may have.
+      forget(.all, now: now, into: &outputs)
+    case (.operation, _), (.configuration, _), (.exchangeMTU, _), (.adoption, _),
+      (.features, _):
+      break
+    }
+  }
+
+  /// The peer will report changes from now on, and this is the hash of what it has.
+  mutating func watching(
+    _ serviceChanged: RemoteDatabase.ServiceChanged, _ hash: [UInt8]?, _ run: Run, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    // It may have changed since the hash was read before; one that can't be read says nothing.
+    let isChanged = database.hash.map { $0 != hash } ?? false
+    database.serviceChanged = serviceChanged
+    watch = .settled
+    guard run.changeCount == changeCount else { return }
+    if isChanged {
+      // Before all that waits: what it is answered from must hold.
+      isHashConfirmed = false
+      changeCount += 1
+      newHash = hash
+      begin(.comparison, over: .fixed, now: now, into: &outputs)
+    } else if let hash {
+      database.hash = hash
+    }
+  }
+
+  /// What was known was compared with what the peer has now.
+  mutating func compared(
+    _ changes: [HandleRange], _ newDatabase: RemoteDatabase, _ run: Run, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    // The peer changed again meanwhile, and said what.
+    guard run.changeCount == changeCount else { return }
+    database = newDatabase
+    database.hash = newHash
+    for range in changes { forgetConfigurations(in: range, into: &outputs) }
+  }
+
+  mutating func forgetConfigurations(
+    in range: HandleRange, into outputs: inout [Output]
+  ) {
+    configurationHandles = configurationHandles.filter { !range.contains($0.key) }
+    outputs.append(.servicesChanged(range))
+  }
+
+  /// Remembers a configuration descriptor that a client's own discovery found.
+  mutating func noteConfiguration(_ operation: GATTOperation, _ reply: HostReply) {
+    guard case .discoverDescriptors(let range) = operation, case .descriptors(let found) = reply,
+      let descriptor = found.first(where: { $0.uuid == 0x2902 }), range.start > 1,
+      configurationHandles.count < GATTLimits.foundMax
+    else { return }
+    configurationHandles[range.start - 1] = descriptor.handle
+  }
+
+  /// What was asked for of what was found: characteristics are all found, whichever were wanted.
+  static func filtered(_ reply: HostReply, for operation: GATTOperation) -> HostReply {
+    guard case .discoverCharacteristics(_, let uuids?) = operation,
+      case .characteristics(let found) = reply
+    else { return reply }
+    return .characteristics(found.filter { uuids.contains($0.uuid) })
+  }
+}
+
+extension GATTClient.Run {
+  /// Whether the peer owes an answer.
+  var isAwaitingAnswer: Bool { bearer != nil && outcome == nil }
+}
