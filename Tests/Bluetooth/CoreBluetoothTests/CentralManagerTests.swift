@@ -233,6 +233,50 @@ struct CentralManagerTests {
     #expect(fixture.record.lines == ["connected", "disconnected connectionTimeout", "connected"])
   }
 
+  @Test(
+    "a delay is waited for as far as it makes sense",
+    arguments: [(0.25, 250), (-1, 0), (1e9, 86_400_000), (.nan, 0)] as [(Double, Int64)])
+  func startDelay(_ seconds: Double, _ milliseconds: Int64) throws {
+    let fixture = CentralFixture()
+    let peripheral = try #require(
+      fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first)
+    fixture.manager.connect(
+      peripheral, options: [CBConnectPeripheralOptionStartDelayKey: NSNumber(value: seconds)])
+    guard case .connect(_, let options) = fixture.host.requests.last else {
+      Issue.record("no connect")
+      return
+    }
+    #expect(options.startDelay == .milliseconds(milliseconds))
+  }
+
+  @Test("what only a phone can do is not asked of the host, or refused where it is required")
+  func optionsOfPhones() throws {
+    let fixture = CentralFixture()
+    let peripheral = try #require(
+      fixture.manager.retrievePeripherals(withIdentifiers: [.strap]).first)
+    let before = fixture.host.requests.count
+    fixture.manager.connect(peripheral, options: [CBConnectPeripheralOptionRequiresANCS: true])
+    fixture.host.deliver()
+    #expect(fixture.host.requests.count == before && peripheral.state == .disconnected)
+    #expect(fixture.record.lines == ["failed operationNotSupported"])
+    fixture.record.clear()
+    fixture.manager.connect(
+      peripheral,
+      options: [
+        CBConnectPeripheralOptionRequiresANCS: false,
+        CBConnectPeripheralOptionNotifyOnConnectionKey: true,
+        CBConnectPeripheralOptionNotifyOnDisconnectionKey: true,
+        CBConnectPeripheralOptionNotifyOnNotificationKey: true,
+        CBConnectPeripheralOptionEnableTransportBridgingKey: true,
+      ])
+    guard case .connect(_, ConnectOptions()) = fixture.host.requests.last else {
+      Issue.record("no plain connect")
+      return
+    }
+    fixture.host.deliver(.connected(.strap))
+    #expect(fixture.record.lines == ["connected"] && !peripheral.ancsAuthorized)
+  }
+
   @Test("a link that the host made while the radio was off and on again is not the app's")
   func staleConnection() throws {
     let fixture = CentralFixture()

@@ -131,7 +131,8 @@ open class CBCentralManager: CBManager, @unchecked Sendable {
     if let delay = options?[CBConnectPeripheralOptionStartDelayKey] as? NSNumber {
       connect.startDelay = .milliseconds(Int64(max(0, min(delay.doubleValue, 86_400)) * 1_000))
     }
-    session.connect(peripheral, connect)
+    let requiresANCS = options.truth(CBConnectPeripheralOptionRequiresANCS)
+    session.connect(peripheral, connect, requiresANCS: requiresANCS)
   }
 
   /// Cancels a connection, established or pending. The link itself stays up while another client of

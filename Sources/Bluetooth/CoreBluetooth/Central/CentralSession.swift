@@ -157,10 +157,12 @@ final class CentralSession: @unchecked Sendable {
   }
 
   /// Connects. Where that can't work the delegate gets `didFailToConnect`, later and on the queue.
-  func connect(_ peripheral: CBPeripheral, _ options: ConnectOptions) {
+  func connect(
+    _ peripheral: CBPeripheral, _ options: ConnectOptions, requiresANCS: Bool = false
+  ) {
     var failure: CBError?
     command("connect") {
-      failure = connectionError(of: peripheral)
+      failure = connectionError(of: peripheral) ?? (requiresANCS ? Self.noANCS : nil)
       guard failure == nil else { return }
       let link = peripheral.record.link
       switch link.phase {
@@ -177,6 +179,15 @@ final class CentralSession: @unchecked Sendable {
     connection.enqueue { [weak self] in
       self?.tell { $1.centralManager($0, didFailToConnect: peripheral, error: failure) }
     }
+  }
+
+  /// What is required can't be had: a peripheral that reads the notifications of a phone would wait for them.
+  private static var noANCS: CBError {
+    CBError(
+      .operationNotSupported,
+      userInfo: [
+        NSLocalizedDescriptionKey: "This host has no Apple Notification Center Service."
+      ])
   }
 
   /// Why this manager can't connect a peripheral; nil if it can. Call with the lock.

@@ -44,21 +44,25 @@ public let CBCentralManagerScanOptionSolicitedServiceUUIDsKey: String =
 
 // MARK: Connecting
 
-/// Alert the user on connection while the app is suspended. Ignored: apps are not suspended here.
+/// A truth value: alert the user on connection while the app is suspended. Apps are not suspended here, so
+/// there is never an alert.
 public let CBConnectPeripheralOptionNotifyOnConnectionKey: String =
   "kCBConnectOptionNotifyOnConnection"
-/// Alert the user on disconnection while the app is suspended. Ignored.
+/// A truth value: alert the user on disconnection while the app is suspended, which it never is.
 public let CBConnectPeripheralOptionNotifyOnDisconnectionKey: String =
   "kCBConnectOptionNotifyOnDisconnection"
-/// Alert the user on notifications while the app is suspended. Ignored.
+/// A truth value: alert the user on notifications while the app is suspended, which it never is.
 public let CBConnectPeripheralOptionNotifyOnNotificationKey: String =
   "kCBConnectOptionNotifyOnNotification"
-/// An `NSNumber`: seconds to wait before the connection is started.
+/// An `NSNumber`: seconds to wait before the connection is started, a day at most. Less than 0 is 0.
 public let CBConnectPeripheralOptionStartDelayKey: String = "kCBConnectOptionStartDelay"
-/// Bridge to classic Bluetooth. Ignored: there is only Low Energy here.
+/// A truth value: also connect the classic profiles that the peripheral has. There is only Low Energy here,
+/// and so nothing to connect.
 public let CBConnectPeripheralOptionEnableTransportBridgingKey: String =
   "kCBConnectOptionEnableTransportBridging"
-/// Require the Apple Notification Center Service. Ignored.
+/// A truth value: require the Apple Notification Center Service, by which peripherals read a phone's
+/// notifications. This host has none, so the delegate gets `didFailToConnect` with
+/// `CBError.operationNotSupported`.
 public let CBConnectPeripheralOptionRequiresANCS: String = "kCBConnectOptionRequiresANCS"
 /// A truth value: make the link again whenever it drops without the app having asked.
 public let CBConnectPeripheralOptionEnableAutoReconnect: String =
