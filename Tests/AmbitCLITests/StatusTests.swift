@@ -42,7 +42,8 @@ struct StatusTests {
   private static let keys = [
     "handle", "peer", "role", "stage", "isEncrypted", "mtu", "intervalMicroseconds", "latency",
     "timeoutMilliseconds", "queuedByteCount", "aclBuffersInUse", "pendingOperationCount",
-    "isHeldBack", "subscriptions", "peerSubscriptionCount",
+    "isHeldBack", "subscriptions", "peerSubscriptionCount", "enhancedBearerCount", "subrateFactor",
+    "transmitPHY", "receivePHY", "sentPacketByteCountMax", "receivedPacketByteCountMax",
   ]
 
   @Test("a person sees address, controller, buffers and what was dropped")

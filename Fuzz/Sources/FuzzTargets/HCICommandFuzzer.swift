@@ -70,6 +70,8 @@ extension FuzzTarget {
     LEReadPHY.self,
     LESetDefaultPHY.self,
     LESetPHY.self,
+    LESetDefaultSubrate.self,
+    LESubrateRequest.self,
     LESetEventMask.self,
     LEReadBufferSize.self,
     LEReadBufferSizeV2.self,

@@ -176,6 +176,8 @@ struct StatusReport {
       "MTU \(link.mtu)",
       link.enhancedBearerCount > 0 ? plural(link.enhancedBearerCount, "enhanced bearer") : nil,
       "every \(interval) ms",
+      link.subrateFactor > 1 ? "one event of \(link.subrateFactor)" : nil,
+      phys(link), "\(link.sentPacketByteCountMax)-byte packets",
       link.latency > 0 ? "latency \(link.latency)" : nil,
       "timeout \(link.timeoutMilliseconds) ms",
       plural(link.queuedByteCount, "byte") + " queued",
@@ -185,6 +187,11 @@ struct StatusReport {
         ? nil : plural(link.peerSubscriptionCount, "subscription") + " of the peer",
       link.isHeldBack ? "held back" : nil,
     ].compactMap(\.self).joined(separator: ", ")
+  }
+
+  private static func phys(_ link: HostSnapshot.Link) -> String {
+    link.transmitPHY == link.receivePHY
+      ? link.transmitPHY : "\(link.transmitPHY) out, \(link.receivePHY) in"
   }
 
   private static func text(_ encryption: EncryptionInfo) -> String {

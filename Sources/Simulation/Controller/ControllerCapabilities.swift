@@ -11,6 +11,8 @@ public struct ControllerCapabilities: Hashable, Sendable {
   public var hasCoded = true
   /// Link-layer packets of up to 251 bytes instead of 27.
   public var hasDataLengthExtension = true
+  /// Uses a part of a connection's events.
+  public var hasSubrating = true
   /// Resolves private addresses of peers, and makes its own. Without it those commands are unknown.
   public var hasPrivacy = true
   /// Longest ACL packet that it takes, in bytes of payload.
@@ -44,6 +46,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
     capabilities.has2M = false
     capabilities.hasCoded = false
     capabilities.hasDataLengthExtension = false
+    capabilities.hasSubrating = false
     capabilities.hasPrivacy = false
     capabilities.aclPacketLength = 27
     capabilities.version = 6
@@ -59,6 +62,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
     if hasDataLengthExtension { features.insert(.dataLengthExtension) }
     if has2M { features.insert(.le2M) }
     if hasCoded { features.insert(.leCoded) }
+    if hasSubrating { features.insert(.connectionSubrating) }
     if hasExtendedAdvertising { features.insert(.extendedAdvertising) }
     return features
   }
@@ -77,6 +81,7 @@ public struct ControllerCapabilities: Hashable, Sendable {
   func lacks(_ opcode: HCIOpcode) -> Bool {
     if !hasExtendedAdvertising, HCIOpcode.extendedCommands.contains(opcode) { return true }
     if !hasDataLengthExtension, HCIOpcode.dataLengthCommands.contains(opcode) { return true }
+    if !hasSubrating, HCIOpcode.subratingCommands.contains(opcode) { return true }
     if !hasPrivacy, HCIOpcode.privacyCommands.contains(opcode) { return true }
     if !has2M && !hasCoded, HCIOpcode.phyCommands.contains(opcode) { return true }
     return false
@@ -107,5 +112,6 @@ extension HCIOpcode {
     .leReadResolvingListSize, .leReadPeerResolvableAddress, .leReadLocalResolvableAddress,
     .leSetAddressResolutionEnable, .leSetResolvablePrivateAddressTimeout, .leSetPrivacyMode,
   ]
+  static let subratingCommands: Set<HCIOpcode> = [.leSetDefaultSubrate, .leSubrateRequest]
   static let phyCommands: Set<HCIOpcode> = [.leReadPHY, .leSetDefaultPHY, .leSetPHY]
 }

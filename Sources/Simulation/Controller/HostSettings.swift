@@ -22,6 +22,11 @@ struct HostSettings {
 
   var suggestedLength = LESuggestedDataLength(txOctets: 27, txTimeMicroseconds: 328)
   var phyPreference = PHYPreference(transmit: nil, receive: nil)
+  /// The features that the host has said to support.
+  var hostFeatures: LEFeatures = []
+  /// What peripherals may ask for on connections to come: nothing, at first.
+  var subrate = SubrateRequest(
+    factorMin: 1, factorMax: 1, latencyMax: 0, continuationNumber: 0, timeoutUnits10ms: 0x0C80)
   var channels: ChannelMap = .all
   var pathCompensation = LERFPathCompensation(transmitTenthDB: 0, receiveTenthDB: 0)
   var supportsLEHost = false

@@ -56,9 +56,18 @@ extension SimulatedController {
     table.acknowledge { (controller, command: WriteLEHostSupport) in
       controller.settings.supportsLEHost = command.isSupported
     }
-    table.acknowledge { (_, command: LESetHostFeature) throws(Refusal) in
-      // None of the features that hosts can set is simulated.
-      throw Refusal(command.bit < 64 ? .unsupportedFeature : .invalidParameters)
+    table.acknowledge { (controller, command: LESetHostFeature) throws(Refusal) in
+      guard command.bit < 64 else { throw Refusal(.invalidParameters) }
+      let feature = LEFeatures(rawValue: 1 << UInt64(command.bit))
+      guard feature == .connectionSubratingHostSupport, controller.capabilities.hasSubrating else {
+        throw Refusal(.unsupportedFeature)
+      }
+      guard controller.endpointCount == 0 else { throw Refusal(.commandDisallowed) }
+      if command.isSet {
+        controller.settings.hostFeatures.insert(feature)
+      } else {
+        controller.settings.hostFeatures.remove(feature)
+      }
     }
     table.complete { (_, _: LEReadSupportedStates) in
       LEReadSupportedStatesReturn(states: 0x3FF_FFFF_FFFF)

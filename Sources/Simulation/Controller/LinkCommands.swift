@@ -19,6 +19,7 @@ extension SimulatedController {
     addTimingCommands(to: &table)
     addDataLengthCommands(to: &table)
     addPHYCommands(to: &table)
+    addSubratingCommands(to: &table)
     addChannelCommands(to: &table)
   }
 
@@ -41,7 +42,7 @@ extension SimulatedController {
     }
     table.status { (controller, command: LEReadRemoteFeatures) throws(Refusal) in
       let endpoint = try controller.requireEndpoint(command.handle)
-      try endpoint.requestProcedure(.featureRequest(controller.capabilities.features))
+      try endpoint.requestProcedure(.featureRequest(controller.features))
     }
     table.complete { (controller, command: ReadRSSI) throws(Refusal) in
       let endpoint = try controller.requireEndpoint(command.handle)

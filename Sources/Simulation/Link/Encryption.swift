@@ -150,7 +150,7 @@ extension LinkControl {
       !isHalfway
     case .featureRequest, .featureResponse, .version, .lengthRequest, .lengthResponse,
       .phyRequest, .phyResponse, .phyUpdate, .connectionParameterRequest, .connectionUpdate,
-      .channelMap:
+      .channelMap, .subrateRequest, .subrateIndication:
       false
     }
   }

@@ -23,6 +23,12 @@ final class Link {
   let central: Endpoint
   let peripheral: Endpoint
   private(set) var timing: ConnectionTiming
+  /// Which part of the connection events is used.
+  private(set) var subrate: Subrate
+  /// The event that those in use are counted from.
+  private var subrateBase: UInt64 = 0
+  /// How many more events are used after one with data.
+  private var continuationLeft: UInt16 = 0
   var channels: ChannelMap
   var isDataPaused = false
 
@@ -52,6 +58,7 @@ final class Link {
     case timing(ConnectionTiming)
     case phys(PHY, PHY)
     case channels(ChannelMap)
+    case subrate(Subrate)
   }
 
   private struct Planned {
@@ -63,6 +70,7 @@ final class Link {
     self.world = world
     self.index = index
     timing = plan.timing.chosen
+    subrate = .none(timing)
     channels = plan.central.settings.channels
     let seed = HashedRandom.mix(plan.central.generator.next(), plan.peripheral.site.seed)
     generator = SeededGenerator(seed: seed)
@@ -134,6 +142,8 @@ final class Link {
     switch change {
     case .timing(let timing):
       self.timing = timing
+      // It has to be asked for anew (§5.1.1).
+      subrate = .none(timing)
       for end in [central, peripheral] where end.isAlive {
         finish(end) {
           if case .connectionUpdate = $0 {
@@ -150,6 +160,28 @@ final class Link {
       applyPHYs(toPeripheral, toCentral)
     case .channels(let channels):
       self.channels = channels
+    case .subrate(let subrate):
+      applySubrate(subrate)
+    }
+  }
+
+  private func applySubrate(_ new: Subrate) {
+    subrate = new
+    subrateBase = eventIndex
+    continuationLeft = 0
+    timing.latency = new.latency
+    timing.timeoutUnits10ms = new.timeoutUnits10ms
+    for end in [central, peripheral] where end.isAlive {
+      finish(end) {
+        if case .subrateRequest = $0 {
+          true
+        } else if case .subrateIndication = $0 {
+          true
+        } else {
+          false
+        }
+      }
+      end.controller.send(LESubrateChange(handle: end.handle, subrate: new))
     }
   }
 
@@ -186,7 +218,7 @@ extension Link {
       applyPlanned()
       watch()
       guard isAnybodyThere else { return world.remove(self) }
-      if skipsEvent { return finishEvent() }
+      if isUnusedEvent || skipsEvent { return finishEvent() }
     }
     let sliceEnd = elapsed + Limits.eventSliceNanoseconds
     let budget = eventBudget
@@ -222,6 +254,15 @@ extension Link {
   private func reportCompleted() {
     central.reportCompleted()
     peripheral.reportCompleted()
+  }
+
+  /// Whether subrating leaves this event out.
+  private var isUnusedEvent: Bool {
+    guard subrate.factor > 1, planned.isEmpty else { return false }
+    if (eventIndex - subrateBase) % UInt64(subrate.factor) == 0 { return false }
+    guard continuationLeft > 0 else { return true }
+    continuationLeft -= 1
+    return false
   }
 
   /// A peripheral with nothing to say may stay away for some events.
@@ -268,6 +309,7 @@ extension Link {
   /// One packet each way; says whether both arrived.
   private func exchange() -> Bool {
     central.launch()
+    if central.inFlight != nil { continuationLeft = subrate.continuationNumber }
     let toPeripheral = world.hasAirListener ? show(of: central) : nil
     guard toPeripheral?.isEmpty != true, isHeard(from: central, to: peripheral) else {
       return false
@@ -276,6 +318,7 @@ extension Link {
     central.land(forged: toPeripheral)
     guard central.isAlive, peripheral.isAlive else { return false }
     peripheral.launch()
+    if peripheral.inFlight != nil { continuationLeft = subrate.continuationNumber }
     let toCentral = world.hasAirListener ? show(of: peripheral) : nil
     guard toCentral?.isEmpty != true, isHeard(from: peripheral, to: central) else { return false }
     central.acknowledge()
@@ -382,5 +425,14 @@ extension Link {
 
   private var areBothInReach: Bool {
     isHeard(from: central, to: peripheral) && isHeard(from: peripheral, to: central)
+  }
+}
+
+extension Subrate {
+  /// Every event is used.
+  static func none(_ timing: ConnectionTiming) -> Subrate {
+    Subrate(
+      factor: 1, latency: timing.latency, continuationNumber: 0,
+      timeoutUnits10ms: timing.timeoutUnits10ms)
   }
 }

@@ -26,6 +26,8 @@ extension LinkControl {
     case phyRequest = 0x16
     case phyResponse = 0x17
     case phyUpdate = 0x18
+    case subrateRequest = 0x26
+    case subrateIndication = 0x27
   }
 
   /// The payload, opcode included.
@@ -69,6 +71,9 @@ extension LinkControl {
     case .channelMap(let channels):
       writer.littleEndian(channels.bits, count: 5)
       writer.uint16(instant)
+    case .subrateRequest(let request): request.encode(into: &writer)
+    case .subrateIndication(let subrate):
+      Self.encode(subrate, at: instant, into: &writer)
     case .encryptionRequest(let request):
       writer.uint64(request.random)
       writer.uint16(request.diversifier)
@@ -91,6 +96,15 @@ extension LinkControl {
   private static func encode(_ half: LinkCipher.SessionHalf, into writer: inout ByteWriter) {
     writer.uint64(half.keyDiversifier)
     writer.uint32(half.initializationVector)
+  }
+
+  private static func encode(_ subrate: Subrate, at instant: UInt16, into writer: inout ByteWriter)
+  {
+    writer.uint16(subrate.factor)
+    writer.uint16(instant)
+    writer.uint16(subrate.latency)
+    writer.uint16(subrate.continuationNumber)
+    writer.uint16(subrate.timeoutUnits10ms)
   }
 
   /// Without preferred periodicity and offsets.
@@ -116,6 +130,8 @@ extension LinkControl {
     case .connectionParameterRequest: .connectionParameterRequest
     case .connectionUpdate: .connectionUpdate
     case .channelMap: .channelMap
+    case .subrateRequest: .subrateRequest
+    case .subrateIndication: .subrateIndication
     case .encryptionRequest: .encryptionRequest
     case .encryptionResponse: .encryptionResponse
     case .startEncryptionRequest: .startEncryptionRequest

@@ -14,6 +14,8 @@ enum LinkControl {
   case connectionParameterRequest(ConnectionTimingRequest)
   case connectionUpdate(ConnectionTiming)
   case channelMap(ChannelMap)
+  case subrateRequest(SubrateRequest)
+  case subrateIndication(Subrate)
   case encryptionRequest(EncryptionRequest)
   case encryptionResponse(LinkCipher.SessionHalf)
   case startEncryptionRequest
@@ -33,6 +35,7 @@ enum LinkControl {
     case .connectionParameterRequest: 24
     case .connectionUpdate: 12
     case .channelMap: 8
+    case .subrateRequest, .subrateIndication: 11
     case .encryptionRequest: 23
     case .encryptionResponse: 13
     case .startEncryptionRequest, .startEncryptionResponse, .pauseEncryptionRequest,
@@ -49,7 +52,8 @@ enum LinkControl {
     case (.featureRequest, .featureRequest), (.version, .version),
       (.lengthRequest, .lengthRequest), (.phyRequest, .phyRequest),
       (.connectionParameterRequest, .connectionParameterRequest),
-      (.connectionUpdate, .connectionUpdate), (.encryptionRequest, .encryptionRequest):
+      (.connectionUpdate, .connectionUpdate), (.subrateRequest, .subrateRequest),
+      (.subrateIndication, .subrateIndication), (.encryptionRequest, .encryptionRequest):
       true
     default: false
     }
@@ -70,7 +74,7 @@ extension Endpoint {
   func handle(_ pdu: LinkControl) {
     switch pdu {
     case .featureRequest:
-      enqueue(.featureResponse(controller.capabilities.features))
+      enqueue(.featureResponse(controller.features))
     case .featureResponse(let features):
       finishProcedure()
       controller.send(LEReadRemoteFeaturesComplete(handle: handle, features: features))
@@ -96,6 +100,10 @@ extension Endpoint {
       link.plan(.timing(timing))
     case .channelMap(let channels):
       link.plan(.channels(channels))
+    case .subrateRequest(let request):
+      heardSubrateRequest(request)
+    case .subrateIndication(let subrate):
+      link.plan(.subrate(subrate))
     case .encryptionRequest(let request):
       heardEncryptionRequest(request)
     case .encryptionResponse(let half):
@@ -201,6 +209,8 @@ extension Endpoint {
     case .connectionParameterRequest:
       controller.send(
         LEConnectionUpdateComplete(status: status, handle: handle, timing: link.timing))
+    case .subrateRequest:
+      controller.send(LESubrateChange(status: status, handle: handle, subrate: link.subrate))
     case .featureRequest:
       controller.send(
         LEReadRemoteFeaturesComplete(status: status, handle: handle, features: []))

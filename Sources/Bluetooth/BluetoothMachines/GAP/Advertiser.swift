@@ -68,6 +68,7 @@ struct Advertiser: Sendable {
   private var inFlight: (set: Int, step: Step)?
   private var turnEnd: Instant?
   private var usesExtendedCommands = false
+  private var canUseCoded = false
   /// Whether the controller must not advertise for the moment; all that it should advertise is
   /// configured anew after that.
   var isPaused = false {
@@ -141,9 +142,15 @@ struct Advertiser: Sendable {
     {
       return .invalidArgument("Directed advertising is connectable and carries no data.")
     }
+    if options.usesCodedPHY, !options.usesExtendedAdvertising {
+      return .invalidArgument("Only extended advertising is sent on LE Coded.")
+    }
     if options.usesExtendedAdvertising {
       guard usesExtendedCommands else {
         return .unsupported("This controller has no extended advertising.")
+      }
+      guard !options.usesCodedPHY || canUseCoded else {
+        return .unsupported("This controller has no LE Coded PHY.")
       }
       let count = options.data.count + options.scanResponse.count
       guard count <= extendedDataByteCountMax else {
@@ -177,6 +184,7 @@ struct Advertiser: Sendable {
   mutating func controllerStarted(_ abilities: ControllerAbilities) -> [Outcome] {
     controllerStopped()
     usesExtendedCommands = abilities.usesExtendedCommands
+    canUseCoded = abilities.canUseCoded
     address = abilities.address
     extendedDataByteCountMax = abilities.advertisingDataByteCountMax
     let count =
@@ -451,7 +459,8 @@ extension Advertiser {
     return LESetExtendedAdvertisingParameters(
       set: set, properties: properties, intervalMinUnits625us: interval,
       intervalMaxUnits625us: interval, ownAddressType: ownAddressType(index),
-      peer: target(index), setID: set
+      peer: target(index), primaryPHY: options.usesCodedPHY ? .leCoded : .le1M,
+      secondaryPHY: options.usesCodedPHY ? .leCoded : .le1M, setID: set
     ).packet
   }
 

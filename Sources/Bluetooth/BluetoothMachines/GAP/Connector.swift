@@ -50,6 +50,8 @@ struct Connector: Sendable {
     /// When it was last heard with that address, if it was.
     var heardAt: Instant?
     var parameters: ConnectionParameters
+    /// Whether it is looked for on LE Coded as well.
+    var usesCoded: Bool
     var notBefore: Instant
 
     var isPrivate: Bool { identity != nil }
@@ -94,6 +96,7 @@ struct Connector: Sendable {
   private var turnEnd: Instant?
   private var retryAt: Instant?
   private var usesExtendedCommands = false
+  private var canUseCoded = false
   private var ownAddressType = OwnAddressType.public
   private var isStarted = false
   /// Whether the controller must not connect for the moment.
@@ -134,7 +137,7 @@ struct Connector: Sendable {
   /// Wants a link, until it stands or `remove`; false if too many are wanted already.
   mutating func add(
     _ peer: DeviceAddress, bond: Bond? = nil, _ parameters: ConnectionParameters,
-    notBefore: Instant
+    usesCoded: Bool = false, notBefore: Instant
   ) -> Bool {
     if let index = pending.firstIndex(where: { $0.peer == peer }) {
       pending[index].notBefore = min(pending[index].notBefore, notBefore)
@@ -148,7 +151,7 @@ struct Connector: Sendable {
     pending.append(
       Pending(
         peer: peer, knownAddress: knownAddress, identity: identity, address: knownAddress,
-        parameters: parameters, notBefore: notBefore))
+        parameters: parameters, usesCoded: usesCoded, notBefore: notBefore))
     if identity != nil { privatePeersChanged() }
     return true
   }
@@ -240,6 +243,7 @@ struct Connector: Sendable {
     controllerStopped()
     isStarted = true
     usesExtendedCommands = abilities.usesExtendedCommands
+    canUseCoded = abilities.canUseCoded
     ownAddressType = abilities.ownAddressType
     listCapacity = abilities.acceptListCapacity
   }
@@ -301,7 +305,8 @@ struct Connector: Sendable {
     state = .requesting(
       Attempt(peers: wanted.map(\.peer), addresses: addresses, usesList: usesList))
     step = .create
-    return createCommand(usesList ? nil : first.address, first.parameters)
+    let usesCoded = canUseCoded && (usesList ? pending : [first]).contains { $0.usesCoded }
+    return createCommand(usesList ? nil : first.address, first.parameters, usesCoded: usesCoded)
   }
 
   /// The peers whose turn it is.
@@ -431,7 +436,7 @@ extension Connector {
 
   /// Connects to one peer, or to the first of the list that is heard.
   private func createCommand(
-    _ peer: DeviceAddress?, _ parameters: ConnectionParameters
+    _ peer: DeviceAddress?, _ parameters: ConnectionParameters, usesCoded: Bool
   ) -> HCIPacket {
     let policy: InitiatorFilterPolicy = peer == nil ? .filterAcceptList : .peerAddress
     let address = PeerAddress(peer ?? DeviceAddress(bits: 0, kind: .public))
@@ -444,7 +449,8 @@ extension Connector {
     }
     return LEExtendedCreateConnection(
       filterPolicy: policy, ownAddressType: ownAddressType, peer: address,
-      le1M: .init(scan: Self.timing, timing: timing)
+      le1M: .init(scan: Self.timing, timing: timing),
+      leCoded: usesCoded ? .init(scan: Self.timing, timing: timing) : nil
     ).packet
   }
 }

@@ -44,12 +44,14 @@ struct Scanner: Sendable {
     var client: ClientID
     var allowsDuplicates: Bool
     var isActive: Bool
+    var usesCoded: Bool
     var filter: ServiceFilter
   }
 
   /// What the controller's scan is like.
   private struct Setting: Sendable, Equatable {
     var isActive: Bool
+    var usesCoded: Bool
   }
 
   private enum Step: Sendable {
@@ -68,6 +70,7 @@ struct Scanner: Sendable {
   private var duplicateScans: UInt64 = 0
 
   private var usesExtendedCommands = false
+  private var canUseCoded = false
   private var ownAddressType = OwnAddressType.public
   private var parameters: Setting?
   private var isEnabled = false
@@ -98,6 +101,7 @@ struct Scanner: Sendable {
     stop(client, keepsAdvertisers: true)
     let scan = Scan(
       client: client, allowsDuplicates: options.allowsDuplicates, isActive: options.isActive,
+      usesCoded: options.usesCodedPHY,
       filter: ServiceFilter(options))
     let slot: Int
     if let free = scans.firstIndex(where: { $0 == nil }) {
@@ -144,6 +148,7 @@ struct Scanner: Sendable {
   mutating func controllerStarted(_ abilities: ControllerAbilities) {
     controllerStopped()
     usesExtendedCommands = abilities.usesExtendedCommands
+    canUseCoded = abilities.canUseCoded
     ownAddressType = abilities.ownAddressType
   }
 
@@ -198,7 +203,10 @@ struct Scanner: Sendable {
     guard isWanted || isSearching, !isPaused else { return nil }
     let isActive =
       scans.contains { $0?.isActive == true } || uncoalescedScans.contains { $0.isActive }
-    return Setting(isActive: isActive)
+    let usesCoded =
+      canUseCoded
+      && (scans.contains { $0?.usesCoded == true } || uncoalescedScans.contains { $0.usesCoded })
+    return Setting(isActive: isActive, usesCoded: usesCoded)
   }
 
   // MARK: Hearing
@@ -290,6 +298,8 @@ extension Scanner {
   /// Three quarters of the time on the air: what discovers quickly and leaves room for links.
   private static let timing = ScanTiming(intervalUnits625us: 64, windowUnits625us: 48)
 
+  private static let sharedTiming = ScanTiming(intervalUnits625us: 64, windowUnits625us: 24)
+
   private func packet(for step: Step) -> HCIPacket {
     switch step {
     case .disable: enabling(false)
@@ -311,8 +321,12 @@ extension Scanner {
       return LESetScanParameters(type: type, timing: Self.timing, ownAddressType: ownAddressType)
         .packet
     }
+    // On two PHYs each has half of the time.
+    let timing = setting.usesCoded ? Self.sharedTiming : Self.timing
+    let parameters = ExtendedScanParameters(type: type, timing: timing)
     return LESetExtendedScanParameters(
-      ownAddressType: ownAddressType, le1M: .init(type: type, timing: Self.timing)
+      ownAddressType: ownAddressType, le1M: parameters,
+      leCoded: setting.usesCoded ? parameters : nil
     ).packet
   }
 }

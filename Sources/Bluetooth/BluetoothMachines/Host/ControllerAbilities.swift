@@ -58,6 +58,15 @@ struct ControllerAbilities: Sendable {
   /// Whether it has the LE 2M PHY and lets the host choose it.
   var canUse2M: Bool { features.contains(.le2M) && commands.contains(.leSetPHY) }
 
+  /// Whether scanning and connecting listen on LE Coded, too.
+  var canUseCoded: Bool { features.contains(.leCoded) && usesExtendedCommands }
+
+  /// Whether links may use a part of their events.
+  var canSubrate: Bool {
+    features.contains(.connectionSubrating) && commands.contains(.leSubrateRequest)
+      && commands.contains(.leSetHostFeature)
+  }
+
   /// Which of its addresses a command names.
   var ownAddressType: OwnAddressType { address.kind == .random ? .random : .public }
 }

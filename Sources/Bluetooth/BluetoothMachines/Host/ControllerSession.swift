@@ -18,6 +18,8 @@ enum CommandPurpose: Sendable, Equatable {
   /// Changes the timing of the link with this handle.
   case updatingParameters(UInt16)
   case readingRSSI(UInt16, PendingRequest)
+  /// Asks for something of a link whose outcome an event reports.
+  case changingLink(PendingRequest)
   /// Asks whether the controller is what it was.
   case watching
   /// Improves a link, which works without it, too.
@@ -32,7 +34,7 @@ enum CommandPurpose: Sendable, Equatable {
     case .startUp, .scanning, .advertising, .connecting, .settingAddress, .listing,
       .disconnecting, .encrypting, .watching:
       true
-    case .updatingParameters, .readingRSSI, .optional, .routine: false
+    case .updatingParameters, .readingRSSI, .changingLink, .optional, .routine: false
     }
   }
 
@@ -40,7 +42,7 @@ enum CommandPurpose: Sendable, Equatable {
   /// refused from then on, so that all the others need not wait for its timeout again.
   fileprivate var isDispensable: Bool {
     switch self {
-    case .updatingParameters, .readingRSSI, .optional: true
+    case .updatingParameters, .readingRSSI, .changingLink, .optional: true
     case .startUp, .scanning, .advertising, .connecting, .settingAddress, .listing,
       .disconnecting, .encrypting, .watching, .routine:
       false

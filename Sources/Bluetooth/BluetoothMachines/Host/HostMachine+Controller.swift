@@ -95,8 +95,10 @@ extension HostMachine {
   private func abandon(
     _ purpose: CommandPurpose, _ error: HostError, into actions: inout [Action]
   ) {
-    if case .readingRSSI(_, let request) = purpose {
+    switch purpose {
+    case .readingRSSI(_, let request), .changingLink(let request):
       complete(request, .failure(error), into: &actions)
+    default: break
     }
   }
 
@@ -235,6 +237,10 @@ extension HostMachine {
       }
     case .readingRSSI(_, let request):
       complete(request, rssi(in: answer), into: &actions)
+    case .changingLink(let request):
+      let isTaken = answer.status == .success
+      complete(
+        request, isTaken ? .success(.done) : .failure(.controller(answer.status)), into: &actions)
     case .watching:
       guard !watch.isWell(answer) else { return }
       let error = HostError.transport(

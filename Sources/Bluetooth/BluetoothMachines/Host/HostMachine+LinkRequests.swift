@@ -87,7 +87,8 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     let isAdded = connector.add(
-      peer, bond: security.bonds.bond(of: peer), options.parameters, notBefore: notBefore)
+      peer, bond: security.bonds.bond(of: peer), options.parameters,
+      usesCoded: options.usesCodedPHY, notBefore: notBefore)
     guard !isAdded else { return }
     linkRequests.remove(client, peer)
     let error = HostError.limitReached("wanted connections")

@@ -88,6 +88,7 @@ extension HostMachine {
       // Every client gave up while it was being made.
       return disconnectLink(index, because: nil, now: now, into: &actions)
     }
+    links[index].prefersCoded = options.usesCodedPHY
     // Nothing is asked of a bonded peer before it has proved that it is the one; first of all, because
     // the link layer runs one procedure after the other.
     encryptWithBond(index, now: now, into: &actions)
@@ -122,19 +123,40 @@ extension HostMachine {
 
   // MARK: Changes
 
-  /// The peer's link layer features are known: twice the speed where both ends can that.
+  /// The peer's link layer features are known: twice the speed where both ends can that, or the range, if
+  /// that is wanted.
   mutating func remoteFeaturesRead(
     _ event: LEReadRemoteFeaturesComplete, now: Instant, into actions: inout [Action]
   ) {
     guard let index = links.index(handle: event.handle) else { return }
     if event.status != .connectionFailedToBeEstablished { confirm(index, into: &actions) }
-    guard event.status == .success, event.features.contains(.le2M), abilities.canUse2M,
-      links[index].info.role == .central, !links[index].isClosing
+    guard event.status == .success, links[index].info.role == .central, !links[index].isClosing
     else { return }
-    let preference = PHYPreference(transmit: .le2M, receive: .le2M)
+    let wanted: PHYSet
+    if links[index].prefersCoded {
+      guard event.features.contains(.leCoded), abilities.canUseCoded else { return }
+      wanted = .leCoded
+    } else {
+      guard event.features.contains(.le2M), abilities.canUse2M else { return }
+      wanted = .le2M
+    }
+    let preference = PHYPreference(transmit: wanted, receive: wanted)
     send(
       LESetPHY(handle: links.handles[index], preference: preference).packet, for: .optional,
       now: now, into: &actions)
+  }
+
+  /// The link layers have agreed on something, or, with an error, not: the peer was heard.
+  mutating func linkChanged(
+    _ handle: UInt16, _ status: HCIStatus, into actions: inout [Action],
+    _ change: (inout LinkInfo) -> Void
+  ) {
+    guard let index = links.index(handle: handle) else { return }
+    confirm(index, into: &actions)
+    guard status == .success else { return }
+    let old = links[index].info
+    change(&links[index].info)
+    if links[index].info != old { announceUpdate(index, into: &actions) }
   }
 
   func announceUpdate(_ index: Int, into actions: inout [Action]) {
@@ -347,5 +369,20 @@ extension LinkInfo {
     intervalUnits = timing.intervalUnits1250us
     latency = timing.latency
     timeoutUnits = timing.timeoutUnits10ms
+    // It ends with the timing that it was agreed on for (Core 5.4, Vol 6, Part B, §5.1.1).
+    subrateFactor = 1
+    continuationNumber = 0
+  }
+
+  mutating func setDataLength(_ length: LEMaximumDataLength) {
+    sentPacketByteCountMax = Int(length.txOctets)
+    receivedPacketByteCountMax = Int(length.rxOctets)
+  }
+
+  mutating func setSubrate(_ subrate: Subrate) {
+    subrateFactor = subrate.factor
+    continuationNumber = subrate.continuationNumber
+    latency = subrate.latency
+    timeoutUnits = subrate.timeoutUnits10ms
   }
 }

@@ -106,9 +106,14 @@ extension HostMachine {
     case .leReadRemoteFeaturesComplete(let event):
       remoteFeaturesRead(event, now: now, into: &actions)
     case .leDataLengthChange(let event):
-      if let index = links.index(handle: event.handle) { confirm(index, into: &actions) }
+      linkChanged(event.handle, .success, into: &actions) { $0.setDataLength(event.length) }
     case .lePHYUpdateComplete(let event):
-      if let index = links.index(handle: event.handle) { confirm(index, into: &actions) }
+      linkChanged(event.handle, event.status, into: &actions) {
+        $0.transmitPHY = event.transmit
+        $0.receivePHY = event.receive
+      }
+    case .leSubrateChange(let event):
+      linkChanged(event.handle, event.status, into: &actions) { $0.setSubrate(event.subrate) }
     case .encryptionChange(let event):
       encryptionChanged(
         event.handle, event.status, isOn: event.encryption != .off, now: now, into: &actions)

@@ -28,6 +28,13 @@ extension HostMachine {
     case .updateParameters(let peer, let parameters, let token):
       updateParameters(
         peer, parameters, PendingRequest(client: client, token: token), now: now, into: &actions)
+    case .setPHY(let peer, let preference, let token):
+      changeLink(
+        peer, PendingRequest(client: client, token: token), now: now, into: &actions
+      ) { LESetPHY(handle: $0, preference: preference).packet }
+    case .setSubrate(let peer, let subrate, let token):
+      setSubrate(
+        peer, subrate, PendingRequest(client: client, token: token), now: now, into: &actions)
     case .pair, .setPairingAgent, .answerPairing, .createOutOfBandData, .setOutOfBandData,
       .removeBond:
       serveSecurity(client, request, now: now, into: &actions)
@@ -68,6 +75,37 @@ extension HostMachine {
       advertiser.start(request.client, options, targetIdentity: identity, request.token),
       into: &actions)
     needsCommands = true
+  }
+
+  private mutating func setSubrate(
+    _ peer: DeviceAddress, _ subrate: SubrateRequest, _ request: PendingRequest, now: Instant,
+    into actions: inout [Action]
+  ) {
+    guard subrate.isValid else {
+      let error = HostError.invalidArgument("No link can have this subrating.")
+      return complete(request, .failure(error), into: &actions)
+    }
+    guard abilities.canSubrate || !session.isReady else {
+      let error = HostError.unsupported("This controller has no subrating.")
+      return complete(request, .failure(error), into: &actions)
+    }
+    changeLink(peer, request, now: now, into: &actions) {
+      LESubrateRequest(handle: $0, request: subrate).packet
+    }
+  }
+
+  /// Sends a command that asks for something of a link, given its handle.
+  private mutating func changeLink(
+    _ peer: DeviceAddress, _ request: PendingRequest, now: Instant, into actions: inout [Action],
+    _ command: (UInt16) -> HCIPacket
+  ) {
+    guard let index = links.index(peer: peer), links[index].isAnnounced, !links[index].isClosing
+    else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
+    let isSent = send(
+      command(links.handles[index]), for: .changingLink(request), now: now, into: &actions)
+    if !isSent {
+      complete(request, .failure(.limitReached("waiting commands")), into: &actions)
+    }
   }
 
   private mutating func readRSSI(

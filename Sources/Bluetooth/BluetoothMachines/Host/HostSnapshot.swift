@@ -84,6 +84,16 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var intervalMicroseconds: Int
     /// Connection events that the peripheral may skip.
     public var latency: Int
+    /// Of so many connection events one is used; 1: all.
+    public var subrateFactor: Int
+    /// How this host sends.
+    public var transmitPHY: String
+    /// How the peer sends.
+    public var receivePHY: String
+    /// The longest payload of a link layer packet that this host sends.
+    public var sentPacketByteCountMax: Int
+    /// The longest payload of one that the peer sends.
+    public var receivedPacketByteCountMax: Int
     /// The supervision timeout in milliseconds.
     public var timeoutMilliseconds: Int
     /// Bytes that wait for room in the controller.
@@ -256,6 +266,10 @@ extension HostMachine {
       enhancedBearerCount: link.bearers.open.count,
       intervalMicroseconds: Int(link.info.intervalUnits) * 1_250,
       latency: Int(link.info.latency),
+      subrateFactor: Int(link.info.subrateFactor), transmitPHY: link.info.transmitPHY.name,
+      receivePHY: link.info.receivePHY.name,
+      sentPacketByteCountMax: link.info.sentPacketByteCountMax,
+      receivedPacketByteCountMax: link.info.receivedPacketByteCountMax,
       timeoutMilliseconds: Int(link.info.timeoutUnits) * 10,
       queuedByteCount: scheduler.queuedByteCount(handle: link.handle),
       aclBuffersInUse: scheduler.buffersInUse(handle: link.handle),
@@ -326,5 +340,16 @@ extension HostSnapshot.Channel {
     client = channel.client.rawValue
     link = channel.link
     isOpen = channel.opening == nil
+  }
+}
+
+extension PHY {
+  /// As specifications write it.
+  fileprivate var name: String {
+    switch self {
+    case .le1M: "LE 1M"
+    case .le2M: "LE 2M"
+    case .leCoded: "LE Coded"
+    }
   }
 }

@@ -24,6 +24,8 @@ enum StartUpStep: Int, CaseIterable, Sendable {
   case maximumDataLength
   case suggestedDataLength
   case keptDataLength
+  case subratingSupport
+  case defaultSubrate
   case advertisingSets
   case advertisingDataLength
   case resolvingListSize
@@ -80,6 +82,9 @@ struct StartUp: Sendable {
           txTimeMicroseconds: UInt16(clamping: abilities.linkDataTimeMaxMicroseconds))
       ).packet
     case .keptDataLength: LEReadSuggestedDefaultDataLength().packet
+    case .subratingSupport:
+      LESetHostFeature(bit: Self.subratingHostSupportBit, isSet: true).packet
+    case .defaultSubrate: LESetDefaultSubrate(request: Self.acceptedSubrate).packet
     case .advertisingSets: LEReadNumberOfSupportedAdvertisingSets().packet
     case .advertisingDataLength: LEReadMaximumAdvertisingDataLength().packet
     case .resolvingListSize: LEReadResolvingListSize().packet
@@ -90,6 +95,12 @@ struct StartUp: Sendable {
   private var name: String {
     (try? HCICommandHeader(decoding: command.bytes))?.opcode.description ?? "a command"
   }
+
+  /// LEFeatures.connectionSubratingHostSupport.
+  private static let subratingHostSupportBit: UInt8 = 38
+  /// What a peripheral may ask for: whatever it can do with.
+  private static let acceptedSubrate = SubrateRequest(
+    factorMin: 1, factorMax: 500, latencyMax: 0, continuationNumber: 0, timeoutUnits10ms: 3_200)
 
   /// More than any controller puts into a packet for LE, which is 251 bytes.
   private static let hostBufferLength: UInt16 = 1_024
@@ -110,6 +121,7 @@ struct StartUp: Sendable {
     if features.contains(.dataLengthExtension) { mask.insert(.dataLengthChange) }
     if features.contains(.privacy) { mask.insert(.enhancedConnectionComplete) }
     if features.contains(.le2M) || features.contains(.leCoded) { mask.insert(.phyUpdateComplete) }
+    if abilities.canSubrate { mask.insert(.subrateChange) }
     if features.contains(.extendedAdvertising) {
       mask.formUnion([.extendedAdvertisingReport, .scanTimeout, .advertisingSetTerminated])
     }
@@ -152,6 +164,7 @@ struct StartUp: Sendable {
     case .keptDataLength:
       isNeeded(.suggestedDataLength)
         && abilities.commands.contains(.leReadSuggestedDefaultDataLength)
+    case .subratingSupport, .defaultSubrate: abilities.canSubrate
     case .advertisingSets, .advertisingDataLength: abilities.usesExtendedCommands
     case .resolvingListSize: abilities.hasResolvingList
     }
@@ -186,7 +199,8 @@ struct StartUp: Sendable {
     case .hostBufferSize: isHostBufferSizeRefused = true
     case .version, .commands, .features, .eventMask, .leEventMask, .leBufferSizeV2, .leBufferSize,
       .hostFlowControl, .acceptListSize, .maximumDataLength, .suggestedDataLength, .keptDataLength,
-      .advertisingSets, .advertisingDataLength, .resolvingListSize:
+      .subratingSupport, .defaultSubrate, .advertisingSets, .advertisingDataLength,
+      .resolvingListSize:
       break
     }
   }
@@ -233,7 +247,8 @@ struct StartUp: Sendable {
     case .resolvingListSize:
       abilities.resolvingListCapacity = Int(try ListSizeReturn(decoding: &reader).count)
     case .hostFlowControl: abilities.usesHostFlowControl = true
-    case .reset, .eventMask, .leEventMask, .hostBufferSize, .randomAddress, .suggestedDataLength:
+    case .reset, .eventMask, .leEventMask, .hostBufferSize, .randomAddress, .suggestedDataLength,
+      .subratingSupport, .defaultSubrate:
       break
     }
   }

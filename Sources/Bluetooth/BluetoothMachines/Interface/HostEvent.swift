@@ -206,6 +206,18 @@ public struct LinkInfo: Sendable, Hashable {
   public var latency: UInt16 = 0
   /// Supervision timeout in units of 10 ms.
   public var timeoutUnits: UInt16 = 0
+  /// Of so many connection events one is used; 1: all.
+  public var subrateFactor: UInt16 = 1
+  /// How many events after one with data are used as well, where not all are.
+  public var continuationNumber: UInt16 = 0
+  /// How this host sends.
+  public var transmitPHY = PHY.le1M
+  /// How the peer sends.
+  public var receivePHY = PHY.le1M
+  /// The longest payload of a link layer packet that this host sends.
+  public var sentPacketByteCountMax = 27
+  /// The longest payload of one that the peer sends.
+  public var receivedPacketByteCountMax = 27
   /// How the link is protected; nil where it is not encrypted.
   public var encryption: EncryptionInfo?
   /// Whether the link is encrypted.

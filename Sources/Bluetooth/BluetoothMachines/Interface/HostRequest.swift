@@ -30,6 +30,14 @@ public enum HostRequest: Sendable {
   case readRSSI(DeviceAddress, RequestToken)
   /// Asks for other connection parameters; in the peripheral role by asking the central.
   case updateParameters(DeviceAddress, ConnectionParameters, RequestToken)
+  /// Asks for the fastest of these PHYs that the peer wants, too, for each direction; nil: any. Completed
+  /// when the controller has taken it; what comes of it is in `linkUpdated`. A central whose peer knows LE
+  /// 2M asks for that by itself.
+  case setPHY(DeviceAddress, PHYPreference, RequestToken)
+  /// Asks for a part of the connection events to be used (Core 5.4, Vol 6, Part B, §4.5.1): an idle link
+  /// then costs little and is still quick to wake. Completed when the controller has taken it; what comes
+  /// of it is in `linkUpdated`. Fails with `HostError.unsupported` for a controller without subrating.
+  case setSubrate(DeviceAddress, SubrateRequest, RequestToken)
 
   // Security.
   /// Encrypts the link to a peer: with the keys of the bond, or by pairing. Needs a link, which need
@@ -107,6 +115,9 @@ public struct ScanOptions: Sendable, Hashable {
   public var isActive = true
   /// Also hear extended advertising on secondary channels, where the controller can.
   public var usesExtendedScanning = true
+  /// Also hear who advertises on LE Coded, where the controller can: twice to four times as far away. It
+  /// takes half of the time from LE 1M.
+  public var usesCodedPHY = false
 
   /// Options that report all advertisers, coalesced.
   public init() {}
@@ -124,6 +135,9 @@ public struct AdvertisingOptions: Sendable, Hashable {
   public var interval: TimeSpan = .milliseconds(100)
   /// Extended advertising on a secondary channel; needs a controller that can.
   public var usesExtendedAdvertising = false
+  /// On LE Coded, which reaches twice to four times as far and which few scanners hear; extended
+  /// advertising only, and with a controller that can.
+  public var usesCodedPHY = false
   /// Only this peer, by the address that clients know it by, may connect: directed advertising, which
   /// carries no data (Core 5.4, Vol 6, Part B, §4.4.2.4). A bonded peer with private addresses is called
   /// by one of them, which takes a controller that resolves addresses, else the request fails with
@@ -142,6 +156,9 @@ public struct ConnectOptions: Sendable, Hashable {
   public var reconnectsAutomatically = false
   /// Wait so long before starting.
   public var startDelay: TimeSpan = .zero
+  /// Also look for the peer on LE Coded, where the controller can, and stay on that: for range in place of
+  /// speed.
+  public var usesCodedPHY = false
 
   /// The options that Apple's central uses by default.
   public init() {}

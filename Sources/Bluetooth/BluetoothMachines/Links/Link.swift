@@ -55,6 +55,9 @@ struct Link: Sendable {
   /// Why the host itself ends the link, where no client asked for that.
   private(set) var closeReason: HostError?
 
+  /// Whether its client wants range in place of speed.
+  var prefersCoded = false
+
   var l2cap: L2CAPLink
   var gatt: GATTClientSession
   var bearers = EnhancedBearers()

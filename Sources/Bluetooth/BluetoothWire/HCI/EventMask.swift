@@ -73,6 +73,8 @@ public struct LEEventMask: OptionSet, HCICodable {
   public static let scanRequestReceived = LEEventMask(rawValue: 1 << 18)
   /// LE Channel Selection Algorithm.
   public static let channelSelectionAlgorithm = LEEventMask(rawValue: 1 << 19)
+  /// LE Subrate Change.
+  public static let subrateChange = LEEventMask(rawValue: 1 << 34)
 
   /// What a controller sends after a reset: the first five.
   public static let `default` = LEEventMask(rawValue: 0x1F)

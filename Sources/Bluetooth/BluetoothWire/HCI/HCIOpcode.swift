@@ -177,6 +177,10 @@ public struct HCIOpcode: RawRepresentable, Hashable, Sendable {
   public static let leReadBufferSizeV2 = HCIOpcode(rawValue: 0x2060)
   /// LE Set Host Feature.
   public static let leSetHostFeature = HCIOpcode(rawValue: 0x2074)
+  /// LE Set Default Subrate.
+  public static let leSetDefaultSubrate = HCIOpcode(rawValue: 0x207D)
+  /// LE Subrate Request.
+  public static let leSubrateRequest = HCIOpcode(rawValue: 0x207E)
 }
 
 extension HCIOpcode: CustomStringConvertible {

@@ -119,6 +119,8 @@ extension HCIOpcode {
     .leSetPrivacyMode: Assignment("LE Set Privacy Mode", octet: 39, bit: 2),
     .leReadBufferSizeV2: Assignment("LE Read Buffer Size [v2]", octet: 41, bit: 5),
     .leSetHostFeature: Assignment("LE Set Host Feature", octet: 44, bit: 1),
+    .leSetDefaultSubrate: Assignment("LE Set Default Subrate", octet: 46, bit: 0),
+    .leSubrateRequest: Assignment("LE Subrate Request", octet: 46, bit: 1),
   ]
 }
 

@@ -258,6 +258,13 @@ struct HCIVectorTests {
       "3e060c0040000201"
     ),
     (
+      .leSubrateChange(
+        LESubrateChange(
+          handle: 0x40,
+          subrate: Subrate(factor: 10, latency: 2, continuationNumber: 3, timeoutUnits10ms: 500))),
+      "3e0c230040000a0002000300f401"
+    ),
+    (
       .leChannelSelectionAlgorithm(LEChannelSelectionAlgorithm(handle: 0x40, algorithm: 1)),
       "3e0414400001"
     ),

@@ -83,6 +83,8 @@ public enum HCIEvent: Hashable, Sendable {
   case leDataLengthChange(LEDataLengthChange)
   /// A connection's PHYs changed, or could not be changed.
   case lePHYUpdateComplete(LEPHYUpdateComplete)
+  /// A connection's subrating changed, or could not be changed.
+  case leSubrateChange(LESubrateChange)
   /// An advertising set ended.
   case leAdvertisingSetTerminated(LEAdvertisingSetTerminated)
   /// A scanner asked for the scan response.
@@ -145,6 +147,7 @@ public enum HCIEvent: Hashable, Sendable {
       .leRemoteConnectionParameterRequest(try reader.value())
     case LEDataLengthChange.code: .leDataLengthChange(try reader.value())
     case LEPHYUpdateComplete.code: .lePHYUpdateComplete(try reader.value())
+    case LESubrateChange.code: .leSubrateChange(try reader.value())
     case LEAdvertisingSetTerminated.code: .leAdvertisingSetTerminated(try reader.value())
     case LEScanRequestReceived.code: .leScanRequestReceived(try reader.value())
     case LEChannelSelectionAlgorithm.code: .leChannelSelectionAlgorithm(try reader.value())
@@ -176,6 +179,7 @@ public enum HCIEvent: Hashable, Sendable {
     case .leRemoteConnectionParameterRequest(let event): event.packet
     case .leDataLengthChange(let event): event.packet
     case .lePHYUpdateComplete(let event): event.packet
+    case .leSubrateChange(let event): event.packet
     case .leAdvertisingSetTerminated(let event): event.packet
     case .leScanRequestReceived(let event): event.packet
     case .leChannelSelectionAlgorithm(let event): event.packet

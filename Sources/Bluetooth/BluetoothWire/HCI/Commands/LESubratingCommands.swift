@@ -1,0 +1,130 @@
+import Essentials
+
+/// How a host wants to use a part of a connection's events (Core 5.4, Vol 4, Part E, §7.8.123).
+public struct SubrateRequest: HCIRecord {
+  /// Of so many connection events at least one is used, 1 ... 500.
+  public var factorMin: UInt16
+  /// Of so many at most.
+  public var factorMax: UInt16
+  /// How many of the events in use the peripheral may skip at most, 0 ... 499.
+  public var latencyMax: UInt16
+  /// How many events after one with data are used as well, 0 ... 499.
+  public var continuationNumber: UInt16
+  /// After how long a silence the link counts as lost, in units of 10 ms.
+  public var timeoutUnits10ms: UInt16
+
+  /// A request from its raw values.
+  public init(
+    factorMin: UInt16, factorMax: UInt16, latencyMax: UInt16, continuationNumber: UInt16,
+    timeoutUnits10ms: UInt16
+  ) {
+    self.factorMin = factorMin
+    self.factorMax = factorMax
+    self.latencyMax = latencyMax
+    self.continuationNumber = continuationNumber
+    self.timeoutUnits10ms = timeoutUnits10ms
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(
+    Self.init(factorMin:factorMax:latencyMax:continuationNumber:timeoutUnits10ms:)
+  ) {
+    (
+      $0.factorMin, $0.factorMax, $0.latencyMax, $0.continuationNumber,
+      $0.timeoutUnits10ms
+    )
+  }
+
+  /// Whether the fields are in their ranges and agree with each other (§7.8.124).
+  public var isValid: Bool {
+    (1...500).contains(factorMax) && (1...factorMax).contains(factorMin) && latencyMax <= 499
+      && Int(factorMax) * (Int(latencyMax) + 1) <= 500 && continuationNumber < max(factorMax, 1)
+      && (10...3200).contains(timeoutUnits10ms)
+  }
+}
+
+/// Sets which subrating peripherals may ask for on connections to come.
+public struct LESetDefaultSubrate: HCIRecord, HCICommand {
+  /// LE Set Default Subrate (Core 5.4, Vol 4, Part E, §7.8.123).
+  public static let opcode = HCIOpcode.leSetDefaultSubrate
+  /// What is acceptable.
+  public var request: SubrateRequest
+
+  /// The command with its parameters.
+  public init(request: SubrateRequest) {
+    self.request = request
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(request:)) { $0.request }
+}
+
+/// Asks for subrating; LE Subrate Change reports the outcome.
+public struct LESubrateRequest: HCIRecord, HCICommand {
+  /// LE Subrate Request (Core 5.4, Vol 4, Part E, §7.8.124).
+  public static let opcode = HCIOpcode.leSubrateRequest
+  /// The connection.
+  public var handle: UInt16
+  /// What is wanted.
+  public var request: SubrateRequest
+
+  /// The command with its parameters.
+  public init(handle: UInt16, request: SubrateRequest) {
+    self.handle = handle
+    self.request = request
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(handle:request:)) { ($0.handle, $0.request) }
+}
+
+/// How a connection is subrated now.
+public struct Subrate: HCIRecord {
+  /// Of so many connection events one is used; 1: all.
+  public var factor: UInt16
+  /// How many of the events in use the peripheral may skip.
+  public var latency: UInt16
+  /// How many events after one with data are used as well.
+  public var continuationNumber: UInt16
+  /// After how long a silence the link counts as lost, in units of 10 ms.
+  public var timeoutUnits10ms: UInt16
+
+  /// A subrate from its raw values.
+  public init(
+    factor: UInt16, latency: UInt16, continuationNumber: UInt16, timeoutUnits10ms: UInt16
+  ) {
+    self.factor = factor
+    self.latency = latency
+    self.continuationNumber = continuationNumber
+    self.timeoutUnits10ms = timeoutUnits10ms
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(
+    Self.init(factor:latency:continuationNumber:timeoutUnits10ms:)
+  ) { ($0.factor, $0.latency, $0.continuationNumber, $0.timeoutUnits10ms) }
+}
+
+/// A connection's subrating changed, or could not be changed.
+public struct LESubrateChange: HCIRecord, HCIEventParameters {
+  /// LE Subrate Change (Core 5.4, Vol 4, Part E, §7.7.65.35).
+  public static let code = HCIEventCode.le(0x23)
+  /// How it went.
+  public var status: HCIStatus
+  /// The connection.
+  public var handle: UInt16
+  /// What holds now.
+  public var subrate: Subrate
+
+  /// The event with its parameters.
+  public init(status: HCIStatus = .success, handle: UInt16, subrate: Subrate) {
+    self.status = status
+    self.handle = handle
+    self.subrate = subrate
+  }
+
+  /// The parameters in wire order.
+  public static let layout = HCILayout(Self.init(status:handle:subrate:)) {
+    ($0.status, $0.handle, $0.subrate)
+  }
+}
