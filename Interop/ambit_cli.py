@@ -82,12 +82,12 @@ class Ambit:
             await end(process)
 
     @contextlib.asynccontextmanager
-    async def at_terminal(self, *arguments, timeout=40):
-        """A command whose prompts are answered at a terminal."""
+    async def at_terminal(self, *arguments, timeout=40, radio=None):
+        """A command whose prompts are answered at a terminal; perhaps on a radio of its own."""
         ours, theirs = pty.openpty()
         tty.setraw(theirs)
         process = await asyncio.create_subprocess_exec(
-            AMBIT, *arguments, "--radio", f"tcp:{self.radio}", "--timeout", str(timeout),
+            AMBIT, *arguments, "--radio", radio or f"tcp:{self.radio}", "--timeout", str(timeout),
             stdin=theirs, stdout=asyncio.subprocess.PIPE, stderr=theirs)
         os.close(theirs)
         terminal = Terminal(process, ours)

@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import json
+import re
 
 import pytest
+from bumble.core import ProtocolError
 from bumble.device import Peer
+from bumble.hci import HCI_Error
 from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.smp import OobContext, OobLegacyContext
 from cryptography.hazmat.primitives.ciphers import algorithms
@@ -80,6 +83,10 @@ async def test_the_passkey_that_bumble_shows_is_entered_here(radio, sc):
             terminal.types(f"{await asyncio.wait_for(person.shown, limits.EVENT):06}")
             assert "secret" in await terminal.output()
         assert completed[0].ltk is None or completed[0].ltk.authenticated
+        # Of a legacy bond Bumble, as the peripheral, keeps the central's key in place of its own.
+        if sc:
+            assert b"secret" in await Ambit(radio)("read", NAME, ENCRYPTED)
+            assert len(completed) == 1, "the bond was used"
 
 
 @pytest.mark.parametrize("sc", [True, False])
@@ -183,24 +190,70 @@ async def served(radio, tmp_path, database=DATABASE):
             yield central, await find(central, "Server")
 
 
+async def protected_value(connection):
+    """What our peripheral serves over encrypted links only."""
+    table = await characteristics(Peer(connection))
+    value = await table[OURS].read_value()
+    assert connection.is_encrypted
+    return value
+
+
 @pytest.mark.parametrize("sc", [True, False])
 async def test_bumble_pairs_with_our_peripheral_and_uses_the_bond(radio, bonds, tmp_path, sc):
     async with served(radio, tmp_path) as (central, address):
         completed = pairs(central, Person(), sc)
-        for number in range(2):
+        for run in ["pairs", "comes back"]:
             connection = await central.connect(address)
-            if number == 0:
-                await asyncio.wait_for(connection.pair(), limits.EVENT)
-            elif sc:
-                await asyncio.wait_for(connection.encrypt(), limits.EVENT)
-            else:
-                break
-            table = await characteristics(Peer(connection))
-            assert await table[OURS].read_value() == b"secret"
-            assert connection.is_encrypted
+            step = connection.pair() if run == "pairs" else connection.encrypt()
+            await asyncio.wait_for(step, limits.EVENT)
+            assert await protected_value(connection) == b"secret"
             await connection.disconnect()
         assert len(completed) == 1
         assert len(bond_lines(bonds)) == 1
+
+
+async def test_the_bond_outlives_bumble_while_our_peripheral_stays(
+    radio, bonds, tmp_path, monkeypatch
+):
+    # Bumble looks for its keys by the address on the air.
+    monkeypatch.setenv("AMBIT_ADDRESS", "C4:A3:B1:70:00:01")
+    file = tmp_path / "server.json"
+    file.write_text(json.dumps(DATABASE))
+    keystore = None
+    async with Ambit(radio).running("peripheral", str(file)) as next_event:
+        await next_event("advertising")
+        for run in ["pairs", "is new", "is new again"]:
+            async with bumble_central(radio) as central:
+                keystore = central.keystore = keystore or central.keystore
+                completed = pairs(central, Person())
+                connection = await central.connect(await find(central, "Server"))
+                step = connection.pair() if run == "pairs" else connection.encrypt()
+                await asyncio.wait_for(step, limits.EVENT)
+                assert await protected_value(connection) == b"secret"
+                assert len(completed) == (1 if run == "pairs" else 0)
+                await connection.disconnect()
+    assert len(bond_lines(bonds)) == 1
+
+
+async def test_bumble_is_told_that_our_peripheral_lost_its_keys(radio, bonds, tmp_path, monkeypatch):
+    # The radio gives a host another controller, with another address, each time.
+    monkeypatch.setenv("AMBIT_ADDRESS", "C4:A3:B1:70:00:01")
+    async with served(radio, tmp_path) as (central, address):
+        pairs(central, Person())
+        connection = await central.connect(address)
+        await asyncio.wait_for(connection.pair(), limits.EVENT)
+        assert await protected_value(connection) == b"secret"
+        keystore = central.keystore
+        await connection.disconnect()
+    bonds.unlink()
+    async with served(radio, tmp_path) as (central, address):
+        central.keystore = keystore
+        completed = pairs(central, Person())
+        connection = await central.connect(address)
+        with pytest.raises(HCI_Error):
+            await asyncio.wait_for(connection.encrypt(), limits.EVENT)
+        await connection.disconnect()
+        assert not completed and not bonds.exists()
 
 
 @contextlib.asynccontextmanager
@@ -242,7 +295,38 @@ async def test_bumble_pairs_with_people_at_our_peripheral(radio, bonds, tmp_path
         assert await table[OURS].read_value() == b"secret"
         assert len(completed) == 1
         await terminal.sees("Paired with")
+        await connection.disconnect()
+        connection = await central.connect(address)
+        await asyncio.wait_for(connection.encrypt(), limits.EVENT)
+        assert await protected_value(connection) == b"secret"
+        assert len(completed) == 1, "the bond was used"
     assert "authenticated=yes" in bond_lines(bonds)[0]
+
+
+@pytest.mark.parametrize("mistake", ["wrong passkey", "other numbers"])
+async def test_a_mistake_at_our_peripheral_leaves_no_bond(radio, bonds, tmp_path, mistake):
+    capability = {
+        "wrong passkey": Capability.DISPLAY_OUTPUT_ONLY,
+        "other numbers": Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT,
+    }[mistake]
+    async with served_at_terminal(radio, tmp_path) as (terminal, central, address):
+        person = Person(capability)
+        completed = pairs(central, person, mitm=True)
+        connection = await central.connect(address)
+        pairing = asyncio.create_task(connection.pair())
+        shown = await asyncio.wait_for(person.shown, limits.EVENT)
+        if mistake == "wrong passkey":
+            await terminal.sees("which passkey")
+            terminal.types(f"{(shown + 1) % 1_000_000:06}")
+        else:
+            await terminal.sees(r"show (\d{6})\?")
+            terminal.types("no")
+        with pytest.raises(ProtocolError):
+            await asyncio.wait_for(pairing, limits.EVENT)
+        table = await characteristics(Peer(connection))
+        with pytest.raises(ProtocolError):
+            await table[OURS].read_value()
+        assert not completed and not bonds.exists()
 
 
 async def test_the_bond_outlives_our_peripheral_and_bumble(radio, bonds, tmp_path, monkeypatch):
@@ -276,6 +360,14 @@ async def test_the_bond_outlives_bumbles_peripheral(radio, bonds, monkeypatch):
             first, completed = completed, None
         assert len(first) <= 1
     assert len(bond_lines(bonds)) == 1 and not first
+
+
+async def test_the_lock_of_the_simulated_flat_shows_its_state_for_its_passkey():
+    async with Ambit("").at_terminal("inspect", "Front door", radio="sim") as terminal:
+        shown = (await terminal.sees(r"(\d{6})"))[1]
+        await terminal.sees("which passkey")
+        terminal.types(shown)
+        assert re.search(r"7C3B0005-\S+ read, write, notify  01\n", await terminal.output())
 
 
 async def test_a_session_of_commands_asks_for_the_passkey(radio):

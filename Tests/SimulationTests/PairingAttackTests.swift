@@ -111,17 +111,59 @@ struct PairingAttackTests {
 
   // MARK: Public keys
 
+  /// What is sent beside the x coordinate of the victim's own public key.
+  enum Reflection: CaseIterable {
+    case whole, foreign
+    /// The other point of the curve with this x.
+    case mirrored
+  }
+
+  /// The prime of P-256 (FIPS 186-4, D.1.2.3) less the coordinate.
+  private static func mirrored(_ y: SMPCoordinate) throws -> SMPCoordinate {
+    let ones = [UInt8](repeating: 0xFF, count: 4)
+    let prime = ones + [0, 0, 0, 1] + [UInt8](repeating: 0, count: 12) + ones + ones + ones
+    var borrow = 0
+    var bytes: [UInt8] = []
+    for (minuend, subtrahend) in zip(prime, y.bytes).reversed() {
+      let difference = Int(minuend) - Int(subtrahend) - borrow
+      borrow = difference < 0 ? 1 : 0
+      bytes.insert(UInt8(truncatingIfNeeded: difference), at: 0)
+    }
+    return try #require(SMPCoordinate(bytes))
+  }
+
+  @Test("a mirrored public key is a point of the curve")
+  func mirroredKey() throws {
+    let agreement = try #require(World.pairing(seed: 1).keyAgreement)
+    let key = try #require(SMPCoordinate([UInt8](repeating: 5, count: 32)))
+    guard case .publicKey(let point) = agreement.perform(.publicKey(privateKey: key)) else {
+      Issue.record("no public key")
+      return
+    }
+    let mirror = PublicKey(x: point.x, y: try Self.mirrored(point.y))
+    let secret = agreement.perform(.sharedSecret(privateKey: key, peer: point))
+    #expect(secret != .invalidKey)
+    #expect(agreement.perform(.sharedSecret(privateKey: key, peer: mirror)) == secret)
+  }
+
   @Test(
-    "the victim's own public key, sent back with its y or with another (CVE-2020-26558), is refused",
-    arguments: [true, false])
-  func reflectedKey(_ isWhole: Bool) throws {
+    "the victim's own public key, sent back with any y (CVE-2020-26558), is refused",
+    arguments: Reflection.allCases)
+  func reflectedKey(_ reflection: Reflection) throws {
     // Only a peripheral knows the other's key before it has to send its own.
     let scene = try Scene(.central, victimIO: .displayYesNo, attackerIO: .displayYesNo)
     var victims: (SMPCoordinate, SMPCoordinate)?
     scene.attacker.heard = { if case .pairingPublicKey(let x, let y) = $0 { victims = (x, y) } }
     scene.attacker.change = { pdu in
       guard case .pairingPublicKey(_, let y) = pdu, let victims else { return [pdu.bytes] }
-      return [SMPPDU.pairingPublicKey(x: victims.0, y: isWhole ? victims.1 : y).bytes]
+      let sent: SMPCoordinate? =
+        switch reflection {
+        case .whole: victims.1
+        case .foreign: y
+        case .mirrored: try? Self.mirrored(victims.1)
+        }
+      guard let sent else { return [] }
+      return [SMPPDU.pairingPublicKey(x: victims.0, y: sent).bytes]
     }
     scene.pair()
     #expect(victims != nil && scene.ends == [.pairingFailed(.invalidParameters)])

@@ -137,6 +137,30 @@ struct SignedWriteOnAirTests {
   }
 
   @Test(
+    "where pairing fails they fail, and nothing goes over the air in clear",
+    arguments: [true, false])
+  func unprotected(_ refusesHere: Bool) throws {
+    let world = World(seed: 5)
+    var configuration = HostConfiguration()
+    if refusesHere { configuration.pairingPolicy = .never }
+    let host = TestHost(in: world, configuration: configuration)
+    // It knows no pairing.
+    let peer = HostilePeer(in: world, address: Self.phone.bits, isPeripheral: true)
+    world.run(for: .milliseconds(200))
+    host.send(.connect(Self.phone, ConnectOptions()))
+    try host.wait(for: "the link") { event -> Void? in
+      if case .connected = event { return () }
+      return nil
+    }
+    #expect(throws: HostError.att(.insufficientAuthentication, handle: 9)) {
+      _ = try host.complete { .gatt(Self.phone, .signedWrite(9, [1, 2, 3]), $0) }
+    }
+    world.run(for: .seconds(1))
+    let writes = peer.attributes.filter { $0.first == ATTOpcode.writeCommand.rawValue }
+    #expect(writes.isEmpty)
+  }
+
+  @Test(
     "towards a bonded peer without a key to encrypt with they are signed, each with a new number")
   func signing() throws {
     let world = World(seed: 4)

@@ -180,10 +180,11 @@ private struct PairingScene {
     for side in 0...1 { sides[side].incoming = [] }
     pass(.seconds(61))
     for side in 0...1 {
-      handle(.transportClosed(.transport("The end.")), side)
+      // Before the end of the radio, which ends everything.
       precondition(
         sides[side].completed.count == Int(sides[side].tokenCount),
         "\(sides[side].tokenCount) requests, \(sides[side].completed.count) ended")
+      handle(.transportClosed(.transport("The end.")), side)
       precondition(!sides[side].isLinked, "a link outlived the radio")
     }
   }

@@ -404,6 +404,8 @@ final class HostDriver: @unchecked Sendable {
       case .full:
         "there are \(BondFile.bondCountMax) bonds, and one must be removed first"
       case .weaker: "the one with its identity protects more, and must be removed first"
+      case .claimedIdentity:
+        "it has another address than the bonded one whose identity it names, which must be removed first"
       case .changingAddress: "its address changes, and it gave nothing to know it by"
       }
     logBonds(.warning, "The bond with \(peer) is not kept: \(cause).")

@@ -116,6 +116,59 @@ struct BondStoreQueueTests {
     #expect(Dictionary(uniqueKeysWithValues: stored.map { ($0.identity, $0) }) == expected)
   }
 
+  /// A queue on this store, its reports, and a wait until it has done everything.
+  private func perform(
+    _ store: BondStore, _ changes: [BondStoreQueue.Change], reads: Bool = false
+  ) async -> [BondStoreQueue.Report] {
+    let reports = Mutex<[BondStoreQueue.Report]>([])
+    let queue = BondStoreQueue(store) { report in reports.withLock { $0.append(report) } }
+    for change in changes { queue.change(change) }
+    if reads { queue.read() }
+    await withCheckedContinuation { continuation in queue.finish { continuation.resume() } }
+    return reports.withLock { $0 }
+  }
+
+  @Test("a bond whose removal can't be written isn't there any more as long as the host runs")
+  func unremoved() async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    for number in 0..<2 { try BondStore(path: path).store(Bonds.numbered(number)) }
+    let store = BondStore(
+      path: path, probe: BondStoreProbe(willCall: { $0 == "rename" ? ENOSPC : 0 }))
+    let reports = await perform(store, [.remove(Bonds.numbered(0))], reads: true)
+    guard case .read(let bonds, _)? = reports.last else {
+      Issue.record("\(reports)")
+      return
+    }
+    #expect(reports.count == 2 && bonds == [Bonds.numbered(1)])
+    #expect(try BondStore(path: path).load().count == 2)
+  }
+
+  @Test(
+    "who is forgotten and paired with again, with less, is stored, also where the removal failed",
+    arguments: [false, true])
+  func weakerAfterRemoval(_ removalFails: Bool) async throws {
+    let folder = try BondTestFolder()
+    let path = folder.path + "/bonds"
+    let strong = Bonds.numbered(0)
+    try BondStore(path: path).store(strong)
+    var weak = Bonds.numbered(0)
+    weak.isAuthenticated = false
+    let renames = Mutex(0)
+    let probe = BondStoreProbe(willCall: { name in
+      guard name == "rename" else { return 0 }
+      let count = renames.withLock { count in
+        count += 1
+        return count
+      }
+      return removalFails && count == 1 ? ENOSPC : 0
+    })
+    let reports = await perform(
+      BondStore(path: path, probe: probe), [.remove(strong), .store(weak, nil)])
+    #expect(reports.count == (removalFails ? 1 : 0))
+    #expect(try BondStore(path: path).load() == [weak])
+  }
+
   @Test("a store that can't be written is an error with a type, said once; the bonds stay in use")
   func readOnly() async throws {
     let folder = try BondTestFolder()

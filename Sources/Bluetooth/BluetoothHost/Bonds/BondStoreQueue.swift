@@ -6,8 +6,9 @@ import Synchronization
 /// Performs what a host does with its bond store, one thing after the other, on a thread of its own that
 /// there is as long as something is to be done: each may wait for the disk, and for other processes.
 ///
-/// What is still to be done of one peer's bond becomes one change, so that there are never more than
-/// peers. A change that can't be made is reported; its bond is good as long as the host runs.
+/// What is still to be done of one peer's bond becomes one change, or two where a removal comes first, so
+/// that there are never more than twice as many as peers. A change that can't be made is reported, and
+/// holds as long as the host runs.
 final class BondStoreQueue: Sendable {
   enum Change: Sendable {
     case store(Bond, HostIdentity?)
@@ -39,6 +40,8 @@ final class BondStoreQueue: Sendable {
     var completions: [@Sendable () -> Void] = []
     /// Bonds that could not be stored.
     var unstored: [Bond] = []
+    /// Bonds that could not be removed.
+    var unremoved: [Bond] = []
   }
 
   private let store: BondStore
@@ -58,12 +61,14 @@ final class BondStoreQueue: Sendable {
   func change(_ change: Change) {
     state.withLock { state in
       state.changeCount += 1
-      guard let index = state.changes.firstIndex(where: { $0.bond.isOfSamePeer(as: change.bond) })
+      guard let index = state.changes.lastIndex(where: { $0.bond.isOfSamePeer(as: change.bond) })
       else { return state.changes.append(change) }
       switch (state.changes[index], change) {
       case (.store(_, let identity), .update(let bond)):
         state.changes[index] = .store(bond, identity)
       case (.remove, .update): break
+      // What is removed must not be compared with what comes after it.
+      case (.remove, .store): state.changes.append(change)
       case (_, .store), (_, .remove), (.update, .update): state.changes[index] = change
       }
     }
@@ -120,31 +125,42 @@ final class BondStoreQueue: Sendable {
     do throws(BondStoreError) {
       switch change {
       case .store(let bond, let identity):
+        if state.withLock({ $0.unremoved.contains { $0.isOfSamePeer(as: bond) } }) {
+          _ = try store.remove(bond)
+        }
         if let path = try store.store(bond, identity: identity) { report(.damagedFileKept(path)) }
       case .update(let bond): try store.update([bond])
       case .remove(let bond): _ = try store.remove(bond)
       }
-      noteStored(change, isStored: true)
+      note(change, isMade: true)
     } catch {
-      noteStored(change, isStored: false)
+      note(change, isMade: false)
       report(.failed(error))
     }
   }
 
-  /// A bond that could not be stored is there all the same; one that was removed isn't.
-  private func noteStored(_ change: Change, isStored: Bool) {
+  /// A bond that could not be stored is there all the same; one that could not be removed isn't.
+  private func note(_ change: Change, isMade: Bool) {
     state.withLock { state in
       if case .update = change { return }
       state.unstored.removeAll { $0.isOfSamePeer(as: change.bond) }
-      if case .store(let bond, _) = change, !isStored { state.unstored.append(bond) }
+      if isMade { return state.unremoved.removeAll { $0.isOfSamePeer(as: change.bond) } }
+      switch change {
+      case .store(let bond, _): state.unstored.append(bond)
+      case .remove(let bond):
+        state.unremoved.removeAll { $0.isOfSamePeer(as: bond) }
+        state.unremoved.append(bond)
+      case .update: break
+      }
     }
   }
 
   private func readBonds(_ changeCount: UInt64) {
     do throws(BondStoreError) {
       let bonds = try store.load()
-      let unstored = state.withLock(\.unstored)
-      let others = bonds.filter { bond in !unstored.contains { $0.isOfSamePeer(as: bond) } }
+      let (unstored, unremoved) = state.withLock { ($0.unstored, $0.unremoved) }
+      let hidden = unstored + unremoved
+      let others = bonds.filter { bond in !hidden.contains { $0.isOfSamePeer(as: bond) } }
       report(.read(others + unstored, changeCount: changeCount))
     } catch {
       report(.failed(error))

@@ -12,7 +12,7 @@ extension GATTClient {
     isProving = true
   }
 
-  /// Begins nothing until `secured`.
+  /// Begins nothing until `secured`. Signed writes that wait then need no signature, or fail.
   mutating func awaitProtection() { isHeld = true }
 
   /// The link is protected now: an operation that was refused is repeated, once, and the others
@@ -21,6 +21,7 @@ extension GATTClient {
     isHeld = false
     isProving = false
     if let pdu = heldIndication.take(), isSecured { receive(pdu[...], now: now, into: &outputs) }
+    if !isSecured { failSignedWrites(into: &outputs) }
     if let refused = refused.take() {
       if isSecured {
         // Before what was begun behind it; over the fixed channel when that is free.
@@ -35,6 +36,18 @@ extension GATTClient {
     }
     finishInOrder(now: now, into: &outputs)
     goOn(now: now, into: &outputs)
+  }
+
+  /// What was to be signed goes over protected links only, where there is no key to sign with.
+  private mutating func failSignedWrites(into outputs: inout [Output]) {
+    let unsigned = waiting.takeAll {
+      if case .operation(_, .signedWrite) = $0 { true } else { false }
+    }
+    waitingCommandCount -= unsigned.count
+    for case .operation(let id, .signedWrite(let handle, _)) in unsigned {
+      let error = HostError.att(.insufficientAuthentication, handle: handle)
+      outputs.append(.completed(id, .failure(error)))
+    }
   }
 
   /// Puts an operation aside that the peer refused for want of security (Core 5.4, Vol 3, Part C,

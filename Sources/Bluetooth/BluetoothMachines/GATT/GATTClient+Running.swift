@@ -23,7 +23,9 @@ extension GATTClient {
         }
       }
       guard let purpose = waiting.popFirst() else { return }
-      if case .operation(let id, .writeWithoutResponse(let handle, let value)) = purpose {
+      if case .operation(let id, let operation) = purpose,
+        let (handle, value) = operation.commandValue
+      {
         waitingCommandCount -= 1
         command(handle, value, id: id, into: &outputs)
         continue

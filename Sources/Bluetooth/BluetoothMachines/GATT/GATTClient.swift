@@ -161,7 +161,7 @@ public struct GATTClient: Sendable {
     } else if waiting.count >= GATTLimits.waitingOperationsMax {
       outputs.append(.completed(id, .failure(.limitReached("waiting operations"))))
     } else {
-      if case .writeWithoutResponse = operation { waitingCommandCount += 1 }
+      if operation.commandValue != nil { waitingCommandCount += 1 }
       waiting.append(.operation(id, operation))
       goOn(now: now, into: &outputs)
     }

@@ -56,6 +56,18 @@ extension GATTClient {
   }
 }
 
+extension GATTOperation {
+  /// What it writes, if that is by a Write Command: one that is signed needs no signature any more where
+  /// the link was protected instead.
+  var commandValue: (handle: UInt16, value: [UInt8])? {
+    switch self {
+    case .writeWithoutResponse(let handle, let value), .signedWrite(let handle, let value):
+      (handle, value)
+    default: nil
+    }
+  }
+}
+
 extension ATTErrorCode {
   /// Whether the operation may succeed over a link that is protected better.
   var isWantOfSecurity: Bool {

@@ -181,6 +181,15 @@ struct GATTClientSession: Sendable {
     }
   }
 
+  /// Runs a write that is to be signed, and for which there is no key, once the link is protected.
+  mutating func runOnceProtected(
+    _ handle: UInt16, _ value: [UInt8], for request: PendingRequest, now: Instant,
+    into outputs: inout [Output]
+  ) {
+    awaitProtection()
+    start(.signedWrite(handle, value), for: .request(request), now: now, into: &outputs)
+  }
+
   /// Sends a signed write for a client.
   mutating func runSigned(
     _ pdu: [UInt8], for request: PendingRequest, now: Instant, into outputs: inout [Output]

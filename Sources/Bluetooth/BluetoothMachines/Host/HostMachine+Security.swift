@@ -280,20 +280,20 @@ extension HostMachine {
       return complete(request, .failure(error), into: &actions)
     }
     actions.append(.removeBond(bond))
-    connector.bondRemoved(bond.knownAddress)
+    bondRemoved(bond)
     bondsReplaced()
     complete(request, .success(.done), into: &actions)
   }
 
   /// Takes the bonds as other processes have left them.
   mutating func bondsChanged(_ bonds: [Bond]) {
-    for gone in security.bonds.replace(by: bonds) {
-      connector.bondRemoved(gone.knownAddress)
-      if let index = links.index(peer: gone.knownAddress) {
-        links[index].security.bondRemoved()
-      }
-    }
+    for gone in security.bonds.replace(by: bonds) { bondRemoved(gone) }
     bondsReplaced()
+  }
+
+  private mutating func bondRemoved(_ bond: Bond) {
+    connector.bondRemoved(bond.knownAddress)
+    if let index = links.index(peer: bond.knownAddress) { links[index].security.bondRemoved() }
   }
 
   /// Links go on as they are protected; which could be encrypted has changed.

@@ -38,10 +38,9 @@ extension HostMachine {
     let link = links[index].security
     guard !link.isEncrypted, !link.isProvingBond else { return false }
     guard let (counter, key, bond) = security.bonds.countOwnSignature(links.peers[index]) else {
-      links[index].gatt.awaitProtection()
       let peerHandle = links.handles[index]
       withGATT(index, now: now, into: &actions) { gatt, outputs in
-        gatt.run(.writeWithoutResponse(handle, value), for: request, now: now, into: &outputs)
+        gatt.runOnceProtected(handle, value, for: request, now: now, into: &outputs)
       }
       guard let index = links.index(handle: peerHandle) else { return true }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in

@@ -91,6 +91,8 @@ public enum UnkeptBond: Error, Hashable, Sendable {
   case full
   /// The peer claims the identity of a bonded one, and paired with less than that had to show.
   case weaker
+  /// The peer claims the identity of a bonded one from an address that isn't that one's.
+  case claimedIdentity
   /// The peer will have another address next time, and distributed nothing to know it by.
   case changingAddress
 }

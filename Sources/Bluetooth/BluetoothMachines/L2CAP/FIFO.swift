@@ -22,6 +22,17 @@ struct FIFO<Element: Sendable>: Sendable {
     }
   }
 
+  /// Takes all that match, in their order.
+  mutating func takeAll(where matches: (Element) -> Bool) -> [Element] {
+    var taken: [Element] = []
+    var rest = FIFO()
+    while let element = popFirst() {
+      if matches(element) { taken.append(element) } else { rest.append(element) }
+    }
+    self = rest
+    return taken
+  }
+
   mutating func popFirst() -> Element? {
     guard head < slots.count else { return nil }
     let element = slots[head].take()

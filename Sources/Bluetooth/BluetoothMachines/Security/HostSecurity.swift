@@ -203,7 +203,13 @@ struct HostSecurity: Sendable {
     bond.localIdentity = identity?.address
     if let old = bonds.predecessor(of: bond) {
       guard !old.isStronger(than: bond) else { return .failure(.weaker) }
-      bond.knownAddress = old.knownAddress
+      if bonds.bond(of: peer) == old {
+        bond.knownAddress = old.knownAddress
+      } else {
+        // It says who it is, and shows nothing of it: neither an address that the old key made, nor the
+        // one that it names.
+        guard peer == bond.identity else { return .failure(.claimedIdentity) }
+      }
     } else if peer.randomKind == .resolvable, bonds.bond(of: peer) == nil {
       bond.knownAddress = peer
     }

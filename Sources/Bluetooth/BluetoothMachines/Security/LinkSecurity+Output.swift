@@ -40,4 +40,13 @@ extension LinkSecurity {
     /// End the link: going on without encryption would let anybody be the peer.
     case disconnect(SecurityFailure)
   }
+
+  enum Activity: Sendable {
+    case none
+    case pairing(Pairing)
+    /// The link is being encrypted with the key of a bond.
+    case encrypting(EncryptionInfo)
+    /// As the peripheral: the central was asked to encrypt or to pair.
+    case requested
+  }
 }

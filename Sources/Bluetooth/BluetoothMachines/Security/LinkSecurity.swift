@@ -5,15 +5,6 @@ import Essentials
 /// protected. It takes what the peer's Security Manager sends and what the controller reports of
 /// encryption, and puts out what is to be done.
 struct LinkSecurity: Sendable {
-  private enum Activity: Sendable {
-    case none
-    case pairing(Pairing)
-    /// The link is being encrypted with the key of a bond.
-    case encrypting(EncryptionInfo)
-    /// As the peripheral: the central was asked to encrypt or to pair.
-    case requested
-  }
-
   private let role: LinkInfo.Role
   /// What clients know the peer by.
   private let peer: DeviceAddress
@@ -130,7 +121,8 @@ struct LinkSecurity: Sendable {
     {
       return
     }
-    guard !hasTimedOut, !host.attempts.isBlocked(peer, now: now) else {
+    guard !hasTimedOut else { return secured(false, .timeout, into: &outputs) }
+    guard !host.attempts.isBlocked(peer, now: now) else {
       return secured(false, .pairingFailed(.repeatedAttempts), into: &outputs)
     }
     guard host.policy != .never, requirement == .encryption || host.canAuthenticate(peer)
@@ -396,6 +388,10 @@ struct LinkSecurity: Sendable {
       return refuse(error, host: &host, now: now, into: &outputs)
     }
     activity = .pairing(pairing)
+    if agent == nil, produced.contains(where: \.isPrompt) {
+      // Who would answer left before the question came.
+      return refuse(.unspecifiedReason, host: &host, now: now, into: &outputs)
+    }
     take(produced, host: &host, into: &outputs)
     completeIfDone(host: &host, now: now, into: &outputs)
   }
@@ -519,23 +515,25 @@ struct LinkSecurity: Sendable {
       if meetsLateRequirement { release(true, into: &outputs) }
       completeIfDone(host: &host, now: now, into: &outputs)
     case .encrypting(let new):
-      activity = .none
-      deadline = nil
-      encryption = new
-      hasProvedBond = true
-      outputs.append(.encryptionChanged(new))
-      secured(true, nil, into: &outputs)
+      encryptedWithBond(new, host: host, into: &outputs)
     case .none, .requested:
       // As the peripheral, with the key that the controller asked for.
       guard let givenKey else { return }
-      activity = .none
-      deadline = nil
-      encryption = givenKey
-      hasProvedBond = true
-      outputs.append(.encryptionChanged(givenKey))
-      secured(true, nil, into: &outputs)
+      encryptedWithBond(givenKey, host: host, into: &outputs)
     }
     givenKey = nil
+  }
+
+  private mutating func encryptedWithBond(
+    _ info: EncryptionInfo, host: HostSecurity, into outputs: inout [Output]
+  ) {
+    activity = .none
+    deadline = nil
+    encryption = info
+    // Unless the bond was removed meanwhile.
+    hasProvedBond = host.usableBond(of: peer) != nil
+    outputs.append(.encryptionChanged(info))
+    secured(true, nil, into: &outputs)
   }
 
   private mutating func encryptionFailed(

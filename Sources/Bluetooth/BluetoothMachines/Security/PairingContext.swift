@@ -103,4 +103,6 @@ enum PairingOutput: Sendable {
   case prompt(PairingPrompt)
   /// The key of this pairing, unshortened: both sides have it and know that they do.
   case authenticated(SMPValue)
+
+  var isPrompt: Bool { if case .prompt = self { true } else { false } }
 }

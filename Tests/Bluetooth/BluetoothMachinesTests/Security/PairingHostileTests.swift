@@ -281,6 +281,38 @@ struct PairingHostileTests {
     #expect(pair.peripheral.link.encryption == nil)
   }
 
+  @Test("a question that comes when who would answer has left ends the pairing at once")
+  func leftBeforeQuestion() {
+    var pair = PairingPair(
+      central: .pairing(secureConnections: false), peripheral: .pairing(secureConnections: false),
+      centralIO: .keyboardOnly, peripheralIO: .displayOnly)
+    var response: [UInt8] = []
+    pair.tamper = { fromCentral, bytes in
+      if !fromCentral, response.isEmpty {
+        response = bytes
+        return []
+      }
+      return [bytes]
+    }
+    pair.securesCentral()
+    pair.leavesAgent(isCentral: true)
+    #expect(pair.central.ends.isEmpty && pair.central.prompts.isEmpty)
+    pair.delivers(response, toCentral: true)
+    #expect(pair.central.ends == [.pairingFailed(.unspecifiedReason)])
+    #expect(pair.peripheral.ends == [.peerFailed(.unspecifiedReason)])
+  }
+
+  @Test("a link whose pairing timed out says so, however often it is asked for another")
+  func afterTimeout() {
+    var pair = PairingPair()
+    pair.tamper = { fromCentral, bytes in fromCentral ? [bytes] : [] }
+    pair.securesCentral()
+    pair.pass(.seconds(31))
+    pair.securesCentral()
+    #expect(pair.central.ends == [.timeout] && pair.central.secured == [false, false])
+    #expect(pair.central.completed.allSatisfy { $0 == .timeout })
+  }
+
   @Test("keypresses buy a silent peer no time")
   func keypresses() {
     var pair = PairingPair(centralIO: .keyboardOnly, peripheralIO: .displayOnly)
