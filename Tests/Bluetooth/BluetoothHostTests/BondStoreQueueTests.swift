@@ -134,7 +134,7 @@ struct BondStoreQueueTests {
     let path = folder.path + "/bonds"
     for number in 0..<2 { try BondStore(path: path).store(Bonds.numbered(number)) }
     let store = BondStore(
-      path: path, probe: BondStoreProbe(willCall: { $0 == "rename" ? ENOSPC : 0 }))
+      path: path, probe: StateFileProbe(willCall: { $0 == "rename" ? ENOSPC : 0 }))
     let reports = await perform(store, [.remove(Bonds.numbered(0))], reads: true)
     guard case .read(let bonds, _)? = reports.last else {
       Issue.record("\(reports)")
@@ -155,7 +155,7 @@ struct BondStoreQueueTests {
     var weak = Bonds.numbered(0)
     weak.isAuthenticated = false
     let renames = Mutex(0)
-    let probe = BondStoreProbe(willCall: { name in
+    let probe = StateFileProbe(willCall: { name in
       guard name == "rename" else { return 0 }
       let count = renames.withLock { count in
         count += 1

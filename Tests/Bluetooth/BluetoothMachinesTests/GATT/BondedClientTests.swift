@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What bonded GATT clients configured")
 struct BondedClientTests {
-  /// Handles 14 to 17: the value is 16, its configuration 17.
+  /// Handles 16 to 19: the value is 18, its configuration 19.
   private static let battery = ServiceDefinition(
     uuid: 0x180F, isPrimary: true,
     characteristics: [
@@ -25,7 +25,7 @@ struct BondedClientTests {
     var bench = ServerBench()
     try bench.add(Self.battery)
     bench.server.linkOpened(ServerBench.peer)
-    for request in ["12 0b00 01", "12 0900 0200", "12 1100 0100"] {
+    for request in ["12 0b00 01", "12 0900 0200", "12 1300 0100"] {
       #expect(bench.receive(request) == ["13"])
     }
     let configuration = bench.server.clientConfiguration(of: ServerBench.peer)
@@ -47,22 +47,22 @@ struct BondedClientTests {
   @Test("holds on the next link, once that is known to be theirs, and not before")
   func nextLink() throws {
     var (bench, configuration) = try configured()
-    #expect(configuration.descriptors == [9: 2, 17: 1] && configuration.features == 1)
+    #expect(configuration.descriptors == [9: 2, 19: 1] && configuration.features == 1)
     reconnect(&bench)
-    #expect(bench.receive("0a 1100") == ["0b0000"])
-    #expect(bench.update(16, [50]).isEmpty)
+    #expect(bench.receive("0a 1300") == ["0b0000"])
+    #expect(bench.update(18, [50]).isEmpty)
     configuration.databaseHash = bench.server.databaseHash()
     #expect(restore(configuration, &bench).isEmpty)
-    #expect(bench.subscribed == [16])
-    #expect(bench.receive("0a 1100") == ["0b0100"])
+    #expect(bench.subscribed == [18])
+    #expect(bench.receive("0a 1300") == ["0b0100"])
     #expect(bench.receive("0a 0b00") == ["0b01"])
-    #expect(bench.update(16, [51]) == ["1b100033"])
+    #expect(bench.update(18, [51]) == ["1b120033"])
     let kept = bench.server.clientConfiguration(of: ServerBench.peer)
     #expect(kept == configuration)
     // Only once: what the client switched off since then stays off.
-    bench.receive("12 1100 0000")
-    #expect(restore(configuration, &bench).isEmpty && bench.subscribed == [16])
-    #expect(bench.receive("0a 1100") == ["0b0000"])
+    bench.receive("12 1300 0000")
+    #expect(restore(configuration, &bench).isEmpty && bench.subscribed == [18])
+    #expect(bench.receive("0a 1300") == ["0b0000"])
   }
 
   @Test("gives way to what they write on this link")
@@ -71,16 +71,16 @@ struct BondedClientTests {
     configuration.databaseHash = bench.server.databaseHash()
     reconnect(&bench)
     bench.receive("12 0900 0200")
-    bench.receive("12 1100 0100")
+    bench.receive("12 1300 0100")
     bench.subscribed = []
-    configuration.descriptors[17] = 3
+    configuration.descriptors[19] = 3
     #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
-    #expect(bench.receive("0a 1100") == ["0b0100"])
+    #expect(bench.receive("0a 1300") == ["0b0100"])
     // Also where they write that they don't want it any more.
     reconnect(&bench)
-    bench.receive("12 1100 0000")
+    bench.receive("12 1300 0000")
     #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
-    #expect(bench.receive("0a 1100") == ["0b0000"])
+    #expect(bench.receive("0a 1300") == ["0b0000"])
   }
 
   @Test("does not hold where the link is not protected as it has to be by now")
@@ -96,7 +96,7 @@ struct BondedClientTests {
         ]))
     bench.server.linkOpened(ServerBench.peer)
     let configuration = ClientConfiguration(
-      databaseHash: bench.server.databaseHash(), isAware: true, features: 0, descriptors: [17: 1])
+      databaseHash: bench.server.databaseHash(), isAware: true, features: 0, descriptors: [19: 1])
     bench.server.setEncryption(
       EncryptionInfo(keyByteCount: 16, isAuthenticated: false, isSecureConnections: true),
       ServerBench.peer)
@@ -110,7 +110,7 @@ struct BondedClientTests {
     configuration.isAware = false
     reconnect(&bench)
     #expect(restore(configuration, &bench) == ["1d08000100ffff"])
-    #expect(bench.subscribed == [16])
+    #expect(bench.subscribed == [18])
   }
 
   @Test("of another database only Service Changed holds, which they are told, and out of sync")
@@ -142,7 +142,7 @@ struct BondedClientTests {
     configuration.databaseHash = bench.server.databaseHash()
     reconnect(&bench)
     configuration.features = 0xFF
-    configuration.descriptors = [0: 1, 3: 1, 9: 1, 16: 1, 17: 2, 0xFFFF: 3]
+    configuration.descriptors = [0: 1, 3: 1, 9: 1, 18: 1, 19: 2, 0xFFFF: 3]
     #expect(restore(configuration, &bench).isEmpty && bench.subscribed.isEmpty)
     #expect(bench.receive("0a 0900") == ["0b0000"])
     #expect(bench.receive("0a 0b00") == ["0b07"])

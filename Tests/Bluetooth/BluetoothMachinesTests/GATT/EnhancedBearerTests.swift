@@ -107,8 +107,8 @@ struct EnhancedBearerTests {
     #expect(pair.ended.count == 1)
     _ = pair.advance()
     #expect(pair.closedBearers == [ATTBearer(rawValue: 0x40)] && pair.bearerError == nil)
-    pair.holdsRequests = false
-    pair.answerHeld(0)
+    // Of the two requests for it, the second one counts.
+    pair.answerHeld(pair.held.count - 1)
     while pair.results[later] == nil, pair.advance() {}
     #expect(try pair.results[stalled]?.get() == .value([UInt8(handles[1])]))
     #expect(pair.ended.suffix(2) == [stalled, later])
@@ -253,7 +253,7 @@ struct EnhancedBearerServerTests {
             uuid: 0x2A56, properties: .read, permissions: .readable, value: [1])
         ]))
     let read = "0A" + Self.hex(handle)
-    let error = "010A" + Self.hex(handle) + "12"
+    let error = "010a" + Self.hex(handle) + "12"
     #expect(bench.receive(read, over: Self.first) == [error])
     // On its way before the client had the error.
     #expect(bench.receive(read, over: Self.second) == [error])
