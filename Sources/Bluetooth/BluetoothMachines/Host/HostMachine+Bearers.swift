@@ -16,9 +16,9 @@ extension HostMachine {
 
   /// A client has more to ask at once than there are bearers: asks the peer for some.
   mutating func openBearers(on index: Int, now: Instant, into actions: inout [Action]) {
-    let room = links[index].bearers.room(configuration.enhancedBearerCountMax)
-    guard room > 0, links[index].bearers.mayAsk, links[index].security.isEncrypted,
-      !links[index].isClosing
+    let room = links.entries[index].bearers.room(configuration.enhancedBearerCountMax)
+    guard room > 0, links.entries[index].bearers.mayAsk, links.entries[index].security.isEncrypted,
+      !links.entries[index].isClosing
     else { return }
     let parameters = bearerParameters
     let handle = links.handles[index]
@@ -30,12 +30,12 @@ extension HostMachine {
         ?? []
     }
     guard let index = links.index(handle: handle), !cids.isEmpty else { return }
-    links[index].bearers.asked(for: cids.map { ATTBearer(rawValue: $0) })
+    links.entries[index].bearers.asked(for: cids.map { ATTBearer(rawValue: $0) })
   }
 
   /// Asks again, where both sides had asked at once.
   mutating func wakeBearers(_ index: Int, now: Instant, into actions: inout [Action]) {
-    guard links[index].bearers.isRetryDue(now: now) else { return }
+    guard links.entries[index].bearers.isRetryDue(now: now) else { return }
     openBearers(on: index, now: now, into: &actions)
   }
 
@@ -43,9 +43,9 @@ extension HostMachine {
   mutating func answerBearers(
     _ request: L2CAPChannelRequest, link index: Int, now: Instant, into actions: inout [Action]
   ) {
-    links[index].bearers.peerAsks()
-    let room = links[index].bearers.room(configuration.enhancedBearerCountMax)
-    let isEncrypted = links[index].security.isEncrypted
+    links.entries[index].bearers.peerAsks()
+    let room = links.entries[index].bearers.room(configuration.enhancedBearerCountMax)
+    let isEncrypted = links.entries[index].security.isEncrypted
     let hasKey = security.usableBond(of: links.peers[index])?.peripheralKey != nil
     let isWanted = configuration.enhancedBearerCountMax > 0 && request.isEnhanced
     let parameters = bearerParameters
@@ -76,21 +76,21 @@ extension HostMachine {
       bearerOpened(info, link: index, now: now, into: &actions)
     case .channelRefused(let cid, let error):
       let bearer = ATTBearer(rawValue: cid)
-      guard links[index].bearers.opening.contains(bearer) else { return false }
+      guard links.entries[index].bearers.opening.contains(bearer) else { return false }
       bearerRefused(bearer, error, link: index, now: now)
     case .channelReceived(let cid, let pdu):
       let bearer = ATTBearer(rawValue: cid)
-      guard links[index].bearers.contains(bearer) else { return false }
+      guard links.entries[index].bearers.contains(bearer) else { return false }
       received(pdu, over: bearer, link: index, now: now, into: &actions)
     case .channelReconfigured(let cid, let peerMTU):
       let bearer = ATTBearer(rawValue: cid)
-      guard links[index].bearers.contains(bearer) else { return false }
+      guard links.entries[index].bearers.contains(bearer) else { return false }
       let mtu = min(peerMTU, Int(bearerParameters.mtu))
-      links[index].gatt.setMTU(mtu, over: bearer)
+      links.entries[index].gatt.setMTU(mtu, over: bearer)
       server.setMTU(mtu, links.peers[index], over: bearer)
     case .channelClosed(let cid, _):
       let bearer = ATTBearer(rawValue: cid)
-      guard links[index].bearers.contains(bearer) else { return false }
+      guard links.entries[index].bearers.contains(bearer) else { return false }
       bearerClosed(bearer, link: index, now: now, into: &actions)
     case .sendFrame, .fixedChannel, .parameterUpdateRequested, .parameterUpdateAnswered,
       .sendCompleted:
@@ -104,7 +104,7 @@ extension HostMachine {
   ) {
     let bearer = ATTBearer(rawValue: info.localCID)
     let mtu = min(info.peerMTU, Int(bearerParameters.mtu))
-    links[index].bearers.opened(bearer)
+    links.entries[index].bearers.opened(bearer)
     server.bearerOpened(bearer, mtu: mtu, links.peers[index])
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.bearerOpened(bearer, mtu: mtu, now: now, into: &outputs)
@@ -115,13 +115,13 @@ extension HostMachine {
     _ bearer: ATTBearer, _ error: HostError, link index: Int, now: Instant
   ) {
     // What the specification leaves to a peripheral, whose central asks again at once (§5.4).
-    let info = links[index].info
+    let info = links.entries[index].info
     let delay: TimeSpan =
       info.role == .central ? .zero : info.interval * Int64(2 * (Int(info.latency) + 1))
-    links[index].bearers.refused(
+    links.entries[index].bearers.refused(
       bearer, forWantOfRoom: error == .channelRefused(L2CAPResult.noResources.rawValue),
       delay: delay, now: now)
-    due(links[index].bearers.retryAt)
+    due(links.entries[index].bearers.retryAt)
   }
 
   private mutating func received(
@@ -140,7 +140,7 @@ extension HostMachine {
   private mutating func bearerClosed(
     _ bearer: ATTBearer, link index: Int, now: Instant, into actions: inout [Action]
   ) {
-    guard links[index].bearers.closed(bearer) else { return }
+    guard links.entries[index].bearers.closed(bearer) else { return }
     confirmations.remove(links.handles[index], over: bearer)
     server.bearerClosed(bearer, links.peers[index])
     withGATT(index, now: now, into: &actions) { gatt, outputs in
@@ -155,10 +155,10 @@ extension HostMachine {
     _ pdu: [UInt8], over bearer: ATTBearer, link index: Int, now: Instant,
     into actions: inout [Action]
   ) {
-    guard links[index].bearers.open.contains(bearer) else { return }
+    guard links.entries[index].bearers.open.contains(bearer) else { return }
     let cid = bearer.rawValue
     guard
-      links[index].l2cap.waitingSendCount(on: cid) < EnhancedBearers.Limits.waitingPDUsMax
+      links.entries[index].l2cap.waitingSendCount(on: cid) < EnhancedBearers.Limits.waitingPDUsMax
     else { return closeBearer(bearer, link: index, now: now, into: &actions) }
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       l2cap.send(pdu, on: cid, token: RequestToken(rawValue: 0), into: &outputs)
@@ -170,7 +170,7 @@ extension HostMachine {
     _ bearer: ATTBearer, link index: Int, now: Instant, into actions: inout [Action]
   ) {
     let handle = links.handles[index]
-    links[index].bearers.giveUp()
+    links.entries[index].bearers.giveUp()
     bearerClosed(bearer, link: index, now: now, into: &actions)
     guard let index = links.index(handle: handle) else { return }
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in

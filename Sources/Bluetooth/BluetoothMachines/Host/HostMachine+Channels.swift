@@ -19,13 +19,13 @@ extension HostMachine {
       guard let index = usableLink(client, peer) else {
         return complete(request, .failure(notConnectedError(peer)), into: &actions)
       }
-      if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+      if !links.entries[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
       guard psm != L2CAPLink.attributePSM else {
         let error = HostError.invalidArgument("PSM \(psm) is the attribute protocol's.")
         return complete(request, .failure(error), into: &actions)
       }
       let opening = ChannelTable.Opening(psm: psm, token: token)
-      guard !links[index].security.isProvingBond else {
+      guard !links.entries[index].security.isProvingBond else {
         // Asked for when the peer has proved that it is the one.
         guard channels.refused.count < LinkSecurity.Limits.requestsMax else {
           return complete(request, .failure(.limitReached("waiting channels")), into: &actions)
@@ -191,7 +191,7 @@ extension HostMachine {
     _ request: L2CAPChannelRequest, link index: Int, now: Instant, into actions: inout [Action]
   ) {
     let listener = channels.listener(on: request.psm)
-    let isEncrypted = links[index].security.isEncrypted
+    let isEncrypted = links.entries[index].security.isEncrypted
     withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
       guard let listener else {
         return l2cap.refuse(request, .spsmNotSupported, into: &outputs)

@@ -107,9 +107,9 @@ extension HostMachine {
       connector.postponeTimeout(until: instant)
     }
     for index in links.indices where isQuiet || backlog.isHeldBack(links.handles[index]) {
-      links[index].l2cap.postponeTimeouts(until: instant)
-      links[index].gatt.postponeTimeout(until: instant)
-      links[index].security.postponeTimeout(until: instant)
+      links.entries[index].l2cap.postponeTimeouts(until: instant)
+      links.entries[index].gatt.postponeTimeout(until: instant)
+      links.entries[index].security.postponeTimeout(until: instant)
       server.postponeTimeout(of: links.peers[index], until: instant)
     }
   }

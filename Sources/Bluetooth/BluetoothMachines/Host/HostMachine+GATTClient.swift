@@ -12,7 +12,7 @@ extension HostMachine {
     var produced: [GATTClientSession.Output] = []
     swap(&produced, &outputs.gatt)
     let handle = links.handles[index]
-    due(Self.use(&links[index].gatt, &produced, body))
+    due(Self.use(&links.entries[index].gatt, &produced, body))
     // An output may end the link; those after it concern its clients only.
     produced.takeEach { take($0, from: handle, now: now, into: &actions) }
     swap(&produced, &outputs.gatt)
@@ -68,12 +68,12 @@ extension HostMachine {
       server.setMTU(mtu, peer)
       mtuChanged(mtu, index, into: &actions)
     case .nameRead(let name):
-      links[index].info.name = name
+      links.entries[index].info.name = name
       announceUpdate(index, into: &actions)
     case .servicesFound(let services):
       servicesFound(services, index, into: &actions)
     case .servicesChanged(let range):
-      links[index].info.services = []
+      links.entries[index].info.services = []
       for client in linkRequests.connectedClients(peer) {
         notify(client, .servicesChanged(peer, range), into: &actions)
       }
@@ -91,18 +91,20 @@ extension HostMachine {
   private mutating func servicesFound(
     _ services: [BluetoothUUID], _ index: Int, into actions: inout [Action]
   ) {
-    let knownCount = links[index].info.services.count
-    for uuid in services where !links[index].info.services.contains(uuid) {
-      guard links[index].info.services.count < GATTLimits.foundMax else { break }
-      links[index].info.services.append(uuid)
+    let knownCount = links.entries[index].info.services.count
+    for uuid in services where !links.entries[index].info.services.contains(uuid) {
+      guard links.entries[index].info.services.count < GATTLimits.foundMax else { break }
+      links.entries[index].info.services.append(uuid)
     }
-    if links[index].info.services.count != knownCount { announceUpdate(index, into: &actions) }
+    if links.entries[index].info.services.count != knownCount {
+      announceUpdate(index, into: &actions)
+    }
   }
 
   /// Both halves of the bearer agreed on an MTU.
   mutating func mtuChanged(_ mtu: Int, _ index: Int, into actions: inout [Action]) {
-    guard links[index].info.mtu != mtu else { return }
-    links[index].info.mtu = mtu
+    guard links.entries[index].info.mtu != mtu else { return }
+    links.entries[index].info.mtu = mtu
     announceUpdate(index, into: &actions)
   }
 
@@ -139,7 +141,7 @@ extension HostMachine {
   mutating func startLinkSetup(_ index: Int, now: Instant, into actions: inout [Action]) {
     demandProof(of: index, now: now, into: &actions)
     let known = peerCache.database(of: links.peers[index])
-    let isEncrypted = links[index].security.isEncrypted
+    let isEncrypted = links.entries[index].security.isEncrypted
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.setUp(known: known, isEncrypted: isEncrypted, now: now, into: &outputs)
     }
@@ -153,7 +155,7 @@ extension HostMachine {
       return complete(request, .failure(notConnectedError(peer)), into: &actions)
     }
     // The peer made this link while this host was looking for it.
-    if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+    if !links.entries[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
     if case .signedWrite(let handle, let value) = operation,
       signWrite(handle, value, on: index, request, now: now, into: &actions)
     {
@@ -172,7 +174,7 @@ extension HostMachine {
     withSecurity(index, now: now, into: &actions) { link, host, outputs in
       isNeeded = link.demandProof(host: host, now: now, into: &outputs)
     }
-    if isNeeded { links[index].gatt.hold() }
+    if isNeeded { links.entries[index].gatt.hold() }
   }
 
   /// A client wants the values of a characteristic, or no longer wants them.
@@ -183,7 +185,7 @@ extension HostMachine {
     guard let index = usableLink(request.client, peer) else {
       return complete(request, .failure(notConnectedError(peer)), into: &actions)
     }
-    if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+    if !links.entries[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
     withGATT(index, now: now, into: &actions) { gatt, outputs in
       gatt.subscribe(isOn, target, for: request, now: now, into: &outputs)
     }

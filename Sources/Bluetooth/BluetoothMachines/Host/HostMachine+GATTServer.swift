@@ -37,7 +37,7 @@ extension HostMachine {
     case .clientChanged(let peer): keepClientConfiguration(of: peer, now: now, into: &actions)
     case .mtuChanged(let peer, let mtu):
       if let index = links.index(peer: peer) {
-        links[index].gatt.mtu = mtu
+        links.entries[index].gatt.mtu = mtu
         mtuChanged(mtu, index, into: &actions)
       }
     case .bearerFailed(let peer, let error):

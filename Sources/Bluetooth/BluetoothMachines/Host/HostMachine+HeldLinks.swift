@@ -6,14 +6,14 @@ import Essentials
 extension HostMachine {
   /// Whether a new link must not take the place of the one that its peer has.
   func mustHold(because old: Int) -> Bool {
-    links[old].security.hasProvedBond && !links[old].isClosing
+    links.entries[old].security.hasProvedBond && !links.entries[old].isClosing
   }
 
   mutating func hold(
     _ report: LinkReport, of peer: DeviceAddress, because old: Int, now: Instant,
     into actions: inout [Action]
   ) {
-    let oldTimeout = TimeSpan.milliseconds(Int64(links[old].info.timeoutUnits) * 10)
+    let oldTimeout = TimeSpan.milliseconds(Int64(links.entries[old].info.timeoutUnits) * 10)
     // A link that this host made would be encrypted by it; its clients have the old one.
     guard report.role == .peripheral,
       heldLinks.hold(report, of: peer, oldTimeout: oldTimeout, now: now)
@@ -111,7 +111,7 @@ extension HostMachine {
   ) {
     admitLink(held.report, to: held.peer, now: now, into: &actions)
     guard let index = links.index(handle: held.handle) else { return }
-    if let bond = held.bond { links[index].security.keyGiven(of: bond) }
+    if let bond = held.bond { links.entries[index].security.keyGiven(of: bond) }
     for packet in held.packets { receive(packet, now: now, into: &actions) }
   }
 

@@ -45,18 +45,18 @@ extension HostMachine {
       let link = links.index(peer: request.peer)
       switch request.state {
       case .pending:
-        if let link, links[link].stage == .open {
+        if let link, links.entries[link].stage == .open {
           found.append("a client waits for a link that is open")
         }
         if link == nil, !connector.isPending(request.peer) {
           found.append("a client waits for a link that is not being made")
         }
       case .connected:
-        if link.map({ !links[$0].isAnnounced }) ?? true {
+        if link.map({ !links.entries[$0].isAnnounced }) ?? true {
           found.append("a client has a link that is not open")
         }
       case .cancelling:
-        if link.map({ !links[$0].isClosing }) ?? true {
+        if link.map({ !links.entries[$0].isClosing }) ?? true {
           found.append("a client waits for the end of a link that is not ending")
         }
       }
@@ -74,9 +74,9 @@ extension HostMachine {
     if !scheduler.serves(handle: links.handles[index]) {
       found.append("a link that the scheduler doesn't serve")
     }
-    guard !links[index].gatt.subscriptions.isEmpty else { return found }
+    guard !links.entries[index].gatt.subscriptions.isEmpty else { return found }
     let connected = linkRequests.connectedClients(peer)
-    for client in links[index].gatt.subscriptions.subscriptions.flatMap(\.clients)
+    for client in links.entries[index].gatt.subscriptions.subscriptions.flatMap(\.clients)
     where !connected.contains(client) {
       found.append("client \(client.rawValue) gets values over a link that it doesn't have")
     }

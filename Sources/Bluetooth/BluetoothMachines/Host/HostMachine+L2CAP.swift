@@ -12,8 +12,8 @@ extension HostMachine {
     var produced: [L2CAPLink.Output] = []
     swap(&produced, &outputs.l2cap)
     let handle = links.handles[index]
-    body(&links[index].l2cap, &produced)
-    due(links[index].l2cap.nextWake)
+    body(&links.entries[index].l2cap, &produced)
+    due(links.entries[index].l2cap.nextWake)
     produced.takeEach { output in
       // An output may end the link; those after it have nothing to act on then.
       guard let index = links.index(handle: handle) else { return }
@@ -36,7 +36,7 @@ extension HostMachine {
       }
     case .parameterUpdateRequested(let parameters, let identifier):
       // One at a time: a peer can't fill the queue of commands.
-      let isAccepted = links[index].parameterUpdate.deadline == nil
+      let isAccepted = links.entries[index].parameterUpdate.deadline == nil
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in
         l2cap.answerParameterUpdate(
           identifier: identifier, accepted: isAccepted, into: &outputs)

@@ -13,12 +13,14 @@ extension HostMachine {
   /// Why a request about a peer can't be served: where the link to it is being ended, the reason for
   /// that.
   func notConnectedError(_ peer: DeviceAddress) -> HostError {
-    links.index(peer: peer).flatMap { links[$0].closeReason } ?? notConnectedError
+    links.index(peer: peer).flatMap { links.entries[$0].closeReason } ?? notConnectedError
   }
 
   /// The index of the link to a peer, if this client has it and it is not about to end.
   func usableLink(_ client: ClientID, _ peer: DeviceAddress) -> Int? {
-    guard let index = connectedLink(client, peer), !links[index].isClosing else { return nil }
+    guard let index = connectedLink(client, peer), !links.entries[index].isClosing else {
+      return nil
+    }
     return index
   }
 
@@ -72,12 +74,12 @@ extension HostMachine {
       let notBefore = now + max(options.startDelay, .zero)
       return startConnecting(peer, client, options, notBefore: notBefore, into: &actions)
     }
-    switch links[index].stage {
+    switch links.entries[index].stage {
     case .open:
       linkRequests.join(client, peer)
       notify(client, .connected(peer), into: &actions)
       // The peer made this link, and no client used it so far.
-      if !links[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
+      if !links.entries[index].gatt.isSetUp { startLinkSetup(index, now: now, into: &actions) }
     case .unconfirmed, .flushing, .closing: break
     }
   }
@@ -138,7 +140,7 @@ extension HostMachine {
     // Also where there is a link: one that the peer made may turn out never to have been there.
     if !isWantedByOthers { connector.remove(peer) }
     guard let link = links.index(peer: peer) else { return false }
-    let isEnding = !isWantedByOthers && links[link].info.role == .central
+    let isEnding = !isWantedByOthers && links.entries[link].info.role == .central
     endUse(of: link, by: client, linkIsEnding: isEnding, now: now, into: &actions)
     // That may have brought about the end of the link, too.
     guard isEnding, let link = links.index(peer: peer) else { return false }
@@ -152,7 +154,7 @@ extension HostMachine {
     into actions: inout [Action]
   ) {
     let handle = links.handles[index]
-    if let request = links[index].parameterUpdate.cancel(by: client) {
+    if let request = links.entries[index].parameterUpdate.cancel(by: client) {
       complete(request, .failure(.cancelled), into: &actions)
     }
     withGATT(index, now: now, into: &actions) { gatt, outputs in

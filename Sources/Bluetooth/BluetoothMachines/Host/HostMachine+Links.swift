@@ -88,7 +88,7 @@ extension HostMachine {
       // Every client gave up while it was being made.
       return disconnectLink(index, because: nil, now: now, into: &actions)
     }
-    links[index].prefersCoded = options.usesCodedPHY
+    links.entries[index].prefersCoded = options.usesCodedPHY
     // Nothing is asked of a bonded peer before it has proved that it is the one; first of all, because
     // the link layer runs one procedure after the other.
     encryptWithBond(index, now: now, into: &actions)
@@ -103,7 +103,7 @@ extension HostMachine {
       send(length.packet, for: .optional, now: now, into: &actions)
     }
     // An attempt for several peers at once has the timing that the first of them was to have.
-    if !options.parameters.intervalUnits.contains(links[index].info.intervalUnits) {
+    if !options.parameters.intervalUnits.contains(links.entries[index].info.intervalUnits) {
       updateTiming(of: index, options.parameters, now: now, into: &actions)
     }
     guard let index = links.index(handle: handle) else { return }
@@ -112,10 +112,10 @@ extension HostMachine {
 
   /// The peer was heard: the link exists, and clients may know.
   mutating func confirm(_ index: Int, into actions: inout [Action]) {
-    guard !links[index].isConfirmed, links[index].confirm() else { return }
+    guard !links.entries[index].isConfirmed, links.entries[index].confirm() else { return }
     let peer = links.peers[index]
     connector.remove(peer)
-    notifyAll(.linkOpened(links[index].info), into: &actions)
+    notifyAll(.linkOpened(links.entries[index].info), into: &actions)
     for client in linkRequests.linkOpened(peer) {
       notify(client, .connected(peer), into: &actions)
     }
@@ -130,10 +130,11 @@ extension HostMachine {
   ) {
     guard let index = links.index(handle: event.handle) else { return }
     if event.status != .connectionFailedToBeEstablished { confirm(index, into: &actions) }
-    guard event.status == .success, links[index].info.role == .central, !links[index].isClosing
+    guard event.status == .success, links.entries[index].info.role == .central,
+      !links.entries[index].isClosing
     else { return }
     let wanted: PHYSet
-    if links[index].prefersCoded {
+    if links.entries[index].prefersCoded {
       guard event.features.contains(.leCoded), abilities.canUseCoded else { return }
       wanted = .leCoded
     } else {
@@ -154,13 +155,15 @@ extension HostMachine {
     guard let index = links.index(handle: handle) else { return }
     confirm(index, into: &actions)
     guard status == .success else { return }
-    let old = links[index].info
-    change(&links[index].info)
-    if links[index].info != old { announceUpdate(index, into: &actions) }
+    let old = links.entries[index].info
+    change(&links.entries[index].info)
+    if links.entries[index].info != old { announceUpdate(index, into: &actions) }
   }
 
   func announceUpdate(_ index: Int, into actions: inout [Action]) {
-    if links[index].isAnnounced { notifyAll(.linkUpdated(links[index].info), into: &actions) }
+    if links.entries[index].isAnnounced {
+      notifyAll(.linkUpdated(links.entries[index].info), into: &actions)
+    }
   }
 
   mutating func timingChanged(
@@ -171,7 +174,7 @@ extension HostMachine {
     guard event.status == .success else {
       return parametersUpdated(event.handle, .controller(event.status), into: &actions)
     }
-    links[index].info.setTiming(event.timing)
+    links.entries[index].info.setTiming(event.timing)
     announceUpdate(index, into: &actions)
     parametersUpdated(event.handle, nil, into: &actions)
   }
@@ -181,7 +184,7 @@ extension HostMachine {
     _ handle: UInt16, _ error: HostError?, into actions: inout [Action]
   ) {
     guard let index = links.index(handle: handle),
-      let request = links[index].parameterUpdate.end()
+      let request = links.entries[index].parameterUpdate.end()
     else { return }
     complete(request, error.map { .failure($0) } ?? .success(.done), into: &actions)
   }
@@ -213,8 +216,8 @@ extension HostMachine {
     _ index: Int, because error: HostError?, now: Instant, into actions: inout [Action]
   ) {
     let isBusy = scheduler.isBusy(handle: links.handles[index])
-    let disconnects = links[index].close(because: error, isBusy: isBusy, now: now)
-    due(links[index].nextWake)
+    let disconnects = links.entries[index].close(because: error, isBusy: isBusy, now: now)
+    due(links.entries[index].nextWake)
     if disconnects { sendDisconnect(links.handles[index], now: now, into: &actions) }
   }
 
@@ -224,11 +227,11 @@ extension HostMachine {
     _ index: Int, now: Instant, into actions: inout [Action]
   ) {
     let handle = links.handles[index]
-    guard case .flushing = links[index].stage, !scheduler.isBusy(handle: handle),
-      !links[index].security.awaitsKeys
+    guard case .flushing = links.entries[index].stage, !scheduler.isBusy(handle: handle),
+      !links.entries[index].security.awaitsKeys
     else { return }
-    links[index].disconnectSent(now: now)
-    due(links[index].nextWake)
+    links.entries[index].disconnectSent(now: now)
+    due(links.entries[index].nextWake)
     sendDisconnect(handle, now: now, into: &actions)
   }
 
@@ -248,10 +251,10 @@ extension HostMachine {
       // There is no such link, so the controller holds no buffers for it.
       scheduler.close(handle: handle)
     }
-    guard let index = links.index(handle: handle), links[index].isClosing else { return }
+    guard let index = links.index(handle: handle), links.entries[index].isClosing else { return }
     // The controller has no such link, or won't end it, which comes to the same for clients.
     closeLink(
-      index, links[index].localCloseError, isKnownToController: !isDenied, now: now,
+      index, links.entries[index].localCloseError, isKnownToController: !isDenied, now: now,
       into: &actions)
     addOrphan(handle, now: now)
   }
@@ -287,10 +290,10 @@ extension HostMachine {
     }
     let wasNeverThere =
       event.reason == .connectionFailedToBeEstablished
-      || (event.reason == .connectionTimeout && !links[index].isConfirmed)
+      || (event.reason == .connectionTimeout && !links.entries[index].isConfirmed)
     // A peer that ends the link itself has been there.
-    if !wasNeverThere, !links[index].isClosing { confirm(index, into: &actions) }
-    let error = links[index].closeReason ?? .disconnected(event.reason)
+    if !wasNeverThere, !links.entries[index].isClosing { confirm(index, into: &actions) }
+    let error = links.entries[index].closeReason ?? .disconnected(event.reason)
     closeLink(index, error, now: now, into: &actions)
   }
 
@@ -331,20 +334,20 @@ extension HostMachine {
   mutating func wakeLinks(now: Instant, into actions: inout [Action]) {
     for handle in links.handles {
       guard let index = links.index(handle: handle) else { continue }
-      switch links[index].expiredStage(now: now) {
+      switch links.entries[index].expiredStage(now: now) {
       case nil: break
       case .confirm: confirm(index, into: &actions)
       case .disconnect:
-        links[index].disconnectSent(now: now)
+        links.entries[index].disconnectSent(now: now)
         sendDisconnect(handle, now: now, into: &actions)
       case .giveUp:
         closeLink(
-          index, links[index].localCloseError, isKnownToController: true, now: now,
+          index, links.entries[index].localCloseError, isKnownToController: true, now: now,
           into: &actions)
         addOrphan(handle, now: now)
         continue
       }
-      if links[index].parameterUpdate.isOverdue(now: now) {
+      if links.entries[index].parameterUpdate.isOverdue(now: now) {
         parametersUpdated(handle, .controller(.linkResponseTimeout), into: &actions)
       }
       withL2CAP(index, now: now, into: &actions) { l2cap, outputs in

@@ -38,7 +38,7 @@ extension HostMachine {
     causeOfEvents = links.handles[index]
     confirm(index, into: &actions)
     // It was given up before the peer was heard: no client ever learns of it, nor of what comes over it.
-    guard links[index].isAnnounced else {
+    guard links.entries[index].isAnnounced else {
       routing.strayPackets += 1
       return
     }

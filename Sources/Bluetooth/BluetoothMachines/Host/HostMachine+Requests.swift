@@ -99,7 +99,8 @@ extension HostMachine {
     _ peer: DeviceAddress, _ request: PendingRequest, now: Instant, into actions: inout [Action],
     _ command: (UInt16) -> HCIPacket
   ) {
-    guard let index = links.index(peer: peer), links[index].isAnnounced, !links[index].isClosing
+    guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
+      !links.entries[index].isClosing
     else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
     let isSent = send(
       command(links.handles[index]), for: .changingLink(request), now: now, into: &actions)
@@ -127,18 +128,19 @@ extension HostMachine {
     _ peer: DeviceAddress, _ parameters: ConnectionParameters, _ request: PendingRequest,
     now: Instant, into actions: inout [Action]
   ) {
-    guard let index = links.index(peer: peer), links[index].isAnnounced, !links[index].isClosing
+    guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
+      !links.entries[index].isClosing
     else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
     guard parameters.isValid else {
       let error = HostError.invalidArgument("No link can have these connection parameters.")
       return complete(request, .failure(error), into: &actions)
     }
-    guard links[index].parameterUpdate.isIdle else {
+    guard links.entries[index].parameterUpdate.isIdle else {
       let error = HostError.limitReached("changes of connection parameters at a time")
       return complete(request, .failure(error), into: &actions)
     }
-    links[index].parameterUpdate.begin(for: request)
-    if links[index].info.role == .central {
+    links.entries[index].parameterUpdate.begin(for: request)
+    if links.entries[index].info.role == .central {
       updateTiming(of: index, parameters, now: now, into: &actions)
     } else {
       requestTiming(of: index, parameters, now: now, into: &actions)
@@ -152,8 +154,8 @@ extension HostMachine {
     let handle = links.handles[index]
     let command = LEConnectionUpdate(
       handle: handle, timing: ConnectionTimingRequest(parameters))
-    links[index].parameterUpdate.commandSent(now: now)
-    due(links[index].parameterUpdate.deadline)
+    links.entries[index].parameterUpdate.commandSent(now: now)
+    due(links.entries[index].parameterUpdate.deadline)
     let isSent = send(
       command.packet, for: .updatingParameters(handle), now: now, into: &actions)
     if !isSent { parametersUpdated(handle, .limitReached("waiting commands"), into: &actions) }

@@ -12,8 +12,8 @@ extension HostMachine {
     var produced: [LinkSecurity.Output] = []
     let handle = links.handles[index]
     let peer = links.peers[index]
-    body(&links[index].security, &security, &produced)
-    due(links[index].security.nextWake)
+    body(&links.entries[index].security, &security, &produced)
+    due(links.entries[index].security.nextWake)
     for output in produced {
       if !take(output, about: peer, into: &actions) {
         take(output, from: handle, now: now, into: &actions)
@@ -74,17 +74,17 @@ extension HostMachine {
       let reply = LELongTermKeyRequestNegativeReply(handle: handle)
       send(reply.packet, link: handle, now: now, into: &actions)
     case .encryptionChanged(let encryption):
-      links[index].info.encryption = encryption
+      links.entries[index].info.encryption = encryption
       let peer = links.peers[index]
       server.setEncryption(
         encryption, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
-      if links[index].security.hasProvedBond {
+      if links.entries[index].security.hasProvedBond {
         restoreClientConfiguration(of: peer, now: now, into: &actions)
       }
       guard let index = links.index(handle: handle) else { return }
       if encryption != nil {
-        links[index].gatt.encrypted(now: now)
-        due(links[index].gatt.nextWake)
+        links.entries[index].gatt.encrypted(now: now)
+        due(links.entries[index].gatt.nextWake)
       }
       announceUpdate(index, into: &actions)
     case .secured(let isSecured):
@@ -108,13 +108,13 @@ extension HostMachine {
     withSecurity(index, now: now, into: &actions) { link, host, outputs in
       begins = link.beginWithBond(host: host, now: now, into: &outputs)
     }
-    if begins { links[index].gatt.hold() }
+    if begins { links.entries[index].gatt.hold() }
   }
 
   /// What the link has to be for an operation that the peer refused with this error.
   func requirement(after error: ATTErrorCode, on index: Int) -> LinkSecurity.Requirement {
     // The peer wants more than the encryption that there is.
-    links[index].security.isEncrypted && error == .insufficientAuthentication
+    links.entries[index].security.isEncrypted && error == .insufficientAuthentication
       ? .authentication : .encryption
   }
 
@@ -173,7 +173,9 @@ extension HostMachine {
   mutating func keepClientConfiguration(
     of peer: DeviceAddress, now: Instant, into actions: inout [Action]
   ) {
-    guard let index = links.index(peer: peer), links[index].security.hasProvedBond else { return }
+    guard let index = links.index(peer: peer), links.entries[index].security.hasProvedBond else {
+      return
+    }
     let configuration = server.clientConfiguration(of: peer)
     guard security.bonds.configure(peer, configuration) else { return }
     security.configurationChanged(of: peer, now: now)
@@ -208,7 +210,8 @@ extension HostMachine {
       return complete(request, reply, into: &actions)
     }
     // The pairing may be over.
-    guard let index = links.indices.first(where: { links[$0].security.computation == id }) else {
+    guard let index = links.indices.first(where: { links.entries[$0].security.computation == id })
+    else {
       return
     }
     withSecurity(index, now: now, into: &actions) { link, host, outputs in
@@ -222,7 +225,8 @@ extension HostMachine {
     switch request {
     case .pair(let peer, let token):
       let request = PendingRequest(client: client, token: token)
-      guard let index = links.index(peer: peer), links[index].isAnnounced, !links[index].isClosing
+      guard let index = links.index(peer: peer), links.entries[index].isAnnounced,
+        !links.entries[index].isClosing
       else { return complete(request, .failure(notConnectedError(peer)), into: &actions) }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
         link.secure(for: request, host: &host, now: now, into: &outputs)
@@ -230,7 +234,8 @@ extension HostMachine {
     case .setPairingAgent(let ioCapability?): security.register(client, ioCapability)
     case .setPairingAgent(nil): removeAgent(client, now: now, into: &actions)
     case .answerPairing(let prompt, let answer):
-      guard let index = links.indices.first(where: { links[$0].security.prompt == prompt }) else {
+      guard let index = links.indices.first(where: { links.entries[$0].security.prompt == prompt })
+      else {
         return
       }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in
@@ -293,7 +298,9 @@ extension HostMachine {
 
   private mutating func bondRemoved(_ bond: Bond) {
     connector.bondRemoved(bond.knownAddress)
-    if let index = links.index(peer: bond.knownAddress) { links[index].security.bondRemoved() }
+    if let index = links.index(peer: bond.knownAddress) {
+      links.entries[index].security.bondRemoved()
+    }
   }
 
   /// Links go on as they are protected; which could be encrypted has changed.
@@ -302,7 +309,7 @@ extension HostMachine {
     for index in links.indices {
       let hasKey = security.usableBond(of: links.peers[index])?.peripheralKey != nil
       server.setEncryption(
-        links[index].security.encryption, links.peers[index], hasKey: hasKey)
+        links.entries[index].security.encryption, links.peers[index], hasKey: hasKey)
     }
   }
 
@@ -310,7 +317,8 @@ extension HostMachine {
   mutating func removeAgent(_ client: ClientID, now: Instant, into actions: inout [Action]) {
     security.unregister(client)
     for handle in links.handles {
-      guard let index = links.index(handle: handle), links[index].security.agent == client else {
+      guard let index = links.index(handle: handle), links.entries[index].security.agent == client
+      else {
         continue
       }
       withSecurity(index, now: now, into: &actions) { link, host, outputs in

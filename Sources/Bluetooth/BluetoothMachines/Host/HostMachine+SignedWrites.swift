@@ -12,9 +12,9 @@ extension HostMachine {
     _ pdu: ArraySlice<UInt8>, from index: Int, now: Instant, into actions: inout [Action]
   ) {
     let peer = links.peers[index]
-    guard pdu.count <= links[index].info.mtu,
+    guard pdu.count <= links.entries[index].info.mtu,
       case .signedWriteCommand(let handle, let value, let bytes) = try? ATTPDU(decoding: pdu),
-      let signature = ATTSignature(bytes), !links[index].security.isEncrypted,
+      let signature = ATTSignature(bytes), !links.entries[index].security.isEncrypted,
       let key = security.bonds.bond(of: peer)?.peerSigning?.value,
       signature.isRight(for: handle, value, key: key),
       let bond = security.bonds.countPeersSignature(peer, signature.counter)
@@ -35,7 +35,7 @@ extension HostMachine {
     _ handle: UInt16, _ value: [UInt8], on index: Int, _ request: PendingRequest, now: Instant,
     into actions: inout [Action]
   ) -> Bool {
-    let link = links[index].security
+    let link = links.entries[index].security
     guard !link.isEncrypted, !link.isProvingBond else { return false }
     guard let (counter, key, bond) = security.bonds.countOwnSignature(links.peers[index]) else {
       let peerHandle = links.handles[index]

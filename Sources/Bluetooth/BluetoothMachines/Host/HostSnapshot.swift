@@ -283,7 +283,7 @@ extension HostMachine {
   /// What every machine has counted.
   private var counters: HostSnapshot.Counters {
     var total = routing.closedLinks
-    for index in links.indices { total.add(links[index]) }
+    for index in links.indices { total.add(links.entries[index]) }
     var counters = HostSnapshot.Counters()
     counters.malformedPackets = routing.malformedPackets
     counters.strayPackets = routing.strayPackets

@@ -9,14 +9,18 @@ struct LinkTable: Sendable {
     static let linksMax = 256
   }
 
-  private var links: [Link] = []
-  /// The handles and peers of `links` in the same order, so that the link of a packet or of a
+  /// The links themselves, to be changed in place; which there are changes here only.
+  ///
+  /// An array and not a subscript that yields: Swift 6.3 frees what large links are yielded in too early
+  /// where it compiles with optimization and assertions.
+  var entries: [Link] = []
+  /// The handles and peers of `entries` in the same order, so that the link of a packet or of a
   /// request is found without touching the links themselves.
   private(set) var handles: [UInt16] = []
   private(set) var peers: [DeviceAddress] = []
   var orphans = OrphanedLinks()
 
-  var isFull: Bool { links.count >= Limits.linksMax }
+  var isFull: Bool { entries.count >= Limits.linksMax }
 
   /// The index of the link with a connection handle. The upper four bits of `handle` are ignored.
   func index(handle: UInt16) -> Int? { handles.firstIndex(of: handle & 0x0FFF) }
@@ -28,23 +32,23 @@ struct LinkTable: Sendable {
   mutating func append(_ link: Link) -> Int {
     assert(index(handle: link.handle) == nil && index(peer: link.peer) == nil)
     orphans.remove(link.handle)
-    links.append(link)
+    entries.append(link)
     handles.append(link.handle)
     peers.append(link.peer)
-    return links.count - 1
+    return entries.count - 1
   }
 
   mutating func remove(at index: Int) -> Link {
     handles.remove(at: index)
     peers.remove(at: index)
-    return links.remove(at: index)
+    return entries.remove(at: index)
   }
 
   /// When something of a link or of an orphaned link is due.
   var nextWake: Instant? {
     var wake = orphans.nextWake ?? .distantFuture
-    for index in links.indices {
-      if let due = links[index].nextWake, due < wake { wake = due }
+    for index in entries.indices {
+      if let due = entries[index].nextWake, due < wake { wake = due }
     }
     return wake == .distantFuture ? nil : wake
   }
@@ -52,18 +56,18 @@ struct LinkTable: Sendable {
   /// How the table contradicts itself; a sentence for each contradiction.
   func violations() -> [String] {
     var found: [String] = []
-    if handles.count != links.count || peers.count != links.count {
+    if handles.count != entries.count || peers.count != entries.count {
       return ["handles and peers are not as many as links"]
     }
     // By index, because a link is large and would be copied by an iterator.
-    for index in links.indices {
-      if links[index].handle != handles[index] || links[index].peer != peers[index] {
+    for index in entries.indices {
+      if entries[index].handle != handles[index] || entries[index].peer != peers[index] {
         found.append("handle or peer are not those of the link")
       }
       if self.index(handle: handles[index]) != index { found.append("two links have one handle") }
       if self.index(peer: peers[index]) != index { found.append("two links have one peer") }
       if orphans.contains(handles[index]) { found.append("a link is also an orphan") }
-      found += links[index].violations()
+      found += entries[index].violations()
     }
     return found
   }
@@ -71,11 +75,7 @@ struct LinkTable: Sendable {
 
 extension LinkTable: RandomAccessCollection {
   var startIndex: Int { 0 }
-  var endIndex: Int { links.count }
+  var endIndex: Int { entries.count }
 
-  /// A link, to be changed in place. Its handle and peer stay what they are.
-  subscript(index: Int) -> Link {
-    _read { yield links[index] }
-    _modify { yield &links[index] }
-  }
+  subscript(index: Int) -> Link { entries[index] }
 }
