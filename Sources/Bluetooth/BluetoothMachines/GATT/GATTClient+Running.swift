@@ -161,12 +161,7 @@ extension GATTClient {
     if isRefusedForSecurity(run, step, into: &outputs) { return }
     switch (run.purpose, step) {
     case (.operation(let id, let operation), .done(let reply)):
-      if run.changeCount == changeCount { database.learn(operation, reply) }
-      // Who discovers step by step is not made to wait in between.
-      if hashDue != nil, run.purpose.isDiscovery {
-        hashDue = now + GATTLimits.hashReadingDelay
-      }
-      if run.changeCount == changeCount { noteConfiguration(operation, reply) }
+      learn(operation, reply, run, now: now)
       outputs.append(.completed(id, .success(Self.filtered(reply, for: operation))))
     case (.operation(let id, _), .failed(let error)):
       outputs.append(.completed(id, .failure(error)))
@@ -216,6 +211,16 @@ extension GATTClient {
       (.features, _):
       break
     }
+  }
+
+  private mutating func learn(
+    _ operation: GATTOperation, _ reply: HostReply, _ run: Run, now: Instant
+  ) {
+    // Who discovers step by step is not made to wait in between.
+    if hashDue != nil, run.purpose.isDiscovery { hashDue = now + GATTLimits.hashReadingDelay }
+    guard run.changeCount == changeCount else { return }
+    database.learn(operation, reply)
+    noteConfiguration(operation, reply)
   }
 
   /// The peer will report changes from now on, and this is the hash of what it has.
