@@ -44,7 +44,8 @@ private struct GATTClientVictim {
       let bearer = Self.bearers[Int(choice >> 6)]
       perform { $0.receive(packet, over: bearer, now: now, into: &$1) }
     case 7:
-      let bearer = Self.bearers[Int(choice >> 6)]
+      // The fixed one neither opens nor closes.
+      let bearer = Self.bearers[1 + Int(choice >> 6) % 3]
       if choice & 0x10 == 0 {
         perform { $0.bearerOpened(bearer, mtu: 64 + Int(choice), now: now, into: &$1) }
       } else {
