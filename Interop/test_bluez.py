@@ -178,12 +178,12 @@ async def test_bluez_subscribes_to_a_device_of_ours(bluez):
     await disconnected(bluez)
 
 
-@again_after_crash
-async def test_ambit_uses_a_server_of_bluez(bluez, guest, radio):
+async def registered(bluez, permissions):
+    """Serves a value; the flags are BlueZ's."""
     bluez.send(f"gatt.register-service {SERVICE}")
     await bluez.expect("yes/no")
     bluez.send("yes")
-    bluez.send(f"gatt.register-characteristic {VALUE} read,write,notify")
+    bluez.send(f"gatt.register-characteristic {VALUE} {permissions}")
     await bluez.expect("Enter value")
     bluez.send("0x68 0x69")
     bluez.send("gatt.register-application")
@@ -192,6 +192,10 @@ async def test_ambit_uses_a_server_of_bluez(bluez, guest, radio):
     bluez.send("advertise on")
     await bluez.expect("Advertising object registered")
 
+
+@again_after_crash
+async def test_ambit_uses_a_server_of_bluez(bluez, guest, radio):
+    await registered(bluez, "read,write,notify")
     ambit = Ambit(radio)
     events = await ambit.json("inspect", "KernelPeer")
     found = {event["uuid"]: event for event in events if event["event"] == "characteristic"}
@@ -275,21 +279,6 @@ async def test_bluez_comes_back_to_a_bonded_device_of_ours_at_once(bluez, guest)
 def kept_bonds(tmp_path_factory):
     """Bonds of `ambit` that outlive a test, as BlueZ keeps its own."""
     return tmp_path_factory.mktemp("bonds") / "bonds"
-
-
-async def registered(bluez, permissions):
-    """Serves a value; the flags are BlueZ's."""
-    bluez.send(f"gatt.register-service {SERVICE}")
-    await bluez.expect("yes/no")
-    bluez.send("yes")
-    bluez.send(f"gatt.register-characteristic {VALUE} {permissions}")
-    await bluez.expect("Enter value")
-    bluez.send("0x68 0x69")
-    bluez.send("gatt.register-application")
-    await bluez.expect("Application registered")
-    bluez.send("advertise.name KernelPeer")
-    bluez.send("advertise on")
-    await bluez.expect("Advertising object registered")
 
 
 @pytest.mark.parametrize("run", ["pairs", "is restarted"])
