@@ -1,8 +1,8 @@
-import BluetoothMachines
 import BluetoothWire
 import Essentials
 import Testing
 
+@testable import BluetoothMachines
 @testable import Simulation
 
 @Suite("What bonded centrals configured, on the air")
@@ -122,6 +122,79 @@ struct BondedClientOnAirTests {
     #expect(safe.unkeptBonds == [.full] && safe.bonds.isEmpty)
     #expect(safe.snapshot.bondCount == 1_024 && safe.snapshot.counters.unkeptBonds == 1)
     #expect(phone.unkeptBonds.isEmpty && phone.bonds.count == 1)
+  }
+
+  /// Bonds of peers that paired by Just Works, unasked, and never came back.
+  private static func flood(_ count: Int) -> [Bond] {
+    (0..<count).map { number in
+      var bond = Bond(
+        identity: DeviceAddress(bits: 0xC000_0000_0001 + UInt64(number), kind: .random),
+        centralKey: nil, peripheralKey: LongTermKey(SMPValue(number: UInt128(number + 1))),
+        isAuthenticated: false, isSecureConnections: true)
+      bond.isEvictable = true
+      return bond
+    }
+  }
+
+  @Test("made-up peers lock nobody out: the oldest that never came back makes room")
+  func floodOfBonds() throws {
+    let world = World(seed: 13)
+    let flood = Self.flood(BondTable.Limits.unaskedBondsMax)
+    let safe = try peripheral(in: world, bonds: flood)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let value = try #require(try phone.characteristics(of: peer)[Self.value])
+    #expect(try phone.read(value, of: peer) == [1])
+    world.run(for: .seconds(1))
+    #expect(safe.evictedPeers == [flood[0].identity] && safe.unkeptBonds.isEmpty)
+    #expect(safe.snapshot.bondCount == flood.count)
+    #expect(safe.snapshot.counters.evictedBonds == 1)
+    #expect(safe.bonds.map(\.isEvictable) == [true])
+    // It comes back with its bond, and makes room for nobody from then on.
+    phone.send(.disconnect(peer))
+    world.run(for: .seconds(1))
+    try reconnect(phone, peer)
+    #expect(safe.bonds.map(\.isEvictable) == [false])
+    #expect(phone.events.allSatisfy { if case .pairingEnded = $0 { false } else { true } })
+  }
+
+  @Test("a bond whose peer is connected, has come back, or was paired by people makes no room")
+  func sparedBonds() {
+    var table = BondTable()
+    var bonds = Self.flood(4)
+    bonds[0].isEvictable = false
+    table.load(bonds)
+    #expect(table.makeRoom(sparing: [bonds[1].knownAddress])?.identity == bonds[2].identity)
+    #expect(table.returned(bonds[3].knownAddress) && !table.returned(bonds[3].knownAddress))
+    #expect(table.makeRoom(sparing: [bonds[1].knownAddress]) == nil)
+    #expect(table.makeRoom(sparing: []) == bonds[1])
+    #expect(table.bonds.map(\.identity) == [bonds[0].identity, bonds[3].identity])
+  }
+
+  @Test("where peers that paired unasked all came back, there is room for those that are asked")
+  func reservedRoom() throws {
+    let world = World(seed: 14)
+    let others = Self.flood(BondTable.Limits.unaskedBondsMax).map { bond in
+      var bond = bond
+      bond.isEvictable = false
+      return bond
+    }
+    let safe = try peripheral(in: world, bonds: others)
+    let phone = central(in: world)
+    let peer = try phone.connect(to: "Safe")
+    let value = try #require(try phone.characteristics(of: peer)[Self.value])
+    #expect(try phone.read(value, of: peer) == [1])
+    world.run(for: .seconds(1))
+    #expect(safe.unkeptBonds == [.full] && safe.evictedPeers.isEmpty && safe.bonds.isEmpty)
+    phone.send(.disconnect(peer))
+    world.run(for: .seconds(1))
+    // The phone forgets, and this host's client asks for the pairing.
+    #expect(try phone.complete { .removeBond(peer, $0) } == .done)
+    try reconnect(phone, peer)
+    safe.send(.connect(Self.centralAddress, ConnectOptions()))
+    #expect(try safe.complete { .pair(Self.centralAddress, $0) } == .done)
+    world.run(for: .seconds(1))
+    #expect(safe.bonds.count == 1 && safe.bonds.first?.isEvictable == false)
   }
 
   @Test("of other services in the next run nothing holds")

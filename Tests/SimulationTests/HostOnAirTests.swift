@@ -48,7 +48,8 @@ private final class HostOnAir {
       switch action {
       case .send(let packet): controller.receive(packet)
       case .deliver(_, let event): take(event)
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .updateBonds,
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
+        .updateBonds,
         .removeBond:
         break
       case .reopenTransport:

@@ -140,7 +140,8 @@ struct ResolvingOnAirTests {
       identities: host.identities)
     for peer in peers { next.send(.connect(peer, ConnectOptions())) }
     for peer in peers { try connected(next, peer) }
-    #expect(next.snapshot.controller.resolvedPeerCount == 5)
+    world.run(for: .seconds(1))
+    #expect(next.snapshot.controller.resolvedPeerCount == 0, "nobody is waited for any more")
   }
 
   @Test("scans and advertising pause for moments only while the list changes")
@@ -219,5 +220,44 @@ struct ResolvingOnAirTests {
     #expect(throws: HostError.unsupported("This controller calls no peer by a private address.")) {
       try other.complete { .startAdvertising(options, $0) }
     }
+  }
+
+  @Test("who names a stranger's identity hides the stranger at most while it is wanted itself")
+  func strangersIdentity() throws {
+    let world = World(seed: 17)
+    let strangers = DeviceAddress(bits: 0x00A0_5000_0099, kind: .public)
+    _ = world.addDevice(named: "Stranger", address: strangers, at: Position(x: 1)) {
+      $0.advertisedServices = [0x1816]
+    }
+    let key = SMPValue(number: 0xBAD)
+    let longTermKey = LongTermKey(SMPValue(number: 5))
+    let liar = Bond(
+      identity: strangers,
+      knownAddress: .resolvable(identityResolvingKey: AES128(key: key.number), random: 1),
+      centralKey: longTermKey, peripheralKey: longTermKey, identityResolvingKey: key,
+      isAuthenticated: false, isSecureConnections: true)
+    let host = TestHost(in: world, bonds: [liar])
+    func strangerCount() -> Int {
+      host.forgetEvents()
+      var options = ScanOptions()
+      options.allowsDuplicates = true
+      host.send(.startScan(options))
+      world.run(for: .seconds(5))
+      host.send(.stopScan)
+      return host.events.count {
+        if case .discovered(let report) = $0 { report.address == strangers } else { false }
+      }
+    }
+    #expect(strangerCount() > 0)
+    #expect(host.snapshot.controller.resolvedPeerCount == 0)
+    host.send(.connect(liar.knownAddress, ConnectOptions()))
+    world.run(for: .seconds(1))
+    #expect(host.snapshot.controller.resolvedPeerCount == 1)
+    host.send(.disconnect(liar.knownAddress))
+    world.run(for: .seconds(1))
+    #expect(host.snapshot.controller.resolvedPeerCount == 0)
+    #expect(strangerCount() > 0)
+    host.send(.connect(strangers, ConnectOptions()))
+    try connected(host, strangers)
   }
 }

@@ -25,6 +25,8 @@ final class TestHost {
   private(set) var bonds: [Bond] = []
   /// Why others were not to be kept.
   private(set) var unkeptBonds: [UnkeptBond] = []
+  /// Whose bonds made room for others.
+  private(set) var evictedPeers: [DeviceAddress] = []
   private(set) var identities: [HostIdentity] = []
   /// The bonds that it was to keep what is new of.
   private(set) var updated: [Bond] = []
@@ -119,6 +121,8 @@ final class TestHost {
           bonds.append(bond)
           if let identity, !identities.contains(identity) { identities.append(identity) }
         case .bondNotKept(_, let reason): unkeptBonds.append(reason)
+        case .bondEvicted(let peer): evictedPeers.append(peer)
+        case .removeBond(let bond): bonds.removeAll { $0.identity == bond.identity }
         case .updateBonds(let changed):
           configurationCount += 1
           updated += changed
@@ -126,9 +130,10 @@ final class TestHost {
             guard let index = bonds.lastIndex(where: { $0.identity == bond.identity }) else {
               continue
             }
+            bonds[index].isEvictable = bond.isEvictable
             bonds[index].clientConfiguration = bond.clientConfiguration
           }
-        case .pauseReceiving, .resumeReceiving, .removeBond: break
+        case .pauseReceiving, .resumeReceiving: break
         }
       }
     }

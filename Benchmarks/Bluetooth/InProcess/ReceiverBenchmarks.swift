@@ -78,7 +78,8 @@ struct Receiver {
         delivered += 1
         if let onReport, case .discovered(let report) = event { onReport(client, report) }
       case .reopenTransport: break
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .updateBonds,
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
+        .updateBonds,
         .removeBond:
         break
       }

@@ -69,7 +69,8 @@ final class SimulatedHost<Role: HostRole> {
       case .deliver(_, let event):
         role.handle(event) { inputs.append(.request(client, $0)) }
       case .reopenTransport: inputs.append(.transportOpened)
-      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .updateBonds,
+      case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
+        .updateBonds,
         .removeBond:
         break
       }

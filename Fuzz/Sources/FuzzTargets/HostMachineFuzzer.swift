@@ -228,7 +228,8 @@ private struct HostVictim {
         }
       case .deliver(_, let event): take(event)
       case .computeKey(let request): computations.append(request)
-      case .pauseReceiving, .resumeReceiving, .storeBond, .bondNotKept, .updateBonds, .removeBond:
+      case .pauseReceiving, .resumeReceiving, .storeBond, .bondNotKept, .bondEvicted, .updateBonds,
+        .removeBond:
         break
       case .reopenTransport: break
       }

@@ -252,7 +252,7 @@ private struct PairingScene {
       case .computeKey(let request):
         handle(.keyComputed(id: request.id, SmallGroup.perform(request.operation)), side)
       case .storeBond: precondition(isEncrypted, "a bond of a link that isn't encrypted")
-      case .pauseReceiving, .resumeReceiving, .bondNotKept, .updateBonds, .removeBond,
+      case .pauseReceiving, .resumeReceiving, .bondNotKept, .bondEvicted, .updateBonds, .removeBond,
         .reopenTransport:
         break
       }

@@ -212,7 +212,7 @@ struct StatusReport {
     let counts = [
       (counters.malformedPackets, "malformed packet"), (counters.strayPackets, "stray packet"),
       (counters.unprovenLinks, "link with a bonded peer's address"),
-      (counters.unkeptBonds, "bond"),
+      (counters.unkeptBonds, "bond"), (counters.evictedBonds, "unused bond"),
       (counters.strayAnswers, "stray answer"),
       (counters.bogusCompletions, "completion of nothing sent"),
       (counters.droppedFrames, "L2CAP frame"), (counters.pointlessSignals, "L2CAP signal"),

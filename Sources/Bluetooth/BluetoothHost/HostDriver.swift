@@ -39,6 +39,7 @@ final class HostDriver: @unchecked Sendable {
   private var bondQueue: BondStoreQueue?
   /// What was said of bonds that are not kept.
   private var unkeptBonds: Set<UnkeptBond> = []
+  private var evictionCount = 0
   /// Whether there is a current problem, without its lock.
   private var hasProblem = false
 
@@ -251,6 +252,7 @@ final class HostDriver: @unchecked Sendable {
       case .computeKey(let request): computations.append(request)
       case .storeBond(let bond, let identity): change(.store(bond, identity))
       case .bondNotKept(let peer, let reason): report(reason, of: peer)
+      case .bondEvicted(let peer): reportEviction(of: peer)
       case .updateBonds(let bonds): for bond in bonds { change(.update(bond)) }
       case .removeBond(let bond): change(.remove(bond))
       }
@@ -402,13 +404,23 @@ final class HostDriver: @unchecked Sendable {
     let cause =
       switch reason {
       case .full:
-        "there are \(BondFile.bondCountMax) bonds, and one must be removed first"
+        "there is no room for another, and one must be removed first"
       case .weaker: "the one with its identity protects more, and must be removed first"
       case .claimedIdentity:
         "it has another address than the bonded one whose identity it names, which must be removed first"
       case .changingAddress: "its address changes, and it gave nothing to know it by"
       }
     logBonds(.warning, "The bond with \(peer) is not kept: \(cause).")
+  }
+
+  /// Says that a bond was removed for another; ever more rarely, because peers choose how often they pair.
+  private func reportEviction(of peer: DeviceAddress) {
+    evictionCount += 1
+    guard evictionCount & (evictionCount - 1) == 0 else { return }
+    let total = evictionCount == 1 ? "" : " So did \(evictionCount - 1) others before."
+    logBonds(
+      .warning,
+      "The bond with \(peer), which never came back, made room for another.\(total)")
   }
 
   /// Programs that show only some of what is logged know by the metadata what is about bonds.

@@ -284,6 +284,22 @@ struct BondFileTests {
     }
   }
 
+  @Test("a bond that may make room says so until its peer comes back, and never again after that")
+  func evictable() throws {
+    var bond = Bonds.secure
+    bond.isEvictable = true
+    var file = Self.file([bond, Bonds.legacy])
+    #expect(String(decoding: file.bytes, as: UTF8.self).contains(" evictable=yes\n"))
+    #expect(try BondFile(decoding: file.bytes).bonds == [bond, Bonds.legacy])
+    #expect(file.update(Bonds.secure) && file.bonds.first == Bonds.secure)
+    #expect(!file.update(bond) && file.bonds.first == Bonds.secure)
+    #expect(!String(decoding: file.bytes, as: UTF8.self).contains("evictable"))
+    let line = "address=00:12:34:56:78:9A kind=public key-bytes=16 authenticated=yes"
+    #expect(throws: StateFormError.self) {
+      try Self.decoding(line + " secure-connections=yes evictable=perhaps")
+    }
+  }
+
   @Test("shows no key where it is printed")
   func description() {
     let file = Self.file([Bonds.legacy, Bonds.secure])

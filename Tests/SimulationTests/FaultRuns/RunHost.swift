@@ -130,7 +130,8 @@ final class RunHost {
     switch action {
     case .send(let packet): controller.receive(packet)
     case .deliver(let client, let event): deliver(event, to: client)
-    case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .updateBonds,
+    case .pauseReceiving, .resumeReceiving, .computeKey, .storeBond, .bondNotKept, .bondEvicted,
+      .updateBonds,
       .removeBond:
       break
     case .reopenTransport:

@@ -141,7 +141,7 @@ final class PairingAttacker {
       guard let answer = answer(prompt) else { return }
       act { $0.answer(answer, host: &$1, now: self.world.now, into: &$2) }
     case .pairingEnded(let failure): ends.append(failure)
-    case .encryptionChanged, .bonded, .secured, .completed, .disconnect: break
+    case .encryptionChanged, .bonded, .evicted, .secured, .completed, .disconnect: break
     }
   }
 }

@@ -67,8 +67,8 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// Keeps what a peer has configured with its bond, and how far both sides have counted their signatures,
-  /// unless it is gone or has other keys by now. False where nothing changes.
+  /// Keeps what a peer has configured with its bond, how far both sides have counted their signatures, and
+  /// that the peer has come back, unless the bond is gone or has other keys by now. False where nothing changes.
   package mutating func update(_ bond: Bond) -> Bool {
     guard let index = index(of: bond), entries[index].bond.centralKey == bond.centralKey,
       entries[index].bond.peripheralKey == bond.peripheralKey
@@ -77,6 +77,7 @@ package struct BondFile: Sendable {
     new.clientConfiguration = bond.clientConfiguration
     new.peerSigning?.count(asFarAs: bond.peerSigning)
     new.localSigning?.count(asFarAs: bond.localSigning)
+    new.isEvictable = new.isEvictable && bond.isEvictable
     guard new != entries[index].bond else { return false }
     entries[index].bond = new
     return true

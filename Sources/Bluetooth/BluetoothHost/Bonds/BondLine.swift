@@ -44,6 +44,7 @@ enum BondLine {
       fields.append(BondField(name: "irk", value: Hexadecimal.string(key.bytes)))
     }
     fields += self.fields(of: bond.peerSigning, "peer") + self.fields(of: bond.localSigning, "own")
+    if bond.isEvictable { fields.append(BondField(name: "evictable", value: text(true))) }
     if let configuration = bond.clientConfiguration { fields += self.fields(of: configuration) }
     return fields
   }
@@ -114,6 +115,7 @@ enum BondLine {
       let peripheralKey = fields.longTermKey("peripheral"),
       let identityResolvingKey = fields.value("irk"),
       let peerSigning = fields.signingKey("peer"), let localSigning = fields.signingKey("own"),
+      let isEvictable = fields.optionalFlag("evictable"),
       let configuration = fields.clientConfiguration()
     else { return nil }
     var bond = Bond(
@@ -124,6 +126,7 @@ enum BondLine {
     bond.peerSigning = peerSigning.key
     bond.localSigning = localSigning.key
     bond.clientConfiguration = configuration.key
+    bond.isEvictable = isEvictable.key ?? false
     return (bond, fields.rest)
   }
 
@@ -189,6 +192,12 @@ enum BondLine {
       case "no": false
       default: nil
       }
+    }
+
+    /// Nil where it is there and no flag.
+    mutating func optionalFlag(_ name: String) -> Optionally<Bool>? {
+      guard rest.contains(where: { $0.name == name }) else { return Optionally(key: nil) }
+      return flag(name).map { Optionally(key: $0) }
     }
 
     /// Nil where it is there and no key.

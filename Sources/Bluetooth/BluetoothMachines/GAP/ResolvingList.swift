@@ -6,8 +6,8 @@ import Essentials
 /// filter accept list, and takes directed advertising to private addresses that this host's key made.
 ///
 /// It can be changed only while nothing is on the air (Core 5.4, Vol 4, Part E, §7.8.38), so that is done
-/// when the radio is started, when a peer is wanted that it lacks, or a bond of it is gone, and whenever
-/// the air is silent for another reason. Some controllers have a list and do nothing with it, so it counts
+/// when the radio is started, when a peer is wanted that it lacks, or one is in it that must not be any
+/// more, and whenever the air is silent for another reason. Some controllers have a list and do nothing with it, so it counts
 /// only when an address was seen to be resolved; until then the host searches, too.
 struct ResolvingList: Sendable {
   enum Limits {
@@ -80,9 +80,14 @@ struct ResolvingList: Sendable {
   // MARK: What is wanted
 
   /// Takes the bonded peers that have keys, the most wanted first; so many of them are waited for.
+  ///
+  /// Of the others only those are listed that were paired with at their identities: what comes with the
+  /// identity of one that is listed in network privacy mode isn't heard, and it may be a stranger's.
   mutating func want(_ bonds: [Bond], urgentCount: Int, localKey: SMPValue?) {
-    candidates = bonds.compactMap { Entry($0, localKey: localKey) }
-    self.urgentCount = urgentCount
+    let urgent = bonds.prefix(urgentCount).compactMap { Entry($0, localKey: localKey) }
+    let others = bonds.dropFirst(urgentCount).compactMap { Entry($0, localKey: localKey) }
+    candidates = urgent + others.filter { $0.mode == .device }
+    self.urgentCount = urgent.count
     leaveOutDevices()
   }
 

@@ -12,6 +12,7 @@ extension HostMachine {
     var produced: [LinkSecurity.Output] = []
     let handle = links.handles[index]
     let peer = links.peers[index]
+    if security.bonds.isFull(forUnasked: true) { security.connectedPeers = Set(links.peers) }
     body(&links.entries[index].security, &security, &produced)
     due(links.entries[index].security.nextWake)
     for output in produced {
@@ -40,6 +41,11 @@ extension HostMachine {
       let isKept = configuration.address == nil
       actions.append(.storeBond(bond, isKept ? security.identity : nil))
     case .bonded(.failure(let reason)): actions.append(.bondNotKept(peer, reason))
+    case .evicted(let bond):
+      actions.append(.removeBond(bond))
+      actions.append(.bondEvicted(bond.knownAddress))
+      bondRemoved(bond)
+      bondsReplaced()
     case .compute(let request): actions.append(.computeKey(request))
     case .pairingEnded(let failure): notifyAll(.pairingEnded(peer, failure), into: &actions)
     case .completed(let request, let failure):
@@ -80,6 +86,7 @@ extension HostMachine {
         encryption, peer, hasKey: security.usableBond(of: peer)?.peripheralKey != nil)
       if links.entries[index].security.hasProvedBond {
         restoreClientConfiguration(of: peer, now: now, into: &actions)
+        storeChangedBonds(now: now, into: &actions)
       }
       guard let index = links.index(handle: handle) else { return }
       if encryption != nil {
@@ -96,7 +103,7 @@ extension HostMachine {
       // Clients learn of a link that ends for this reason, or they would wait for ever for the next.
       confirm(index, into: &actions)
       disconnectLink(index, because: .security(failure), now: now, into: &actions)
-    case .prompt, .bonded, .compute, .pairingEnded, .completed: break
+    case .prompt, .bonded, .evicted, .compute, .pairingEnded, .completed: break
     }
   }
 

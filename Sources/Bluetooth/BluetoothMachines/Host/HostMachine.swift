@@ -70,8 +70,10 @@ public struct HostMachine: Sendable {
     case storeBond(Bond, HostIdentity?)
     /// A pairing has succeeded, and its bond is not there next time.
     case bondNotKept(DeviceAddress, UnkeptBond)
-    /// Keep what these peers have configured and how far both sides have counted their signatures, where
-    /// their bonds are still kept.
+    /// The bond with this peer, which never came back, made room for another; `removeBond` comes with it.
+    case bondEvicted(DeviceAddress)
+    /// Keep what these peers have configured, how far both sides have counted their signatures, and that
+    /// they have come back, where their bonds are still kept.
     case updateBonds([Bond])
     /// Forget this bond.
     case removeBond(Bond)

@@ -165,6 +165,8 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var unprovenLinks = 0
     /// Bonds of pairings that succeeded which were not kept: there was no room, for example.
     public var unkeptBonds = 0
+    /// Bonds of peers that never came back which made room for others.
+    public var evictedBonds = 0
     /// Answers of the controller to commands that were not sent, or not waited for any more.
     public var strayAnswers = 0
     /// Completed ACL packets that the controller reported without having got them.
@@ -289,6 +291,7 @@ extension HostMachine {
     counters.strayPackets = routing.strayPackets
     counters.unprovenLinks = routing.unprovenLinks
     counters.unkeptBonds = security.counters.unkeptBonds
+    counters.evictedBonds = security.counters.evictedBonds
     counters.strayAnswers = session.strayAnswerCount
     counters.bogusCompletions = scheduler.bogusCompletions
     counters.droppedFrames = total.frames.frameCount

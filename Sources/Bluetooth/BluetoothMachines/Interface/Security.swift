@@ -87,7 +87,8 @@ public struct LongTermKey: Sendable, Hashable {
 
 /// Why a pairing that succeeded leaves no bond, so that the peer has to be paired with again next time.
 public enum UnkeptBond: Error, Hashable, Sendable {
-  /// There are as many bonds as a host takes.
+  /// There are as many bonds as a host takes, or as it takes of peers that pair by Just Works without
+  /// having been asked, and all of them are in use.
   case full
   /// The peer claims the identity of a bonded one, and paired with less than that had to show.
   case weaker
@@ -126,6 +127,9 @@ public struct Bond: Sendable, Hashable {
   public var localSigning: SigningKey?
   /// What the peer has configured in this host's GATT server; nil: nothing.
   public var clientConfiguration: ClientConfiguration?
+  /// Whether it may make room for another: the peer began the pairing, nobody took part in it, and no
+  /// later link was encrypted with its keys so far.
+  public var isEvictable = false
 
   /// A bond from its parts. Clients know the peer by its identity address unless `knownAddress` says
   /// otherwise.

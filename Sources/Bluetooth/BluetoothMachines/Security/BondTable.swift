@@ -4,6 +4,9 @@ import BluetoothWire
 struct BondTable: Sendable {
   enum Limits {
     static let bondsMax = 1_024
+    /// What peers may fill that begin a pairing by Just Works. The rest stays for those with whom people
+    /// or clients of this host pair, also where somebody makes up peers and lets each come back.
+    static let unaskedBondsMax = 768
     /// Private addresses whose owners are remembered, or that they have none, at least: more than are
     /// heard in a crowded hall within the quarter of an hour for which they are used.
     static let resolutionsMax = 8_192
@@ -75,6 +78,31 @@ struct BondTable: Sendable {
       bonds.append(bond)
     }
     update()
+    return true
+  }
+
+  /// Whether another peer's bond needs the room of one that is there.
+  func isFull(forUnasked isUnasked: Bool) -> Bool {
+    bonds.count >= (isUnasked ? Limits.unaskedBondsMax : Limits.bondsMax)
+  }
+
+  /// Removes the oldest bond that may make room for another and whose peer isn't connected; nil where
+  /// there is none.
+  mutating func makeRoom(sparing connected: Set<DeviceAddress>) -> Bond? {
+    let index = bonds.firstIndex {
+      $0.isEvictable && !connected.contains($0.knownAddress)
+    }
+    guard let index else { return nil }
+    let removed = bonds.remove(at: index)
+    update()
+    return removed
+  }
+
+  /// Notes that a peer has come back with its bond; false where that changes nothing.
+  mutating func returned(_ address: DeviceAddress) -> Bool {
+    guard let index = bond(of: address).flatMap({ index(of: $0) }), bonds[index].isEvictable
+    else { return false }
+    bonds[index].isEvictable = false
     return true
   }
 

@@ -13,6 +13,7 @@ struct HostSecurity: Sendable {
     var pairings = 0
     var failedPairings = 0
     var unkeptBonds = 0
+    var evictedBonds = 0
   }
 
   var policy: PairingPolicy
@@ -21,6 +22,11 @@ struct HostSecurity: Sendable {
   let canUseSecureConnections: Bool
   var secrets: SecretGenerator
   var bonds = BondTable()
+  /// The peers that have links, by the addresses that clients know them by; only where bonds may have to
+  /// make room.
+  var connectedPeers: Set<DeviceAddress> = []
+  /// The bond that made room for the latest one, until it is taken.
+  private var evicted: Bond?
   /// The peers that configured something since that was stored last, when that is to be done again, and
   /// how long after that.
   private var changedBonds: [DeviceAddress] = []
@@ -189,20 +195,35 @@ struct HostSecurity: Sendable {
 
   /// Takes the bond of a pairing with a peer that clients know by this address, and returns it as it is
   /// kept, or why it isn't.
-  mutating func keep(_ bond: Bond, of peer: DeviceAddress) -> Result<Bond, UnkeptBond> {
-    let kept = keeping(bond, of: peer)
+  ///
+  /// - Parameter isUnasked: Whether the peer began the pairing.
+  mutating func keep(
+    _ bond: Bond, of peer: DeviceAddress, isUnasked: Bool = false
+  ) -> Result<Bond, UnkeptBond> {
+    let kept = keeping(bond, of: peer, isUnasked: isUnasked)
     if case .failure = kept { counters.unkeptBonds += 1 }
     return kept
   }
 
+  /// The bond that was removed to make room for another.
+  mutating func takeEvicted() -> Bond? { evicted.take() }
+
+  /// Notes that a peer has encrypted a link with its bond.
+  mutating func bondUsed(by peer: DeviceAddress, now: Instant) {
+    if bonds.returned(peer) { configurationChanged(of: peer, now: now) }
+  }
+
   private mutating func keeping(
-    _ bond: Bond, of peer: DeviceAddress
+    _ bond: Bond, of peer: DeviceAddress, isUnasked: Bool
   ) -> Result<Bond, UnkeptBond> {
     guard bond.identity.isIdentityAddress else { return .failure(.changingAddress) }
     var bond = bond
     bond.localIdentity = identity?.address
+    let isUnasked = isUnasked && !bond.isAuthenticated
+    bond.isEvictable = isUnasked
     if let old = bonds.predecessor(of: bond) {
       guard !old.isStronger(than: bond) else { return .failure(.weaker) }
+      bond.isEvictable = isUnasked && old.isEvictable
       if bonds.bond(of: peer) == old {
         bond.knownAddress = old.knownAddress
       } else {
@@ -212,6 +233,11 @@ struct HostSecurity: Sendable {
       }
     } else if peer.randomKind == .resolvable, bonds.bond(of: peer) == nil {
       bond.knownAddress = peer
+    }
+    if bonds.predecessor(of: bond) == nil, bonds.isFull(forUnasked: isUnasked) {
+      guard let removed = bonds.makeRoom(sparing: connectedPeers) else { return .failure(.full) }
+      counters.evictedBonds += 1
+      evicted = removed
     }
     return bonds.store(bond) ? .success(bond) : .failure(.full)
   }

@@ -32,6 +32,8 @@ extension LinkSecurity {
     case prompt(PairingPrompt, PairingPromptID, ClientID)
     /// Keep the bond of a pairing, or why there is none.
     case bonded(Result<Bond, UnkeptBond>)
+    /// Forget this bond: another needs its room.
+    case evicted(Bond)
     /// A pairing has ended, with an error or without.
     case pairingEnded(SecurityFailure?)
     /// What waited for the link to be protected may go on, or fails.

@@ -428,7 +428,8 @@ struct LinkSecurity: Sendable {
     prompt = nil
     host.paired(with: peer, using: outcome.usedOutOfBandData)
     if outcome.isBonding {
-      let kept = host.keep(outcome.bond, of: peer)
+      let kept = host.keep(outcome.bond, of: peer, isUnasked: isPeersInitiative)
+      if let evicted = host.takeEvicted() { outputs.append(.evicted(evicted)) }
       if case .success = kept { hasProvedBond = true }
       outputs.append(.bonded(kept))
     }
@@ -515,23 +516,24 @@ struct LinkSecurity: Sendable {
       if meetsLateRequirement { release(true, into: &outputs) }
       completeIfDone(host: &host, now: now, into: &outputs)
     case .encrypting(let new):
-      encryptedWithBond(new, host: host, into: &outputs)
+      encryptedWithBond(new, host: &host, now: now, into: &outputs)
     case .none, .requested:
       // As the peripheral, with the key that the controller asked for.
       guard let givenKey else { return }
-      encryptedWithBond(givenKey, host: host, into: &outputs)
+      encryptedWithBond(givenKey, host: &host, now: now, into: &outputs)
     }
     givenKey = nil
   }
 
   private mutating func encryptedWithBond(
-    _ info: EncryptionInfo, host: HostSecurity, into outputs: inout [Output]
+    _ info: EncryptionInfo, host: inout HostSecurity, now: Instant, into outputs: inout [Output]
   ) {
     activity = .none
     deadline = nil
     encryption = info
     // Unless the bond was removed meanwhile.
     hasProvedBond = host.usableBond(of: peer) != nil
+    if hasProvedBond { host.bondUsed(by: peer, now: now) }
     outputs.append(.encryptionChanged(info))
     secured(true, nil, into: &outputs)
   }

@@ -18,15 +18,16 @@ struct ResolvingListTests {
       isSecureConnections: true)
   }
 
+  /// A list for these, all of which are wanted unless it says how many.
   private func list(
-    capacity: Int, hasModes: Bool = true, _ bonds: [Bond] = [], urgentCount: Int = 0
+    capacity: Int, hasModes: Bool = true, _ bonds: [Bond] = [], urgentCount: Int? = nil
   ) -> ResolvingList {
     var abilities = ControllerAbilities()
     abilities.resolvingListCapacity = capacity
     if hasModes { abilities.commands = SupportedCommands([.leSetPrivacyMode]) }
     var list = ResolvingList()
     list.controllerStarted(abilities, privateAddressInterval: .seconds(900))
-    list.want(bonds, urgentCount: urgentCount, localKey: SMPValue(number: 7))
+    list.want(bonds, urgentCount: urgentCount ?? bonds.count, localKey: SMPValue(number: 7))
     return list
   }
 
@@ -61,25 +62,40 @@ struct ResolvingListTests {
 
   @Test("a new bond waits for silence, a wanted peer and a bond that is gone don't")
   func urgency() throws {
-    var list = list(capacity: 8, [Self.bond(1)])
+    let bonds = (0...3).map { Self.bond($0, isPrivate: false) }
+    var list = list(capacity: 8, [bonds[1]], urgentCount: 0)
     _ = try change(&list)
-    list.want([Self.bond(2), Self.bond(1)], urgentCount: 0, localKey: nil)
+    list.want([bonds[2], bonds[1]], urgentCount: 0, localKey: nil)
     // The entry of the first has another key of this host by now.
     var needsSilence = list.needsSilence(now: start)
     #expect(needsSilence)
-    #expect(
-      try change(&list) == [
-        .leRemoveDeviceFromResolvingList, .leAddDeviceToResolvingList, .leAddDeviceToResolvingList,
-      ])
-    list.want([Self.bond(3), Self.bond(2), Self.bond(1)], urgentCount: 0, localKey: nil)
+    let adding: [HCIOpcode] = [.leAddDeviceToResolvingList, .leSetPrivacyMode]
+    #expect(try change(&list) == [.leRemoveDeviceFromResolvingList] + adding + adding)
+    list.want([bonds[3], bonds[2], bonds[1]], urgentCount: 0, localKey: nil)
     needsSilence = list.needsSilence(now: start)
     #expect(!needsSilence)
-    list.want([Self.bond(3), Self.bond(2), Self.bond(1)], urgentCount: 1, localKey: nil)
+    list.want([bonds[3], bonds[2], bonds[1]], urgentCount: 1, localKey: nil)
     needsSilence = list.needsSilence(now: start)
     #expect(needsSilence && !list.resolves(.peer(3)))
-    #expect(try change(&list) == [.leAddDeviceToResolvingList] && list.resolves(.peer(3)))
-    list.want([Self.bond(2)], urgentCount: 0, localKey: nil)
+    #expect(try change(&list) == adding && list.resolves(.peer(3)))
+    list.want([bonds[2]], urgentCount: 0, localKey: nil)
     #expect(try change(&list).count == 2 && list.entries.map(\.identity) == [.peer(2)])
+  }
+
+  @Test("a peer that has shown no identity is listed while it is wanted, and no longer")
+  func unshownIdentity() throws {
+    let bonds = [Self.bond(1), Self.bond(2, isPrivate: false)]
+    var list = list(capacity: 8, bonds, urgentCount: 0)
+    _ = try change(&list)
+    #expect(list.entries.map(\.identity) == [.peer(2)] && !list.hides(.peer(1)))
+    list.want(bonds, urgentCount: 1, localKey: SMPValue(number: 7))
+    #expect(try change(&list) == [.leAddDeviceToResolvingList])
+    #expect(list.resolves(.peer(1)) && list.hides(.peer(1)))
+    list.want(bonds, urgentCount: 0, localKey: SMPValue(number: 7))
+    let needsSilence = list.needsSilence(now: start)
+    #expect(needsSilence, "its identity may be a stranger's, who isn't heard meanwhile")
+    #expect(try change(&list) == [.leRemoveDeviceFromResolvingList])
+    #expect(list.entries.map(\.identity) == [.peer(2)] && !list.hides(.peer(1)))
   }
 
   @Test("a full list holds those that are wanted; a controller may take fewer than it says")

@@ -226,7 +226,7 @@ struct HostRig {
       case .reopenTransport(let error): reopenings.append(error)
       case .pauseReceiving: pauses.append(true)
       case .resumeReceiving: pauses.append(false)
-      case .computeKey, .storeBond, .bondNotKept, .updateBonds, .removeBond: break
+      case .computeKey, .storeBond, .bondNotKept, .bondEvicted, .updateBonds, .removeBond: break
       }
     }
     for packet in packets { handle(.packet(packet)) }

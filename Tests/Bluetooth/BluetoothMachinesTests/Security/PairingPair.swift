@@ -78,6 +78,8 @@ struct PairingPair {
   var encrypts = true
   /// What the air makes of a PDU on its way; empty: lost.
   var tamper: (_ fromCentral: Bool, [UInt8]) -> [[UInt8]] = { [$1] }
+  /// Sees each computation and its result.
+  var onComputation: (KeyAgreementRequest.Operation, KeyAgreementResult) -> Void = { _, _ in }
   /// What people answer; nil: not yet.
   var answer: (PairingPair, _ isCentral: Bool, PairingPrompt) -> PairingAnswer? =
     PairingPair.honest
@@ -142,6 +144,14 @@ struct PairingPair {
     run()
   }
 
+  /// Both ask before either has heard of the other's wish.
+  mutating func bothSecure(centralFirst: Bool) {
+    for isCentral in [centralFirst, !centralFirst] {
+      act(isCentral: isCentral) { $0.link.secure(.encryption, host: &$0.host, now: $1, into: &$2) }
+    }
+    run()
+  }
+
   /// The central's link comes up: the bond's keys are used at once. Whether there are any.
   mutating func connects() -> Bool {
     var begins = false
@@ -198,6 +208,7 @@ struct PairingPair {
       change(!isCentral) { $0.incoming += arriving }
     case .compute(let request):
       let result = SmallKeyAgreement().perform(request.operation)
+      onComputation(request.operation, result)
       act(isCentral: isCentral) {
         guard $0.link.computation == request.id else { return }
         $0.link.computed(result, host: &$0.host, now: $1, into: &$2)
@@ -211,7 +222,7 @@ struct PairingPair {
     case .answerKeyRequest: assertionFailure("no key was asked for")
     case .encryptionChanged: break
     case .bonded(.success(let bond)): change(isCentral) { $0.stored.append(bond) }
-    case .bonded(.failure): break
+    case .bonded(.failure), .evicted: break
     case .pairingEnded(let failure): change(isCentral) { $0.ends.append(failure) }
     case .secured(let isSecured): change(isCentral) { $0.secured.append(isSecured) }
     case .completed(_, let failure): change(isCentral) { $0.completed.append(failure) }
