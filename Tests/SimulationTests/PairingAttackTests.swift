@@ -9,105 +9,6 @@ import Testing
 @Suite("Attacks on pairing, on the air")
 struct PairingAttackTests {
   private static let roles: [LinkInfo.Role] = [.central, .peripheral]
-  private static let value: BluetoothUUID = 0x2A99
-
-  /// A host and its attacker, connected.
-  private final class Scene {
-    let world: World
-    let victim: TestHost
-    let attacker: PairingAttacker
-    let role: LinkInfo.Role
-    private var tokens: UInt64 = 7_000
-
-    /// - Parameters:
-    ///   - role: The victim's.
-    ///   - address: The attacker's.
-    init(
-      _ role: LinkInfo.Role, seed: UInt64 = 1, victimIO: SMPIOCapability = .noInputNoOutput,
-      attackerIO: SMPIOCapability = .noInputNoOutput, usesSecureConnections: Bool = true,
-      address: UInt64 = 0xBAD, bonds: [Bond] = []
-    ) throws {
-      self.role = role
-      world = World.pairing(seed: seed)
-      victim = TestHost(named: "Victim", in: world, bonds: bonds)
-      attacker = PairingAttacker(
-        in: world, role: role == .central ? .peripheral : .central,
-        victim: victim.controller.address, address: address, ioCapability: attackerIO,
-        usesSecureConnections: usesSecureConnections)
-      world.run(for: .milliseconds(200))
-      if victimIO != .noInputNoOutput { victim.send(.setPairingAgent(victimIO)) }
-      if role == .peripheral { try serve() }
-      try connect()
-    }
-
-    private func serve() throws {
-      let service = ServiceDefinition(
-        uuid: 0x1815, isPrimary: true,
-        characteristics: [
-          CharacteristicDefinition(
-            uuid: PairingAttackTests.value, properties: [.read, .write],
-            permissions: [.readEncryptionRequired, .writeEncryptionRequired], value: [7, 7, 7])
-        ])
-      _ = try victim.complete { .addService(service, $0) }
-      _ = try victim.complete { .startAdvertising(AdvertisingOptions(), $0) }
-    }
-
-    func connect() throws {
-      if role == .central {
-        // It tries again where a link fails to be established, and ends those of somebody without a key.
-        victim.send(.connect(attacker.peer.address, ConnectOptions()))
-        let wasThere = world.run(atMost: .seconds(10)) { [attacker] in
-          attacker.peer.linkCount > 0
-        }
-        try #require(wasThere)
-        world.run(for: .milliseconds(500))
-        return
-      }
-      for _ in 1...5 where attacker.peer.handle == nil {
-        attacker.peer.connect(to: victim.controller.address)
-        world.run(atMost: .seconds(10)) { [attacker] in attacker.peer.handle != nil }
-        world.run(for: .milliseconds(500))
-      }
-      try #require(attacker.peer.handle != nil)
-    }
-
-    /// The victim, as the central, or the attacker begins to pair; long enough for it to end.
-    func pair(for time: TimeSpan = .seconds(5)) {
-      if role == .central {
-        tokens += 1
-        victim.send(.pair(attacker.peer.address, RequestToken(rawValue: tokens)))
-      } else {
-        attacker.pairs()
-      }
-      world.run(for: time)
-    }
-
-    /// How the victim's pairings ended; nil: well.
-    var ends: [SecurityFailure?] {
-      victim.events.compactMap { event -> SecurityFailure?? in
-        if case .pairingEnded(_, let failure) = event { return .some(failure) }
-        return nil
-      }
-    }
-
-    var prompts: [(PairingPrompt, PairingPromptID)] {
-      victim.events.compactMap {
-        if case .pairingPrompt(_, let prompt, let id) = $0 { (prompt, id) } else { nil }
-      }
-    }
-
-    var reasonsSent: [SMPFailureReason] {
-      attacker.received.compactMap {
-        if case .pairingFailed(let reason) = $0 { reason } else { nil }
-      }
-    }
-
-    /// Nothing was won: no bond, no encrypted link.
-    func expectNothingWon(_ comment: Comment? = nil) {
-      #expect(victim.bonds.isEmpty && !attacker.isEncrypted, comment)
-      #expect(victim.snapshot.links.allSatisfy { $0.encryption == nil }, comment)
-    }
-  }
 
   // MARK: Public keys
 
@@ -151,7 +52,7 @@ struct PairingAttackTests {
     arguments: Reflection.allCases)
   func reflectedKey(_ reflection: Reflection) throws {
     // Only a peripheral knows the other's key before it has to send its own.
-    let scene = try Scene(.central, victimIO: .displayYesNo, attackerIO: .displayYesNo)
+    let scene = try PairingScene(.central, victimIO: .displayYesNo, attackerIO: .displayYesNo)
     var victims: (SMPCoordinate, SMPCoordinate)?
     scene.attacker.heard = { if case .pairingPublicKey(let x, let y) = $0 { victims = (x, y) } }
     scene.attacker.change = { pdu in
@@ -173,7 +74,7 @@ struct PairingAttackTests {
   @Test("a public key that is no point on the curve is refused", arguments: roles)
   func invalidCurve(_ role: LinkInfo.Role) throws {
     for kind in 0..<3 {
-      let scene = try Scene(role)
+      let scene = try PairingScene(role)
       let zero = try #require(SMPCoordinate([UInt8](repeating: 0, count: 32)))
       scene.attacker.change = { pdu in
         guard case .pairingPublicKey(let x, let y) = pdu else { return [pdu.bytes] }
@@ -193,7 +94,7 @@ struct PairingAttackTests {
 
   @Test("commitments that are sent back prove nothing", arguments: [true, false])
   func reflectedCommitment(_ isSecure: Bool) throws {
-    let scene = try Scene(
+    let scene = try PairingScene(
       .central, victimIO: .displayOnly, attackerIO: .keyboardOnly, usesSecureConnections: isSecure)
     scene.attacker.answer = { _ in .passkey(1) }
     var confirm: SMPValue?
@@ -211,7 +112,7 @@ struct PairingAttackTests {
 
   @Test("a passkey that was used once is worth nothing the next time, which comes later and later")
   func passkeyReuse() throws {
-    let scene = try Scene(.peripheral, victimIO: .displayOnly, attackerIO: .keyboardOnly)
+    let scene = try PairingScene(.peripheral, victimIO: .displayOnly, attackerIO: .keyboardOnly)
     // Somebody read the first one from the display, too, and broke the pairing off at its end.
     var shown: UInt32 = 0
     scene.attacker.answer = { _ in
@@ -245,37 +146,28 @@ struct PairingAttackTests {
     scene.expectNothingWon()
   }
 
-  @Test(
-    "what people are asked says which method it is; one's number is no other's (method confusion)")
-  func methodConfusion() throws {
-    // In the middle: numeric comparison on one side, passkey entry on the other, with one number.
-    let left = try Scene(.central, seed: 3, victimIO: .displayYesNo, attackerIO: .displayYesNo)
-    left.attacker.answer = { _ in nil }
-    left.pair()
-    let right = try Scene(.central, seed: 4, victimIO: .keyboardDisplay, attackerIO: .displayOnly)
-    right.attacker.answer = { _ in nil }
-    right.pair()
-    guard case (.compareNumber(let compared), _)? = left.prompts.first,
-      case (.enterPasskey, let id)? = right.prompts.first
-    else {
-      Issue.record("\(left.prompts), \(right.prompts)")
-      return
+  // MARK: Check of the keys
+
+  @Test("a check value with one other bit is refused with DHKey Check Failed", arguments: roles)
+  func alteredKeyCheck(_ role: LinkInfo.Role) throws {
+    for bit in [0, 7, 64, 127] {
+      let scene = try PairingScene(role, seed: UInt64(bit) + 1)
+      scene.attacker.change = { pdu in
+        guard case .pairingDHKeyCheck(let value) = pdu else { return [pdu.bytes] }
+        return [SMPPDU.pairingDHKeyCheck(SMPValue(number: value.number ^ 1 << UInt128(bit))).bytes]
+      }
+      scene.pair()
+      #expect(scene.ends == [.pairingFailed(.dhKeyCheckFailed)], "bit \(bit)")
+      #expect(scene.reasonsSent.map(\.rawValue) == [0x0B], "bit \(bit)")
+      scene.expectNothingWon("bit \(bit)")
     }
-    // A person who types the number that another device asked to compare: it is no passkey of this one.
-    right.victim.send(.answerPairing(id, .passkey(compared)))
-    right.world.run(for: .seconds(5))
-    #expect(
-      right.ends == [.pairingFailed(.confirmValueFailed)]
-        || right.ends == [.peerFailed(.confirmValueFailed)])
-    right.expectNothingWon()
-    left.expectNothingWon()
   }
 
   // MARK: Features
 
   @Test("a key shorter than the minimum is not agreed to (KNOB)", arguments: roles, [7, 15])
   func keySize(_ role: LinkInfo.Role, _ byteCount: Int) throws {
-    let scene = try Scene(role)
+    let scene = try PairingScene(role)
     scene.attacker.change = { pdu in
       switch pdu {
       case .pairingRequest(var features):
@@ -294,7 +186,7 @@ struct PairingAttackTests {
 
   @Test("no key is derived for the other transport, whatever is asked for (BLURtooth)")
   func crossTransport() throws {
-    let scene = try Scene(.peripheral)
+    let scene = try PairingScene(.peripheral)
     scene.attacker.change = { pdu in
       guard case .pairingRequest(var features) = pdu else { return [pdu.bytes] }
       features.initiatorKeys.insert(.linkKey)
@@ -327,7 +219,7 @@ struct PairingAttackTests {
     let bond = Self.bond(isAuthenticated: !isLegacy)
     // As the central the victim encrypts first; the attacker says that it has lost the key, and that ends
     // it. So only as the peripheral it comes to pairing.
-    let scene = try Scene(
+    let scene = try PairingScene(
       role, usesSecureConnections: !isLegacy, address: 0xF00, bonds: [bond])
     scene.pair()
     scene.expectNothingWon()
@@ -383,7 +275,8 @@ struct PairingAttackTests {
   @Test(
     "a central with a bonded one's address reads nothing protected, and is asked nothing (BLESA)")
   func impostorCentral() throws {
-    let scene = try Scene(.peripheral, address: 0xF00, bonds: [Self.bond(isAuthenticated: false)])
+    let scene = try PairingScene(
+      .peripheral, address: 0xF00, bonds: [Self.bond(isAuthenticated: false)])
     let peer = scene.attacker.peer.address
     // Every handle, read and written.
     for handle in UInt16(1)...30 {
@@ -415,7 +308,7 @@ struct PairingAttackTests {
 
   @Test("the PDUs of an honest pairing, replayed, win nothing", arguments: [true, false])
   func replayed(_ isSecure: Bool) throws {
-    let honest = try Scene(.peripheral, seed: 8, usesSecureConnections: isSecure)
+    let honest = try PairingScene(.peripheral, seed: 8, usesSecureConnections: isSecure)
     var recorded: [[UInt8]] = []
     honest.attacker.change = { pdu in
       recorded.append(pdu.bytes)
@@ -423,7 +316,7 @@ struct PairingAttackTests {
     }
     honest.pair()
     #expect(honest.ends == [nil] && recorded.count > 3)
-    let scene = try Scene(.peripheral, seed: 9, usesSecureConnections: isSecure)
+    let scene = try PairingScene(.peripheral, seed: 9, usesSecureConnections: isSecure)
     scene.attacker.change = { _ in [] }
     for pdu in recorded {
       scene.attacker.says(pdu)
@@ -439,7 +332,7 @@ struct PairingAttackTests {
   @Test("every reason for which a peer ends a pairing ends it, and is told", arguments: roles)
   func reasons(_ role: LinkInfo.Role) throws {
     for code in Array(UInt8(0x01)...0x10) + [0x00, 0x42, 0xFF] {
-      let scene = try Scene(role, seed: UInt64(code) + 1)
+      let scene = try PairingScene(role, seed: UInt64(code) + 1)
       let reason = SMPFailureReason(rawValue: code)
       var hasFailed = false
       scene.attacker.change = { pdu in
@@ -461,7 +354,7 @@ struct PairingAttackTests {
     arguments: roles)
   func silence(_ role: LinkInfo.Role) throws {
     for step in 2...4 {
-      let scene = try Scene(role, seed: UInt64(step))
+      let scene = try PairingScene(role, seed: UInt64(step))
       var count = 0
       scene.attacker.change = { pdu in
         count += 1
@@ -497,7 +390,7 @@ struct PairingAttackTests {
       (.peripheral, [[0x01, 0x03, 1, 9, 16, 0, 0]], .outOfBandNotAvailable),
     ]
     for (number, (role, pdus, reason)) in cases.enumerated() {
-      let scene = try Scene(role, seed: UInt64(number) + 20)
+      let scene = try PairingScene(role, seed: UInt64(number) + 20)
       for pdu in pdus {
         scene.attacker.says(pdu)
         scene.world.run(for: .seconds(1))

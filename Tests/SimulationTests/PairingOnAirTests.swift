@@ -325,4 +325,35 @@ struct PairingOnAirTests {
       try host.complete { .pair(.init(bits: 5, kind: .public), $0) }
     }
   }
+
+  @Test(
+    "two hosts whose clients ask for protection at the same time pair once, whoever is heard first",
+    arguments: 0..<12)
+  func bothAtOnce(_ step: Int) throws {
+    let (world, device) = world(200 + UInt64(step))
+    let host = TestHost(in: world)
+    let peer = try host.connect(to: Self.name)
+    let ask: [() -> Void] = [
+      { host.send(.pair(peer, RequestToken(rawValue: 990))) },
+      { device.request(.pair(host.controller.address, device.makeToken())) },
+    ]
+    ask[step % 2]()
+    // Up to two connection intervals apart: before, while and after the other's PDU is under way.
+    world.run(for: .milliseconds(Int64(step / 2) * 12))
+    ask[1 - step % 2]()
+    world.run(for: .seconds(5))
+    #expect(pairingEnds(host) == [nil] && host.bonds.count == 1)
+    #expect(encryption(host) != nil)
+    let results = host.events.compactMap { event -> Result<HostReply, HostError>? in
+      if case .completed(RequestToken(rawValue: 990), let result) = event { result } else { nil }
+    }
+    #expect(results == [.success(.done)])
+    // The device has the same bond.
+    host.send(.disconnect(peer))
+    world.run(for: .seconds(2))
+    host.forgetEvents()
+    try reconnect(host, peer)
+    world.run(for: .seconds(1))
+    #expect(pairingEnds(host).isEmpty && encryption(host) != nil)
+  }
 }

@@ -140,6 +140,33 @@ struct PairingHostileTests {
     expectNoKeys(pair)
   }
 
+  @Test("two that are led to different methods over one exchange of keys agree on none")
+  func methodsApart() {
+    // The central compares a number; to the peripheral it seems to show a passkey. What each side's
+    // user sees is entered at the other, and the same values go on between them.
+    for number: UInt32 in [0, 123_456, 999_999] {
+      var pair = PairingPair(centralIO: .displayYesNo, peripheralIO: .keyboardDisplay)
+      pair.tamper = { fromCentral, bytes in
+        guard case .pairingRequest(var features)? = try? SMPPDU(decoding: bytes[...]) else {
+          // Each waits for the other's commitment: the attacker makes one up.
+          let commitment = SMPPDU.pairingConfirm(SMPValue(number: 5)).bytes
+          return bytes.first == 0x0C && !fromCentral ? [bytes, commitment] : [bytes]
+        }
+        features.ioCapability = .displayOnly
+        return [SMPPDU.pairingRequest(features).bytes]
+      }
+      pair.answer = { _, _, prompt in
+        if case .enterPasskey = prompt { .passkey(number) } else { .accept }
+      }
+      pair.securesCentral()
+      pair.pass(.seconds(31))
+      #expect(pair.peripheral.prompts == [.enterPasskey])
+      #expect(pair.central.ends.count == 1 && pair.central.ends != [nil])
+      #expect(pair.peripheral.ends.count == 1 && pair.peripheral.ends != [nil])
+      expectNoKeys(pair)
+    }
+  }
+
   @Test(
     "nobody replaces an authenticated bond by Just Works, or a Secure Connections bond by a legacy one"
   )

@@ -175,6 +175,16 @@ struct PairingTests {
     #expect(pair.peripheral.secured == [true])
   }
 
+  @Test("two that ask for protection at once pair once", arguments: [true, false])
+  func bothAtOnce(_ isCentralFirst: Bool) {
+    var pair = PairingPair()
+    pair.bothSecure(centralFirst: isCentralFirst)
+    #expect(pair.central.ends == [nil] && pair.peripheral.ends == [nil])
+    #expect(pair.central.secured == [true] && pair.peripheral.secured == [true])
+    #expect(pair.central.stored.count == 1 && pair.peripheral.stored.count == 1)
+    #expect(pair.central.sent.count(where: { $0.first == 0x01 }) == 1)
+  }
+
   @Test(
     "a peer that lost its keys ends the link, and pairing begins only after the bond is removed")
   func lostKeys() throws {

@@ -17,8 +17,10 @@ struct ProtectedValueTests {
     let value: CBCharacteristic
     let served: CBMutableCharacteristic
 
-    init(phonePolicy: PairingPolicy = .automatic) throws {
-      pair = Pair(phonePolicy: phonePolicy)
+    init(
+      phonePolicy: PairingPolicy = .automatic, gadgetConfiguration: HostConfiguration? = nil
+    ) throws {
+      pair = Pair(phonePolicy: phonePolicy, gadgetConfiguration: gadgetConfiguration)
       served = CBMutableCharacteristic(
         type: CBUUID(string: "0001"), properties: [.read, .write, .notifyEncryptionRequired],
         value: nil, permissions: [.readEncryptionRequired, .writeEncryptionRequired])
@@ -119,5 +121,50 @@ struct ProtectedValueTests {
       value.value == Data("secret".utf8)
     }
     #expect(isRead)
+  }
+
+  @Test("a bonded gadget keeps its identifier whatever address it has, and others see it change")
+  func identifierAcrossAddresses() throws {
+    var configuration = HostConfiguration()
+    configuration.usesPrivateAddress = true
+    configuration.privateAddressInterval = .seconds(20)
+    let setup = try Protected(gadgetConfiguration: configuration)
+    let pair = setup.pair
+    let identifier = setup.peripheral.identifier
+    setup.peripheral.readValue(for: setup.value)
+    let isRead = pair.radio.advance(within: .seconds(10)) { setup.value.value != nil }
+    #expect(isRead)
+    pair.radio.advance(by: .seconds(1))
+    pair.central.cancelPeripheralConnection(setup.peripheral)
+    pair.wait(pair.phone.record, for: "disconnected ok")
+    // Somebody who was not paired with it, at the same place.
+    let strangerHost = pair.radio.makeHost(name: "stranger")
+    let stranger = CentralRecorder()
+    let strangersCentral = BluetoothHost.$current.withValue(strangerHost) {
+      CBCentralManager(delegate: stranger, queue: DispatchQueue(label: "stranger"))
+    }
+    pair.radio.advance(by: .seconds(1))
+    let options = [CBCentralManagerScanOptionAllowDuplicatesKey: true]
+    pair.central.scanForPeripherals(withServices: nil, options: options)
+    strangersCentral.scanForPeripherals(withServices: nil, options: options)
+    pair.radio.advance(by: .seconds(90))
+    pair.central.stopScan()
+    strangersCentral.stopScan()
+    let seen = Set(pair.phone.peripherals.map(\.identifier))
+    #expect(seen == [identifier])
+    #expect(Set(stranger.peripherals.map(\.identifier)).count >= 4)
+    #expect(pair.central.retrievePeripherals(withIdentifiers: [identifier]).count == 1)
+    // At an address that it had never had when it was paired with.
+    let again = try #require(pair.central.retrievePeripherals(withIdentifiers: [identifier]).first)
+    pair.phone.record.clear()
+    pair.central.connect(again)
+    pair.wait(pair.phone.record, for: "connected")
+    #expect(again.identifier == identifier)
+    let value = try Protected.discover(pair, again)
+    again.readValue(for: value)
+    let isReadAgain = pair.radio.advance(within: .seconds(10)) {
+      value.value == Data("secret".utf8)
+    }
+    #expect(isReadAgain)
   }
 }

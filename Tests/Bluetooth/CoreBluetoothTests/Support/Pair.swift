@@ -31,7 +31,7 @@ struct Pair {
 
   init(
     seed: UInt64 = 7, mtuMax: Int = 517, phoneIgnores: Set<HCIOpcode> = [],
-    phonePolicy: PairingPolicy = .automatic
+    phonePolicy: PairingPolicy = .automatic, gadgetConfiguration: HostConfiguration? = nil
   ) {
     radio = VirtualRadio(seed: seed)
     var configuration = HostConfiguration()
@@ -41,7 +41,9 @@ struct Pair {
     radio.withController(of: phoneHost) { $0.faults.ignoredCommands = phoneIgnores }
     let address = DeviceAddress(bits: 0x0000_5E00_5302, kind: .public)
     gadgetIdentifier = PeerIdentifier.uuid(of: address)
-    gadgetHost = radio.makeHost(name: "gadget", at: Position(x: 2, y: 0), address: address)
+    gadgetHost = radio.makeHost(
+      name: "gadget", at: Position(x: 2, y: 0), address: address,
+      configuration: gadgetConfiguration ?? HostConfiguration())
     let (phone, gadget) = (phone, gadget)
     central = BluetoothHost.$current.withValue(phoneHost) {
       CBCentralManager(delegate: phone, queue: DispatchQueue(label: "phone"))
