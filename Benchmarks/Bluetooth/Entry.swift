@@ -13,7 +13,9 @@ struct Entry {
     }
   }
 
-  private static let parts = ["process", "beacons", "security", "memory", "world", "rig", "api"]
+  private static let parts = [
+    "process", "beacons", "security", "bearers", "memory", "world", "rig", "api",
+  ]
 
   private static func run() async throws {
     var arguments = Array(CommandLine.arguments.dropFirst())
@@ -41,6 +43,9 @@ struct Entry {
         try await table.run {
           try await runSecurityBenchmarks(seconds: seconds, isSmoke: isSmoke, into: &$0)
         }
+      }
+      if wanted.contains("bearers") {
+        try await table.run { try runEnhancedBearerBenchmarks(isSmoke: isSmoke, into: &$0) }
       }
       if wanted.contains("memory") { await table.run { runMemoryBenchmarks(into: &$0) } }
       if wanted.contains("world") {
