@@ -429,3 +429,30 @@ async def test_bumble_signs_what_it_writes(radio, bonds, tmp_path, monkeypatch):
         assert await table[SIGNED].read_value() == b"\x04"
         await connection.disconnect()
     assert "peer-sign-counter=5" in bond_lines(bonds)[0]
+
+
+@pytest.mark.parametrize("answer", ["yes", "no"])
+async def test_just_works_asks_first_where_the_policy_says_so(radio, bonds, answer):
+    async with bumble_peripheral(radio) as server:
+        completed = pairs(server.device, Person())
+        command = Ambit(radio).at_terminal("read", NAME, ENCRYPTED, "--pair", "ask")
+        async with command as terminal:
+            await terminal.sees(r"may \S+ be paired with\? \(yes or no\)")
+            assert not completed and not bonds.exists()
+            terminal.types(answer)
+            if answer == "yes":
+                assert "secret" in await terminal.output()
+                assert len(completed) == 1 and len(bond_lines(bonds)) == 1
+            else:
+                await terminal.sees("Pairing with .* failed")
+                with pytest.raises(Failed):
+                    await terminal.output()
+                assert not completed and not bonds.exists()
+
+
+async def test_without_a_terminal_the_policy_to_ask_pairs_with_nobody(radio, bonds):
+    async with bumble_peripheral(radio) as server:
+        completed = pairs(server.device, Person())
+        with pytest.raises(Failed):
+            await Ambit(radio).json("read", NAME, ENCRYPTED, "--pair", "ask")
+        assert not completed and not bonds.exists()
