@@ -25,6 +25,13 @@
       eventLoop.scheduleTask(in: TimeAmount(time)) { self.close(promise: nil) }
     }
 
+    /// Makes writers wait while anything of an earlier write is still to leave.
+    func waitForEachWrite() async throws {
+      try await setOption(
+        .writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
+      ).get()
+    }
+
     /// Closes the connection if something takes longer than a time, or than it may once the server is to
     /// shut down.
     func closing<Result>(

@@ -268,13 +268,19 @@
           response: head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
       }
       // Part for part, as the client takes them: an answer that is all written counts as over, and its
-      // connection as idle.
+      // connection as idle. The writer only hands a part to the event loop, which may be busy, so each
+      // part waits until the loop has it, and the next one until it has left.
+      try await channel.waitForEachWrite()
       var body = try await writer.writeHead(head)
       for start in stride(from: 0, to: bytes.count, by: partByteCount) {
         let part = ByteBuffer(bytes: bytes[start..<min(start + partByteCount, bytes.count)])
         try await channel.closing(after: times.write, orAfterShutdown: times.shutdown) {
           try await body.write(part)
+          try await channel.eventLoop.submit {}.get()
         }
+      }
+      try await channel.closing(after: times.write, orAfterShutdown: times.shutdown) {
+        try await body.write(ByteBuffer())
       }
       try await body.finish(nil)
     }
