@@ -525,6 +525,7 @@ let package = Package(
       dependencies: [
         "ARPWire", "BeaconMachines", "DNSWire", "DiscoveryMachines", "PortSharing",
         "BluetoothHost", "BluetoothMachines", "BluetoothWire", "Essentials", "JSONWire",
+        "PeripheralFiles", "Simulation",
       ],
       path: "Fuzz/Sources/FuzzTargets"),
     .testTarget(name: "FuzzReplayTests", dependencies: ["FuzzTargets", "Essentials"]),
