@@ -42,9 +42,9 @@ class Ambit:
             raise Failed(process.returncode, errors.decode().strip())
         return output
 
-    async def json(self, *arguments, timeout=30):
+    async def json(self, *arguments, timeout=30, stdin=None):
         """Runs a command to its end and gives the objects it wrote."""
-        output = await self(*arguments, "--json", timeout=timeout)
+        output = await self(*arguments, "--json", timeout=timeout, stdin=stdin)
         return [json.loads(line) for line in output.splitlines()]
 
     @contextlib.asynccontextmanager

@@ -5,7 +5,7 @@ import contextlib
 
 from bumble import gatt, l2cap
 from bumble.core import AdvertisingData
-from bumble.device import Device
+from bumble.device import Device, DeviceConfiguration
 from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.hci import Address
 from bumble.transport import open_transport
@@ -27,10 +27,11 @@ LONG_VALUE = bytes(index % 251 for index in range(500))
 
 
 @contextlib.asynccontextmanager
-async def bumble_device(radio, name, address):
+async def bumble_device(radio, name, address, **settings):
     """A Bumble host on a controller of the radio, not yet switched on."""
+    configuration = DeviceConfiguration(name=name, address=Address(address), **settings)
     async with await open_transport(f"tcp-client:{radio}") as transport:
-        yield Device.with_hci(name, Address(address), transport.source, transport.sink)
+        yield Device.from_config_with_hci(configuration, transport.source, transport.sink)
 
 
 class Everything:
@@ -112,9 +113,9 @@ class Everything:
 
 
 @contextlib.asynccontextmanager
-async def bumble_peripheral(radio):
+async def bumble_peripheral(radio, **settings):
     """The peripheral, advertising."""
-    async with bumble_device(radio, "Bumble peer", PERIPHERAL_ADDRESS) as device:
+    async with bumble_device(radio, "Bumble peer", PERIPHERAL_ADDRESS, **settings) as device:
         everything = Everything(device)
         await device.power_on()
         await everything.advertise()

@@ -12,6 +12,9 @@ from bumble.device import Peer
 import limits
 from ambit_cli import Ambit
 from bumble_peers import ENCRYPTED as PROTECTED
+from bumble_peers import INDICATING, NOTIFYING, READABLE
+from bumble_peers import LONG as PEER_LONG
+from bumble_peers import LONG_VALUE as PEER_LONG_VALUE
 from bumble_peers import bumble_central, bumble_peripheral, characteristics, find
 from test_our_peripheral import DATABASE, ENCRYPTED, FIXED, LONG, LONG_VALUE, WRITEABLE
 
@@ -29,6 +32,21 @@ async def connected(radio, tmp_path):
         async with bumble_central(radio) as central:
             connection = await central.connect(await find(central, "Server"))
             yield next_event, connection
+
+
+class Bearers:
+    """The bearers over which a server of Bumble's is asked for values."""
+
+    def __init__(self, server):
+        self.readers = set()
+        take = server.on_gatt_pdu
+
+        def taken(bearer, pdu):
+            if isinstance(pdu, (att.ATT_Read_Request, att.ATT_Read_Blob_Request)):
+                self.readers.add(bearer)
+            take(bearer, pdu)
+
+        server.on_gatt_pdu = taken
 
 
 async def within(step):
@@ -75,13 +93,27 @@ async def test_a_link_without_encryption_gets_no_bearer(radio, tmp_path):
         await connection.disconnect()
 
 
-async def test_a_peer_that_serves_bearers_is_read_as_ever(radio):
-    async with bumble_peripheral(radio) as server:
-        server.device.gatt_server.register_eatt(SPEC)
+async def test_values_are_read_over_several_bearers_of_bumble_at_once(radio):
+    async with bumble_peripheral(radio, eatt_enabled=True) as server:
+        ambit = Ambit(radio)
+        bearers = Bearers(server.device.gatt_server)
+        wanted = [PROTECTED, READABLE, PEER_LONG, NOTIFYING, INDICATING, READABLE]
+        # Reading what is protected encrypts the link; bearers are learnt of when nothing else is to be done.
+        lines = f"read {PROTECTED}\nwait 2\n" + f"read {' '.join(wanted)}\n" * 2
+        values = await ambit.json("shell", "Bumble peer", stdin=lines.encode())
+        read = [bytes.fromhex(value["hex"]) for value in values if value["event"] == "value"]
+        assert read == [b"secret"] + 2 * [
+            b"secret", b"hello", PEER_LONG_VALUE, b"n0", b"i0", b"hello"]
+        assert len(bearers.readers) >= 3, bearers.readers
+
+
+async def test_a_peer_that_says_that_it_has_bearers_and_refuses_them_is_read_as_ever(radio):
+    async with bumble_peripheral(radio, eatt_enabled=True) as server:
+        del server.device.l2cap_channel_manager.le_coc_servers[att.EATT_PSM]
         ambit = Ambit(radio)
         for _ in range(2):
-            values = await ambit.json("read", "Bumble peer", PROTECTED)
-            assert values[0]["text"] == "secret"
+            values = await ambit.json("read", "Bumble peer", PROTECTED, READABLE, NOTIFYING)
+            assert [value["text"] for value in values] == ["secret", "hello", "n0"]
 
 
 async def test_bumble_changes_phys_and_packet_lengths(request, radio, tmp_path):

@@ -31,7 +31,10 @@ extension FuzzTarget {
   }
 
   private static let floorWords =
-    ["{", "}", "[", "]", ",", ":", "0", "1", "-3.5", "1e3", "1000", "1e308", "true", "null", "\"a\""]
+    [
+      "{", "}", "[", "]", ",", ":", "0", "1", "-3.5", "1e3", "1000", "1e308", "true", "null",
+      "\"a\"",
+    ]
     + [
       "units", "beaconHeight", "receivers", "rooms", "walls", "beacons", "walkers", "id", "name",
       "x", "y", "z", "gain", "corners", "from", "to", "attenuation", "path", "speed", "repeats",

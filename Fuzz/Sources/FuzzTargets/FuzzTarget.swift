@@ -6,6 +6,6 @@ public struct FuzzTarget: Sendable {
   public let run: @Sendable ([UInt8]) -> Void
 
   /// Every fuzzer there is.
-  public static let all: [FuzzTarget] = wire + machines + beacons + floors + dns + bonjour + sharing
-    + files
+  public static let all: [FuzzTarget] =
+    wire + machines + beacons + floors + dns + bonjour + sharing + files
 }

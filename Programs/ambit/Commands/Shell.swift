@@ -170,9 +170,10 @@ final class ShellSession: Sendable {
       _ = try await device.discoverAll()
       try await Inspect.report(try await device.device(), readsValues: command == .inspect)
     case .read(let names):
-      for name in names {
-        let key = try await device.key(CharacteristicName(name))
-        let bytes = try await device.read(key)
+      var keys: [KeptDevice.Key] = []
+      for name in names { keys.append(try await device.key(CharacteristicName(name))) }
+      let device = device
+      try await keys.concurrently(device.read) { key, bytes in
         try await report(bytes, of: key, showsName: names.count > 1, event: "value")
       }
     case .write(let name, let input, let withoutResponse):

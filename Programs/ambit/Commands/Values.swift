@@ -32,11 +32,11 @@ struct Read: RadioCommand {
     let id = id
     try await session.withinTime("reading from \(id)") {
       try await Device.with(DeviceName(text: id), session) { device in
-        for name in names {
-          let characteristic = try await device.characteristic(name)
-          let bytes = try await device.read(characteristic)
-          ValueReport(device: device, output: session.output)
-            .value(bytes, of: characteristic, showsName: names.count > 1, event: "value")
+        var characteristics: [CBCharacteristic] = []
+        for name in names { characteristics.append(try await device.characteristic(name)) }
+        let report = ValueReport(device: device, output: session.output)
+        try await characteristics.concurrently(device.read) { characteristic, bytes in
+          report.value(bytes, of: characteristic, showsName: names.count > 1, event: "value")
         }
       }
     }
