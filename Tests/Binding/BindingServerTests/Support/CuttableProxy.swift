@@ -63,7 +63,9 @@
           }
           state.add(other)
           for side in [channel, other] {
-            side.setOption(.autoRead, value: true).whenComplete { _ in side.read() }
+            // Reads now or, where the accepted side isn't registered yet, then; a read asked for too
+            // early would count as pending and never come.
+            _ = side.setOption(.autoRead, value: true)
           }
         }
     }
