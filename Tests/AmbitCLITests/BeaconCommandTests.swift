@@ -101,9 +101,11 @@ struct BeaconCommandTests {
   func hanging() async throws {
     let folder = try TestFolder()
     let file = folder.path + "/child"
-    // The shell tells which signals are ignored and which descriptors are open, then hangs.
+    // The shell tells which signals are ignored and which descriptors are open, then hangs. It reads its
+    // status itself: while it starts another program it blocks all signals.
     let script =
-      "{ grep -E 'SigIgn|SigBlk' /proc/$$/status; ls /proc/$$/fd; } > '\(file).new'; "
+      "{ while read -r line; do case $line in SigIgn*|SigBlk*) echo \"$line\";; esac; "
+      + "done < /proc/$$/status; ls /proc/$$/fd; } > '\(file).new'; "
       + "mv '\(file).new' '\(file)'; exec sleep 20"
     let monitor = try AmbitRun([
       "monitor", "\(uuid)/1/1", "--radio", "sim", "--json", "--", "sh", "-c", script,
