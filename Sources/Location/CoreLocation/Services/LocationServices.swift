@@ -56,7 +56,8 @@ final class LocationServices: @unchecked Sendable {
       registry = registry.filter { $0.value.services != nil }
       let services = LocationServices(
         policy: LocationPolicy.current, store: LocationStore.current(for: host.radio))
-      let isShared = host.identity == BluetoothHost.shared.identity
+      // Asked so that no shared host is made, and no radio taken, where another one is current.
+      let isShared = BluetoothHost.current == nil
       registry[host.identity] = Entry(services: services, kept: isShared ? services : nil)
       services.open(host)
       return services
