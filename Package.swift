@@ -230,24 +230,13 @@ let package = Package(
       dependencies: [
         "Essentials", "BindingMachines", "Binding",
         .product(name: "Logging", package: "swift-log"),
-        .product(
-          name: "HummingbirdCore", package: "hummingbird",
-          condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "NIOCore", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "HTTPTypes", package: "swift-http-types",
-          condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "ServiceLifecycle", package: "swift-service-lifecycle",
-          condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "UnixSignals", package: "swift-service-lifecycle",
-          condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "Crypto", package: "swift-crypto", condition: .when(traits: ["BindingServer"])),
+        serverProduct("HummingbirdCore", of: "hummingbird"),
+        serverProduct("NIOCore", of: "swift-nio"),
+        serverProduct("NIOPosix", of: "swift-nio"),
+        serverProduct("HTTPTypes", of: "swift-http-types"),
+        serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
+        serverProduct("UnixSignals", of: "swift-service-lifecycle"),
+        serverProduct("Crypto", of: "swift-crypto"),
       ],
       path: "Sources/Binding/BindingServer", exclude: ["Resources/binding.js"],
       resources: [
@@ -344,10 +333,21 @@ let package = Package(
         .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
       ],
       path: "Examples/PhotoSearch",
+      resources: ["index.html", "screens.js", "style.css"].map { .embedInCode("Site/\($0)") }),
+    .executableTarget(
+      name: "museum-guide",
+      dependencies: [
+        "Binding", "BluetoothHost", "CoreLocation", "CoverFlowPage", "Essentials",
+        "PeripheralFiles", "Reactive", "SimulatedRadio", "Simulation",
+        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
+      ],
+      path: "Examples/MuseumGuide",
       resources: [
-        .embedInCode("Site/index.html"), .embedInCode("Site/screens.js"),
-        .embedInCode("Site/style.css"),
-      ]),
+        "Site/index.html", "Site/style.css", "exhibits.tsv", "floor.json", "pictures/astrolabe.svg",
+        "pictures/chronometer.svg", "pictures/compass.svg", "pictures/globe.svg",
+        "pictures/lighthouse.svg", "pictures/sandglass.svg", "pictures/satellite.svg",
+        "pictures/sextant.svg",
+      ].map { .embedInCode($0) }),
     .target(name: "ReactiveSignInForm", dependencies: ["Reactive"], path: "Examples/SignInForm"),
     .target(
       name: "ReactiveAppCode", dependencies: ["Reactive"], path: "Examples/ReactiveApp",
@@ -496,17 +496,20 @@ let package = Package(
       ],
       path: "Tests/Examples/PhotoSearchTests"),
     .testTarget(
+      name: "MuseumGuideTests",
+      dependencies: [
+        "museum-guide", "Binding", "BluetoothHost", "CoreLocation", "Essentials", "Reactive",
+        "PageProgram", "WebDriver",
+      ],
+      path: "Tests/Examples/MuseumGuideTests"),
+    .testTarget(
       name: "BindingServerTests",
       dependencies: [
         "BindingServer", "BindingMachines", "Binding", "Reactive", "JSONWire", "PageClient",
         "CoverFlowPage", "WebDriver", .product(name: "Logging", package: "swift-log"),
-        .product(
-          name: "NIOCore", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["BindingServer"])),
-        .product(
-          name: "ServiceLifecycle", package: "swift-service-lifecycle",
-          condition: .when(traits: ["BindingServer"])),
+        serverProduct("NIOCore", of: "swift-nio"),
+        serverProduct("NIOPosix", of: "swift-nio"),
+        serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
       ],
       path: "Tests/Binding/BindingServerTests"),
 
@@ -532,6 +535,11 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+/// A product that is fetched and compiled with the trait `BindingServer` only.
+func serverProduct(_ name: String, of package: String) -> Target.Dependency {
+  .product(name: name, package: package, condition: .when(traits: ["BindingServer"]))
+}
 
 // Fuzz/run asks for it: libFuzzer has its main function, and a dependency may have no such flags.
 if Context.environment["AMBIT_FUZZERS"] != nil {
