@@ -316,10 +316,11 @@ let package = Package(
       resources: [.embedInCode("Site/index.html"), .embedInCode("Site/style.css")]),
     // Pictures that are loaded when they are asked for, and kept up to a bound.
     .target(name: "PictureStore", path: "Examples/PictureStore"),
+    .target(name: "ExampleProgram", path: "Examples/ExampleProgram"),
     .executableTarget(
       name: "instant-search",
       dependencies: [
-        "Binding", "PictureStore", "Reactive",
+        "Binding", "ExampleProgram", "PictureStore", "Reactive",
         .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
       ],
       path: "Examples/InstantSearch",
@@ -329,7 +330,7 @@ let package = Package(
     .executableTarget(
       name: "photo-search",
       dependencies: [
-        "Binding", "CoverFlowPage", "JSONWire", "PictureStore", "Reactive",
+        "Binding", "CoverFlowPage", "ExampleProgram", "JSONWire", "PictureStore", "Reactive",
         .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
       ],
       path: "Examples/PhotoSearch",
@@ -338,7 +339,7 @@ let package = Package(
       name: "museum-guide",
       dependencies: [
         "Binding", "BluetoothHost", "CoreLocation", "CoverFlowPage", "Essentials",
-        "PeripheralFiles", "Reactive", "SimulatedRadio", "Simulation",
+        "ExampleProgram", "PeripheralFiles", "Reactive", "SimulatedRadio", "Simulation",
         .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
       ],
       path: "Examples/MuseumGuide",
@@ -486,20 +487,22 @@ let package = Package(
     .testTarget(
       name: "InstantSearchTests",
       dependencies: [
-        "instant-search", "Binding", "PictureStore", "Reactive", "PageProgram", "WebDriver",
+        "instant-search", "Binding", "ExampleProgram", "PictureStore", "Reactive", "PageProgram",
+        "WebDriver",
       ],
       path: "Tests/Examples/InstantSearchTests"),
     .testTarget(
       name: "PhotoSearchTests",
       dependencies: [
-        "photo-search", "Binding", "PictureStore", "Reactive", "PageProgram", "WebDriver",
+        "photo-search", "Binding", "ExampleProgram", "PictureStore", "Reactive", "PageProgram",
+        "WebDriver",
       ],
       path: "Tests/Examples/PhotoSearchTests"),
     .testTarget(
       name: "MuseumGuideTests",
       dependencies: [
-        "museum-guide", "Binding", "BluetoothHost", "CoreLocation", "Essentials", "Reactive",
-        "PageProgram", "WebDriver",
+        "museum-guide", "Binding", "BluetoothHost", "CoreLocation", "Essentials", "ExampleProgram",
+        "Reactive", "PageProgram", "WebDriver",
       ],
       path: "Tests/Examples/MuseumGuideTests"),
     .testTarget(

@@ -38,8 +38,10 @@ async def attach(guest):
     """Plugs the controller in, unless it is, and leaves it down: free for whoever wants it."""
     if "hci0" not in await guest.run("hciconfig"):
         await guest.run(f"btattach -B {RADIO_LINE} -P h4 >/tmp/btattach 2>&1 &")
-        # Up first: what was down all the time may still be in the kernel's hands, who looks at it.
-        await guest.until("hciconfig hci0 up && hciconfig hci0", "UP RUNNING", 60)
+        # The kernel sets it up by itself, and tells of it then. Whoever switches it on before takes that
+        # from the kernel, and bluetoothd never hears of it.
+        await guest.until("btmgmt info", r"hci0:\s+Primary controller")
+        await guest.until("hciconfig hci0 up && hciconfig hci0", "UP RUNNING")
     await guest.run("hciconfig hci0 down")
 
 

@@ -107,9 +107,12 @@ def again_after_crash(test):
 @pytest_asyncio.fixture(loop_scope="module")
 async def bluez(guest):
     bluez = BlueZ(guest)
-    await bluez.start()
-    yield bluez
-    await bluez.end()
+    # Also one that did not start: it would keep the next one from starting.
+    try:
+        await bluez.start()
+        yield bluez
+    finally:
+        await bluez.end()
 
 
 async def stop_scanning(bluez):

@@ -93,6 +93,15 @@ async def test_a_link_without_encryption_gets_no_bearer(radio, tmp_path):
         await connection.disconnect()
 
 
+async def test_a_peer_that_serves_bearers_is_read_as_ever(radio):
+    async with bumble_peripheral(radio) as server:
+        server.device.gatt_server.register_eatt(SPEC)
+        ambit = Ambit(radio)
+        for _ in range(2):
+            values = await ambit.json("read", "Bumble peer", PROTECTED)
+            assert values[0]["text"] == "secret"
+
+
 async def test_values_are_read_over_several_bearers_of_bumble_at_once(radio):
     async with bumble_peripheral(radio, eatt_enabled=True) as server:
         ambit = Ambit(radio)

@@ -1,5 +1,5 @@
 import Binding
-import Foundation
+import ExampleProgram
 import PictureStore
 import Reactive
 
@@ -10,14 +10,14 @@ import Reactive
   @main
   struct App {
     @MainActor
-    static func main() async throws {
-      let options: Options
-      do throws(UsageError) {
-        options = try Options(CommandLine.arguments.dropFirst())
-      } catch {
-        FileHandle.standardError.write(Data("\(error.reason)\n\(Options.usage)\n".utf8))
-        exit(64)
+    static func main() async {
+      await ExampleProgram.run(usage: Options.usage) {
+        try await serve(Options(CommandLine.arguments.dropFirst()))
       }
+    }
+
+    @MainActor
+    private static func serve(_ options: Options) async throws {
       let archive = VillagePosts(options.behaviour)
       let pictures = PictureStore<Never>(byteCountMax: 64 << 10, loadCountMax: 4) { path in
         await archive.picture(at: path)
@@ -60,8 +60,8 @@ struct Options: Sendable {
     """
 
   init(_ arguments: some Sequence<String>) throws(UsageError) {
-    var arguments = Array(arguments)[...]
-    while let argument = arguments.popFirst() {
+    var arguments = Arguments(arguments)
+    while let argument = arguments.next() {
       switch argument {
       case "--deny": behaviour.deniesAccess = true
       case "--latency":
@@ -82,16 +82,11 @@ struct Options: Sendable {
   }
 
   private static func value<Value>(
-    _ arguments: inout ArraySlice<String>, of name: String, _ read: (String) -> Value?
+    _ arguments: inout Arguments, of name: String, _ read: (String) -> Value?
   ) throws(UsageError) -> Value {
-    guard let value = arguments.popFirst().flatMap(read) else {
+    guard let value = read(try arguments.value(of: name)) else {
       throw UsageError(reason: "\(name) needs a number.")
     }
     return value
   }
-}
-
-/// Why a command line is none.
-struct UsageError: Error {
-  var reason: String
 }

@@ -1,6 +1,6 @@
 import Binding
 import BluetoothHost
-import Foundation
+import ExampleProgram
 import Reactive
 
 #if BindingServer
@@ -11,13 +11,9 @@ import Reactive
   @main
   struct App {
     @MainActor
-    static func main() async throws {
-      do {
-        try await serve(try Options(CommandLine.arguments.dropFirst()))
-      } catch let error as UsageError {
-        fail(error.reason)
-      } catch let error as ExhibitsError {
-        fail("The exhibits, line \(error.line): \(error.reason)")
+    static func main() async {
+      await ExampleProgram.run(usage: Options.usage) {
+        try await serve(Options(CommandLine.arguments.dropFirst()))
       }
     }
 
@@ -50,11 +46,6 @@ import Reactive
       let tour = try Tour(floor: PackageResources.floor_json)
       tour.start(speed: options.speed)
       return tour.phone
-    }
-
-    private static func fail(_ reason: String) -> Never {
-      FileHandle.standardError.write(Data("\(reason)\n".utf8))
-      exit(64)
     }
   }
 #else

@@ -76,8 +76,10 @@ extension Exhibit {
 }
 
 /// What is wrong with a file of exhibits, and where.
-struct ExhibitsError: Error, Equatable {
+struct ExhibitsError: Error, Equatable, CustomStringConvertible {
   /// From 1 on.
   let line: Int
   let reason: String
+
+  var description: String { "The exhibits, line \(line): \(reason)" }
 }

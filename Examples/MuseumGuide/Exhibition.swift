@@ -1,3 +1,4 @@
+import ExampleProgram
 import Foundation
 
 /// The exhibits, and their pictures.

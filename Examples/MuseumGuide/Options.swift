@@ -1,5 +1,5 @@
 import BluetoothHost
-import Foundation
+import ExampleProgram
 
 /// What the program was asked for.
 struct Options: Sendable {
@@ -20,18 +20,18 @@ struct Options: Sendable {
     """
 
   init(_ arguments: some Sequence<String>) throws(UsageError) {
-    var arguments = Array(arguments)[...]
-    while let argument = arguments.popFirst() {
+    var arguments = Arguments(arguments)
+    while let argument = arguments.next() {
       switch argument {
       case "--speed":
-        let text = try Self.value(&arguments, of: argument)
+        let text = try arguments.value(of: argument)
         guard let speed = Double(text), (0.1...100).contains(speed) else {
           throw UsageError(reason: "A speed is a number from 0.1 to 100.")
         }
         self.speed = speed
-      case "--exhibits": exhibits = try Self.value(&arguments, of: argument)
+      case "--exhibits": exhibits = try arguments.value(of: argument)
       case "--radio":
-        let name = try Self.value(&arguments, of: argument)
+        let name = try arguments.value(of: argument)
         do throws(RadioChoiceError) {
           radio = try RadioSelection.select(named: name)
         } catch {
@@ -39,24 +39,10 @@ struct Options: Sendable {
         }
       default:
         guard let port = UInt16(argument) else {
-          throw UsageError(reason: "What is “\(argument)”?\n\(Self.usage)")
+          throw UsageError(reason: "What is “\(argument)”?")
         }
         self.port = Int(port)
       }
     }
   }
-
-  private static func value(
-    _ arguments: inout ArraySlice<String>, of name: String
-  ) throws(UsageError) -> String {
-    guard let value = arguments.popFirst() else {
-      throw UsageError(reason: "\(name) needs a value.\n\(usage)")
-    }
-    return value
-  }
-}
-
-/// Why the program can't do what its command line says.
-struct UsageError: Error {
-  var reason: String
 }

@@ -84,6 +84,8 @@ final class Visit: NSObject, CLLocationManagerDelegate, Sendable {
     _ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion
   ) {
     mutableState.modify { known in
+      // What was seen last is of the visit before.
+      if state == .inside, !known.isInside { known.latest = nil }
       known.isInside = state == .inside
       if state == .outside { known.nearest = NearestExhibit() }
     }

@@ -1,5 +1,5 @@
 import Binding
-import Foundation
+import ExampleProgram
 import PictureStore
 import Reactive
 
@@ -11,13 +11,9 @@ import Reactive
   @main
   struct App {
     @MainActor
-    static func main() async throws {
-      do {
-        let options = try Options(CommandLine.arguments.dropFirst())
-        try await serve(options)
-      } catch let error as UsageError {
-        FileHandle.standardError.write(Data("\(error.reason)\n".utf8))
-        exit(64)
+    static func main() async {
+      await ExampleProgram.run(usage: Options.usage) {
+        try await serve(Options(CommandLine.arguments.dropFirst()))
       }
     }
 

@@ -1,3 +1,4 @@
+import ExampleProgram
 import Foundation
 
 /// What the program was asked for.
@@ -29,16 +30,16 @@ struct Options: Sendable {
     var (api, pictures) = (
       "https://api.flickr.com/services/rest/", "https://live.staticflickr.com/"
     )
-    var arguments = Array(arguments)[...]
-    while let argument = arguments.popFirst() {
+    var arguments = Arguments(arguments)
+    while let argument = arguments.next() {
       switch argument {
-      case "--folder": folder = try Self.value(&arguments, of: argument)
+      case "--folder": folder = try arguments.value(of: argument)
       case "--flickr": isFlickr = true
-      case "--api": api = try Self.value(&arguments, of: argument)
-      case "--pictures": pictures = try Self.value(&arguments, of: argument)
+      case "--api": api = try arguments.value(of: argument)
+      case "--pictures": pictures = try arguments.value(of: argument)
       default:
         guard let port = UInt16(argument) else {
-          throw UsageError(reason: "What is “\(argument)”?\n\(Self.usage)")
+          throw UsageError(reason: "What is “\(argument)”?")
         }
         self.port = Int(port)
       }
@@ -58,18 +59,4 @@ struct Options: Sendable {
     else { throw UsageError(reason: "“\(text)” is no address of a server.") }
     return url
   }
-
-  private static func value(
-    _ arguments: inout ArraySlice<String>, of name: String
-  ) throws(UsageError) -> String {
-    guard let value = arguments.popFirst() else {
-      throw UsageError(reason: "\(name) needs a value.\n\(usage)")
-    }
-    return value
-  }
-}
-
-/// Why the program can't do what its command line says.
-struct UsageError: Error {
-  var reason: String
 }

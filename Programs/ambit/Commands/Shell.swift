@@ -173,7 +173,7 @@ final class ShellSession: Sendable {
       var keys: [KeptDevice.Key] = []
       for name in names { keys.append(try await device.key(CharacteristicName(name))) }
       let device = device
-      try await keys.concurrently(device.read) { key, bytes in
+      try await keys.mapConcurrently(device.read) { key, bytes in
         try await report(bytes, of: key, showsName: names.count > 1, event: "value")
       }
     case .write(let name, let input, let withoutResponse):

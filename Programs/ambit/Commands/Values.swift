@@ -35,7 +35,7 @@ struct Read: RadioCommand {
         var characteristics: [CBCharacteristic] = []
         for name in names { characteristics.append(try await device.characteristic(name)) }
         let report = ValueReport(device: device, output: session.output)
-        try await characteristics.concurrently(device.read) { characteristic, bytes in
+        try await characteristics.mapConcurrently(device.read) { characteristic, bytes in
           report.value(bytes, of: characteristic, showsName: names.count > 1, event: "value")
         }
       }

@@ -25,7 +25,7 @@
       eventLoop.scheduleTask(in: TimeAmount(time)) { self.close(promise: nil) }
     }
 
-    /// Makes writers wait while anything of an earlier write is still to leave.
+    /// Makes writers wait, from now on, while anything of an earlier write is still to leave.
     func waitForEachWrite() async throws {
       try await setOption(
         .writeBufferWaterMark, value: ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)

@@ -279,6 +279,7 @@
           try await channel.eventLoop.submit {}.get()
         }
       }
+      // Nothing more, but not before the last part has left.
       try await channel.closing(after: times.write, orAfterShutdown: times.shutdown) {
         try await body.write(ByteBuffer())
       }

@@ -125,6 +125,7 @@
     ///
     /// - Parameter onListening: Called once with the address to open, which has a token if one is
     ///   needed.
+    /// - Throws: As ``run(onListening:)``.
     public func runService(
       onListening: @escaping @Sendable (_ address: String) -> Void
     ) async throws {
@@ -142,6 +143,7 @@
     /// Serves until it is asked to shut down.
     ///
     /// - Parameter onListening: Called once with the address to open.
+    /// - Throws: ``PageServerError`` with the code `cannotListen`, and what goes wrong later.
     public func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
       let logger = quiet(logger)
       let server = Server(
@@ -157,7 +159,17 @@
           self.port.withLock { $0 = channel.localAddress?.port }
           onListening(self.makeAddress())
         }, eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
-      try await server.run()
+      port.withLock { $0 = nil }
+      do {
+        try await server.run()
+      } catch {
+        guard port.withLock({ $0 }) == nil, !(error is CancellationError) else { throw error }
+        let reason =
+          (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+        throw PageServerError(
+          .cannotListen,
+          "port \(configuration.port) of \(configuration.host) can't be listened on: \(reason)")
+      }
     }
 
     /// What the server below says of its own beginning and end is nothing for those who run it.
@@ -201,7 +213,7 @@
   public struct PageServerError: Error, CustomStringConvertible {
     /// The kind of error; there may be more in later versions.
     public struct Code: Hashable, Sendable {
-      private enum Wrapped { case noPages, missingPage, pageProblems, shortKey }
+      private enum Wrapped { case noPages, missingPage, pageProblems, shortKey, cannotListen }
       private var wrapped: Wrapped
 
       /// No page was given.
@@ -212,6 +224,8 @@
       public static let pageProblems = Code(wrapped: .pageProblems)
       /// The key for signing cookies is too short.
       public static let shortKey = Code(wrapped: .shortKey)
+      /// The address or the port can't be listened on: another program has it, as a rule.
+      public static let cannotListen = Code(wrapped: .cannotListen)
     }
 
     /// The kind of error.

@@ -189,6 +189,22 @@
       #expect(await code(unnamed, ["index.html", "b.html"]) == .pageProblems)
     }
 
+    @Test("a port that another server has is an error that says so, and the other one goes on")
+    func takenPort() async throws {
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html") { Desk() }] }
+      ) { server async throws in
+        let error = await #expect(throws: PageServerError.self) {
+          try await RunningServer.start(
+            site: Desk.site, pages: { [Page("index.html") { Desk() }] }, port: server.port)
+        }
+        #expect(error?.code == .cannotListen)
+        #expect(error?.description.contains("port \(server.port) of 127.0.0.1") == true)
+        let http = RawHTTP(port: server.port)
+        #expect(try await http.send("GET", "/").status == 200)
+      }
+    }
+
     @Test("a page whose name tabs can't have is refused at the start, and not each of its tabs")
     func unfitNames() async throws {
       func problems(_ file: String, beside other: String? = nil) async -> [PageProblem]? {

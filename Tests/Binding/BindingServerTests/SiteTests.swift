@@ -2,7 +2,6 @@
   import BindingServer
   import Foundation
   import NIOCore
-  import NIOPosix
   import Testing
 
   @Suite("The files of a page server")
@@ -163,18 +162,14 @@
 
     @Test("that nobody reads end with their time")
     func unread() async throws {
-      let large = Site { path in
-        guard path == "large" else { return nil }
-        // Whoever writes what follows finds the event loops busy.
-        for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
-          loop.execute { Thread.sleep(forTimeInterval: 0.2) }
-        }
-        return Site.Resource([UInt8](repeating: 7, count: 12_000_000), version: "v")
-      }
+      let bytes = [UInt8](repeating: 7, count: 12_000_000)
       try await withServer(
-        site: large.or(Desk.site), pages: { [Page("index.html") { Desk() }] },
+        site: .files(["large": bytes]).or(Desk.site), pages: { [Page("index.html") { Desk() }] },
         configure: { $0.times.write = .milliseconds(300) }
       ) { server in
+        // Whoever writes finds the event loops busy, and they must not take the file all at once.
+        let loops = BusyLoops()
+        defer { loops.stop() }
         let client = try StalledClient(
           "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n", port: server.port)
         #expect(try await client.isClosed(within: .seconds(20)))

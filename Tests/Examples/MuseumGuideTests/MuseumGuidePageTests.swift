@@ -1,4 +1,5 @@
 #if BindingServer
+  import Foundation
   import PageProgram
   import Testing
   import WebDriver
@@ -71,6 +72,18 @@
           until: "\(Self.title) != 'Satellite' && \(Self.place).includes(\(Self.title))",
           seconds: 120)
       }
+    }
+
+    @Test("takes no radio beside the simulated one")
+    func radio() throws {
+      let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      // The host that an app gets without asking for one writes what it sends there from the beginning.
+      let capture = folder.appending(path: "capture").path
+      let program = try PageProgram("museum-guide", environment: ["AMBIT_CAPTURE": capture])
+      #expect(program.stop() == 0)
+      #expect(!FileManager.default.fileExists(atPath: capture))
     }
 
     @Test("is legible to a screen reader, and works with the keyboard alone")

@@ -68,6 +68,7 @@ struct MuseumGuideTests {
     #expect(walk(tour) { guide.place.value == "You have left “\(exhibits[7].name)”." })
     #expect(guide.front.value == nil && guide.text.value == exhibits[7].text, "it can be read on")
     #expect(walk(tour) { guide.place.value == "You have left the museum." })
+    #expect(walk(tour) { guide.place.value == "Welcome to the museum." })
     #expect(walk(tour) { guide.place.value == "You are at “\(exhibits[0].name)”." }, "and again")
     #expect(visit.state.value.seen == exhibits.map(\.id))
   }

@@ -1,3 +1,4 @@
+import ExampleProgram
 import Foundation
 import PictureStore
 import Reactive

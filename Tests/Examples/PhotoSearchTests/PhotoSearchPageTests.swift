@@ -35,7 +35,11 @@
 
     /// Types a text, and searches as soon as that is possible.
     private static func search(_ text: String, _ browser: Browser) async throws {
+      // Empties the field first: the button may still be enabled for the text before, and be disabled
+      // once more while this one is typed, just when Enter is pressed.
       try await browser.run("document.querySelector('#text').select()")
+      try await browser.perform(.keyboard().press(.backspace))
+      try await browser.wait(until: "document.querySelector('form button').disabled")
       try await browser.perform(.keyboard().type(text))
       try await browser.wait(until: "!document.querySelector('form button').disabled")
       try await browser.perform(.keyboard().press(.enter))

@@ -47,8 +47,8 @@ final class LocationServices: @unchecked Sendable {
   /// Where regions and conditions outlive the process; nil where they don't.
   let store: LocationStore?
 
-  /// Those of the host that is current in this task; made when first used. Those of `BluetoothHost.shared`
-  /// stay for the life of the process, others as long as a manager or monitor uses them.
+  /// Those of the host that is current in this task; made when first used. Where none is, those of `BluetoothHost.shared`
+  /// are made, and stay for the life of the process; others stay as long as a manager or monitor uses them.
   static var current: LocationServices {
     let host = BluetoothHost.currentWithPlugIns
     return registry.withLock { registry in
@@ -56,7 +56,8 @@ final class LocationServices: @unchecked Sendable {
       registry = registry.filter { $0.value.services != nil }
       let services = LocationServices(
         policy: LocationPolicy.current, store: LocationStore.current(for: host.radio))
-      // Asked so that no shared host is made, and no radio taken, where another one is current.
+      // Not by comparing hosts: where another one is current, that would make the shared one, which
+      // takes a radio.
       let isShared = BluetoothHost.current == nil
       registry[host.identity] = Entry(services: services, kept: isShared ? services : nil)
       services.open(host)

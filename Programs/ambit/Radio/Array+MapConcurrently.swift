@@ -1,7 +1,7 @@
 extension Array where Element: Sendable {
   /// Begins the same work for all elements at once, and takes what came of it in their order, each
-  /// result as soon as those before it are taken. Ends what still goes on where one fails.
-  func concurrently<Result: Sendable>(
+  /// result as soon as those before it are taken. Cancels what still goes on where one fails.
+  func mapConcurrently<Result: Sendable>(
     _ work: @escaping @Sendable (Element) async throws -> Result,
     then take: (Element, Result) async throws -> Void
   ) async throws {
