@@ -261,18 +261,19 @@ let package = Package(
         "Essentials", "JSONWire", "BluetoothWire", "BluetoothMachines", "BluetoothHost",
         "SimulatedRadio", "SecureConnections", "Simulation", "PeripheralFiles", "CoreBluetooth",
         "CoreBluetoothAsync", "ARPWire", "DNSWire", "DiscoveryMachines", "BonjourHost",
-        "BeaconMachines", "CLinux",
+        "BeaconMachines", "CLinux", "Binding", "CoverFlowPage", "Reactive",
+        .target(name: "BindingServer", condition: .when(traits: ["BindingServer"])),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
       ],
-      path: "Programs/ambit", exclude: ["Main"]),
+      path: "Programs/ambit", exclude: ["Main"],
+      resources: ["index.html", "page.js", "style.css"].map { .embedInCode("Page/Site/\($0)") }),
     // No product of its own: SwiftPM makes one for an executable target of the root package only.
     .executableTarget(name: "ambit", dependencies: ["AmbitCLI"], path: "Programs/ambit/Main"),
 
     // DNS messages as text and back, for the tests against other implementations.
     .executableTarget(
       name: "dns-text", dependencies: ["DNSWire", "Essentials"], path: "Interop/dns-text"),
-
     // Many hosts in one process, for the tests of sharing.
     .executableTarget(
       name: "bonjour-crowd",
@@ -413,8 +414,7 @@ let package = Package(
       name: "SimulationTests",
       dependencies: [
         "Simulation", "BeaconMachines", "PeripheralFiles", "SecureConnections", "BluetoothHost",
-        "BluetoothMachines",
-        "BluetoothWire", "Essentials",
+        "BluetoothMachines", "BluetoothWire", "Essentials",
       ]),
     .testTarget(
       name: "BluetoothHostTests",
@@ -459,7 +459,8 @@ let package = Package(
       dependencies: [
         "AmbitCLI", "CoreBluetooth", "CoreBluetoothAsync", "BluetoothHost", "BluetoothMachines",
         "BluetoothWire", "PeripheralFiles", "Simulation", "Essentials", "BonjourHost",
-        "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire",
+        "DiscoveryMachines", "DNSWire", "BeaconMachines", "JSONWire", "PageProgram", "Reactive",
+        "WebDriver",
       ]),
     .testTarget(
       name: "CoverFlowTests", dependencies: ["CoverFlow", "CoverFlowWebAssembly", "Essentials"],
@@ -469,7 +470,6 @@ let package = Package(
       dependencies: ["CoverFlowPage", "CoverFlowWebAssembly", "Essentials", "WebDriver"],
       path: "Tests/CoverFlow/CoverFlowPageTests"),
     .testTarget(name: "KeyValueObservingTests", dependencies: ["KeyValueObserving"]),
-
     // What pages keep of view models, without a browser.
     .target(name: "PageClient", dependencies: ["JSONWire"], path: "Tests/Support/PageClient"),
     .testTarget(

@@ -38,9 +38,10 @@ async def attach(guest):
     """Plugs the controller in, unless it is, and leaves it down: free for whoever wants it."""
     if "hci0" not in await guest.run("hciconfig"):
         await guest.run(f"btattach -B {RADIO_LINE} -P h4 >/tmp/btattach 2>&1 &")
-        # The kernel sets it up by itself, and tells of it then. Whoever switches it on before takes that
-        # from the kernel, and bluetoothd never hears of it.
-        await guest.until("btmgmt info", r"hci0:\s+Primary controller")
+        # The kernel switches it on by itself, sets it up and then tells bluetoothd of it. Whoever
+        # switches it on before it has begun takes that from it, and bluetoothd is never told.
+        await guest.until("hciconfig hci0", r"(UP|DOWN)( RUNNING)? *\n\s+RX bytes:[1-9]")
+        # Up first: what was down all the time may still be in the kernel's hands, who looks at it.
         await guest.until("hciconfig hci0 up && hciconfig hci0", "UP RUNNING")
     await guest.run("hciconfig hci0 down")
 

@@ -23,6 +23,7 @@ struct Ambit: AsyncParsableCommand {
 
       EXAMPLES:
         ambit                                 live view
+        ambit page                            the same in a browser, and more
         ambit scan --timeout 5                list what is nearby
         ambit inspect strap                   connect and show everything
         ambit read thermostat temperature     read one value
@@ -45,7 +46,8 @@ struct Ambit: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Watch.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self, Shell.self,
+      Watch.self, PageCommand.self, Scan.self, Inspect.self, Read.self, Write.self, Subscribe.self,
+      Shell.self,
       Advertise.self, Peripheral.self, Record.self, Channel.self, Radio.self, Capture.self,
       Status.self, Bonds.self, Browse.self, Resolve.self, Publish.self, NetworkQuery.self,
       LinkLocal.self, Locate.self, Trace.self, Beacons.self, BeaconGroup.self, Monitor.self,

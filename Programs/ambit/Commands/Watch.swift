@@ -100,13 +100,7 @@ struct Watch: RadioCommand {
     let output = session.output
     let host = BonjourHost(log: { if !isFullScreen { output.note($0) } })
     await NetworkListener(host: host).listen { change in
-      table.update { table in
-        if change.isFound {
-          table.add(change.service, on: change.interface)
-        } else {
-          table.remove(change.service, on: change.interface)
-        }
-      }
+      table.update { $0.take(change) }
       guard output.isJSON else { return }
       let event = change.isFound ? "found" : "gone"
       output.object(Browse.json(event, change.service, change.interface))
@@ -149,25 +143,5 @@ struct Watch: RadioCommand {
       }
       session.output.line("")
     }
-  }
-}
-
-/// What is around, as far as it is known.
-struct Surroundings: Sendable {
-  let devices = Guarded(NearbyTable())
-  let network = Guarded(NetworkTable())
-  /// How near beacons are; on the screen only.
-  let beacons: Guarded<BeaconSurvey>
-
-  init(now: Instant) { beacons = Guarded(BeaconSurvey(constraints: [], now: now)) }
-}
-
-/// Time since the command began.
-struct MonotonicClock: Sendable {
-  private let start = ContinuousClock.now
-
-  var now: Instant {
-    let (seconds, attoseconds) = (ContinuousClock.now - start).components
-    return .zero + .seconds(seconds) + .nanoseconds(attoseconds / 1_000_000_000)
   }
 }

@@ -44,6 +44,15 @@ struct NetworkTable: Sendable {
 
   var count: Int { byName.count }
 
+  /// A service came or went.
+  mutating func take(_ change: NetworkListener.Change) {
+    if change.isFound {
+      add(change.service, on: change.interface)
+    } else {
+      remove(change.service, on: change.interface)
+    }
+  }
+
   /// A service was found.
   mutating func add(_ service: ServiceName, on interface: String?) {
     let name = service.instanceText

@@ -26,13 +26,16 @@ struct PairingQuestion: Hashable, Sendable {
     self.id = id
   }
 
-  /// What is asked.
-  var text: String {
+  /// What is asked, with what was typed.
+  var text: String { [text(of: "\(peer)"), typed].filter { !$0.isEmpty }.joined(separator: " ") }
+
+  /// What is asked of a peer that is called so.
+  func text(of name: String) -> String {
     switch prompt {
-    case .consent: "May \(peer) be paired with?"
-    case .displayPasskey(let number): "Enter \(PairingPrompt.digits(number)) at \(peer)."
-    case .enterPasskey: "Which passkey does \(peer) show? \(typed)"
-    case .compareNumber(let number): "Does \(peer) show \(PairingPrompt.digits(number))?"
+    case .consent: "May \(name) be paired with?"
+    case .displayPasskey(let number): "Enter \(PairingPrompt.digits(number)) at \(name)."
+    case .enterPasskey: "Which passkey does \(name) show?"
+    case .compareNumber(let number): "Does \(name) show \(PairingPrompt.digits(number))?"
     }
   }
 

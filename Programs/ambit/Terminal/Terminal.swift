@@ -168,6 +168,11 @@ struct Output: Sendable {
   ///   - plain: What a screen shows, where that is something else.
   func note(_ text: String, plain: String? = nil) {
     if let show = Self.screen.withLock({ $0 }) { return show(plain ?? text) }
+    remark(text)
+  }
+
+  /// A remark on standard error, whoever has the screen.
+  func remark(_ text: String) {
     clearProgress()
     Self.write(text + "\n", to: STDERR_FILENO)
   }

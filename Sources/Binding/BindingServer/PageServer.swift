@@ -129,15 +129,39 @@
     public func runService(
       onListening: @escaping @Sendable (_ address: String) -> Void
     ) async throws {
+      try await makeGroup(endingAt: [.sigterm, .sigint], onListening).run()
+    }
+
+    /// Serves until the task is cancelled. Streams end at once then, and requests are answered.
+    ///
+    /// For programs that watch over signals by themselves.
+    ///
+    /// - Parameter onListening: As for ``runService(onListening:)``.
+    /// - Throws: As ``run(onListening:)``.
+    public func runUntilCancelled(
+      onListening: @escaping @Sendable (_ address: String) -> Void
+    ) async throws {
+      let group = makeGroup(endingAt: [], onListening)
+      // A task of its own: cancelling the group would break off what it serves.
+      let serving = Task { try await group.run() }
+      try await withTaskCancellationHandler {
+        try await serving.value
+      } onCancel: {
+        Task { await group.triggerGracefulShutdown() }
+      }
+    }
+
+    private func makeGroup(
+      endingAt signals: [UnixSignal], _ onListening: @escaping @Sendable (String) -> Void
+    ) -> ServiceGroup {
       struct Listening: Service {
         let server: PageServer
         let onListening: @Sendable (String) -> Void
         func run() async throws { try await server.run(onListening: onListening) }
       }
-      let group = ServiceGroup(
+      return ServiceGroup(
         services: [Listening(server: self, onListening: onListening)],
-        gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet(logger))
-      try await group.run()
+        gracefulShutdownSignals: signals, logger: quiet(logger))
     }
 
     /// Serves until it is asked to shut down.

@@ -15,16 +15,25 @@ public final class PageProgram {
   ///   - arguments: The rest of its command line.
   ///   - environment: Added to that of the tests.
   ///   - prefix: A command that runs it, with its arguments.
-  public init(
+  public convenience init(
     _ name: String, port: Int = 0, _ arguments: [String] = [],
     environment: [String: String] = [:], prefix: [String] = []
+  ) throws {
+    try self.init(
+      name, commandLine: ["\(port)"] + arguments, environment: environment, prefix: prefix)
+  }
+
+  /// Starts a program with all of its arguments and waits until it listens.
+  public init(
+    _ name: String, commandLine: [String], environment: [String: String] = [:],
+    prefix: [String] = []
   ) throws {
     let path = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
       .deletingLastPathComponent().appending(path: name).path
     process = Process()
     // A line at a time, as to a terminal.
     process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments = prefix + ["stdbuf", "-oL", path, "\(port)"] + arguments
+    process.arguments = prefix + ["stdbuf", "-oL", path] + commandLine
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let output = Pipe()
     process.standardOutput = output

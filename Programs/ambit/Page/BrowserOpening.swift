@@ -1,0 +1,26 @@
+import Foundation
+
+/// Opens addresses in the browser of the desktop.
+enum BrowserOpening {
+  private static let opener = "xdg-open"
+
+  /// Whether there is a desktop to open anything in.
+  static var isPossible: Bool {
+    let environment = ProcessInfo.processInfo.environment
+    return ["WAYLAND_DISPLAY", "DISPLAY"].contains { environment[$0]?.isEmpty == false }
+  }
+
+  /// Opens an address; says so where that doesn't go.
+  static func open(_ address: String, _ output: Output) {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [opener, address]
+    process.standardInput = FileHandle.nullDevice
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    guard isPossible, (try? process.run()) != nil else {
+      output.warn("there is no desktop to open the page in")
+      return
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import BluetoothWire
+import CoreBluetooth
+import CoreBluetoothAsync
+import Essentials
+import PeripheralFiles
+import Reactive
+
+/// A device that the page keeps connected, with what it has.
+@MainActor
+final class ConnectedDevice {
+  /// What is being done with the link: `connecting …`.
+  let state = MutableProperty("connecting …")
+  /// What went wrong with the link or the pairing last.
+  let message = MutableProperty<String?>(nil)
+  let attributes = MutableProperty<[AttributeRow]>([])
+
+  /// At most so often are values shown, which may come by the thousand.
+  private static let valueTime = Duration.milliseconds(50)
+
+  private enum Event: Sendable {
+    case link(KeptDevice.Event)
+    case values
+  }
+
+  private let device: KeptDevice
+  private let arrived: ArrivedValues
+  private let work: Task<Void, Never>
+  private var discovery: Task<Void, Never>?
+
+  init(_ sighting: Sighting, _ session: Session, _ central: Central) {
+    let search = Search(name: DeviceName(text: sighting.identifier), session: session.silent)
+    let (events, post) = AsyncStream.makeStream(of: Event.self)
+    let arrived = ArrivedValues()
+    let device = KeptDevice(sighting, search, central) { event in
+      guard case .value(let key, let bytes) = event else {
+        post.yield(.link(event))
+        return
+      }
+      guard arrived.keep(bytes, of: key) else { return }
+      Task {
+        try? await Task.sleep(for: Self.valueTime)
+        post.yield(.values)
+      }
+    }
+    self.device = device
+    self.arrived = arrived
+    let (starting, start) = AsyncStream.makeStream(of: ConnectedDevice.self)
+    work = Task {
+      async let link: Void? = try? await device.run()
+      for await owner in starting { await Self.follow(events, owner) }
+      _ = await link
+    }
+    start.yield(self)
+    start.finish()
+  }
+
+  /// Ends the link in good order.
+  func end() {
+    discovery?.cancel()
+    work.cancel()
+  }
+
+  /// Returns when the link has ended.
+  func waitUntilEnded() async { await work.value }
+
+  private static func follow(_ events: AsyncStream<Event>, _ owner: ConnectedDevice) async {
+    weak let owner = owner
+    for await event in events {
+      switch event {
+      case .link(let event): owner?.take(event)
+      case .values: owner?.showValues()
+      }
+    }
+  }
+
+  private func take(_ event: KeptDevice.Event) {
+    switch event {
+    case .connecting: state.value = "connecting …"
+    case .connected:
+      state.value = "connected; discovering …"
+      message.value = nil
+      discovery?.cancel()
+      discovery = Task { await discover() }
+    case .lost(let reason, let reconnects):
+      discovery?.cancel()
+      state.value = reconnects ? "\(reason); connecting again …" : reason
+    case .value: break
+    case .subscriptionEnded(let key, let reason):
+      let row = attributes.value.first { $0.key == key }
+      row?.isFollowed.value = false
+      row?.message.value = reason
+    }
+  }
+
+  private func showValues() {
+    let values = arrived.take()
+    for row in attributes.value {
+      if let arrived = row.key.flatMap({ values[$0] }) { row.show(arrived) }
+    }
+  }
+
+  /// Lists what the device has, then reads what can be read, one after the other.
+  private func discover() async {
+    do {
+      let device = device
+      let found = try await race(Session.workTime.duration) { try await device.discoverAll() }
+      guard let found else {
+        message.value = "The device does not answer."
+        return
+      }
+      var view = DetailView(title: "", state: "")
+      view.show(found, followed: device.subscriptions)
+      show(view.rows)
+      state.value = "connected"
+    } catch is CancellationError {
+      return
+    } catch {
+      message.value = (error as? CommandFailure)?.sentence ?? "\(error)"
+      return
+    }
+    for row in attributes.value where row.isReadable {
+      guard !Task.isCancelled else { return }
+      // What fails is said at the row.
+      try? await row.read.apply().completion()
+    }
+  }
+
+  /// Rows stay what they are over a new connection, with what was typed, as long as the device has them.
+  private func show(_ rows: [DetailView.Row]) {
+    let known = Dictionary(
+      attributes.value.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    var serviceCount = 0
+    attributes.value = rows.map { row in
+      let id: String
+      if let key = row.key {
+        id = "\(key.service)-\(key.characteristic)"
+      } else {
+        id = "service \(serviceCount)"
+        serviceCount += 1
+      }
+      if let before = known[id], before.type == row.type { return before }
+      return AttributeRow(row, id, operations)
+    }
+  }
+
+  private var operations: AttributeRow.Operations {
+    let device = device
+    return AttributeRow.Operations(
+      read: { try await device.read($0) },
+      write: { key, text in
+        let characteristic = try await device.characteristic(key)
+        let input = ValueInput(text: text, format: text.hasPrefix("0x") ? .hex : nil)
+        try await device.write(input.bytes(for: BluetoothUUID(characteristic.uuid)), to: key)
+        return characteristic.properties.contains(.read) ? try await device.read(key) : nil
+      },
+      follow: { [weak self] key, isFollowed in self?.follow(key, isFollowed) })
+  }
+
+  private func follow(_ key: KeptDevice.Key, _ isFollowed: Bool) {
+    let row = attributes.value.first { $0.key == key }
+    row?.message.value = nil
+    guard isFollowed else { return device.unsubscribe(key) }
+    Task {
+      do {
+        try await device.subscribe(key)
+      } catch {
+        row?.isFollowed.value = false
+        row?.message.value = (error as? CommandFailure)?.reason ?? "\(error)"
+      }
+    }
+  }
+}

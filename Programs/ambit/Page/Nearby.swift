@@ -1,0 +1,136 @@
+import BluetoothMachines
+import BluetoothWire
+import Essentials
+import Reactive
+
+/// What all tabs of the page share: what is around, what was marked, and the devices that are connected.
+@MainActor
+final class Nearby {
+  /// What is around at a time.
+  struct Snapshot: Sendable {
+    var things: [NearbyThing] = []
+    /// Time since the page began.
+    var now = Instant.zero
+    /// What is wrong with the radio, if something is.
+    var problem: String?
+  }
+
+  let snapshot: Property<Snapshot>
+  let marks = MutableProperty(NearbyMarks())
+  /// Devices that were connected, by their identifiers, until they are disconnected.
+  let connected = MutableProperty<[String: ConnectedDevice]>([:])
+  /// What pairings ask, one after the other.
+  let questions = MutableProperty<[AskedQuestion]>([])
+  /// What was remarked last, such as what the display of a simulated device shows.
+  let note = MutableProperty<String?>(nil)
+
+  private let mutableSnapshot = MutableProperty(Snapshot())
+  private var history = NearbyHistory()
+  private let connect: @MainActor (Sighting) -> ConnectedDevice?
+  private let answer: @MainActor (PairingPromptID, PairingAnswer) -> Void
+  /// Where a service is, with its text.
+  let resolve: ServiceLookup
+
+  /// Finds out where a service is: a line for each thing to know.
+  typealias ServiceLookup = @Sendable (NetworkTable.Row) async -> [DetailField]
+
+  /// - Parameters:
+  ///   - connect: Makes a link to a device; nil if it can't.
+  ///   - answer: Takes the answer to a question of a pairing.
+  ///   - resolve: Finds out where a service is.
+  init(
+    connect: @escaping @MainActor (Sighting) -> ConnectedDevice? = { _ in nil },
+    answer: @escaping @MainActor (PairingPromptID, PairingAnswer) -> Void = { _, _ in },
+    resolve: @escaping ServiceLookup = { _ in [] }
+  ) {
+    snapshot = Property(capturing: mutableSnapshot)
+    self.connect = connect
+    self.answer = answer
+    self.resolve = resolve
+  }
+
+  subscript(id: String) -> NearbyThing? { history[id] }
+
+  /// Takes what is known now.
+  func update(
+    devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
+    problem: String?, now: Instant
+  ) {
+    history.update(devices: devices, network: network, beacons: beacons, now: now)
+    mutableSnapshot.value = Snapshot(things: history.things, now: now, problem: problem)
+  }
+
+  func show(_ note: String) { self.note.value = note }
+
+  // MARK: Marks
+
+  func toggleStar(_ id: String) {
+    guard history[id] != nil else { return }
+    marks.modify { $0.starred.formSymmetricDifference([id]) }
+  }
+
+  func toggleHidden(_ id: String) {
+    guard history[id] != nil else { return }
+    marks.modify { $0.hidden.formSymmetricDifference([id]) }
+  }
+
+  /// What comes from now on is new.
+  func markAllSeen() {
+    let last = history.things.last?.number ?? 0
+    marks.modify { $0.lastNumberSeen = last }
+  }
+
+  // MARK: Devices
+
+  /// Connects a device for all tabs, unless it is.
+  func connectDevice(_ id: String) {
+    guard connected.value[id] == nil, let sighting = history[id]?.sighting,
+      sighting.isConnectable != false, let device = connect(sighting)
+    else { return }
+    connected.modify { $0[id] = device }
+  }
+
+  /// Ends the link for all tabs.
+  func disconnectDevice(_ id: String) {
+    connected.modify { $0.removeValue(forKey: id) }?.end()
+  }
+
+  // MARK: Pairing
+
+  /// What a peer is called, or its address.
+  private func name(of peer: DeviceAddress) -> String {
+    let thing = snapshot.value.things.last { $0.sighting?.address == peer && $0.presence != .gone }
+    return thing?.name ?? "\(peer)"
+  }
+
+  /// A pairing asks something, in place of what the same one asked before.
+  func ask(_ question: PairingQuestion) {
+    let asked = AskedQuestion(question: question, peerName: name(of: question.peer))
+    questions.modify { questions in
+      questions.removeAll { $0.question.peer == question.peer }
+      questions.append(asked)
+    }
+  }
+
+  func pairingEnded(with peer: DeviceAddress, because failure: String?) {
+    // What a display showed for it holds no longer.
+    note.value = nil
+    questions.modify { $0.removeAll { $0.question.peer == peer } }
+    guard let failure else { return }
+    for device in connected.value.values { device.message.value = "Pairing failed: \(failure)" }
+  }
+
+  /// Takes an answer, unless somebody else gave one or the pairing has ended; nil is none, where a number
+  /// was only shown.
+  func answerQuestion(_ id: PairingPromptID, _ reply: PairingAnswer?) {
+    guard questions.value.contains(where: { $0.question.id == id }) else { return }
+    questions.modify { $0.removeAll { $0.question.id == id } }
+    if let reply { answer(id, reply) }
+  }
+}
+
+/// A question of a pairing, and what the peer is called.
+struct AskedQuestion: Hashable, Sendable {
+  var question: PairingQuestion
+  var peerName: String
+}

@@ -1,0 +1,109 @@
+import Binding
+import Essentials
+import Reactive
+
+/// One thing, opened: what it says, and what it has once it is connected.
+final class NearbyDetail: ViewModel {
+  let openID = MutableProperty<String?>(nil)
+  let isOpen: Property<Bool>
+  let title: Property<String>
+  let subtitle: Property<String>
+  let fields: Property<[DetailField]>
+  let points: Property<String>
+  let strength: Property<String>
+  let isStarred: Property<Bool>
+  let isHidden: Property<Bool>
+  let isConnectable: Property<Bool>
+  let isConnected: Property<Bool>
+  let state: Property<String>
+  let message: Property<String?>
+  let attributes: Property<[AttributeRow]>
+  let star: Action<Void, Never, Never>
+  let hide: Action<Void, Never, Never>
+  let connect: Action<Void, Never, Never>
+  let disconnect: Action<Void, Never, Never>
+  let close: Action<Void, Never, Never>
+
+  static let bindings: Bindings<NearbyDetail> = [
+    "id": .oneWay(\.openID), "isOpen": .oneWay(\.isOpen), "title": .oneWay(\.title),
+    "subtitle": .oneWay(\.subtitle),
+    "fields": .list(
+      \.fields, ["name": .value(\.name), "value": .value(\.value), "bytes": .value(\.bytes)]),
+    "points": .oneWay(\.points), "strength": .oneWay(\.strength),
+    "isStarred": .oneWay(\.isStarred), "isHidden": .oneWay(\.isHidden),
+    "isConnectable": .oneWay(\.isConnectable), "isConnected": .oneWay(\.isConnected),
+    "state": .oneWay(\.state), "message": .oneWay(\.message),
+    "attributes": .list(\.attributes), "star": .action(\.star), "hide": .action(\.hide),
+    "connect": .action(\.connect), "disconnect": .action(\.disconnect), "close": .action(\.close),
+  ]
+
+  init(_ nearby: Nearby) {
+    let openID = openID
+    let thing = Property.combineLatest(openID, nearby.snapshot)
+      .map { id, snapshot in snapshot.things.first { $0.id == id } }
+    isOpen = thing.map { $0 != nil }.skipRepeats()
+    title = thing.map { $0?.title ?? "" }.skipRepeats()
+    subtitle = thing.combineLatest(with: nearby.snapshot)
+      .map { Self.subtitle($0, now: $1.now) }.skipRepeats()
+    points = thing.map { $0?.levels.points ?? "" }.skipRepeats()
+    strength = thing.map { $0?.strength.map(NearbyRow.text(dBm:)) ?? "" }.skipRepeats()
+    isConnectable = thing.map { $0?.sighting.map { $0.isConnectable != false } ?? false }
+      .skipRepeats()
+    let marks = openID.combineLatest(with: nearby.marks)
+    isStarred = marks.map { id, marks in id.map(marks.starred.contains) ?? false }.skipRepeats()
+    isHidden = marks.map { id, marks in id.map(marks.hidden.contains) ?? false }.skipRepeats()
+
+    let heard = thing.map { $0?.sighting.map { DetailField.all(of: $0) } ?? [] }
+    let network = thing.map { $0?.network }.skipRepeats()
+    let resolved = Property(
+      initial: [],
+      then: network.producer.flatMap(.latest) { Self.fields(of: $0, nearby.resolve) }
+        .observe(on: UIScheduler()))
+    fields = heard.combineLatest(with: resolved).map { $0.isEmpty ? $1 : $0 }.skipRepeats()
+
+    let device = Property.combineLatest(openID, nearby.connected)
+      .map { id, devices in id.flatMap { devices[$0] } }
+    isConnected = device.map { $0 != nil }.skipRepeats()
+    let none = Property<[AttributeRow]>(value: [])
+    attributes = device.flatMap(.latest) { device in
+      device.map { Property(capturing: $0.attributes) } ?? none
+    }
+    let silence = Property(value: "")
+    state = device.flatMap(.latest) { $0.map { Property(capturing: $0.state) } ?? silence }
+    let nothing = Property<String?>(value: nil)
+    message = device.flatMap(.latest) { $0.map { Property(capturing: $0.message) } ?? nothing }
+
+    let act = { (body: @escaping @MainActor @Sendable (String) -> Void) in
+      Action<Void, Never, Never>(onMainActor: { if let id = openID.value { body(id) } })
+    }
+    star = act(nearby.toggleStar)
+    hide = act(nearby.toggleHidden)
+    connect = act(nearby.connectDevice)
+    disconnect = act(nearby.disconnectDevice)
+    close = act { _ in openID.value = nil }
+  }
+
+  /// Opens a thing, in place of the one that is open.
+  func open(_ id: String) { openID.value = id }
+
+  private nonisolated static func subtitle(_ thing: NearbyThing?, now: Instant) -> String {
+    guard let thing else { return "" }
+    var parts = [thing.kind.rawValue, thing.company ?? "", thing.distance ?? ""]
+    switch thing.presence {
+    case .here: break
+    case .fading, .gone: parts.append("seen \(Age.text(now - thing.lastSeen)) ago")
+    }
+    return parts.filter { !$0.isEmpty }.joined(separator: " · ")
+  }
+
+  /// What is known of a service at once, and then also where it is.
+  private nonisolated static func fields(
+    of row: NetworkTable.Row?, _ resolve: @escaping Nearby.ServiceLookup
+  ) -> SignalProducer<[DetailField], Never> {
+    guard let row else { return SignalProducer(value: []) }
+    let known = DetailField.all(of: row)
+    return SignalProducer { () async throws(Never) in
+      DetailField.numbered(known + (await resolve(row)))
+    }.prefix(value: known)
+  }
+}

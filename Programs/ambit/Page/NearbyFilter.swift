@@ -1,0 +1,91 @@
+/// What of all things is listed. Everything that is asked for has to hold.
+struct NearbyFilter: Hashable, Sendable {
+  /// A text says something from so many characters on.
+  static let characterCountMin = 3
+
+  /// What is searched for among all that was ever seen; no text, what is nearby.
+  var text = ""
+  /// A kind's name; empty for all.
+  var kind = ""
+  var company = ""
+  var service = ""
+  /// In dBm; what has no strength passes at the lowest.
+  var minimumStrength = LevelHistory.range.lowerBound
+  var isStarredOnly = false
+  var isNewOnly = false
+  var showsHidden = false
+
+  /// Whether a thing is listed.
+  func accepts(_ thing: NearbyThing, _ marks: NearbyMarks) -> Bool {
+    if text.isEmpty, thing.presence == .gone { return false }
+    if !showsHidden, marks.hidden.contains(thing.id) { return false }
+    if isStarredOnly, !marks.starred.contains(thing.id) { return false }
+    if isNewOnly, !marks.isNew(thing) { return false }
+    if !kind.isEmpty, thing.kind.rawValue != kind { return false }
+    if !company.isEmpty, thing.company != company { return false }
+    if !service.isEmpty, !thing.services.contains(service) { return false }
+    if minimumStrength > LevelHistory.range.lowerBound {
+      guard let strength = thing.strength, strength >= minimumStrength else { return false }
+    }
+    return text.split(separator: " ").allSatisfy { thing.searchText.contains($0.lowercased()) }
+  }
+
+  /// The text of what is typed: what is too short says nothing.
+  static func text(typed: String) -> String {
+    let text = typed.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+    return text.count < characterCountMin ? "" : String(text.prefix(100))
+  }
+}
+
+/// What people have marked; all tabs have the same.
+struct NearbyMarks: Hashable, Sendable {
+  var starred: Set<String> = []
+  var hidden: Set<String> = []
+  /// The number of the last thing that was there when somebody had seen all; nil before, when nothing is
+  /// new.
+  var lastNumberSeen: Int?
+
+  func isNew(_ thing: NearbyThing) -> Bool { lastNumberSeen.map { thing.number > $0 } ?? false }
+}
+
+/// The order of a list. It stays as it is, with what is new at the end, until it is asked to be another:
+/// nothing moves under the pointer.
+struct NearbyOrder: Sendable {
+  enum Rule: String, CaseIterable, Sendable {
+    case arrival
+    case strength
+    case name
+  }
+
+  private var places: [String: Int] = [:]
+  private var count = 0
+
+  /// The things in their order. Those that are unknown stand last, as they are given.
+  mutating func ordered(_ things: [NearbyThing]) -> [NearbyThing] {
+    for thing in things where places[thing.id] == nil {
+      places[thing.id] = count
+      count += 1
+    }
+    return things.sorted { places[$0.id, default: count] < places[$1.id, default: count] }
+  }
+
+  /// Puts all things in the order of a rule, as it is now.
+  mutating func sort(_ things: [NearbyThing], by rule: Rule) {
+    let sorted = things.sorted { a, b in
+      switch rule {
+      case .arrival: break
+      case .strength:
+        let (strengthA, strengthB) = (a.strength ?? .min, b.strength ?? .min)
+        if strengthA != strengthB { return strengthA > strengthB }
+      case .name:
+        // What has a name comes before what has none.
+        if (a.name == nil) != (b.name == nil) { return b.name == nil }
+        let (nameA, nameB) = (a.title.lowercased(), b.title.lowercased())
+        if nameA != nameB { return nameA < nameB }
+      }
+      return a.number < b.number
+    }
+    places = Dictionary(sorted.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { a, _ in a })
+    count = sorted.count
+  }
+}

@@ -1,0 +1,57 @@
+/// What is listed and in which order: a value that follows what happens.
+struct NearbyList: Sendable {
+  /// What a list depends on.
+  struct Content: Sendable {
+    var snapshot = Nearby.Snapshot()
+    var filter = NearbyFilter()
+    var marks = NearbyMarks()
+    /// The thing that is open.
+    var open: String?
+    var connected: Set<String> = []
+  }
+
+  enum Step: Sendable {
+    case content(Content)
+    case sort(NearbyOrder.Rule)
+  }
+
+  private(set) var rows: [NearbyRow] = []
+  private(set) var summary = ""
+  private(set) var kinds: [NearbyChoice] = []
+  private(set) var companies: [NearbyChoice] = []
+  private(set) var services: [NearbyChoice] = []
+  private var order = NearbyOrder()
+  private var content = Content()
+
+  /// The list after a step.
+  func following(_ step: Step) -> NearbyList {
+    var next = self
+    switch step {
+    case .content(let content): next.content = content
+    case .sort(let rule): next.order.sort(content.snapshot.things, by: rule)
+    }
+    next.update()
+    return next
+  }
+
+  private mutating func update() {
+    let (things, filter, marks) = (content.snapshot.things, content.filter, content.marks)
+    let listed = order.ordered(things).filter { filter.accepts($0, marks) }
+    rows = listed.map { thing in
+      NearbyRow(
+        thing, marks, isOpen: content.open == thing.id,
+        isConnected: content.connected.contains(thing.id), now: content.snapshot.now)
+    }
+    let here = things.filter { $0.presence != .gone }
+    summary = Self.summary(listed.count, here.count, filter)
+    kinds = NearbyChoice.all(of: here.map(\.kind.rawValue), with: filter.kind)
+    companies = NearbyChoice.all(of: here.compactMap(\.company), with: filter.company)
+    services = NearbyChoice.all(of: here.flatMap { Set($0.services) }, with: filter.service)
+  }
+
+  private static func summary(_ listed: Int, _ here: Int, _ filter: NearbyFilter) -> String {
+    if !filter.text.isEmpty { return "\(listed) of all that was seen" }
+    if here == 0 { return "Listening …" }
+    return listed == here ? "\(here) nearby" : "\(listed) of \(here) nearby"
+  }
+}

@@ -1,0 +1,144 @@
+import Binding
+import Essentials
+import Reactive
+
+/// One tab's view of everything nearby: the view model of `ambit page`. It knows no view, no radio and no
+/// clock.
+final class NearbyPage: ViewModel {
+  /// Typing has to pause so long before it is searched for, in seconds.
+  nonisolated static let quietTime = 0.5
+
+  // MARK: What people choose
+
+  let text = MutableProperty("")
+  let kind = MutableProperty("")
+  let company = MutableProperty("")
+  let service = MutableProperty("")
+  let minimumStrength = MutableProperty(LevelHistory.range.lowerBound)
+  let isStarredOnly = MutableProperty(false)
+  let isNewOnly = MutableProperty(false)
+  let showsHidden = MutableProperty(false)
+  let order = MutableProperty(NearbyOrder.Rule.arrival)
+  /// Puts what is listed in the order that is chosen, as it is now; also done when another is chosen.
+  let sort: Action<Void, Never, Never>
+  let clearFilters: Action<Void, Never, Never>
+
+  // MARK: What is listed
+
+  let things: Property<[NearbyRow]>
+  /// How many there are, or why there are none.
+  let summary: Property<String>
+  let problem: Property<String?>
+  let isFiltered: Property<Bool>
+  let strengthText: Property<String>
+  let kinds: Property<[NearbyChoice]>
+  let companies: Property<[NearbyChoice]>
+  let services: Property<[NearbyChoice]>
+
+  // MARK: What is done with one
+
+  let star: Action<String, Never, Never>
+  let hide: Action<String, Never, Never>
+  let markAllSeen: Action<Void, Never, Never>
+  let open: Action<String, Never, Never>
+  let detail: NearbyDetail
+  let pairing: PairingPage
+
+  static let bindings: Bindings<NearbyPage> = [
+    "text": .twoWay(\.text), "kind": .twoWay(\.kind), "company": .twoWay(\.company),
+    "service": .twoWay(\.service), "minimumStrength": .twoWay(\.minimumStrength),
+    "isStarredOnly": .twoWay(\.isStarredOnly), "isNewOnly": .twoWay(\.isNewOnly),
+    "showsHidden": .twoWay(\.showsHidden), "order": .twoWay(\.order), "sort": .action(\.sort),
+    "clearFilters": .action(\.clearFilters),
+    "things": .list(
+      \.things,
+      [
+        "id": .value(\.id), "title": .value(\.title), "kind": .value(\.kind),
+        "summary": .value(\.summary), "strength": .value(\.strength), "points": .value(\.points),
+        "seen": .value(\.seen), "isFading": .value(\.isFading), "isStarred": .value(\.isStarred),
+        "isHidden": .value(\.isHidden), "isNew": .value(\.isNew),
+        "isConnected": .value(\.isConnected), "isOpen": .value(\.isOpen),
+        "picture": .value(\.picture), "caption": .value(\.caption),
+        "starLabel": .value(\.starLabel), "hideLabel": .value(\.hideLabel),
+      ]),
+    "summary": .oneWay(\.summary), "problem": .oneWay(\.problem),
+    "isFiltered": .oneWay(\.isFiltered), "strengthText": .oneWay(\.strengthText),
+    "kinds": .list(\.kinds, ["id": .value(\.id), "text": .value(\.text)]),
+    "companies": .list(\.companies, ["id": .value(\.id), "text": .value(\.text)]),
+    "services": .list(\.services, ["id": .value(\.id), "text": .value(\.text)]),
+    "star": .action(\.star), "hide": .action(\.hide), "markAllSeen": .action(\.markAllSeen),
+    "open": .action(\.open),
+    "detail": .group(\.detail), "pairing": .group(\.pairing),
+  ]
+
+  init(_ nearby: Nearby, scheduler: any DateScheduler) {
+    sort = Action { .empty }
+    star = Action(onMainActor: nearby.toggleStar)
+    hide = Action(onMainActor: nearby.toggleHidden)
+    markAllSeen = Action(onMainActor: nearby.markAllSeen)
+    let detail = NearbyDetail(nearby)
+    self.detail = detail
+    open = Action(onMainActor: detail.open)
+    pairing = PairingPage(nearby)
+    clearFilters = Action { [text, kind, company, service, minimumStrength] in
+      .empty.on(starting: {
+        for choice in [text, kind, company, service] { choice.value = "" }
+        minimumStrength.value = LevelHistory.range.lowerBound
+      })
+    }
+
+    let typed = text.producer.map { NearbyFilter.text(typed: $0) }
+    // What is too short ends a search at once.
+    let searched = Property(
+      initial: "",
+      then: SignalProducer.merge([
+        typed.debounce(Self.quietTime, on: scheduler).observe(on: UIScheduler()),
+        typed.filter { $0.isEmpty },
+      ]).skipRepeats())
+    let filter = Property.combineLatest(
+      searched, kind, company, service, minimumStrength, isStarredOnly, isNewOnly, showsHidden
+    ).map { NearbyFilter($0) }
+    let contents = Property.combineLatest(
+      nearby.snapshot, filter, nearby.marks, detail.openID, nearby.connected
+    ).map {
+      NearbyList.Content(
+        snapshot: $0, filter: $1, marks: $2, open: $3, connected: Set($4.keys))
+    }
+    let sorts = SignalProducer.merge([
+      order.signal.producer, sort.completed.producer.map { [order] in order.value },
+    ])
+    let list = Property(
+      initial: NearbyList(),
+      then: SignalProducer.merge([
+        contents.producer.map { NearbyList.Step.content($0) }, sorts.map { .sort($0) },
+      ]).scan(NearbyList()) { $0.following($1) })
+    things = list.map { $0.rows }
+    summary = list.map { $0.summary }.skipRepeats()
+    kinds = list.map { $0.kinds }.skipRepeats()
+    companies = list.map { $0.companies }.skipRepeats()
+    services = list.map { $0.services }.skipRepeats()
+    problem = nearby.snapshot.map { $0.problem }.skipRepeats()
+    isFiltered = filter.map { $0 != NearbyFilter() }.skipRepeats()
+    strengthText = minimumStrength.map {
+      $0 <= LevelHistory.range.lowerBound ? "any" : "\(NearbyRow.text(dBm: $0)) or more"
+    }
+  }
+}
+
+extension NearbyFilter {
+  /// What the choices of a page say.
+  fileprivate init(
+    _ choices: (String, String, String, String, Int, Bool, Bool, Bool)
+  ) {
+    (text, kind, company, service, minimumStrength, isStarredOnly, isNewOnly, showsHidden) = choices
+  }
+}
+
+extension NearbyOrder.Rule: BindableValue {}
+
+extension Action where Output == Never, Error == Never, Input: Sendable {
+  /// Does something on the main actor, where pages start actions.
+  convenience init(onMainActor body: @escaping @MainActor @Sendable (Input) -> Void) {
+    self.init { input in .onMainActor { body(input) } }
+  }
+}

@@ -1,0 +1,185 @@
+import BluetoothHost
+import BluetoothMachines
+import BluetoothWire
+import BonjourHost
+import CoreBluetooth
+import CoreBluetoothAsync
+import DNSWire
+import DiscoveryMachines
+import Essentials
+import Reactive
+
+/// What feeds the page: the radio, the network, the questions of pairings.
+@MainActor
+final class NearbySources {
+  let nearby: Nearby
+
+  /// Strengths and ages are read so often.
+  private static let tick = Duration.milliseconds(500)
+  /// A link may take so long to end in good order.
+  private static let closingTime = Duration.seconds(1)
+
+  private let session: Session
+  private let central: Central
+  private let clock = MonotonicClock()
+  private let surroundings: Surroundings
+  /// Nil where nobody listens to the network.
+  private let network: BonjourHost?
+  private let pairing: HostClient?
+  private let pairingEvents: AsyncStream<HostEvent>
+
+  init(_ session: Session, _ central: Central, listensToNetwork: Bool) {
+    self.session = session
+    self.central = central
+    surroundings = Surroundings(now: clock.now)
+    let output = session.output
+    let network = listensToNetwork ? BonjourHost(log: { output.note($0) }) : nil
+    self.network = network
+    let (events, post) = AsyncStream.makeStream(of: HostEvent.self)
+    pairingEvents = events
+    let pairing =
+      session.answersPairing
+      ? session.host.makeClient { event in
+        switch event {
+        case .pairingPrompt, .pairingEnded: post.yield(event)
+        default: break
+        }
+      } : nil
+    self.pairing = pairing
+    pairing?.send(.setPairingAgent(.keyboardDisplay))
+    nearby = Nearby(
+      connect: { ConnectedDevice($0, session, central) },
+      answer: { pairing?.send(.answerPairing($0, $1)) },
+      resolve: { row in
+        guard let network else { return [] }
+        return await ServiceSearch(host: network).fields(of: row)
+      })
+  }
+
+  /// Listens until the task is cancelled; then ends all links in good order.
+  func run() async {
+    let (notes, post) = AsyncStream.makeStream(
+      of: String.self, bufferingPolicy: .bufferingNewest(1))
+    let output = session.output
+    // For those at the terminal, and for those at the page.
+    Output.handNotes(to: { note in
+      output.remark(note)
+      post.yield(note)
+    })
+    defer { Output.handNotes(to: nil) }
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { await self.listenToDevices() }
+      group.addTask { await self.listenToNetwork() }
+      group.addTask { await self.listenToPairings() }
+      group.addTask { for await note in notes { await self.nearby.show(note) } }
+      group.addTask { await self.update() }
+      await group.waitForAll()
+    }
+    pairing?.close()
+    let devices = Array(nearby.connected.value.values)
+    for device in devices { device.end() }
+    // The task is cancelled; what waits for the end of the links isn't.
+    await Task {
+      _ = try? await race(Self.closingTime) {
+        for device in devices { await device.waitUntilEnded() }
+      }
+    }.value
+    await network?.close()
+  }
+
+  private nonisolated func listenToDevices() async {
+    for await discovery in central.scan(allowDuplicates: true) {
+      let sighting = Sighting(discovery)
+      let now = clock.now
+      surroundings.beacons.update { $0.hear(sighting, now: now) }
+      surroundings.devices.update { _ = $0.hear(sighting, now: now) }
+    }
+  }
+
+  private nonisolated func listenToNetwork() async {
+    guard let network else { return }
+    let table = surroundings.network
+    await NetworkListener(host: network).listen { change in table.update { $0.take(change) } }
+  }
+
+  private func listenToPairings() async {
+    for await event in pairingEvents {
+      switch event {
+      case .pairingPrompt(let peer, let prompt, let id):
+        nearby.ask(PairingQuestion(peer: peer, prompt: prompt, id: id))
+      case .pairingEnded(let peer, let failure):
+        nearby.pairingEnded(with: peer, because: failure?.sentence)
+      default: break
+      }
+    }
+  }
+
+  private func update() async {
+    while !Task.isCancelled {
+      let (now, state) = (clock.now, central.state)
+      let devices = surroundings.devices.update { table in
+        table.forget(now: now)
+        return table.byArrival
+      }
+      let beacons = surroundings.beacons.update { survey in
+        survey.setScanning(state == .poweredOn, now: now)
+        _ = survey.wake(now: now)
+        return survey.report
+      }
+      nearby.update(
+        devices: devices, network: surroundings.network.value.ordered, beacons: beacons,
+        problem: state == .poweredOn ? nil : RadioFailure.failure(state, session.host).sentence,
+        now: now)
+      try? await Task.sleep(for: Self.tick)
+    }
+  }
+}
+
+/// Finds out where the services of a name are.
+struct ServiceSearch: Sendable {
+  /// An answer may take so long.
+  private static let answerTime = Duration.seconds(3)
+  /// More types than a device has.
+  private static let typeCountMax = 8
+  private static let textCountMax = 64
+
+  let host: BonjourHost
+
+  /// Port, host, addresses and text of each, as far as there are answers.
+  func fields(of row: NetworkTable.Row) async -> [DetailField] {
+    var fields: [DetailField] = []
+    var known: Set<ServiceType> = []
+    for place in row.places.sorted(by: { "\($0.type)" < "\($1.type)" }) {
+      guard known.count < Self.typeCountMax, known.insert(place.type).inserted,
+        let name = try? ServiceName(instance: row.name, type: place.type, domain: place.domain)
+      else { continue }
+      fields += await self.fields(of: name)
+    }
+    return fields
+  }
+
+  private func fields(of name: ServiceName) async -> [DetailField] {
+    let found = try? await race(Self.answerTime) { () -> (ServiceResolution, InterfaceIndex?)? in
+      for await found in host.events(of: .resolve(name)) {
+        if let place = Resolve.place(found.event) { return (place, found.interface) }
+      }
+      return nil
+    }
+    guard let (place, interface) = found ?? nil else {
+      return [DetailField(name: "\(name.type)", value: "does not answer")]
+    }
+    let search = Guarded(AddressSearch())
+    _ = try? await race(Self.answerTime) {
+      for await event in host.events(
+        of: .addresses(place.host, versions: [.v4, .v6]), on: interface)
+      where search.update({ $0.take(event) }) { return }
+    }
+    var fields = [DetailField(name: "\(name.type)", value: "\(place.host):\(place.port)")]
+    fields += search.value.addresses.map { DetailField(name: "Address", value: "\($0)") }
+    fields += TextPair.all(of: place.text).prefix(Self.textCountMax).map { pair in
+      DetailField(
+        name: pair.key, value: pair.value.map { String(decoding: $0, as: UTF8.self) } ?? "true")
+    }
+    return fields
+  }
+}

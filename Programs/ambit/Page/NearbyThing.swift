@@ -1,0 +1,202 @@
+import BeaconMachines
+import BluetoothWire
+import Essentials
+
+/// Something that is or was nearby, as the page lists it.
+struct NearbyThing: Identifiable, Hashable, Sendable {
+  enum Kind: String, CaseIterable, Sendable {
+    case device = "Device"
+    case beacon = "Beacon"
+    case service = "Service"
+  }
+
+  enum Presence: Hashable, Sendable {
+    case here
+    /// Not heard for a while, or said to be gone a moment ago.
+    case fading
+    /// Only found by searching.
+    case gone
+  }
+
+  let id: String
+  var kind: Kind
+  var name: String?
+  /// What it offers, decoded.
+  var summary: String
+  /// In dBm, smoothed.
+  var strength: Int?
+  var levels = LevelHistory()
+  let firstSeen: Instant
+  var lastSeen: Instant
+  var presence = Presence.here
+  /// Order of arrival; never reused.
+  let number: Int
+  /// Who made it.
+  var company: String?
+  /// The names of its services.
+  var services: [String] = []
+  var sighting: Sighting?
+  var network: NetworkTable.Row?
+  /// How far a beacon is.
+  var distance: String?
+
+  /// The name, or what there is in its place.
+  var title: String {
+    if let name { return name }
+    if case .iBeacon(let beacon) = sighting?.beacon {
+      return "iBeacon \(beacon.major)/\(beacon.minor)"
+    }
+    return sighting?.shortID ?? id
+  }
+
+  /// Everything of it that can be searched for, in small letters.
+  private(set) var searchText = ""
+
+  /// After what it says has changed.
+  fileprivate mutating func updateSearchText() {
+    let address = sighting?.address?.description ?? ""
+    let parts = [title, summary, kind.rawValue, company ?? "", id, address] + services
+    searchText = parts.joined(separator: "\n").lowercased()
+  }
+}
+
+/// How strongly something was heard in the last minute.
+struct LevelHistory: Hashable, Sendable {
+  /// One level stands for so long.
+  static let step = TimeSpan.seconds(2)
+  static let count = 30
+  /// The levels that a line shows from bottom to top, in dBm.
+  static let range = -100...(-30)
+
+  /// The newest last; nil where nothing was heard.
+  private(set) var levels: [Int?] = []
+
+  mutating func add(_ level: Int?) {
+    levels.append(level)
+    if levels.count > Self.count { levels.removeFirst() }
+  }
+
+  /// The points of a line, as SVG writes them, 60 wide and 16 high: two for each second that has gone by.
+  var points: String {
+    let gap = Self.count - levels.count
+    return levels.enumerated().compactMap { index, level in
+      level.map { level in
+        let share =
+          Double(
+            min(max(level, Self.range.lowerBound), Self.range.upperBound)
+              - Self.range.lowerBound) / Double(Self.range.count - 1)
+        return "\(2 * (gap + index)),\(Int((15 - 14 * share).rounded()))"
+      }
+    }.joined(separator: " ")
+  }
+}
+
+/// Everything that was seen since the page began, in the order in which it came.
+struct NearbyHistory: Sendable {
+  enum Limits {
+    /// More than is ever looked through; what has been gone longest makes room.
+    static let thingCount = 5_000
+    /// A service that said that it goes is still shown for so long.
+    static let fadesFor = TimeSpan.seconds(10)
+  }
+
+  private var byID: [String: NearbyThing] = [:]
+  private var arrivals = 0
+  private var nextLevel: Instant?
+
+  /// Who came first.
+  var things: [NearbyThing] { byID.values.sorted { $0.number < $1.number } }
+  subscript(id: String) -> NearbyThing? { byID[id] }
+
+  static func id(ofService name: String) -> String { "service " + name }
+
+  /// Takes what is known now.
+  mutating func update(
+    devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
+    now: Instant
+  ) {
+    let isLevelDue = nextLevel.map { now >= $0 } ?? true
+    if isLevelDue { nextLevel = now + LevelHistory.step }
+    var present: Set<String> = []
+    let distances = Dictionary(
+      beacons.map { ($0.beacon.address, BeaconList.distance($0)) }, uniquingKeysWith: { a, _ in a })
+    for device in devices {
+      present.insert(device.sighting.identifier)
+      let distance = device.sighting.address.flatMap { distances[$0] }
+      update(device, distance, isLevelDue, now: now)
+    }
+    for row in network {
+      present.insert(Self.id(ofService: row.name))
+      update(row, now: now)
+    }
+    for id in byID.keys where !present.contains(id) {
+      let isService = byID[id]?.kind == .service
+      let isRecent = byID[id].map { now - $0.lastSeen < Limits.fadesFor } == true
+      byID[id]?.presence = isService && isRecent ? .fading : .gone
+      byID[id]?.distance = nil
+    }
+    forget()
+  }
+
+  private mutating func update(
+    _ device: NearbyTable.Device, _ distance: String?, _ isLevelDue: Bool, now: Instant
+  ) {
+    let sighting = device.sighting
+    arrive(sighting.identifier, .device, now: now)
+    guard var thing = byID.removeValue(forKey: sighting.identifier) else { return }
+    defer { byID[thing.id] = thing }
+    if isLevelDue {
+      thing.levels.add(now - device.lastHeard < LevelHistory.step ? device.strength?.shown : nil)
+    }
+    thing.strength = device.strength?.shown
+    thing.lastSeen = device.lastHeard
+    thing.presence = device.isQuiet(now: now) ? .fading : .here
+    thing.distance = distance
+    guard thing.sighting.map({ !$0.saysTheSame(as: sighting) }) ?? true else { return }
+    thing.sighting = sighting
+    thing.kind = sighting.beacon == nil ? .device : .beacon
+    thing.name = sighting.name
+    thing.summary = sighting.summary
+    thing.company = sighting.company.map {
+      AssignedNumbers.companyName($0) ?? "Company \($0)"
+    }
+    thing.services = sighting.services.map { AssignedNumbers.serviceName($0) ?? "\($0)" }
+    thing.updateSearchText()
+  }
+
+  private mutating func update(_ row: NetworkTable.Row, now: Instant) {
+    let id = Self.id(ofService: row.name)
+    arrive(id, .service, now: now)
+    byID[id]?.lastSeen = now
+    byID[id]?.presence = .here
+    guard byID[id]?.network != row else { return }
+    byID[id]?.network = row
+    byID[id]?.name = row.name
+    byID[id]?.services = row.types
+    byID[id]?.summary = row.types.joined(separator: ", ")
+    byID[id]?.updateSearchText()
+  }
+
+  private mutating func arrive(_ id: String, _ kind: NearbyThing.Kind, now: Instant) {
+    guard byID[id] == nil else { return }
+    arrivals += 1
+    byID[id] = NearbyThing(
+      id: id, kind: kind, summary: "", firstSeen: now, lastSeen: now, number: arrivals)
+  }
+
+  private mutating func forget() {
+    let surplus = byID.count - Limits.thingCount
+    guard surplus > 0 else { return }
+    let gone = byID.values.filter { $0.presence == .gone }.sorted { $0.lastSeen < $1.lastSeen }
+    for thing in gone.prefix(surplus) { byID[thing.id] = nil }
+  }
+}
+
+extension Sighting {
+  /// Whether another advertisement of it says the same, however strongly it was heard.
+  fileprivate func saysTheSame(as other: Sighting) -> Bool {
+    var same = self
+    same.rssi = other.rssi
+    return same == other
+  }
+}

@@ -1,0 +1,97 @@
+import Binding
+import BluetoothMachines
+import Reactive
+
+/// The question that a pairing asks, as the page shows it.
+final class PairingPage: ViewModel {
+  let isAsking: Property<Bool>
+  let text: Property<String>
+  /// What a device near the question says, such as the display of a simulated one.
+  let note: Property<String?>
+  /// Whether there is more to do than to read.
+  let takesAnswer: Property<Bool>
+  let acceptText: Property<String>
+  let rejectText: Property<String>
+  let needsPasskey: Property<Bool>
+  /// The passkey, as it is typed.
+  let passkey = MutableProperty("")
+  let accept: Action<Void, Never, Never>
+  let reject: Action<Void, Never, Never>
+
+  static let bindings: Bindings<PairingPage> = [
+    "isAsking": .oneWay(\.isAsking), "text": .oneWay(\.text),
+    "note": .oneWay(\.note), "takesAnswer": .oneWay(\.takesAnswer),
+    "acceptText": .oneWay(\.acceptText), "rejectText": .oneWay(\.rejectText),
+    "needsPasskey": .oneWay(\.needsPasskey), "passkey": .twoWay(\.passkey),
+    "accept": .action(\.accept), "reject": .action(\.reject),
+  ]
+
+  /// Passkeys have six digits (Core 5.4, Vol 3, Part H, §2.3.5.2).
+  private nonisolated static let passkeyMax: UInt32 = 999_999
+
+  init(_ nearby: Nearby) {
+    let question = nearby.questions.map { $0.first?.question }
+    let passkey = passkey
+    isAsking = question.map { $0 != nil }
+    text = nearby.questions.map { $0.first.map { $0.question.text(of: $0.peerName) } ?? "" }
+    note = Property(capturing: nearby.note)
+    takesAnswer = question.map {
+      if case .displayPasskey = $0?.prompt { false } else { $0 != nil }
+    }
+    acceptText = question.map { $0?.takesYes == true ? "Yes" : "Pair" }
+    needsPasskey = question.map { if case .enterPasskey = $0?.prompt { true } else { false } }
+    rejectText = question.map {
+      if case .displayPasskey = $0?.prompt {
+        "Hide"
+      } else {
+        $0?.takesYes == true ? "No" : "Give up"
+      }
+    }
+    let typed = passkey.map { Self.number($0) }
+    accept = Action(
+      state: question.combineLatest(with: typed),
+      enabledIf: { question, number in
+        switch question?.prompt {
+        case .consent, .compareNumber: true
+        case .enterPasskey: number != nil
+        case .displayPasskey, nil: false
+        }
+      }
+    ) { state, _ in
+      let (question, number) = state
+      return .onMainActor {
+        guard let question else { return }
+        passkey.value = ""
+        let reply: PairingAnswer? =
+          question.takesYes ? .accept : number.map { .passkey($0) }
+        nearby.answerQuestion(question.id, reply)
+      }
+    }
+    reject = Action(state: question) { question, _ in
+      .onMainActor {
+        guard let question else { return }
+        passkey.value = ""
+        // A number that was only shown wants no answer.
+        if case .displayPasskey = question.prompt {
+          nearby.answerQuestion(question.id, nil)
+        } else {
+          nearby.answerQuestion(question.id, .reject)
+        }
+      }
+    }
+  }
+
+  private nonisolated static func number(_ text: String) -> UInt32? {
+    UInt32(text.filter { !$0.isWhitespace }).flatMap { $0 <= passkeyMax ? $0 : nil }
+  }
+}
+
+extension SignalProducer where Value == Never, Error == Never {
+  /// Does something on the main actor, where pages start actions, and completes.
+  static func onMainActor(_ body: @escaping @MainActor @Sendable () -> Void) -> Self {
+    Self { observer, _ in
+      MainActor.assumeIsolated { body() }
+      observer.sendCompleted()
+    }
+  }
+}

@@ -1,0 +1,35 @@
+// What the page does by itself: keys, and where the focus goes.
+
+const search = document.querySelector('#text')
+const detail = document.querySelector('aside')
+const pairing = document.querySelector('.veil')
+const isTyping = (element) => element.matches('input:not([type=checkbox], [type=range]), select')
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return
+  if (event.key === '/' && !isTyping(event.target)) {
+    event.preventDefault()
+    search.focus()
+  } else if (event.key === 'Escape') {
+    if (!pairing.hidden) pairing.querySelector('[type=button]').click()
+    else if (event.target !== search && !detail.hidden) detail.querySelector('.head button').click()
+  }
+})
+
+// What is opened gets the focus, and what it was opened from gets it back.
+let opener
+const follow = (element, target) => {
+  let wasHidden = element.hidden
+  new MutationObserver(() => {
+    if (element.hidden === wasHidden) return
+    wasHidden = element.hidden
+    if (element.hidden) {
+      opener?.focus()
+    } else {
+      opener = document.activeElement
+      target().focus()
+    }
+  }).observe(element, { attributeFilter: ['hidden'] })
+}
+follow(detail, () => detail.querySelector('h2'))
+follow(pairing, () => pairing.querySelector('input:not([hidden]), button:not([hidden])'))

@@ -1,0 +1,310 @@
+import BeaconMachines
+import BluetoothMachines
+import BluetoothWire
+import Dispatch
+import Essentials
+import Reactive
+import Testing
+
+@testable import AmbitCLI
+
+@Suite("The view model of the page")
+@MainActor
+struct NearbyPageTests {
+  /// A page, what it looks at, and its clock.
+  @MainActor
+  private final class Rig {
+    let scheduler = TestScheduler()
+    let nearby = Nearby()
+    let page: NearbyPage
+    var table = NearbyTable()
+    var network: [NetworkTable.Row] = []
+    var now = Instant.zero
+
+    init() { page = NearbyPage(nearby, scheduler: scheduler) }
+
+    func hear(_ name: String, rssi: Int = -60, _ change: (inout Sighting) -> Void = { _ in }) {
+      var sighting = Sighting(identifier: "ID-" + name)
+      sighting.name = name
+      sighting.rssi = rssi
+      change(&sighting)
+      table.hear(sighting, now: now)
+    }
+
+    func pass(_ seconds: Int64 = 0) {
+      now = now + .seconds(seconds)
+      table.forget(now: now)
+      nearby.update(
+        devices: table.byArrival, network: network, beacons: [], problem: nil, now: now)
+    }
+
+    var titles: [String] { page.things.value.map(\.title) }
+    func row(_ title: String) throws -> NearbyRow {
+      try #require(page.things.value.first { $0.title == title })
+    }
+
+    func type(_ text: String) {
+      page.text.value = text
+      scheduler.advance(by: .milliseconds(500))
+    }
+  }
+
+  @Test("lists what is nearby in the order in which it came, whatever its strength does")
+  func stableOrder() {
+    let rig = Rig()
+    for name in ["Lamp", "Strap", "Door"] { rig.hear(name, rssi: -70) }
+    rig.pass()
+    rig.hear("Door", rssi: -40)
+    rig.hear("Clock", rssi: -30)
+    rig.pass(1)
+    #expect(rig.titles == ["Lamp", "Strap", "Door", "Clock"])
+    #expect(rig.page.summary.value == "4 nearby")
+  }
+
+  @Test("sorts when it is asked to, and leaves it at that")
+  func sorting() {
+    let rig = Rig()
+    for (name, rssi) in [("Lamp", -70), ("Strap", -50), ("Door", -90)] {
+      rig.hear(name, rssi: rssi)
+    }
+    rig.pass()
+    rig.page.order.value = .strength
+    #expect(rig.titles == ["Strap", "Lamp", "Door"])
+    for _ in 0..<20 {
+      rig.hear("Door", rssi: -30)
+      rig.pass(1)
+    }
+    rig.hear("Anvil")
+    rig.pass()
+    #expect(rig.titles == ["Strap", "Lamp", "Door", "Anvil"])
+    rig.page.sort.apply().start()
+    #expect(rig.titles == ["Door", "Strap", "Anvil", "Lamp"])
+    rig.page.order.value = .name
+    #expect(rig.titles == ["Anvil", "Door", "Lamp", "Strap"])
+  }
+
+  @Test("what falls silent fades, then leaves, and is still found by searching")
+  func presence() throws {
+    let rig = Rig()
+    rig.hear("Lamp")
+    rig.pass()
+    #expect(try !rig.row("Lamp").isFading)
+    rig.pass(16)
+    #expect(try rig.row("Lamp").isFading)
+    #expect(try rig.row("Lamp").seen == "15 s")
+    rig.pass(105)
+    #expect(rig.titles == [])
+    #expect(rig.page.summary.value == "Listening …")
+    rig.type("lamp")
+    #expect(rig.titles == ["Lamp"])
+    // Back again, it is the same.
+    rig.hear("Lamp")
+    rig.pass()
+    rig.type("")
+    #expect(rig.titles == ["Lamp"])
+    #expect(try !rig.row("Lamp").isFading)
+  }
+
+  @Test("searches from three characters on, half a second after the last, and ends at once")
+  func searching() {
+    let rig = Rig()
+    for name in ["Heart strap", "Heart lamp", "Door"] { rig.hear(name) }
+    rig.pass()
+    rig.type("he")
+    #expect(rig.titles.count == 3)
+    rig.page.text.value = "hear"
+    rig.scheduler.advance(by: .milliseconds(400))
+    #expect(rig.titles.count == 3)
+    rig.page.text.value = "heart la"
+    rig.scheduler.advance(by: .milliseconds(400))
+    #expect(rig.titles.count == 3)
+    rig.scheduler.advance(by: .milliseconds(100))
+    #expect(rig.titles == ["Heart lamp"])
+    #expect(rig.page.summary.value == "1 of all that was seen")
+    rig.page.text.value = "h"
+    #expect(rig.titles.count == 3)
+  }
+
+  @Test("filters combine: kind, company, service, strength, stars, what is new")
+  func filters() throws {
+    let rig = Rig()
+    rig.hear("Strap", rssi: -50) { $0.services = [0x180D, 0x180F] }
+    rig.hear("Battery", rssi: -80) { $0.services = [0x180F] }
+    rig.hear("Tag", rssi: -50) { $0.manufacturerData = [0x4C, 0x00, 0x10, 0x05] }
+    rig.pass()
+    #expect(rig.page.companies.value.map(\.text) == ["Apple, Inc. (1)"])
+    #expect(rig.page.services.value.map(\.text) == ["Battery (2)", "Heart Rate (1)"])
+    rig.page.service.value = "Battery"
+    #expect(rig.titles == ["Strap", "Battery"])
+    rig.page.minimumStrength.value = -60
+    #expect(rig.titles == ["Strap"])
+    #expect(rig.page.strengthText.value == "−60 dBm or more")
+    rig.page.company.value = "Apple, Inc."
+    #expect(rig.titles == [])
+    #expect(rig.page.isFiltered.value)
+    rig.page.clearFilters.apply().start()
+    #expect(rig.titles.count == 3)
+    #expect(!rig.page.isFiltered.value)
+    rig.page.star.apply("ID-Tag").start()
+    rig.page.isStarredOnly.value = true
+    #expect(rig.titles == ["Tag"])
+    rig.page.isStarredOnly.value = false
+    rig.page.markAllSeen.apply().start()
+    rig.page.isNewOnly.value = true
+    #expect(rig.titles == [])
+    rig.hear("Newcomer")
+    rig.pass()
+    #expect(rig.titles == ["Newcomer"])
+    #expect(try rig.row("Newcomer").isNew)
+  }
+
+  @Test("what is hidden is shown only when that is asked for, in all tabs")
+  func hiding() {
+    let rig = Rig()
+    for name in ["Lamp", "Strap"] { rig.hear(name) }
+    rig.pass()
+    let other = NearbyPage(rig.nearby, scheduler: rig.scheduler)
+    rig.page.hide.apply("ID-Lamp").start()
+    #expect(rig.titles == ["Strap"])
+    #expect(other.things.value.map(\.title) == ["Strap"])
+    other.showsHidden.value = true
+    #expect(other.things.value.map(\.title) == ["Lamp", "Strap"])
+    #expect(rig.titles == ["Strap"])
+    // What nobody has seen can't be marked.
+    rig.page.hide.apply("nobody").start()
+    #expect(rig.nearby.marks.value.hidden == ["ID-Lamp"])
+  }
+
+  @Test("draws the last minute of a device's strength, with gaps where it was silent")
+  func sparkline() throws {
+    let rig = Rig()
+    for second in stride(from: 0, to: 80, by: 2) {
+      if second != 76 { rig.hear("Lamp", rssi: -65) }
+      rig.pass()
+      rig.now = rig.now + .seconds(2)
+    }
+    let points = try rig.row("Lamp").points.split(separator: " ")
+    #expect(points.count == LevelHistory.count - 1)
+    #expect(points.first == "0,8")
+    #expect(points.last == "58,8")
+    #expect(!points.contains { $0.hasPrefix("56,") })
+  }
+
+  @Test("opens a device and says field by field what it advertises")
+  func detail() {
+    let rig = Rig()
+    rig.hear("Lamp") {
+      $0.services = [0x180F]
+      $0.manufacturerData = [0x4C, 0x00, 0x10, 0x05]
+    }
+    rig.pass()
+    rig.page.open.apply("ID-Lamp").start()
+    let detail = rig.page.detail
+    #expect(detail.isOpen.value && detail.title.value == "Lamp")
+    let fields = detail.fields.value
+    #expect(fields.contains { $0.name == "Service" && $0.value == "Battery (180F)" })
+    #expect(
+      fields.contains {
+        $0.name == "Manufacturer data" && $0.value == "Apple, Inc." && $0.bytes == "10 05"
+      })
+    #expect(rig.page.things.value.first?.isOpen == true)
+    detail.close.apply().start()
+    #expect(!detail.isOpen.value)
+    rig.page.open.apply("nobody").start()
+    #expect(!detail.isOpen.value)
+  }
+
+  @Test("asks what pairings ask, one after the other, and takes passkeys of six digits")
+  func pairing() throws {
+    var answers: [PairingAnswer] = []
+    let nearby = Nearby(answer: { answers.append($1) })
+    let page = PairingPage(nearby)
+    #expect(!page.isAsking.value)
+    let peers = try ["C0:00:00:00:00:01", "C0:00:00:00:00:02"].map {
+      try #require(DeviceAddress($0, kind: .random))
+    }
+    nearby.ask(PairingQuestion(peer: peers[0], prompt: .enterPasskey, id: .init(rawValue: 1)))
+    nearby.ask(
+      PairingQuestion(peer: peers[1], prompt: .compareNumber(123_456), id: .init(rawValue: 2)))
+    #expect(page.needsPasskey.value)
+    for wrong in ["", "abc", "1234567", "-1"] {
+      page.passkey.value = wrong
+      #expect(!page.accept.isEnabled.value, "\(wrong)")
+    }
+    page.passkey.value = "012 345"
+    page.accept.apply().start()
+    #expect(answers == [.passkey(12_345)])
+    #expect(page.passkey.value == "" && !page.needsPasskey.value)
+    #expect(page.text.value.contains("123456") || page.text.value.contains("123 456"))
+    // The pairing ends before there is an answer: none is sent any more.
+    nearby.pairingEnded(with: peers[1], because: "timeout")
+    #expect(!page.isAsking.value)
+    page.reject.apply().start()
+    #expect(answers.count == 1)
+  }
+
+  @Test("keeps no more than 5,000 things, and forgets what has been gone longest")
+  func bounds() {
+    var history = NearbyHistory()
+    var now = Instant.zero
+    for batch in 0..<6 {
+      var table = NearbyTable()
+      for number in 0..<1_000 {
+        var sighting = Sighting(identifier: "\(batch)-\(number)")
+        sighting.rssi = -60
+        table.hear(sighting, now: now)
+      }
+      history.update(devices: table.byArrival, network: [], beacons: [], now: now)
+      now = now + .seconds(1)
+    }
+    #expect(history.things.count == NearbyHistory.Limits.thingCount)
+    #expect(history["0-0"] == nil && history["1-0"] != nil && history["5-999"] != nil)
+  }
+}
+
+@Suite("Values as the page shows them")
+struct ShownValueTests {
+  @Test("are bytes, a number and what the standard says, and numbers make a line")
+  func values() {
+    var value = ShownValue()
+    value.show([0x00, 72], of: 0x2A37)
+    #expect(value.hex == "00 48")
+    #expect(value.number == "18432")
+    #expect(value.text?.decoded?.hasPrefix("72") == true)
+    value.show([0x00, 80], of: 0x2A37)
+    #expect(value.chart.values == [72, 80])
+    #expect(value.chart.points == "236,46 238,2")
+    value.show([], of: 0x2A37)
+    #expect(value.hex == "(empty)" && value.number == "")
+    value.show(Array(repeating: 0xFF, count: 9), of: 0xABCD)
+    #expect(value.number == "")
+  }
+
+  @Test("a line has no more than its room, and none is drawn of what is no number")
+  func chart() {
+    var chart = ValueChart()
+    for value in 0..<500 { chart.add(Double(value)) }
+    chart.add(.infinity)
+    chart.add(.nan)
+    #expect(chart.values.count == ValueChart.count)
+    #expect(chart.label(of: chart.values.min()) == "380")
+    #expect(chart.label(of: 21.5) == "21.5")
+    #expect(chart.label(of: 1e300) == "1e+300")
+    for (text, number) in [("72 bpm", 72.0), ("-4.25 °C", -4.25), ("on", nil), ("v1.2.3", nil)] {
+      #expect(ValueChart.number(in: text) == number, "\(text)")
+    }
+  }
+
+  @Test("pictures are drawn for what is listed and nothing else")
+  func pictures() throws {
+    let thing = NearbyThing(
+      id: "x", kind: .beacon, summary: "", firstSeen: .zero, lastSeen: .zero, number: 1)
+    let svg = try #require(CoverPicture.svg(at: CoverPicture.path(of: thing)))
+    #expect(svg.hasPrefix("<svg"))
+    for path in [
+      "picture/beacon-24.svg", "picture/beacon--1.svg", "picture/x-1.svg", "picture/.svg",
+    ] {
+      #expect(CoverPicture.svg(at: path) == nil, "\(path)")
+    }
+  }
+}

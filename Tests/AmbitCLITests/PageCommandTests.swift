@@ -1,0 +1,181 @@
+#if BindingServer
+  import Foundation
+  import PageProgram
+  import Testing
+  import WebDriver
+
+  /// The page as its users open it, in a browser, on the simulated radio.
+  @Suite("The page of everything nearby", .enabled(if: Browser.isExpected))
+  struct PageCommandTests {
+    private static func withPage(
+      _ arguments: String..., body: (Browser) async throws -> Void
+    ) async throws {
+      let program = try PageProgram(
+        "ambit", commandLine: ["page", "--port", "0", "--no-network"] + arguments)
+      defer { #expect(program.stop() == 143, "it ends when it is asked to") }
+      try await withBrowser { browser in
+        try await browser.navigate(to: program.address + "?probe")
+        try await browser.wait(until: "document.documentElement.dataset.live == 'on'")
+        try await browser.wait(until: row("Pulse strap") + " && " + row("Thermostat"), seconds: 60)
+        try await body(browser)
+        #expect(try await browser.consoleErrors() == [])
+      }
+    }
+
+    private static let names = "[...document.querySelectorAll('tbody .name')]"
+    private static func row(_ name: String) -> String {
+      "\(names).some((each) => each.textContent == '\(name)')"
+    }
+    private static func open(_ name: String, _ browser: Browser) async throws {
+      try await browser.run("\(names).find((each) => each.textContent == '\(name)').click()")
+      try await browser.wait(
+        until: "document.querySelector('aside h2').textContent == '\(name)'"
+          + " && !document.querySelector('aside').hidden")
+    }
+    private static func attribute(_ name: String) -> String {
+      "[...document.querySelectorAll('.attributes li')].find((each) =>"
+        + " each.querySelector('h3 span').textContent == '\(name)')"
+    }
+
+    @Test("connects a device, reads it, follows it into a chart, and lets it go")
+    func device() async throws {
+      try await Self.withPage { browser in
+        try await Self.open("Pulse strap", browser)
+        try await browser.click(browser.find("aside .primary"))
+        let rate = Self.attribute("Heart Rate Measurement")
+        try await browser.wait(until: "\(rate) != null", seconds: 60)
+        try await browser.wait(
+          until: "\(Self.attribute("Battery Level")).querySelector('.value b').textContent"
+            + ".endsWith('%')", seconds: 60)
+        try await browser.run("\(rate).querySelector('[type=checkbox]').click()")
+        try await browser.wait(
+          until: "\(rate).querySelector('polyline').getAttribute('points')?.split(' ').length > 2",
+          seconds: 60)
+        #expect(
+          try await browser.script(
+            "return \(rate).querySelector('.value b').textContent.includes('bpm')"))
+        // The table says so, too, and the cover of what is open is at the front.
+        try await browser.wait(until: "document.querySelector('tr.open.connected') != null")
+        try await browser.wait(
+          until: "document.querySelector('.cf-title')?.textContent == 'Pulse strap'", seconds: 30)
+        try await browser.run("document.querySelectorAll('aside > .actions button')[1].click()")
+        try await browser.wait(until: "document.querySelector('.attributes').hidden")
+      }
+    }
+
+    @Test("writes a value, and says what is wrong with one that can't be written")
+    func writing() async throws {
+      try await Self.withPage { browser in
+        try await Self.open("Thermostat", browser)
+        try await browser.click(browser.find("aside .primary"))
+        let row =
+          "[...document.querySelectorAll('.attributes li.writeable')]"
+          + ".find((each) => !each.querySelector('form').hidden)"
+        try await browser.wait(until: "\(row) != null", seconds: 60)
+        func write(_ text: String) async throws {
+          try await browser.run("\(row).querySelector('form input').focus()")
+          try await browser.perform(.keyboard().type(text))
+          try await browser.perform(.keyboard().press(.enter))
+        }
+        try await write("nonsense")
+        try await browser.wait(
+          until: "[...\(row).querySelectorAll('.problem')]"
+            + ".some((each) => each.textContent.includes('nonsense'))", seconds: 30)
+        try await browser.run("\(row).querySelector('form input').select()")
+        try await write("0xfc08")
+        try await browser.wait(
+          until: "\(row).querySelector('.value code').textContent == 'FC 08'", seconds: 30)
+        try await browser.wait(until: "\(row).querySelector('form input').value == ''")
+      }
+    }
+
+    @Test("a lock asks for its passkey in the page, which opens it, and may be given up")
+    func pairing() async throws {
+      try await Self.withPage("--pair", "ask") { browser in
+        try await Self.open("Front door", browser)
+        try await browser.click(browser.find("aside .primary"))
+        let isAsked =
+          "!document.querySelector('.veil').hidden"
+          + " && document.activeElement.matches('.pairing input')"
+        try await browser.wait(until: isAsked, seconds: 60)
+        #expect(
+          try await browser.text(of: browser.find("#question"))
+            == "Which passkey does Front door show?")
+        try await browser.perform(.keyboard().press(.escape))
+        try await browser.wait(until: "document.querySelector('.veil').hidden")
+        let state = Self.attribute("Characteristic")
+        try await browser.wait(
+          until: "[...\(state).querySelectorAll('.problem')].some((each) => each.textContent)",
+          seconds: 60)
+
+        // Attempts that follow each other closely are refused; so it is read until it asks again.
+        try await browser.wait(
+          until: "\(isAsked) || \(state).querySelector('.actions button').click()", seconds: 60)
+        try await browser.wait(until: "!document.querySelector('.pairing .note').hidden")
+        let note = try await browser.text(of: browser.find(".pairing .note"))
+        let passkey = try #require(note.split(separator: " ").last).filter(\.isNumber)
+        try await browser.perform(.keyboard().type(passkey))
+        try await browser.wait(until: "!document.querySelector('.pairing .primary').disabled")
+        try await browser.perform(.keyboard().press(.enter))
+        try await browser.wait(until: "document.querySelector('.veil').hidden")
+        try await browser.wait(
+          until: "\(state).querySelector('.value code').textContent != ''", seconds: 60)
+      }
+    }
+
+    @Test("filters while one types, and finds its way with the keyboard alone")
+    func keyboard() async throws {
+      try await Self.withPage { browser in
+        try await browser.perform(.keyboard().type("/"))
+        try await browser.wait(until: "document.activeElement.id == 'text'")
+        try await browser.perform(.keyboard().type("pulse"))
+        try await browser.wait(until: "\(Self.names).length == 1", seconds: 60)
+        try await browser.wait(until: "__cf.n == 1")
+        try await browser.run("\(Self.names)[0].focus()")
+        try await browser.perform(.keyboard().press(.enter))
+        try await browser.wait(until: "document.activeElement.id == 'detail-title'")
+        try await browser.perform(.keyboard().press(.escape))
+        try await browser.wait(
+          until: "document.querySelector('aside').hidden"
+            + " && document.activeElement == \(Self.names)[0]")
+      }
+    }
+
+    @Test("is legible to a screen reader")
+    func accessibility() async throws {
+      try await Self.withPage { browser in
+        let tree = try await browser.accessibilityTree()
+        #expect(tree.first("heading", "Nearby") != nil)
+        #expect(tree.first("searchbox", "Search") != nil, "\(tree.outline)")
+        #expect(tree.first("listbox", "Nearby") != nil, "\(tree.outline)")
+        #expect(tree.first("table", "Everything nearby") != nil, "\(tree.outline)")
+        #expect(tree.first("button", "Star Pulse strap") != nil)
+        #expect(tree.first("slider") != nil)
+      }
+    }
+
+    @Test("fits on a phone and on a desk", arguments: [(390, 844), (1280, 720)])
+    func sizes(width: Int, height: Int) async throws {
+      try await Self.withPage { browser in
+        try await browser.setSize(width: width, height: height)
+        try await Self.open("Pulse strap", browser)
+        #expect(
+          try await browser.script("return document.documentElement.scrollWidth <= innerWidth"))
+        #expect(
+          try await browser.script("return document.documentElement.scrollHeight <= innerHeight"))
+      }
+    }
+
+    @Test("needs a token from elsewhere, and takes none twice")
+    func token() async throws {
+      let program = try PageProgram(
+        "ambit", commandLine: ["page", "--port", "0", "--no-network", "--listen", "0.0.0.0"])
+      defer { program.stop() }
+      #expect(program.address.contains("?token="))
+      let token = try #require(program.address.split(separator: "?").last)
+      #expect(try await program.request("GET", "/").status == 401)
+      #expect(try await program.request("GET", "/?" + token).status == 303)
+      #expect(try await program.request("GET", "/?" + token).status == 401)
+    }
+  }
+#endif
