@@ -166,6 +166,34 @@
       }
     }
 
+    @Test("says that the radio is gone, and has everything again when it is back")
+    func radio() async throws {
+      let socket = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).radio").path
+      defer { try? FileManager.default.removeItem(atPath: socket) }
+      func serve() async throws -> AmbitRun {
+        let radio = try AmbitRun(["radio", "serve", "unix:\(socket)"])
+        _ = try #require(await radio.output.next(containing: "Serving "))
+        return radio
+      }
+      let radio = try await serve()
+      try await Self.withPage("--radio", "unix:\(socket)") { browser in
+        try await Self.open("Thermostat", browser)
+        try await browser.click(browser.find("aside .primary"))
+        let state = "document.querySelector('aside [role=status]').textContent"
+        try await browser.wait(until: "\(state) == 'connected'", seconds: 60)
+        radio.interrupt()
+        _ = await radio.end()
+        try await browser.wait(
+          until: "!document.querySelector('header .problem').hidden", seconds: 60)
+        try await browser.wait(until: "\(state).includes('connecting')", seconds: 60)
+        let again = try await serve()
+        try await browser.wait(
+          until: "document.querySelector('header .problem').hidden", seconds: 60)
+        try await browser.wait(until: "\(state) == 'connected'", seconds: 60)
+        again.interrupt()
+      }
+    }
+
     @Test("needs a token from elsewhere, and takes none twice")
     func token() async throws {
       let program = try PageProgram(

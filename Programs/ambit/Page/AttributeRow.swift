@@ -151,7 +151,8 @@ struct ShownValue: Sendable {
     self.text = text
     hex = bytes.isEmpty ? "(empty)" : DetailField.spaced(bytes)
     let value = Self.integer(bytes)
-    number = value.map { "\($0)" } ?? ""
+    // What the standard reads as more than one number is none.
+    number = bytes.count <= 4 || text.decoded == nil ? value.map { "\($0)" } ?? "" : ""
     if let point = text.decoded.flatMap(ValueChart.number(in:)) ?? value.map(Double.init) {
       chart.add(point)
     }
