@@ -24,7 +24,7 @@ final class ConnectedDevice {
 
   private let device: KeptDevice
   private let arrived: ArrivedValues
-  private let work: Task<Void, Never>
+  private var work: Task<Void, Never>?
   private var discovery: Task<Void, Never>?
 
   init(_ sighting: Sighting, _ session: Session, _ central: Central) {
@@ -44,34 +44,26 @@ final class ConnectedDevice {
     }
     self.device = device
     self.arrived = arrived
-    let (starting, start) = AsyncStream.makeStream(of: ConnectedDevice.self)
     work = Task {
       async let link: Void? = try? await device.run()
-      for await owner in starting { await Self.follow(events, owner) }
+      for await event in events {
+        switch event {
+        case .link(let event): take(event)
+        case .values: showValues()
+        }
+      }
       _ = await link
     }
-    start.yield(self)
-    start.finish()
   }
 
   /// Ends the link in good order.
   func end() {
     discovery?.cancel()
-    work.cancel()
+    work?.cancel()
   }
 
   /// Returns when the link has ended.
-  func waitUntilEnded() async { await work.value }
-
-  private static func follow(_ events: AsyncStream<Event>, _ owner: ConnectedDevice) async {
-    weak let owner = owner
-    for await event in events {
-      switch event {
-      case .link(let event): owner?.take(event)
-      case .values: owner?.showValues()
-      }
-    }
-  }
+  func waitUntilEnded() async { await work?.value }
 
   private func take(_ event: KeptDevice.Event) {
     switch event {
