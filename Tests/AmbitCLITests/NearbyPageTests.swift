@@ -31,11 +31,11 @@ struct NearbyPageTests {
       table.hear(sighting, now: now)
     }
 
-    func pass(_ seconds: Int64 = 0) {
+    func pass(_ seconds: Int64 = 0, problem: String? = nil) {
       now = now + .seconds(seconds)
       table.forget(now: now)
       nearby.update(
-        devices: table.byArrival, network: network, beacons: [], problem: nil, now: now)
+        devices: table.byArrival, network: network, beacons: [], problem: problem, now: now)
     }
 
     var titles: [String] { page.things.value.map(\.title) }
@@ -212,6 +212,28 @@ struct NearbyPageTests {
     #expect(!detail.isOpen.value)
     rig.page.open.apply("nobody").start()
     #expect(!detail.isOpen.value)
+  }
+
+  @Test("says whether one is inside a beacon's region, with the exit delay of regions")
+  func region() {
+    let rig = Rig()
+    let uuid: [UInt8] = Array(1...16)
+    rig.hear("Exhibit") {
+      $0.manufacturerData = [0x4C, 0x00, 0x02, 0x15] + uuid + [0, 1, 0, 2, 0xC5]
+    }
+    rig.pass()
+    rig.page.open.apply("ID-Exhibit").start()
+    func value(_ name: String) -> String? {
+      rig.page.detail.fields.value.first { $0.name == name }?.value
+    }
+    #expect(value("Major") == "1" && value("Minor") == "2" && value("Power at 1 m") == "−59 dBm")
+    #expect(value("Region") == "inside")
+    rig.pass(29)
+    #expect(value("Region") == "inside")
+    rig.pass(1)
+    #expect(value("Region") == "outside")
+    rig.pass(problem: "the radio is off")
+    #expect(value("Region") == "unknown")
   }
 
   @Test("asks what pairings ask, one after the other, and takes passkeys of six digits")

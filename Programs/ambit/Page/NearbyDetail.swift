@@ -1,3 +1,4 @@
+import BeaconMachines
 import Binding
 import Essentials
 import Reactive
@@ -53,7 +54,7 @@ final class NearbyDetail: ViewModel {
     isStarred = marks.map { id, marks in id.map(marks.starred.contains) ?? false }.skipRepeats()
     isHidden = marks.map { id, marks in id.map(marks.hidden.contains) ?? false }.skipRepeats()
 
-    let heard = thing.map { $0?.sighting.map { DetailField.all(of: $0) } ?? [] }
+    let heard = thing.combineLatest(with: nearby.snapshot).map { Self.fields(of: $0, in: $1) }
     let network = thing.map { $0?.network }.skipRepeats()
     let resolved = Property(
       initial: [],
@@ -94,6 +95,18 @@ final class NearbyDetail: ViewModel {
     case .fading, .gone: parts.append("seen \(Age.text(now - thing.lastSeen)) ago")
     }
     return parts.filter { !$0.isEmpty }.joined(separator: " · ")
+  }
+
+  /// What was heard. A beacon is a region of its own, with the exit delay of region monitoring.
+  private nonisolated static func fields(
+    of thing: NearbyThing?, in snapshot: Nearby.Snapshot
+  ) -> [DetailField] {
+    guard let thing, let sighting = thing.sighting else { return [] }
+    let fields = DetailField.all(of: sighting)
+    guard thing.kind == .beacon else { return fields }
+    let isInside = snapshot.now - thing.lastSeen < RegionMonitor.Settings().exitDelay
+    let state = snapshot.problem != nil ? "unknown" : isInside ? "inside" : "outside"
+    return DetailField.numbered(fields + [DetailField(name: "Region", value: state)])
   }
 
   /// What is known of a service at once, and then also where it is.
