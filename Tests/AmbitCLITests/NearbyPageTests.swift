@@ -141,6 +141,7 @@ struct NearbyPageTests {
     #expect(rig.page.strengthText.value == "−60 dBm or more")
     rig.page.company.value = "Apple, Inc."
     #expect(rig.titles == [])
+    rig.page.isNewOnly.value = true
     #expect(rig.page.isFiltered.value)
     rig.page.clearFilters.apply().start()
     #expect(rig.titles.count == 3)
@@ -249,20 +250,48 @@ struct NearbyPageTests {
     nearby.ask(
       PairingQuestion(peer: peers[1], prompt: .compareNumber(123_456), id: .init(rawValue: 2)))
     #expect(page.needsPasskey.value)
-    for wrong in ["", "abc", "1234567", "-1"] {
+    for wrong in ["", "abc", "1234567", "12345", "+12345", "-1"] {
       page.passkey.value = wrong
       #expect(!page.accept.isEnabled.value, "\(wrong)")
     }
     page.passkey.value = "012 345"
-    page.accept.apply().start()
+    page.accept.apply("2").start()
+    #expect(answers == [], "it was meant for another question")
+    page.accept.apply("1").start()
     #expect(answers == [.passkey(12_345)])
     #expect(page.passkey.value == "" && !page.needsPasskey.value)
-    #expect(page.text.value.contains("123456") || page.text.value.contains("123 456"))
+    #expect(page.text.value == "Does C0:00:00:00:00:02 show 123456?")
+    page.accept.apply("1").start()
+    #expect(answers.count == 1, "it was answered")
     // The pairing ends before there is an answer: none is sent any more.
     nearby.pairingEnded(with: peers[1], because: "timeout")
     #expect(!page.isAsking.value)
-    page.reject.apply().start()
+    page.reject.apply("2").start()
     #expect(answers.count == 1)
+  }
+
+  @Test("a device that is connected or starred stays, however long it is silent")
+  func kept() {
+    var history = NearbyHistory()
+    var table = NearbyTable()
+    for name in ["connected", "starred", "neither"] {
+      table.hear(Sighting(identifier: name), now: .zero)
+    }
+    history.update(devices: table.byArrival, network: [], beacons: [], now: .zero)
+    var crowd = NearbyTable()
+    let now = Instant.zero + .seconds(600)
+    for batch in 0..<3 {
+      crowd = NearbyTable()
+      for number in 0..<2_000 {
+        crowd.hear(Sighting(identifier: "\(batch)-\(number)"), now: now)
+      }
+      history.update(
+        devices: crowd.byArrival, network: [], beacons: [], connected: ["connected"],
+        kept: ["starred"], now: now)
+    }
+    #expect(history["connected"]?.presence == .here)
+    #expect(history["starred"]?.presence == .gone)
+    #expect(history["neither"] == nil)
   }
 
   @Test("keeps no more than 5,000 things, and forgets what has been gone longest")

@@ -20,8 +20,9 @@ final class AttributeRow: ViewModel, Identifiable {
     let text: String
   }
 
-  /// What is typed at most: longer than any value.
-  private nonisolated static let inputCountMax = 1_100
+  /// What is typed at most: the longest value (Core 5.4, Vol 3, Part F, §3.2.9) in hexadecimal, with a space
+  /// between bytes.
+  private nonisolated static let inputCountMax = 2_048
 
   let id: String
   /// Nil for a service.
@@ -86,7 +87,10 @@ final class AttributeRow: ViewModel, Identifiable {
       }
     }
     write = Action {
-      let typed = String(input.value.prefix(Self.inputCountMax))
+      let typed = input.value
+      guard typed.count <= Self.inputCountMax else {
+        return SignalProducer(error: Failure(text: "this is longer than any value"))
+      }
       return Self.producer {
         guard let key else { return }
         let bytes = try await operations.write(key, typed)

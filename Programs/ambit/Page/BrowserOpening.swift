@@ -18,6 +18,12 @@ enum BrowserOpening {
     process.standardInput = FileHandle.nullDevice
     process.standardOutput = FileHandle.nullDevice
     process.standardError = FileHandle.nullDevice
+    // What `env` ends with where there is no such program.
+    process.terminationHandler = { process in
+      if process.terminationStatus == 127 {
+        output.warn("there is no \(opener) to open the page with")
+      }
+    }
     guard isPossible, (try? process.run()) != nil else {
       output.warn("there is no desktop to open the page in")
       return

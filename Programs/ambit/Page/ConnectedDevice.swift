@@ -26,6 +26,12 @@ final class ConnectedDevice {
   private let arrived: ArrivedValues
   private var work: Task<Void, Never>?
   private var discovery: Task<Void, Never>?
+  /// Subscriptions that are being made.
+  private var following: [KeptDevice.Key: Task<Void, Never>] = [:]
+  /// Ends with the link.
+  private let ended: AsyncStream<Never>
+  /// Whether there is a link.
+  private(set) var isLinked = false
 
   init(_ sighting: Sighting, _ session: Session, _ central: Central) {
     let search = Search(name: DeviceName(text: sighting.identifier), session: session.silent)
@@ -44,7 +50,10 @@ final class ConnectedDevice {
     }
     self.device = device
     self.arrived = arrived
+    let (ended, end) = AsyncStream.makeStream(of: Never.self)
+    self.ended = ended
     work = Task {
+      defer { end.finish() }
       async let link: Void? = try? await device.run()
       for await event in events {
         switch event {
@@ -59,21 +68,24 @@ final class ConnectedDevice {
   /// Ends the link in good order.
   func end() {
     discovery?.cancel()
+    for task in following.values { task.cancel() }
     work?.cancel()
   }
 
-  /// Returns when the link has ended.
-  func waitUntilEnded() async { await work?.value }
+  /// Returns when the link has ended, or the task is cancelled.
+  func waitUntilEnded() async { for await _ in ended {} }
 
   private func take(_ event: KeptDevice.Event) {
     switch event {
     case .connecting: state.value = "connecting …"
     case .connected:
+      isLinked = true
       state.value = "connected; discovering …"
       message.value = nil
       discovery?.cancel()
       discovery = Task { await discover() }
     case .lost(let reason, let reconnects):
+      isLinked = false
       discovery?.cancel()
       state.value = reconnects ? "\(reason); connecting again …" : reason
     case .value: break
@@ -96,7 +108,9 @@ final class ConnectedDevice {
     do {
       let device = device
       let found = try await race(Session.workTime.duration) { try await device.discoverAll() }
+      guard !Task.isCancelled else { return }
       guard let found else {
+        state.value = "connected; not discovered"
         message.value = "The device does not answer."
         return
       }
@@ -107,6 +121,8 @@ final class ConnectedDevice {
     } catch is CancellationError {
       return
     } catch {
+      guard !Task.isCancelled else { return }
+      state.value = "connected; not discovered"
       message.value = (error as? CommandFailure)?.sentence ?? "\(error)"
       return
     }
@@ -151,11 +167,14 @@ final class ConnectedDevice {
   private func follow(_ key: KeptDevice.Key, _ isFollowed: Bool) {
     let row = attributes.value.first { $0.key == key }
     row?.message.value = nil
+    following.removeValue(forKey: key)?.cancel()
     guard isFollowed else { return device.unsubscribe(key) }
-    Task {
+    following[key] = Task {
       do {
         try await device.subscribe(key)
+        if Task.isCancelled { device.unsubscribe(key) }
       } catch {
+        guard !Task.isCancelled else { return }
         row?.isFollowed.value = false
         row?.message.value = (error as? CommandFailure)?.reason ?? "\(error)"
       }

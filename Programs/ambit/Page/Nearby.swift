@@ -11,6 +11,8 @@ final class Nearby {
     var things: [NearbyThing] = []
     /// Time since the page began.
     var now = Instant.zero
+    /// The devices with a link.
+    var linked: Set<String> = []
     /// What is wrong with the radio, if something is.
     var problem: String?
   }
@@ -26,6 +28,9 @@ final class Nearby {
 
   private let mutableSnapshot = MutableProperty(Snapshot())
   private var history = NearbyHistory()
+  private var lastNote = Instant.zero
+  /// What a display shows, it shows about when the question is asked.
+  private static let noteTime = TimeSpan.seconds(3)
   private let connect: @MainActor (Sighting) -> ConnectedDevice?
   private let answer: @MainActor (PairingPromptID, PairingAnswer) -> Void
   /// Where a service is, with its text.
@@ -56,11 +61,20 @@ final class Nearby {
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
     problem: String?, now: Instant
   ) {
-    history.update(devices: devices, network: network, beacons: beacons, now: now)
-    mutableSnapshot.value = Snapshot(things: history.things, now: now, problem: problem)
+    let kept = marks.value.starred
+    history.update(
+      devices: devices, network: network, beacons: beacons,
+      connected: Set(connected.value.keys), kept: kept, now: now)
+    let linked = Set(connected.value.filter { $0.value.isLinked }.keys)
+    mutableSnapshot.value = Snapshot(
+      things: history.things, now: now, linked: linked, problem: problem)
   }
 
-  func show(_ note: String) { self.note.value = note }
+  /// Shows what a device said. It is about a pairing that goes on or begins.
+  func show(_ note: String) {
+    self.note.value = note
+    lastNote = snapshot.value.now
+  }
 
   // MARK: Marks
 
@@ -97,14 +111,16 @@ final class Nearby {
 
   // MARK: Pairing
 
-  /// What a peer is called, or its address.
+  /// What a peer calls itself, and its address, since several can call themselves so. The name is isolated
+  /// (Unicode Standard Annex 9): it can't turn the digits around that stand beside it.
   private func name(of peer: DeviceAddress) -> String {
     let thing = snapshot.value.things.last { $0.sighting?.address == peer && $0.presence != .gone }
-    return thing?.name ?? "\(peer)"
+    return thing?.name.map { "\u{2068}\($0)\u{2069} (\(peer))" } ?? "\(peer)"
   }
 
   /// A pairing asks something, in place of what the same one asked before.
   func ask(_ question: PairingQuestion) {
+    if questions.value.isEmpty, snapshot.value.now - lastNote > Self.noteTime { note.value = nil }
     let asked = AskedQuestion(question: question, peerName: name(of: question.peer))
     questions.modify { questions in
       questions.removeAll { $0.question.peer == question.peer }
@@ -113,11 +129,13 @@ final class Nearby {
   }
 
   func pairingEnded(with peer: DeviceAddress, because failure: String?) {
-    // What a display showed for it holds no longer.
-    note.value = nil
     questions.modify { $0.removeAll { $0.question.peer == peer } }
-    guard let failure else { return }
-    for device in connected.value.values { device.message.value = "Pairing failed: \(failure)" }
+    // What a display showed for it holds no longer.
+    if questions.value.isEmpty { note.value = nil }
+    let message = failure.map { "Pairing failed: \($0)" }
+    for (id, device) in connected.value where history[id]?.sighting?.address == peer {
+      device.message.value = message
+    }
   }
 
   /// Takes an answer, unless somebody else gave one or the pairing has ended; nil is none, where a number

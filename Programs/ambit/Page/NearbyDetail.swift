@@ -12,8 +12,9 @@ final class NearbyDetail: ViewModel {
   let fields: Property<[DetailField]>
   let points: Property<String>
   let strength: Property<String>
-  let isStarred: Property<Bool>
-  let isHidden: Property<Bool>
+  /// `true` or `false`, as a pressed button says it.
+  let isStarred: Property<String>
+  let isHidden: Property<String>
   let isConnectable: Property<Bool>
   let isConnected: Property<Bool>
   let state: Property<String>
@@ -51,8 +52,9 @@ final class NearbyDetail: ViewModel {
     isConnectable = thing.map { $0?.sighting.map { $0.isConnectable != false } ?? false }
       .skipRepeats()
     let marks = openID.combineLatest(with: nearby.marks)
-    isStarred = marks.map { id, marks in id.map(marks.starred.contains) ?? false }.skipRepeats()
-    isHidden = marks.map { id, marks in id.map(marks.hidden.contains) ?? false }.skipRepeats()
+    isStarred = marks.map { id, marks in "\(id.map(marks.starred.contains) ?? false)" }
+      .skipRepeats()
+    isHidden = marks.map { id, marks in "\(id.map(marks.hidden.contains) ?? false)" }.skipRepeats()
 
     let heard = thing.combineLatest(with: nearby.snapshot).map { Self.fields(of: $0, in: $1) }
     let network = thing.map { $0?.network }.skipRepeats()

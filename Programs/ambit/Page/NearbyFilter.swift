@@ -2,6 +2,7 @@
 struct NearbyFilter: Hashable, Sendable {
   /// A text says something from so many characters on.
   static let characterCountMin = 3
+  private static let wordCountMax = 8
 
   /// What is searched for among all that was ever seen; no text, what is nearby.
   var text = ""
@@ -15,8 +16,15 @@ struct NearbyFilter: Hashable, Sendable {
   var isNewOnly = false
   var showsHidden = false
 
-  /// Whether a thing is listed.
-  func accepts(_ thing: NearbyThing, _ marks: NearbyMarks) -> Bool {
+  /// The things that are listed.
+  func filtered(_ things: [NearbyThing], _ marks: NearbyMarks) -> [NearbyThing] {
+    let words = text.lowercased().split(separator: " ").prefix(Self.wordCountMax)
+    return things.filter { thing in
+      accepts(thing, marks) && words.allSatisfy { thing.searchText.contains($0) }
+    }
+  }
+
+  private func accepts(_ thing: NearbyThing, _ marks: NearbyMarks) -> Bool {
     if text.isEmpty, thing.presence == .gone { return false }
     if !showsHidden, marks.hidden.contains(thing.id) { return false }
     if isStarredOnly, !marks.starred.contains(thing.id) { return false }
@@ -27,7 +35,7 @@ struct NearbyFilter: Hashable, Sendable {
     if minimumStrength > LevelHistory.range.lowerBound {
       guard let strength = thing.strength, strength >= minimumStrength else { return false }
     }
-    return text.split(separator: " ").allSatisfy { thing.searchText.contains($0.lowercased()) }
+    return true
   }
 
   /// The text of what is typed: what is too short says nothing.
@@ -57,11 +65,18 @@ struct NearbyOrder: Sendable {
     case name
   }
 
+  private static let placeCountMax = 2 * NearbyHistory.Limits.thingCount
+
   private var places: [String: Int] = [:]
   private var count = 0
 
   /// The things in their order. Those that are unknown stand last, as they are given.
   mutating func ordered(_ things: [NearbyThing]) -> [NearbyThing] {
+    // Addresses change, and most never come back.
+    if places.count > Self.placeCountMax {
+      let known = Set(things.map(\.id))
+      places = places.filter { known.contains($0.key) }
+    }
     for thing in things where places[thing.id] == nil {
       places[thing.id] = count
       count += 1

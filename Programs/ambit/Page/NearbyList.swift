@@ -7,7 +7,6 @@ struct NearbyList: Sendable {
     var marks = NearbyMarks()
     /// The thing that is open.
     var open: String?
-    var connected: Set<String> = []
   }
 
   enum Step: Sendable {
@@ -36,11 +35,11 @@ struct NearbyList: Sendable {
 
   private mutating func update() {
     let (things, filter, marks) = (content.snapshot.things, content.filter, content.marks)
-    let listed = order.ordered(things).filter { filter.accepts($0, marks) }
+    let listed = order.ordered(filter.filtered(things, marks))
     rows = listed.map { thing in
       NearbyRow(
         thing, marks, isOpen: content.open == thing.id,
-        isConnected: content.connected.contains(thing.id), now: content.snapshot.now)
+        isConnected: content.snapshot.linked.contains(thing.id), now: content.snapshot.now)
     }
     let here = things.filter { $0.presence != .gone }
     summary = Self.summary(listed.count, here.count, filter)

@@ -80,12 +80,14 @@ final class NearbyPage: ViewModel {
     self.detail = detail
     open = Action(onMainActor: detail.open)
     pairing = PairingPage(nearby)
-    clearFilters = Action { [text, kind, company, service, minimumStrength] in
-      .empty.on(starting: {
-        for choice in [text, kind, company, service] { choice.value = "" }
-        minimumStrength.value = LevelHistory.range.lowerBound
-      })
-    }
+    let (texts, checks) = (
+      [text, kind, company, service], [isStarredOnly, isNewOnly, showsHidden]
+    )
+    clearFilters = Action(onMainActor: { [minimumStrength] in
+      for choice in texts { choice.value = "" }
+      for check in checks { check.value = false }
+      minimumStrength.value = LevelHistory.range.lowerBound
+    })
 
     let typed = text.producer.map { NearbyFilter.text(typed: $0) }
     // What is too short ends a search at once.
@@ -99,11 +101,8 @@ final class NearbyPage: ViewModel {
       searched, kind, company, service, minimumStrength, isStarredOnly, isNewOnly, showsHidden
     ).map { NearbyFilter($0) }
     let contents = Property.combineLatest(
-      nearby.snapshot, filter, nearby.marks, detail.openID, nearby.connected
-    ).map {
-      NearbyList.Content(
-        snapshot: $0, filter: $1, marks: $2, open: $3, connected: Set($4.keys))
-    }
+      nearby.snapshot, filter, nearby.marks, detail.openID
+    ).map { NearbyList.Content(snapshot: $0, filter: $1, marks: $2, open: $3) }
     let sorts = SignalProducer.merge([
       order.signal.producer, sort.completed.producer.map { [order] in order.value },
     ])

@@ -35,8 +35,8 @@ struct NearbyRow: Identifiable, Hashable, Sendable {
     summary = [thing.distance ?? "", thing.summary].filter { !$0.isEmpty }.joined(separator: " · ")
     strength = thing.strength.map { Self.text(dBm: $0) } ?? ""
     points = thing.levels.points
-    seen =
-      thing.kind == .service && thing.presence == .here ? "now" : Age.text(now - thing.lastSeen)
+    let isHere = isConnected || thing.kind == .service && thing.presence == .here
+    seen = isHere ? "now" : Age.text(now - thing.lastSeen)
     isFading = thing.presence != .here
     isStarred = marks.starred.contains(thing.id)
     isHidden = marks.hidden.contains(thing.id)
@@ -68,6 +68,6 @@ struct NearbyChoice: Identifiable, Hashable, Sendable {
     if !chosen.isEmpty { counts[chosen, default: 0] += 0 }
     let choices = counts.map { Self(id: $0, text: "\($0) (\($1))") }
       .sorted { ($0.id.lowercased(), $0.id) < ($1.id.lowercased(), $1.id) }
-    return Array(choices.prefix(countMax))
+    return choices.prefix(countMax) + choices.dropFirst(countMax).filter { $0.id == chosen }
   }
 }

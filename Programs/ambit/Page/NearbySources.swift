@@ -147,13 +147,15 @@ struct ServiceSearch: Sendable {
 
   /// Port, host, addresses and text of each, as far as there are answers.
   func fields(of row: NetworkTable.Row) async -> [DetailField] {
-    var fields: [DetailField] = []
     var known: Set<ServiceType> = []
-    for place in row.places.sorted(by: { "\($0.type)" < "\($1.type)" }) {
-      guard known.count < Self.typeCountMax, known.insert(place.type).inserted,
-        let name = try? ServiceName(instance: row.name, type: place.type, domain: place.domain)
-      else { continue }
-      fields += await self.fields(of: name)
+    let names = row.places.sorted { "\($0.type)" < "\($1.type)" }
+      .filter { known.insert($0.type).inserted }.prefix(Self.typeCountMax)
+      .compactMap { try? ServiceName(instance: row.name, type: $0.type, domain: $0.domain) }
+    var fields: [DetailField] = []
+    try? await names.mapConcurrently {
+      await self.fields(of: $0)
+    } then: {
+      fields += $1
     }
     return fields
   }

@@ -70,14 +70,17 @@ struct LevelHistory: Hashable, Sendable {
 
   /// The newest last; nil where nothing was heard.
   private(set) var levels: [Int?] = []
+  /// The points of a line, as SVG writes them, 60 wide and 16 high: one unit for each second that has gone
+  /// by.
+  private(set) var points = ""
 
   mutating func add(_ level: Int?) {
     levels.append(level)
     if levels.count > Self.count { levels.removeFirst() }
+    points = makePoints()
   }
 
-  /// The points of a line, as SVG writes them, 60 wide and 16 high: two for each second that has gone by.
-  var points: String {
+  private func makePoints() -> String {
     let gap = Self.count - levels.count
     return levels.enumerated().compactMap { index, level in
       level.map { level in
@@ -111,9 +114,13 @@ struct NearbyHistory: Sendable {
   static func id(ofService name: String) -> String { "service " + name }
 
   /// Takes what is known now.
+  ///
+  /// - Parameters:
+  ///   - connected: The devices with a link: most don't advertise meanwhile, and are here all the same.
+  ///   - kept: What never makes room for others.
   mutating func update(
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
-    now: Instant
+    connected: Set<String> = [], kept: Set<String> = [], now: Instant
   ) {
     let isLevelDue = nextLevel.map { now >= $0 } ?? true
     if isLevelDue { nextLevel = now + LevelHistory.step }
@@ -135,7 +142,8 @@ struct NearbyHistory: Sendable {
       byID[id]?.presence = isService && isRecent ? .fading : .gone
       byID[id]?.distance = nil
     }
-    forget()
+    for id in connected { byID[id]?.presence = .here }
+    forget(allBut: kept.union(connected))
   }
 
   private mutating func update(
@@ -184,10 +192,11 @@ struct NearbyHistory: Sendable {
       id: id, kind: kind, summary: "", firstSeen: now, lastSeen: now, number: arrivals)
   }
 
-  private mutating func forget() {
+  private mutating func forget(allBut kept: Set<String>) {
     let surplus = byID.count - Limits.thingCount
     guard surplus > 0 else { return }
-    let gone = byID.values.filter { $0.presence == .gone }.sorted { $0.lastSeen < $1.lastSeen }
+    let gone = byID.values.filter { $0.presence == .gone && !kept.contains($0.id) }
+      .sorted { $0.lastSeen < $1.lastSeen }
     for thing in gone.prefix(surplus) { byID[thing.id] = nil }
   }
 }

@@ -13,21 +13,20 @@ final class PairingPage: ViewModel {
   let acceptText: Property<String>
   let rejectText: Property<String>
   let needsPasskey: Property<Bool>
-  /// The passkey, as it is typed.
+  /// The passkey, as it is typed: six digits (Core 5.4, Vol 3, Part H, §2.3.5.2).
   let passkey = MutableProperty("")
-  let accept: Action<Void, Never, Never>
-  let reject: Action<Void, Never, Never>
+  /// Names the question, so that an answer that comes late is none to the next one.
+  let id: Property<String>
+  let accept: Action<String, Never, Never>
+  let reject: Action<String, Never, Never>
 
   static let bindings: Bindings<PairingPage> = [
-    "isAsking": .oneWay(\.isAsking), "text": .oneWay(\.text),
+    "id": .oneWay(\.id), "isAsking": .oneWay(\.isAsking), "text": .oneWay(\.text),
     "note": .oneWay(\.note), "takesAnswer": .oneWay(\.takesAnswer),
     "acceptText": .oneWay(\.acceptText), "rejectText": .oneWay(\.rejectText),
     "needsPasskey": .oneWay(\.needsPasskey), "passkey": .twoWay(\.passkey),
     "accept": .action(\.accept), "reject": .action(\.reject),
   ]
-
-  /// Passkeys have six digits (Core 5.4, Vol 3, Part H, §2.3.5.2).
-  private nonisolated static let passkeyMax: UInt32 = 999_999
 
   init(_ nearby: Nearby) {
     let question = nearby.questions.map { $0.first?.question }
@@ -48,6 +47,9 @@ final class PairingPage: ViewModel {
       }
     }
     let typed = passkey.map { Self.number($0) }
+    id = question.map { $0.map(Self.name) ?? "" }.skipRepeats()
+    // What was typed for one question is nothing for the next.
+    id.signal.observeValues(on: UIScheduler()) { _ in passkey.value = "" }
     accept = Action(
       state: question.combineLatest(with: typed),
       enabledIf: { question, number in
@@ -57,20 +59,16 @@ final class PairingPage: ViewModel {
         case .displayPasskey, nil: false
         }
       }
-    ) { state, _ in
-      let (question, number) = state
-      return .onMainActor {
-        guard let question else { return }
-        passkey.value = ""
-        let reply: PairingAnswer? =
-          question.takesYes ? .accept : number.map { .passkey($0) }
+    ) { state, id in
+      .onMainActor {
+        guard let question = state.0, Self.name(question) == id else { return }
+        let reply: PairingAnswer? = question.takesYes ? .accept : state.1.map { .passkey($0) }
         nearby.answerQuestion(question.id, reply)
       }
     }
-    reject = Action(state: question) { question, _ in
+    reject = Action(state: question) { question, id in
       .onMainActor {
-        guard let question else { return }
-        passkey.value = ""
+        guard let question, Self.name(question) == id else { return }
         // A number that was only shown wants no answer.
         if case .displayPasskey = question.prompt {
           nearby.answerQuestion(question.id, nil)
@@ -81,8 +79,14 @@ final class PairingPage: ViewModel {
     }
   }
 
+  private nonisolated static func name(_ question: PairingQuestion) -> String {
+    "\(question.id.rawValue)"
+  }
+
   private nonisolated static func number(_ text: String) -> UInt32? {
-    UInt32(text.filter { !$0.isWhitespace }).flatMap { $0 <= passkeyMax ? $0 : nil }
+    let digits = text.filter { !$0.isWhitespace }
+    let isPasskey = digits.count == 6 && digits.allSatisfy { $0.isASCII && $0.isNumber }
+    return isPasskey ? UInt32(digits) : nil
   }
 }
 

@@ -17,12 +17,13 @@ document.addEventListener('keydown', (event) => {
 })
 
 // What is opened gets the focus, and what it was opened from gets it back.
-let opener
-const follow = (element, target) => {
+const follow = (element, target, change = () => {}) => {
+  let opener
   let wasHidden = element.hidden
   new MutationObserver(() => {
     if (element.hidden === wasHidden) return
     wasHidden = element.hidden
+    change(!element.hidden)
     if (element.hidden) {
       opener?.focus()
     } else {
@@ -32,4 +33,10 @@ const follow = (element, target) => {
   }).observe(element, { attributeFilter: ['hidden'] })
 }
 follow(detail, () => detail.querySelector('h2'))
-follow(pairing, () => pairing.querySelector('input:not([hidden]), button:not([hidden])'))
+// Nothing behind a question can be reached.
+follow(
+  pairing,
+  () => pairing.querySelector('input:not([hidden]), button:not([hidden])'),
+  (isShown) => {
+    for (const each of document.querySelectorAll('header, main, aside')) each.inert = isShown
+  })
