@@ -10,8 +10,12 @@
     private static func withPage(
       _ arguments: String..., body: (Browser) async throws -> Void
     ) async throws {
+      // Bonds of another time are nobody's business here.
+      let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
+      defer { try? FileManager.default.removeItem(at: folder) }
       let program = try PageProgram(
-        "ambit", commandLine: ["page", "--port", "0", "--no-network"] + arguments)
+        "ambit", commandLine: ["page", "--port", "0", "--no-network"] + arguments,
+        environment: ["AMBIT_BONDS": folder.appending(path: "bonds").path])
       defer { #expect(program.stop() == 143, "it ends when it is asked to") }
       try await withBrowser { browser in
         try await browser.navigate(to: program.address + "?probe")
@@ -22,6 +26,34 @@
       }
     }
 
+    /// A radio with simulated devices, in a process of its own.
+    private final class ServedRadio {
+      let name: String
+      private let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).radio")
+        .path
+      private var run: AmbitRun?
+
+      init() { name = "unix:\(path)" }
+
+      deinit {
+        run?.interrupt()
+        try? FileManager.default.removeItem(atPath: path)
+      }
+
+      func start() async throws {
+        let run = try AmbitRun(["radio", "serve", name])
+        self.run = run
+        _ = try #require(await run.output.next(containing: "Serving "))
+      }
+
+      func end() async {
+        run?.interrupt()
+        _ = await run?.end()
+        run = nil
+      }
+    }
+
+    private static let state = "document.querySelector('aside [role=status]').textContent"
     private static let names = "[...document.querySelectorAll('tbody .name')]"
     private static func row(_ name: String) -> String {
       "\(names).some((each) => each.textContent == '\(name)')"
@@ -168,29 +200,44 @@
 
     @Test("says that the radio is gone, and has everything again when it is back")
     func radio() async throws {
-      let socket = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).radio").path
-      defer { try? FileManager.default.removeItem(atPath: socket) }
-      func serve() async throws -> AmbitRun {
-        let radio = try AmbitRun(["radio", "serve", "unix:\(socket)"])
-        _ = try #require(await radio.output.next(containing: "Serving "))
-        return radio
-      }
-      let radio = try await serve()
-      try await Self.withPage("--radio", "unix:\(socket)") { browser in
-        try await Self.open("Thermostat", browser)
+      let radio = ServedRadio()
+      try await radio.start()
+      try await Self.withPage("--radio", radio.name) { browser in
+        try await Self.open("Pulse strap", browser)
         try await browser.click(browser.find("aside .primary"))
-        let state = "document.querySelector('aside [role=status]').textContent"
-        try await browser.wait(until: "\(state) == 'connected'", seconds: 60)
-        radio.interrupt()
-        _ = await radio.end()
+        try await browser.wait(until: "\(Self.state) == 'connected'", seconds: 60)
+        await radio.end()
         try await browser.wait(
           until: "!document.querySelector('header .problem').hidden", seconds: 60)
-        try await browser.wait(until: "\(state).includes('connecting')", seconds: 60)
-        let again = try await serve()
+        try await browser.wait(until: "\(Self.state).includes('connecting')", seconds: 60)
+        try await radio.start()
         try await browser.wait(
           until: "document.querySelector('header .problem').hidden", seconds: 60)
-        try await browser.wait(until: "\(state) == 'connected'", seconds: 60)
-        again.interrupt()
+        try await browser.wait(until: "\(Self.state) == 'connected'", seconds: 60)
+      }
+    }
+
+    @Test("leaves it to its user to forget a pairing that the device no longer knows")
+    func lostBond() async throws {
+      let radio = ServedRadio()
+      try await radio.start()
+      try await Self.withPage("--radio", radio.name) { browser in
+        try await Self.open("Thermostat", browser)
+        try await browser.click(browser.find("aside .primary"))
+        // What is read last is read when the two have been paired for long, keys and all.
+        let last = Self.attribute("Server Supported Features") + "?.querySelector('.value code')"
+        try await browser.wait(until: "\(last)?.textContent", seconds: 60)
+        // The devices of a new radio know nobody.
+        await radio.end()
+        try await radio.start()
+        let forget = "document.querySelector('[data-on=\"click:detail.forgetBond\"]')"
+        try await browser.wait(until: "\(forget).checkVisibility()", seconds: 60)
+        #expect(
+          try await browser.script(
+            "return \(Self.state).startsWith('The peer removed its pairing information')"))
+        try await browser.run("\(forget).click()")
+        try await browser.wait(until: "\(Self.state) == 'connected'", seconds: 60)
+        try await browser.wait(until: "!\(forget).checkVisibility()", seconds: 60)
       }
     }
 

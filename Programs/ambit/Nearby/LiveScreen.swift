@@ -252,6 +252,7 @@ final class LiveScreen: Sendable {
       discover(device)
     case .lost(let reason, let reconnects):
       view.detail?.state = reconnects ? "\(reason); connecting again …" : reason
+    case .lostBond(let reason): view.detail?.state = reason
     case .value: break
     case .subscriptionEnded(let key, let reason):
       view.detail?.message = reason

@@ -105,7 +105,8 @@ final class AttributeRow: ViewModel, Identifiable {
     hex = value.map { $0.hex }.skipRepeats()
     count = value.map { $0.count > 0 ? "\($0.count) values" : "" }.skipRepeats()
     let chart = value.map { $0.chart }
-    hasChart = chart.map { $0.values.count > 1 }.skipRepeats()
+    // What is only read now and then makes no line.
+    hasChart = value.map { $0.count > 0 && $0.chart.values.count > 1 }.skipRepeats()
     self.chart = chart.map { $0.points }.skipRepeats()
     chartTop = chart.map { $0.label(of: $0.values.max()) }.skipRepeats()
     chartBottom = chart.map { $0.label(of: $0.values.min()) }.skipRepeats()

@@ -13,6 +13,8 @@ final class ConnectedDevice {
   /// What went wrong with the link or the pairing last.
   let message = MutableProperty<String?>(nil)
   let attributes = MutableProperty<[AttributeRow]>([])
+  /// Whether the device has removed the bond, so that only a new pairing can help.
+  let isBondLost = MutableProperty(false)
 
   /// At most so often are values shown, which may come by the thousand.
   private static let valueTime = Duration.milliseconds(50)
@@ -72,6 +74,9 @@ final class ConnectedDevice {
     work?.cancel()
   }
 
+  /// Connects again after the bond was lost.
+  func reconnect() { device.reconnect() }
+
   /// Returns when the link has ended, or the task is cancelled.
   func waitUntilEnded() async { for await _ in ended {} }
 
@@ -80,6 +85,7 @@ final class ConnectedDevice {
     case .connecting: state.value = "connecting …"
     case .connected:
       isLinked = true
+      isBondLost.value = false
       state.value = "connected; discovering …"
       message.value = nil
       discovery?.cancel()
@@ -88,6 +94,12 @@ final class ConnectedDevice {
       isLinked = false
       discovery?.cancel()
       state.value = reconnects ? "\(reason); connecting again …" : reason
+    case .lostBond(let reason):
+      isLinked = false
+      discovery?.cancel()
+      state.value = reason
+      message.value = nil
+      isBondLost.value = true
     case .value: break
     case .subscriptionEnded(let key, let reason):
       let row = attributes.value.first { $0.key == key }
@@ -121,7 +133,8 @@ final class ConnectedDevice {
     } catch is CancellationError {
       return
     } catch {
-      guard !Task.isCancelled else { return }
+      // Where the link has ended, that is told by itself.
+      guard !Task.isCancelled, device.isConnected else { return }
       state.value = "connected; not discovered"
       message.value = (error as? CommandFailure)?.sentence ?? "\(error)"
       return

@@ -33,6 +33,7 @@ final class Nearby {
   private static let noteTime = TimeSpan.seconds(3)
   private let connect: @MainActor (Sighting) -> ConnectedDevice?
   private let answer: @MainActor (PairingPromptID, PairingAnswer) -> Void
+  private let removeBond: @MainActor (DeviceAddress) -> Void
   /// Where a service is, with its text.
   let resolve: ServiceLookup
 
@@ -42,15 +43,18 @@ final class Nearby {
   /// - Parameters:
   ///   - connect: Makes a link to a device; nil if it can't.
   ///   - answer: Takes the answer to a question of a pairing.
+  ///   - removeBond: Removes the bond with a peer.
   ///   - resolve: Finds out where a service is.
   init(
     connect: @escaping @MainActor (Sighting) -> ConnectedDevice? = { _ in nil },
     answer: @escaping @MainActor (PairingPromptID, PairingAnswer) -> Void = { _, _ in },
+    removeBond: @escaping @MainActor (DeviceAddress) -> Void = { _ in },
     resolve: @escaping ServiceLookup = { _ in [] }
   ) {
     snapshot = Property(capturing: mutableSnapshot)
     self.connect = connect
     self.answer = answer
+    self.removeBond = removeBond
     self.resolve = resolve
   }
 
@@ -107,6 +111,13 @@ final class Nearby {
   /// Ends the link for all tabs.
   func disconnectDevice(_ id: String) {
     connected.modify { $0.removeValue(forKey: id) }?.end()
+  }
+
+  /// Removes the bond that a device no longer has, and connects it again, which may pair anew.
+  func forgetBond(_ id: String) {
+    guard let device = connected.value[id], device.isBondLost.value else { return }
+    if let address = history[id]?.sighting?.address { removeBond(address) }
+    device.reconnect()
   }
 
   // MARK: Pairing

@@ -19,11 +19,13 @@ final class NearbyDetail: ViewModel {
   let isConnected: Property<Bool>
   let state: Property<String>
   let message: Property<String?>
+  let isBondLost: Property<Bool>
   let attributes: Property<[AttributeRow]>
   let star: Action<Void, Never, Never>
   let hide: Action<Void, Never, Never>
   let connect: Action<Void, Never, Never>
   let disconnect: Action<Void, Never, Never>
+  let forgetBond: Action<Void, Never, Never>
   let close: Action<Void, Never, Never>
 
   static let bindings: Bindings<NearbyDetail> = [
@@ -35,6 +37,7 @@ final class NearbyDetail: ViewModel {
     "isStarred": .oneWay(\.isStarred), "isHidden": .oneWay(\.isHidden),
     "isConnectable": .oneWay(\.isConnectable), "isConnected": .oneWay(\.isConnected),
     "state": .oneWay(\.state), "message": .oneWay(\.message),
+    "isBondLost": .oneWay(\.isBondLost), "forgetBond": .action(\.forgetBond),
     "attributes": .list(\.attributes), "star": .action(\.star), "hide": .action(\.hide),
     "connect": .action(\.connect), "disconnect": .action(\.disconnect), "close": .action(\.close),
   ]
@@ -75,6 +78,8 @@ final class NearbyDetail: ViewModel {
     state = device.flatMap(.latest) { $0.map { Property(capturing: $0.state) } ?? silence }
     let nothing = Property<String?>(value: nil)
     message = device.flatMap(.latest) { $0.map { Property(capturing: $0.message) } ?? nothing }
+    let no = Property(value: false)
+    isBondLost = device.flatMap(.latest) { $0.map { Property(capturing: $0.isBondLost) } ?? no }
 
     let act = { (body: @escaping @MainActor @Sendable (String) -> Void) in
       Action<Void, Never, Never>(onMainActor: { if let id = openID.value { body(id) } })
@@ -83,6 +88,7 @@ final class NearbyDetail: ViewModel {
     hide = act(nearby.toggleHidden)
     connect = act(nearby.connectDevice)
     disconnect = act(nearby.disconnectDevice)
+    forgetBond = act(nearby.forgetBond)
     close = act { _ in openID.value = nil }
   }
 

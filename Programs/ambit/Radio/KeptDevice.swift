@@ -19,6 +19,9 @@ final class KeptDevice: Sendable {
     case connected
     /// The link ended; true if it is being made again.
     case lost(String, reconnects: Bool)
+    /// The link ended, because the peer no longer has the keys of the bond. It is not made again until
+    /// `reconnect`: it would end again, until somebody removes the bond here, too.
+    case lostBond(String)
     case value(Key, [UInt8])
     case subscriptionEnded(Key, String)
   }
@@ -32,6 +35,9 @@ final class KeptDevice: Sendable {
     var waiters: [Int: CheckedContinuation<Void, Never>] = [:]
     var lastWaiter = 0
   }
+
+  /// Where connecting fails at once, or a link ends at once, not again at once.
+  private static let pause = Duration.seconds(1)
 
   let session: Session
   let sighting: Sighting
@@ -65,11 +71,12 @@ final class KeptDevice: Sendable {
       do {
         onEvent(.connecting)
         let device = try await Device.connected(sighting, search, central)
+        let start = ContinuousClock.now
         await keep(device)
+        if ContinuousClock.now - start < Self.pause { try await Task.sleep(for: Self.pause) }
       } catch let failure as CommandFailure {
         onEvent(.lost(failure.sentence, reconnects: true))
-        // Where connecting fails at once, not again at once.
-        try await Task.sleep(for: .seconds(1))
+        try await Task.sleep(for: Self.pause)
       }
     }
   }
@@ -88,16 +95,19 @@ final class KeptDevice: Sendable {
     } onCancel: {
       Task { await device.disconnect() }
     }
+    let hasBond = end.cause?.code != .peerRemovedPairingInformation
     let isWanted = state.update { state in
       for task in state.subscriptions.values { task?.cancel() }
       state.subscriptions = state.subscriptions.mapValues { _ in nil }
       state.device = nil
       state.services = []
+      if !hasBond { state.isWanted = false }
       return state.isWanted
     }
     wakeAll()
     guard !Task.isCancelled else { return await device.disconnect() }
-    onEvent(.lost(end.description.trimmingSuffix("."), reconnects: isWanted))
+    let reason = end.description.trimmingSuffix(".")
+    onEvent(hasBond ? .lost(reason, reconnects: isWanted) : .lostBond(reason))
   }
 
   // MARK: Waiting
