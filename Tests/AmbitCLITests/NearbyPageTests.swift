@@ -61,6 +61,20 @@ struct NearbyPageTests {
     #expect(rig.page.summary.value == "4 nearby")
   }
 
+  @Test("says when there are more devices than it has room for, and when nothing matches")
+  func full() {
+    let rig = Rig()
+    for number in 0..<NearbyTable.Limits.deviceCount - 1 { rig.hear("\(number)") }
+    rig.pass()
+    #expect(rig.page.summary.value == "1999 nearby")
+    for name in ["Lamp", "Strap"] { rig.hear(name) }
+    rig.pass()
+    #expect(rig.page.summary.value == "2000 nearby; no room for more devices")
+    #expect(!rig.page.isNothingListed.value)
+    rig.type("strap")
+    #expect(rig.page.isNothingListed.value)
+  }
+
   @Test("sorts when it is asked to, and leaves it at that")
   func sorting() {
     let rig = Rig()
@@ -138,7 +152,7 @@ struct NearbyPageTests {
     #expect(rig.titles == ["Strap", "Battery"])
     rig.page.minimumStrength.value = -60
     #expect(rig.titles == ["Strap"])
-    #expect(rig.page.strengthText.value == "−60 dBm or more")
+    #expect(rig.page.strengthText.value == "≥ −60 dBm")
     rig.page.company.value = "Apple, Inc."
     #expect(rig.titles == [])
     rig.page.isNewOnly.value = true

@@ -118,6 +118,13 @@
         try await browser.wait(
           until: "\(row).querySelector('.value code').textContent == 'FC 08'", seconds: 30)
         try await browser.wait(until: "\(row).querySelector('form input').value == ''")
+        // 500 in the format that is chosen.
+        try await browser.run(
+          "const chosen = \(row).querySelector('select'); chosen.value = 'uint16';"
+            + " chosen.dispatchEvent(new Event('input', { bubbles: true }))")
+        try await write("500")
+        try await browser.wait(
+          until: "\(row).querySelector('.value code').textContent == 'F4 01'", seconds: 30)
       }
     }
 

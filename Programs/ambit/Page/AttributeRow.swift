@@ -2,6 +2,7 @@ import Binding
 import BluetoothWire
 import CoreBluetooth
 import Essentials
+import PeripheralFiles
 import Reactive
 
 /// A service or a characteristic of a connected device, as a row of the page: what it is, its value, and
@@ -11,7 +12,7 @@ final class AttributeRow: ViewModel, Identifiable {
   struct Operations: Sendable {
     var read: @Sendable (KeptDevice.Key) async throws -> [UInt8]
     /// Writes what was typed; gives the value as it is read afterwards, where it can be.
-    var write: @Sendable (KeptDevice.Key, String) async throws -> [UInt8]?
+    var write: @Sendable (KeptDevice.Key, ValueInput) async throws -> [UInt8]?
     var follow: @MainActor @Sendable (KeptDevice.Key, Bool) -> Void
   }
 
@@ -35,6 +36,8 @@ final class AttributeRow: ViewModel, Identifiable {
   let isWriteable: Bool
   let canBeFollowed: Bool
   let input = MutableProperty("")
+  /// How it is written: a `ValueFormat`; empty for as the standard says.
+  let format = MutableProperty("")
   let isFollowed = MutableProperty(false)
   let read: Action<Void, Never, Failure>
   let write: Action<Void, Never, Failure>
@@ -57,6 +60,7 @@ final class AttributeRow: ViewModel, Identifiable {
     "name": .value(\.name), "uuid": .value(\.uuid), "isService": .value(\.isService),
     "isReadable": .value(\.isReadable), "isWriteable": .value(\.isWriteable),
     "canBeFollowed": .value(\.canBeFollowed), "input": .twoWay(\.input),
+    "format": .twoWay(\.format),
     "isFollowed": .twoWay(\.isFollowed), "read": .action(\.read, error: \.text),
     "write": .action(\.write, error: \.text), "message": .oneWay(\.message),
     "decoded": .oneWay(\.decoded), "text": .oneWay(\.text), "number": .oneWay(\.number),
@@ -76,7 +80,7 @@ final class AttributeRow: ViewModel, Identifiable {
     isWriteable = row.isWriteable
     canBeFollowed = row.canBeFollowed
     isFollowed.value = row.isFollowed
-    let (key, type, input) = (row.key, row.type, input)
+    let (key, type, input, format) = (row.key, row.type, input, format)
     let value = MutableProperty(ShownValue())
     self.value = value
     read = Action {
@@ -91,9 +95,11 @@ final class AttributeRow: ViewModel, Identifiable {
       guard typed.count <= Self.inputCountMax else {
         return SignalProducer(error: Failure(text: "this is longer than any value"))
       }
+      let chosen = ValueFormat(rawValue: format.value)
       return Self.producer {
         guard let key else { return }
-        let bytes = try await operations.write(key, typed)
+        let bytes = try await operations.write(
+          key, ValueInput(text: typed, format: chosen ?? (typed.hasPrefix("0x") ? .hex : nil)))
         if let bytes { value.modify { $0.show(bytes, of: type) } }
         // What was typed meanwhile stays.
         if input.value == typed { input.value = "" }

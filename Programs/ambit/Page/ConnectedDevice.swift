@@ -168,10 +168,10 @@ final class ConnectedDevice {
     let device = device
     return AttributeRow.Operations(
       read: { try await device.read($0) },
-      write: { key, text in
+      write: { key, input in
         let characteristic = try await device.characteristic(key)
-        let input = ValueInput(text: text, format: text.hasPrefix("0x") ? .hex : nil)
-        try await device.write(input.bytes(for: BluetoothUUID(characteristic.uuid)), to: key)
+        let uuid = BluetoothUUID(characteristic.uuid)
+        try await device.write(input.bytes(for: uuid, choice: \.rawValue), to: key)
         return characteristic.properties.contains(.read) ? try await device.read(key) : nil
       },
       follow: { [weak self] key, isFollowed in self?.follow(key, isFollowed) })

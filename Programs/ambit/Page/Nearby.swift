@@ -13,6 +13,8 @@ final class Nearby {
     var now = Instant.zero
     /// The devices with a link.
     var linked: Set<String> = []
+    /// Whether there are as many devices as are kept.
+    var isFull = false
     /// What is wrong with the radio, if something is.
     var problem: String?
   }
@@ -71,7 +73,8 @@ final class Nearby {
       connected: Set(connected.value.keys), kept: kept, now: now)
     let linked = Set(connected.value.filter { $0.value.isLinked }.keys)
     mutableSnapshot.value = Snapshot(
-      things: history.things, now: now, linked: linked, problem: problem)
+      things: history.things, now: now, linked: linked,
+      isFull: devices.count >= NearbyTable.Limits.deviceCount, problem: problem)
   }
 
   /// Shows what a device said. It is about a pairing that goes on or begins.

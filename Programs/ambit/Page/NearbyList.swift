@@ -43,6 +43,7 @@ struct NearbyList: Sendable {
     }
     let here = things.filter { $0.presence != .gone }
     summary = Self.summary(listed.count, here.count, filter)
+    if content.snapshot.isFull { summary += "; no room for more devices" }
     kinds = NearbyChoice.all(of: here.map(\.kind.rawValue), with: filter.kind)
     companies = NearbyChoice.all(of: here.compactMap(\.company), with: filter.company)
     services = NearbyChoice.all(of: here.flatMap { Set($0.services) }, with: filter.service)

@@ -30,6 +30,8 @@ final class NearbyPage: ViewModel {
   let summary: Property<String>
   let problem: Property<String?>
   let isFiltered: Property<Bool>
+  /// Whether there is something nearby, but nothing that the filters let through.
+  let isNothingListed: Property<Bool>
   let strengthText: Property<String>
   let kinds: Property<[NearbyChoice]>
   let companies: Property<[NearbyChoice]>
@@ -62,7 +64,8 @@ final class NearbyPage: ViewModel {
         "starLabel": .value(\.starLabel), "hideLabel": .value(\.hideLabel),
       ]),
     "summary": .oneWay(\.summary), "problem": .oneWay(\.problem),
-    "isFiltered": .oneWay(\.isFiltered), "strengthText": .oneWay(\.strengthText),
+    "isFiltered": .oneWay(\.isFiltered), "isNothingListed": .oneWay(\.isNothingListed),
+    "strengthText": .oneWay(\.strengthText),
     "kinds": .list(\.kinds, ["id": .value(\.id), "text": .value(\.text)]),
     "companies": .list(\.companies, ["id": .value(\.id), "text": .value(\.text)]),
     "services": .list(\.services, ["id": .value(\.id), "text": .value(\.text)]),
@@ -118,8 +121,10 @@ final class NearbyPage: ViewModel {
     services = list.map { $0.services }.skipRepeats()
     problem = nearby.snapshot.map { $0.problem }.skipRepeats()
     isFiltered = filter.map { $0 != NearbyFilter() }.skipRepeats()
+    isNothingListed = list.combineLatest(with: isFiltered)
+      .map { $0.rows.isEmpty && $1 }.skipRepeats()
     strengthText = minimumStrength.map {
-      $0 <= LevelHistory.range.lowerBound ? "any" : "\(NearbyRow.text(dBm: $0)) or more"
+      $0 <= LevelHistory.range.lowerBound ? "any" : "≥ \(NearbyRow.text(dBm: $0))"
     }
   }
 }

@@ -9,21 +9,26 @@ struct ValueInput: Hashable, Sendable {
   var format: ValueFormat?
 
   /// The bytes for a characteristic.
+  /// - Parameter choice: What people choose a format with, by default an option of the command line.
   /// - Throws: `CommandFailure` with one sentence about what was expected.
-  func bytes(for uuid: BluetoothUUID) throws -> [UInt8] {
+  func bytes(
+    for uuid: BluetoothUUID, choice: (ValueFormat) -> String = { "--\($0.rawValue)" }
+  ) throws -> [UInt8] {
+    let quoted = Fit.truncated(text, 40)
     if let format { return try format.bytes(text) }
     let name = AssignedNumbers.characteristicName(uuid) ?? uuid.description
     do throws(ValueTextError) {
       if let bytes = try StandardValue.bytes(text, of: uuid) { return bytes }
     } catch {
       throw CommandFailure(
-        .badData, "\"\(text)\" is no \(name): expected \(error.expected); --hex takes bytes")
+        .badData,
+        "\"\(quoted)\" is no \(name): expected \(error.expected); \(choice(.hex)) takes bytes")
     }
     if let bytes = Hexadecimal.bytes(text), !bytes.isEmpty { return bytes }
-    let formats = ValueFormat.allCases.map { "--\($0.rawValue)" }.joined(separator: ", ")
+    let formats = ValueFormat.allCases.map(choice).joined(separator: ", ")
     throw CommandFailure(
       .badData,
-      "how values of \(name) are written is not known, and \"\(text)\" is not hexadecimal; "
+      "how values of \(name) are written is not known, and \"\(quoted)\" is not hexadecimal; "
         + "say it with one of \(formats)")
   }
 }

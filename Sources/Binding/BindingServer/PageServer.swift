@@ -189,7 +189,11 @@
       } catch {
         guard port.withLock({ $0 }) == nil, !(error is CancellationError) else { throw error }
         let reason =
-          (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+          switch error {
+          case let error as IOError: String(cString: strerror(error.errnoCode))
+          case is SocketAddressError.UnknownHost: "there is no such address"
+          default: "\(error)"
+          }
         throw PageServerError(
           .cannotListen,
           "port \(configuration.port) of \(configuration.host) can't be listened on: \(reason)")
