@@ -71,6 +71,15 @@ struct NearbyPageTests {
     rig.pass()
     #expect(rig.page.summary.value == "2000 nearby; no room for more devices")
     #expect(!rig.page.isNothingListed.value)
+    // A browser gets as many as it can show.
+    #expect(rig.page.things.value.count == 200)
+    #expect(rig.page.moreText.value == "Show 200 of 1800 more")
+    rig.page.showMore.apply().start()
+    #expect(rig.page.things.value.count == 400)
+    #expect(rig.page.moreText.value == "Show 200 of 1600 more")
+    rig.type("lamp")
+    #expect(rig.titles == ["Lamp"], "searches go over all")
+    #expect(rig.page.moreText.value == nil)
     rig.type("strap")
     #expect(rig.page.isNothingListed.value)
   }

@@ -7,6 +7,8 @@ struct NearbyList: Sendable {
     var marks = NearbyMarks()
     /// The thing that is open.
     var open: String?
+    /// At most so many are listed.
+    var countMax = NearbyPage.pageCount
   }
 
   enum Step: Sendable {
@@ -15,6 +17,8 @@ struct NearbyList: Sendable {
   }
 
   private(set) var rows: [NearbyRow] = []
+  /// How many more would be listed if there were no `countMax`.
+  private(set) var restCount = 0
   private(set) var summary = ""
   private(set) var kinds: [NearbyChoice] = []
   private(set) var companies: [NearbyChoice] = []
@@ -36,7 +40,8 @@ struct NearbyList: Sendable {
   private mutating func update() {
     let (things, filter, marks) = (content.snapshot.things, content.filter, content.marks)
     let listed = order.ordered(filter.filtered(things, marks))
-    rows = listed.map { thing in
+    restCount = max(0, listed.count - content.countMax)
+    rows = listed.prefix(content.countMax).map { thing in
       NearbyRow(
         thing, marks, isOpen: content.open == thing.id,
         isConnected: content.snapshot.linked.contains(thing.id), now: content.snapshot.now)

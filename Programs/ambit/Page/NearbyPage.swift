@@ -7,6 +7,9 @@ import Reactive
 final class NearbyPage: ViewModel {
   /// Typing has to pause so long before it is searched for, in seconds.
   nonisolated static let quietTime = 0.5
+  /// So many things are listed, and so many more whenever more are asked for: a browser that lays out
+  /// thousands of rows whenever one changes does nothing else.
+  nonisolated static let pageCount = 200
 
   // MARK: What people choose
 
@@ -22,6 +25,8 @@ final class NearbyPage: ViewModel {
   /// Puts what is listed in the order that is chosen, as it is now; also done when another is chosen.
   let sort: Action<Void, Never, Never>
   let clearFilters: Action<Void, Never, Never>
+  /// Lists more of what there is.
+  let showMore: Action<Void, Never, Never>
 
   // MARK: What is listed
 
@@ -32,6 +37,8 @@ final class NearbyPage: ViewModel {
   let isFiltered: Property<Bool>
   /// Whether there is something nearby, but nothing that the filters let through.
   let isNothingListed: Property<Bool>
+  /// What `showMore` would show; nil where all is listed.
+  let moreText: Property<String?>
   let strengthText: Property<String>
   let kinds: Property<[NearbyChoice]>
   let companies: Property<[NearbyChoice]>
@@ -65,6 +72,7 @@ final class NearbyPage: ViewModel {
       ]),
     "summary": .oneWay(\.summary), "problem": .oneWay(\.problem),
     "isFiltered": .oneWay(\.isFiltered), "isNothingListed": .oneWay(\.isNothingListed),
+    "moreText": .oneWay(\.moreText), "showMore": .action(\.showMore),
     "strengthText": .oneWay(\.strengthText),
     "kinds": .list(\.kinds, ["id": .value(\.id), "text": .value(\.text)]),
     "companies": .list(\.companies, ["id": .value(\.id), "text": .value(\.text)]),
@@ -103,9 +111,11 @@ final class NearbyPage: ViewModel {
     let filter = Property.combineLatest(
       searched, kind, company, service, minimumStrength, isStarredOnly, isNewOnly, showsHidden
     ).map { NearbyFilter($0) }
+    let countMax = MutableProperty(Self.pageCount)
+    showMore = Action(onMainActor: { countMax.modify { $0 += Self.pageCount } })
     let contents = Property.combineLatest(
-      nearby.snapshot, filter, nearby.marks, detail.openID
-    ).map { NearbyList.Content(snapshot: $0, filter: $1, marks: $2, open: $3) }
+      nearby.snapshot, filter, nearby.marks, detail.openID, countMax
+    ).map { NearbyList.Content(snapshot: $0, filter: $1, marks: $2, open: $3, countMax: $4) }
     let sorts = SignalProducer.merge([
       order.signal.producer, sort.completed.producer.map { [order] in order.value },
     ])
@@ -123,6 +133,9 @@ final class NearbyPage: ViewModel {
     isFiltered = filter.map { $0 != NearbyFilter() }.skipRepeats()
     isNothingListed = list.combineLatest(with: isFiltered)
       .map { $0.rows.isEmpty && $1 }.skipRepeats()
+    moreText = list.map { $0.restCount }.skipRepeats().map {
+      $0 > 0 ? "Show \(min($0, Self.pageCount)) of \($0) more" : nil
+    }
     strengthText = minimumStrength.map {
       $0 <= LevelHistory.range.lowerBound ? "any" : "≥ \(NearbyRow.text(dBm: $0))"
     }

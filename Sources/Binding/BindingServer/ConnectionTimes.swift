@@ -13,7 +13,7 @@
     /// For what is still to be written to a stream that ends.
     package var streamEnd = Duration.milliseconds(500)
     /// For requests that are being answered when the server is to shut down.
-    package var shutdown = Duration.seconds(5)
+    package var shutdown = Duration.seconds(1)
 
     package init() {}
   }

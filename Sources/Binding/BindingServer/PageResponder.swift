@@ -30,7 +30,9 @@
       let (path, query) = Self.parts(of: request.head.path ?? "")
       let isForThisHost = gatekeeper.isForThisHost(request.head.authority)
       let isIn = !gatekeeper.needsToken || gatekeeper.hasCookie(request.headers, port: port)
-      guard isForThisHost, isIn, path == "/live", request.method == .post else {
+      guard isForThisHost, !Self.hasSecondHost(request), isIn, path == "/live",
+        request.method == .post
+      else {
         // A body that nobody wants is read, or else whoever sends it doesn't see the answer.
         if Self.hasBody(request),
           try await body(of: request, channel, isWanted: false) == nil
@@ -48,12 +50,17 @@
       to request: Request, _ path: String, _ query: [String: String], isForThisHost: Bool,
       isIn: Bool, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
+      guard !Self.hasSecondHost(request) else {
+        return try await writer.write(.badRequest, "A request has one Host.")
+      }
       guard isForThisHost else {
         return try await writer.write(.misdirectedRequest, "This server has another name.")
       }
       let port = channel.localAddress?.port ?? 0
       if !isIn {
-        guard let token = query["token"], let cookie = gatekeeper.cookie(for: token, port: port)
+        // What only asks whether something is there doesn't use the token up.
+        guard request.method == .get, let token = query["token"],
+          let cookie = gatekeeper.cookie(for: token, port: port)
         else {
           return try await writer.write(
             .unauthorized, "Open the address that the program prints; it holds for one browser.")
@@ -196,6 +203,11 @@
         try await writer.write(.conflict, "Another view model is shown: take a snapshot.")
       case .malformed(let why): try await writer.write(.badRequest, why)
       }
+    }
+
+    /// The first is the authority; a second one is among the fields (RFC 9112 §3.2).
+    private static func hasSecondHost(_ request: Request) -> Bool {
+      request.headers.contains { $0.name.canonicalName == "host" }
     }
 
     private static func hasBody(_ request: Request) -> Bool {

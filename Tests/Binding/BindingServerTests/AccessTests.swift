@@ -32,6 +32,11 @@
           #expect(try await http.send("GET", "/", ["Host": host]).status == 200, "\(host)")
         }
         #expect(try await http.send("GET", "/", ["Host": ""]).status >= 400)
+        for method in ["GET", "POST"] {
+          let twice = try await http.send(
+            method, "/live", ["Host": "localhost\r\nHost: evil.example"])
+          #expect(twice.status == 400, "of two hosts one may be another's")
+        }
       }
     }
 
@@ -58,6 +63,7 @@
         }
         #expect(try await http.post("{}").status == 401)
         let token = try #require(server.address.split(separator: "?").last)
+        #expect(try await http.send("HEAD", "/?\(token)").status == 401, "HEAD leaves it as it is")
         let entry = try await http.send("GET", "/?\(token)")
         #expect(entry.status == 303 && entry.fields["location"] == "/")
         let cookie = try #require(entry.fields["set-cookie"])
