@@ -118,13 +118,18 @@
         try await browser.wait(
           until: "\(row).querySelector('.value code').textContent == 'FC 08'", seconds: 30)
         try await browser.wait(until: "\(row).querySelector('form input').value == ''")
-        // 500 in the format that is chosen.
+        // In the format that is chosen: 500, and what is no number.
         try await browser.run(
           "const chosen = \(row).querySelector('select'); chosen.value = 'uint16';"
             + " chosen.dispatchEvent(new Event('input', { bubbles: true }))")
         try await write("500")
         try await browser.wait(
           until: "\(row).querySelector('.value code').textContent == 'F4 01'", seconds: 30)
+        try await browser.wait(until: "\(row).querySelector('form input').value == ''")
+        try await write("hello")
+        try await browser.wait(
+          until: "[...\(row).querySelectorAll('.problem')]"
+            + ".some((each) => each.textContent.endsWith('which uint16 takes'))", seconds: 30)
       }
     }
 

@@ -282,7 +282,8 @@ final class ShellSession: Sendable {
     case .lost(let reason, let reconnects):
       note(
         "\(Fit.safe(device.title)) is gone: \(reason)" + (reconnects ? "; connecting again." : "."))
-    case .lostBond(let reason): note("\(Fit.safe(device.title)) is gone: \(reason).")
+    case .lostBond(let reason):
+      note("\(Fit.safe(device.title)) is gone: \(reason). It is connected again by “connect”.")
     case .subscriptionEnded(let key, let reason):
       note("\(name(of: key)) can no longer be followed: \(reason).")
     case .value(let key, let bytes):

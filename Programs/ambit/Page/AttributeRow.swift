@@ -96,6 +96,9 @@ final class AttributeRow: ViewModel, Identifiable {
         return SignalProducer(error: Failure(text: "this is longer than any value"))
       }
       let chosen = ValueFormat(rawValue: format.value)
+      guard chosen != nil || format.value.isEmpty else {
+        return SignalProducer(error: Failure(text: "there is no such format"))
+      }
       return Self.producer {
         guard let key else { return }
         let bytes = try await operations.write(

@@ -75,7 +75,11 @@ final class ConnectedDevice {
   }
 
   /// Connects again after the bond was lost.
-  func reconnect() { device.reconnect() }
+  func reconnect() {
+    isBondLost.value = false
+    state.value = "connecting …"
+    device.reconnect()
+  }
 
   /// Returns when the link has ended, or the task is cancelled.
   func waitUntilEnded() async { for await _ in ended {} }

@@ -116,6 +116,12 @@ final class Nearby {
     connected.modify { $0.removeValue(forKey: id) }?.end()
   }
 
+  /// Connects a device again, with the bond that it said it no longer has: it may have been another one.
+  func reconnectDevice(_ id: String) {
+    guard let device = connected.value[id], device.isBondLost.value else { return }
+    device.reconnect()
+  }
+
   /// Removes the bond that a device no longer has, and connects it again, which may pair anew.
   func forgetBond(_ id: String) {
     guard let device = connected.value[id], device.isBondLost.value else { return }

@@ -25,6 +25,7 @@ final class NearbyDetail: ViewModel {
   let hide: Action<Void, Never, Never>
   let connect: Action<Void, Never, Never>
   let disconnect: Action<Void, Never, Never>
+  let reconnect: Action<Void, Never, Never>
   let forgetBond: Action<Void, Never, Never>
   let close: Action<Void, Never, Never>
 
@@ -38,6 +39,7 @@ final class NearbyDetail: ViewModel {
     "isConnectable": .oneWay(\.isConnectable), "isConnected": .oneWay(\.isConnected),
     "state": .oneWay(\.state), "message": .oneWay(\.message),
     "isBondLost": .oneWay(\.isBondLost), "forgetBond": .action(\.forgetBond),
+    "reconnect": .action(\.reconnect),
     "attributes": .list(\.attributes), "star": .action(\.star), "hide": .action(\.hide),
     "connect": .action(\.connect), "disconnect": .action(\.disconnect), "close": .action(\.close),
   ]
@@ -88,6 +90,7 @@ final class NearbyDetail: ViewModel {
     hide = act(nearby.toggleHidden)
     connect = act(nearby.connectDevice)
     disconnect = act(nearby.disconnectDevice)
+    reconnect = act(nearby.reconnectDevice)
     forgetBond = act(nearby.forgetBond)
     close = act { _ in openID.value = nil }
   }

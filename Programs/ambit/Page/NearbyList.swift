@@ -40,8 +40,13 @@ struct NearbyList: Sendable {
   private mutating func update() {
     let (things, filter, marks) = (content.snapshot.things, content.filter, content.marks)
     let listed = order.ordered(filter.filtered(things, marks))
-    restCount = max(0, listed.count - content.countMax)
-    rows = listed.prefix(content.countMax).map { thing in
+    // What one works with is never among the rest.
+    let shown = listed.enumerated().filter { place, thing in
+      place < content.countMax || thing.id == content.open || marks.starred.contains(thing.id)
+        || content.snapshot.linked.contains(thing.id)
+    }.map(\.element)
+    restCount = listed.count - shown.count
+    rows = shown.map { thing in
       NearbyRow(
         thing, marks, isOpen: content.open == thing.id,
         isConnected: content.snapshot.linked.contains(thing.id), now: content.snapshot.now)

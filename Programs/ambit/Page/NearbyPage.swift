@@ -113,6 +113,10 @@ final class NearbyPage: ViewModel {
     ).map { NearbyFilter($0) }
     let countMax = MutableProperty(Self.pageCount)
     showMore = Action(onMainActor: { countMax.modify { $0 += Self.pageCount } })
+    // What is filtered anew begins anew.
+    filter.signal.skipRepeats().observeValues(on: UIScheduler()) { _ in
+      countMax.value = Self.pageCount
+    }
     let contents = Property.combineLatest(
       nearby.snapshot, filter, nearby.marks, detail.openID, countMax
     ).map { NearbyList.Content(snapshot: $0, filter: $1, marks: $2, open: $3, countMax: $4) }

@@ -36,7 +36,7 @@ final class KeptDevice: Sendable {
     var lastWaiter = 0
   }
 
-  /// Where connecting fails at once, or a link ends at once, not again at once.
+  /// The least time between two attempts to connect.
   private static let pause = Duration.seconds(1)
 
   let session: Session

@@ -14,24 +14,28 @@ extension ValueFormat: EnumerableFlag {
   }
 
   /// The bytes that `text` stands for.
+  /// - Parameter choice: What people choose a format with, by default an option of the command line.
   /// - Throws: `CommandFailure` with one sentence about what was expected.
-  func bytes(_ text: String) throws -> [UInt8] {
+  func bytes(
+    _ text: String, choice: (ValueFormat) -> String = { "--\($0.rawValue)" }
+  ) throws -> [UInt8] {
+    let quoted = Fit.truncated(text, 40)
     switch self {
     case .text: return Array(text.utf8)
     case .hex:
       guard let bytes = Hexadecimal.bytes(text) else {
         throw CommandFailure(
           .badData,
-          "\"\(text)\" is not hexadecimal; digits come in pairs, as in 01ff, "
-            + "and --text sends text")
+          "\"\(quoted)\" is not hexadecimal; digits come in pairs, as in 01ff, "
+            + "and \(choice(.text)) sends text")
       }
       return bytes
     case .uint8, .uint16, .uint32, .int8, .int16, .int32:
       guard let number = Self.number(text), let bytes = bytes(number) else {
         throw CommandFailure(
           .badData,
-          "\"\(text)\" is not a whole number from \(range.lowerBound) to "
-            + "\(range.upperBound), which --\(rawValue) takes")
+          "\"\(quoted)\" is not a whole number from \(range.lowerBound) to "
+            + "\(range.upperBound), which \(choice(self)) takes")
       }
       return bytes
     }

@@ -15,7 +15,7 @@ struct ValueInput: Hashable, Sendable {
     for uuid: BluetoothUUID, choice: (ValueFormat) -> String = { "--\($0.rawValue)" }
   ) throws -> [UInt8] {
     let quoted = Fit.truncated(text, 40)
-    if let format { return try format.bytes(text) }
+    if let format { return try format.bytes(text, choice: choice) }
     let name = AssignedNumbers.characteristicName(uuid) ?? uuid.description
     do throws(ValueTextError) {
       if let bytes = try StandardValue.bytes(text, of: uuid) { return bytes }
