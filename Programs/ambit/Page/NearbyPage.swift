@@ -100,14 +100,7 @@ final class NearbyPage: ViewModel {
       minimumStrength.value = LevelHistory.range.lowerBound
     })
 
-    let typed = text.producer.map { NearbyFilter.text(typed: $0) }
-    // What is too short ends a search at once.
-    let searched = Property(
-      initial: "",
-      then: SignalProducer.merge([
-        typed.debounce(Self.quietTime, on: scheduler).observe(on: UIScheduler()),
-        typed.filter { $0.isEmpty },
-      ]).skipRepeats())
+    let searched = Self.searched(text, scheduler)
     let filter = Property.combineLatest(
       searched, kind, company, service, minimumStrength, isStarredOnly, isNewOnly, showsHidden
     ).map { NearbyFilter($0) }
@@ -143,6 +136,20 @@ final class NearbyPage: ViewModel {
     strengthText = minimumStrength.map {
       $0 <= LevelHistory.range.lowerBound ? "any" : "≥ \(NearbyRow.text(dBm: $0))"
     }
+  }
+
+  /// What is searched for, of what is typed.
+  private static func searched(
+    _ text: MutableProperty<String>, _ scheduler: any DateScheduler
+  ) -> Property<String> {
+    let typed = text.producer.map { NearbyFilter.text(typed: $0) }
+    // What is too short ends a search at once.
+    return Property(
+      initial: "",
+      then: SignalProducer.merge([
+        typed.debounce(quietTime, on: scheduler).observe(on: UIScheduler()),
+        typed.filter { $0.isEmpty },
+      ]).skipRepeats())
   }
 }
 
