@@ -82,6 +82,12 @@ struct NearbyPageTests {
     #expect(rig.page.moreText.value == nil)
     rig.type("strap")
     #expect(rig.page.isNothingListed.value)
+    rig.page.clearFilters.apply().start()
+    #expect(rig.page.things.value.count == 200, "what is filtered anew begins anew")
+    rig.page.star.apply("ID-Lamp").start()
+    rig.page.open.apply("ID-1500").start()
+    #expect(rig.titles.suffix(2) == ["1500", "Lamp"], "what one works with is listed")
+    #expect(rig.page.moreText.value == "Show 200 of 1798 more")
   }
 
   @Test("sorts when it is asked to, and leaves it at that")

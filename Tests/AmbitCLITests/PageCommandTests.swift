@@ -1,8 +1,11 @@
 #if BindingServer
   import Foundation
+  import PeripheralFiles
   import PageProgram
   import Testing
   import WebDriver
+
+  @testable import AmbitCLI
 
   /// The page as its users open it, in a browser, on the simulated radio.
   @Suite("The page of everything nearby", .enabled(if: Browser.isExpected))
@@ -50,6 +53,19 @@
         run?.interrupt()
         _ = await run?.end()
         run = nil
+      }
+    }
+
+    /// A page on a radio that can be taken away, with a device that is being connected.
+    private static func withRadio(
+      connecting name: String, body: (ServedRadio, Browser) async throws -> Void
+    ) async throws {
+      let radio = ServedRadio()
+      try await radio.start()
+      try await withPage("--radio", radio.name) { browser in
+        try await open(name, browser)
+        try await browser.click(browser.find("aside .primary"))
+        try await body(radio, browser)
       }
     }
 
@@ -212,11 +228,7 @@
 
     @Test("says that the radio is gone, and has everything again when it is back")
     func radio() async throws {
-      let radio = ServedRadio()
-      try await radio.start()
-      try await Self.withPage("--radio", radio.name) { browser in
-        try await Self.open("Pulse strap", browser)
-        try await browser.click(browser.find("aside .primary"))
+      try await Self.withRadio(connecting: "Pulse strap") { radio, browser in
         try await browser.wait(until: "\(Self.state) == 'connected'", seconds: 60)
         await radio.end()
         try await browser.wait(
@@ -231,25 +243,55 @@
 
     @Test("leaves it to its user to forget a pairing that the device no longer knows")
     func lostBond() async throws {
-      let radio = ServedRadio()
-      try await radio.start()
-      try await Self.withPage("--radio", radio.name) { browser in
-        try await Self.open("Thermostat", browser)
-        try await browser.click(browser.find("aside .primary"))
+      try await Self.withRadio(connecting: "Thermostat") { radio, browser in
         // What is read last is read when the two have been paired for long, keys and all.
         let last = Self.attribute("Server Supported Features") + "?.querySelector('.value code')"
         try await browser.wait(until: "\(last)?.textContent", seconds: 60)
         // The devices of a new radio know nobody.
         await radio.end()
         try await radio.start()
-        let forget = "document.querySelector('[data-on=\"click:detail.forgetBond\"]')"
-        try await browser.wait(until: "\(forget).checkVisibility()", seconds: 60)
-        #expect(
-          try await browser.script(
-            "return \(Self.state).startsWith('The peer removed its pairing information')"))
-        try await browser.run("\(forget).click()")
+        func button(_ action: String) -> String {
+          "document.querySelector('[data-on=\"click:detail.\(action)\"]')"
+        }
+        let isAsked =
+          "\(button("forgetBond")).checkVisibility()"
+          + " && \(Self.state).startsWith('The peer removed its pairing information')"
+        try await browser.wait(until: isAsked, seconds: 60)
+        // With the bond as it was, the same comes of it.
+        try await browser.run(
+          "window.states = []; new MutationObserver(() => states.push(\(Self.state)))"
+            + ".observe(document.querySelector('aside [role=status]'), { childList: true });"
+            + " \(button("reconnect")).click()")
+        try await browser.wait(until: "states.includes('connecting …') && \(isAsked)", seconds: 60)
+        try await browser.run("\(button("forgetBond")).click()")
         try await browser.wait(until: "\(Self.state) == 'connected'", seconds: 60)
-        try await browser.wait(until: "!\(forget).checkVisibility()", seconds: 60)
+        try await browser.wait(until: "!\(button("forgetBond")).checkVisibility()", seconds: 60)
+      }
+    }
+
+    @Test("says that the program doesn't answer, and goes on with the one that comes after")
+    func program() async throws {
+      let first = try PageProgram("ambit", commandLine: ["page", "--port", "0", "--no-network"])
+      try await withBrowser { browser in
+        try await browser.navigate(to: first.address)
+        try await browser.wait(until: Self.row("Pulse strap"), seconds: 60)
+        let isTold = "getComputedStyle(document.querySelector('.away')).visibility == 'visible'"
+        #expect(try await browser.script("return !(\(isTold))"))
+        let port = first.port
+        first.stop()
+        try await browser.wait(until: isTold, seconds: 60)
+        let second = try PageProgram(
+          "ambit", commandLine: ["page", "--port", "\(port)", "--no-network"])
+        defer { second.stop() }
+        try await browser.wait(until: "!(\(isTold)) && " + Self.row("Pulse strap"), seconds: 60)
+      }
+    }
+
+    @Test("offers every format in which values can be written")
+    func formats() {
+      let page = String(decoding: PackageResources.index_html, as: UTF8.self)
+      for format in ValueFormat.allCases {
+        #expect(page.contains("<option>\(format.rawValue)</option>"), "\(format)")
       }
     }
 

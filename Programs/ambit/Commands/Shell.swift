@@ -283,7 +283,10 @@ final class ShellSession: Sendable {
       note(
         "\(Fit.safe(device.title)) is gone: \(reason)" + (reconnects ? "; connecting again." : "."))
     case .lostBond(let reason):
-      note("\(Fit.safe(device.title)) is gone: \(reason). It is connected again by “connect”.")
+      let address = device.sighting.address.map { " \($0)" } ?? ""
+      note(
+        "\(Fit.safe(device.title)) is gone: \(reason). “connect” connects it again; "
+          + "ambit bonds forget\(address) removes the bond.")
     case .subscriptionEnded(let key, let reason):
       note("\(name(of: key)) can no longer be followed: \(reason).")
     case .value(let key, let bytes):

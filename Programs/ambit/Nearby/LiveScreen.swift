@@ -252,7 +252,7 @@ final class LiveScreen: Sendable {
       discover(device)
     case .lost(let reason, let reconnects):
       view.detail?.state = reconnects ? "\(reason); connecting again …" : reason
-    case .lostBond(let reason): view.detail?.state = reason
+    case .lostBond(let reason): view.detail?.state = reason + "; c connects again"
     case .value: break
     case .subscriptionEnded(let key, let reason):
       view.detail?.message = reason
@@ -333,8 +333,7 @@ final class LiveScreen: Sendable {
     work(device) { device in
       let characteristic = try await device.characteristic(key)
       let uuid = BluetoothUUID(characteristic.uuid)
-      let input = ValueInput(text: text, format: text.hasPrefix("0x") ? .hex : nil)
-      let bytes = try input.bytes(for: uuid)
+      let bytes = try ValueInput(typed: text).bytes(for: uuid)
       try await device.write(bytes, to: key)
       let count = bytes.count
       self.change(device) { $0.state = "connected; wrote \(count) byte\(count == 1 ? "" : "s")" }

@@ -101,8 +101,7 @@ final class AttributeRow: ViewModel, Identifiable {
       }
       return Self.producer {
         guard let key else { return }
-        let bytes = try await operations.write(
-          key, ValueInput(text: typed, format: chosen ?? (typed.hasPrefix("0x") ? .hex : nil)))
+        let bytes = try await operations.write(key, ValueInput(typed: typed, format: chosen))
         if let bytes { value.modify { $0.show(bytes, of: type) } }
         // What was typed meanwhile stays.
         if input.value == typed { input.value = "" }

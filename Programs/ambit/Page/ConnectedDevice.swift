@@ -81,6 +81,12 @@ final class ConnectedDevice {
     device.reconnect()
   }
 
+  /// Says what the user has to know before there can be a link again.
+  func showBondRemoved(_ text: String) {
+    isBondLost.value = false
+    state.value = text
+  }
+
   /// Returns when the link has ended, or the task is cancelled.
   func waitUntilEnded() async { for await _ in ended {} }
 

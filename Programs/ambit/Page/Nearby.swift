@@ -122,11 +122,18 @@ final class Nearby {
     device.reconnect()
   }
 
-  /// Removes the bond that a device no longer has, and connects it again, which may pair anew.
+  /// Removes the bond that a device no longer has, and connects it again, which may pair anew. What has
+  /// private addresses can't be recognized without the bond.
   func forgetBond(_ id: String) {
-    guard let device = connected.value[id], device.isBondLost.value else { return }
-    if let address = history[id]?.sighting?.address { removeBond(address) }
-    device.reconnect()
+    guard let device = connected.value[id], device.isBondLost.value,
+      let address = history[id]?.sighting?.address
+    else { return }
+    removeBond(address)
+    if address.randomKind == .resolvable {
+      device.showBondRemoved("The pairing is forgotten; the device is listed anew, as a stranger")
+    } else {
+      device.reconnect()
+    }
   }
 
   // MARK: Pairing

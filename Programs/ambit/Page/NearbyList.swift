@@ -18,7 +18,9 @@ struct NearbyList: Sendable {
 
   private(set) var rows: [NearbyRow] = []
   /// How many more would be listed if there were no `countMax`.
-  private(set) var restCount = 0
+  private(set) var remainingCount = 0
+  /// Whether nothing is listed of what there is.
+  private(set) var isNothingListed = false
   private(set) var summary = ""
   private(set) var kinds: [NearbyChoice] = []
   private(set) var companies: [NearbyChoice] = []
@@ -45,13 +47,14 @@ struct NearbyList: Sendable {
       place < content.countMax || thing.id == content.open || marks.starred.contains(thing.id)
         || content.snapshot.linked.contains(thing.id)
     }.map(\.element)
-    restCount = listed.count - shown.count
+    remainingCount = listed.count - shown.count
     rows = shown.map { thing in
       NearbyRow(
         thing, marks, isOpen: content.open == thing.id,
         isConnected: content.snapshot.linked.contains(thing.id), now: content.snapshot.now)
     }
     let here = things.filter { $0.presence != .gone }
+    isNothingListed = listed.isEmpty && !(here.isEmpty && filter.text.isEmpty)
     summary = Self.summary(listed.count, here.count, filter)
     if content.snapshot.isFull { summary += "; no room for more devices" }
     kinds = NearbyChoice.all(of: here.map(\.kind.rawValue), with: filter.kind)

@@ -35,7 +35,7 @@ final class NearbyPage: ViewModel {
   let summary: Property<String>
   let problem: Property<String?>
   let isFiltered: Property<Bool>
-  /// Whether there is something nearby, but nothing that the filters let through.
+  /// Whether nothing is listed of what there is.
   let isNothingListed: Property<Bool>
   /// What `showMore` would show; nil where all is listed.
   let moreText: Property<String?>
@@ -128,9 +128,8 @@ final class NearbyPage: ViewModel {
     services = list.map { $0.services }.skipRepeats()
     problem = nearby.snapshot.map { $0.problem }.skipRepeats()
     isFiltered = filter.map { $0 != NearbyFilter() }.skipRepeats()
-    isNothingListed = list.combineLatest(with: isFiltered)
-      .map { $0.rows.isEmpty && $1 }.skipRepeats()
-    moreText = list.map { $0.restCount }.skipRepeats().map {
+    isNothingListed = list.map { $0.isNothingListed }.skipRepeats()
+    moreText = list.map { $0.remainingCount }.skipRepeats().map {
       $0 > 0 ? "Show \(min($0, Self.pageCount)) of \($0) more" : nil
     }
     strengthText = minimumStrength.map {

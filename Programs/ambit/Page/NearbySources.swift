@@ -25,7 +25,8 @@ final class NearbySources {
   private let surroundings: Surroundings
   /// Nil where nobody listens to the network.
   private let network: BonjourHost?
-  private let agent: HostClient
+  /// Answers what pairings ask, and removes bonds.
+  private let client: HostClient
   private let pairingEvents: AsyncStream<HostEvent>
 
   init(_ session: Session, _ central: Central, listensToNetwork: Bool) {
@@ -37,19 +38,19 @@ final class NearbySources {
     self.network = network
     let (events, post) = AsyncStream.makeStream(of: HostEvent.self)
     pairingEvents = events
-    let agent = session.host.makeClient { event in
+    let client = session.host.makeClient { event in
       switch event {
       case .pairingPrompt, .pairingEnded: post.yield(event)
       default: break
       }
     }
-    self.agent = agent
-    if session.answersPairing { agent.send(.setPairingAgent(.keyboardDisplay)) }
+    self.client = client
+    if session.answersPairing { client.send(.setPairingAgent(.keyboardDisplay)) }
     nearby = Nearby(
       connect: { ConnectedDevice($0, session, central) },
-      answer: { agent.send(.answerPairing($0, $1)) },
+      answer: { client.send(.answerPairing($0, $1)) },
       // Nobody waits for the reply: where there is no bond, all is as it should be.
-      removeBond: { agent.send(.removeBond($0, RequestToken(rawValue: 0))) },
+      removeBond: { client.send(.removeBond($0, RequestToken(rawValue: 0))) },
       resolve: { row in
         guard let network else { return [] }
         return await ServiceSearch(host: network).fields(of: row)
@@ -75,7 +76,7 @@ final class NearbySources {
       group.addTask { await self.update() }
       await group.waitForAll()
     }
-    agent.close()
+    client.close()
     let devices = Array(nearby.connected.value.values)
     for device in devices { device.end() }
     // The task is cancelled; what waits for the end of the links isn't.

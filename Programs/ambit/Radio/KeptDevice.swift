@@ -95,19 +95,19 @@ final class KeptDevice: Sendable {
     } onCancel: {
       Task { await device.disconnect() }
     }
-    let hasBond = end.cause?.code != .peerRemovedPairingInformation
+    let isBondLost = end.cause?.code == .peerRemovedPairingInformation
     let isWanted = state.update { state in
       for task in state.subscriptions.values { task?.cancel() }
       state.subscriptions = state.subscriptions.mapValues { _ in nil }
       state.device = nil
       state.services = []
-      if !hasBond { state.isWanted = false }
+      if isBondLost { state.isWanted = false }
       return state.isWanted
     }
     wakeAll()
     guard !Task.isCancelled else { return await device.disconnect() }
     let reason = end.description.trimmingSuffix(".")
-    onEvent(hasBond ? .lost(reason, reconnects: isWanted) : .lostBond(reason))
+    onEvent(isBondLost ? .lostBond(reason) : .lost(reason, reconnects: isWanted))
   }
 
   // MARK: Waiting

@@ -217,8 +217,7 @@ struct PlannedWrite: Sendable {
     }
     name = try CharacteristicName(String(text[..<equals]))
     let value = String(text[text.index(after: equals)...])
-    let format: ValueFormat? = value.hasPrefix("0x") ? .hex : nil
-    bytes = try ValueInput(text: value, format: format).bytes(for: name.characteristic)
+    bytes = try ValueInput(typed: value).bytes(for: name.characteristic)
   }
 }
 

@@ -8,6 +8,16 @@ struct ValueInput: Hashable, Sendable {
   /// How it is written; nil for as the standard says.
   var format: ValueFormat?
 
+  /// What is typed where there are no options: hexadecimal after `0x`, unless a format was chosen.
+  init(typed text: String, format: ValueFormat? = nil) {
+    self.init(text: text, format: format ?? (text.hasPrefix("0x") ? .hex : nil))
+  }
+
+  init(text: String, format: ValueFormat?) {
+    self.text = text
+    self.format = format
+  }
+
   /// The bytes for a characteristic.
   /// - Parameter choice: What people choose a format with, by default an option of the command line.
   /// - Throws: `CommandFailure` with one sentence about what was expected.

@@ -28,11 +28,9 @@
     ) async throws {
       let port = channel.localAddress?.port ?? 0
       let (path, query) = Self.parts(of: request.head.path ?? "")
-      let isForThisHost = gatekeeper.isForThisHost(request.head.authority)
+      let refusal = refusal(of: request)
       let isIn = !gatekeeper.needsToken || gatekeeper.hasCookie(request.headers, port: port)
-      guard isForThisHost, !Self.hasSecondHost(request), isIn, path == "/live",
-        request.method == .post
-      else {
+      guard refusal == nil, isIn, path == "/live", request.method == .post else {
         // A body that nobody wants is read, or else whoever sends it doesn't see the answer.
         if Self.hasBody(request),
           try await body(of: request, channel, isWanted: false) == nil
@@ -40,21 +38,18 @@
           throw RequestTooLarge()
         }
         return try await respond(
-          to: request, path, query, isForThisHost: isForThisHost, isIn: isIn, writer, channel)
+          to: request, path, query, refusal, isIn: isIn, writer, channel)
       }
       try await takeMessage(request, writer, channel)
     }
 
     @concurrent
     private func respond(
-      to request: Request, _ path: String, _ query: [String: String], isForThisHost: Bool,
+      to request: Request, _ path: String, _ query: [String: String], _ refusal: Site.Refusal?,
       isIn: Bool, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
-      guard !Self.hasSecondHost(request) else {
-        return try await writer.write(.badRequest, "A request has one Host.")
-      }
-      guard isForThisHost else {
-        return try await writer.write(.misdirectedRequest, "This server has another name.")
+      if let refusal {
+        return try await writer.write(.init(code: refusal.status), refusal.reason)
       }
       let port = channel.localAddress?.port ?? 0
       if !isIn {
@@ -205,9 +200,16 @@
       }
     }
 
-    /// The first is the authority; a second one is among the fields (RFC 9112 §3.2).
-    private static func hasSecondHost(_ request: Request) -> Bool {
-      request.headers.contains { $0.name.canonicalName == "host" }
+    /// Why a request isn't for this server; nil if it is.
+    private func refusal(of request: Request) -> Site.Refusal? {
+      // The first Host is the authority; a second one is among the fields (RFC 9112 §3.2).
+      if request.headers.contains(where: { $0.name.canonicalName == "host" }) {
+        return Site.Refusal(status: 400, reason: "A request has one Host.")
+      }
+      guard gatekeeper.isForThisHost(request.head.authority) else {
+        return Site.Refusal(status: 421, reason: "This server has another name.")
+      }
+      return nil
     }
 
     private static func hasBody(_ request: Request) -> Bool {
