@@ -9,6 +9,8 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
     var values = FIFO<Value>()
     /// Set by the end, and again to completion when a failure has been thrown.
     var end: Result<Value?, Failure>?
+    /// Whether nothing is awaited any more.
+    var isClosed = false
     var consumer: Consumer?
     var sources: [UInt64: Source] = [:]
     /// Values that have left their sources and haven't come here.
@@ -107,6 +109,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
   /// Ends the iteration and drops what waits. The run must have been disposed of.
   func close() {
     let dropped = state.withLock { state in
+      state.isClosed = true
       let values = state.values
       state.values = FIFO()
       // A failure that has not been thrown is dropped, too.
@@ -122,7 +125,9 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
   // MARK: The sources' side
 
   private func hasRoom(_ state: borrowing State) -> Bool {
-    guard case .backpressure(let limit) = buffering, state.end == nil else { return true }
+    guard case .backpressure(let limit) = buffering, !state.isClosed else { return true }
+    // Between the end and what it cancels, a source would make values that nobody gets.
+    guard state.end == nil else { return false }
     return state.values.count + state.heldCount < limit
   }
 

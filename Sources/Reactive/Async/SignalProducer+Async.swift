@@ -35,18 +35,23 @@ extension SignalProducer {
     self.init { observer, lifetime in
       // Handed to the one task that sends to it.
       let input = UncheckedTransfer(AsyncInput(observer: observer, demand: Demand.current))
-      let task = Task(priority: priority) {
-        let observer = input.value.observer
-        do throws(Error) {
-          try await function(input.value)
-          observer.sendCompleted()
-        } catch is CancellationError {
-          observer.sendInterrupted()
-        } catch {
-          observer.send(error: error)
+      // The function begins once the end of the run can cancel it, however late this thread goes on.
+      let isCancellable = Atomic(())
+      isCancellable.withValue { _ in
+        let task = Task(priority: priority) {
+          isCancellable.withValue { _ in }
+          let observer = input.value.observer
+          do throws(Error) {
+            try await function(input.value)
+            observer.sendCompleted()
+          } catch is CancellationError {
+            observer.sendInterrupted()
+          } catch {
+            observer.send(error: error)
+          }
         }
+        lifetime.observeEnded { task.cancel() }
       }
-      lifetime.observeEnded { task.cancel() }
     }
   }
 

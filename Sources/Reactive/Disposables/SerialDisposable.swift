@@ -27,6 +27,14 @@ public final class SerialDisposable: Disposable {
     }
   }
 
+  /// Sets the content to what `start` returns, unless what it has started has set another by then:
+  /// work that is scheduled may be done, on another thread, before its disposable is here.
+  func setInner(byStarting start: () -> (any Disposable)?) {
+    let place = SerialDisposable()
+    inner = place
+    place.inner = start()
+  }
+
   /// A serial disposable with the given content.
   public init(_ disposable: (any Disposable)? = nil) {
     state = Locked(State(inner: disposable))

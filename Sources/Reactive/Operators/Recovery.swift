@@ -97,7 +97,7 @@ final class Attempts<Value, Error: Swift.Error>: StreamObserver<Value, Error> {
       // Serial, one attempt after the other, as all that is done here.
       let attempts = UncheckedTransfer(self)
       let date = scheduler.currentDate.addingTimeInterval(interval)
-      current.inner = scheduler.schedule(after: date) { attempts.value.start() }
+      current.setInner { scheduler.schedule(after: date) { attempts.value.start() } }
     } else if phase.exchange(Phase.ended, ordering: .acquiringAndReleasing) == Phase.started {
       start()
     }

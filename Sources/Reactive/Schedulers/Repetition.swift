@@ -1,10 +1,10 @@
-internal import Dispatch
-internal import FoundationEssentials
+package import Dispatch
+package import FoundationEssentials
 
 extension DateScheduler {
   /// Schedules work again and again, each time for an exact multiple of `interval` after `date`.
   /// Does not keep the scheduler.
-  func scheduleRepetition(
+  package func scheduleRepetition(
     after date: Date, interval: DispatchTimeInterval, _ action: @escaping @Sendable () -> Void
   ) -> any Disposable {
     precondition(interval.timeInterval >= 0, "work can't repeat every \(interval)")
@@ -17,11 +17,13 @@ extension DateScheduler {
     of repetition: SerialDisposable, at date: Date, interval: DispatchTimeInterval,
     action: @escaping @Sendable () -> Void
   ) {
-    repetition.inner = schedule(after: date) { [weak self] in
-      action()
-      guard let self, !repetition.isDisposed else { return }
-      let next = date.addingTimeInterval(interval)
-      scheduleTurn(of: repetition, at: next, interval: interval, action: action)
+    repetition.setInner {
+      schedule(after: date) { [weak self] in
+        action()
+        guard let self, !repetition.isDisposed else { return }
+        let next = date.addingTimeInterval(interval)
+        scheduleTurn(of: repetition, at: next, interval: interval, action: action)
+      }
     }
   }
 }

@@ -112,7 +112,7 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
       let before = state
       return (before, change(&state))
     }
-    if isDue { scheduled.inner = scheduler.schedule { self.deliver() } }
+    if isDue { scheduled.setInner { scheduler.schedule { self.deliver() } } }
     withExtendedLifetime(before) {}
   }
 
