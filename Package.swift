@@ -58,6 +58,7 @@ let package = Package(
     .package(
       url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.0", traits: []),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.0"),
+    .package(url: "https://github.com/apple/swift-nio-extras.git", from: "1.35.0"),
     .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", from: "2.10.0"),
     // What only this package itself needs, its programs and its documentation: no product may need
@@ -232,6 +233,7 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
         serverProduct("HummingbirdCore", of: "hummingbird"),
         serverProduct("NIOCore", of: "swift-nio"),
+        serverProduct("NIOHTTPTypes", of: "swift-nio-extras"),
         serverProduct("NIOPosix", of: "swift-nio"),
         serverProduct("HTTPTypes", of: "swift-http-types"),
         serverProduct("ServiceLifecycle", of: "swift-service-lifecycle"),
@@ -516,9 +518,8 @@ let package = Package(
       ],
       path: "Tests/Binding/BindingServerTests"),
 
-    // Drives a headless Chromium, for tests of pages.
+    // Drives a headless Chromium, and runs a program that serves pages, for tests of pages.
     .target(name: "WebDriver", path: "Tests/Support/WebDriver"),
-    // Runs a program that serves pages, for tests of it.
     .target(name: "PageProgram", path: "Tests/Support/PageProgram"),
     .testTarget(
       name: "WebDriverTests", dependencies: ["WebDriver"], path: "Tests/Support/WebDriverTests"),
@@ -592,8 +593,7 @@ where target.type != .system
 }
 
 // One domain by itself, with its tests, where building the others would take longer than it helps:
-// AMBIT_ONLY=Reactive swift test --sanitize=thread --scratch-path .build/reactive
-// Several prefixes are separated by commas, as in AMBIT_ONLY=CoverFlow,Essentials.
+// AMBIT_ONLY=Reactive,Essentials swift test --sanitize=thread --scratch-path .build/reactive
 if let prefixes = Context.environment["AMBIT_ONLY"]?.split(separator: ",") {
   package.products.removeAll { product in !prefixes.contains { product.name.hasPrefix($0) } }
   package.targets.removeAll { target in !prefixes.contains { target.name.hasPrefix($0) } }

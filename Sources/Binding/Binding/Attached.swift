@@ -70,7 +70,6 @@ protocol AttachedList: AnyObject {
 /// The values and actions of a page or a row.
 @MainActor
 final class AttachedScope {
-  let scope: BindingScope
   let values: [AttachedValue]
   let actions: [AttachedAction]
 
@@ -80,6 +79,7 @@ final class AttachedScope {
   ) {
     var values: [AttachedValue] = []
     var actions: [AttachedAction] = []
+    values.reserveCapacity(bindings.valueCount)
     for (_, member) in bindings.members {
       switch member {
       case .value(_, let attach):
@@ -89,7 +89,6 @@ final class AttachedScope {
       case .list: break
       }
     }
-    scope = bindings.scope
     self.values = values
     self.actions = actions
   }
@@ -113,6 +112,10 @@ extension Bindings {
       }
     }
     return scope
+  }
+
+  var valueCount: Int {
+    members.count { if case .value = $0.member { true } else { false } }
   }
 
   var hasLists: Bool { members.contains { if case .list = $0.member { true } else { false } } }

@@ -5,7 +5,6 @@ internal import JSONWire
 /// A view model that pages show: reads what has changed of it, and performs what pages ask for.
 @MainActor
 package final class BoundModel {
-  package let schema: BindingSchema
   private let scope: AttachedScope
   private let lists: [any AttachedList]
   private let changes: DirtySet
@@ -25,18 +24,15 @@ package final class BoundModel {
     self.model = model
     self.problems = problems
     let bindings = Model.bindings
-    let schema = bindings.schema
-    let valueCount = schema.page.values.count
-    let changes = DirtySet(count: valueCount + schema.lists.count, notify: onChange)
-    scope = AttachedScope(model, bindings) { changes.mark($0) }
-    var lists: [any AttachedList] = []
-    for (_, member) in bindings.members {
-      guard case .list(_, let attach) = member else { continue }
-      let index = valueCount + lists.count
-      lists.append(attach(model) { changes.mark(index) })
+    let attachments = bindings.members.compactMap { _, member in
+      if case .list(_, let attach) = member { attach } else { nil }
     }
-    self.schema = schema
-    self.lists = lists
+    let valueCount = bindings.valueCount
+    let changes = DirtySet(count: valueCount + attachments.count, notify: onChange)
+    scope = AttachedScope(model, bindings) { changes.mark($0) }
+    lists = attachments.enumerated().map { index, attach in
+      attach(model) { changes.mark(valueCount + index) }
+    }
     self.changes = changes
   }
 

@@ -82,6 +82,9 @@ struct ClientSession {
     owesAcknowledgement || sent.map { $0 < revision } ?? true
   }
 
+  /// Whether the tab's browser waits for what comes next: a snapshot, or what came of what was typed.
+  var isUrgent: Bool { sent == nil || owesAcknowledgement }
+
   /// When the next snapshot or patch may leave.
   var nextPatch: Instant { sent == nil ? .zero : pace.next(isUrgent: owesAcknowledgement) }
 

@@ -84,7 +84,7 @@ extension LiveMachine {
       guard let session = sessions[tab], let stream = session.stream,
         streams[stream]?.writingSince == nil
       else { continue }
-      next = min(next, session.nextPatch)
+      next = min(next, nextCapture(for: session))
     }
     guard next < .distantFuture else { return }
     capture(model, at: max(next, shown.nextCapture), now, &actions)
@@ -98,8 +98,16 @@ extension LiveMachine {
       guard let session = sessions[tab], let shown = models[session.model], shown.isDirty else {
         continue
       }
-      capture(session.model, at: max(session.nextPatch, shown.nextCapture), now, &actions)
+      let next = nextCapture(for: session)
+      capture(session.model, at: max(next, shown.nextCapture), now, &actions)
     }
+  }
+
+  /// When what has changed may be read because a tab may have it. Where many clients have just got
+  /// patches, those that have got theirs last wait longest.
+  private func nextCapture(for session: ClientSession) -> Instant {
+    let next = session.nextPatch
+    return session.isUrgent ? next : max(next, min(restEnd, next + BindingLimits.restMax))
   }
 
   private mutating func capture(
@@ -132,6 +140,9 @@ extension LiveMachine {
   ) -> [UInt8] {
     guard let session = sessions.index(forKey: tab), let shown = models.index(forKey: model)
     else { return [] }
+    if !sessions.values[session].isUrgent {
+      restEnd = max(restEnd, now) + BindingLimits.patchShare
+    }
     if sessions.values[session].isFollowing {
       counters.patches += 1
     } else {

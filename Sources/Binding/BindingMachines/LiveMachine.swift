@@ -94,6 +94,8 @@ package struct LiveMachine {
   var models: [ModelID: Model] = [:]
   var sessions: [TabName: ClientSession] = [:]
   var streams: [StreamID: Stream] = [:]
+  /// Until when all clients wait for what isn't urgent, because many of them have just got patches.
+  var restEnd = Instant.zero
   private var sharedModels: [Int: ModelID] = [:]
   private var modelCount = 0
   private var sessionCount = 0

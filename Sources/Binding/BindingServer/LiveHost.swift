@@ -9,7 +9,8 @@
   @MainActor
   final class LiveHost {
     private let pages: [Page]
-    private let logger: Logger
+    /// What of each page's view models can't be shown.
+    private let problems: [Problems]
     private var machine: LiveMachine
     private var models: [ModelID: BoundModel] = [:]
     private var pipes: [StreamID: EventPipe] = [:]
@@ -33,7 +34,11 @@
 
     init(pages: [Page], logger: Logger) {
       self.pages = pages
-      self.logger = logger
+      problems = pages.map { page in
+        Problems { [file = page.file] problem in
+          logger.warning("what \(file) shows is cut: \(problem)")
+        }
+      }
       machine = LiveMachine(
         pages: pages.map { .init(name: $0.name, schema: $0.schema, isShared: $0.isShared) },
         epoch: .random(in: 0 ... .max))
@@ -45,7 +50,7 @@
     func open(_ tabs: [TabName]) -> Result<(StreamID, EventPipe), StreamRefused> {
       streamCount += 1
       let stream = StreamID(number: streamCount)
-      let pipe = EventPipe()
+      let pipe = EventPipe { [weak self] in self?.put(.written(stream)) }
       pipes[stream] = pipe
       handle(.streamOpened(stream, tabs))
       guard let refusal = refusals.removeValue(forKey: stream) else {
@@ -67,9 +72,6 @@
     var streamsNow: Int { pipes.count }
 
     // MARK: What other threads say
-
-    /// A stream's last write has been handed to the network, which takes another one.
-    nonisolated func written(_ stream: StreamID) { put(.written(stream)) }
 
     /// A stream has ended.
     nonisolated func closed(_ stream: StreamID) { put(.streamClosed(stream)) }
@@ -137,7 +139,10 @@
     private func perform(_ actions: [LiveMachine.Action]) {
       for action in actions {
         switch action {
-        case .makeModel(let model, let page): models[model] = bind(model, to: pages[page])
+        case .makeModel(let model, let page):
+          models[model] = pages[page].bind(problems[page]) { [weak self] in
+            self?.put(.changed(model))
+          }
         case .releaseModel(let model): models.removeValue(forKey: model)?.detach()
         case .perform(let model, let operations):
           for operation in operations { models[model]?.perform(operation) }
@@ -153,54 +158,10 @@
         }
       }
     }
-
-    private func bind(_ model: ModelID, to page: Page) -> BoundModel {
-      let (logger, file) = (logger, page.file)
-      let problems = Problems { problem in
-        logger.warning("what \(file) shows is cut: \(problem)")
-      }
-      return page.bind(problems) { [weak self] in self?.put(.changed(model)) }
-    }
   }
 
   /// A stream was refused.
   struct StreamRefused: Error {
     var reason: LiveMachine.Refusal
-  }
-
-  /// What goes down a stream, from the main actor to its connection: one write at a time.
-  final class EventPipe: Sendable {
-    let writes: AsyncStream<[UInt8]>
-    private let input: AsyncStream<[UInt8]>.Continuation
-    private let end = Mutex(End.open(nil))
-
-    private enum End {
-      case open((@Sendable () -> Void)?)
-      case ended
-    }
-
-    init() { (writes, input) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(2)) }
-
-    func send(_ bytes: [UInt8]) { input.yield(bytes) }
-
-    /// Ends the stream, after what was sent.
-    func finish() {
-      input.finish()
-      let previous = end.withLock { end in
-        defer { end = .ended }
-        return end
-      }
-      if case .open(let action) = previous { action?() }
-    }
-
-    /// Calls once the stream is to end; at once if it is already.
-    func onEnd(_ action: @escaping @Sendable () -> Void) {
-      let hasEnded = end.withLock { end in
-        if case .ended = end { return true }
-        end = .open(action)
-        return false
-      }
-      if hasEnded { action() }
-    }
   }
 #endif

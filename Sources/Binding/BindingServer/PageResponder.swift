@@ -120,7 +120,7 @@
           }
         try await writer.write(status, "There is no stream for these tabs: \(refused.reason).")
       case .success(let (stream, pipe)):
-        try await send(pipe, as: stream, request, writer, channel)
+        try await send(pipe, as: stream, writer, channel)
       }
     }
 
@@ -129,31 +129,29 @@
     /// the client doesn't read, a write would wait for ever: the connection is closed then.
     @concurrent
     private func send(
-      _ pipe: EventPipe, as stream: StreamID, _ request: Request,
-      _ writer: consuming ResponseWriter, _ channel: any Channel
+      _ pipe: EventPipe, as stream: StreamID, _ writer: consuming ResponseWriter,
+      _ channel: any Channel
     ) async throws {
       defer {
         pipe.finish()
         live.closed(stream)
       }
-      pipe.onEnd { [times] in channel.close(after: times.streamEnd) }
-      var body = try await writer.writeHead(
+      try await channel.onInputClosed { pipe.finish() }
+      let body = try await writer.writeHead(
         HTTPResponse(status: .ok, headerFields: Self.streamFields))
-      try await withGracefulShutdownHandler {
-        try await request.body.consumeWithInboundCloseHandler { _ in
-          try await body.write(ByteBuffer(string: "retry: 500\n\n"))
-          for await bytes in pipe.writes {
-            try await body.write(ByteBuffer(bytes: bytes))
-            live.written(stream)
-          }
-        } onInboundClosed: {
-          pipe.finish()
-        }
+      await withGracefulShutdownHandler {
+        await pipe.run(on: channel, head: Self.streamHead)
       } onGracefulShutdown: {
         pipe.finish()
       }
+      channel.close(after: times.streamEnd)
       try await body.finish(nil)
+      // What still comes isn't for this connection.
+      channel.close(mode: .input, promise: nil)
     }
+
+    /// How long a browser waits before it connects again, in milliseconds.
+    private static let streamHead = Array("retry: 500\n\n".utf8)
 
     private static let streamFields: HTTPFields = {
       var fields: HTTPFields = [

@@ -174,7 +174,9 @@
         childChannelSetup: HTTP1Channel(
           responder: { request, writer, channel in
             try await self.responder.respond(to: request, writer, channel)
-          }, configuration: .init(idleTimeout: .seconds(75))),
+          },
+          configuration: .init(
+            additionalChannelHandlers: [InputClosedHandler()], idleTimeout: .seconds(75))),
         configuration: ServerConfiguration(
           address: .hostname(configuration.host, port: configuration.port), backlog: 1_024,
           availableConnectionsDelegate: .maximum(

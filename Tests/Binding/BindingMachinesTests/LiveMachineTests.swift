@@ -181,6 +181,65 @@ struct LiveMachineTests {
     }
   }
 
+  @Test("five hundred clients get 12,000 patches a second together, and what is typed at once")
+  func rest() throws {
+    let bench = LiveBench(isShared: true)
+    let streams = (0..<500).map { bench.open("t\($0)") }
+    let client = PageClient(tab: "t7")
+    client.connect()
+    for event in bench.events(streams[7]) { client.receive(event) }
+    let before = bench.machine.counters.patches
+    var least = Int.max
+    for second in 1...3 {
+      for step in 0..<1_000 as Range<Int64> {
+        bench.change(Self.first) { $0.values[3] = .integer(step) }
+        bench.advance(by: .milliseconds(1))
+      }
+      let counts = streams.map { bench.events($0).count }
+      least = min(least, counts.min() ?? 0)
+      let count = bench.machine.counters.patches - before
+      #expect(count <= second * 12_000 + 1_000, "\(count) patches in \(second) s")
+    }
+    #expect(least >= 20, "\(least) patches in the worst second")
+    for text in ["a", "ab", "abc"] {
+      bench.change(Self.first) { $0.values[3] = .integer(-1) }
+      bench.advance(by: .milliseconds(5))
+      client.set(.page("text"), .string(text))
+      let message = try #require(client.takeMessage())
+      #expect(try bench.post(message.body) == .accepted)
+      client.answered(message, status: 204)
+      #expect(bench.events(streams[7]).last?.data.contains(text.uppercased()) == true)
+    }
+  }
+
+  @Test("one client among thousands that are silent gets thirty patches a second")
+  func silentOthers() {
+    let bench = LiveBench()
+    for number in 0..<3_000 { bench.open("t\(number)") }
+    let stream = bench.open("busy")
+    guard let model = bench.models.keys.max(by: { $0.number < $1.number }) else { return }
+    bench.advance(by: .seconds(1))
+    _ = bench.events(stream)
+    for step in 0..<1_000 as Range<Int64> {
+      bench.change(model) { $0.values[3] = .integer(step) }
+      bench.advance(by: .milliseconds(1))
+    }
+    #expect((27...32).contains(bench.events(stream).count))
+  }
+
+  @Test("a client that has got nothing for a while waits for no others")
+  func quietAmongMany() {
+    let bench = LiveBench(isShared: true)
+    for number in 0..<500 { bench.open("t\(number)") }
+    let quiet = bench.open("other.q")
+    guard let own = bench.models.keys.max(by: { $0.number < $1.number }) else { return }
+    bench.advance(by: .seconds(1))
+    _ = bench.events(quiet)
+    bench.change(Self.first) { $0.values[3] = .integer(1) }
+    bench.change(own) { $0.values[3] = .integer(1) }
+    #expect(bench.events(quiet).map(\.name) == ["patch"])
+  }
+
   @Test("a client that doesn't read costs nothing more, and gets the difference when it does")
   func slowClient() {
     let (bench, client, stream) = Self.connected()

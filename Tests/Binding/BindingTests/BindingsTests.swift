@@ -13,8 +13,7 @@ struct BindingsTests {
 
   @Test("is what pages may name, with the three values that an action comes with")
   func schema() {
-    let schema = BoundModel(SignIn { _ in .empty }, problems: Problems { _ in }, onChange: {})
-      .schema
+    let schema = SignIn.bindings.schema
     #expect(
       Self.names(schema.page) == [
         "email*", "password*", "isEmailValid", "name", "signIn.enabled", "signIn.executing",
@@ -25,11 +24,11 @@ struct BindingsTests {
 
   @Test("has lists with the values of their rows, and groups with a dot")
   func listsAndGroups() {
-    let devices = BoundModel(DeviceList(), problems: Problems { _ in }, onChange: {}).schema
+    let devices = DeviceList.bindings.schema
     #expect(devices.lists.map(\.name) == ["devices"])
     #expect(Self.names(devices.lists[0].row) == ["id", "name", "strength", "kind"])
     #expect(Self.names(devices.page).last == "connect(…)")
-    let toDo = BoundModel(ToDoList(), problems: Problems { _ in }, onChange: {}).schema
+    let toDo = ToDoList.bindings.schema
     #expect(toDo.lists.map(\.name) == ["items", "search.results"])
     #expect(
       Self.names(toDo.lists[0].row)
@@ -77,9 +76,7 @@ struct BindingsTests {
   @Test("as a list in a row is a mistake of the program")
   func nested() async {
     await #expect(processExitsWith: .failure) {
-      await MainActor.run {
-        _ = BoundModel(Nested(), problems: Problems { _ in }, onChange: {})
-      }
+      await MainActor.run { _ = Nested.bindings.schema }
     }
   }
 }

@@ -6,6 +6,7 @@ import Synchronization
 /// A view model with its state, as the server has it, without one.
 @MainActor
 final class Bound {
+  let schema: BindingSchema
   let model: BoundModel
   private(set) var state: PageState
   let changes = Changes()
@@ -20,8 +21,9 @@ final class Bound {
 
   init<Model: ViewModel>(_ viewModel: Model) {
     var report: ((Problems.Problem) -> Void)?
+    schema = Model.bindings.schema
     model = BoundModel(viewModel, problems: Problems { report?($0) }) { [changes] in changes.add() }
-    state = PageState(schema: model.schema)
+    state = PageState(schema: schema)
     report = { [unowned self] in problems.append($0) }
     capture()
   }
@@ -34,9 +36,9 @@ final class Bound {
   }
 
   private func path(_ name: String, _ row: (list: String, key: String)?) -> ValuePath? {
-    guard let row else { return model.schema.page.value(named: name).map { ValuePath(.page, $0) } }
-    guard let list = model.schema.list(named: row.list) else { return nil }
-    return model.schema.lists[list].row.value(named: name)
+    guard let row else { return schema.page.value(named: name).map { ValuePath(.page, $0) } }
+    guard let list = schema.list(named: row.list) else { return nil }
+    return schema.lists[list].row.value(named: name)
       .map { ValuePath(.row(list: list, key: row.key), $0) }
   }
 
@@ -46,7 +48,7 @@ final class Bound {
   }
 
   func keys(of list: String) -> [String]? {
-    model.schema.list(named: list).map { state.order(of: $0) }
+    schema.list(named: list).map { state.order(of: $0) }
   }
 
   func set(_ name: String, _ value: JSON, row: (list: String, key: String)? = nil) {
@@ -55,9 +57,9 @@ final class Bound {
   }
 
   func call(_ name: String, _ argument: JSON? = nil, row: (list: String, key: String)? = nil) {
-    var (scope, place) = (model.schema.page, BindingPlace.page)
-    if let row, let list = model.schema.list(named: row.list) {
-      (scope, place) = (model.schema.lists[list].row, .row(list: list, key: row.key))
+    var (scope, place) = (schema.page, BindingPlace.page)
+    if let row, let list = schema.list(named: row.list) {
+      (scope, place) = (schema.lists[list].row, .row(list: list, key: row.key))
     }
     guard let index = scope.action(named: name) else { return }
     model.perform(.call(place, index, argument))

@@ -70,7 +70,7 @@ struct CoverTests {
     flow.settle()
     var loaded: [Int] = []
     for case .load(_, let index) in flow.actions { loaded.append(index) }
-    #expect(Set(loaded).isSuperset(of: 8_991...9_009))
+    #expect(Set(loaded).isSuperset(of: 8_992...9_008))
     let skipped = loaded.filter { $0 < 8_980 }
     #expect(skipped.count < 25, "\(skipped.count) of 9,000")
     #expect(Set(loaded).count == loaded.count)

@@ -84,7 +84,7 @@ struct LayoutTests {
   func sizes() {
     #expect(Self.layouts[0].coverWidth == 300)
     #expect(Self.layouts[1].coverWidth == 248 && Self.layouts[1].coverHeight == 310)
-    #expect(Self.layouts[0].coversPerPage == 10 && Self.layouts[1].coversPerPage == 4)
+    #expect(Self.layouts[0].coversPerPage == 8 && Self.layouts[1].coversPerPage == 2)
   }
 
   @Test(

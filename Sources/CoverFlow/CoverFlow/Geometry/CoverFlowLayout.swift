@@ -28,15 +28,16 @@ public struct CoverFlowLayout: Hashable, Sendable {
   /// points; the covers of a side are turned by 70 degrees.
   private enum Shape {
     static let gap = 175.0 / 300
-    static let spacing = 62.0 / 300
+    /// Covers that stand closer hide more of each other, and are drawn all the same.
+    static let spacing = 86.0 / 300
     static let depth = 160.0 / 300
     static let eyeDistance = 3.0
     static let sideAngleDegrees = 70.0
     /// A cover's share of the stage. Wide ones get a smaller share: what a frame costs where it is drawn
     /// without a graphics card grows with the cover.
     static let widthShare = 0.64
-    static let wideShare = 0.09
-    static let wideBase = 220.0
+    static let wideShare = 0.07
+    static let wideBase = 221.0
     static let heightShare = 0.62
     static let coverWidths = 96.0...420.0
     static let sizeMax = 100_000.0

@@ -571,7 +571,7 @@ export class CoverFlow {
     this.#engine.resize(width, height, this.#options.aspect ?? 1)
     const coverHeight = this.#engine.coverHeight
     // Covers, their reflections and the caption in the middle together; whole, so that they are sharp.
-    const mirror = Math.round(coverHeight * 0.2)
+    const mirror = Math.round(coverHeight * 0.16)
     const below = Math.max(mirror, this.#caption ? 84 : 0)
     const middle = Math.max(0, Math.round((height - coverHeight - below) / 2)) + coverHeight / 2
     const style = this.#host.style
