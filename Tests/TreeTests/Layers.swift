@@ -108,8 +108,8 @@ enum Layers {
     "BindingServer": Module(
       .bridges,
       [
-        "Crypto", "Foundation", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore", "NIOPosix",
-        "ServiceLifecycle", "Synchronization", "UnixSignals",
+        "Crypto", "Foundation", "HTTPTypes", "HummingbirdCore", "Logging", "NIOCore",
+        "NIOHTTPTypes", "NIOPosix", "ServiceLifecycle", "Synchronization", "UnixSignals",
       ],
       mayTouchTheWorld: true),
 
