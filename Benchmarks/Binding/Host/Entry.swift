@@ -10,7 +10,7 @@ import Reactive
 import ServiceLifecycle
 
 /// A server as a process of its own, so that its memory and its processor time can be measured:
-/// `typing`, `desks`, `board DEVICES CHANGES`, `floor BYTES`. What it prints and is told are lines.
+/// `typing`, `desks`, `board DEVICES CHANGES`, `floor BYTES RATE`. What it prints and is told are lines.
 @main
 struct Entry {
   static func main() async throws {
@@ -27,7 +27,8 @@ struct Entry {
       try await serve(site: site("index.html", Pages.devices)) {
         [Page("index.html", sharing: board)]
       }
-    case "floor": try await floor(byteCount: Int(arguments[1]) ?? 0)
+    case "floor":
+      try await floor(byteCount: Int(arguments[1]) ?? 0, perSecond: Double(arguments[2]) ?? 1)
     default: print("typing, desks, board or floor")
     }
   }
@@ -150,8 +151,8 @@ struct Entry {
 
   // MARK: The floor
 
-  /// A bare stream of hummingbird's: so many bytes, thirty times a second, to each client.
-  private static func floor(byteCount: Int) async throws {
+  /// A bare stream of hummingbird's: so many bytes, so often in a second, to each client.
+  private static func floor(byteCount: Int, perSecond: Double) async throws {
     let event = ByteBuffer(
       string: "data: " + String(repeating: "x", count: max(0, byteCount - 8)) + "\n\n")
     let server = Server(
@@ -162,7 +163,7 @@ struct Entry {
         let clock = ContinuousClock()
         var next = clock.now
         while true {
-          next += .nanoseconds(1_000_000_000 / 30)
+          next += .seconds(1 / perSecond)
           try await clock.sleep(until: next)
           try await body.write(event)
         }
