@@ -333,7 +333,7 @@ final class LiveScreen: Sendable {
     work(device) { device in
       let characteristic = try await device.characteristic(key)
       let uuid = BluetoothUUID(characteristic.uuid)
-      let bytes = try ValueInput(typed: text).bytes(for: uuid)
+      let bytes = try ValueInput(typed: text).bytes(for: uuid, choice: nil)
       try await device.write(bytes, to: key)
       let count = bytes.count
       self.change(device) { $0.state = "connected; wrote \(count) byte\(count == 1 ? "" : "s")" }

@@ -217,7 +217,7 @@ struct PlannedWrite: Sendable {
     }
     name = try CharacteristicName(String(text[..<equals]))
     let value = String(text[text.index(after: equals)...])
-    bytes = try ValueInput(typed: value).bytes(for: name.characteristic)
+    bytes = try ValueInput(typed: value).bytes(for: name.characteristic, choice: nil)
   }
 }
 

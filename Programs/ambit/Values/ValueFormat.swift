@@ -14,10 +14,11 @@ extension ValueFormat: EnumerableFlag {
   }
 
   /// The bytes that `text` stands for.
-  /// - Parameter choice: What people choose a format with, by default an option of the command line.
+  /// - Parameter choice: What people choose a format with, by default an option of the command line;
+  ///   nil where they can't.
   /// - Throws: `CommandFailure` with one sentence about what was expected.
   func bytes(
-    _ text: String, choice: (ValueFormat) -> String = { "--\($0.rawValue)" }
+    _ text: String, choice: ((ValueFormat) -> String)? = { "--\($0.rawValue)" }
   ) throws -> [UInt8] {
     let quoted = Fit.truncated(text, 40)
     switch self {
@@ -26,8 +27,8 @@ extension ValueFormat: EnumerableFlag {
       guard let bytes = Hexadecimal.bytes(text) else {
         throw CommandFailure(
           .badData,
-          "\"\(quoted)\" is not hexadecimal; digits come in pairs, as in 01ff, "
-            + "and \(choice(.text)) sends text")
+          "\"\(quoted)\" is not hexadecimal; digits come in pairs, as in 01ff"
+            + (choice.map { ", and \($0(.text)) sends text" } ?? ""))
       }
       return bytes
     case .uint8, .uint16, .uint32, .int8, .int16, .int32:
@@ -35,7 +36,7 @@ extension ValueFormat: EnumerableFlag {
         throw CommandFailure(
           .badData,
           "\"\(quoted)\" is not a whole number from \(range.lowerBound) to "
-            + "\(range.upperBound), which \(choice(self)) takes")
+            + "\(range.upperBound), which \(choice?(self) ?? rawValue) takes")
       }
       return bytes
     }

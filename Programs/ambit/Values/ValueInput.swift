@@ -19,26 +19,30 @@ struct ValueInput: Hashable, Sendable {
   }
 
   /// The bytes for a characteristic.
-  /// - Parameter choice: What people choose a format with, by default an option of the command line.
+  /// - Parameter choice: What people choose a format with, by default an option of the command line;
+  ///   nil where they can't.
   /// - Throws: `CommandFailure` with one sentence about what was expected.
   func bytes(
-    for uuid: BluetoothUUID, choice: (ValueFormat) -> String = { "--\($0.rawValue)" }
+    for uuid: BluetoothUUID, choice: ((ValueFormat) -> String)? = { "--\($0.rawValue)" }
   ) throws -> [UInt8] {
     let quoted = Fit.truncated(text, 40)
     if let format { return try format.bytes(text, choice: choice) }
+    let hex = choice?(.hex) ?? "0x…"
     let name = AssignedNumbers.characteristicName(uuid) ?? uuid.description
     do throws(ValueTextError) {
       if let bytes = try StandardValue.bytes(text, of: uuid) { return bytes }
     } catch {
       throw CommandFailure(
         .badData,
-        "\"\(quoted)\" is no \(name): expected \(error.expected); \(choice(.hex)) takes bytes")
+        "\"\(quoted)\" is no \(name): expected \(error.expected); \(hex) takes bytes")
     }
     if let bytes = Hexadecimal.bytes(text), !bytes.isEmpty { return bytes }
-    let formats = ValueFormat.allCases.map(choice).joined(separator: ", ")
+    let way =
+      choice.map { "say it with one of \(ValueFormat.allCases.map($0).joined(separator: ", "))" }
+      ?? "\(hex) takes bytes"
     throw CommandFailure(
       .badData,
       "how values of \(name) are written is not known, and \"\(quoted)\" is not hexadecimal; "
-        + "say it with one of \(formats)")
+        + way)
   }
 }
