@@ -74,7 +74,8 @@ package final class BoundModel {
   }
 }
 
-/// What of a view model can't be shown as it is. Each kind is reported once, not with every change.
+/// What of a page's view models can't be shown as it is. Each kind is reported once while the program
+/// runs, not with every change and every model.
 @MainActor
 package final class Problems {
   package enum Problem: Hashable, Sendable {

@@ -41,12 +41,12 @@ package enum BindingLimits {
   package static let heartbeatInterval = TimeSpan.seconds(15)
   /// From one patch to the next: 30 a second, more than which nobody sees.
   package static let patchInterval = TimeSpan.nanoseconds(1_000_000_000 / 30)
-  /// What each patch takes of the time of all clients: 12,000 a second together, so that a page that
-  /// hundreds of clients look at leaves most of a processor to others. Each of 500 clients whose page
-  /// changes without a pause gets 24 a second.
-  package static let patchShare = TimeSpan.nanoseconds(1_000_000_000 / 12_000)
-  /// How much longer than that a client may wait.
-  package static let restMax = TimeSpan.milliseconds(500)
+  /// From one patch to the next of all clients together: 12,000 a second, so that a page that hundreds
+  /// of clients look at leaves most of a processor to others. Each of 500 clients whose page changes
+  /// without a pause gets 24 a second.
+  package static let sharedPatchInterval = TimeSpan.nanoseconds(1_000_000_000 / 12_000)
+  /// How long a client may wait for others after its own turn has come.
+  package static let sharedPatchDelayMax = TimeSpan.milliseconds(500)
   /// Patches that may come sooner because what is typed waits for them.
   package static let urgentPatchCountMax = 10
   /// Waking is rounded up to this, so that a thousand clients are served in one go.

@@ -84,7 +84,7 @@ extension LiveMachine {
       guard let session = sessions[tab], let stream = session.stream,
         streams[stream]?.writingSince == nil
       else { continue }
-      next = min(next, nextCapture(for: session))
+      next = min(next, nextPatch(for: session))
     }
     guard next < .distantFuture else { return }
     capture(model, at: max(next, shown.nextCapture), now, &actions)
@@ -98,16 +98,17 @@ extension LiveMachine {
       guard let session = sessions[tab], let shown = models[session.model], shown.isDirty else {
         continue
       }
-      let next = nextCapture(for: session)
+      let next = nextPatch(for: session)
       capture(session.model, at: max(next, shown.nextCapture), now, &actions)
     }
   }
 
-  /// When what has changed may be read because a tab may have it. Where many clients have just got
-  /// patches, those that have got theirs last wait longest.
-  private func nextCapture(for session: ClientSession) -> Instant {
+  /// When a tab may have what has changed. Where many clients have just got patches, those that have
+  /// got theirs last wait longest.
+  private func nextPatch(for session: ClientSession) -> Instant {
     let next = session.nextPatch
-    return session.isUrgent ? next : max(next, min(restEnd, next + BindingLimits.restMax))
+    if session.isUrgent { return next }
+    return max(next, min(nextSharedPatch, next + BindingLimits.sharedPatchDelayMax))
   }
 
   private mutating func capture(
@@ -122,17 +123,23 @@ extension LiveMachine {
   mutating func flush(_ stream: StreamID, _ now: Instant, _ actions: inout [Action]) {
     guard let tabs = streams[stream]?.tabs, streams[stream]?.writingSince == nil else { return }
     var bytes: [UInt8] = []
+    var isShared = false
     for tab in tabs {
       guard let session = sessions[tab], let model = models[session.model],
         !model.awaitsCapture, session.lacks(model.state.revision)
       else { continue }
-      if session.nextPatch <= now {
-        bytes += event(for: tab, of: session.model, now)
-      } else {
-        schedule(session.nextPatch)
+      let next = nextPatch(for: session)
+      guard next <= now else {
+        schedule(next)
+        continue
       }
+      if !session.isUrgent { isShared = true }
+      bytes += event(for: tab, of: session.model, now)
     }
-    if !bytes.isEmpty { write(bytes, to: stream, now, &actions) }
+    guard !bytes.isEmpty else { return }
+    // A write costs the same, however many tabs it is for.
+    if isShared { sharedPatchCount += 1 }
+    write(bytes, to: stream, now, &actions)
   }
 
   private mutating func event(
@@ -140,9 +147,6 @@ extension LiveMachine {
   ) -> [UInt8] {
     guard let session = sessions.index(forKey: tab), let shown = models.index(forKey: model)
     else { return [] }
-    if !sessions.values[session].isUrgent {
-      restEnd = max(restEnd, now) + BindingLimits.patchShare
-    }
     if sessions.values[session].isFollowing {
       counters.patches += 1
     } else {

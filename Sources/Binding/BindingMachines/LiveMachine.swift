@@ -94,8 +94,10 @@ package struct LiveMachine {
   var models: [ModelID: Model] = [:]
   var sessions: [TabName: ClientSession] = [:]
   var streams: [StreamID: Stream] = [:]
-  /// Until when all clients wait for what isn't urgent, because many of them have just got patches.
-  var restEnd = Instant.zero
+  /// When clients get again what isn't urgent: later if many of them have just got patches.
+  private(set) var nextSharedPatch = Instant.zero
+  /// Writes of patches that aren't urgent since an event, which move that on once all are made.
+  var sharedPatchCount: Int64 = 0
   private var sharedModels: [Int: ModelID] = [:]
   private var modelCount = 0
   private var sessionCount = 0
@@ -134,6 +136,7 @@ package struct LiveMachine {
 
   /// Takes an event.
   package mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
+    defer { countSharedPatches(now) }
     switch event {
     case .streamOpened(let stream, let tabs): open(stream, tabs, now, &actions)
     case .streamClosed(let stream): close(stream, now)
@@ -159,6 +162,7 @@ package struct LiveMachine {
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     if let nextWake, nextWake > now { return }
     nextWake = nil
+    defer { countSharedPatches(now) }
     endIdleSessions(now, &actions)
     for model in models.keys.sorted(by: { $0.number < $1.number }) {
       captureIfDue(model, now, &actions)
@@ -167,6 +171,13 @@ package struct LiveMachine {
       flush(stream, now, &actions)
       tend(stream, now, &actions)
     }
+  }
+
+  private mutating func countSharedPatches(_ now: Instant) {
+    guard sharedPatchCount > 0 else { return }
+    let next = max(nextSharedPatch, now) + BindingLimits.sharedPatchInterval * sharedPatchCount
+    nextSharedPatch = min(next, now + BindingLimits.sharedPatchDelayMax)
+    sharedPatchCount = 0
   }
 
   /// Puts into a model's state what has changed of it.

@@ -1,18 +1,17 @@
 #if BindingServer
   internal import Foundation
   internal import NIOCore
-  internal import ServiceLifecycle
 
   /// How long a connection may take for what: whoever doesn't read, or sends a byte now and then, must
   /// not keep it.
   package struct ConnectionTimes: Sendable {
     /// For the body of a request.
     package var request = Duration.seconds(30)
-    /// For a part of a file to leave.
+    /// For what is written to leave, where a writer waits for that.
     package var write = Duration.seconds(30)
     /// For what is still to be written to a stream that ends.
     package var streamEnd = Duration.milliseconds(500)
-    /// For requests that are being answered when the server is to shut down.
+    /// For what is still under way when the server is to shut down.
     package var shutdown = Duration.seconds(1)
 
     package init() {}
@@ -32,19 +31,13 @@
       ).get()
     }
 
-    /// Closes the connection if something takes longer than a time, or than it may once the server is to
-    /// shut down.
+    /// Closes the connection if something takes longer than a time.
     func closing<Result>(
-      after time: Duration, orAfterShutdown shutdownTime: Duration,
-      _ body: () async throws -> Result
+      after time: Duration, _ body: () async throws -> Result
     ) async throws -> Result {
       let end = close(after: time)
       defer { end.cancel() }
-      return try await withGracefulShutdownHandler {
-        try await body()
-      } onGracefulShutdown: {
-        self.close(after: shutdownTime)
-      }
+      return try await body()
     }
   }
 

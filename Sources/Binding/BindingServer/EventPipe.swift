@@ -10,13 +10,13 @@
   /// hands each on would take as much memory as all else that a silent client needs.
   final class EventPipe: Sendable {
     private enum State {
-      /// The connection isn't ready. What was sent waits.
-      case starting([UInt8])
+      /// The connection isn't ready. What was sent waits, and so does the end.
+      case starting([UInt8], isFinished: Bool)
       case open(any Channel, CheckedContinuation<Void, Never>)
       case ended
     }
 
-    private let state = Mutex(State.starting([]))
+    private let state = Mutex(State.starting([], isFinished: false))
     private let onWritten: @Sendable () -> Void
 
     /// - Parameter onWritten: Called, on any thread, when what was sent has left.
@@ -27,48 +27,57 @@
     /// - Parameter head: What is written before.
     func run(on channel: any Channel, head: [UInt8]) async {
       await withCheckedContinuation { continuation in
-        let waiting: [UInt8]? = state.withLock { state in
-          guard case .starting(let bytes) = state else { return nil }
-          state = .open(channel, continuation)
-          return bytes
+        let isOver = state.withLock { state in
+          guard case .starting(let waiting, let isFinished) = state else { return true }
+          write(head + waiting, to: channel)
+          state = isFinished ? .ended : .open(channel, continuation)
+          return isFinished
         }
-        guard let waiting else { return continuation.resume() }
-        write(head + waiting, to: channel, isEvent: !waiting.isEmpty)
+        if isOver { continuation.resume() }
       }
     }
 
     /// Sends an event; to be called again when it has been written.
     func send(_ bytes: [UInt8]) {
-      let channel: (any Channel)? = state.withLock { state in
+      state.withLock { state in
         switch state {
-        case .starting(let before):
-          state = .starting(before + bytes)
-          return nil
-        case .open(let channel, _): return channel
-        case .ended: return nil
+        case .starting(let before, isFinished: false):
+          state = .starting(before + bytes, isFinished: false)
+        case .open(let channel, _): write(bytes, to: channel)
+        case .starting, .ended: break
         }
       }
-      if let channel { write(bytes, to: channel, isEvent: true) }
     }
 
-    private func write(_ bytes: [UInt8], to channel: any Channel, isEvent: Bool) {
-      let promise = channel.eventLoop.makePromise(of: Void.self)
-      promise.futureResult.whenComplete { result in
-        switch result {
-        case .success: if isEvent { self.onWritten() }
-        case .failure: self.finish()
+    /// Has the event loop write, in the order of the calls: under the lock, so that nothing comes after
+    /// the end.
+    private func write(_ bytes: [UInt8], to channel: any Channel) {
+      channel.eventLoop.execute {
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.whenComplete { result in
+          switch result {
+          case .success: self.onWritten()
+          case .failure: self.finish()
+          }
         }
+        channel.writeAndFlush(HTTPResponsePart.body(ByteBuffer(bytes: bytes)), promise: promise)
       }
-      channel.writeAndFlush(HTTPResponsePart.body(ByteBuffer(bytes: bytes)), promise: promise)
     }
 
     /// Ends the stream, after what was sent.
     func finish() {
-      let previous = state.withLock { state in
-        defer { state = .ended }
-        return state
+      let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
+        switch state {
+        case .starting(let waiting, _):
+          state = .starting(waiting, isFinished: true)
+          return nil
+        case .open(_, let continuation):
+          state = .ended
+          return continuation
+        case .ended: return nil
+        }
       }
-      if case .open(_, let continuation) = previous { continuation.resume() }
+      continuation?.resume()
     }
   }
 #endif

@@ -12,8 +12,8 @@
     /// Calls once the client has closed; at once if it has already. Replaces what was to be called.
     ///
     /// On the event loop of the connection, as all of this.
-    func onClosed(_ action: (() -> Void)?) {
-      if isClosed { action?() } else { self.action = action }
+    func onClosed(_ action: @escaping () -> Void) {
+      if isClosed { action() } else { self.action = action }
     }
 
     private func close() {
@@ -41,7 +41,7 @@
 
   extension Channel {
     /// Calls once the client has closed its side of the connection; at once if it has already.
-    func onInputClosed(_ action: (@Sendable () -> Void)?) async throws {
+    func onInputClosed(_ action: @escaping @Sendable () -> Void) async throws {
       try await eventLoop.submit {
         try self.pipeline.syncOperations.handler(type: InputClosedHandler.self).onClosed(action)
       }.get()

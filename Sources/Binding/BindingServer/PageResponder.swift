@@ -6,6 +6,7 @@
   internal import HummingbirdCore
   internal import Logging
   internal import NIOCore
+  internal import NIOHTTPTypes
   internal import ServiceLifecycle
 
   /// Answers requests: pages and files, the stream of events down, messages up.
@@ -35,7 +36,7 @@
         if Self.hasBody(request),
           try await body(of: request, channel, isWanted: false) == nil
         {
-          throw RequestTooLarge()
+          throw ConnectionEnd()
         }
         return try await respond(
           to: request, path, query, refusal, isIn: isIn, writer, channel)
@@ -125,8 +126,7 @@
     }
 
     /// Sends what comes through the pipe until either side ends. Ends at once when the server is to
-    /// shut down, and when the client has closed its connection, which is noticed without a write. Where
-    /// the client doesn't read, a write would wait for ever: the connection is closed then.
+    /// shut down, and when the client has closed its connection, which is noticed without a write.
     @concurrent
     private func send(
       _ pipe: EventPipe, as stream: StreamID, _ writer: consuming ResponseWriter,
@@ -137,17 +137,16 @@
         live.closed(stream)
       }
       try await channel.onInputClosed { pipe.finish() }
-      let body = try await writer.writeHead(
-        HTTPResponse(status: .ok, headerFields: Self.streamFields))
+      _ = try await writer.writeHead(HTTPResponse(status: .ok, headerFields: Self.streamFields))
       await withGracefulShutdownHandler {
         await pipe.run(on: channel, head: Self.streamHead)
       } onGracefulShutdown: {
         pipe.finish()
       }
       channel.close(after: times.streamEnd)
-      try await body.finish(nil)
-      // What still comes isn't for this connection.
-      channel.close(mode: .input, promise: nil)
+      // Waits until all has left: closing drops what hasn't.
+      try await channel.writeAndFlush(HTTPResponsePart.end(nil))
+      throw ConnectionEnd()
     }
 
     /// How long a browser waits before it connects again, in milliseconds.
@@ -169,8 +168,7 @@
       let isFromHere = gatekeeper.isFromHere(request.headers, authority: request.head.authority)
       guard let body = try await body(of: request, channel, isWanted: isFromHere) else {
         try await writer.write(.contentTooLarge, "A message is shorter.")
-        // The connection ends here: what still comes isn't read.
-        throw RequestTooLarge()
+        throw ConnectionEnd()
       }
       guard isFromHere else {
         return try await writer.write(.forbidden, "Messages come from this server's own pages.")
@@ -226,9 +224,7 @@
       {
         return nil
       }
-      return try await channel.closing(
-        after: times.request, orAfterShutdown: times.shutdown
-      ) {
+      return try await channel.closing(after: times.request) {
         var count = 0
         var bytes: [UInt8] = []
         for try await part in request.body {
@@ -286,15 +282,11 @@
       var body = try await writer.writeHead(head)
       for start in stride(from: 0, to: bytes.count, by: partByteCount) {
         let part = ByteBuffer(bytes: bytes[start..<min(start + partByteCount, bytes.count)])
-        try await channel.closing(after: times.write, orAfterShutdown: times.shutdown) {
-          try await body.write(part)
-          try await channel.eventLoop.submit {}.get()
-        }
+        try await body.write(part)
+        try await channel.eventLoop.submit {}.get()
       }
       // Nothing more, but not before the last part has left.
-      try await channel.closing(after: times.write, orAfterShutdown: times.shutdown) {
-        try await body.write(ByteBuffer())
-      }
+      try await body.write(ByteBuffer())
       try await body.finish(nil)
     }
 
@@ -326,8 +318,8 @@
     ]
   }
 
-  /// Ends a connection whose request is too long to be read.
-  private struct RequestTooLarge: Error {}
+  /// Ends a connection: what still comes from its client isn't read.
+  private struct ConnectionEnd: Error {}
 
   /// What a page may load and run: its own.
   enum ContentSecurityPolicy {

@@ -176,7 +176,9 @@
             try await self.responder.respond(to: request, writer, channel)
           },
           configuration: .init(
-            additionalChannelHandlers: [InputClosedHandler()], idleTimeout: .seconds(75))),
+            additionalChannelHandlers: [
+              InputClosedHandler(), SlowClientHandler(times: self.configuration.times),
+            ], idleTimeout: .seconds(75))),
         configuration: ServerConfiguration(
           address: .hostname(configuration.host, port: configuration.port), backlog: 1_024,
           availableConnectionsDelegate: .maximum(

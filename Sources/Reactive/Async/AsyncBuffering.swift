@@ -17,7 +17,8 @@ public enum AsyncBuffering: Sendable, Hashable {
   /// The number is positive. Those can wait that are made of an `AsyncSequence`, or of a function
   /// that sends (``SignalProducer/init(priority:sending:)``), wherever in the chain they are, if
   /// their start is part of the start of the chain or follows from a value of another that waits.
-  /// Several such sources in one chain may each be a value ahead.
+  /// Several such sources in one chain may each be a value ahead. A run that several share, of
+  /// ``SignalProducer/replayLazily(upTo:)`` or a property, waits for none of them.
   ///
   /// Counted are also the values that have left a source and are on their way: in `observe(on:)`,
   /// `delay` and `collect(every:)`. What an operator keeps because it waits for another stream, as

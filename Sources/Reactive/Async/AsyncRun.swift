@@ -17,12 +17,18 @@ final class AsyncRun<Value: Sendable, Failure: Error>: Sendable {
 
   func next(isolation actor: isolated (any Actor)?) async throws(Failure) -> Value? {
     if Task.isCancelled { cancel() }
-    if let result = buffer.take() { return try result.get() }
-    let result = await withTaskCancellationHandler {
-      await withCheckedContinuation(isolation: actor) { buffer.take($0) }
-    } onCancel: {
-      cancel()
-    }
+    let result =
+      if let waiting = buffer.take() {
+        waiting
+      } else {
+        await withTaskCancellationHandler {
+          await withCheckedContinuation(isolation: actor) { buffer.take($0) }
+        } onCancel: {
+          cancel()
+        }
+      }
+    // Frees sources that wait for room although the run is over.
+    if case .success(.some) = result {} else { cancel() }
     return try result.get()
   }
 
@@ -57,5 +63,11 @@ enum Demand {
   static func with<Result>(_ demander: (any Demander)?, start: () -> Result) -> Result {
     guard let demander else { return start() }
     return $current.withValue(demander, operation: start)
+  }
+
+  /// Starts a run that several share: it waits for none of them, as then it would for the slowest.
+  static func withNone<Result>(start: () -> Result) -> Result {
+    if current == nil { return start() }
+    return $current.withValue(nil, operation: start)
   }
 }

@@ -138,7 +138,7 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
   private func startOnce(_ core: ProducerCore<Value, Error>) {
     guard !hasStarted.exchange(true, ordering: .acquiringAndReleasing) else { return }
     // Weakly, so that the run ends when it has become unreachable.
-    connection.hold(core.start(WeakRelay(self), connection))
+    connection.hold(Demand.withNone { core.start(WeakRelay(self), connection) })
   }
 }
 

@@ -78,7 +78,7 @@ public final class Property<Value>: PropertyProtocol {
     _ core: PropertyCore<Value>, fedBy values: SignalProducer<Value, Never>
   ) {
     let signal = Signal(core: core)
-    core.lifetime.hold(values.core.start(PropertyFeed(core)))
+    core.lifetime.hold(Demand.withNone { values.core.start(PropertyFeed(core)) })
     self.init(
       reading: { core.value },
       producer: SignalProducer(of: core, keeping: signal), signal: signal)

@@ -212,6 +212,54 @@ struct LiveMachineTests {
     }
   }
 
+  @Test("a patch for many tabs of one stream counts as one")
+  func manyTabs() {
+    let bench = LiveBench(isShared: true)
+    var streams: [StreamID] = []
+    for number in 0..<10 {
+      let stream = StreamID(number: 1_000 + number)
+      let tabs = (0..<64).compactMap { TabName("t\(number)x\($0)") }
+      bench.handle(.streamOpened(stream, tabs))
+      streams.append(stream)
+    }
+    bench.advance(by: .seconds(1))
+    for stream in streams { _ = bench.events(stream) }
+    for step in 0..<1_000 as Range<Int64> {
+      bench.change(Self.first) { $0.values[3] = .integer(step) }
+      bench.advance(by: .milliseconds(1))
+    }
+    for stream in streams { #expect((27...32).contains(bench.events(stream).count / 64)) }
+  }
+
+  @Test("what one of five hundred types neither costs more than changes do nor holds any up later")
+  func typingAmongMany() throws {
+    let bench = LiveBench(isShared: true)
+    let streams = (0..<500).map { bench.open("t\($0)") }
+    let client = PageClient(tab: "t7")
+    client.connect()
+    for event in bench.events(streams[7]) { client.receive(event) }
+    bench.advance(by: .seconds(1))
+    let before = bench.machine.counters.patches
+    for step in 0..<300 {
+      client.set(.page("text"), .string("\(step)"))
+      let message = try #require(client.takeMessage())
+      #expect(try bench.post(message.body) == .accepted)
+      client.answered(message, status: 204)
+      for event in bench.events(streams[7]) { client.receive(event) }
+      #expect(client.isSettled)
+      bench.advance(by: BindingLimits.patchInterval)
+    }
+    let count = bench.machine.counters.patches - before
+    #expect(count <= 10 * 12_000 + 300 + 500, "\(count) patches in ten seconds")
+    for stream in streams { _ = bench.events(stream) }
+    for step in 0..<1_000 as Range<Int64> {
+      bench.change(Self.first) { $0.values[3] = .integer(step) }
+      bench.advance(by: .milliseconds(1))
+    }
+    let least = streams.map { bench.events($0).count }.min() ?? 0
+    #expect(least >= 20, "\(least) patches in the second after it")
+  }
+
   @Test("one client among thousands that are silent gets thirty patches a second")
   func silentOthers() {
     let bench = LiveBench()

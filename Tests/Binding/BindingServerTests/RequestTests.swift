@@ -142,6 +142,42 @@
       }
     }
 
+    /// Runs a test beside a client that has asked for more than any system keeps, all in small answers,
+    /// and for a stream behind them, and reads none of it.
+    private static func withUnread(
+      times: ConnectionTimes, _ body: (RunningServer, StalledClient) async throws -> Void
+    ) async throws {
+      let file = [UInt8](repeating: UInt8(ascii: "x"), count: 60_000)
+      let server = try await RunningServer.start(
+        site: Site.files(["small.txt": file]).or(Desk.site),
+        pages: { [Page("index.html") { Desk() }] }, configure: { $0.times = times })
+      let paths = Array(repeating: "/small.txt", count: 200) + ["/live?tab=t"]
+      let client = try StalledClient(
+        paths.map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined(), port: server.port)
+      try await body(server, client)
+    }
+
+    @Test("whose answers nobody reads lose their connection")
+    func unread() async throws {
+      var times = ConnectionTimes()
+      times.write = .milliseconds(300)
+      try await Self.withUnread(times: times) { server, client in
+        #expect(try await client.isClosed(within: .seconds(10)))
+        try await server.stop()
+      }
+    }
+
+    @Test("whose answers nobody reads don't keep the server from ending")
+    func unreadShutdown() async throws {
+      try await Self.withUnread(times: ConnectionTimes()) { server, client in
+        #expect(try client.isOpenAtServer)
+        let clock = ContinuousClock()
+        let start = clock.now
+        try await server.stop()
+        #expect(clock.now - start < .seconds(10))
+      }
+    }
+
     @Test("wait for their turn where there are as many connections as there may be")
     func connectionCount() async throws {
       try await withServer(

@@ -139,6 +139,37 @@
       }
     }
 
+    @Test("brings all that was sent before its end to a slow client, and serves nothing after it")
+    func slowEnd() async throws {
+      let desk = await Desk()
+      desk.rows.value = (0..<200).map {
+        .init(id: "\($0)", name: String(repeating: "x", count: 60_000))
+      }
+      try await withServer(
+        site: Desk.site, pages: { [Page("index.html", sharing: desk)] },
+        configure: { $0.times.streamEnd = .seconds(30) }
+      ) { server in
+        let http = RawHTTP(port: server.port)
+        try await http.connected(receiveBuffer: 4_096) { inbound, outbound in
+          let heads = ["/live?tab=t", "/"].map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }
+          try await outbound.write(ByteBuffer(string: heads.joined()))
+          await Self.expectSoon(within: .seconds(10), "its snapshot is made") {
+            server.server.live.snapshots == 1
+          }
+          // The same tab comes by another stream: the first one ends.
+          try await http.stream("/live?tab=t") { _ async throws in
+            var received: [UInt8] = []
+            for try await part in inbound { received += part.readableBytesView }
+            let isWhole = received.suffix(8).elementsEqual("\n\r\n0\r\n\r\n".utf8)
+            #expect(isWhole && received.count > 200 * 60_000)
+            let text = String(decoding: received, as: UTF8.self)
+            let answerCount = text.components(separatedBy: "HTTP/1.1 200").count - 1
+            #expect(answerCount == 1)
+          }
+        }
+      }
+    }
+
     @Test("of a client that closes, or only says no more, is noticed within a second")
     func closing() async throws {
       try await Self.withShared { server, http, _ in

@@ -268,6 +268,48 @@ struct AsyncSourceTests {
     }
   }
 
+  @Test("a run that several share doesn't wait for the slowest of them", .timeLimit(.minutes(5)))
+  func sharedRun() async throws {
+    let shared = Numbers(last: 100).producer.replayLazily(upTo: 100)
+    var slow = shared.values(buffering: .backpressure(1)).makeAsyncIterator()
+    #expect(try await shared.collect().lastValue() == Array(1...100))
+    #expect(try await slow.next() == 1)
+  }
+
+  @Test("the feed of a property waits for nobody", .timeLimit(.minutes(5)))
+  func propertyFeed() async throws {
+    let log = Log<Int>()
+    let producer = SignalProducer<Int, Never> { observer, lifetime in
+      let property = Property(
+        initial: 0,
+        then: SignalProducer<Int, Never>(sending: { input in
+          for value in 1...50 { await input.send(value) }
+        }))
+      lifetime += property.producer.startWithValues { log.append($0) }
+      lifetime += property.producer.start(observer)
+    }
+    var iterator = producer.values(buffering: .backpressure(1)).makeAsyncIterator()
+    while log.entries.last != 50 { await Task.yield() }
+    #expect(await iterator.next() != nil)
+  }
+
+  @Test(
+    "who waits although nothing cancels it goes on when the run is over", .timeLimit(.minutes(5)))
+  func uncancelledWaiter() async {
+    let ended = Expectation()
+    let producer = SignalProducer<Int, Never>(sending: { input in
+      await Task {
+        for value in 1...5 { await input.send(value) }
+        ended.fulfill()
+      }.value
+    })
+    var iterator = producer.take(first: 1).values(buffering: .backpressure(1)).makeAsyncIterator()
+    #expect(await iterator.next() == 1)
+    #expect(await iterator.next() == nil)
+    await ended.wait()
+    withExtendedLifetime(iterator) {}
+  }
+
   @Test("cancellation frees a source that waits", .timeLimit(.minutes(5)))
   func cancellationFrees() async {
     let (ready, ended) = (Expectation(), Expectation())
