@@ -18,7 +18,7 @@ struct ClientSession {
   private var owesAcknowledgement = false
   /// What the tab has set since its last patch. It gets what came of it, changed or not.
   private var corrections: Set<ValuePath> = []
-  private var pace = PatchPace()
+  private var rateLimit = PatchRateLimit()
 
   init(model: ModelID, epoch: String, now: Instant) {
     self.model = model
@@ -86,7 +86,7 @@ struct ClientSession {
   var isUrgent: Bool { sent == nil || owesAcknowledgement }
 
   /// When the next snapshot or patch may leave.
-  var nextPatch: Instant { sent == nil ? .zero : pace.next(isUrgent: owesAcknowledgement) }
+  var nextPatch: Instant { sent == nil ? .zero : rateLimit.next(isUrgent: owesAcknowledgement) }
 
   /// The event that brings the tab up to date.
   ///
@@ -109,7 +109,7 @@ struct ClientSession {
     sent = state.revision
     owesAcknowledgement = false
     corrections = []
-    pace.take(now: now)
+    rateLimit.take(now: now)
     return bytes
   }
 }

@@ -170,7 +170,7 @@ extension LiveMachine {
   private static let heartbeat = Array(":\nevent: beat\ndata: 1\n\n".utf8)
 
   /// Gives a sign of life on a stream that has been silent, and ends one that isn't read.
-  mutating func tend(_ stream: StreamID, _ now: Instant, _ actions: inout [Action]) {
+  mutating func keepAlive(_ stream: StreamID, _ now: Instant, _ actions: inout [Action]) {
     guard let open = streams[stream] else { return }
     if let since = open.writingSince {
       let end = since + BindingLimits.writeTimeMax

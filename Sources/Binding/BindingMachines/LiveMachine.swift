@@ -169,7 +169,7 @@ package struct LiveMachine {
     }
     for stream in streams.keys.sorted(by: { $0.number < $1.number }) {
       flush(stream, now, &actions)
-      tend(stream, now, &actions)
+      keepAlive(stream, now, &actions)
     }
   }
 

@@ -18,7 +18,7 @@
     let policies: [String: String]
     /// The file of the page at the root.
     let start: String
-    let gatekeeper: Gatekeeper
+    let access: AccessControl
     let live: LiveHost
     let times: ConnectionTimes
     let logger: Logger
@@ -30,7 +30,7 @@
       let port = channel.localAddress?.port ?? 0
       let (path, query) = Self.parts(of: request.head.path ?? "")
       let refusal = refusal(of: request)
-      let isIn = !gatekeeper.needsToken || gatekeeper.hasCookie(request.headers, port: port)
+      let isIn = !access.needsToken || access.hasCookie(request.headers, port: port)
       guard refusal == nil, isIn, path == "/live", request.method == .post else {
         // A body that nobody wants is read, or else whoever sends it doesn't see the answer.
         if Self.hasBody(request),
@@ -56,7 +56,7 @@
       if !isIn {
         // What only asks whether something is there doesn't use the token up.
         guard request.method == .get, let token = query["token"],
-          let cookie = gatekeeper.cookie(for: token, port: port)
+          let cookie = access.cookie(for: token, port: port)
         else {
           return try await writer.write(
             .unauthorized, "Open the address that the program prints; it holds for one browser.")
@@ -103,7 +103,7 @@
       _ request: Request, _ query: [String: String], _ writer: consuming ResponseWriter,
       _ channel: any Channel
     ) async throws {
-      guard gatekeeper.isFromHere(request.headers, authority: request.head.authority) else {
+      guard access.isFromHere(request.headers, authority: request.head.authority) else {
         return try await writer.write(.forbidden, "Streams are for this server's own pages.")
       }
       let names = (query["tab"] ?? "").split(separator: ",", omittingEmptySubsequences: false)
@@ -165,7 +165,7 @@
     private func takeMessage(
       _ request: Request, _ writer: consuming ResponseWriter, _ channel: any Channel
     ) async throws {
-      let isFromHere = gatekeeper.isFromHere(request.headers, authority: request.head.authority)
+      let isFromHere = access.isFromHere(request.headers, authority: request.head.authority)
       guard let body = try await body(of: request, channel, isWanted: isFromHere) else {
         try await writer.write(.contentTooLarge, "A message is shorter.")
         throw ConnectionEnd()
@@ -202,7 +202,7 @@
       if request.headers.contains(where: { $0.name.canonicalName == "host" }) {
         return Site.Refusal(status: 400, reason: "A request has one Host.")
       }
-      guard gatekeeper.isForThisHost(request.head.authority) else {
+      guard access.isForThisHost(request.head.authority) else {
         return Site.Refusal(status: 421, reason: "This server has another name.")
       }
       return nil

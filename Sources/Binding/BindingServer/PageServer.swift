@@ -79,7 +79,7 @@
           }
         ) { first, _ in first },
         start: start.file,
-        gatekeeper: Gatekeeper(
+        access: AccessControl(
           names: configuration.hostNames + Self.machineNames,
           needsToken: configuration.needsToken || !isLocal, key: configuration.signingKey),
         live: LiveHost(pages: pages, logger: logger), times: configuration.times, logger: logger)
@@ -218,8 +218,8 @@
       let isEverywhere = ["0.0.0.0", "::"].contains(configuration.host)
       let host = isEverywhere ? Self.addressOfThisMachine : configuration.host
       let address = "http://\(host.contains(":") ? "[\(host)]" : host):\(port)/"
-      return responder.gatekeeper.needsToken
-        ? address + "?token=" + responder.gatekeeper.makeToken() : address
+      return responder.access.needsToken
+        ? address + "?token=" + responder.access.makeToken() : address
     }
 
     /// One by which other machines reach this one.

@@ -145,15 +145,15 @@
       {
         // A machine that has no clock of its own starts in 1970.
         let clock = Clock()
-        let gatekeeper = Gatekeeper(names: [], needsToken: true, key: key) {
+        let access = AccessControl(names: [], needsToken: true, key: key) {
           clock.now.withLock { $0 }
         }
-        let cookie = try #require(gatekeeper.cookie(for: gatekeeper.makeToken(), port: 80))
+        let cookie = try #require(access.cookie(for: access.makeToken(), port: 80))
         let value = String(try #require(cookie.prefix { $0 != ";" }.split(separator: "=").last))
-        #expect(gatekeeper.isValid(value))
+        #expect(access.isValid(value))
         clock.now.withLock { $0 = 1.8e9 }
-        #expect(gatekeeper.isValid(value) == holds, "a kept key's cookies end")
-        #expect(!gatekeeper.isValid(value + "0"))
+        #expect(access.isValid(value) == holds, "a kept key's cookies end")
+        #expect(!access.isValid(value + "0"))
       }
     }
 

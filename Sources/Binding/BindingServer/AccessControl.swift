@@ -6,7 +6,7 @@
 
   /// Decides who gets in: by the host that a request is for, by where it comes from, and by a cookie
   /// where the server can be reached from other machines.
-  final class Gatekeeper: Sendable {
+  final class AccessControl: Sendable {
     private let names: Set<String>
     let needsToken: Bool
     private let key: SymmetricKey

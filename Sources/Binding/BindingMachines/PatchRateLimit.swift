@@ -2,7 +2,7 @@ import Essentials
 
 /// When a client may get its next patch: the first change leaves at once, what follows is merged.
 /// On average no more than one leaves in each ``BindingLimits/patchInterval``.
-struct PatchPace {
+struct PatchRateLimit {
   /// The time up to which patches have been taken.
   private var taken = Instant.zero
 
