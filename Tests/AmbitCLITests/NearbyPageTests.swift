@@ -360,6 +360,23 @@ struct ShownValueTests {
     #expect(value.number == "")
   }
 
+  @Test("of characteristics that are no standard's make a line, too, and texts make none")
+  func foreignValues() {
+    var value = ShownValue()
+    value.show([0x34, 0x08], of: 0xABCD)
+    value.show([0x39, 0x05, 0x00, 0x00], of: 0xABCD)
+    #expect(value.number == "1337")
+    #expect(value.chart.values == [2_100, 1_337])
+    #expect(value.chart.label(of: value.chart.values.max()) == "2100")
+    // Appearance: what the standard says of it is a word.
+    value.show([0x40, 0x05], of: 0x2A01)
+    #expect(value.chart.values.last == 1_344)
+    var text = ShownValue()
+    text.show(Array("Model 2".utf8), of: 0x2A24)
+    text.show(Array("hello 5".utf8), of: 0xABCD)
+    #expect(text.number == "" && text.chart.values == [])
+  }
+
   @Test("a line has no more than its room, and none is drawn of what is no number")
   func chart() {
     var chart = ValueChart()

@@ -163,12 +163,14 @@ struct ShownValue: Sendable {
     let text = ValueText(bytes, characteristic: type)
     self.text = text
     hex = bytes.isEmpty ? "(empty)" : DetailField.spaced(bytes)
-    let value = Self.integer(bytes)
+    // A text by the standard, or by its look where it is long, is no number.
+    let isText = text.text != nil && (text.decoded == text.text || bytes.count > 4)
+    let value = isText ? nil : Self.integer(bytes)
     // What the standard reads as more than one number is none.
     number = bytes.count <= 4 || text.decoded == nil ? value.map { "\($0)" } ?? "" : ""
-    if let point = text.decoded.flatMap(ValueChart.number(in:)) ?? value.map(Double.init) {
-      chart.add(point)
-    }
+    let decoded = isText ? nil : text.decoded.flatMap(ValueChart.number(in:))
+    // Not `Double.init`, which takes the number for the bits of one.
+    if let point = decoded ?? value.map({ Double($0) }) { chart.add(point) }
   }
 
   /// The bytes as a number without a sign, the least significant first, as most values have it.
