@@ -31,6 +31,10 @@
       ).get()
     }
 
+    /// Waits until the event loop, which may be busy, has what a writer was given. Only then does the
+    /// next write know whether it must wait: answers to requests sent in advance would pile up otherwise.
+    func waitForEventLoop() async throws { try await eventLoop.submit {}.get() }
+
     /// Closes the connection if something takes longer than a time.
     func closing<Result>(
       after time: Duration, _ body: () async throws -> Result

@@ -272,18 +272,18 @@
       guard request.method != .head else { return try await writer.writeResponse(head) }
       let (bytes, partByteCount) = (resource.bytes, Self.partByteCount)
       guard bytes.count > partByteCount else {
-        return try await writer.write(
+        try await writer.write(
           response: head, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+        return try await channel.waitForEventLoop()
       }
       // Part for part, as the client takes them: an answer that is all written counts as over, and its
-      // connection as idle. The writer only hands a part to the event loop, which may be busy, so each
-      // part waits until the loop has it, and the next one until it has left.
+      // connection as idle.
       try await channel.waitForEachWrite()
       var body = try await writer.writeHead(head)
       for start in stride(from: 0, to: bytes.count, by: partByteCount) {
         let part = ByteBuffer(bytes: bytes[start..<min(start + partByteCount, bytes.count)])
         try await body.write(part)
-        try await channel.eventLoop.submit {}.get()
+        try await channel.waitForEventLoop()
       }
       // Nothing more, but not before the last part has left.
       try await body.write(ByteBuffer())

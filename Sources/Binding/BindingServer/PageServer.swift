@@ -171,14 +171,15 @@
     public func run(onListening: @escaping @Sendable (_ address: String) -> Void) async throws {
       let logger = quiet(logger)
       let server = Server(
-        childChannelSetup: HTTP1Channel(
-          responder: { request, writer, channel in
-            try await self.responder.respond(to: request, writer, channel)
-          },
-          configuration: .init(
-            additionalChannelHandlers: [
-              InputClosedHandler(), SlowClientHandler(times: self.configuration.times),
-            ], idleTimeout: .seconds(75))),
+        childChannelSetup: PageChannel(
+          http: HTTP1Channel(
+            responder: { request, writer, channel in
+              try await self.responder.respond(to: request, writer, channel)
+            },
+            configuration: .init(
+              additionalChannelHandlers: [
+                InputClosedHandler(), SlowClientHandler(times: self.configuration.times),
+              ], idleTimeout: .seconds(75)))),
         configuration: ServerConfiguration(
           address: .hostname(configuration.host, port: configuration.port), backlog: 1_024,
           availableConnectionsDelegate: .maximum(

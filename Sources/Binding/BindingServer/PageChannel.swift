@@ -1,0 +1,27 @@
+#if BindingServer
+  internal import HummingbirdCore
+  internal import Logging
+  internal import NIOCore
+
+  /// HTTP/1.1 on a connection, read in small portions.
+  ///
+  /// A client may send thousands of requests in advance. What is read in one turn of an event loop is
+  /// decoded before its other connections have their turn, and waits in memory to be answered.
+  struct PageChannel: ServerChildChannel {
+    let http: HTTP1Channel
+
+    private static let readByteCountMax = 4_096
+
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+      let portions = AdaptiveRecvByteBufferAllocator(
+        minimum: 64, initial: 2_048, maximum: Self.readByteCountMax)
+      return channel.setOption(.recvAllocator, value: portions)
+        .and(channel.setOption(.maxMessagesPerRead, value: 1))
+        .flatMap { _ in http.setup(channel: channel, logger: logger) }
+    }
+
+    func handle(value: HTTP1Channel.Value, logger: Logger) async {
+      await http.handle(value: value, logger: logger)
+    }
+  }
+#endif
