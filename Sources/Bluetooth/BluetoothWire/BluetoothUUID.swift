@@ -2,8 +2,8 @@ public import Essentials
 
 /// A UUID of 16, 32 or 128 bits as the attribute protocol and advertising data carry it.
 ///
-/// The short forms stand for `0000xxxx-0000-1000-8000-00805F9B34FB` and compare equal to it
-/// (Core 5.4, Vol 3, Part B, §2.5.1).
+/// The short forms abbreviate `0000xxxx-0000-1000-8000-00805F9B34FB` and compare equal to it (Core
+/// 5.4, Vol 3, Part B, §2.5.1).
 @frozen
 public struct BluetoothUUID: Hashable, Sendable {
   /// How many bits the short form of a UUID takes.

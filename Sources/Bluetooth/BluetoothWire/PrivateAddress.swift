@@ -3,7 +3,7 @@
 extension DeviceAddress {
   /// The address that an identity resolving key makes from a random number.
   public static func resolvable(identityResolvingKey: AES128, random: UInt64) -> DeviceAddress {
-    // 22 random bits, neither all of them zero nor all one, below two that say what the address is.
+    // 22 random bits, neither all zero nor all one, after the two bits of the address kind.
     let part = UInt32(random % 0x3F_FFFE) + 1 | 0x40_0000
     let hash = identityResolvingKey.addressHash(of: part)
     return DeviceAddress(bits: UInt64(part) << 24 | UInt64(hash), kind: .random)

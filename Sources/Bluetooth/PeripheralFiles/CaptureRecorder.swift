@@ -2,9 +2,9 @@ import BluetoothMachines
 public import BluetoothWire
 import Essentials
 
-/// Finds devices in a capture of HCI traffic, and makes peripheral files of them as far as the
-/// capture tells: what was discovered, read, written and notified over the links in which this host
-/// was the central, and what was advertised.
+/// Finds the devices in a capture of HCI traffic, and makes a peripheral file of each: from its
+/// advertisements, and from the discovery, reads, writes and notifications over links in which this
+/// host was the central.
 public struct CaptureRecorder: Sendable {
   /// A device of the capture.
   public struct Device: Hashable, Sendable {
@@ -65,8 +65,8 @@ public struct CaptureRecorder: Sendable {
   }
 
   /// Reads a whole capture.
-  /// - Throws: `WireError` where the bytes are no btsnoop file of H4 packets. What was cut at its
-  ///   end, as when its writer was killed, is read as far as it goes.
+  /// - Throws: `WireError` if the bytes are no btsnoop file of H4 packets. A file that is cut at
+  ///   its end, because its writer was killed, is read up to there.
   public init(_ capture: ArraySlice<UInt8>) throws(WireError) {
     var reader = try BTSnoop.Reader(capture)
     var start: Int64?
@@ -75,7 +75,7 @@ public struct CaptureRecorder: Sendable {
         guard let record = try reader.next() else { return }
         start = start ?? record.microseconds
         let elapsed = record.microseconds.subtractingReportingOverflow(start ?? 0)
-        // A clock that was set back, or damage: time stands still.
+        // After a clock that was set back, or damage, the time stays the last one.
         if !elapsed.overflow, 0..<(366 * 86_400 * 1_000_000) ~= elapsed.partialValue {
           lastTime = max(lastTime, .zero + .microseconds(elapsed.partialValue))
         }
@@ -142,7 +142,7 @@ public struct CaptureRecorder: Sendable {
     recordings[peer]?.linkOpened()
   }
 
-  /// Makes room for a device; false where there is none.
+  /// Adds a device; returns false if the limit of devices is reached.
   private mutating func makeRoom(for address: DeviceAddress) -> Bool {
     if recordings[address] != nil { return true }
     guard order.count < Limits.deviceCount else {

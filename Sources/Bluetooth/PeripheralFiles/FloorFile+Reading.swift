@@ -5,7 +5,7 @@ extension FloorFile {
   /// Reads a floor: UTF-8 JSON.
   ///
   /// - Parameter needsReceivers: Whether a floor without receivers is refused.
-  /// - Throws: `PeripheralFileError`, which says where the mistake is and what was expected.
+  /// - Throws: `PeripheralFileError` with the position of the mistake and the expected value.
   public init(
     _ text: [UInt8], needsReceivers: Bool = false
   ) throws(PeripheralFileError) {

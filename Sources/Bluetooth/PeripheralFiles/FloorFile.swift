@@ -1,8 +1,8 @@
 public import BluetoothWire
 public import Essentials
 
-/// A floor as a JSON file describes it: receivers and rooms, for who wants to know where a beacon is, and
-/// walls, beacons and people, for a simulated radio. All lengths are in metres, whatever the file has.
+/// A floor as a JSON file describes it: receivers and rooms, to locate beacons, and walls, beacons
+/// and people, for a simulated radio. All lengths are in metres, whichever unit the file uses.
 public struct FloorFile: Hashable, Sendable {
   /// How much a file may describe.
   public enum Limits {
@@ -20,7 +20,7 @@ public struct FloorFile: Hashable, Sendable {
     public static let beaconCount = 10_000
     /// People; every one is looked at for every packet.
     public static let walkerCount = 100
-    /// Places on somebody's way.
+    /// Stops on a person's path.
     public static let stopCount = 1_000
     /// No floor is larger: a kilometre in either direction.
     public static let metres = 1_000.0
@@ -70,23 +70,23 @@ public struct FloorFile: Hashable, Sendable {
     public enum Place: Hashable, Sendable {
       /// It hangs there.
       case at(Point)
-      /// Somebody carries it: an index of `walkers`.
+      /// A person carries it: an index of `walkers`.
       case carried(by: Int)
     }
 
-    /// Its identity, and the strength at one metre that it sends with and says.
+    /// Its UUID, major, minor and advertised power at one metre.
     public var advertisement: IBeacon
     /// Time between two advertisements.
     public var interval: TimeSpan
-    /// In dB, how much stronger it sends than it says.
+    /// How much stronger it sends than the advertised power, in dB.
     public var error: Double
     /// Where it is.
     public var place: Place
   }
 
-  /// Somebody who walks, and whose body weakens signals.
+  /// A person that walks and whose body weakens signals.
   public struct Walker: Hashable, Sendable {
-    /// Where somebody goes, and how long he or she stays there.
+    /// A place on a person's path, and how long he or she stays there.
     public struct Stop: Hashable, Sendable {
       /// Where.
       public var place: Point
@@ -108,7 +108,7 @@ public struct FloorFile: Hashable, Sendable {
     public var hasPhone: Bool
   }
 
-  /// In metres, the height at which beacons are carried, for who estimates places.
+  /// The height at which beacons are carried, in metres; used to estimate positions.
   public var beaconHeight = 1.75
   /// Where receivers are, at most one of each name.
   public var receivers: [Receiver] = []
@@ -126,13 +126,13 @@ public struct FloorFile: Hashable, Sendable {
 public enum SimulationFile: Hashable, Sendable {
   /// A device.
   case device(PeripheralFile)
-  /// A floor with what is on it.
+  /// A floor with its receivers, walls, beacons and people.
   case floor(FloorFile)
 
-  /// Reads a file: UTF-8 JSON. A floor has the key `units`, which a device has not.
-  /// - Throws: `PeripheralFileError`, which says where the mistake is and what was expected.
+  /// Reads a file: UTF-8 JSON. A floor has the key `units`, a device doesn't.
+  /// - Throws: `PeripheralFileError` with the position of the mistake and the expected value.
   public init(_ text: [UInt8]) throws(PeripheralFileError) {
-    // What isn't JSON is told as a device's mistake.
+    // Text that isn't JSON fails as a device.
     if let field = try? JSONField(parsing: text), field.hasMember("units") {
       self = .floor(try FloorFile(text))
     } else {

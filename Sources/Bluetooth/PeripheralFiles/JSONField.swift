@@ -1,7 +1,7 @@
 import Essentials
 package import JSONWire
 
-/// A value with the keys that lead to it, so that every complaint says where and what was expected.
+/// A value with the keys that lead to it, so that every error has the path and the expected value.
 package struct JSONField {
   package let path: String
   package let node: JSONNode
@@ -44,7 +44,7 @@ package struct JSONField {
     return JSONObject(field: self, members: members)
   }
 
-  /// The elements, at most so many.
+  /// The elements; throws if there are more than `max`.
   package func array(max: Int, of what: String) throws(FileFault) -> [JSONField] {
     guard case .array(let nodes) = node.value else { throw expected("an array") }
     guard nodes.count <= max else { throw fault("at most \(max) \(what)") }

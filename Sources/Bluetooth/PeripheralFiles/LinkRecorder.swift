@@ -223,13 +223,13 @@ struct LinkRecorder: Sendable {
   /// Services that every device has, and that hosts serve by themselves.
   private static let systemServices: Set<BluetoothUUID> = [0x1800, 0x1801]
 
-  /// What was discovered, in order.
+  /// The discovered attributes, in order.
   private struct Database {
     /// Where the services of the file start.
     var starts: [UInt16] = []
     /// The handles of all attributes whose type is known.
     var handles: [UInt16] = []
-    /// What was read first of each attribute.
+    /// The first value that was read of each attribute.
     var values: [UInt16: [UInt8]] = [:]
     /// The characteristics of the file by the handles of their values.
     var indices: [UInt16: PeripheralFile.CharacteristicIndex] = [:]
@@ -296,7 +296,7 @@ struct LinkRecorder: Sendable {
     recorder.file.services.append(service)
   }
 
-  /// The first value that was read of a characteristic of this type, wherever it stands.
+  /// The first value that was read of a characteristic of this type, in any service.
   private func firstValue(of type: BluetoothUUID, _ database: Database) -> [UInt8]? {
     declarations.values.filter { $0.uuid == type }.map(\.valueHandle).sorted()
       .compactMap { database.values[$0] }.first

@@ -25,7 +25,7 @@ extension PeripheralFile.Characteristic {
     "writeNeedsEncryption", "notifyNeedsEncryption", "description", "descriptors", "echo",
     "longest", "notifications", "answers",
   ]
-  /// The keys that say in words what `properties` lists.
+  /// The keys that are equivalent to elements of `properties`.
   private static let flags: [(key: String, property: CharacteristicProperties)] = [
     ("readable", .read), ("writeable", .write),
     ("writeableWithoutResponse", .writeWithoutResponse), ("notifies", .notify),
@@ -63,7 +63,7 @@ extension PeripheralFile.Characteristic {
     if values.count > 1, interval == nil {
       throw field.fault("several values need the key \"every\": the seconds between them")
     }
-    // A recorded device may have one; a file says so with an empty list.
+    // A recorded device may have a characteristic without properties; its file has an empty list.
     if properties.isEmpty, !listsProperties {
       throw field.fault(
         "nothing can be done with it; expected \"value\", \"properties\", or one of "

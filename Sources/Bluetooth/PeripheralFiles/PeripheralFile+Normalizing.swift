@@ -77,7 +77,7 @@ extension PeripheralFile {
 }
 
 extension PeripheralFile.Limits {
-  /// Whether a value can stand at a point of time.
+  /// Whether a time and a value are within the limits of a file.
   fileprivate static func allows(_ time: TimeSpan, _ value: [UInt8]) -> Bool {
     (.zero...longestTime).contains(time) && value.count <= valueByteCount
   }
@@ -168,14 +168,14 @@ extension PeripheralFile.Advertising {
 }
 
 extension Array {
-  /// Takes elements out; says how many.
+  /// Removes elements; returns their number.
   fileprivate mutating func drop(where isDropped: (Element) -> Bool) -> Int {
     let before = count
     removeAll(where: isDropped)
     return before - count
   }
 
-  /// Takes out what is more than so many; says how many.
+  /// Removes the elements after the first `count`; returns their number.
   fileprivate mutating func drop(after count: Int) -> Int {
     let surplus = Swift.max(0, self.count - count)
     removeLast(surplus)

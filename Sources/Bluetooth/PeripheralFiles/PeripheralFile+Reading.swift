@@ -4,7 +4,7 @@ import Essentials
 
 extension PeripheralFile {
   /// Reads a description: UTF-8 JSON.
-  /// - Throws: `PeripheralFileError`, which says where the mistake is and what was expected.
+  /// - Throws: `PeripheralFileError` with the position of the mistake and the expected value.
   public init(_ text: [UInt8]) throws(PeripheralFileError) {
     guard text.count <= Limits.byteCount else {
       throw PeripheralFileError(reason: "the file is larger than \(Limits.byteCount >> 20) MB")

@@ -4,8 +4,8 @@ import Essentials
 import JSONWire
 
 extension PeripheralFile {
-  /// The file's text, which `init(_:)` reads; the same for the same device. Attributes and
-  /// notifications stand on a line each, so that changes can be compared.
+  /// The file's text, which `init(_:)` reads; equal devices have equal texts. Each attribute and
+  /// each notification is on its own line, so that changes can be compared.
   public var json: String {
     var top: [String] = []
     if let name { top.append(Self.member("name", .text(name))) }
@@ -45,7 +45,7 @@ extension PeripheralFile {
 
 /// A piece of JSON with its layout.
 private indirect enum JSONText {
-  /// As it stands.
+  /// Written without quotes and escapes.
   case plain(String)
   case text(String)
   /// An object of these members, a line each.

@@ -2,13 +2,13 @@ public import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
-/// A Bluetooth LE device as a file describes it: what it advertises, its GATT database, and what it
-/// does as time goes on. `docs/peripheral-file.md` documents the format.
+/// A Bluetooth LE device as a file describes it: its advertising, its GATT database, and its
+/// behaviour over time. `docs/peripheral-file.md` documents the format.
 ///
-/// `PeripheralPlayer` says how such a device behaves; `World.addDevice(_:at:)` of `Simulation` and
-/// `ambit peripheral` put it on the air.
+/// `PeripheralPlayer` implements the behaviour; `World.addDevice(_:at:)` of `Simulation` and `ambit
+/// peripheral` put the device on the air.
 public struct PeripheralFile: Hashable, Sendable {
-  /// Bounds of what a file may ask for.
+  /// Limits of a file's contents.
   public enum Limits {
     /// An hour of a strap's notifications takes less than a megabyte.
     public static let byteCount = 16 << 20
@@ -26,7 +26,7 @@ public struct PeripheralFile: Hashable, Sendable {
     public static let notificationCount = 100_000
     /// Commands that a control point knows, and then some.
     public static let answerCount = 1_024
-    /// Changes of what is advertised.
+    /// Changes of the advertising data.
     public static let advertisingChangeCount = 10_000
     /// What fits into one advertising PDU of either kind (Core 5.4, Vol 6, Part B, §2.3.4.9).
     public static let advertisingByteCount = 251
@@ -40,16 +40,15 @@ public struct PeripheralFile: Hashable, Sendable {
     public static let nameByteCount = 248
   }
 
-  /// The GAP device name, which is advertised unless `advertising` says what is.
+  /// The GAP device name, which is advertised unless `advertising` is set.
   public var name: String?
   /// The GAP appearance.
   public var appearance: UInt16?
   /// The device's own address; nil for any.
   public var address: DeviceAddress?
-  /// The services to advertise where `advertising` doesn't say; all primary ones unless the file
-  /// says which.
+  /// The services to advertise unless `advertising` is set; by default all primary ones.
   public var advertisedServices: [BluetoothUUID] = []
-  /// What is on the air, byte for byte; nil where it follows from name and services.
+  /// The exact advertising data; nil to make it from name and services.
   public var advertising: Advertising?
   /// The GATT database, without the services that every device has (1800, 1801).
   public var services: [Service] = []
@@ -73,7 +72,7 @@ public struct PeripheralFile: Hashable, Sendable {
     public var scanResponse: [UInt8] = []
     /// How strongly it was heard, in dBm. For people; playing does not use it.
     public var rssi: Int?
-    /// What is advertised later, in the order of time.
+    /// Later advertising data, in the order of time.
     public var changes: [Change] = []
     /// After how long the changes begin anew, if the file repeats.
     public var duration: TimeSpan?
@@ -81,7 +80,7 @@ public struct PeripheralFile: Hashable, Sendable {
     /// Connectable advertising of nothing.
     public init() {}
 
-    /// What is advertised from a point of time on.
+    /// Advertising data from a point of time on.
     public struct Change: Hashable, Sendable {
       /// Since the device was switched on.
       public var time: TimeSpan
@@ -138,7 +137,7 @@ public struct PeripheralFile: Hashable, Sendable {
     public var echo: BluetoothUUID?
     /// The longest value that may be written.
     public var longest = Limits.valueByteCount
-    /// What is notified, in the order of time, which counts from the first subscription.
+    /// Notifications, in the order of time, which counts from the first subscription.
     public var notifications: [TimedValue] = []
     /// What given writes lead to.
     public var answers: [Answer] = []
@@ -166,7 +165,7 @@ public struct PeripheralFile: Hashable, Sendable {
 
   /// A value at a point of time.
   public struct TimedValue: Hashable, Sendable {
-    /// Since whatever the list counts from.
+    /// The time from the start of the list's timeline.
     public var time: TimeSpan
     /// The value.
     public var value: [UInt8]
@@ -184,9 +183,9 @@ public struct PeripheralFile: Hashable, Sendable {
     public var written: [UInt8]
     /// What the write is refused with.
     public var error: ATTErrorCode?
-    /// What a read gives from then on; nil for what was written.
+    /// The value of later reads; nil for the written value.
     public var value: [UInt8]?
-    /// What is notified after it; times count from the write.
+    /// Notifications after the write; times count from the write.
     public var notifications: [Notification] = []
 
     /// An answer that takes the write.

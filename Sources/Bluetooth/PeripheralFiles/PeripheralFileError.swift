@@ -12,7 +12,7 @@ public struct PeripheralFileError: Error, Hashable, Sendable, CustomStringConver
   public var position: Position?
   /// The keys that lead there: `services[0].uuid`; empty for the outermost value.
   public var path: String
-  /// What was expected, without a full stop.
+  /// The expected value or the mistake, without a full stop.
   public var reason: String
 
   /// `line 3, column 5: services[0].uuid: expected …`, without a full stop.

@@ -1,17 +1,17 @@
 public import BluetoothWire
 public import Essentials
 
-/// How the device of a file behaves: answers reads and writes, says what to notify and to
-/// advertise, and when.
+/// Plays a device's file: answers reads and writes, and returns due notifications and changes of
+/// advertising as actions.
 ///
 /// Recorded notifications count from the moment in which the first of their characteristics is
-/// subscribed to, so that an app misses none however slowly it connects; they end when none is
-/// subscribed to any more, and begin anew with the next subscription. Changes of advertising count
-/// from `init`. Values of a list with `every` follow one another from `init` on.
+/// subscribed to, so that an app misses none however slowly it connects; they end with the last
+/// subscription, and start again with the next one. Changes of advertising count from `init`.
+/// Values of a list with `every` follow one another from `init` on.
 ///
-/// A file may ask for any number of notifications at one time. At most 64 are made in each ten
-/// milliseconds, which is more than a link carries; those of a recording and of answers then come
-/// later, those of a list with `every` are left out.
+/// A file may contain any number of notifications at one time. At most 64 are made in each ten
+/// milliseconds, which is more than a link carries; those of a recording and of answers are
+/// delayed, those of a list with `every` are left out.
 public struct PeripheralPlayer: Sendable {
   /// Names a characteristic of the file.
   public typealias Index = PeripheralFile.CharacteristicIndex
@@ -31,11 +31,11 @@ public struct PeripheralPlayer: Sendable {
     /// Notifications in a turn. A link carries some ten in each connection interval, of 7.5 ms at
     /// least.
     static let turnCount = 64
-    /// How long a turn is; what is advertised changes once in it.
+    /// The length of a turn; advertising changes at most once per turn.
     static let turnTime = PeripheralFile.Limits.shortestInterval
   }
 
-  /// A short time in which only so much is notified.
+  /// A short time in which the number of notifications is limited.
   private struct Turn: Sendable {
     var end: Instant
     var count = 0
@@ -71,7 +71,7 @@ public struct PeripheralPlayer: Sendable {
   private var pending: [Pending] = []
   /// The present turn; over when its end has come.
   private var turn: Turn
-  /// Not before this time does what is advertised change again.
+  /// The earliest time of the next change of advertising.
   private var nextAdvertising: Instant
   /// How many notifications were given up: of answers because too many were waiting, of lists
   /// because too many came at once.
@@ -161,12 +161,12 @@ public struct PeripheralPlayer: Sendable {
     return times.min()
   }
 
-  /// Does what is due. After a time without a call, each list of values goes on by one, and
+  /// Appends the due actions. After a time without a call, each list of values goes on by one, and
   /// recorded notifications are made up for as far as `Limits` of the file allow within a round.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     if now >= turn.end { turn = Turn(end: now + Limits.turnTime) }
     playPending(now: now, into: &actions)
-    // What is recorded comes before lists, whose values are dropped where there is no room.
+    // Recorded notifications come before lists, whose values are dropped if the turn is full.
     playNotifications(now: now, into: &actions)
     advanceCycles(now: now, into: &actions)
     playAdvertising(now: now, into: &actions)
@@ -225,9 +225,9 @@ public struct PeripheralPlayer: Sendable {
     actions.append(.notify(index, values[index] ?? []))
   }
 
-  // MARK: What was recorded
+  // MARK: Recorded events
 
-  /// How long a round takes: as the file says, else until the last event and a second more.
+  /// The length of a round: `duration`, or by default one second more than the last event.
   private func length(_ duration: TimeSpan?, last: TimeSpan) -> TimeSpan {
     max(duration ?? last + .seconds(1), PeripheralFile.Limits.shortestInterval)
   }
@@ -242,7 +242,7 @@ public struct PeripheralPlayer: Sendable {
   }
 
   private mutating func playNotifications(now: Instant, into actions: inout [Action]) {
-    // At most one round at once: who was not called for long does not get all of it.
+    // At most one round per call, so that a late caller doesn't get all missed notifications.
     for _ in timeline.indices {
       guard turn.count < Limits.turnCount, let time = nextNotificationTime, time <= now,
         var track = timelineTrack
@@ -260,7 +260,7 @@ public struct PeripheralPlayer: Sendable {
       track.next <= advertising.changes.count
     else { return nil }
     let start = track.start + advertisingLength * track.round
-    // After the last change comes what was advertised at first.
+    // After the last change the first advertising data follows.
     return start
       + (track.next == 0 ? .zero : advertising.changes[track.next - 1].time)
   }

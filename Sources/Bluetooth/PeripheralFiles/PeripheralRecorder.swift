@@ -6,13 +6,12 @@ public import Essentials
 public struct PeripheralRecording: Hashable, Sendable {
   /// The file, which `PeripheralFile.init(_:)` reads from its own text.
   public var file: PeripheralFile
-  /// What is not in it: it found no room within the bounds of a file, or a file has no place for
-  /// it, as for notifications of a characteristic that does not notify.
+  /// Number of parts that are missing from the file, because they exceed its limits, or because the
+  /// format can't represent them, such as notifications of a characteristic without that property.
   public var droppedCount: Int
 }
 
-/// Makes a peripheral file from what was heard of a device and what it answered, live or in a
-/// capture.
+/// Makes a peripheral file from a device's advertisements and responses, live or in a capture.
 ///
 /// Values are stored as they are, secrets included.
 public struct PeripheralRecorder: Sendable {
@@ -40,7 +39,7 @@ public struct PeripheralRecorder: Sendable {
     var scanResponse: [UInt8] = []
   }
 
-  /// What is known so far; attributes are put in here.
+  /// The file as recorded so far; the caller adds attributes to it.
   public var file = PeripheralFile()
   private var isConnectable = false
   private var firstHeard: Instant?
@@ -55,9 +54,9 @@ public struct PeripheralRecorder: Sendable {
   private var writes: [Write] = []
   /// The last write to a characteristic that was taken.
   private var lastWrites: [Index: Int] = [:]
-  /// What was read without an error at least once.
+  /// Characteristics that were read without an error at least once.
   private var readable: Set<Index> = []
-  /// What is left of a file for what happens.
+  /// The room that is left in the file for events.
   private var room = TextRoom()
   /// What found no room so far.
   public private(set) var droppedCount = 0
@@ -139,13 +138,15 @@ public struct PeripheralRecorder: Sendable {
 
   // MARK: Values
 
-  /// Counts what is left out of the file by who observes the device.
+  /// Adds to the number of parts that the caller left out of the file.
   public mutating func countDropped(_ count: Int) { droppedCount += count }
 
-  /// Takes that the first subscription stands: times of notifications count from here.
+  /// Records the first subscription, from which times of notifications count. Later calls have no
+  /// effect.
   public mutating func beginTimeline(at time: Instant) { timelineStart = timelineStart ?? time }
 
-  /// Takes that what is notified from here on answers writes, or is of no interest.
+  /// Ends the timeline: later notifications are answers to writes, or are ignored. Later calls have
+  /// no effect.
   public mutating func endTimeline(at time: Instant) { timelineEnd = timelineEnd ?? time }
 
   /// Takes the outcome of a read. What a write changed before is not its first value.
@@ -214,8 +215,8 @@ public struct PeripheralRecorder: Sendable {
     return PeripheralRecording(file: file, droppedCount: droppedCount + dropped)
   }
 
-  /// Notifications are answers of writes, if all of their characteristic can be, else they stand
-  /// for themselves.
+  /// Stores notifications as answers to writes, if all of their characteristic can be answers,
+  /// otherwise in the characteristic's timeline.
   private func place(
     notificationsFrom start: Instant, to end: Instant, in file: inout PeripheralFile
   ) -> [(index: Index, answer: PeripheralFile.Answer)] {

@@ -3,7 +3,7 @@ extension PeripheralFile {
   public enum PublicationOrder: Hashable, Sendable {
     /// The indices of all services, each after those that it includes.
     case order([Int])
-    /// There is none: this service includes itself, if only through others.
+    /// No order exists: this service includes itself, directly or through others.
     case circle(Int)
   }
 
@@ -13,7 +13,7 @@ extension PeripheralFile {
     var isDone = [Bool](repeating: false, count: services.count)
     var isOpen = isDone
     for first in services.indices where !isDone[first] {
-      // Depth first, without recursion: what is open lies on the path to the last one.
+      // Depth first, without recursion: open services are on the path to the last one.
       var path = [first]
       isOpen[first] = true
       while let index = path.last {

@@ -1,8 +1,8 @@
 import Essentials
 import JSONWire
 
-/// What is left of a file's bounds while it is decided what stands in it. The sizes are upper
-/// bounds of what `PeripheralFile.json` makes, with its indentation and separators.
+/// The room that is left within a file's limits, while its contents are chosen. The sizes are upper
+/// bounds of those in `PeripheralFile.json`, with its indentation and separators.
 struct TextRoom {
   /// What a piece of a file takes.
   struct Size: Hashable, Sendable {
@@ -11,7 +11,7 @@ struct TextRoom {
     /// Values of JSON.
     var nodeCount: Int
 
-    /// Bytes that stand in hexadecimal or as text, and what is around them.
+    /// Bytes in hexadecimal or as text, with quotes and separators.
     private static func value(_ count: Int) -> Int { 14 + 2 * count }
 
     static func value(_ value: [UInt8]) -> Size {
@@ -75,7 +75,7 @@ extension PeripheralFile {
       + fitNotifications(&room)
   }
 
-  /// The file without what there may be much of.
+  /// The file without the lists that may be long.
   private var bare: PeripheralFile {
     var file = self
     file.advertising?.changes = []

@@ -32,7 +32,7 @@ public final class Beacons: Sendable {
     manager.delegate = listener
   }
 
-  /// The manager behind it, to ask for authorization, for example. Its delegate is this object's.
+  /// The underlying manager, to request authorization, for example. Its delegate is this object's.
   public var locationManager: CLLocationManager { manager }
 
   /// Whether the program may use location services: now, and whenever that changes.
@@ -50,12 +50,12 @@ public final class Beacons: Sendable {
     return stream
   }
 
-  /// The beacons in range, nearest first, once a second: an empty array while there are none. Of the
-  /// reports that nobody has taken yet, the last one waits.
+  /// The beacons in range, nearest first, once a second; an empty array if there are none. Only the
+  /// latest report is buffered.
   ///
-  /// While Bluetooth is off none are in range; it goes on when Bluetooth is back. The sequence throws
-  /// `CLError.rangingUnavailable` where Bluetooth may not be used or isn't there, and other `CLError`s when
-  /// ranging doesn't work.
+  /// While Bluetooth is off no beacons are in range; ranging goes on when Bluetooth is back. The
+  /// sequence throws `CLError.rangingUnavailable` if Bluetooth is unauthorized or unsupported, and
+  /// other `CLError`s when ranging doesn't work.
   public func ranged(
     satisfying constraint: CLBeaconIdentityConstraint
   ) -> AsyncThrowingStream<[CLBeacon], any Error> {
@@ -77,15 +77,15 @@ public final class Beacons: Sendable {
     return stream
   }
 
-  /// The state of a region now, as soon as it is known, and whenever it changes. Of the states that nobody
-  /// has taken yet, the last one waits.
+  /// The state of a region now, as soon as it is known, and whenever it changes. Only the latest
+  /// state is buffered.
   ///
-  /// The region is monitored as long as the sequence lasts, or longer if it was before. The sequence throws
-  /// the `CLError` with which monitoring fails.
+  /// The region is monitored as long as the sequence lasts, or longer if it was before. The
+  /// sequence throws the `CLError` with which monitoring fails.
   public func states(
     of region: CLBeaconRegion
   ) -> AsyncThrowingStream<CLRegionState, any Error> {
-    // Others may ask for the state.
+    // Other code may request the state, too.
     let last = Last<CLRegionState>()
     return monitoring(region, waitingCount: 1) { event in
       guard case .determined(let state, region) = event, last.isNews(state) else { return nil }
@@ -93,8 +93,8 @@ public final class Beacons: Sendable {
     }
   }
 
-  /// When a region is entered and left. Of the crossings that nobody has taken yet, the last two wait, so
-  /// that an enter that follows an exit is heard of with it.
+  /// Emits when a region is entered and left. The latest two crossings are buffered, so that an
+  /// enter doesn't replace the exit before it.
   ///
   /// Monitoring and errors are as those of ``states(of:)``.
   public func crossings(

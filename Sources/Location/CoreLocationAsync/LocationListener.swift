@@ -13,10 +13,10 @@ package enum LocationEvent: Sendable {
   case rangingFailed(CLBeaconIdentityConstraint, CLError, isFinal: Bool)
 }
 
-/// A delegate that passes everything on to the one that was there, and reports it to observers.
+/// A delegate that forwards all calls to the previous delegate, and reports them to observers.
 ///
-/// It counts who wants a constraint ranged or a region monitored: the first begins that, the last ends it,
-/// unless the program had begun it before.
+/// It counts the observers of a constraint or a region: the first starts ranging or monitoring, the
+/// last stops it, unless the program had started it before.
 package final class LocationListener: NSObject, CLLocationManagerDelegate, Sendable {
   package typealias Observer = @Sendable (LocationEvent) -> Void
 
@@ -69,14 +69,14 @@ package final class LocationListener: NSObject, CLLocationManagerDelegate, Senda
     for observer in observers { observer(event) }
   }
 
-  // MARK: What is wanted
+  // MARK: Requests
 
   /// Ranges a constraint, until `stopRanging` is called as often.
   package func startRanging(
     _ constraint: CLBeaconIdentityConstraint, with manager: CLLocationManager
   ) {
     let isFirst = state.withLock { state in
-      // Somebody else's ranging is counted, too, and so never ended here.
+      // Ranging that the program started is counted, too, and so never stopped here.
       if state.ranged[constraint] == nil, manager.rangedBeaconConstraints.contains(constraint) {
         state.ranged[constraint] = 1
       }

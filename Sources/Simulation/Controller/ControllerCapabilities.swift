@@ -27,11 +27,11 @@ public struct ControllerCapabilities: Hashable, Sendable {
   public var resolvingListMax = 32
   /// How many connections it holds.
   public var connectionsMax = 128
-  /// Transmit power in dBm, unless an advertising set asks for another.
+  /// Transmit power in dBm, unless an advertising set has its own.
   public var powerDBm: Int8 = 0
   /// Core version in HCI numbers; 13 is 5.4 (Assigned Numbers, §2.1).
   public var version: UInt8 = 13
-  /// The manufacturer's company identifier; 0xFFFF is none.
+  /// The manufacturer's company identifier; 0xFFFF means none.
   public var company: UInt16 = 0xFFFF
   /// Its revision.
   public var subversion: UInt16 = 1

@@ -1,7 +1,7 @@
 public import BluetoothWire
 public import Essentials
 
-/// What is wrong with a controller; one field for each fault, nothing by default.
+/// Faults of a controller; one field for each, all off by default.
 public struct ControllerFaults: Hashable, Sendable {
   /// Hears nothing until then: a phone in a microwave kitchen.
   public var deafUntil: Instant = .zero
@@ -9,13 +9,13 @@ public struct ControllerFaults: Hashable, Sendable {
   public var isSilent = false
   /// Neither performs nor answers these commands, although it lists them as supported.
   public var ignoredCommands: Set<HCIOpcode> = []
-  /// Takes so much longer for each command.
+  /// Additional time for each command.
   public var commandDelay: TimeSpan = .zero
   /// Answers each command with this status, and performs none.
   public var commandStatus: HCIStatus?
   /// Chance that an event that makes no sense precedes the answer to a command.
   public var garbageProbability = 0.0
-  /// Chance that a report says 127 dBm, which means "not available".
+  /// Chance that a report has an RSSI of 127, which means "not available".
   public var missingRSSIProbability = 0.0
   /// Takes entries of its resolving list and does nothing with them.
   public var resolvesNothing = false

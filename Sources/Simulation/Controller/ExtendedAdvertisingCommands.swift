@@ -112,7 +112,7 @@ extension SimulatedController {
     let index = try setIndex(command.set)
     let set = settings.sets[index]
     if command.operation == .unchanged {
-      // Only changes the data identifier of what is being sent (§7.8.54).
+      // Only changes the data identifier of the current data (§7.8.54).
       guard let advertiser = set.advertiser, !set.data.isEmpty else {
         throw Refusal(.invalidParameters)
       }
@@ -149,7 +149,7 @@ extension SimulatedController {
   ) throws(Refusal) -> [UInt8] {
     let isContinuing = operation == .intermediate || operation == .last
     guard !isContinuing || isPartial else { throw Refusal(.invalidParameters) }
-    // What is on the air changes in one piece only.
+    // Data of an enabled set can only be replaced as a whole.
     guard !set.isEnabled || operation == .complete else { throw Refusal(.commandDisallowed) }
     let data = isContinuing ? earlier + fragment : fragment
     if set.parameters?.properties.contains(.legacy) == true, data.count > 31 {

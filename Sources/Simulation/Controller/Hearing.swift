@@ -80,7 +80,7 @@ extension SimulatedController {
       guard hearsAuxiliary(advertiser, meanDBm: meanDBm, at: heard.nanoseconds) else { return }
     }
     guard let address = advertiser.address else {
-      // Anonymous: no address to resolve, to list or to ask.
+      // Anonymous: without an address, it can't be resolved, filtered by address or scanned.
       guard passesFilter(nil) else { return }
       return report(advertiser, from: nil, rssi: heard.rssi, isScanResponse: false)
     }

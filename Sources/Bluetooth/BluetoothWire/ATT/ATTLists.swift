@@ -217,7 +217,7 @@ public struct ATTLengthValue: ATTListEntry {
   /// Each tells its own length.
   public static var byteCounts: ClosedRange<Int> { 0...0 }
 
-  /// Reads a value, or what is there of it.
+  /// Reads the length of a value, then the value or, in a truncated PDU, its first bytes.
   public init?(next reader: inout ByteReader, byteCount: Int) {
     do throws(Truncated) {
       self.byteCount = Int(try reader.uint16())

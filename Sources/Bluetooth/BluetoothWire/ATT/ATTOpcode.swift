@@ -90,7 +90,7 @@ public struct ATTOpcode: RawRepresentable, Hashable, Sendable {
 
   /// Whether the PDU is a known request, which a server answers with one response.
   ///
-  /// A confirmation, which a client sends, too, is none.
+  /// Returns false for a confirmation, although a client sends it, too.
   @inlinable
   public var isRequest: Bool {
     switch self {

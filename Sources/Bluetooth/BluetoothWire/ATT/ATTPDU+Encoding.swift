@@ -10,7 +10,7 @@ extension ATTPDU {
     return writer.bytes
   }
 
-  /// How many bytes stand after the fixed fields.
+  /// Number of bytes after the fixed fields.
   private var payloadByteCount: Int {
     switch self {
     case .findInformationResponse(let list): list.encoded.count

@@ -8,39 +8,39 @@ public enum ATTPDU: Hashable, Sendable {
   case exchangeMTURequest(mtu: UInt16)
   /// §3.4.2.2: the largest PDU that the server takes.
   case exchangeMTUResponse(mtu: UInt16)
-  /// §3.4.3.1: asks for the types of attributes in a range.
+  /// §3.4.3.1: requests the types of the attributes in a range.
   case findInformationRequest(start: UInt16, end: UInt16)
   /// §3.4.3.2: handles with their types.
   case findInformationResponse(ATTInformationList)
-  /// §3.4.3.3: asks for groups whose first attribute has a type and a value.
+  /// §3.4.3.3: requests the groups whose first attribute has a type and a value.
   case findByTypeValueRequest(start: UInt16, end: UInt16, type: UInt16, value: ArraySlice<UInt8>)
   /// §3.4.3.4: the first and last handles of groups.
   case findByTypeValueResponse(ATTHandleRangeList)
-  /// §3.4.4.1: asks for the values of attributes of a type.
+  /// §3.4.4.1: requests the values of the attributes of a type.
   case readByTypeRequest(start: UInt16, end: UInt16, type: BluetoothUUID)
   /// §3.4.4.2: handles with values, all of one length.
   case readByTypeResponse(ATTAttributeDataList)
-  /// §3.4.4.3: asks for a value.
+  /// §3.4.4.3: requests a value.
   case readRequest(handle: UInt16)
   /// §3.4.4.4: a value, cut to what fits.
   case readResponse(value: ArraySlice<UInt8>)
-  /// §3.4.4.5: asks for a value from an offset on.
+  /// §3.4.4.5: requests a value from an offset on.
   case readBlobRequest(handle: UInt16, offset: UInt16)
   /// §3.4.4.6: part of a value.
   case readBlobResponse(value: ArraySlice<UInt8>)
-  /// §3.4.4.7: asks for several values whose lengths the client knows.
+  /// §3.4.4.7: requests several values whose lengths the client knows.
   case readMultipleRequest(ATTHandleList)
   /// §3.4.4.8: the values one after the other.
   case readMultipleResponse(values: ArraySlice<UInt8>)
-  /// §3.4.4.9: asks for the values and extents of groups.
+  /// §3.4.4.9: requests the values and extents of groups.
   case readByGroupTypeRequest(start: UInt16, end: UInt16, type: BluetoothUUID)
   /// §3.4.4.10: groups with values, all of one length.
   case readByGroupTypeResponse(ATTGroupDataList)
-  /// §3.4.4.11: asks for several values of any length.
+  /// §3.4.4.11: requests several values of any length.
   case readMultipleVariableRequest(ATTHandleList)
   /// §3.4.4.12: values, each after its length.
   case readMultipleVariableResponse(ATTLengthValueList)
-  /// §3.4.5.1: asks to replace a value.
+  /// §3.4.5.1: requests that a value is replaced.
   case writeRequest(handle: UInt16, value: ArraySlice<UInt8>)
   /// §3.4.5.2: the value was written.
   case writeResponse
@@ -49,11 +49,11 @@ public enum ATTPDU: Hashable, Sendable {
   /// §3.4.5.4: replaces a value if the signature, always of 12 bytes, is right; not answered.
   case signedWriteCommand(
     handle: UInt16, value: ArraySlice<UInt8>, signature: ArraySlice<UInt8>)
-  /// §3.4.6.1: asks to queue a partial write.
+  /// §3.4.6.1: requests that a partial write is queued.
   case prepareWriteRequest(handle: UInt16, offset: UInt16, value: ArraySlice<UInt8>)
-  /// §3.4.6.2: echoes what was queued.
+  /// §3.4.6.2: echoes the queued part.
   case prepareWriteResponse(handle: UInt16, offset: UInt16, value: ArraySlice<UInt8>)
-  /// §3.4.6.3: asks to do all that was queued, or to forget it.
+  /// §3.4.6.3: requests that all queued writes are executed or cancelled.
   case executeWriteRequest(isExecuted: Bool)
   /// §3.4.6.4: the queue is empty again.
   case executeWriteResponse

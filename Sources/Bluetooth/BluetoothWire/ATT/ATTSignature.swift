@@ -1,7 +1,7 @@
 import Essentials
 
-/// The signature of a Signed Write Command: it proves who wrote, over a link that isn't encrypted (Core
-/// 5.4, Vol 3, Part C, §10.4.1; Part H, §2.4.5).
+/// The signature of a Signed Write Command, which authenticates the writer over an unencrypted link
+/// (Core 5.4, Vol 3, Part C, §10.4.1; Part H, §2.4.5).
 public struct ATTSignature: Hashable, Sendable {
   /// How many bytes it takes at the end of the PDU.
   public static let byteCount = 12

@@ -29,7 +29,7 @@ public struct AdvertisingData: Hashable, Sendable, Sequence {
   @frozen
   public struct Iterator: IteratorProtocol, Sendable {
     @usableFromInline var reader: ByteReader
-    /// Whether the iteration ended because of a structure longer than what was left.
+    /// Whether the iteration ended at a structure that is longer than the remaining data.
     public internal(set) var isMalformed = false
 
     @usableFromInline
@@ -86,7 +86,7 @@ public struct AdvertisingStructure: Hashable, Sendable {
     self.data = data
   }
 
-  /// What the structure says; `.unknown` where the type is not known or the bytes don't fit it.
+  /// The parsed structure; `.unknown` if the type is not known or the bytes don't fit it.
   public var element: AdvertisingElement {
     (try? knownElement()) ?? .unknown(type, data)
   }
@@ -134,7 +134,7 @@ public struct AdvertisingStructure: Hashable, Sendable {
   }
 }
 
-/// What a structure of advertising data says.
+/// The contents of a structure of advertising data.
 public enum AdvertisingElement: Hashable, Sendable {
   /// The device's modes.
   case flags(AdvertisingFlags)

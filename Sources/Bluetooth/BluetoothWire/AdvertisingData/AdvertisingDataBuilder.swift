@@ -1,14 +1,15 @@
 import Essentials
 
-/// Builds advertising data that stays within its bound.
+/// Builds advertising data of limited length.
 ///
-/// Each `append` adds the whole structure or, where there is no room, nothing, and says which.
+/// Each `append` adds the whole structure and returns true, or adds nothing and returns false if
+/// the structure doesn't fit.
 public struct AdvertisingDataBuilder: Sendable {
   /// How much a legacy advertisement, or a legacy scan response, holds (Core 5.4, Vol 6, Part B,
   /// §2.3.1).
   public static let legacyByteCountMax = 31
 
-  /// What was built so far.
+  /// The advertising data built so far.
   public private(set) var bytes: [UInt8] = []
   /// How many bytes there may be.
   public let byteCountMax: Int

@@ -57,7 +57,7 @@ public struct AdvertisingFlags: OptionSet, Hashable, Sendable {
   /// Flags from their octet.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// Found by those who look for devices that are discoverable for a short time.
+  /// LE Limited Discoverable Mode: discoverable for a limited time.
   public static let limitedDiscoverable = AdvertisingFlags(rawValue: 0x01)
   /// Found by every scanner.
   public static let generalDiscoverable = AdvertisingFlags(rawValue: 0x02)

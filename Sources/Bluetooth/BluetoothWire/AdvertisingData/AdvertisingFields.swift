@@ -1,8 +1,8 @@
-/// Everything that an advertiser says, from its advertising data and its scan response together.
+/// All fields of an advertiser, from its advertising data and its scan response together.
 ///
-/// Where both say the same thing, the scan response wins, except that a whole name is kept over a
-/// shortened one. Lists are joined without repetition. An advertisement has at most 1,650 bytes, so
-/// nothing here can grow beyond that.
+/// Where both contain the same field, the scan response wins, except that a complete name is kept
+/// over a shortened one. Lists are joined without repetition. An advertisement has at most 1,650
+/// bytes, which bounds the size of this value.
 public struct AdvertisingFields: Hashable, Sendable {
   /// The device's modes.
   public var flags: AdvertisingFlags?
@@ -37,10 +37,10 @@ public struct AdvertisingFields: Hashable, Sendable {
     }
   }
 
-  /// Fields that say nothing.
+  /// Creates empty fields.
   public init() {}
 
-  /// Reads what both parts of an advertisement say.
+  /// Reads the fields of advertising data and of a scan response.
   public init(_ data: ArraySlice<UInt8>, scanResponse: ArraySlice<UInt8> = []) {
     for structure in AdvertisingData(data) { add(structure.element) }
     for structure in AdvertisingData(scanResponse) { add(structure.element) }

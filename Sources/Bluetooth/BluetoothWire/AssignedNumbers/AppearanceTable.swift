@@ -3,7 +3,7 @@
 // One row a line, sorted by key; `AssignedNumberTable` searches it where it lies.
 
 extension AssignedNumbers {
-  /// Appearances; a category stands at its first value.
+  /// Appearances; the row of a category is the one of its first value.
   static let appearanceRows = #"""
     0000 Unknown
     0040 Phone

@@ -27,8 +27,8 @@ public enum AssignedNumbers {
     return table[key(appearance)] ?? table[key(appearance & 0xFFC0)]
   }
 
-  /// The version of the Core Specification that an HCI version stands for: `5.4` for 13 (Assigned
-  /// Numbers, §2.1); nil for one that is newer than this table.
+  /// The version of the Core Specification of an HCI version: `5.4` for 13 (Assigned Numbers,
+  /// §2.1); nil if the version is newer than this table.
   public static func coreVersion(_ hciVersion: UInt8) -> String? {
     let versions = [
       "1.0b", "1.1", "1.2", "2.0", "2.1", "3.0", "4.0", "4.1", "4.2", "5.0", "5.1", "5.2", "5.3",
@@ -37,12 +37,12 @@ public enum AssignedNumbers {
     return versions.indices.contains(Int(hciVersion)) ? versions[Int(hciVersion)] : nil
   }
 
-  /// The service with this name, whatever the case: `heart rate` is 180D.
+  /// The service with this name, compared without regard to case: `heart rate` is 180D.
   public static func service(named name: String) -> BluetoothUUID? {
     uuid(named: name, short: serviceRows, long: longServiceRows)
   }
 
-  /// The characteristic with this name, whatever the case: `battery level` is 2A19.
+  /// The characteristic with this name, compared without regard to case: `battery level` is 2A19.
   public static func characteristic(named name: String) -> BluetoothUUID? {
     uuid(named: name, short: characteristicRows, long: longCharacteristicRows)
   }
@@ -93,7 +93,7 @@ struct AssignedNumberTable {
     return nil
   }
 
-  /// The key of the first row with this name, whatever the case.
+  /// The key of the first row with this name, compared without regard to case.
   func key(named name: String) -> String? {
     let wanted = name.lowercased()
     for row in rows.split(separator: "\n") where row.utf8.count == keyLength + 1 + wanted.utf8.count

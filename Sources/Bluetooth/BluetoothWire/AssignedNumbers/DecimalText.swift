@@ -1,4 +1,4 @@
-/// Numbers as text without floating point: what was measured is what is shown.
+/// Converts numbers to text exactly, without floating point.
 public enum DecimalText {
   /// `value` times ten to the power of `exponent`: `(2150, -2)` is `21.50`.
   ///

@@ -10,7 +10,7 @@ struct Quantity: Sendable {
   let factor: Int64
   /// The decimal exponent.
   let exponent: Int
-  /// What stands behind the number.
+  /// Text that is appended to the number.
   let unit: String
   /// The number that means "not known", where there is one.
   let unknown: Int64?

@@ -2,7 +2,7 @@ import Essentials
 
 /// Why a text is no value of a characteristic.
 public struct ValueTextError: Error, Hashable, Sendable {
-  /// What is expected: `a number with up to 2 decimals, in °C`.
+  /// The expected format: `a number with up to 2 decimals, in °C`.
   public var expected: String
 }
 

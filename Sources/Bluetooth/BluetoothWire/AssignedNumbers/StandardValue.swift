@@ -2,9 +2,9 @@ import Essentials
 
 /// Values of standard characteristics and descriptors as text for people.
 public enum StandardValue {
-  /// What `bytes` say as a value of the characteristic `uuid`: `142 bpm, contact`.
+  /// Describes `bytes` as a value of the characteristic `uuid`: `142 bpm, contact`.
   ///
-  /// Nil where the characteristic is not a standard one, or the bytes don't fit its format
+  /// Returns nil if the characteristic is not a standard one, or if the bytes don't fit its format
   /// (GATT Specification Supplement).
   public static func text(_ bytes: ArraySlice<UInt8>, of uuid: BluetoothUUID) -> String? {
     guard let number = uuid.short else { return nil }
@@ -17,7 +17,7 @@ public enum StandardValue {
     return structure(bytes, number)
   }
 
-  /// What `bytes` say as a value of the descriptor `uuid`: `notifications on`.
+  /// Describes `bytes` as a value of the descriptor `uuid`: `notifications on`.
   public static func text(_ bytes: ArraySlice<UInt8>, ofDescriptor uuid: BluetoothUUID) -> String? {
     guard let number = uuid.short else { return nil }
     var reader = ByteReader(bytes)

@@ -1,6 +1,6 @@
 import Essentials
 
-/// What a beacon says in its advertising data.
+/// The contents of a beacon's advertising data.
 public enum Beacon: Hashable, Sendable {
   /// Apple's iBeacon.
   case iBeacon(IBeacon)
@@ -15,7 +15,7 @@ public enum Beacon: Hashable, Sendable {
   /// Eddystone-EID: an identifier that only its owner can resolve.
   case eddystoneEphemeral([UInt8], powerAtZeroMetres: Int8)
 
-  /// What is in a piece of advertising data.
+  /// The result of reading advertising data as a beacon.
   public enum Reading: Hashable, Sendable {
     /// A beacon.
     case beacon(Beacon)
@@ -47,8 +47,8 @@ public enum Beacon: Hashable, Sendable {
     self = beacon
   }
 
-  /// Reads the first beacon in advertising data, in whatever order its structures are. Where there is
-  /// none, one that is malformed is told.
+  /// Reads the first beacon in advertising data, in any order of structures. Returns `.malformed`
+  /// if there is no valid beacon, but a malformed one.
   public static func read(_ data: AdvertisingData) -> Reading {
     var reading = Reading.foreign
     for structure in data {

@@ -1,8 +1,8 @@
 /// The AES-128 block cipher, encryption only (FIPS 197).
 ///
-/// Bytes stand as in FIPS 197, most significant first; HCI and SMP send them the other way round.
-/// Table look-ups depend on the key: a program that shares the processor's caches could learn of it, a
-/// peer can't (docs/decisions/0101-pairing-is-part-of-the-machine.md).
+/// The byte order is that of FIPS 197, most significant first; HCI and SMP use the reverse order.
+/// Table look-ups depend on the key: another program on the same processor could learn of it from
+/// the shared caches, but a peer can't (docs/decisions/0101-pairing-is-part-of-the-machine.md).
 public struct AES128: Sendable {
   /// 44 words, of which each round takes four.
   private let roundKeys: SecretWords

@@ -68,11 +68,11 @@ public struct LinkCipher: Sendable {
   /// Encrypts a payload in place and appends its MIC.
   ///
   /// - Parameters:
-  ///   - bytes: The payload, behind whatever the caller keeps before it.
-  ///   - start: Where in `bytes` the payload begins.
+  ///   - bytes: The payload, after any bytes that are left unchanged.
+  ///   - start: The index in `bytes` at which the payload begins.
   ///   - header: The first octet of the packet's header.
   ///   - counter: The number of the packet in its direction, at most `packetCounterMax`.
-  ///   - direction: Which way it goes.
+  ///   - direction: The direction of the packet.
   public func encrypt(
     _ bytes: inout [UInt8], from start: Int, header: UInt8, counter: UInt64, direction: Direction
   ) {
@@ -95,15 +95,15 @@ public struct LinkCipher: Sendable {
     }
   }
 
-  /// Decrypts a payload in place and removes its MIC. Throws if somebody altered the packet, or if it
-  /// has another key, number or direction; nothing of the payload is left then.
+  /// Decrypts a payload in place and removes its MIC. Throws `MICFailure` and removes the payload
+  /// if the packet was altered, or has another key, counter or direction.
   ///
   /// - Parameters:
-  ///   - bytes: The encrypted payload and its MIC, behind whatever the caller keeps before it.
-  ///   - start: Where in `bytes` the payload begins.
+  ///   - bytes: The encrypted payload and its MIC, after any bytes that are left unchanged.
+  ///   - start: The index in `bytes` at which the payload begins.
   ///   - header: The first octet of the packet's header.
   ///   - counter: The number of the packet in its direction, at most `packetCounterMax`.
-  ///   - direction: Which way it goes.
+  ///   - direction: The direction of the packet.
   public func decrypt(
     _ bytes: inout [UInt8], from start: Int, header: UInt8, counter: UInt64, direction: Direction
   ) throws(MICFailure) {

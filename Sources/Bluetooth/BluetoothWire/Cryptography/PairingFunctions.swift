@@ -36,7 +36,7 @@ public enum PairingFunctions {
   /// The confirm value of LE Secure Connections, f4 (§2.2.6).
   ///
   /// - Parameters:
-  ///   - own: The x coordinate of the public key of who commits: U.
+  ///   - own: The x coordinate of the public key of the committing device: U.
   ///   - other: The x coordinate of the other public key: V.
   ///   - random: The number that is committed to: X.
   ///   - passkeyBit: A bit of a passkey with 0x80, else zero: Z.
@@ -71,12 +71,12 @@ public enum PairingFunctions {
   ///
   /// - Parameters:
   ///   - macKey: The key for check values: W.
-  ///   - random: The number of who sends the value: N1.
-  ///   - peerRandom: The number of who receives it: N2.
+  ///   - random: The sender's random number: N1.
+  ///   - peerRandom: The receiver's random number: N2.
   ///   - shared: The passkey or the out-of-band number, else zero: R.
-  ///   - features: The features of who sends the value.
-  ///   - sender: Its address.
-  ///   - receiver: The address of who receives it.
+  ///   - features: The sender's features.
+  ///   - sender: The sender's address.
+  ///   - receiver: The receiver's address.
   public static func checkValue(
     macKey: SMPValue, random: SMPValue, peerRandom: SMPValue, shared: SMPValue,
     features: SMPPairingFeatures, sender: DeviceAddress, receiver: DeviceAddress

@@ -1,6 +1,7 @@
 public import Essentials
 
-/// Where in an L2CAP frame an ACL packet stands (Core 5.4, Vol 4, Part E, §5.4.2).
+/// The packet boundary flag: the position of an ACL packet in an L2CAP frame (Core 5.4, Vol 4, Part
+/// E, §5.4.2).
 public enum ACLBoundary: UInt8, Sendable {
   /// The first packet of a frame, from the host; it cannot be flushed.
   case firstNonFlushable = 0
@@ -36,8 +37,8 @@ public struct ACLHeader: Hashable, Sendable {
     self.length = length
   }
 
-  /// Takes a packet apart into header and data, which shares the packet's storage. Throws unless the
-  /// packet ends where the header says.
+  /// Splits a packet into header and data, which shares the packet's storage. Throws unless the
+  /// packet's length is the one in its header.
   public static func decode(
     from packet: ArraySlice<UInt8>
   ) throws(WireError) -> (header: ACLHeader, payload: ArraySlice<UInt8>) {

@@ -1,12 +1,12 @@
 import Essentials
 
-/// Cuts the byte stream of a serial line or a socket into packets (Core 5.4, Vol 4, Part A, §2).
+/// Splits the byte stream of a serial line or a socket into packets (Core 5.4, Vol 4, Part A, §2).
 ///
-/// Bytes may come in any portions. A packet that lies wholly in one portion shares its storage; only
-/// one that was cut is copied together. What is kept between portions is one packet at most.
+/// Bytes may arrive in chunks of any size. A packet within one chunk shares its storage; only a
+/// packet that spans chunks is copied. At most one packet is stored between chunks.
 ///
-/// After an error the stream has lost its beat for good: H4 has no way to find the next packet, so
-/// every further call throws the same error until `reset()`.
+/// After an error no further packet can be found, since H4 has no synchronization: every call
+/// throws the same error until `reset()`.
 public struct H4Decoder: Sendable {
   /// The beginning of a packet whose rest has not come; empty most of the time.
   private var partial: [UInt8] = []
@@ -20,18 +20,18 @@ public struct H4Decoder: Sendable {
   /// How many bytes wait for the rest of their packet, or to be read.
   public var bufferedByteCount: Int { partial.count + chunk.count }
 
-  /// Takes what was received. Read all packets with `next()` before the next portion, or it is
-  /// copied behind what is left.
+  /// Appends received bytes. Read all packets with `next()` before the next call, otherwise the
+  /// bytes are copied behind the remaining ones.
   public mutating func append(_ bytes: ArraySlice<UInt8>) {
     if chunk.isEmpty { chunk = bytes } else { chunk += bytes }
   }
 
-  /// Takes what was received; shares its storage.
+  /// Appends received bytes; shares their storage.
   public mutating func append(_ bytes: [UInt8]) { append(bytes[...]) }
 
-  /// The next whole packet; nil where its bytes have not all come.
+  /// Returns the next packet, or nil if it is incomplete.
   ///
-  /// Throws `unknownCode` where a packet should begin and something else stands.
+  /// Throws `unknownCode` if the first byte is no packet indicator.
   public mutating func next() throws(WireError) -> HCIPacket? {
     if let failure { throw failure }
     do throws(WireError) {
@@ -49,7 +49,7 @@ public struct H4Decoder: Sendable {
     while let packet = try next() { packets.append(packet) }
   }
 
-  /// Forgets what was received, as after the line was opened anew.
+  /// Discards all received bytes and the error, as after the line was opened anew.
   public mutating func reset() { self = H4Decoder() }
 
   private mutating func nextInChunk() throws(WireError) -> HCIPacket? {
@@ -62,7 +62,7 @@ public struct H4Decoder: Sendable {
     return packet
   }
 
-  /// Completes the packet in `partial`: first its header, then what the header says.
+  /// Completes the packet in `partial`: first its header, then the parameters or data.
   private mutating func nextAcrossChunks() throws(WireError) -> HCIPacket? {
     while true {
       let needed = try Self.byteCount(of: partial[...])
@@ -115,7 +115,7 @@ public struct H4Decoder: Sendable {
 }
 
 extension HCIPacket.Kind {
-  /// How many bytes stand before the parameters or data; the last ones are the length.
+  /// Number of bytes before the parameters or data; the last ones are the length.
   public var headerByteCount: Int {
     switch self {
     case .command, .synchronous: 3

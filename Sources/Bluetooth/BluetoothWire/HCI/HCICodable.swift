@@ -65,7 +65,7 @@ extension ByteReader {
     try Value(decoding: &self)
   }
 
-  /// Takes a count in one byte, then so many bytes.
+  /// Reads a count of one byte, then that number of bytes.
   mutating func counted() throws(WireError) -> ArraySlice<UInt8> {
     do throws(Truncated) { return try slice(Int(try uint8())) } catch { throw WireError(error) }
   }

@@ -54,7 +54,8 @@ public struct HCICommandHeader: Hashable, Sendable {
   /// Its parameters.
   public var parameters: ArraySlice<UInt8>
 
-  /// Reads a command packet, from the opcode on. Throws unless it ends where its length says.
+  /// Reads a command packet, from the opcode on. Throws unless the packet ends after the
+  /// parameters.
   public init(decoding packet: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(packet)
     opcode = try reader.value()

@@ -63,16 +63,16 @@ extension HCICodable where Self: RawRepresentable, RawValue: HCICodable & Binary
 extension HCIOpcode: HCICodable {}
 extension HCIStatus: HCICodable {}
 
-/// A parameter with one value that stands for "none".
+/// A parameter with one reserved value that means "none".
 public protocol HCIOptionalField: HCICodable {
-  /// The first byte where there is none.
+  /// The first byte of the value that means "none".
   static var absentMark: UInt8 { get }
-  /// How many bytes the parameter takes, also where there is none.
+  /// Number of bytes of the parameter, also of the value that means "none".
   static var byteCount: Int { get }
 }
 
 extension Optional: HCICodable where Wrapped: HCIOptionalField {
-  /// Reads the value, or nil where the mark for "none" stands.
+  /// Reads the value, or nil if its first byte is `absentMark`.
   public init(decoding reader: inout ByteReader) throws(WireError) {
     if reader.remaining.first == Wrapped.absentMark {
       do throws(Truncated) { _ = try reader.slice(Wrapped.byteCount) } catch {
@@ -92,7 +92,7 @@ extension Optional: HCICodable where Wrapped: HCIOptionalField {
   }
 }
 
-// A power in dBm: 127 stands for "not known" or "no preference".
+// A power in dBm: 127 means "not known" or "no preference".
 extension Int8: HCIOptionalField {
   /// 127.
   public static var absentMark: UInt8 { 0x7F }

@@ -22,11 +22,11 @@ public enum OwnAddressType: UInt8, HCICodable {
 
 /// The kinds of legacy advertising (Core 5.4, Vol 4, Part E, §7.8.5).
 public enum AdvertisingType: UInt8, HCICodable {
-  /// Anybody may connect or ask for the scan response.
+  /// Connectable and scannable, undirected.
   case connectable = 0
   /// One peer may connect; as fast as possible, for 1.28 s.
   case directedHighDutyCycle = 1
-  /// Anybody may ask for the scan response.
+  /// Scannable, undirected.
   case scannable = 2
   /// No requests are allowed.
   case nonConnectable = 3
@@ -64,7 +64,7 @@ public struct AdvertisingChannels: OptionSet, HCICodable {
   public static let all: AdvertisingChannels = [.channel37, .channel38, .channel39]
 }
 
-/// Whether a scanner asks for more.
+/// Whether a scanner sends scan requests.
 public enum ScanType: UInt8, HCICodable {
   /// Listens only.
   case passive = 0
@@ -146,7 +146,7 @@ public struct PHYPreference: HCIRecord {
     self.receive = receive
   }
 
-  /// A byte says which direction has no preference; then the sets.
+  /// A byte with a flag for each direction that has no preference; then the sets.
   public static let layout = HCILayout(
     { (noPreference: UInt8, transmit: PHYSet, receive: PHYSet) in
       PHYPreference(
@@ -200,7 +200,7 @@ public struct ConnectionTiming: HCIRecord {
   }
 }
 
-/// The timing of a connection as a host asks for it (Core 5.4, Vol 4, Part E, §7.8.12).
+/// The connection parameters that a host requests (Core 5.4, Vol 4, Part E, §7.8.12).
 public struct ConnectionTimingRequest: HCIRecord {
   /// The shortest connection interval, in units of 1.25 ms.
   public var intervalMinUnits1250us: UInt16
@@ -286,7 +286,7 @@ public struct AdvertisingEventProperties: OptionSet, HCICodable {
 
   /// Others may connect.
   public static let connectable = AdvertisingEventProperties(rawValue: 1 << 0)
-  /// Others may ask for the scan response.
+  /// Scannable: the advertiser answers scan requests.
   public static let scannable = AdvertisingEventProperties(rawValue: 1 << 1)
   /// It is for one peer.
   public static let directed = AdvertisingEventProperties(rawValue: 1 << 2)

@@ -10,9 +10,9 @@ public struct LEFeatures: OptionSet, HCICodable {
   public static let encryption = LEFeatures(rawValue: 1 << 0)
   /// Negotiates connection parameters in the link layer.
   public static let connectionParametersRequest = LEFeatures(rawValue: 1 << 1)
-  /// Says which procedure it refuses.
+  /// Extended Reject Indication: names the rejected procedure.
   public static let extendedReject = LEFeatures(rawValue: 1 << 2)
-  /// The peripheral may ask for features too.
+  /// The peripheral may also request features.
   public static let peripheralFeatureExchange = LEFeatures(rawValue: 1 << 3)
   /// Sends LE pings.
   public static let ping = LEFeatures(rawValue: 1 << 4)
@@ -40,7 +40,7 @@ public struct LEFeatures: OptionSet, HCICodable {
   public static let powerClass1 = LEFeatures(rawValue: 1 << 15)
   /// Negotiates a minimum of channels.
   public static let minimumUsedChannels = LEFeatures(rawValue: 1 << 16)
-  /// Asks for constant tone extensions in connections.
+  /// Connection CTE Request: requests constant tone extensions in connections.
   public static let cteRequest = LEFeatures(rawValue: 1 << 17)
   /// Answers with constant tone extensions in connections.
   public static let cteResponse = LEFeatures(rawValue: 1 << 18)
@@ -72,7 +72,7 @@ public struct LEFeatures: OptionSet, HCICodable {
   public static let synchronizedReceiver = LEFeatures(rawValue: 1 << 31)
   /// The host does connected isochronous streams.
   public static let connectedIsochronousHostSupport = LEFeatures(rawValue: 1 << 32)
-  /// Asks the peer to change its power.
+  /// Requests a change of the peer's power.
   public static let powerControlRequest = LEFeatures(rawValue: 1 << 33)
   /// Tells the peer of changes of its power.
   public static let powerChangeIndication = LEFeatures(rawValue: 1 << 34)

@@ -1,7 +1,7 @@
 public import Essentials
 
 extension HCIOpcode {
-  /// What the specification says of a command that we know.
+  /// The assigned name and bit of a known command.
   struct Assignment: Sendable {
     var name: String
     /// Its bit among the supported commands, counted from bit 0 of octet 0.
@@ -144,7 +144,7 @@ public struct SupportedCommands: HCICodable {
     return bitmap[bit / 8] & 1 << (bit % 8) != 0
   }
 
-  /// Adds a command; one whose bit we don't know is left out, as `contains` will say.
+  /// Adds a command. Ignores a command whose bit is unknown, for which `contains` stays false.
   public mutating func insert(_ command: HCIOpcode) {
     guard let bit = HCIOpcode.assigned[command]?.supportBit else { return }
     bitmap[bit / 8] |= 1 << (bit % 8)

@@ -18,8 +18,8 @@ public struct L2CAPHeader: Hashable, Sendable {
     self.channel = channel
   }
 
-  /// Reads a header. What follows may be more or less than `length` says: that is the caller's to
-  /// judge, who knows about fragments.
+  /// Reads a header. The remaining bytes may be fewer or more than `length`; the caller, which
+  /// reassembles fragments, has to check that.
   @inlinable
   public init(decoding reader: inout ByteReader) throws(WireError) {
     guard let (length, channel) = L2CAPHeader.fields(reader.remaining) else {
@@ -55,6 +55,6 @@ public enum L2CAPChannelIdentifier {
   public static let signalling: UInt16 = 0x0005
   /// The security manager.
   public static let security: UInt16 = 0x0006
-  /// Channels that are opened and closed while the link stands.
+  /// Channels that are opened and closed while the link is connected.
   public static let dynamic: ClosedRange<UInt16> = 0x0040...0x007F
 }

@@ -8,7 +8,7 @@ public enum L2CAPSignal: Hashable, Sendable {
   case disconnectionRequest(destination: UInt16, source: UInt16)
   /// The channel is closed; the same CIDs as in the request.
   case disconnectionResponse(destination: UInt16, source: UInt16)
-  /// A peripheral asks for another timing.
+  /// A peripheral requests other connection parameters.
   case connectionParameterUpdateRequest(L2CAPConnectionParameters)
   /// Whether the central will change the timing.
   case connectionParameterUpdateResponse(accepted: Bool)
@@ -16,7 +16,7 @@ public enum L2CAPSignal: Hashable, Sendable {
   case creditBasedConnectionRequest(L2CAPCreditBasedConnectionRequest)
   /// Answers the request to open a channel.
   case creditBasedConnectionResponse(L2CAPCreditBasedConnectionResponse)
-  /// The receiver may send so many more frames on the channel that the sender calls `source`.
+  /// Grants the receiver `credits` more frames on the channel that the sender calls `source`.
   case flowControlCredit(source: UInt16, credits: UInt16)
   /// Opens up to five channels at once.
   case enhancedConnectionRequest(L2CAPEnhancedConnectionRequest)
@@ -59,7 +59,8 @@ public enum L2CAPSignal: Hashable, Sendable {
   }
 }
 
-/// The timing that a peripheral asks for (Core 5.4, Vol 3, Part A, §4.20). Any values.
+/// The connection parameters that a peripheral requests (Core 5.4, Vol 3, Part A, §4.20). Not
+/// validated.
 public struct L2CAPConnectionParameters: Hashable, Sendable {
   /// Shortest interval in units of 1.25 ms.
   public var intervalMinUnits: UInt16
@@ -90,7 +91,7 @@ public struct L2CAPConnectionParameters: Hashable, Sendable {
   }
 }
 
-/// Asks for a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
+/// Requests a credit-based channel (Core 5.4, Vol 3, Part A, §4.22).
 public struct L2CAPCreditBasedConnectionRequest: Hashable, Sendable {
   /// The simplified protocol/service multiplexer: which service.
   public var spsm: UInt16
@@ -144,7 +145,7 @@ public struct L2CAPCreditBasedConnectionResponse: Hashable, Sendable {
   }
 }
 
-/// Asks for one to five channels at once (Core 5.4, Vol 3, Part A, §4.25).
+/// Requests one to five channels at once (Core 5.4, Vol 3, Part A, §4.25).
 public struct L2CAPEnhancedConnectionRequest: Hashable, Sendable {
   /// The simplified protocol/service multiplexer: which service.
   public var spsm: UInt16

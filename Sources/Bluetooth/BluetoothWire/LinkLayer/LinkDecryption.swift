@@ -43,10 +43,10 @@ public struct LinkDecryption: Sendable {
     defer { connections.append(connection) }
     let number = packet.bytes[0] & 0x08
     let last = connection.last[packet.direction]
-    // What has something to say may come in the place of an empty packet that was not acknowledged.
+    // A non-empty packet may replace an empty packet that was not acknowledged.
     let payload = packet.bytes[Self.headerByteCount...]
     let isRepeated = last?.sequenceNumber == number && last?.payload == payload
-    // What was sent plain may be sent again when the next packet is to be encrypted already.
+    // A packet sent in plain text may be repeated after encryption was started.
     let isEncrypted =
       isRepeated ? last?.isEncrypted == true : connection.encrypted.contains(packet.direction)
     connection.last[packet.direction] = Last(
@@ -90,7 +90,7 @@ public struct LinkDecryption: Sendable {
       if !isRepeated { connection.counters[packet.direction] = counter + 1 }
       return true
     }
-    // It was there, whatever it was.
+    // A packet that can't be decrypted is counted, too, unless it is a repetition.
     if !isRepeated { connection.counters[packet.direction] = counter + 1 }
     return false
   }

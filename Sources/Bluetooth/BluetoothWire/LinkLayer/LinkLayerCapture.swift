@@ -6,7 +6,7 @@ public struct LinkLayerPacket: Hashable, Sendable {
   public var microseconds: Int64
   /// Which connection it belongs to (Core 5.4, Vol 6, Part B, §2.1.2).
   public var accessAddress: UInt32
-  /// Who sent it.
+  /// The sender's direction.
   public var direction: LinkCipher.Direction
   /// How it was sent.
   public var phy: PHY
@@ -48,7 +48,8 @@ public enum LinkLayerCapture {
   private static let headerByteCount = 24
   private static let magic: UInt32 = 0xA1B2_C3D4
   private static let recordByteCountMax: UInt32 = 1_024
-  /// Before the PDU: what is known of its reception, and the access address. On LE Coded one byte more.
+  /// Bytes before the PDU: metadata of the reception, and the access address. LE Coded has one
+  /// more.
   private static let packetHeaderByteCount = 14
   private static let crcByteCount = 3
 
@@ -92,7 +93,7 @@ public enum LinkLayerCapture {
     writer.uint32(packet.accessAddress)
     if isCoded { writer.uint8(0) }
     writer.append(packet.bytes)
-    // The CRC isn't among what is said to have been checked.
+    // The CRC is zero, since no flag marks it as checked.
     writer.append([UInt8](repeating: 0, count: crcByteCount))
     return writer.bytes
   }

@@ -2,8 +2,8 @@ import Essentials
 
 /// 16 bytes: a key, a random number or a check value, most significant byte first.
 ///
-/// Its description says nothing of the bytes, so that no key is logged by accident, and they are
-/// overwritten in memory when the last copy is gone.
+/// Its description doesn't contain the bytes, so that no key is logged by accident. They are
+/// overwritten in memory when the last copy is released.
 public struct SMPValue: Sendable, CustomStringConvertible, CustomReflectable {
   private let storage: SecretStorage
 
@@ -59,7 +59,7 @@ extension SMPValue: Hashable {
 
 /// A coordinate of a point on the curve P-256: 32 bytes, most significant first.
 ///
-/// One is the Diffie-Hellman key, so its description says nothing of the bytes either, and they are
+/// The Diffie-Hellman key is one, so its description doesn't contain the bytes either, and they are
 /// overwritten, too.
 public struct SMPCoordinate: Sendable, CustomStringConvertible, CustomReflectable {
   private let storage: SecretStorage
@@ -118,11 +118,11 @@ extension UInt128 {
 
 /// What a device brings to pairing (Core 5.4, Vol 3, Part H, §3.5.1).
 public struct SMPPairingFeatures: Hashable, Sendable {
-  /// What the device can show and be told.
+  /// The device's input and output capabilities.
   public var ioCapability: SMPIOCapability
   /// Whether it has data of the peer that came out of band.
   public var hasOutOfBandData: Bool
-  /// What it asks of the pairing.
+  /// The requested kind of pairing.
   public var authenticationRequirements: SMPAuthenticationRequirements
   /// The longest encryption key it takes, 7 to 16 bytes.
   public var maximumEncryptionKeyByteCount: Int
@@ -174,7 +174,7 @@ public struct SMPPairingFeatures: Hashable, Sendable {
   }
 }
 
-/// What a device can show and be told (Core 5.4, Vol 3, Part H, §3.5.1, table 3.4).
+/// Input and output capabilities of a device (Core 5.4, Vol 3, Part H, §3.5.1, table 3.4).
 public enum SMPIOCapability: UInt8, Hashable, Sendable, CaseIterable {
   /// It shows a number.
   case displayOnly = 0
@@ -188,7 +188,7 @@ public enum SMPIOCapability: UInt8, Hashable, Sendable, CaseIterable {
   case keyboardDisplay = 4
 }
 
-/// What a device asks of pairing: AuthReq (Core 5.4, Vol 3, Part H, §3.5.1, figure 3.3).
+/// The requested kind of pairing: AuthReq (Core 5.4, Vol 3, Part H, §3.5.1, figure 3.3).
 public struct SMPAuthenticationRequirements: OptionSet, Hashable, Sendable {
   /// The byte on the wire.
   public let rawValue: UInt8
@@ -222,7 +222,7 @@ public struct SMPKeyDistribution: OptionSet, Hashable, Sendable {
   public static let linkKey = SMPKeyDistribution(rawValue: 1 << 3)
 }
 
-/// What is typed of a passkey (Core 5.4, Vol 3, Part H, §3.5.8).
+/// A keypress during the entry of a passkey (Core 5.4, Vol 3, Part H, §3.5.8).
 public enum SMPKeypress: UInt8, Hashable, Sendable, CaseIterable {
   /// Typing began.
   case entryStarted = 0
@@ -255,7 +255,7 @@ public struct SMPFailureReason: RawRepresentable, Hashable, Sendable, Error {
   public static let passkeyEntryFailed = SMPFailureReason(rawValue: 0x01)
   /// There is no out-of-band data.
   public static let outOfBandNotAvailable = SMPFailureReason(rawValue: 0x02)
-  /// The devices cannot do what is required.
+  /// The devices can't meet the authentication requirements.
   public static let authenticationRequirements = SMPFailureReason(rawValue: 0x03)
   /// The confirm value does not match.
   public static let confirmValueFailed = SMPFailureReason(rawValue: 0x04)

@@ -5,7 +5,7 @@ import Essentials
 /// Keys, random numbers and check values are in the order of the specification's figures and
 /// functions, most significant byte first; on the wire they are the other way round.
 public enum SMPPDU: Hashable, Sendable {
-  /// The initiator asks to pair (§3.5.1).
+  /// The initiator requests pairing (§3.5.1).
   case pairingRequest(SMPPairingFeatures)
   /// The responder agrees to pair (§3.5.2).
   case pairingResponse(SMPPairingFeatures)
@@ -19,7 +19,7 @@ public enum SMPPDU: Hashable, Sendable {
   case pairingPublicKey(x: SMPCoordinate, y: SMPCoordinate)
   /// Proof that both sides derived the same key (§3.5.7).
   case pairingDHKeyCheck(SMPValue)
-  /// What is typed of a passkey (§3.5.8).
+  /// A keypress during the entry of a passkey (§3.5.8).
   case keypressNotification(SMPKeypress)
   /// The sender's long term key, of legacy pairing (§3.6.2).
   case encryptionInformation(longTermKey: SMPValue)
@@ -31,7 +31,7 @@ public enum SMPPDU: Hashable, Sendable {
   case identityAddressInformation(DeviceAddress)
   /// The sender's connection signature resolving key (§3.6.6).
   case signingInformation(signatureResolvingKey: SMPValue)
-  /// The peripheral asks the central to encrypt or to pair (§3.6.7).
+  /// The peripheral requests that the central encrypts or pairs (§3.6.7).
   case securityRequest(SMPAuthenticationRequirements)
 
   /// The first byte on the wire (§3.3).

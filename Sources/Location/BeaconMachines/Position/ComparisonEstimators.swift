@@ -1,12 +1,12 @@
 import Essentials
 
-/// What simpler ways than a filter say of one window, to compare it with.
+/// Simpler estimators that use one window, to compare the filter with.
 public enum PositionComparison: CaseIterable, Sendable {
   /// The receiver that hears the beacon loudest.
   case nearestReceiver
   /// The mean of the receivers, weighed by the amplitude that they hear.
   case centroid
-  /// The place whose distances fit best to those that path loss says.
+  /// The position whose distances fit best to those from path loss.
   case leastSquares
 
   /// Where the beacon is; nil without a reading.

@@ -86,7 +86,8 @@ struct ReceiverExpectation: Sendable {
 }
 
 extension PositionCalibration.Receiver {
-  /// In dB, how far readings are from what is expected where measurements weigh so much, 0...1.
+  /// The standard deviation of readings from the expected level, in dB, if measurements nearby have
+  /// this weight, 0...1.
   func spread(measured weight: Double) -> Double {
     (spreadNearSamples * spreadNearSamples * weight + spread * spread * (1 - weight)).squareRoot()
   }

@@ -27,7 +27,7 @@ public struct FloorPoint: Hashable, Sendable {
   }
 }
 
-/// A receiver that stands still.
+/// A receiver at a fixed position.
 public struct FloorReceiver: Hashable, Sendable {
   /// What traces call it.
   public var id: String
@@ -114,11 +114,12 @@ public struct FloorPlan: Hashable, Sendable {
   public let beaconHeight: Double
   private let indices: [String: Int]
 
-  /// Makes a plan; nil where a receiver's name occurs twice, or there is none or too many, or a
-  /// coordinate isn't finite and within a kilometre, or a room has fewer than three corners, or a wall
-  /// takes less than nothing or more than 100 dB.
+  /// Makes a plan. Returns nil if a receiver's name occurs twice, if the number of receivers, rooms
+  /// or walls is out of range, if a coordinate isn't finite and within a kilometre, if a room has
+  /// fewer than three corners, or if a wall's attenuation isn't in 0...100 dB.
   ///
-  /// - Parameter beaconHeight: In metres; 1.75 is a phone or badge held high, as in the public data.
+  /// - Parameter beaconHeight: In metres; 1.75 is a phone or badge held high, as in the public
+  ///   data.
   public init?(
     receivers: [FloorReceiver], rooms: [FloorRoom] = [], walls: [FloorWall] = [],
     beaconHeight: Double = 1.75

@@ -1,12 +1,12 @@
 import Essentials
 
-/// What was learnt of receivers: how signals fade with distance, how much louder or fainter each of them
-/// hears, and where on the floor that is not the whole truth.
+/// The learnt model of receivers: the path loss exponent, an offset for each receiver, and local
+/// corrections.
 ///
-/// A receiver hears `offset - 10 · exponent · log10(distance)`, corrected by the mean of what was
-/// measured nearby. Log-distance path loss: Rappaport, Wireless Communications, §4.9.
+/// The expected level is `offset - 10 · exponent · log10(distance)`, corrected by the mean of the
+/// measurements nearby. Log-distance path loss: Rappaport, Wireless Communications, §4.9.
 public struct PositionCalibration: Hashable, Sendable {
-  /// What was learnt of one receiver.
+  /// The learnt parameters of one receiver.
   public struct Receiver: Hashable, Sendable {
     /// In dBm, what it hears from one metre.
     public var offset: Double
@@ -14,7 +14,7 @@ public struct PositionCalibration: Hashable, Sendable {
     public var spread: Double
     /// The same around path loss corrected by measurements, where there are any.
     public var spreadNearSamples: Double
-    /// What was measured beyond path loss, and where.
+    /// Differences between measurements and path loss, with their positions.
     var samples: [Sample]
     /// The share of windows in which it heard nothing though the signal was strong enough.
     public var missRate: Double
@@ -64,7 +64,7 @@ public struct PositionCalibration: Hashable, Sendable {
   /// In metres, nearer than which path loss is not extrapolated.
   static let distanceMin = 0.3
 
-  /// In dBm, what path loss alone says that a receiver hears.
+  /// The level of a receiver by path loss alone, in dBm.
   func pathLoss(of receiver: Int, at distance: Double) -> Double {
     receivers[receiver].offset
       - 10 * exponent * Exponential.log(max(distance, Self.distanceMin)) / Exponential.ln10
@@ -101,9 +101,10 @@ extension PositionCalibration {
     var weight = 1.0
   }
 
-  /// Learns from windows whose true places are known; others say nothing.
+  /// Learns from windows whose true positions are known; ignores others.
   ///
-  /// What a receiver never heard is taken from the mean of the others. Outliers count less (Student's t).
+  /// A receiver that never heard anything gets the mean of the others. Outliers count less
+  /// (Student's t).
   public init(learning windows: [ReadingWindow], on plan: FloorPlan) {
     self.init(plan: plan)
     var measurements: [Measurement] = []
@@ -187,7 +188,7 @@ extension PositionCalibration {
       sums[each.receiver].count += 1
     }
     for (index, sum) in sums.enumerated() {
-      // RSSI is told in whole dB, and no receiver is better than two.
+      // RSSI has a resolution of 1 dB, and no receiver is better than 2 dB.
       receivers[index][keyPath: path] = max((sum.square / sum.count).squareRoot(), 2)
     }
   }
@@ -215,7 +216,8 @@ extension PositionCalibration {
     setSpreads(squares, \.spreadNearSamples)
   }
 
-  /// A receiver misses what is too faint, and some of what isn't, because its radio was elsewhere.
+  /// Learns the sensitivity, and how often a receiver misses a stronger signal because its radio
+  /// was busy on another channel.
   private mutating func learnSilence(
     _ windows: [ReadingWindow], on plan: FloorPlan
   ) {
@@ -242,12 +244,13 @@ extension PositionCalibration {
   }
 }
 
-/// Student's t distribution with four degrees of freedom: nearly normal, but a reading that is far off, as
-/// behind a body, says little instead of everything.
+/// Student's t distribution with four degrees of freedom: nearly normal, but a reading that is far
+/// off, as behind a body, has a small weight instead of a dominant one.
 enum StudentT {
   static let freedom = 4.0
 
-  /// How much a reading counts that is so many standard deviations off, beside one that isn't.
+  /// The weight of a reading that is off by this number of standard deviations, relative to an
+  /// exact one.
   static func weight(_ deviation: Double) -> Double {
     (freedom + 1) / (freedom + deviation * deviation)
   }

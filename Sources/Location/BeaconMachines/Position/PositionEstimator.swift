@@ -14,10 +14,10 @@ public struct PositionEstimator: Sendable {
     public var cellSize = 0.5
     /// In metres, how far outside of receivers and rooms a beacon may be.
     public var margin = 1.0
-    /// The part of what readings say that is new, 0...1. A body or a wall changes what several receivers
-    /// hear, for seconds, so that readings are not independent.
+    /// The share of a reading's information that is independent of the others, 0...1. A body or a
+    /// wall changes the levels of several receivers for seconds.
     public var independence = 0.6
-    /// The probability that the beacon is anywhere, whatever was known a second ago.
+    /// The probability that the beacon is at any position, independent of the previous estimate.
     public var restart = 0.001
 
     /// The usual ones.
@@ -29,7 +29,7 @@ public struct PositionEstimator: Sendable {
 
   /// The floor.
   public let plan: FloorPlan
-  /// What was learnt.
+  /// The learnt model of receivers.
   public let calibration: PositionCalibration
   /// How it estimates.
   public let settings: Settings
@@ -68,8 +68,8 @@ public struct PositionEstimator: Sendable {
     scratch = belief
   }
 
-  /// Takes in a window and says where the beacon is now. Windows come in the order of time; an older
-  /// one is taken as one of the same time.
+  /// Takes in a window and returns the beacon's position. Windows come in the order of time; an
+  /// older one is treated as one of the same time.
   public mutating func update(_ window: ReadingWindow) -> PositionFix {
     let now = max(window.end, last ?? window.end)
     if let last, now > last { move(for: (now - last).seconds) }
@@ -89,9 +89,9 @@ public struct PositionEstimator: Sendable {
 
   // MARK: - The filter
 
-  /// Spreads what is known by a Gaussian, first along x, then along y.
+  /// Spreads the probabilities by a Gaussian, first along x, then along y.
   private mutating func move(for seconds: Double) {
-    // Nobody needs longer than a minute across a floor; later, anything is possible.
+    // A minute is enough to walk across a floor; after that any position is possible.
     let deviation = settings.walkingSpeed * min(seconds, 60) / 2.0.squareRoot() / grid.step
     guard deviation > 0.01 else { return }
     let kernel = Self.kernel(deviation, radiusMax: max(grid.columns, grid.rows))
@@ -166,7 +166,7 @@ public struct PositionEstimator: Sendable {
     for cell in belief.indices { belief[cell] /= sum }
   }
 
-  // MARK: - What it says
+  // MARK: - Results
 
   private func mean() -> FloorPoint {
     var (x, y) = (0.0, 0.0)

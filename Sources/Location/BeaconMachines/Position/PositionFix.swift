@@ -40,7 +40,7 @@ public struct PositionFix: Hashable, Sendable {
   }
 }
 
-/// Why a fix is where it is: what each receiver said in the last window, and what was expected there.
+/// The reasons for a fix: each receiver's reading in the last window, and the expected one.
 public struct PositionExplanation: Hashable, Sendable {
   /// One receiver's part.
   public struct Part: Hashable, Sendable {
@@ -58,7 +58,7 @@ public struct PositionExplanation: Hashable, Sendable {
     public var offset: Double
     /// In dB, what measurements near the fix add to path loss.
     public var correction: Double
-    /// In dB, how far readings there are from what is expected.
+    /// The standard deviation of readings there from the expected level, in dB.
     public var spread: Double
     /// Its share in the fix, 0...1; all together are 1. Steady receivers whose reading fits count most.
     public var weight: Double

@@ -12,7 +12,7 @@ public struct PositionScore: Hashable, Sendable {
   /// The mean error; 0 without any.
   public var mean: Double { errors.reduce(0, +) / Double(max(errors.count, 1)) }
 
-  /// The error that so many of a hundred estimates stay below, interpolated; 0 without any.
+  /// The percentile of errors, interpolated; 0 without any.
   public func percentile(_ percent: Double) -> Double {
     guard let last = errors.last else { return 0 }
     let place = min(max(percent / 100, 0), 1) * Double(errors.count - 1)
@@ -58,9 +58,10 @@ public struct PositionScoring: Sendable {
     comparisons.merge(other.comparisons) { $0 + $1 }
   }
 
-  /// Scores each track with what was learnt from all others, in their order.
+  /// Scores each track with a calibration learnt from all others; returns the scores in their
+  /// order.
   ///
-  /// - Parameter training: Further tracks to learn from, which are not scored.
+  /// - Parameter training: More tracks to learn from, which are not scored.
   public static func leavingOneOut(
     _ tracks: [[ReadingWindow]], training: [[ReadingWindow]] = [], plan: FloorPlan
   ) -> [PositionScoring] {

@@ -2,7 +2,7 @@ public import Essentials
 
 /// What one receiver heard once, with the true place of the beacon where it is known.
 public struct TraceReading: Hashable, Sendable {
-  /// Nanoseconds of whatever clock the trace was written by.
+  /// Nanoseconds of the clock with which the trace was recorded.
   public var time: Instant
   /// The receiver's name.
   public var receiver: String
@@ -33,7 +33,7 @@ public struct TraceReading: Hashable, Sendable {
 public struct TraceError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The line, from 1 on.
   public var line: Int
-  /// What is wrong with it, without a full stop.
+  /// The mistake, without a full stop.
   public var reason: String
 
   /// `line 3: …`, without a full stop.
@@ -187,7 +187,7 @@ public struct ReadingWindow: Hashable, Sendable {
   public var heard: [Heard]
   /// The mean of the true places, where they are known.
   public var truth: FloorPoint?
-  /// Receivers that could hear nothing, because their radios were off: their silence says nothing.
+  /// Receivers whose radios were off: the absence of their readings has no meaning.
   public var deaf: Set<Int>
 
   /// Makes a window.

@@ -1,30 +1,29 @@
 public import Essentials
 
-/// Which room a beacon is in, for what is to happen once: it says when a room is entered and when it is
-/// left, on top of position fixes. At most one room at a time.
+/// Detects when a beacon enters and leaves rooms, from position fixes. At most one room at a time.
 ///
-/// A fix says how probable each room is, and near a wall that changes from one second to the next. So a room
-/// is entered when several fixes in a row find it probable, and left when it was improbable for some time,
-/// or another is entered.
+/// A fix has the probability of each room, and near a wall that changes from one second to the
+/// next. So a room is entered when several fixes in a row find it probable, and left when it was
+/// improbable for some time, or another is entered.
 public struct RoomMonitor: Sendable {
   /// How sure it wants to be.
   public struct Settings: Hashable, Sendable {
     /// A room this probable may be entered.
     public var enterProbability = 0.3
-    /// So many fixes in a row say so.
+    /// The number of fixes in a row after which a room is entered.
     public var enterCount = 9
     /// A room less probable than this may be left.
     public var leaveProbability = 0.003
     /// It was less probable for so long.
     public var leaveTime = TimeSpan.seconds(5)
-    /// A room is left after so much time without a reading.
+    /// The time without a reading after which a room is left.
     public var silence = TimeSpan.seconds(30)
 
     /// The usual ones, for a fix a second. Decision 116 has the table that they were chosen from.
     public init() {}
   }
 
-  /// What it says.
+  /// A change of the room.
   public enum Action: Hashable, Sendable {
     /// The room of this name was entered.
     case entered(String)
@@ -36,7 +35,7 @@ public struct RoomMonitor: Sendable {
   public let settings: Settings
   /// The room that the beacon is in, if it is in one.
   public private(set) var room: String?
-  /// The room that may be entered, and how many fixes in a row say so.
+  /// The room that may be entered, and the number of fixes in a row for it.
   private var candidate: (name: String, count: Int)?
   /// Since when the room has been improbable.
   private var improbableSince: Instant?

@@ -18,14 +18,15 @@ public struct ReceiverLink: Hashable, Sendable {
 }
 
 extension PositionCalibration {
-  /// Learns the exponent and the offsets from receivers that hear each other's beacons: nobody has to walk.
+  /// Learns the exponent and the offsets from receivers that hear each other's beacons, without a
+  /// walk through the floor.
   ///
-  /// What is heard is the sum of how loud the one sends, how well the other hears, and path loss; all links
-  /// together tell them apart but for one number, how loud the beacon to be followed is beside those of the
-  /// receivers. It has no part in where a beacon is as long as all receivers share it.
+  /// A level is the sum of the sender's power, the receiver's sensitivity, and path loss. The links
+  /// determine all of them but one number: the power of the tracked beacon relative to those of the
+  /// receivers, which has no effect on its position as long as all receivers share it.
   ///
-  /// - Parameter powerDifference: In dB, how much louder the beacon that is followed is.
-  /// - Returns: Nil where links are too few or too alike in distance: fewer than twice the receivers.
+  /// - Parameter powerDifference: How much stronger the tracked beacon sends, in dB.
+  /// - Returns: Nil if links are fewer than twice the receivers, or too alike in distance.
   public init?(links: [ReceiverLink], on plan: FloorPlan, powerDifference: Double = 0) {
     self.init(plan: plan)
     let indices = plan.receivers.indices
@@ -107,7 +108,7 @@ private struct LinkFit {
       sums[owner].sum += residual
       sums[owner].count += 1
     }
-    // One link more that has nothing to say, so that a receiver with one link isn't all noise.
+    // The additional weight pulls the value of a receiver with few links towards zero.
     let next = zip(values, sums).map { $0 + $1.sum / ($1.count + 0.01) }
     let mean = next.reduce(0, +) / Double(max(next.count, 1))
     return next.map { $0 - mean }

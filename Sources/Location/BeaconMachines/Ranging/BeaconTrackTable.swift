@@ -1,10 +1,10 @@
 import BluetoothWire
 import Essentials
 
-/// The beacons that are ranged, each under its identity and address, in slots.
+/// The ranged beacons, each under its identity and address, in slots.
 ///
-/// Bounded: where it is full, or has too many of one identity, new ones are refused. So a flood of
-/// made-up beacons pushes nobody out.
+/// If the table is full, or has too many beacons of one identity, new ones are refused. So a flood
+/// of made-up beacons doesn't displace others.
 struct BeaconTrackTable: Sendable {
   struct Track: Sendable {
     var identity: BeaconIdentity

@@ -1,9 +1,10 @@
 import Essentials
 
-/// How far a beacon is, from how strong it is: path loss grows with the logarithm of the distance.
+/// The distance of a beacon from its signal strength: path loss grows with the logarithm of the
+/// distance.
 ///
-/// One link says little: bodies, hands and walls shift its level by 6 dB and more, for as long as nothing
-/// moves, and no filter takes that away. So the answer is an interval.
+/// One link is inexact: bodies, hands and walls shift its level by 6 dB and more, for as long as
+/// nothing moves, and no filter removes that. So the result is an interval.
 public struct DistanceModel: Hashable, Sendable {
   /// Ten times this is the loss in dB for ten times the distance: 2 in free space, more indoors.
   public var pathLossExponent: Double
@@ -75,7 +76,7 @@ public enum BeaconProximity: UInt8, Hashable, Sendable {
   /// The distances at which they meet, in metres; Apple's are not documented, these are observed.
   static let nearFromMetres = 0.5
   static let farFromMetres = 4.0
-  /// By which factor a distance has to be beyond such a bound to change what was said before.
+  /// The factor by which a distance must be beyond such a bound to change the reported zone.
   static let hysteresis = 1.25
 
   /// What follows for a distance in metres after this one.

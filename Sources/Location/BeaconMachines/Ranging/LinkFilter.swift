@@ -12,7 +12,7 @@ public struct LinkFilter: Hashable, Sendable {
   /// How fast the level walks, in dB² per second: with one measurement per second a step of 9 dB is
   /// followed to 1.5 dB in three seconds.
   static let walkVariancePerSecond = 6.0
-  /// The most that may be unknown of the level, in dB²: what is known without measurements.
+  /// The maximum variance of the level, in dB²: that of a level without measurements.
   static let varianceMax = 400.0
 
   /// The level in dBm; nil before the first measurement.
@@ -30,7 +30,7 @@ public struct LinkFilter: Hashable, Sendable {
     updatedAt = now
   }
 
-  /// Takes a measurement in dBm; false if it says nothing, 127, and was dropped.
+  /// Adds a measurement in dBm; drops 127, "unknown", and returns false then.
   @discardableResult
   public mutating func add(rssi: Int8, now: Instant) -> Bool {
     guard rssi != BeaconSighting.unknownRSSI else { return false }

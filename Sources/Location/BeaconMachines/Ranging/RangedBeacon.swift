@@ -1,7 +1,7 @@
 public import BluetoothWire
 public import Essentials
 
-/// What is known of one beacon at the time of a report.
+/// A ranged beacon at the time of a report.
 public struct RangedBeacon: Hashable, Sendable {
   /// Which beacon.
   public var identity: BeaconIdentity
@@ -11,7 +11,7 @@ public struct RangedBeacon: Hashable, Sendable {
   public var proximity: BeaconProximity
   /// How far it is; nil if nothing was heard for a while.
   public var distance: DistanceEstimate?
-  /// The mean of what was measured since the last report, in dBm; 0 if nothing was.
+  /// The mean of the measurements since the last report, in dBm; 0 without any.
   public var rssi: Int
   /// The level of the link in dBm, smoothed over a second or so.
   public var level: Double

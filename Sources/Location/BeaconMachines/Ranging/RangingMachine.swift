@@ -44,7 +44,7 @@ public struct RangingMachine: Sendable {
 
   /// Why a constraint is not ranged.
   public enum Failure: Error, Hashable, Sendable {
-    /// So many are ranged, and there may be no more.
+    /// The limit of ranged constraints is reached.
     case tooManyConstraints(max: Int)
   }
 
@@ -76,13 +76,13 @@ public struct RangingMachine: Sendable {
       capacity: settings.tracksMax, sameIdentityMax: settings.sameIdentityMax)
   }
 
-  /// What is ranged, in the order in which it was added.
+  /// The ranged constraints, in the order in which they were added.
   public var constraints: [BeaconConstraint] { ranged }
 
   /// How many beacons are tracked, those that are hidden too.
   public var trackCount: Int { table.count }
 
-  /// What was counted.
+  /// The counters of this machine.
   public var counters: Counters {
     var counters = counted
     counters.stalls = clock.stallCount
@@ -119,7 +119,7 @@ public struct RangingMachine: Sendable {
 
   // MARK: Events
 
-  /// Takes an event; appends what the client is told.
+  /// Handles an event; appends actions for the client.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     advance(to: now)
     switch event {
@@ -142,8 +142,8 @@ public struct RangingMachine: Sendable {
     return min(nextReport, clock.nextHeartbeat)
   }
 
-  /// Reports, if it is time; appends what the client is told. After a stall there is one report, not
-  /// one for each that was missed.
+  /// Reports, if a report is due; appends actions for the client. After a stall there is one
+  /// report, not one for each that was missed.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     advance(to: now)
     guard isScanning, !ranged.isEmpty, now >= nextReport else { return }
@@ -254,7 +254,7 @@ public struct RangingMachine: Sendable {
     }
   }
 
-  /// What is reported of a track; its measurements are counted anew.
+  /// Makes the report of a track, and clears its measurements.
   private mutating func beacon(_ slot: Int, isUnknown: Bool, _ now: Instant) -> RangedBeacon {
     let model = settings.distanceModel
     return table.update(slot) { track in

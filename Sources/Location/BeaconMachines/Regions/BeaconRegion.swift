@@ -1,4 +1,4 @@
-/// Beacons to monitor, under a name. What a client is told, it is told by this name.
+/// A set of beacons to monitor, with the name that identifies it in actions for the client.
 public struct BeaconRegion: Hashable, Sendable {
   /// The name; a second region of the same name replaces the first.
   public var identifier: String
@@ -36,7 +36,7 @@ public enum BeaconRegionState: UInt8, Hashable, Sendable {
 
 /// Why a region is not monitored.
 public enum RegionMonitorError: Error, Hashable, Sendable {
-  /// So many are monitored, and there may be no more.
+  /// The limit of monitored regions is reached.
   case tooManyRegions(max: Int)
   /// The name is longer than it may be, in bytes of UTF-8.
   case identifierTooLong(byteCount: Int, max: Int)

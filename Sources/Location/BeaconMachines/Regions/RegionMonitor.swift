@@ -83,7 +83,7 @@ public struct RegionMonitor: Sendable {
   /// The regions, in the order in which they were added.
   public var regions: [BeaconRegion] { monitored.map(\.region) }
 
-  /// The state of the region of this name; nil where there is none.
+  /// The state of the region of this name; nil if it isn't monitored.
   public func state(of identifier: String) -> BeaconRegionState? {
     monitored.first { $0.region.identifier == identifier }?.state
   }
@@ -93,7 +93,7 @@ public struct RegionMonitor: Sendable {
     monitored.first { $0.region.identifier == identifier }?.lastIdentity
   }
 
-  /// What was counted.
+  /// The counters of this machine.
   public var counters: Counters {
     var counters = counted
     counters.stalls = clock.stallCount
@@ -147,7 +147,7 @@ public struct RegionMonitor: Sendable {
 
   // MARK: Events
 
-  /// Takes an event; appends what the client is told.
+  /// Handles an event; appends actions for the client.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     advance(to: now)
     switch event {
@@ -174,7 +174,7 @@ public struct RegionMonitor: Sendable {
     return earliest.map { clock.wake(for: $0 + settings.exitDelay) }
   }
 
-  /// Looks at who has been silent; appends what the client is told.
+  /// Leaves the regions that were silent for the exit delay; appends actions for the client.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     advance(to: now)
     guard isScanning, clock.isSettled else { return }

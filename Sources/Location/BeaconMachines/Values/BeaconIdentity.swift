@@ -16,15 +16,15 @@ public struct BeaconIdentity: Hashable, Sendable {
     self.minor = minor
   }
 
-  /// What an iBeacon says of itself.
+  /// The identity of an iBeacon.
   public init(_ beacon: IBeacon) {
     self.init(uuid: beacon.uuid, major: beacon.major, minor: beacon.minor)
   }
 }
 
-/// Which beacons a client looks for: those whose given numbers are equal to these. As in
-/// `CLBeaconIdentityConstraint`, a number that isn't given stands for any, and a minor number can't be
-/// given without a major one.
+/// The beacons that a client looks for: those whose numbers are equal to the given ones. As in
+/// `CLBeaconIdentityConstraint`, a number that isn't given matches any, and a minor number needs a
+/// major one.
 public struct BeaconConstraint: Hashable, Sendable {
   /// Whose beacons.
   public let uuid: BluetoothUUID
@@ -69,11 +69,11 @@ public struct BeaconSighting: Hashable, Sendable {
 
   /// Which beacon.
   public var identity: BeaconIdentity
-  /// Who sent it; beacons may change their addresses.
+  /// The sender's address; beacons may change their addresses.
   public var address: DeviceAddress
   /// Strength in dBm; 127 if the controller could not tell.
   public var rssi: Int8
-  /// Strength that a receiver one metre away measures, in dBm, as the beacon says.
+  /// The advertised strength that a receiver one metre away measures, in dBm.
   public var powerAtOneMetre: Int8
 
   /// A sighting from its parts.

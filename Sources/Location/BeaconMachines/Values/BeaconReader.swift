@@ -2,7 +2,7 @@ public import BluetoothWire
 
 /// Finds iBeacons in advertising reports, and counts what else there is.
 public struct BeaconReader: Sendable {
-  /// What was read so far.
+  /// Counters of what a reader has received.
   public struct Counters: Hashable, Sendable {
     /// iBeacons.
     public var iBeacons = 0
@@ -14,7 +14,7 @@ public struct BeaconReader: Sendable {
     public var foreign = 0
   }
 
-  /// What was read so far.
+  /// The counters since this reader was created.
   public private(set) var counters = Counters()
 
   /// Has read nothing yet.

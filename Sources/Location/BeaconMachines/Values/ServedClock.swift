@@ -1,10 +1,10 @@
 import Essentials
 
-/// The time in which a machine was served. A process may be stopped, or a thread late, while packets wait
-/// for it; that time says nothing about who was silent.
+/// The time in which a machine was served. A process may be stopped, or a thread late, while
+/// packets wait for it; in that time the absence of a packet doesn't mean that a beacon was silent.
 ///
-/// A host calls a machine at least once per `heartbeat`. Where a call is later, the time since the call
-/// before is a stall, and is not counted.
+/// A host calls a machine at least once per `heartbeat`. After a later call, the time since the
+/// previous one is a stall, and is not counted.
 struct ServedClock: Sendable {
   /// How often a machine that waits for silence wants to be called.
   static let heartbeat = TimeSpan.seconds(1)
@@ -37,14 +37,14 @@ struct ServedClock: Sendable {
     }
   }
 
-  /// Nobody asked for calls up to now, so that a long time without one is no stall.
+  /// Starts at `instant`: no calls were due before, so that a long time without one is no stall.
   mutating func restart(at instant: Instant) { lastCall = instant }
 
   /// When the host has to call so that it isn't a stall.
   var nextHeartbeat: Instant { (lastCall ?? .zero) + Self.heartbeat }
 
-  /// When the host has to call for what is due at an instant of served time: then, or at the next
-  /// heartbeat.
+  /// The time at which the host has to call for an event that is due at an instant of served time:
+  /// that time, or the next heartbeat if it is earlier.
   func wake(for due: Instant) -> Instant {
     let wait = max(due, settledAt) - now
     return (lastCall ?? .zero) + min(max(wait, .zero), Self.heartbeat)

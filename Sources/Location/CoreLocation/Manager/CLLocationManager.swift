@@ -3,19 +3,21 @@ internal import EventLoop
 
 /// Monitors regions of beacons, and ranges beacons.
 ///
-/// The delegate is called on the run loop of the thread that created the manager, which has to run, or on
-/// the queue of `init(queue:)`. The first call is `locationManagerDidChangeAuthorization`. Methods may be
-/// called from any thread. Releasing a manager ends what it ranges; regions are monitored for the program,
-/// and reported to all of its managers. What happens to them while there is none waits for the next one.
+/// The delegate is called on the run loop of the thread that created the manager, which has to run,
+/// or on the queue of `init(queue:)`. The first call is `locationManagerDidChangeAuthorization`.
+/// Methods may be called from any thread. Releasing a manager ends its ranging; regions are
+/// monitored for the program, and reported to all of its managers. Region events without a manager
+/// wait for the next one.
 ///
-/// Regions outlive the process: when the program runs again they are in `monitoredRegions`, and the delegate
-/// is told what has changed meanwhile, as soon as beacons are heard or were not for the exit delay. Where
-/// regions are kept, `AMBIT_LOCATIONS` says: the name of a file, else one of the executable's name in the
-/// folder `ambit/locations` of this user's state. They are written within moments, not before methods
-/// return. On the simulated radio, whose beacons are new each time, they are kept where a file is named.
+/// Regions outlive the process: when the program runs again they are in `monitoredRegions`, and the
+/// delegate receives the changes since then, as soon as beacons are heard or were not for the exit
+/// delay. `AMBIT_LOCATIONS` names the file of regions; by default it has the executable's name, in
+/// the folder `ambit/locations` of this user's state. It is written within moments, not before
+/// methods return. On the simulated radio, whose beacons are new each time, there is no default
+/// file.
 ///
 /// The manager uses the Bluetooth host that is current in its task, else the one on the radio that
-/// `AMBIT_RADIO` names. `AMBIT_LOCATION_AUTHORIZATION` says whether the program may use location services.
+/// `AMBIT_RADIO` names. `AMBIT_LOCATION_AUTHORIZATION` sets the policy for authorization.
 open class CLLocationManager: NSObject, @unchecked Sendable {
   // Unchecked: `session` is constant, the rest is guarded by `lock`.
 
@@ -63,7 +65,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
     set { set(\.delegate, to: newValue) }
   }
 
-  // MARK: What there is
+  // MARK: State
 
   /// Whether location services are switched on; here they always are.
   open class func locationServicesEnabled() -> Bool { true }
@@ -97,13 +99,13 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   /// Whether widgets of the program may use location services, which there are none of.
   open var isAuthorizedForWidgetUpdates: Bool { authorizationStatus.allowsLocation }
 
-  /// Asks to be allowed to use location services. Where nobody said yes or no before, the policy answers,
-  /// and the delegate's `locationManagerDidChangeAuthorization` is called.
+  /// Requests authorization to use location services. If it is not determined yet, the policy
+  /// decides, and the delegate's `locationManagerDidChangeAuthorization` is called.
   open func requestWhenInUseAuthorization() {
     session.services.perform { $0.request(.authorizedWhenInUse) }
   }
 
-  /// Asks to be allowed to use location services at all times, as above.
+  /// Requests authorization to use location services at all times, as above.
   open func requestAlwaysAuthorization() {
     session.services.perform { $0.request(.authorizedAlways) }
   }
@@ -229,7 +231,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   /// Nil.
   open var heading: CLHeading? { nil }
 
-  /// Does nothing: nothing asks for a calibration.
+  /// Does nothing: no calibration is ever displayed.
   open func dismissHeadingCalibrationDisplay() {}
 
   /// No: there are no locations that could be deferred.

@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// What is behind a location manager: what it ranges, and the way to its delegate.
+/// The implementation of a location manager: its ranging, and the calls of its delegate.
 final class ManagerSession: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
@@ -113,7 +113,7 @@ final class ManagerSession: @unchecked Sendable {
     services.perform { [self] in $0.startRanging(constraint, for: self) }
   }
 
-  // MARK: What the services say
+  // MARK: Events of the services
 
   func ranged(_ beacons: [CLBeacon], _ constraint: CLBeaconIdentityConstraint) {
     let (isRanged, regions) = rangers(of: constraint)
@@ -162,7 +162,7 @@ final class ManagerSession: @unchecked Sendable {
     case .monitoringFailed(let region, let error):
       delegate.locationManager(manager, monitoringDidFailFor: region?.ownCopy, withError: error)
     case .ranged(let beacons, let constraint):
-      // What was stopped meanwhile is not reported.
+      // Ranging that was stopped in the meantime is not reported.
       guard rangers(of: constraint).isRanged else { return }
       delegate.locationManager(manager, didRange: beacons, satisfying: constraint)
     case .rangingFailed(let constraint, let error):

@@ -1,5 +1,5 @@
-// Sessions say what a program is about to do with locations. A program of Linux needs none: they are
-// accepted, and have nothing to report.
+// Sessions declare how a program is going to use locations. On Linux they are accepted, but have no
+// effect and nothing to report.
 
 /// Lets a program use location services in the background, which it may here anyway.
 public final class CLBackgroundActivitySession: NSObject, Sendable {
@@ -19,7 +19,7 @@ public final class CLBackgroundActivitySession: NSObject, Sendable {
     public let serviceSessionRequired: Bool
   }
 
-  /// What is to be known about the session: nothing, until it ends.
+  /// Diagnostics of the session: a sequence without elements, which ends with the session.
   public final class Diagnostics: AsyncSequence, Sendable {
     /// Something to know about the session.
     public typealias Element = Diagnostic
@@ -48,14 +48,14 @@ public final class CLBackgroundActivitySession: NSObject, Sendable {
 
   deinit { ending.end() }
 
-  /// What is to be known about the session.
+  /// The diagnostics of the session.
   public var diagnostics: Diagnostics { Diagnostics(ending) }
 
   /// Ends the session.
   public func invalidate() { ending.end() }
 }
 
-/// Says which authorization a program needs, which is asked for here.
+/// Declares the authorization that a program needs, and requests it.
 public final class CLServiceSession: Sendable {
   /// Which authorization.
   public enum AuthorizationRequirement: Int, Sendable {
@@ -89,7 +89,7 @@ public final class CLServiceSession: Sendable {
     public let serviceSessionRequired: Bool
   }
 
-  /// What is to be known about the session: nothing, until it ends.
+  /// Diagnostics of the session: a sequence without elements, which ends with the session.
   public final class Diagnostics: AsyncSequence, Sendable {
     /// Something to know about the session.
     public typealias Element = Diagnostic
@@ -113,7 +113,7 @@ public final class CLServiceSession: Sendable {
 
   private let ending = SessionEnding()
 
-  /// A session that has begun: asks for the authorization as a location manager does.
+  /// Starts a session: requests the authorization as a location manager does.
   public init(authorization: AuthorizationRequirement) {
     let services = LocationServices.current
     switch authorization {
@@ -130,7 +130,7 @@ public final class CLServiceSession: Sendable {
 
   deinit { ending.end() }
 
-  /// What is to be known about the session.
+  /// The diagnostics of the session.
   public var diagnostics: Diagnostics { Diagnostics(ending) }
 
   /// Ends the session.

@@ -5,10 +5,10 @@ public protocol CLCondition: Sendable {}
 
 /// Monitors conditions, and reports when they become satisfied or no longer are.
 ///
-/// Conditions last until they are removed, also beyond this object and this process: a program that makes
-/// a monitor of the same name again has them with their events that waited, and hears of what has changed
-/// meanwhile. Where they are kept, `AMBIT_LOCATIONS` says. There is one monitor of a name at a time: a second
-/// one takes the first one's place, whose events end.
+/// Conditions last until they are removed, also beyond this object and this process: a program that
+/// makes a monitor of the same name again gets them with their pending events, and receives the
+/// changes since then. `AMBIT_LOCATIONS` names their file. There is one monitor of a name at a
+/// time: a second one replaces the first, whose events end.
 public actor CLMonitor {
   /// What happens to the conditions. One task at a time takes them.
   public let events: Events
@@ -59,7 +59,7 @@ public enum __CLMonitoringState: UInt, Sendable {
   case satisfied = 1
   /// It is not.
   case unsatisfied = 2
-  /// It isn't monitored; the event's flags say why.
+  /// It isn't monitored; the event's flags are the reason.
   case unmonitored = 3
 }
 
@@ -75,8 +75,8 @@ extension CLMonitor {
     public let date: Date
     /// Whether the condition is satisfied now.
     public let state: State
-    /// What satisfied it, more exactly than the condition says it: of a condition that leaves major or
-    /// minor open, the identity of the beacon that was heard.
+    /// The condition that was satisfied, more exactly: if the condition leaves major or minor open,
+    /// the identity of the detected beacon.
     public internal(set) var refinement: (any CLCondition)?
     /// Always false: accuracy is never reduced.
     public internal(set) var accuracyLimited = false
@@ -86,7 +86,7 @@ extension CLMonitor {
     public internal(set) var authorizationDeniedGlobally = false
     /// The program has not asked yet whether it may use location services.
     public internal(set) var authorizationRequestInProgress = false
-    /// Whoever looks after the machine doesn't let the program use location services.
+    /// Location services are restricted on this machine, for example by its administrator.
     public internal(set) var authorizationRestricted = false
     /// The program has too many conditions.
     public internal(set) var conditionLimitExceeded = false
@@ -107,7 +107,7 @@ extension CLMonitor {
     }
   }
 
-  /// A condition and what is known of it.
+  /// A condition and its last event.
   public struct Record: Sendable {
     /// The condition.
     public let condition: any CLCondition

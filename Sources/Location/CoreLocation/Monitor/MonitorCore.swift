@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// What is behind a monitor: its conditions, and the events that wait.
+/// The implementation of a monitor: its conditions, and its pending events.
 final class MonitorCore: @unchecked Sendable {
   // Unchecked: what changes is guarded by `lock`.
 
@@ -11,7 +11,7 @@ final class MonitorCore: @unchecked Sendable {
     /// The name that the machine knows it by: of this entry only.
     let number: String
     var lastEvent: CLMonitor.Event
-    /// Whether nobody has taken the last event yet.
+    /// Whether the last event hasn't been delivered yet.
     var isPending = false
   }
 

@@ -6,7 +6,7 @@ open class CLBeacon: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
 
   /// How near it is.
   public let proximity: CLProximity
-  /// The uncertainty of the distance in metres, one standard deviation; negative if nothing can be said.
+  /// The uncertainty of the distance in metres, one standard deviation; negative if it is unknown.
   public let accuracy: CLLocationAccuracy
   /// The mean of the signal strengths in dBm since the last report; 0 if nothing was heard since.
   public let rssi: Int

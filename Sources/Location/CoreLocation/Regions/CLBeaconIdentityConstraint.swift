@@ -1,6 +1,6 @@
-/// Which beacons are meant: those of a UUID, of a group of it, or one.
+/// Identifies beacons: all of a UUID, a group of it, or one.
 ///
-/// What is nil stands for every value; a minor without a major cannot be said.
+/// Nil matches every value; a minor needs a major.
 open class CLBeaconIdentityConstraint: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
   // Unchecked: everything is constant.
 

@@ -68,8 +68,8 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
   /// The beacon of the group; nil for all.
   open var minor: NSNumber? { beaconIdentityConstraint.minor.map { NSNumber(value: $0) } }
 
-  /// Whether the state is reported when somebody looks; false unless set otherwise. Stored without
-  /// effect: a program of Linux has no display that is switched on.
+  /// Whether the state is reported when the display is switched on; false by default. Stored
+  /// without effect: on Linux that event doesn't exist.
   open var notifyEntryStateOnDisplay: Bool {
     get { entryStateOnDisplay }
     set { entryStateOnDisplay = newValue }
@@ -77,12 +77,12 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
 
   // MARK: Being a beacon
 
-  /// What `CBPeripheralManager.startAdvertising(_:)` takes to make this machine such a beacon.
+  /// The data for `CBPeripheralManager.startAdvertising(_:)` that makes this machine such a beacon.
   ///
   /// - Parameter measuredPower: The signal strength in dBm that a receiver one metre away measures,
-  ///   -128 ... 127; nil for -59. What is out of range is cut to it.
+  ///   clamped to -128 ... 127; nil for -59.
   /// - Returns: One entry, `kCBAdvDataAppleBeaconKey`, with 21 bytes: UUID, major and minor, most
-  ///   significant byte first (0 where the region has none), measured power.
+  ///   significant byte first (0 if the region has none), measured power.
   open func peripheralData(withMeasuredPower measuredPower: NSNumber?) -> NSMutableDictionary {
     let power = measuredPower.map { Int8(clamping: $0.intValue) } ?? Self.defaultMeasuredPower
     var bytes = withUnsafeBytes(of: uuid.uuid) { Array($0) }
@@ -95,7 +95,7 @@ open class CLBeaconRegion: CLRegion, @unchecked Sendable {
       dictionary: [Self.advertisementKey: NSData(data: Data(bytes))])
   }
 
-  /// What Apple's framework says on hardware that it doesn't know, in dBm at one metre.
+  /// The default of Apple's framework on unknown hardware, in dBm at one metre.
   private static let defaultMeasuredPower: Int8 = -59
   private static let advertisementKey = "kCBAdvDataAppleBeaconKey"
 

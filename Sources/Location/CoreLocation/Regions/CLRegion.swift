@@ -91,7 +91,7 @@ open class CLRegion: NSObject, NSCopying, NSSecureCoding, @unchecked Sendable {
 }
 
 extension CLRegion {
-  /// A copy that nobody else changes.
+  /// A copy that no other code can change.
   var ownCopy: CLRegion { copy() as? CLRegion ?? self }
 }
 
@@ -108,7 +108,8 @@ extension NSCoder {
   /// A UUID of an archive, written as text.
   func uuid(forKey key: String) -> UUID? { text(forKey: key).flatMap { UUID(uuidString: $0) } }
 
-  /// A number of 16 bits of an archive: nil inside where there is none, nil outside where it makes no sense.
+  /// Decodes an integer of 16 bits: `.some(nil)` if the key is missing, nil if the value is out of
+  /// range.
   func optionalUInt16(forKey key: String) -> UInt16?? {
     guard containsValue(forKey: key) else { return .some(nil) }
     return UInt16(exactly: decodeInteger(forKey: key)).map { .some($0) }

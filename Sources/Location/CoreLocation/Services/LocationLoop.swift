@@ -5,7 +5,7 @@ internal import BluetoothWire
 internal import Essentials
 internal import EventLoop
 
-/// The machines, and what they are told and answered. On the host's event loop only.
+/// The state machines with their actions. On the host's event loop only.
 struct LocationLoop {
   var regions = RegionMonitor()
   /// The snapshot of the regions that was kept last.
@@ -89,7 +89,7 @@ extension LocationServices {
     setTimer()
   }
 
-  /// Brings the scan in line with what is wanted, and passes on what the machines said.
+  /// Starts or stops the scan as needed, and delivers the machines' actions.
   func update() {
     guard let client else { return }
     let wantsScan = loop.isInterested && status.allowsLocation
@@ -252,7 +252,7 @@ extension LocationServices {
 
   // MARK: Authorization
 
-  /// Answers a program that asks for an authorization.
+  /// Handles a program's request for an authorization.
   func request(_ wanted: CLAuthorizationStatus) {
     let new = policy.status(after: status, asking: wanted)
     guard new != status else { return }
@@ -277,7 +277,7 @@ extension RegionMonitor.Settings {
 }
 
 extension ScanOptions {
-  /// Every advertisement, and no questions to who sends them.
+  /// All advertisements, by passive scanning.
   fileprivate static var beacons: ScanOptions {
     var options = ScanOptions()
     options.allowsDuplicates = true

@@ -1,17 +1,17 @@
 internal import Logging
 
-/// What is answered to programs that want to use location services, as `AMBIT_LOCATION_AUTHORIZATION` says:
-/// the policy that stands in for the question that Apple's systems ask their user.
+/// The policy for programs that request authorization, from `AMBIT_LOCATION_AUTHORIZATION`. It
+/// replaces the dialogue of Apple's systems.
 package enum LocationPolicy: String, Sendable, CaseIterable {
   /// They may, at all times. The default.
   case always
   /// They may, while they are in use.
   case whenInUse
-  /// The user said no.
+  /// Denied by the user.
   case denied
-  /// Whoever looks after the machine doesn't let them, nor the user change that.
+  /// Restricted by an administrator; the user can't change it.
   case restricted
-  /// They may, once they have asked: the user says yes to what is asked for.
+  /// Not determined until a request, which the user grants.
   case ask
 
   /// The policy of this name; `always` for none, `denied` for one that doesn't exist.

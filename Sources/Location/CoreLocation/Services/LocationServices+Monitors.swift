@@ -76,7 +76,7 @@ extension LocationServices {
     loop.conditions.stop(identifier: number)
   }
 
-  /// Says why a condition is not monitored, if the program may not.
+  /// Reports the reason if a condition isn't monitored for lack of authorization.
   private func reportAuthorization(of number: String) {
     switch status {
     case .authorizedAlways, .authorizedWhenInUse: break
@@ -95,7 +95,7 @@ extension LocationServices {
     }
   }
 
-  /// Passes on what the machine says about a condition.
+  /// Delivers the machine's state of a condition to its monitor.
   func postToMonitor(_ action: RegionMonitor.Action) {
     // Entered and exited are in the states.
     guard case .determined(let number, let state) = action else { return }

@@ -21,7 +21,7 @@ extension LocationServices {
     }
   }
 
-  /// Has written what has changed. On the event loop only.
+  /// Writes changed regions and conditions to the store. On the event loop only.
   func keepChanges() {
     guard let store else { return }
     let regions = loop.regions.snapshot

@@ -5,10 +5,11 @@ internal import CoreBluetooth
 internal import EventLoop
 internal import Synchronization
 
-/// What is behind all location managers and monitors of a process: its authorization, what it monitors
-/// and ranges, and a client of the Bluetooth host, whose scan it shares with everybody else.
+/// The implementation of all location managers and monitors of a process: the authorization, the
+/// monitored regions and ranged constraints, and a client of the Bluetooth host, whose scan it
+/// shares with other clients.
 ///
-/// The machines are on the host's event loop, where everything that is asked for is handed over in order.
+/// The machines run on the host's event loop, to which all requests are passed in order.
 final class LocationServices: @unchecked Sendable {
   // Unchecked: `shown` and `clientStorage` are guarded by `lock`, `loop` is touched on the host's event
   // loop only, the rest is constant.
@@ -90,7 +91,7 @@ final class LocationServices: @unchecked Sendable {
   /// The way to the host.
   var client: HostClient? { lock.withLock { clientStorage } }
 
-  /// Does something on the event loop, after what was handed over before.
+  /// Runs `body` on the event loop, after earlier calls.
   func perform(_ body: @escaping @Sendable (LocationServices) -> Void) {
     client?.execute { [weak self] in
       guard let self else { return }
@@ -122,7 +123,7 @@ final class LocationServices: @unchecked Sendable {
     }
   }
 
-  /// Removes the region of this name; false if there is none.
+  /// Removes the region of this name; returns false if it wasn't monitored.
   func removeRegion(_ identifier: String) -> Bool {
     lock.withLock { shown.regions.removeValue(forKey: identifier) != nil }
   }
@@ -143,8 +144,8 @@ final class LocationServices: @unchecked Sendable {
   /// The managers that there are.
   var sessions: [ManagerSession] { lock.withLock { shown.sessions }.compactMap(\.session) }
 
-  /// Has all managers call their delegates. What happens to a region while there is none waits for the
-  /// next one.
+  /// Has all managers call their delegates. Without a manager, a region's notice waits for the next
+  /// one.
   func post(_ notice: Notice) {
     let sessions = self.sessions
     if sessions.isEmpty, notice.region != nil {
@@ -176,7 +177,7 @@ final class LocationServices: @unchecked Sendable {
 }
 
 extension LocationPolicy {
-  /// What tests say instead of the environment.
+  /// Overrides the environment, in tests.
   @TaskLocal package static var override: LocationPolicy?
 
   static var current: LocationPolicy {

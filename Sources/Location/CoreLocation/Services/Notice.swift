@@ -65,7 +65,7 @@ enum Notice: Sendable {
     }
   }
 
-  /// Whether both say the same about the same, perhaps with other values.
+  /// Whether both are the same call for the same region or constraint, perhaps with other values.
   private func isSameKind(as other: Notice) -> Bool {
     switch (self, other) {
     case (.authorizationChanged, .authorizationChanged): true

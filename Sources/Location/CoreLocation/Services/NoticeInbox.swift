@@ -40,7 +40,7 @@ final class NoticeInbox: @unchecked Sendable {
     if case .queue(let queue) = place { queue.setSpecific(key: key, value: nil) }
   }
 
-  /// Says what to do with a notice, on the run loop or queue.
+  /// Sets the handler, which is called on the run loop or queue.
   func onNotice(_ handler: @escaping Handler) {
     switch place {
     case .runLoop(let inbox): inbox.onItem { notice in EventThread.run { handler(notice) } }
@@ -73,8 +73,8 @@ final class NoticeInbox: @unchecked Sendable {
     _ = dropped  // Released outside the lock: notices hold objects of the app.
   }
 
-  /// Returns when what was posted to the queue before was handled; at once for a run loop of another
-  /// thread, which nobody can wait for.
+  /// Returns after the notices that were posted to the queue before were handled; at once if the
+  /// run loop belongs to another thread, which can't be waited for.
   func settle() {
     switch place {
     case .runLoop(let inbox): inbox.deliverOnCurrentLoop()

@@ -114,7 +114,7 @@ struct KeptCondition: Codable, Hashable, Sendable {
   var refinement: CLMonitor.BeaconIdentityCondition?
   /// Why it isn't monitored: the names of the event's flags.
   var reasons: [String]
-  /// Whether nobody has taken the last event yet.
+  /// Whether the last event hasn't been delivered yet.
   var isPending: Bool
 
   /// Nil for a condition of the program's own kind, which is never monitored.

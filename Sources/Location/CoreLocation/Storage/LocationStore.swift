@@ -7,9 +7,10 @@ internal import Synchronization
 /// The file in which a program's regions and conditions outlive it
 /// (docs/decisions/0113-monitored-regions-outlive-the-process.md).
 ///
-/// One process has the file at a time, from when it reads or first writes it until it ends. What is to be
-/// kept is written on a thread of its own that there is as long as something is to be written; of what
-/// comes meanwhile the last is written. A problem is logged once; the program goes on without the file.
+/// One process owns the file at a time, from its first read or write until its end. A thread
+/// writes, and exists only as long as there is something to write; if several contents arrive
+/// during a write, only the last is written. A problem is logged once; the program goes on without
+/// the file.
 final class LocationStore: Sendable {
   private enum Owner {
     /// There was nothing in the file, and nothing was to be kept yet.
@@ -82,7 +83,7 @@ final class LocationStore: Sendable {
     if isFirst { start() }
   }
 
-  /// Calls `completion`, on any thread, when what was to be kept is kept.
+  /// Calls `completion`, on any thread, when pending contents are written.
   func finish(_ completion: @escaping @Sendable () -> Void) {
     let isFirst = state.withLock { state in
       state.completions.append(completion)
@@ -93,7 +94,7 @@ final class LocationStore: Sendable {
   }
 
   private func start() {
-    // Without a thread it is done here, whatever it waits for.
+    // If no thread can be started, this one writes, and may block.
     if !DetachedThread.start({ self.run() }) { run() }
   }
 
@@ -167,7 +168,7 @@ final class LocationStore: Sendable {
 // MARK: - Where it is
 
 extension LocationStore {
-  /// What tests say instead of the environment.
+  /// Overrides the environment, in tests.
   @TaskLocal static var override: LocationStore?
 
   /// The store of this program, for a host: in the file that `AMBIT_LOCATIONS` names, else under the name

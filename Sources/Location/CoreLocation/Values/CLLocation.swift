@@ -173,7 +173,7 @@ extension CLLocationCoordinate2D {
 
 /// A storey of a building. Never reported here.
 open class CLFloor: NSObject, @unchecked Sendable {
-  // Unchecked: everything is constant. Nobody but Core Location makes one.
+  // Unchecked: everything is constant. Only Core Location creates instances.
 
   /// The storey; 0 is the ground floor.
   public let level: Int
@@ -183,7 +183,7 @@ open class CLFloor: NSObject, @unchecked Sendable {
 
 /// A direction that a device points to. Never reported here.
 open class CLHeading: NSObject, @unchecked Sendable {
-  // Unchecked: everything is constant. Nobody but Core Location makes one.
+  // Unchecked: everything is constant. Only Core Location creates instances.
 
   /// Degrees from magnetic north.
   public let magneticHeading: CLLocationDirection = -1
@@ -199,7 +199,7 @@ open class CLHeading: NSObject, @unchecked Sendable {
 
 /// A stay at a place. Never reported here.
 open class CLVisit: NSObject, @unchecked Sendable {
-  // Unchecked: everything is constant. Nobody but Core Location makes one.
+  // Unchecked: everything is constant. Only Core Location creates instances.
 
   /// When it began.
   public let arrivalDate = Date.distantPast

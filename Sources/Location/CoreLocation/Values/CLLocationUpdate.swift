@@ -1,5 +1,5 @@
-/// A report of where this device is. It is there so that code compiles: there are none but the one that says
-/// that nothing is known.
+/// A report of this device's location. It exists so that code compiles: the only update reports
+/// that the location is unavailable.
 public struct CLLocationUpdate: Sendable {
   /// What the updates are for; without effect.
   public enum LiveConfiguration: Int, Sendable {
@@ -17,13 +17,13 @@ public struct CLLocationUpdate: Sendable {
 
   /// Nil.
   public let location: CLLocation? = nil
-  /// False: nobody knows.
+  /// False: unknown.
   public let stationary = false
   /// Whether the program may not use location services.
   public let authorizationDenied: Bool
   /// Always false: there is no switch for all programs.
   public let authorizationDeniedGlobally = false
-  /// Whether somebody else doesn't let the program use location services.
+  /// Whether location services are restricted on this machine, for example by its administrator.
   public let authorizationRestricted: Bool
   /// Whether the program has not asked yet.
   public let authorizationRequestInProgress: Bool
@@ -42,7 +42,7 @@ public struct CLLocationUpdate: Sendable {
     authorizationRequestInProgress = status == .notDetermined
   }
 
-  /// Says once that no location is available, and nothing after that.
+  /// Returns a sequence with one update: no location is available.
   public static func liveUpdates(_ configuration: LiveConfiguration = .default) -> Updates {
     Updates(update: CLLocationUpdate(LocationServices.current.status))
   }

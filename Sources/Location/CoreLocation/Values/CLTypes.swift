@@ -43,9 +43,9 @@ public enum CLRegionState: Int, Sendable {
 
 /// Whether the program may use location services.
 public enum CLAuthorizationStatus: Int32, Sendable {
-  /// It didn't ask yet.
+  /// The program has not requested it yet.
   case notDetermined = 0
-  /// It may not, and nobody who uses it can change that.
+  /// Restricted; the user can't change that.
   case restricted = 1
   /// It may not.
   case denied = 2

@@ -21,7 +21,8 @@ public struct Disconnect: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(handle:reason:)) { ($0.handle, $0.reason) }
 }
 
-/// Asks which specification the peer's controller follows; answered by an event.
+/// Requests the version of the peer's controller; Read Remote Version Information Complete reports
+/// it.
 public struct ReadRemoteVersionInformation: ConnectionCommand {
   /// Read Remote Version Information (Core 5.4, Vol 4, Part E, §7.1.23).
   public static let opcode = HCIOpcode.readRemoteVersionInformation
@@ -70,7 +71,7 @@ public struct ReadTransmitPowerLevel: HCIRecord, HCICommand {
   public static let opcode = HCIOpcode.readTransmitPowerLevel
   /// The connection.
   public var handle: UInt16
-  /// Asks for the maximum rather than the current power.
+  /// Whether to read the maximum rather than the current power.
   public var isMaximum: Bool
 
   /// The command with its parameters.
@@ -214,7 +215,7 @@ public struct WriteLEHostSupport: HCIRecord, HCICommand {
   }
 }
 
-/// Reads which specification the controller follows and who made it.
+/// Reads the version and the manufacturer of the controller.
 public struct ReadLocalVersionInformation: ParameterlessCommand {
   /// What the controller returns.
   public typealias Return = ReadLocalVersionInformationReturn
@@ -233,7 +234,7 @@ public struct ReadLocalVersionInformationReturn: HCIRecord {
   public var hciSubversion: UInt16
   /// The specification of the link layer that it follows.
   public var linkVersion: UInt8
-  /// Who made it (Assigned Numbers, §7).
+  /// The manufacturer (Assigned Numbers, §7).
   public var company: UInt16
   /// The maker's revision of the link layer.
   public var linkSubversion: UInt16

@@ -2,7 +2,7 @@ public import Essentials
 
 // Legacy advertising and scanning.
 
-/// Says how to advertise.
+/// Sets the parameters of legacy advertising.
 public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
   /// LE Set Advertising Parameters (Core 5.4, Vol 4, Part E, §7.8.5).
   public static let opcode = HCIOpcode.leSetAdvertisingParameters
@@ -74,7 +74,8 @@ public struct LEReadAdvertisingPhysicalChannelTxPowerReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(dBm:)) { $0.dBm }
 }
 
-/// A command that carries legacy advertising data: a length and 31 bytes, of which so many count.
+/// A command that carries legacy advertising data: a length and 31 bytes, of which the first
+/// `length` are significant.
 public protocol LegacyDataCommand: HCICommand {
   /// The data, at most 31 bytes.
   var data: [UInt8] { get }
@@ -104,7 +105,7 @@ extension LegacyDataCommand {
   }
 }
 
-/// Sets what legacy advertising says.
+/// Sets the data of legacy advertising.
 public struct LESetAdvertisingData: LegacyDataCommand {
   /// LE Set Advertising Data (Core 5.4, Vol 4, Part E, §7.8.7).
   public static let opcode = HCIOpcode.leSetAdvertisingData
@@ -115,7 +116,7 @@ public struct LESetAdvertisingData: LegacyDataCommand {
   public init(data: [UInt8]) { self.data = data }
 }
 
-/// Sets what legacy advertising says to those who ask.
+/// Sets the scan response of legacy advertising.
 public struct LESetScanResponseData: LegacyDataCommand {
   /// LE Set Scan Response Data (Core 5.4, Vol 4, Part E, §7.8.8).
   public static let opcode = HCIOpcode.leSetScanResponseData
@@ -142,7 +143,7 @@ public struct LESetAdvertisingEnable: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(isEnabled:)) { $0.isEnabled }
 }
 
-/// Says how to scan.
+/// Sets the parameters of scanning.
 public struct LESetScanParameters: HCIRecord, HCICommand {
   /// LE Set Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.10).
   public static let opcode = HCIOpcode.leSetScanParameters

@@ -113,7 +113,7 @@ public struct LEReadChannelMapReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(handle:channels:)) { ($0.handle, $0.channels) }
 }
 
-/// Asks for the peer's features; answered by an event.
+/// Requests the peer's features; LE Read Remote Features Complete reports them.
 public struct LEReadRemoteFeatures: ConnectionCommand {
   /// LE Read Remote Features (Core 5.4, Vol 4, Part E, §7.8.21).
   public static let opcode = HCIOpcode.leReadRemoteFeatures
@@ -337,7 +337,7 @@ public struct LEReadPHYReturn: HCIRecord {
   }
 }
 
-/// Says which PHYs new connections should use.
+/// Sets the preferred PHYs of new connections.
 public struct LESetDefaultPHY: HCIRecord, HCICommand {
   /// LE Set Default PHY (Core 5.4, Vol 4, Part E, §7.8.48).
   public static let opcode = HCIOpcode.leSetDefaultPHY
@@ -353,7 +353,7 @@ public struct LESetDefaultPHY: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(preference:)) { $0.preference }
 }
 
-/// Asks for other PHYs; LE PHY Update Complete reports the outcome.
+/// Requests other PHYs; LE PHY Update Complete reports the outcome.
 public struct LESetPHY: HCIRecord, HCICommand {
   /// LE Set PHY (Core 5.4, Vol 4, Part E, §7.8.49).
   public static let opcode = HCIOpcode.leSetPHY

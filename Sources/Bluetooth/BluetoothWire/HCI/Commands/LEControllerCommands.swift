@@ -208,7 +208,7 @@ public struct LEEncryptReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(encrypted:)) { $0.encrypted }
 }
 
-/// Asks for a random number.
+/// Requests a random number.
 public struct LERand: ParameterlessCommand {
   /// What the controller returns.
   public typealias Return = LERandReturn

@@ -23,7 +23,7 @@ public struct LESetAdvertisingSetRandomAddress: HCIRecord, HCICommand {
   }) { ($0.set, AddressBits($0.address)) }
 }
 
-/// Makes an advertising set or says anew how it advertises.
+/// Creates an advertising set, or changes the parameters of an existing one.
 public struct LESetExtendedAdvertisingParameters: HCIRecord, HCICommand {
   /// What the controller returns.
   public typealias Return = LESetExtendedAdvertisingParametersReturn
@@ -155,7 +155,7 @@ public protocol ExtendedDataCommand: HCICommand {
 }
 
 extension ExtendedDataCommand {
-  /// Reads the parameters, then a length of at most 251 and so many bytes.
+  /// Reads the parameters, then a length of at most 251 and the data.
   public init(decoding reader: inout ByteReader) throws(WireError) {
     self.init(
       set: try reader.value(), operation: try reader.value(),
@@ -174,7 +174,7 @@ extension ExtendedDataCommand {
   }
 }
 
-/// Sets what an advertising set says.
+/// Sets the data of an advertising set.
 public struct LESetExtendedAdvertisingData: ExtendedDataCommand {
   /// LE Set Extended Advertising Data (Core 5.4, Vol 4, Part E, §7.8.54).
   public static let opcode = HCIOpcode.leSetExtendedAdvertisingData
@@ -199,7 +199,7 @@ public struct LESetExtendedAdvertisingData: ExtendedDataCommand {
   }
 }
 
-/// Sets what an advertising set says to those who ask.
+/// Sets the scan response of an advertising set.
 public struct LESetExtendedScanResponseData: ExtendedDataCommand {
   /// LE Set Extended Scan Response Data (Core 5.4, Vol 4, Part E, §7.8.55).
   public static let opcode = HCIOpcode.leSetExtendedScanResponseData
@@ -262,7 +262,7 @@ public struct LESetExtendedAdvertisingEnable: HCICommand {
     self.sets = sets
   }
 
-  /// Reads the flag, a count, and so many sets.
+  /// Reads the flag, a count, and that number of sets.
   public init(decoding reader: inout ByteReader) throws(WireError) {
     isEnabled = try reader.value()
     sets = []

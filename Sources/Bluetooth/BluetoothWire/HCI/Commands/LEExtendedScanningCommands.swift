@@ -19,7 +19,7 @@ public struct ExtendedScanParameters: HCIRecord {
   public static let layout = HCILayout(Self.init(type:timing:)) { ($0.type, $0.timing) }
 }
 
-/// Says how to scan, for each PHY.
+/// Sets the parameters of scanning for each PHY.
 public struct LESetExtendedScanParameters: HCICommand {
   /// LE Set Extended Scan Parameters (Core 5.4, Vol 4, Part E, §7.8.64).
   public static let opcode = HCIOpcode.leSetExtendedScanParameters

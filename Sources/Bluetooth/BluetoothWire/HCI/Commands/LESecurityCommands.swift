@@ -260,7 +260,7 @@ public struct LESetAddressResolutionEnable: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(isEnabled:)) { $0.isEnabled }
 }
 
-/// Says how long the controller uses a private address.
+/// Sets the time after which the controller replaces a private address.
 public struct LESetResolvablePrivateAddressTimeout: HCIRecord, HCICommand {
   /// LE Set Resolvable Private Address Timeout (Core 5.4, Vol 4, Part E, §7.8.45).
   public static let opcode = HCIOpcode.leSetResolvablePrivateAddressTimeout
@@ -276,7 +276,7 @@ public struct LESetResolvablePrivateAddressTimeout: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(seconds:)) { $0.seconds }
 }
 
-/// Says whether a device may also use its identity address.
+/// Sets whether a device may also use its identity address.
 public struct LESetPrivacyMode: HCIRecord, HCICommand {
   /// LE Set Privacy Mode (Core 5.4, Vol 4, Part E, §7.8.77).
   public static let opcode = HCIOpcode.leSetPrivacyMode

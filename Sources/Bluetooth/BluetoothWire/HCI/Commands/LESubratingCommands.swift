@@ -2,9 +2,9 @@ import Essentials
 
 /// How a host wants to use a part of a connection's events (Core 5.4, Vol 4, Part E, §7.8.123).
 public struct SubrateRequest: HCIRecord {
-  /// Of so many connection events at least one is used, 1 ... 500.
+  /// The minimum subrate factor, 1 ... 500: one of this many connection events is used.
   public var factorMin: UInt16
-  /// Of so many at most.
+  /// The maximum subrate factor.
   public var factorMax: UInt16
   /// How many of the events in use the peripheral may skip at most, 0 ... 499.
   public var latencyMax: UInt16
@@ -43,11 +43,11 @@ public struct SubrateRequest: HCIRecord {
   }
 }
 
-/// Sets which subrating peripherals may ask for on connections to come.
+/// Sets the acceptable parameters for subrate requests of peripherals on future connections.
 public struct LESetDefaultSubrate: HCIRecord, HCICommand {
   /// LE Set Default Subrate (Core 5.4, Vol 4, Part E, §7.8.123).
   public static let opcode = HCIOpcode.leSetDefaultSubrate
-  /// What is acceptable.
+  /// The acceptable parameters.
   public var request: SubrateRequest
 
   /// The command with its parameters.
@@ -59,13 +59,13 @@ public struct LESetDefaultSubrate: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(request:)) { $0.request }
 }
 
-/// Asks for subrating; LE Subrate Change reports the outcome.
+/// Requests subrating; LE Subrate Change reports the outcome.
 public struct LESubrateRequest: HCIRecord, HCICommand {
   /// LE Subrate Request (Core 5.4, Vol 4, Part E, §7.8.124).
   public static let opcode = HCIOpcode.leSubrateRequest
   /// The connection.
   public var handle: UInt16
-  /// What is wanted.
+  /// The requested parameters.
   public var request: SubrateRequest
 
   /// The command with its parameters.
@@ -80,7 +80,7 @@ public struct LESubrateRequest: HCIRecord, HCICommand {
 
 /// How a connection is subrated now.
 public struct Subrate: HCIRecord {
-  /// Of so many connection events one is used; 1: all.
+  /// The subrate factor: one of this many connection events is used; 1: all.
   public var factor: UInt16
   /// How many of the events in use the peripheral may skip.
   public var latency: UInt16

@@ -26,7 +26,7 @@ public struct AdvertisingReports<Report: LEReport>: HCIEventParameters, Sequence
     bytes = writer.bytes[...]
   }
 
-  /// Reads a count and checks that so many reports follow.
+  /// Reads a count and checks that this number of reports follows.
   public init(decoding reader: inout ByteReader) throws(WireError) {
     count = Int(try UInt8(decoding: &reader))
     let all = reader.remaining
@@ -71,11 +71,11 @@ public struct LEAdvertisingReport: LEReport {
 
   /// The kinds of packets that are reported.
   public enum Kind: UInt8, HCICodable {
-    /// ADV_IND: one may connect and ask for the scan response.
+    /// ADV_IND: connectable and scannable.
     case connectable = 0
     /// ADV_DIRECT_IND: this device may connect.
     case directed = 1
-    /// ADV_SCAN_IND: one may ask for the scan response.
+    /// ADV_SCAN_IND: scannable.
     case scannable = 2
     /// ADV_NONCONN_IND: nothing may be asked for.
     case nonConnectable = 3
@@ -85,7 +85,7 @@ public struct LEAdvertisingReport: LEReport {
 
   /// Which kind of packet.
   public var kind: Kind
-  /// Who sent it.
+  /// The advertiser's address.
   public var advertiser: PeerAddress
   /// The advertising data, at most 31 bytes.
   public var data: ArraySlice<UInt8>
@@ -125,7 +125,7 @@ public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
   public static let subevent: UInt8 = 0x0B
   /// Always `.directed`.
   public var kind: LEAdvertisingReport.Kind
-  /// Who sent it.
+  /// The advertiser's address.
   public var advertiser: PeerAddress
   /// To whom.
   public var target: PeerAddress
@@ -166,7 +166,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
 
     /// One may connect.
     public static let connectable = EventType(rawValue: 1 << 0)
-    /// One may ask for the scan response.
+    /// Scannable: the advertiser answers scan requests.
     public static let scannable = EventType(rawValue: 1 << 1)
     /// It is for one device.
     public static let directed = EventType(rawValue: 1 << 2)
@@ -182,7 +182,7 @@ public struct LEExtendedAdvertisingReport: LEReport {
 
   /// What kind of advertising.
   public var type: EventType
-  /// Who sent it; nil where it did not say.
+  /// The advertiser's address; nil for anonymous advertising.
   public var advertiser: PeerAddress?
   /// The PHY of the advertising channel.
   public var primaryPHY: PHY
@@ -190,13 +190,13 @@ public struct LEExtendedAdvertisingReport: LEReport {
   public var secondaryPHY: PHY?
   /// The advertiser's number for its advertising set, 0 ... 15; nil for legacy advertising.
   public var setID: UInt8?
-  /// The power it was sent with, in dBm; nil where it did not say.
+  /// The transmit power in dBm; nil if it is not available.
   public var txPowerDBm: Int8?
   /// How strongly it arrived, in dBm; nil where it is not available.
   public var rssi: Int8?
   /// The interval of periodic advertising, in units of 1.25 ms; 0 for none.
   public var periodicIntervalUnits1250us: UInt16
-  /// To whom; nil unless the type says directed.
+  /// The target's address; nil unless the type is directed.
   public var target: PeerAddress?
   /// The advertising data or a part of it.
   public var data: ArraySlice<UInt8>

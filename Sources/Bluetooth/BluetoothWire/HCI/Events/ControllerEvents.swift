@@ -101,7 +101,7 @@ public struct ReadRemoteVersionInformationComplete: HCIRecord, HCIEventParameter
   public var handle: UInt16
   /// The specification that it follows; 13 is 5.4.
   public var version: UInt8
-  /// Who made it (Assigned Numbers, §7).
+  /// The manufacturer (Assigned Numbers, §7).
   public var company: UInt16
   /// The maker's revision.
   public var subversion: UInt16

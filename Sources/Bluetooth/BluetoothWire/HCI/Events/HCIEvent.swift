@@ -75,9 +75,9 @@ public enum HCIEvent: Hashable, Sendable {
   case leConnectionUpdateComplete(LEConnectionUpdateComplete)
   /// The features of a peer.
   case leReadRemoteFeaturesComplete(LEReadRemoteFeaturesComplete)
-  /// The controller asks for a key.
+  /// The controller requests a key.
   case leLongTermKeyRequest(LELongTermKeyRequest)
-  /// The peer asks for another timing.
+  /// The peer requests other connection parameters.
   case leRemoteConnectionParameterRequest(LERemoteConnectionParameterRequest)
   /// A connection's packets may have another length.
   case leDataLengthChange(LEDataLengthChange)

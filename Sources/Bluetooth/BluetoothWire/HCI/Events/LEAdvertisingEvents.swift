@@ -37,7 +37,7 @@ public struct LEScanRequestReceived: HCIRecord, HCIEventParameters {
   public static let code = HCIEventCode.le(0x13)
   /// Which advertising set.
   public var set: UInt8
-  /// Who asked.
+  /// The scanner's address.
   public var scanner: PeerAddress
 
   /// The event with its parameters.

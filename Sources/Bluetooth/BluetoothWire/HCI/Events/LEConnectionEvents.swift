@@ -144,7 +144,7 @@ public struct LEReadRemoteFeaturesComplete: HCIRecord, HCIEventParameters {
   }
 }
 
-/// The central wants to encrypt; the controller asks for the key.
+/// The central starts encryption; the controller requests the key from the host.
 public struct LELongTermKeyRequest: HCIRecord, HCIEventParameters {
   /// LE Long Term Key Request (Core 5.4, Vol 4, Part E, §7.7.65.5).
   public static let code = HCIEventCode.le(0x05)
@@ -168,7 +168,7 @@ public struct LELongTermKeyRequest: HCIRecord, HCIEventParameters {
   }
 }
 
-/// The peer asks for another timing.
+/// The peer requests other connection parameters.
 public struct LERemoteConnectionParameterRequest: HCIRecord, HCIEventParameters {
   /// LE Remote Connection Parameter Request (Core 5.4, Vol 4, Part E, §7.7.65.6).
   public static let code = HCIEventCode.le(0x06)
