@@ -100,7 +100,7 @@ package enum Main {
     }
   }
 
-  /// Ends with what `ArgumentParser` has to say: help, or what is wrong with the command line.
+  /// Prints the help or the error of `ArgumentParser`, and ends the program.
   private static func finish(_ error: any Error, _ output: Output) -> Never {
     let (status, text) = (Ambit.exitCode(for: error), Ambit.fullMessage(for: error))
     if status == .success {
@@ -122,7 +122,7 @@ package enum Main {
       .usage, "there is no command \"\(first)\"; there are \(commands.joined(separator: ", "))")
   }
 
-  /// Options that stand before the command they belong to, or before the command within it.
+  /// Options that may precede their command, or the command within it.
   private static let valueOptions: Set = [
     "--radio", "--address", "--timeout", "--interface", "--pair", "--oob", "--bonds",
   ]

@@ -4,7 +4,7 @@ import BluetoothWire
 
 /// Beacons as people name them: `UUID`, `UUID/MAJOR` or `UUID/MAJOR/MINOR`.
 struct BeaconRegionArgument: Hashable, Sendable, ExpressibleByArgument {
-  /// What was typed.
+  /// The argument.
   var text: String
   var constraint: BeaconConstraint
 

@@ -2,10 +2,10 @@ import BeaconMachines
 import BluetoothWire
 import Essentials
 
-/// All beacons around, of whatever format, and how far they are: once a second.
+/// Ranges all beacons of any format, once a second.
 ///
-/// Ranging is by UUID; so what iBeacons and AltBeacons have as UUIDs is ranged as soon as it is heard. What
-/// Eddystone beacons have instead gets a number in place of a UUID.
+/// Ranging is by UUID: UUIDs of iBeacons and AltBeacons are ranged as soon as they are heard. The
+/// identifier of an Eddystone beacon is mapped to a number in place of a UUID.
 struct BeaconSurvey: Sendable {
   /// One beacon in a report.
   struct Row: Hashable, Sendable {
@@ -24,7 +24,7 @@ struct BeaconSurvey: Sendable {
   }
 
   private enum Limits {
-    /// Different UUIDs, or what stands for them, of one format: whatever is sent, a report stays cheap.
+    /// The limit of UUIDs or Eddystone identifiers per format, which bounds the cost of a report.
     static let namesMax = 256
     /// Reports whose levels are kept.
     static let levelsMax = 16
@@ -40,7 +40,7 @@ struct BeaconSurvey: Sendable {
   private struct Lane {
     var machine = RangingMachine()
     var actions: [RangingMachine.Action] = []
-    /// The names behind the numbers that stand for UUIDs.
+    /// The Eddystone identifiers by their number.
     var names: [String] = []
     var numbers: [String: UInt64] = [:]
   }
@@ -53,7 +53,7 @@ struct BeaconSurvey: Sendable {
   private(set) var refusedCount = 0
   /// Advertisements that began as a beacon's and were malformed.
   private(set) var malformedCount = 0
-  /// What was in range in the last report, the nearest first.
+  /// The beacons in range at the last report, the nearest first.
   private(set) var report: [Row] = []
   private var isScanning = true
 
@@ -69,7 +69,8 @@ struct BeaconSurvey: Sendable {
   /// When `reports` is due next.
   var nextWake: Instant? { lanes.values.compactMap(\.machine.nextWake).min() }
 
-  /// The radio was switched on or off: while it is off, silence says nothing.
+  /// The radio was switched on or off. While it is off, a missing advertisement doesn't mean that
+  /// its beacon is gone.
   mutating func setScanning(_ isScanning: Bool, now: Instant) {
     guard isScanning != self.isScanning else { return }
     self.isScanning = isScanning
@@ -81,7 +82,7 @@ struct BeaconSurvey: Sendable {
     if !isScanning { report = [] }
   }
 
-  /// Takes an advertisement, whatever it is.
+  /// Handles an advertisement; ignores those that are no beacons.
   mutating func hear(_ sighting: Sighting, now: Instant) {
     let reading = sighting.beaconReading
     if reading == .malformed { malformedCount += 1 }
@@ -144,7 +145,7 @@ struct BeaconSurvey: Sendable {
     return text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : text
   }
 
-  /// What is in range, the nearest first, if a report is due.
+  /// The beacons in range, the nearest first, if a report is due.
   mutating func wake(now: Instant) -> [Row]? {
     var rows: [Row] = []
     var isDue = false

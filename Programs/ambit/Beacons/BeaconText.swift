@@ -4,7 +4,7 @@ import Essentials
 import Foundation
 import JSONWire
 
-/// What is known of beacons, for people and for programs.
+/// Formats beacons as text and as JSON.
 enum BeaconText {
   static let header = row("FORMAT", "BEACON", "PROXIMITY", "DISTANCE", "DBM", "")
 
@@ -68,7 +68,7 @@ enum BeaconText {
     ])
   }
 
-  /// What is written when the count of malformed advertisements has grown.
+  /// The event for a higher count of malformed advertisements.
   static func malformedJSON(_ count: Int) -> JSON {
     .object([
       "event": .string("malformed"), "time": .time(Date()), "count": .integer(Int64(count)),

@@ -7,7 +7,7 @@ import Glibc
 /// The processes get the default actions of all signals, an empty signal mask, /dev/null as standard
 /// input, and none of this program's descriptors but output and error output.
 final class CommandRunner: Sendable {
-  /// Processes at once: somebody who hangs does not fill the machine.
+  /// The limit of processes at once, because commands may hang.
   static let processesMax = 16
 
   private let command: [String]
@@ -24,7 +24,8 @@ final class CommandRunner: Sendable {
   /// How many processes run.
   var runningCount: Int { running.value }
 
-  /// Starts the command with this program's environment and more. What is wrong is noted.
+  /// Starts the command with this program's environment and the given variables. Failures are
+  /// printed.
   func run(_ more: [String: String]) {
     let hasRoom = running.update { count in
       guard count < Self.processesMax else { return false }
@@ -44,7 +45,7 @@ final class CommandRunner: Sendable {
       output.warn("\(name) cannot be run: \(String(cString: strerror(code)))")
       return
     }
-    // One thread for each process: bounded, and nobody else's signals are touched.
+    // One thread for each process: their number is limited, and no signal handlers are changed.
     Thread.detachNewThread { [self] in
       var status: Int32 = 0
       while waitpid(process, &status, 0) < 0 && errno == EINTR {}

@@ -34,7 +34,7 @@ struct Monitor: RadioCommand {
     help: ArgumentHelp("How long silence has to last until a region is left.", valueName: "time"))
   var exitDelay = Seconds(span: .seconds(30))
 
-  /// `--` on the command line stands for it, see `Main.movingOptions`.
+  /// `--` on the command line is replaced by it, see `Main.movingOptions`.
   @Option(
     name: .customLong("run"), parsing: .remaining,
     help: ArgumentHelp(
@@ -141,7 +141,7 @@ final class RegionWatch: Sendable {
   /// Counts an advertisement that began as a beacon's and was malformed.
   func heardMalformed() { malformed.update { $0.count += 1 } }
 
-  /// Says how many malformed advertisements there were: all numbers to programs, to people that there are.
+  /// Reports malformed advertisements: as JSON each new count, as text only the first time.
   private func reportMalformed() {
     let (count, before) = malformed.update { malformed in
       defer { malformed.reportedCount = malformed.count }

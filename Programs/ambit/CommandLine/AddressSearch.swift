@@ -5,10 +5,10 @@ import Essentials
 
 /// The addresses of a host as they come in.
 struct AddressSearch: Sendable {
-  /// When the answers to the second question should be there, counted from the beginning. That
-  /// question follows the first after a second (RFC 6762, §5.2), since whoever has multicast its
-  /// addresses less than a second ago may not answer the first (§6). Questions and answers are
-  /// delayed by up to 120 ms each.
+  /// The time by which the answers to the second question should have arrived, from the beginning.
+  /// The second question follows the first after a second (RFC 6762, §5.2), since a host that has
+  /// multicast its addresses less than a second ago may not answer the first (§6). Questions and
+  /// answers are delayed by up to 120 ms each.
   static let secondAnswer = Duration.milliseconds(1_250)
 
   private var found: [InetAddress] = []

@@ -48,7 +48,7 @@ struct CommandFailure: Error, Hashable {
   /// Whether a device refused one operation; others may still work.
   var isRefusal = false
 
-  /// The reason alone, for where it is clear what was refused.
+  /// The reason alone, for contexts in which the refused operation is clear.
   var reason: String {
     guard isRefusal else { return sentence }
     return sentence.split(separator: " was refused: ", maxSplits: 1).last.map(String.init)

@@ -9,7 +9,7 @@ import PeripheralFiles
 enum PairingOption: String, ExpressibleByArgument, CaseIterable {
   case never, auto, ask
 
-  /// What the host is told.
+  /// The policy of the host.
   var policy: PairingPolicy {
     switch self {
     case .never: .never

@@ -48,7 +48,7 @@ extension NetworkCommand {
       } else {
         try await options.run.untilTime { try await run(session) }
       }
-      // What went on for its time has reached nobody.
+      // A command that ran until its timeout without a network had no effect.
       if network.isMissing, await host.interfaces.isEmpty {
         throw CommandFailure(.failure, "there was no network")
       }
@@ -56,7 +56,7 @@ extension NetworkCommand {
     } catch {
       result = .failure(error)
     }
-    // What was published is withdrawn before the program ends.
+    // Unregisters services before the program ends.
     await host.close()
     try result.get()
   }
@@ -68,17 +68,17 @@ struct NetworkSession: Sendable {
   let options: RunOptions
   let output: Output
 
-  /// How long it may take until it is settled who owns the port of Multicast DNS: an owner that is
-  /// stopped is found out after 5 s.
+  /// The maximum time to find the owner of the Multicast DNS port: a stopped owner is detected
+  /// after 5 s.
   private static let settlingTimeMax = Duration.seconds(12)
 
-  /// How long an answer may take, unless the user says otherwise.
+  /// The maximum time of an answer without `--timeout`.
   private static let answerTime = TimeSpan.seconds(5)
 
   var limit: Seconds { options.timeout ?? Seconds(span: Self.answerTime) }
 
-  /// Returns when it is settled which program speaks for this host, before which nobody is asked
-  /// anything; or when that takes too long.
+  /// Returns when the owner of the Multicast DNS port is known, before which no query is sent, or
+  /// after the maximum time.
   fileprivate func settle() async throws {
     let (settled, continuation) = AsyncStream<Never>.makeStream()
     Task {
@@ -96,7 +96,7 @@ struct NetworkSession: Sendable {
     }
   }
 
-  /// What is found, from now on.
+  /// The results of a query, from now on.
   func events(of request: QueryRequest, on interface: InterfaceIndex? = nil)
     -> AsyncStream<FoundEvent>
   { host.events(of: request, on: interface) }
@@ -127,14 +127,14 @@ struct NetworkSession: Sendable {
   }
 }
 
-/// Says when it turns out that there is no network.
+/// Warns once it is known that there is no network.
 private struct NetworkCheck: Sendable {
   private let isMissingNow = Guarded(false)
 
   /// Whether there was none when the interfaces became known.
   var isMissing: Bool { isMissingNow.value }
 
-  /// - Parameter isChosen: Whether the user said which interfaces to use.
+  /// - Parameter isChosen: Whether the user chose the interfaces.
   init(_ host: BonjourHost, isChosen: Bool, _ output: Output) {
     Task { [isMissingNow] in
       guard let names = await host.knownInterfaces?.values else { return }
@@ -149,7 +149,7 @@ private struct NetworkCheck: Sendable {
 }
 
 extension Output {
-  /// A sentence without a full stop beside the result, as failures are told.
+  /// Prints a sentence without a full stop beside the result, in the format of failures.
   func warn(_ sentence: String) {
     let end = sentence.hasSuffix("?") || sentence.hasSuffix(".") ? "" : "."
     note("\(errorStyle.red("ambit:")) \(Fit.safe(sentence))\(end)", plain: sentence)
@@ -157,7 +157,7 @@ extension Output {
 }
 
 extension BonjourHost {
-  /// What is found, from now on.
+  /// The results of a query, from now on.
   func events(
     of request: QueryRequest, on interface: InterfaceIndex? = nil,
     options: QueryOptions = QueryOptions(),
@@ -171,7 +171,7 @@ extension BonjourHost {
   }
 }
 
-/// What people write for names and types, and what they are told when it makes none.
+/// Parses names and types from the command line, and explains invalid ones.
 enum NetworkText {
   /// `_http._tcp`, `_http._tcp.local`, or `http` where TCP is meant.
   static func type(_ text: String) throws(CommandFailure) -> ServiceType {
@@ -231,7 +231,7 @@ enum NetworkText {
     return type
   }
 
-  /// What is wrong with something that people wrote, without a full stop.
+  /// The error in a name or type, without a full stop.
   static func reason(_ error: DNSWireError) -> String {
     switch error {
     case .emptyLabel: "a part of it is empty"

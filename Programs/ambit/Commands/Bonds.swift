@@ -111,7 +111,7 @@ struct BondsForget: AsyncParsableCommand {
     }
     let store = try options.store()
     var isForgotten = false
-    // Public and random ones with the same digits are not told apart by who types them.
+    // Users type no address type, so public and random ones with the same digits are both removed.
     for identity in [random, DeviceAddress(bits: random.bits, kind: .public)] {
       let isRemoved = try BondOptions.explaining { () throws(BondStoreError) in
         try store.remove(identity)

@@ -102,7 +102,7 @@ struct Browse: NetworkCommand {
 struct Browsing: Sendable {
   let session: NetworkSession
   let resolves: Bool
-  /// Whether lines say the type of each service.
+  /// Whether lines contain the type of each service.
   let showsType: Bool
   let activity = Activity()
 

@@ -5,7 +5,7 @@ import CoreBluetoothAsync
 import Foundation
 import JSONWire
 
-/// Writes down what the radio says and hears.
+/// Writes all HCI traffic of a scan to a file.
 struct Capture: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "Scan, and write all traffic with the radio to a file for Wireshark.",

@@ -23,7 +23,7 @@ struct Channel: RadioCommand {
 
   @OptionGroup var options: GlobalOptions
 
-  /// Standard input is what is sent.
+  /// Standard input is the data to send.
   var pairingInput: PairingInput { .terminal }
 
   @Argument(help: "The device to connect to: identifier, start of it, address or name.")
@@ -70,7 +70,7 @@ struct Channel: RadioCommand {
     }
   }
 
-  /// Waits for somebody who opens a channel, and pipes it.
+  /// Waits until a peer opens a channel, and pipes it.
   private static func serve(name: String, _ session: Session) async throws {
     let role = PeripheralRole(session.host)
     let channel = try await accept(role, name: name, session)

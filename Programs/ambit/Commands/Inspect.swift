@@ -93,7 +93,7 @@ struct Inspect: RadioCommand {
     do {
       return try await read().map(Reading.value) ?? .notRead
     } catch let failure as CommandFailure where failure.isRefusal {
-      // Which value it is stands beside it already.
+      // The characteristic is shown beside it already.
       return .refused("refused: " + failure.reason)
     }
   }

@@ -76,7 +76,7 @@ struct LinkLocal: AsyncParsableCommand {
   }
 }
 
-/// Says what becomes of an interface's address.
+/// Prints the changes of an interface's link-local address.
 struct LinkLocalReport: Sendable {
   let interface: String
   let output: Output

@@ -4,7 +4,7 @@ import Essentials
 import Foundation
 import JSONWire
 
-/// Says where a beacon is, or was, as receivers on a map hear it.
+/// Locates a beacon with receivers on a map, live or from a trace.
 struct Locate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say where a beacon is among several receivers on a map, or was in a trace.",

@@ -6,7 +6,7 @@ import Essentials
 import Foundation
 import JSONWire
 
-/// Asks for records of any name and type.
+/// Queries records of any name and type.
 struct NetworkQuery: NetworkCommand {
   static let configuration = CommandConfiguration(
     commandName: "query",

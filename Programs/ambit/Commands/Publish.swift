@@ -62,7 +62,7 @@ struct Publish: NetworkCommand {
     let records = try addressRecords(of: service.host)
     session.output.progress("Publishing …")
     let (events, continuation) = AsyncStream.makeStream(of: Event.self)
-    // The addresses first: whoever finds the service asks for them.
+    // The addresses first, because clients that find the service query them.
     var registrations = records.map { record in
       session.host.register(record) { continuation.yield(.address(record.record, $0)) }
     }

@@ -6,7 +6,7 @@ import Essentials
 import Foundation
 import JSONWire
 
-/// Says where a service is.
+/// Resolves a service.
 struct Resolve: NetworkCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say where a service is: host, port, addresses and text.",
@@ -90,8 +90,8 @@ struct ResolvedPlace: Sendable {
   }
 }
 
-/// A string of a TXT record as people read it: also one whose key is not ASCII, as RFC 6763, §6.4
-/// asks for, since others write such.
+/// A string of a TXT record as readable text. Keys that are not ASCII are included although RFC
+/// 6763, §6.4 requires ASCII, since other implementations write such keys.
 struct TextPair: Hashable, Sendable {
   var key: String
   /// Nil without an equals sign.

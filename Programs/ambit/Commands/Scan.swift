@@ -6,7 +6,7 @@ import CoreBluetoothAsync
 import Essentials
 import Foundation
 
-/// Lists what is nearby.
+/// Lists nearby devices.
 struct Scan: RadioCommand {
   static let configuration = CommandConfiguration(
     abstract: "List what is nearby, a line per device.",
@@ -82,7 +82,7 @@ final class ScanList: Sendable {
   private let printsAll: Bool
   private let nameTimeout: TimeSpan
   private let state = Guarded(State())
-  /// Says that there is a device whose name is waited for.
+  /// Signals a discovered device without the name of a pending search.
   let nameless: AsyncStream<Void>
   private let namelessCame: AsyncStream<Void>.Continuation
 

@@ -56,14 +56,14 @@ final class ShellSession: Sendable {
   private let prompt: Guarded<Prompt>
   private let running = Guarded<Task<Void, any Error>?>(nil)
   private let lines = LineReader()
-  /// What a pairing asks; the next line is the answer.
+  /// The open question of a pairing; the next line is its answer.
   private let question = Guarded<PairingQuestion?>(nil)
   private let answersPairing: Bool
   private let host: BluetoothHost
   /// What answers questions of pairings.
   private let agent = Guarded<HostClient?>(nil)
 
-  /// The prompt, and whether it stands at the end of the terminal's last line.
+  /// The prompt, and whether it is shown at the end of the terminal's last line.
   private struct Prompt {
     var text: String
     var isShown = false
@@ -210,7 +210,7 @@ final class ShellSession: Sendable {
 
   // MARK: Pairing
 
-  /// Has the host ask here what pairings want to know, until `agent` is released.
+  /// Makes the shell the host's pairing agent, until `agent` is released.
   private func beginAnswering() {
     let client = host.makeClient { [weak self] event in
       switch event {
@@ -236,7 +236,7 @@ final class ShellSession: Sendable {
     }
   }
 
-  /// Takes a line for the answer to the question that is open; false where there is none.
+  /// Uses a line as the answer to the open question; returns false if there is no question.
   private func answer(_ line: String) -> Bool {
     let open = question.update { question in
       defer { question = nil }
@@ -328,8 +328,8 @@ final class ShellSession: Sendable {
     }
   }
 
-  /// What comes unasked begins a new line; the prompt comes again below it. What is being typed
-  /// stays with the terminal.
+  /// Unsolicited output begins a new line, with the prompt below it. The terminal keeps the partly
+  /// typed line.
   private func hidePrompt() {
     prompt.update { if $0.isShown { Output.write("\r\u{1B}[K", to: STDERR_FILENO) } }
   }

@@ -36,7 +36,7 @@ struct Status: RadioCommand {
   }
 }
 
-/// Prints what a host's machines say of themselves.
+/// Prints the state of a host's machines.
 struct StatusReport {
   private let session: Session
   private let problem: String?
@@ -74,7 +74,7 @@ struct StatusReport {
 
   typealias Line = (title: String, text: String)
 
-  /// What is shown, line by line, each with its title.
+  /// The lines of the report, each with its title.
   static func lines(
     _ snapshot: HostSnapshot, radio: String, problem: String?
   ) -> [Line] {

@@ -18,7 +18,7 @@ struct Trace: AsyncParsableCommand {
     defaultSubcommand: TraceScore.self)
 }
 
-/// Says how far estimates are from the truth.
+/// Scores estimates against true positions.
 struct TraceScore: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "score",

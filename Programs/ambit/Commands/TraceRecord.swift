@@ -132,7 +132,8 @@ final class TraceWriter: Sendable {
   private let descriptor: Int32
   private let path: String
   private let waiting = Guarded<[UInt8]>([])
-  /// The most that waits for a slow disk; what is heard beyond is not written, which is told.
+  /// The limit of bytes that wait for a slow disk. Receptions beyond it are dropped; their count is
+  /// reported.
   private static let waitingMax = 16 << 20
   private let lostCount = Guarded(0)
 

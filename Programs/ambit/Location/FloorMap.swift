@@ -66,7 +66,7 @@ enum FloorMap {
 }
 
 extension FloorPlan {
-  /// What a floor's file says of receivers and rooms.
+  /// The receivers, rooms and walls of a floor's file.
   init?(_ floor: FloorFile) {
     self.init(
       receivers: floor.receivers.map {

@@ -22,7 +22,7 @@ struct FloorPicture {
     height = (high.y - low.y) * Self.scale + 3 * Self.margin
   }
 
-  /// Writes the picture to a file, whole: who looks at it never sees half of one.
+  /// Writes the picture to a file atomically, so that a viewer never reads half of one.
   static func write(_ plan: FloorPlan, _ fixes: [PositionFix], to path: String) throws {
     do {
       try Data(svg(plan, fixes: fixes).utf8).write(
@@ -30,8 +30,8 @@ struct FloorPicture {
     } catch { throw CommandFailure(.cannotCreate, "\(path) cannot be written") }
   }
 
-  /// The floor, the way, and where the last fix says that the beacon is, with the circle that it is in with
-  /// a probability of 68 %.
+  /// The floor, the path, and the last fix with the circle that contains the beacon with a
+  /// probability of 68 %.
   static func svg(_ plan: FloorPlan, fixes: [PositionFix]) -> String {
     let picture = FloorPicture(plan)
     let lines =
@@ -77,7 +77,7 @@ struct FloorPicture {
   private var receivers: [String] {
     plan.receivers.flatMap { receiver in
       let (px, py) = (x(receiver.position.x), y(receiver.position.y))
-      // A name at the right edge stands to the left.
+      // A name at the right edge is written to the left of its point.
       let isRight = px > width - 3 * Self.margin
       return [
         Self.circle(px, py, 5, "fill=\"#06c\""),

@@ -3,7 +3,7 @@ import Essentials
 import Foundation
 import JSONWire
 
-/// Says every second where a beacon is that receivers hear.
+/// Reports every second the position of a beacon that receivers hear.
 struct LiveLocator: Sendable {
   let plan: FloorPlan
   let radios: ReceiverRadios
@@ -11,12 +11,12 @@ struct LiveLocator: Sendable {
   let places: [Int]
   let beacon: BeaconConstraint
   let report: FixReport
-  /// Whether reasons are told.
+  /// Whether explanations are printed.
   let explains: Bool
   /// Where the picture is written anew each second; nil for nowhere.
   let picturePath: String?
 
-  /// What is being put together for the next second.
+  /// The window that is collected for the next second.
   private struct State: Sendable {
     var collector: WindowCollector
     /// Receivers of the plan that can't hear.
@@ -26,7 +26,7 @@ struct LiveLocator: Sendable {
 
   /// As long as the way that is drawn: ten minutes.
   private static let fixesMax = 600
-  /// A beacon that wasn't heard for so long is said to be silent, once.
+  /// The time without readings after which a beacon is reported as silent, once.
   private static let silence = TimeSpan.seconds(10)
 
   /// Goes on until the task is cancelled.
@@ -79,7 +79,7 @@ struct LiveLocator: Sendable {
         return window
       }
       if window.count > 0 { (lastReading, isSilent) = (now, false) }
-      // Before the first reading there is nothing to say.
+      // Before the first reading there is no fix.
       guard let lastReading else { continue }
       var rooms: [RoomMonitor.Action] = []
       let fix = follower.take(window, rooms: &rooms)

@@ -18,7 +18,7 @@ struct PositionFollower: Sendable {
   /// Why the last fix is where it is.
   var explanation: PositionExplanation? { estimator.explanation }
 
-  /// Takes the next window; what was entered and left is added to `rooms`.
+  /// Handles the next window; appends entered and left rooms to `rooms`.
   mutating func take(
     _ window: ReadingWindow, rooms: inout [RoomMonitor.Action]
   ) -> PositionFix {

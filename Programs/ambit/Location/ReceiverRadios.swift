@@ -80,9 +80,10 @@ struct ReceiverRadios: Sendable {
     }
   }
 
-  /// Hears beacons until the task is cancelled, or every radio is gone for good.
+  /// Receives beacons until the task is cancelled, or every radio is gone for good.
   ///
-  /// A radio that goes is told, and heard again when it comes back: the others go on.
+  /// A radio that fails is reported with `onChange`, and used again when it comes back; the others
+  /// go on.
   func hear(
     _ take: @escaping @Sendable (HeardBeacon) -> Void,
     onChange: @escaping @Sendable (_ receiver: Int, _ works: Bool) -> Void

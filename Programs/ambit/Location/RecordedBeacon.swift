@@ -16,7 +16,7 @@ struct RecordedBeacon: Hashable, Sendable {
   /// The name without the power.
   var identity: Substring { name.prefix { $0 != "@" } }
 
-  /// Whether it is the one that somebody named, with the power or without.
+  /// Whether a user's text names it, with or without the power.
   func isMeant(by text: String) -> Bool {
     name == text || identity.lowercased() == text.lowercased()
   }

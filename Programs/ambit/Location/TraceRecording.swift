@@ -175,7 +175,8 @@ struct TraceRecording {
   private mutating func index(_ key: Key, isScanResponse: Bool) -> Int? {
     if let index = indices[key] { return index }
     guard advertisements.count < Self.advertisementsMax else { return nil }
-    // Whoever hears it either as advertising or as a response takes the data from where that is.
+    // The data serves as advertising data and as scan response; the type of a reception selects
+    // one.
     var advertisement = Advertisement(address: key.address, data: key.data)
     advertisement.scanResponse = key.data
     advertisement.type = key.type

@@ -10,7 +10,8 @@ final class ArrivedValues: Sendable {
 
   private let all = Guarded<[KeptDevice.Key: Arrived]>([:])
 
-  /// Keeps a value. True if it is the first since `take`: then somebody has to take it.
+  /// Keeps a value. Returns true for the first since `take`: then the caller has to schedule a
+  /// `take`.
   func keep(_ bytes: [UInt8], of key: KeptDevice.Key) -> Bool {
     all.update { all in
       let isFirst = all.isEmpty

@@ -32,7 +32,7 @@ struct BeaconList: Sendable {
     return isComplete || addresses.contains(address)
   }
 
-  /// A beacon's name, what is told first of it: the numbers of an iBeacon before its UUID.
+  /// A beacon's short name: the numbers of an iBeacon before its UUID.
   static func name(_ row: BeaconSurvey.Row) -> String {
     guard row.format != .eddystone else { return row.name }
     let identity = row.beacon.identity

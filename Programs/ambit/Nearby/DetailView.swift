@@ -26,12 +26,12 @@ struct DetailView: Sendable {
   private static let systemServices: Set<BluetoothUUID> = [0x1800, 0x1801]
 
   var title: String
-  /// What is being done with the link: `connecting …`.
+  /// The state of the link: `connecting …`.
   var state: String
   var rows: [Row] = []
-  /// What went wrong with what was asked for last.
+  /// The error of the last request.
   var message: String?
-  /// What is typed to be written; nil while nothing is.
+  /// The value that is being typed; nil if none is.
   var input: String?
   private(set) var selection = 0
 
@@ -42,11 +42,11 @@ struct DetailView: Sendable {
 
   var selectedRow: Row? { rows[safe: selection] }
 
-  /// Takes what was discovered, with the values that are known already.
+  /// Shows discovered services, with the values that are already known.
   mutating func show(_ services: [CBService], followed: Set<KeptDevice.Key>) {
     let known = rows
     rows = []
-    // What every host has stands last.
+    // Services of every host come last.
     let numbered = services.enumerated().map { ($0.offset, $0.element) }
     let isSystem = { (service: CBService) in
       Self.systemServices.contains(BluetoothUUID(service.uuid))
@@ -139,7 +139,7 @@ extension NearbyScreen {
 
   private func footer(_ detail: DetailView) -> String {
     if let input = detail.input {
-      // The end of what is typed is seen.
+      // Shows the end of the input if it is too long.
       let label = "  write: "
       let room = max(0, size.columns - label.count - 1)
       var shown = Substring(Fit.safe(input))

@@ -1,8 +1,8 @@
 import BonjourHost
 import DiscoveryMachines
 
-/// What the system calls interfaces, also those that are gone: what ends with an interface is told
-/// when that has no name any more.
+/// The names of interfaces, including removed ones: the events of an interface's end arrive after
+/// the system has forgotten its name.
 struct InterfaceNames {
   private let lookUp: @Sendable (InterfaceIndex) async -> String?
   private var known: [InterfaceIndex: String] = [:]

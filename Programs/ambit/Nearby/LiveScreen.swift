@@ -9,7 +9,7 @@ import Foundation
 import Glibc
 import PeripheralFiles
 
-/// Drives the live view: hands keys to it, does what it asks for, draws it.
+/// Runs the live view: passes keys to it, executes its effects, draws it.
 final class LiveScreen: Sendable {
   private enum Event: Sendable {
     case keys([UInt8])
@@ -17,7 +17,7 @@ final class LiveScreen: Sendable {
     /// Nothing followed an escape for a moment.
     case pause
     case draw
-    /// The terminal changed its size, or was somebody else's for a while.
+    /// The terminal changed its size, or was used by another program for a while.
     case redraw
     /// Something happened to the device that was opened with these values.
     case device(ArrivedValues, KeptDevice.Event)
@@ -101,7 +101,7 @@ final class LiveScreen: Sendable {
     return source
   }
 
-  /// Has the host ask here what pairings want to know.
+  /// Makes this screen the host's pairing agent.
   private func pairingAgent() -> HostClient {
     let agent = session.host.makeClient { [post] event in
       switch event {
@@ -200,7 +200,7 @@ final class LiveScreen: Sendable {
       screen.lines(table, surroundings.network.value, beacons: beacons, now: now), isAnew: isAnew)
   }
 
-  // MARK: Doing what the view asks for
+  // MARK: Effects of the view
 
   private func press(
     _ key: Key, _ view: inout LiveView, _ listed: [String], _ open: inout Open?,
@@ -341,8 +341,7 @@ final class LiveScreen: Sendable {
     }
   }
 
-  /// Does something with the device, in at most the time that work with one may take; says what
-  /// went wrong.
+  /// Runs an operation on the device, for at most `Session.workTime`; shows its error.
   private func work(
     _ device: KeptDevice, _ body: @escaping @Sendable (KeptDevice) async throws -> Void
   ) {

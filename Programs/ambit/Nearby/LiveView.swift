@@ -4,7 +4,7 @@ import Essentials
 
 /// What the live view shows and what keys do: a value, without a terminal and without a radio.
 struct LiveView: Sendable {
-  /// What a key asks the program to do.
+  /// The effect of a key on the program.
   enum Effect: Hashable, Sendable {
     case quit
     /// Connect with a device and show it.
@@ -13,13 +13,13 @@ struct LiveView: Sendable {
     case close
     case read(KeptDevice.Key)
     case toggleSubscription(KeptDevice.Key)
-    /// Write what was typed.
+    /// Write the input.
     case write(KeptDevice.Key, String)
     case reconnect
     case answer(PairingPromptID, PairingAnswer)
   }
 
-  /// What is typed at most: longer than any name or value.
+  /// The maximum length of the input: longer than any name or value.
   private static let inputCountMax = 1_100
 
   /// The device that is selected in the list.
@@ -30,13 +30,13 @@ struct LiveView: Sendable {
   private(set) var showsHelp = false
   /// The device that is open; nil while the list is shown.
   var detail: DetailView?
-  /// What a pairing asks; takes all keys but Ctrl-C.
+  /// The question of a pairing; it gets all keys but Ctrl-C.
   private(set) var pairing: PairingQuestion?
 
-  /// What there is to say in the list, until the next key.
+  /// A message below the list, until the next key.
   private(set) var message: String?
 
-  /// Says something, in the list or in the device that is open.
+  /// Shows a message, in the list or in the open device.
   mutating func show(_ sentence: String) {
     if detail == nil { message = sentence } else { detail?.message = sentence }
   }

@@ -2,7 +2,7 @@ import BeaconMachines
 import BluetoothWire
 import Essentials
 
-/// Draws the table of what is nearby as lines of text: a pure function of what it is given.
+/// Draws the table of nearby devices and services as lines of text: a pure function of its inputs.
 struct NearbyScreen {
   /// How much room there is.
   struct Size: Hashable, Sendable {
@@ -16,9 +16,9 @@ struct NearbyScreen {
   var style: Style
   /// What the radio is called: `simulated radio`.
   var radio: String
-  /// What is wrong with the radio, if something is.
+  /// The problem of the radio, if any.
   var problem: String?
-  /// What is selected, and what is filtered; nothing in plain output.
+  /// The selection and the filter; not used in plain output.
   var view = LiveView()
 
   /// A line of the list.
@@ -113,8 +113,8 @@ struct NearbyScreen {
     return plain
   }
 
-  /// The rows of everything, under the titles of their groups: what can be heard, which beacons are in
-  /// range, what is on the network, what fell silent.
+  /// All rows, under the titles of their groups: devices in range, beacons in range, services on
+  /// the network, silent devices.
   private func grouped(
     _ devices: [NearbyTable.Device], _ beacons: [BeaconSurvey.Row],
     _ services: [NetworkTable.Row], now: Instant
@@ -206,7 +206,7 @@ struct NearbyScreen {
     ])
   }
 
-  /// In the column of the strength stands how it was lately, and in that of the services how near it is.
+  /// The strength column has the recent strength, the services column the distance.
   private func row(_ beacon: BeaconSurvey.Row, _ columns: Columns) -> String {
     let cells = columns.cells(
       Fit.safe(BeaconList.name(beacon)), "", BeaconList.distance(beacon), "",
@@ -233,7 +233,7 @@ struct NearbyScreen {
       + Fit.column(level, columns.strengthWidth - Columns.barWidth - 1)
   }
 
-  /// In the column of the strength stands where it was found.
+  /// The strength column has the interfaces.
   private func row(_ service: NetworkTable.Row, _ columns: Columns) -> String {
     let cells = columns.cells(
       Fit.safe(service.name), Fit.safe(service.interfaces.joined(separator: ", ")),

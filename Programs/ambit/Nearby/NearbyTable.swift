@@ -33,7 +33,7 @@ struct NearbyTable: Sendable {
 
   var count: Int { devices.count }
 
-  /// Takes one advertisement. True if the device is new or says something new.
+  /// Handles one advertisement. Returns true if the device is new or its data has changed.
   @discardableResult
   mutating func hear(_ sighting: Sighting, now: Instant) -> Bool {
     guard var device = devices[sighting.identifier] else {
@@ -70,7 +70,7 @@ struct NearbyTable: Sendable {
 
   subscript(identifier: String) -> Device? { devices[identifier] }
 
-  /// Nearest zone first, silent ones last; within each, who came first.
+  /// Nearest zone first, silent ones last; within each, in the order of arrival.
   func ordered(now: Instant) -> [Device] {
     devices.values.sorted { a, b in
       let (zoneA, zoneB) = (Self.section(a, now: now), Self.section(b, now: now))
@@ -78,7 +78,7 @@ struct NearbyTable: Sendable {
     }
   }
 
-  /// Who came first.
+  /// The devices in the order of arrival.
   var byArrival: [Device] { devices.values.sorted { $0.number < $1.number } }
 
   static func section(_ device: Device, now: Instant) -> Int {
@@ -86,8 +86,8 @@ struct NearbyTable: Sendable {
     return (device.strength?.zone ?? .far).rawValue
   }
 
-  /// An advertisement without a name or service list doesn't take away what an earlier one said:
-  /// devices alternate what they advertise.
+  /// An advertisement without a name or service list keeps those of an earlier one, since devices
+  /// alternate their advertising data.
   private static func merged(_ old: Sighting, _ new: Sighting) -> Sighting {
     var merged = new
     if merged.name == nil { merged.name = old.name }

@@ -72,7 +72,7 @@ struct NetworkTable: Sendable {
     if byName[name]?.places.isEmpty == true { byName[name] = nil }
   }
 
-  /// Who came first.
+  /// The rows in the order of arrival.
   var ordered: [Row] { byName.values.sorted { $0.number < $1.number } }
 }
 

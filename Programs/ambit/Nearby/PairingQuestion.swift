@@ -2,7 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Foundation
 
-/// What a pairing asks the person at the screen, or shows, and what was typed so far.
+/// The question or passkey of a pairing for the user, with the answer typed so far.
 struct PairingQuestion: Hashable, Sendable {
   /// What a key does to a question.
   enum Outcome: Hashable, Sendable {
@@ -26,10 +26,10 @@ struct PairingQuestion: Hashable, Sendable {
     self.id = id
   }
 
-  /// What is asked, with what was typed.
+  /// The question, with the typed answer.
   var text: String { [text(of: "\(peer)"), typed].filter { !$0.isEmpty }.joined(separator: " ") }
 
-  /// What is asked of a peer that is called so.
+  /// The question about a peer with this name.
   func text(of name: String) -> String {
     switch prompt {
     case .consent: "May \(name) be paired with?"
@@ -83,7 +83,7 @@ struct PairingQuestion: Hashable, Sendable {
 }
 
 extension NearbyScreen {
-  /// The last line while a pairing asks something.
+  /// The last line during a question.
   func line(_ question: PairingQuestion) -> String {
     let keys = "  " + question.keys
     let room = max(0, size.columns - keys.count)

@@ -2,7 +2,7 @@ import BluetoothWire
 import Essentials
 import JSONWire
 
-/// What one advertisement said.
+/// The contents of one advertisement.
 struct Sighting: Hashable, Sendable {
   /// The identifier that Core Bluetooth gives to the device, in capitals.
   var identifier: String
@@ -19,7 +19,7 @@ struct Sighting: Hashable, Sendable {
   var manufacturerData: [UInt8]?
   var serviceData: [ServiceData] = []
 
-  /// What is advertised on behalf of a service.
+  /// The service data of one service.
   struct ServiceData: Hashable, Sendable {
     var uuid: BluetoothUUID
     var data: [UInt8]
@@ -52,8 +52,7 @@ struct Sighting: Hashable, Sendable {
     return try? reader.uint16()
   }
 
-  /// What the device offers, for a narrow column: service names, else what kind of beacon it is,
-  /// else who made it.
+  /// A summary for a narrow column: service names, else the kind of beacon, else the manufacturer.
   var summary: String {
     let names = services.map { AssignedNumbers.serviceName($0) ?? Self.short($0) }
     if !names.isEmpty { return names.joined(separator: ", ") }

@@ -59,8 +59,8 @@ struct Strength: Hashable, Sendable {
     rssi >= -60 ? .near : rssi >= -80 ? .around : .far
   }
 
-  /// A bar of so many columns, in half columns: empty at -100 dBm, full at -40 dBm. What is full
-  /// and what is left of the track are separate, because they are coloured differently.
+  /// A bar of `columns` columns, in half columns: empty at -100 dBm, full at -40 dBm. The full part
+  /// and the rest of the track are separate, because they are coloured differently.
   static func bar(rssi: Int, columns: Int) -> (full: String, track: String) {
     let share = min(1, max(0, Double(rssi + 100) / 60))
     let halves = Int((share * Double(columns * 2)).rounded())

@@ -1,10 +1,10 @@
 import Essentials
 
-/// What is around, as far as it is known.
+/// The known devices, services and beacons.
 struct Surroundings: Sendable {
   let devices = Guarded(NearbyTable())
   let network = Guarded(NetworkTable())
-  /// How near beacons are; where somebody looks at a screen or a page.
+  /// The distances of beacons; only for a screen or a page.
   let beacons: Guarded<BeaconSurvey>
 
   init(now: Instant) { beacons = Guarded(BeaconSurvey(constraints: [], now: now)) }

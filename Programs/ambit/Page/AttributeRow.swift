@@ -11,7 +11,7 @@ final class AttributeRow: ViewModel, Identifiable {
   /// What a row does with its device.
   struct Operations: Sendable {
     var read: @Sendable (KeptDevice.Key) async throws -> [UInt8]
-    /// Writes what was typed; gives the value as it is read afterwards, where it can be.
+    /// Writes the input; returns the value as it is read afterwards, if it is readable.
     var write: @Sendable (KeptDevice.Key, ValueInput) async throws -> [UInt8]?
     var follow: @MainActor @Sendable (KeptDevice.Key, Bool) -> Void
   }
@@ -21,8 +21,8 @@ final class AttributeRow: ViewModel, Identifiable {
     let text: String
   }
 
-  /// What is typed at most: the longest value (Core 5.4, Vol 3, Part F, §3.2.9) in hexadecimal, with a space
-  /// between bytes.
+  /// The maximum length of the input: the longest value (Core 5.4, Vol 3, Part F, §3.2.9) in
+  /// hexadecimal, with a space between bytes.
   private nonisolated static let inputCountMax = 2_048
 
   let id: String
@@ -36,7 +36,7 @@ final class AttributeRow: ViewModel, Identifiable {
   let isWriteable: Bool
   let canBeFollowed: Bool
   let input = MutableProperty("")
-  /// How it is written: a `ValueFormat`; empty for as the standard says.
+  /// The format of the input: a `ValueFormat`; empty for the standard's.
   let format = MutableProperty("")
   let isFollowed = MutableProperty(false)
   let read: Action<Void, Never, Failure>
@@ -103,7 +103,7 @@ final class AttributeRow: ViewModel, Identifiable {
         guard let key else { return }
         let bytes = try await operations.write(key, ValueInput(typed: typed, format: chosen))
         if let bytes { value.modify { $0.show(bytes, of: type) } }
-        // What was typed meanwhile stays.
+        // Keeps text that was typed during the write.
         if input.value == typed { input.value = "" }
       }
     }
@@ -113,7 +113,7 @@ final class AttributeRow: ViewModel, Identifiable {
     hex = value.map { $0.hex }.skipRepeats()
     count = value.map { $0.count > 0 ? "\($0.count) values" : "" }.skipRepeats()
     let chart = value.map { $0.chart }
-    // What is only read now and then makes no line.
+    // A value that was read only once gets no chart.
     hasChart = value.map { $0.count > 0 && $0.chart.values.count > 1 }.skipRepeats()
     self.chart = chart.map { $0.points }.skipRepeats()
     chartTop = chart.map { $0.label(of: $0.values.max()) }.skipRepeats()
@@ -166,7 +166,7 @@ struct ShownValue: Sendable {
     // A text by the standard, or by its look where it is long, is no number.
     let isText = text.text != nil && (text.decoded == text.text || bytes.count > 4)
     let value = isText ? nil : Self.integer(bytes)
-    // What the standard reads as more than one number is none.
+    // A value that the standard decodes as more than one number is not shown as a number.
     number = bytes.count <= 4 || text.decoded == nil ? value.map { "\($0)" } ?? "" : ""
     let decoded = isText ? nil : text.decoded.flatMap(ValueChart.number(in:))
     // Not `Double.init`, which takes the number for the bits of one.
@@ -183,7 +183,7 @@ struct ShownValue: Sendable {
 /// The last values of a characteristic as a line.
 struct ValueChart: Hashable, Sendable {
   static let count = 120
-  /// The line's room: so many steps, and so high.
+  /// The size of the chart, with one step per value.
   static let height = 48.0
 
   private(set) var values: [Double] = []

@@ -10,7 +10,7 @@ enum BrowserOpening {
     return ["WAYLAND_DISPLAY", "DISPLAY"].contains { environment[$0]?.isEmpty == false }
   }
 
-  /// Opens an address; says so where that doesn't go.
+  /// Opens an address in the browser; prints a message if that fails.
   static func open(_ address: String, _ output: Output) {
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")

@@ -8,7 +8,7 @@ import Reactive
 /// A device that the page keeps connected, with what it has.
 @MainActor
 final class ConnectedDevice {
-  /// What is being done with the link: `connecting …`.
+  /// The state of the link: `connecting …`.
   let state = MutableProperty("connecting …")
   /// What went wrong with the link or the pairing last.
   let message = MutableProperty<String?>(nil)
@@ -81,7 +81,7 @@ final class ConnectedDevice {
     device.reconnect()
   }
 
-  /// Says what the user has to know before there can be a link again.
+  /// Shows the steps that the user has to take before the device can be connected again.
   func showBondRemoved(_ text: String) {
     isBondLost.value = false
     state.value = text
@@ -143,7 +143,7 @@ final class ConnectedDevice {
     } catch is CancellationError {
       return
     } catch {
-      // Where the link has ended, that is told by itself.
+      // The end of a link is shown elsewhere.
       guard !Task.isCancelled, device.isConnected else { return }
       state.value = "connected; not discovered"
       message.value = (error as? CommandFailure)?.sentence ?? "\(error)"
@@ -151,12 +151,12 @@ final class ConnectedDevice {
     }
     for row in attributes.value where row.isReadable {
       guard !Task.isCancelled else { return }
-      // What fails is said at the row.
+      // Errors are shown at the row.
       try? await row.read.apply().completion()
     }
   }
 
-  /// Rows stay what they are over a new connection, with what was typed, as long as the device has them.
+  /// Rows are kept over a new connection, with their input, as long as the device has them.
   private func show(_ rows: [DetailView.Row]) {
     let known = Dictionary(
       attributes.value.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })

@@ -1,6 +1,6 @@
 /// The pictures of covers: drawn, one for each kind and colour, since nothing nearby sends any.
 enum CoverPicture {
-  /// So many colours are told apart.
+  /// The number of different hues.
   private static let hueCount = 24
   private static let folder = "picture/"
 
@@ -11,7 +11,7 @@ enum CoverPicture {
     return "\(folder)\(thing.kind.rawValue.lowercased())-\(Int(hash % UInt32(hueCount))).svg"
   }
 
-  /// The picture at a path; nil if there is none.
+  /// The picture at a path; nil if no picture has this path.
   static func svg(at path: String) -> String? {
     guard path.hasPrefix(folder), path.hasSuffix(".svg") else { return nil }
     let parts = path.dropFirst(folder.count).dropLast(4).split(

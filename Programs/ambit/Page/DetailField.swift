@@ -20,7 +20,7 @@ struct DetailField: Identifiable, Hashable, Sendable {
 }
 
 extension DetailField {
-  /// What an advertisement says, field by field.
+  /// The fields of an advertisement.
   static func all(of sighting: Sighting) -> [DetailField] {
     var fields: [DetailField] = []
     func add(_ name: String, _ value: String?, _ bytes: [UInt8] = []) {
@@ -60,7 +60,7 @@ extension DetailField {
     return fields
   }
 
-  /// What is known of services that go by one name.
+  /// The fields of the services with one name.
   static func all(of row: NetworkTable.Row) -> [DetailField] {
     numbered(
       [DetailField(name: "Name", value: row.name)]

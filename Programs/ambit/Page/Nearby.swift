@@ -3,10 +3,10 @@ import BluetoothWire
 import Essentials
 import Reactive
 
-/// What all tabs of the page share: what is around, what was marked, and the devices that are connected.
+/// The state that all tabs of the page share: nearby things, marks, and connected devices.
 @MainActor
 final class Nearby {
-  /// What is around at a time.
+  /// The nearby things at a time.
   struct Snapshot: Sendable {
     var things: [NearbyThing] = []
     /// Time since the page began.
@@ -15,7 +15,7 @@ final class Nearby {
     var linked: Set<String> = []
     /// Whether there are as many devices as are kept.
     var isFull = false
-    /// What is wrong with the radio, if something is.
+    /// The problem of the radio, if any.
     var problem: String?
   }
 
@@ -23,9 +23,9 @@ final class Nearby {
   let marks = MutableProperty(NearbyMarks())
   /// Devices that were connected, by their identifiers, until they are disconnected.
   let connected = MutableProperty<[String: ConnectedDevice]>([:])
-  /// What pairings ask, one after the other.
+  /// The open questions of pairings, in order.
   let questions = MutableProperty<[AskedQuestion]>([])
-  /// What was remarked last, such as what the display of a simulated device shows.
+  /// The last note, such as the display of a simulated device.
   let note = MutableProperty<String?>(nil)
 
   private let mutableSnapshot = MutableProperty(Snapshot())
@@ -62,7 +62,7 @@ final class Nearby {
 
   subscript(id: String) -> NearbyThing? { history[id] }
 
-  /// Takes what is known now.
+  /// Updates the snapshot.
   func update(
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
     problem: String?, now: Instant
@@ -77,7 +77,7 @@ final class Nearby {
       isFull: devices.count >= NearbyTable.Limits.deviceCount, problem: problem)
   }
 
-  /// Shows what a device said. It is about a pairing that goes on or begins.
+  /// Shows a note from a device. It belongs to a pairing in progress, or to the next one.
   func show(_ note: String) {
     self.note.value = note
     lastNote = snapshot.value.now
@@ -116,14 +116,15 @@ final class Nearby {
     connected.modify { $0.removeValue(forKey: id) }?.end()
   }
 
-  /// Connects a device again, with the bond that it said it no longer has: it may have been another one.
+  /// Connects a device again, with the bond that the device reported as missing: that may have been
+  /// another device.
   func reconnectDevice(_ id: String) {
     guard let device = connected.value[id], device.isBondLost.value else { return }
     device.reconnect()
   }
 
-  /// Removes the bond that a device no longer has, and connects it again, which may pair anew. What has
-  /// private addresses can't be recognized without the bond.
+  /// Removes the bond that a device no longer has, and connects it again, which may pair anew. A
+  /// device with private addresses can't be recognized without the bond.
   func forgetBond(_ id: String) {
     guard let device = connected.value[id], device.isBondLost.value,
       let address = history[id]?.sighting?.address
@@ -138,14 +139,14 @@ final class Nearby {
 
   // MARK: Pairing
 
-  /// What a peer calls itself, and its address, since several can call themselves so. The name is isolated
-  /// (Unicode Standard Annex 9): it can't turn the digits around that stand beside it.
+  /// A peer's name and its address, since several peers can have the same name. The name is
+  /// isolated (Unicode Standard Annex 9), so that it can't reverse the digits beside it.
   private func name(of peer: DeviceAddress) -> String {
     let thing = snapshot.value.things.last { $0.sighting?.address == peer && $0.presence != .gone }
     return thing?.name.map { "\u{2068}\($0)\u{2069} (\(peer))" } ?? "\(peer)"
   }
 
-  /// A pairing asks something, in place of what the same one asked before.
+  /// Adds the question of a pairing; it replaces an earlier one of the same pairing.
   func ask(_ question: PairingQuestion) {
     if questions.value.isEmpty, snapshot.value.now - lastNote > Self.noteTime { note.value = nil }
     let asked = AskedQuestion(question: question, peerName: name(of: question.peer))
@@ -165,8 +166,8 @@ final class Nearby {
     }
   }
 
-  /// Takes an answer, unless somebody else gave one or the pairing has ended; nil is none, where a number
-  /// was only shown.
+  /// Sends an answer, unless another tab has answered or the pairing has ended; nil closes a
+  /// question that only shows a number.
   func answerQuestion(_ id: PairingPromptID, _ reply: PairingAnswer?) {
     guard questions.value.contains(where: { $0.question.id == id }) else { return }
     questions.modify { $0.removeAll { $0.question.id == id } }

@@ -3,7 +3,7 @@ import Binding
 import Essentials
 import Reactive
 
-/// One thing, opened: what it says, and what it has once it is connected.
+/// The details of one thing: its advertising data, and its attributes once it is connected.
 final class NearbyDetail: ViewModel {
   let openID = MutableProperty<String?>(nil)
   let isOpen: Property<Bool>
@@ -12,7 +12,7 @@ final class NearbyDetail: ViewModel {
   let fields: Property<[DetailField]>
   let points: Property<String>
   let strength: Property<String>
-  /// `true` or `false`, as a pressed button says it.
+  /// `true` or `false`, the value of `aria-pressed`.
   let isStarred: Property<String>
   let isHidden: Property<String>
   let isConnectable: Property<Bool>
@@ -108,7 +108,8 @@ final class NearbyDetail: ViewModel {
     return parts.filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  /// What was heard. A beacon is a region of its own, with the exit delay of region monitoring.
+  /// The fields of an advertisement. A beacon is a region of its own, with the exit delay of region
+  /// monitoring.
   private nonisolated static func fields(
     of thing: NearbyThing?, in snapshot: Nearby.Snapshot
   ) -> [DetailField] {
@@ -120,7 +121,7 @@ final class NearbyDetail: ViewModel {
     return DetailField.numbered(fields + [DetailField(name: "Region", value: state)])
   }
 
-  /// What is known of a service at once, and then also where it is.
+  /// Emits the known fields of a service at once, and again with the resolved ones.
   private nonisolated static func fields(
     of row: NetworkTable.Row?, _ resolve: @escaping Nearby.ServiceLookup
   ) -> SignalProducer<[DetailField], Never> {

@@ -1,16 +1,16 @@
 /// What of all things is listed. Everything that is asked for has to hold.
 struct NearbyFilter: Hashable, Sendable {
-  /// A text says something from so many characters on.
+  /// The minimum length of a search text.
   static let characterCountMin = 3
   private static let wordCountMax = 8
 
-  /// What is searched for among all that was ever seen; no text, what is nearby.
+  /// The text to search for among all things ever seen; empty to list nearby things.
   var text = ""
   /// A kind's name; empty for all.
   var kind = ""
   var company = ""
   var service = ""
-  /// In dBm; what has no strength passes at the lowest.
+  /// In dBm; things without a strength pass only at the lowest value.
   var minimumStrength = LevelHistory.range.lowerBound
   var isStarredOnly = false
   var isNewOnly = false
@@ -38,7 +38,7 @@ struct NearbyFilter: Hashable, Sendable {
     return true
   }
 
-  /// The text of what is typed: what is too short says nothing.
+  /// The search text of the input; empty if it is too short.
   static func text(typed: String) -> String {
     let text = typed.split(whereSeparator: \.isWhitespace).joined(separator: " ")
     return text.count < characterCountMin ? "" : String(text.prefix(100))
@@ -49,15 +49,15 @@ struct NearbyFilter: Hashable, Sendable {
 struct NearbyMarks: Hashable, Sendable {
   var starred: Set<String> = []
   var hidden: Set<String> = []
-  /// The number of the last thing that was there when somebody had seen all; nil before, when nothing is
-  /// new.
+  /// The number of the last thing when the user marked all as seen; nil before that, and then no
+  /// thing is new.
   var lastNumberSeen: Int?
 
   func isNew(_ thing: NearbyThing) -> Bool { lastNumberSeen.map { thing.number > $0 } ?? false }
 }
 
-/// The order of a list. It stays as it is, with what is new at the end, until it is asked to be another:
-/// nothing moves under the pointer.
+/// The order of a list. It stays the same, with new things at the end, until it is sorted again: no
+/// row moves under the pointer.
 struct NearbyOrder: Sendable {
   enum Rule: String, CaseIterable, Sendable {
     case arrival
@@ -70,7 +70,7 @@ struct NearbyOrder: Sendable {
   private var places: [String: Int] = [:]
   private var count = 0
 
-  /// The things in their order. Those that are unknown stand last, as they are given.
+  /// The things in their order. Unknown ones come last, in the given order.
   mutating func ordered(_ things: [NearbyThing]) -> [NearbyThing] {
     // Addresses change, and most never come back.
     if places.count > Self.placeCountMax {
@@ -93,7 +93,7 @@ struct NearbyOrder: Sendable {
         let (strengthA, strengthB) = (a.strength ?? .min, b.strength ?? .min)
         if strengthA != strengthB { return strengthA > strengthB }
       case .name:
-        // What has a name comes before what has none.
+        // Things with a name come before those without.
         if (a.name == nil) != (b.name == nil) { return b.name == nil }
         let (nameA, nameB) = (a.title.lowercased(), b.title.lowercased())
         if nameA != nameB { return nameA < nameB }

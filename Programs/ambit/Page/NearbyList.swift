@@ -1,4 +1,4 @@
-/// What is listed and in which order: a value that follows what happens.
+/// The listed things and their order: a value that is updated with each change.
 struct NearbyList: Sendable {
   /// What a list depends on.
   struct Content: Sendable {
@@ -7,7 +7,7 @@ struct NearbyList: Sendable {
     var marks = NearbyMarks()
     /// The thing that is open.
     var open: String?
-    /// At most so many are listed.
+    /// The maximum number of listed things.
     var countMax = NearbyPage.pageCount
   }
 
@@ -19,7 +19,7 @@ struct NearbyList: Sendable {
   private(set) var rows: [NearbyRow] = []
   /// How many more would be listed if there were no `countMax`.
   private(set) var remainingCount = 0
-  /// Whether nothing is listed of what there is.
+  /// Whether no thing is listed although some exist.
   private(set) var isNothingListed = false
   private(set) var summary = ""
   private(set) var kinds: [NearbyChoice] = []

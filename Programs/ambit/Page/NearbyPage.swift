@@ -7,8 +7,8 @@ import Reactive
 final class NearbyPage: ViewModel {
   /// Typing has to pause so long before it is searched for, in seconds.
   nonisolated static let quietTime = 0.5
-  /// So many things are listed, and so many more whenever more are asked for: a browser that lays out
-  /// thousands of rows whenever one changes does nothing else.
+  /// The number of things per page, by which "show more" extends the list: a browser that lays out
+  /// thousands of rows on every change does nothing else.
   nonisolated static let pageCount = 200
 
   // MARK: What people choose
@@ -22,20 +22,20 @@ final class NearbyPage: ViewModel {
   let isNewOnly = MutableProperty(false)
   let showsHidden = MutableProperty(false)
   let order = MutableProperty(NearbyOrder.Rule.arrival)
-  /// Puts what is listed in the order that is chosen, as it is now; also done when another is chosen.
+  /// Sorts the list by the chosen order; also done when another order is chosen.
   let sort: Action<Void, Never, Never>
   let clearFilters: Action<Void, Never, Never>
-  /// Lists more of what there is.
+  /// Lists another page of things.
   let showMore: Action<Void, Never, Never>
 
-  // MARK: What is listed
+  // MARK: List
 
   let things: Property<[NearbyRow]>
   /// How many there are, or why there are none.
   let summary: Property<String>
   let problem: Property<String?>
   let isFiltered: Property<Bool>
-  /// Whether nothing is listed of what there is.
+  /// Whether no thing is listed although some exist.
   let isNothingListed: Property<Bool>
   /// What `showMore` would show; nil where all is listed.
   let moreText: Property<String?>
@@ -44,7 +44,7 @@ final class NearbyPage: ViewModel {
   let companies: Property<[NearbyChoice]>
   let services: Property<[NearbyChoice]>
 
-  // MARK: What is done with one
+  // MARK: Actions on a thing
 
   let star: Action<String, Never, Never>
   let hide: Action<String, Never, Never>
@@ -106,7 +106,7 @@ final class NearbyPage: ViewModel {
     ).map { NearbyFilter($0) }
     let countMax = MutableProperty(Self.pageCount)
     showMore = Action(onMainActor: { countMax.modify { $0 += Self.pageCount } })
-    // What is filtered anew begins anew.
+    // Another filter starts with the first page.
     filter.signal.skipRepeats().observeValues(on: UIScheduler()) { _ in
       countMax.value = Self.pageCount
     }
@@ -137,12 +137,12 @@ final class NearbyPage: ViewModel {
     }
   }
 
-  /// What is searched for, of what is typed.
+  /// The search text, debounced.
   private static func searched(
     _ text: MutableProperty<String>, _ scheduler: any DateScheduler
   ) -> Property<String> {
     let typed = text.producer.map { NearbyFilter.text(typed: $0) }
-    // What is too short ends a search at once.
+    // A text that is too short ends a search at once.
     return Property(
       initial: "",
       then: SignalProducer.merge([
@@ -153,7 +153,7 @@ final class NearbyPage: ViewModel {
 }
 
 extension NearbyFilter {
-  /// What the choices of a page say.
+  /// The filter from the controls of a page.
   fileprivate init(
     _ choices: (String, String, String, String, Int, Bool, Bool, Bool)
   ) {

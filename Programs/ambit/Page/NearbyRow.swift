@@ -20,10 +20,10 @@ struct NearbyRow: Identifiable, Hashable, Sendable {
   var isConnectable: Bool
   /// The path of its picture.
   var picture: String
-  /// How the row is said when its star is pressed, and so on.
+  /// The accessible name of the row's buttons.
   var starLabel: String { isStarred ? "Unstar \(title)" : "Star \(title)" }
   var hideLabel: String { isHidden ? "Show \(title) again" : "Hide \(title)" }
-  /// What stands below a cover.
+  /// The text below a cover.
   var caption: String {
     [summary, strength].filter { !$0.isEmpty }.joined(separator: " · ")
   }

@@ -23,9 +23,9 @@ final class NearbySources {
   private let central: Central
   private let clock = MonotonicClock()
   private let surroundings: Surroundings
-  /// Nil where nobody listens to the network.
+  /// Nil if the network is not browsed.
   private let network: BonjourHost?
-  /// Answers what pairings ask, and removes bonds.
+  /// The pairing agent, which also removes bonds.
   private let client: HostClient
   private let pairingEvents: AsyncStream<HostEvent>
 
@@ -49,7 +49,7 @@ final class NearbySources {
     nearby = Nearby(
       connect: { ConnectedDevice($0, session, central) },
       answer: { client.send(.answerPairing($0, $1)) },
-      // Nobody waits for the reply: where there is no bond, all is as it should be.
+      // The reply is ignored: a missing bond is the desired result.
       removeBond: { client.send(.removeBond($0, RequestToken(rawValue: 0))) },
       resolve: { row in
         guard let network else { return [] }

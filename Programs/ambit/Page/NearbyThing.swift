@@ -12,7 +12,7 @@ struct NearbyThing: Identifiable, Hashable, Sendable {
 
   enum Presence: Hashable, Sendable {
     case here
-    /// Not heard for a while, or said to be gone a moment ago.
+    /// Not heard for a while, or unregistered a moment ago.
     case fading
     /// Only found by searching.
     case gone
@@ -31,7 +31,7 @@ struct NearbyThing: Identifiable, Hashable, Sendable {
   var presence = Presence.here
   /// Order of arrival; never reused.
   let number: Int
-  /// Who made it.
+  /// The manufacturer.
   var company: String?
   /// The names of its services.
   var services: [String] = []
@@ -40,7 +40,7 @@ struct NearbyThing: Identifiable, Hashable, Sendable {
   /// How far a beacon is.
   var distance: String?
 
-  /// The name, or what there is in its place.
+  /// The name, or else an identifier.
   var title: String {
     if let name { return name }
     if case .iBeacon(let beacon) = sighting?.beacon {
@@ -52,7 +52,7 @@ struct NearbyThing: Identifiable, Hashable, Sendable {
   /// Everything of it that can be searched for, in small letters.
   private(set) var searchText = ""
 
-  /// After what it says has changed.
+  /// Call after any of these has changed.
   fileprivate mutating func updateSearchText() {
     let address = sighting?.address?.description ?? ""
     let parts = [title, summary, kind.rawValue, company ?? "", id, address] + services
@@ -62,7 +62,7 @@ struct NearbyThing: Identifiable, Hashable, Sendable {
 
 /// How strongly something was heard in the last minute.
 struct LevelHistory: Hashable, Sendable {
-  /// One level stands for so long.
+  /// The time step of a level.
   static let step = TimeSpan.seconds(2)
   static let count = 30
   /// The levels that a line shows from bottom to top, in dBm.
@@ -97,9 +97,9 @@ struct LevelHistory: Hashable, Sendable {
 /// Everything that was seen since the page began, in the order in which it came.
 struct NearbyHistory: Sendable {
   enum Limits {
-    /// More than is ever looked through; what has been gone longest makes room.
+    /// The limit of things; the one that has been gone longest is removed.
     static let thingCount = 5_000
-    /// A service that said that it goes is still shown for so long.
+    /// The time for which an unregistered service is still shown.
     static let fadesFor = TimeSpan.seconds(10)
   }
 
@@ -107,17 +107,18 @@ struct NearbyHistory: Sendable {
   private var arrivals = 0
   private var nextLevel: Instant?
 
-  /// Who came first.
+  /// The things in the order of arrival.
   var things: [NearbyThing] { byID.values.sorted { $0.number < $1.number } }
   subscript(id: String) -> NearbyThing? { byID[id] }
 
   static func id(ofService name: String) -> String { "service " + name }
 
-  /// Takes what is known now.
+  /// Updates the things.
   ///
   /// - Parameters:
-  ///   - connected: The devices with a link: most don't advertise meanwhile, and are here all the same.
-  ///   - kept: What never makes room for others.
+  ///   - connected: The connected devices: most don't advertise during a connection, but are
+  ///     listed.
+  ///   - kept: Things that are never removed for lack of space.
   mutating func update(
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],
     connected: Set<String> = [], kept: Set<String> = [], now: Instant
@@ -202,7 +203,7 @@ struct NearbyHistory: Sendable {
 }
 
 extension Sighting {
-  /// Whether another advertisement of it says the same, however strongly it was heard.
+  /// Whether two advertisements are equal, apart from their strength.
   fileprivate func saysTheSame(as other: Sighting) -> Bool {
     var same = self
     same.rssi = other.rssi

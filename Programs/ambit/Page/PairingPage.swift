@@ -2,11 +2,11 @@ import Binding
 import BluetoothMachines
 import Reactive
 
-/// The question that a pairing asks, as the page shows it.
+/// The question of a pairing, as the page shows it.
 final class PairingPage: ViewModel {
   let isAsking: Property<Bool>
   let text: Property<String>
-  /// What a device near the question says, such as the display of a simulated one.
+  /// A note beside the question, such as the display of a simulated device.
   let note: Property<String?>
   /// Whether there is more to do than to read.
   let takesAnswer: Property<Bool>
@@ -15,7 +15,7 @@ final class PairingPage: ViewModel {
   let needsPasskey: Property<Bool>
   /// The passkey, as it is typed: six digits (Core 5.4, Vol 3, Part H, §2.3.5.2).
   let passkey = MutableProperty("")
-  /// Names the question, so that an answer that comes late is none to the next one.
+  /// Identifies the question, so that a late answer isn't used for the next one.
   let id: Property<String>
   let accept: Action<String, Never, Never>
   let reject: Action<String, Never, Never>
@@ -48,7 +48,7 @@ final class PairingPage: ViewModel {
     }
     let typed = passkey.map { Self.number($0) }
     id = question.map { $0.map(Self.name) ?? "" }.skipRepeats()
-    // What was typed for one question is nothing for the next.
+    // The input for one question is cleared for the next.
     id.signal.observeValues(on: UIScheduler()) { _ in passkey.value = "" }
     accept = Action(
       state: question.combineLatest(with: typed),

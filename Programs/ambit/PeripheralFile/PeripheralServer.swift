@@ -7,8 +7,8 @@ import Foundation
 import JSONWire
 import PeripheralFiles
 
-/// Serves what a file describes through Core Bluetooth's peripheral manager: answers reads and
-/// writes and notifies as `PeripheralPlayer` says.
+/// Serves the device of a file through Core Bluetooth's peripheral manager: answers reads and
+/// writes and notifies as `PeripheralPlayer` does.
 final class PeripheralServer: Sendable {
   private typealias Index = PeripheralFile.CharacteristicIndex
 
@@ -19,8 +19,8 @@ final class PeripheralServer: Sendable {
     var droppedCount = 0
   }
 
-  /// So many values of a characteristic wait at most for a full queue; then the oldest are lost,
-  /// and counted.
+  /// The maximum number of values of a characteristic that wait for a full queue; beyond it the
+  /// oldest are dropped and counted.
   private static let waitingCountMax = 64
 
   private let role: PeripheralRole
@@ -232,8 +232,8 @@ final class PeripheralServer: Sendable {
     perform(actions)
   }
 
-  /// Whole values: parts of a value that were prepared one after the other are put together, and
-  /// a part that begins within the value as it is leaves what stands before it.
+  /// Whole values: successive prepared parts of a value are joined, and a part that begins within
+  /// the present value keeps the bytes before it.
   private func joined(
     _ requests: [CBATTRequest], _ player: PeripheralPlayer
   ) -> [(CBCharacteristic, [UInt8])] {

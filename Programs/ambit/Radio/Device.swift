@@ -18,9 +18,9 @@ struct Device: Sendable {
   /// Another device fits the name better than the one that was connected to.
   private struct BetterFit: Error {}
 
-  /// Finds a device by what the user calls it, connects, runs `body`, disconnects. `body` is run
-  /// anew where another device turns out to fit the name better, which it notices when it asks for
-  /// services. `afterFinding` is called before connecting.
+  /// Finds a device by the user's name for it, connects, runs `body`, disconnects. If another
+  /// device turns out to fit the name better, which `services()` detects, `body` runs again with
+  /// that one. `afterFinding` is called before connecting.
   static func with<Result: Sendable>(
     _ name: DeviceName, _ session: Session,
     _ body: @escaping @Sendable (Device) async throws -> Result,
@@ -109,7 +109,7 @@ struct Device: Sendable {
     return services
   }
 
-  /// The characteristic that is meant.
+  /// The characteristic with a name.
   /// - Throws: `CommandFailure` if there is none, or several.
   func characteristic(_ name: CharacteristicName) async throws -> CBCharacteristic {
     let all = try await services().flatMap { service in
@@ -185,7 +185,7 @@ struct Device: Sendable {
 }
 
 extension BluetoothUUID {
-  /// What a Core Bluetooth UUID stands for.
+  /// Converts a Core Bluetooth UUID.
   init(_ uuid: CBUUID) {
     // `data` holds 2, 4 or 16 bytes, most significant first; nothing else exists.
     self = BluetoothUUID(littleEndian: uuid.data.reversed()[...]) ?? BluetoothUUID(UInt16(0))
@@ -195,7 +195,7 @@ extension BluetoothUUID {
 }
 
 extension BluetoothHost {
-  /// Tells the host what is known of a peer out of band.
+  /// Sets the out-of-band data of a peer in the host.
   fileprivate func set(_ data: OutOfBandData, of peer: DeviceAddress) async {
     let (events, event) = AsyncStream.makeStream(of: Void.self)
     let client = makeClient { if case .completed = $0 { event.finish() } }

@@ -19,8 +19,8 @@ final class KeptDevice: Sendable {
     case connected
     /// The link ended; true if it is being made again.
     case lost(String, reconnects: Bool)
-    /// The link ended, because the peer no longer has the keys of the bond. It is not made again until
-    /// `reconnect`: it would end again, until somebody removes the bond here, too.
+    /// The link ended, because the peer no longer has the keys of the bond. It isn't connected
+    /// again until `reconnect`, since it would fail again until the bond is removed here, too.
     case lostBond(String)
     case value(Key, [UInt8])
     case subscriptionEnded(Key, String)
@@ -60,7 +60,7 @@ final class KeptDevice: Sendable {
   var title: String { state.value.device?.title ?? sighting.name ?? sighting.shortID }
   var isConnected: Bool { state.value.device?.connection.isConnected ?? false }
   var subscriptions: Set<Key> { Set(state.value.subscriptions.keys) }
-  /// What was discovered over the present connection; empty before.
+  /// The services discovered over the present connection; empty before.
   var services: [CBService] { state.value.services }
 
   /// Keeps the link until the task is cancelled; then ends it in good order.

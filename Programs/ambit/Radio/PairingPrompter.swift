@@ -5,17 +5,17 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// Asks the person at the terminal what pairings want to know, and shows what they have to show.
+/// Asks the user at the terminal the questions of pairings, and displays passkeys.
 ///
-/// Prompts are written to standard error and answered on standard input or, where that is something
-/// else's, on the terminal that the program was started from. A prompt whose pairing has ended takes no
-/// answer any more.
+/// Prompts are written to standard error and answered on standard input or, if that is used
+/// otherwise, on the controlling terminal. The answer to a prompt whose pairing has ended is
+/// ignored.
 final class PairingPrompter: Sendable {
   private let client: HostClient
   private let dialogue: Dialogue
 
-  /// Makes the host ask here from now on, as long as this lives; nil where there is no terminal, or the
-  /// command asks by itself.
+  /// Makes this object the host's pairing agent, as long as it exists; nil without a terminal, or
+  /// if the command asks by itself.
   init?(_ host: BluetoothHost, _ output: Output, _ source: PairingInput) {
     guard Terminal.isTerminal(STDERR_FILENO) else { return nil }
     let input: Int32
@@ -82,7 +82,7 @@ private final class Dialogue: Sendable {
         // Needs no answer, so it doesn't wait for those of others.
         return output.note("Pairing: enter \(PairingPrompt.digits(number)) at \(peer).")
       }
-      // A pairing that asks again has its questions answered one after the other.
+      // Several questions of a pairing are asked one after the other.
       queue.async { [self] in ask(peer, prompt, id) }
       if !isFirst { output.note("Pairing: \(peer) has another question.") }
     case .pairingEnded(let peer, let failure):
@@ -96,7 +96,7 @@ private final class Dialogue: Sendable {
 
   private func ask(_ peer: DeviceAddress, _ prompt: PairingPrompt, _ id: PairingPromptID) {
     guard isCurrent(peer, id) else { return }
-    // What was typed before the question is no answer to it.
+    // Discards input from before the question.
     tcflush(input, TCIFLUSH)
     let answer: PairingAnswer
     switch prompt {

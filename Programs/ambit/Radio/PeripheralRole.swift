@@ -7,7 +7,7 @@ import Synchronization
 
 /// Core Bluetooth's peripheral manager, whose callbacks became events to wait for.
 final class PeripheralRole: NSObject, Sendable {
-  /// What the manager said.
+  /// An event of the manager.
   enum Event: Sendable {
     case stateChanged(CBManagerState)
     case advertising((any Error)?)

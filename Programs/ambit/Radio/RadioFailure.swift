@@ -4,7 +4,7 @@ import CoreBluetoothAsync
 
 /// Why a radio cannot be used, for either role.
 enum RadioFailure {
-  /// The end of a sentence that says why, if there is an error.
+  /// The end of a sentence with the reason, if there is an error.
   static func reason(_ error: (any Error)?) -> String {
     error.map { ": " + $0.localizedDescription.trimmingSuffix(".") } ?? ""
   }
@@ -36,8 +36,8 @@ extension Session {
     return central
   }
 
-  /// Waits until the radio works: briefly where the host knows what is wrong, else as long as a
-  /// radio may take to start.
+  /// Waits until the radio works: briefly if the host knows of a problem, else as long as a radio
+  /// may take to start.
   func waitForRadio(
     _ state: @escaping @Sendable () -> CBManagerState,
     _ isReady: @escaping @Sendable () async throws -> Void

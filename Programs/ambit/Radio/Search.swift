@@ -4,11 +4,11 @@ import CoreBluetoothAsync
 import Essentials
 import Foundation
 
-/// Listens for the device that a name means.
+/// Listens for the device with a name.
 ///
-/// The first device that fits is taken at once, so that a command takes no longer than the device
-/// needs to be heard; it is listened on while the command connects and discovers, and `check` says
-/// whether another fits as well or better before anything is done with it.
+/// The first device that fits is used at once, so that a command takes no longer than the device
+/// needs to be heard. Listening goes on while the command connects and discovers, and `check`
+/// reports whether another fits as well or better before the command uses the device.
 struct Search: Sendable {
   /// How long others are listened for at least before something is changed on a device that was
   /// named by a part of its name only.
@@ -31,7 +31,7 @@ struct Search: Sendable {
     }
     session.output.progress("Looking for \(name.text) …")
     let limit = session.timeout ?? Seconds(span: Session.searchTime)
-    // A little less than what is left to the whole command, so that the answer is "not found".
+    // A little less than the remaining time of the command, so that the error is "not found".
     let rest = session.remaining ?? limit.duration
     let found = try await race(rest - min(.milliseconds(100), rest / 10)) {
       await listen(central) { name.fit($0) != nil }
@@ -86,7 +86,7 @@ struct Search: Sendable {
 }
 
 extension Sighting {
-  /// What a discovery says.
+  /// The contents of a discovery.
   init(_ discovery: Discovery) {
     self.init(identifier: discovery.id.uuidString)
     address = PeerIdentifier.address(in: discovery.id)

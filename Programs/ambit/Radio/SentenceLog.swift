@@ -1,6 +1,6 @@
 import Logging
 
-/// A log handler that passes sentences on, whatever their level.
+/// A log handler that forwards sentences of any level.
 struct SentenceLog: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel = Logger.Level.info

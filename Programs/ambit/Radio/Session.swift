@@ -15,14 +15,14 @@ struct Session: Sendable {
   var isDefaultRadio = false
   /// Whether people may be asked about pairings.
   var answersPairing = true
-  /// What the user says of the device to connect to, for pairing.
+  /// The user's out-of-band data of the device to connect to, for pairing.
   var outOfBandData: OutOfBandData?
   /// When the command began; `timeout` counts from then.
   let start = ContinuousClock.now
 
-  /// How long to look for a device, unless the user says otherwise.
+  /// The time to look for a device without `--timeout`.
   static let searchTime = TimeSpan.seconds(10)
-  /// How long to work with a device, unless the user says otherwise.
+  /// The time to work with a device without `--timeout`.
   static let workTime = TimeSpan.seconds(30)
   /// How long a radio may take to start.
   static let startTime = Duration.seconds(5)
@@ -34,14 +34,14 @@ struct Session: Sendable {
     RadioText.title(host.radio) + (isDefaultRadio ? " (none was named)" : "")
   }
 
-  /// The session without progress lines, for where a screen shows what is done.
+  /// The session without progress lines, for screens that show the progress themselves.
   var silent: Session {
     var session = self
     session.output.showsProgress = false
     return session
   }
 
-  /// What is left of `timeout`, without the time that closing takes; nil where none was given.
+  /// The rest of `timeout`, without the time that closing takes; nil without a timeout.
   var remaining: Duration? {
     guard let limit = timeout?.duration else { return nil }
     let closing = min(Self.closingTime, limit / 10)
@@ -127,15 +127,14 @@ extension GlobalOptions {
   /// Opens the radio, runs a command on it, closes the radio.
   ///
   /// - Parameters:
-  ///   - hostName: The GAP device name; nil for what every host is called.
+  ///   - hostName: The GAP device name; nil for the default.
   ///   - appearance: The GAP appearance.
-  ///   - address: The host's own address where the user names none: a random static one.
-  ///   - capturePath: Where all traffic is written to; nil for where `AMBIT_CAPTURE` says, if it
-  ///     says.
-  ///   - pairingInput: Where prompts of pairings are answered.
+  ///   - address: The host's own address if the user chose none: a random static one.
+  ///   - capturePath: The file for all traffic; nil for the one of `AMBIT_CAPTURE`, if it is set.
+  ///   - pairingInput: The input for answers to pairing prompts.
   ///   - ownsScreen: Whether warnings have to wait until the command is done.
   ///   - body: The command.
-  /// - Throws: What `body` throws, or that the capture cannot be written.
+  /// - Throws: The errors of `body`, or that the capture cannot be written.
   func withRadio(
     hostName: String? = nil, appearance: UInt16 = 0, address: DeviceAddress? = nil,
     captureTo capturePath: String? = nil, pairingInput: PairingInput = .standardInput,
@@ -209,7 +208,7 @@ extension GlobalOptions {
 
   /// Runs `body` as long as the capture, if there is one, can be written.
   ///
-  /// What is wrong with the radio is for `body` to tell: it knows whether that matters.
+  /// Problems of the radio are left to `body`, which knows whether they matter.
   private static func whileCaptureWorks(
     _ host: BluetoothHost, _ troubles: AsyncStream<String>,
     _ body: @escaping @Sendable () async throws -> Void

@@ -9,7 +9,7 @@ import PeripheralFiles
 
 /// Records a device over a link of its own.
 final class DeviceRecording: Sendable {
-  /// What is to be recorded.
+  /// The parts of a device to record.
   struct Plan: Sendable {
     /// How long notifications are followed.
     var duration: Duration
@@ -21,7 +21,7 @@ final class DeviceRecording: Sendable {
   private struct State: Sendable {
     var recorder = PeripheralRecorder()
     var hasServices = false
-    /// What was advertised before it was clear which device is meant.
+    /// Advertisements from before the device was identified.
     var heard: [DeviceAddress: Heard] = [:]
     var heardCount = 0
     var address: DeviceAddress?
@@ -52,7 +52,7 @@ final class DeviceRecording: Sendable {
     self.session = session
   }
 
-  /// What was recorded so far; nil before the services were discovered.
+  /// The recording so far; nil before the services were discovered.
   var recorded: PeripheralRecording? {
     let state = state.value
     return state.hasServices ? state.recorder.finished(at: clock.now) : nil

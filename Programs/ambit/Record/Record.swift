@@ -101,7 +101,7 @@ struct Record: AsyncParsableCommand {
       } catch {
         result = .failure(error)
       }
-      // What there is up to here is written in any case.
+      // Everything recorded until now is written, also after an error.
       if let recorded = recording.recorded {
         try target.write(recorded.file)
         Self.report(recorded, target, output)

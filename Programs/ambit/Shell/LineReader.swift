@@ -37,7 +37,7 @@ final class LineReader: Sendable {
     }
   }
 
-  /// The line that is waited for, if any, is left to the next who asks.
+  /// Ends the pending wait, if any, with nil; its line goes to the next caller.
   func stopWaiting() {
     let continuation = state.update { state in
       defer { state.waiting = nil }

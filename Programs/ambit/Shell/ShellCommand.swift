@@ -18,8 +18,8 @@ enum ShellCommand: Hashable, Sendable {
   case help
   case quit
 
-  /// Reads a line.
-  /// - Throws: `CommandFailure` with one sentence about what is wrong with it.
+  /// Parses a line.
+  /// - Throws: `CommandFailure` with one sentence about the error.
   init(_ line: String) throws {
     let words = try Self.words(line)
     guard let name = words.first else {

@@ -21,7 +21,7 @@ enum Terminal {
     /// Lines, as for any program.
     case lines
     case fullScreen
-    /// The screen was given back for as long as the program stands still.
+    /// The screen was given back while the program is stopped.
     case suspended
   }
 
@@ -71,8 +71,8 @@ enum Terminal {
   /// Whether the screen was given back for a while.
   static var isSuspended: Bool { saved.withLock { $0.mode == .suspended } }
 
-  /// Takes the screen again after a time in which it was somebody else's; all of it is to be drawn
-  /// anew. Does nothing if it was never taken.
+  /// Takes the screen again after another program used it; the caller has to draw all of it. Does
+  /// nothing if it was never taken.
   static func resume() {
     saved.withLock { saved in
       if saved.mode != .lines { take(&saved) }
@@ -90,7 +90,7 @@ enum Terminal {
       settings.c_lflag &= ~tcflag_t(ECHO | ICANON)
       tcsetattr(STDIN_FILENO, TCSANOW, &settings)
     }
-    // Who is on the alternate screen already would save its cursor for the other one.
+    // Entering the alternate screen twice would overwrite the saved cursor.
     let entering = saved.mode == .fullScreen ? "" : "\u{1B}[?1049h"
     Output.write(entering + "\u{1B}[?25l\u{1B}[2J", to: STDOUT_FILENO)
     saved.mode = .fullScreen
@@ -130,7 +130,7 @@ struct Output: Sendable {
   var isJSON: Bool
   /// How much of a long value is shown beside others: all of it where no person reads.
   let valueByteCountMax: Int
-  /// Whether what is being done now is shown on standard error.
+  /// Whether progress is shown on standard error.
   var showsProgress: Bool
   private static let progressIsShown = Mutex(false)
 
@@ -156,28 +156,29 @@ struct Output: Sendable {
   /// An object of the result, on its line.
   func object(_ object: JSON) { line(object.line) }
 
-  /// Where remarks go as long as the screen is somebody's.
+  /// The receiver of remarks while a view owns the screen.
   private static let screen = Mutex<(@Sendable (String) -> Void)?>(nil)
 
-  /// Hands remarks to whoever has the screen, until nil.
+  /// Sets the receiver of remarks while a view owns the screen; nil for standard error.
   static func handNotes(to show: (@Sendable (String) -> Void)?) { screen.withLock { $0 = show } }
 
-  /// A remark beside the result, on standard error, or for whoever has the screen.
+  /// Prints a remark beside the result, on standard error, or passes it to the view that owns the
+  /// screen.
   /// - Parameters:
-  ///   - text: What standard error gets.
-  ///   - plain: What a screen shows, where that is something else.
+  ///   - text: The text for standard error.
+  ///   - plain: The text for a screen, if it is different.
   func note(_ text: String, plain: String? = nil) {
     if let show = Self.screen.withLock({ $0 }) { return show(plain ?? text) }
     remark(text)
   }
 
-  /// A remark on standard error, whoever has the screen.
+  /// Prints a remark on standard error, also while a view owns the screen.
   func remark(_ text: String) {
     clearProgress()
     Self.write(text + "\n", to: STDERR_FILENO)
   }
 
-  /// What is being done now; replaced by what comes next. Only on a terminal.
+  /// Shows the current step, which replaces the previous one. Only on a terminal.
   func progress(_ text: String) {
     guard showsProgress else { return }
     Self.progressIsShown.withLock { isShown in
@@ -195,8 +196,8 @@ struct Output: Sendable {
     }
   }
 
-  /// Writes everything. Where the reader is gone (`ambit scan | head`), the program ends without
-  /// a word, as others do; where standard output cannot be written, it says so and ends.
+  /// Writes everything. If the reader is gone (`ambit scan | head`), the program ends silently, as
+  /// is usual; if standard output cannot be written, it prints an error and ends.
   static func write(_ text: String, to descriptor: Int32) {
     write(Array(text.utf8), to: descriptor)
   }

@@ -19,7 +19,7 @@ enum Fit {
     return alignedRight ? padding + cut : cut + padding
   }
 
-  /// The text in at most `columns` columns; an ellipsis stands for what was cut.
+  /// The text in at most `columns` columns; an ellipsis replaces the rest.
   static func truncated(_ text: String, _ columns: Int) -> String {
     guard width(text) > columns else { return text }
     guard columns > 0 else { return "" }

@@ -1,8 +1,8 @@
 import BluetoothWire
 import Essentials
 
-/// What people type to say which device they mean: its identifier, the start of it or of its last
-/// group, its Bluetooth address, its name, the start of it or of a word in it.
+/// A user's name for a device: its identifier, the start of it or of its last group, its Bluetooth
+/// address, its name, the start of it or of a word in it.
 struct DeviceName: Hashable, Sendable {
   let text: String
 
@@ -33,7 +33,7 @@ struct DeviceName: Hashable, Sendable {
     return Self.words(of: name).contains { $0.hasPrefix(wanted) } ? .word : nil
   }
 
-  /// What is left of a name from each of its words on: `Desk-lamp 2` has `lamp 2` and `2`.
+  /// The rest of a name from each of its words on: `Desk-lamp 2` has `lamp 2` and `2`.
   private static func words(of name: String) -> [Substring] {
     zip(name.indices, name.indices.dropFirst()).compactMap { before, start in
       let isStart = !isPartOfWord(name[before]) && isPartOfWord(name[start])
@@ -64,8 +64,8 @@ struct DeviceName: Hashable, Sendable {
   }
 }
 
-/// What people type to say which characteristic they mean: `2A37`, `heart rate measurement`, a
-/// 128-bit UUID, or any of these after a service and a slash: `180D/2A37`.
+/// A user's name for a characteristic: `2A37`, `heart rate measurement`, a 128-bit UUID, or any of
+/// these after a service and a slash: `180D/2A37`.
 struct CharacteristicName: Hashable, Sendable {
   let text: String
   let service: BluetoothUUID?

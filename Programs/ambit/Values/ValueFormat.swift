@@ -3,7 +3,7 @@ import Essentials
 public import PeripheralFiles
 
 extension ValueFormat: EnumerableFlag {
-  /// What the help says of each.
+  /// The help text of each format.
   public static func help(for value: ValueFormat) -> ArgumentHelp? {
     switch value {
     case .hex: "The value is bytes in hexadecimal."
@@ -13,10 +13,10 @@ extension ValueFormat: EnumerableFlag {
     }
   }
 
-  /// The bytes that `text` stands for.
-  /// - Parameter choice: What people choose a format with, by default an option of the command line;
-  ///   nil where they can't.
-  /// - Throws: `CommandFailure` with one sentence about what was expected.
+  /// The bytes of `text` in this format.
+  /// - Parameter choice: Returns the option for a format, to mention in an error, by default one of
+  ///   the command line; nil if there are no options.
+  /// - Throws: `CommandFailure` with one sentence about the expected input.
   func bytes(
     _ text: String, choice: ((ValueFormat) -> String)? = { "--\($0.rawValue)" }
   ) throws -> [UInt8] {

@@ -5,10 +5,10 @@ import PeripheralFiles
 /// A value as people type it.
 struct ValueInput: Hashable, Sendable {
   var text: String
-  /// How it is written; nil for as the standard says.
+  /// The format of the text; nil for the standard's.
   var format: ValueFormat?
 
-  /// What is typed where there are no options: hexadecimal after `0x`, unless a format was chosen.
+  /// Input without options: hexadecimal after `0x`, unless a format was chosen.
   init(typed text: String, format: ValueFormat? = nil) {
     self.init(text: text, format: format ?? (text.hasPrefix("0x") ? .hex : nil))
   }
@@ -19,9 +19,9 @@ struct ValueInput: Hashable, Sendable {
   }
 
   /// The bytes for a characteristic.
-  /// - Parameter choice: What people choose a format with, by default an option of the command line;
-  ///   nil where they can't.
-  /// - Throws: `CommandFailure` with one sentence about what was expected.
+  /// - Parameter choice: Returns the option for a format, to mention in an error, by default one of
+  ///   the command line; nil if there are no options.
+  /// - Throws: `CommandFailure` with one sentence about the expected input.
   func bytes(
     for uuid: BluetoothUUID, choice: ((ValueFormat) -> String)? = { "--\($0.rawValue)" }
   ) throws -> [UInt8] {

@@ -7,7 +7,7 @@ struct ValueText: Hashable, Sendable {
   let hex: String
   /// The bytes as text, where they are printable.
   let text: String?
-  /// What they say by the standard.
+  /// The value decoded by the standard's format.
   let decoded: String?
 
   init(_ bytes: [UInt8], characteristic: BluetoothUUID) {
@@ -24,8 +24,8 @@ struct ValueText: Hashable, Sendable {
     self.decoded = decoded
   }
 
-  /// `0057  87%`, with text in quotes where it adds something; `byteCountMax` bounds what is shown
-  /// of text and bytes.
+  /// `0057  87%`, with text in quotes if it adds something; `byteCountMax` limits the shown text
+  /// and bytes.
   func line(_ style: Style, byteCountMax: Int = .max) -> String {
     var parts: [String] = []
     if let decoded { parts.append(style.bold(Fit.truncated(decoded, byteCountMax))) }

@@ -22,9 +22,9 @@ struct HostSettings {
 
   var suggestedLength = LESuggestedDataLength(txOctets: 27, txTimeMicroseconds: 328)
   var phyPreference = PHYPreference(transmit: nil, receive: nil)
-  /// The features that the host has said to support.
+  /// The host feature bits that the host has set.
   var hostFeatures: LEFeatures = []
-  /// What peripherals may ask for on connections to come: nothing, at first.
+  /// The acceptable parameters for subrate requests on future connections; initially none.
   var subrate = SubrateRequest(
     factorMin: 1, factorMax: 1, latencyMax: 0, continuationNumber: 0, timeoutUnits10ms: 0x0C80)
   var channels: ChannelMap = .all
@@ -37,7 +37,7 @@ struct HostSettings {
   var hostBuffersUsed = 0
 }
 
-/// A device in the filter accept list; `nil` stands for those that advertise anonymously.
+/// A device in the filter accept list; `nil` matches anonymous advertisers.
 struct FilterAcceptEntry: Equatable {
   var address: DeviceAddress?
 }

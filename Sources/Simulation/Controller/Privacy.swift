@@ -69,7 +69,7 @@ extension SimulatedController {
     return DeviceAddress.resolvable(identityResolvingKey: key, random: generator.next())
   }
 
-  /// Who is behind an address: an identity from the resolving list, or just the address.
+  /// The peer with an address: its identity from the resolving list, or else the address itself.
   func peer(behind address: DeviceAddress) -> PeerAddress {
     guard let index = resolvingIndex(of: address) else { return PeerAddress(address) }
     settings.resolvingList[index].peerAddress = address

@@ -59,7 +59,8 @@ extension SimulatedController {
     }
   }
 
-  /// The list must not change while somebody is filtered by it (§7.8.15 ... 17).
+  /// The list must not change while it is used by scanning, initiating or advertising (§7.8.15 ...
+  /// 17).
   private func requireUnusedFilterAcceptList() throws(Refusal) {
     let isScanningByList =
       settings.scan.isEnabled

@@ -15,7 +15,7 @@ public final class SimulatedController {
   /// Receives what it sends to its host. Called only while its world runs; it may send packets to
   /// any controller, but not run the world.
   public var onPacket: ((HCIPacket) -> Void)?
-  /// What is wrong with it.
+  /// The faults of the controller.
   public var faults = ControllerFaults()
   /// Whether it has power.
   public private(set) var isPoweredOn = true {

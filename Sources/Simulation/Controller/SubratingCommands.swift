@@ -4,7 +4,7 @@ import Essentials
 // Connection subrating (Core 5.4, Vol 6, Part B, §4.5.1 and §5.1.19).
 
 extension SimulatedController {
-  /// What it can, and what its host has said to support.
+  /// The controller's features, and those that its host has set.
   var features: LEFeatures { capabilities.features.union(settings.hostFeatures) }
 
   static func addSubratingCommands(to table: inout CommandTable) {
@@ -59,7 +59,7 @@ extension SubrateRequest {
 }
 
 extension Endpoint {
-  /// As the central: the peripheral asks for subrating.
+  /// As the central: handles a subrate request of the peripheral.
   func heardSubrateRequest(_ request: SubrateRequest) {
     guard role == .central, controller.features.contains(.connectionSubratingHostSupport) else {
       return enqueue(.reject(.subrateRequest, .unsupportedRemoteFeature))

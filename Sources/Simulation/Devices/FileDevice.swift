@@ -6,8 +6,8 @@ public import PeripheralFiles
 extension World {
   /// Adds the device that a file describes, and switches it on: a recorded device, for example.
   ///
-  /// It advertises what the file says, byte for byte, takes connections if it did, and answers and
-  /// notifies as `PeripheralPlayer` says.
+  /// It advertises the file's data, byte for byte, is connectable if the recorded device was, and
+  /// answers and notifies as `PeripheralPlayer` does.
   ///
   /// - Returns: The device.
   @discardableResult

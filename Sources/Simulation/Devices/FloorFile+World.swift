@@ -37,7 +37,7 @@ extension World {
   private func motion(of walker: FloorFile.Walker) -> Motion {
     var waypoints: [Motion.Waypoint] = []
     var time = now
-    // Who comes back goes to where the way began.
+    // A walker that repeats the path returns to its start.
     let stops = walker.repeats ? walker.path + walker.path.prefix(1) : walker.path
     for (index, stop) in stops.enumerated() {
       let position = Position(stop.place)

@@ -3,9 +3,9 @@ public import PeripheralFiles
 
 /// Why a file with a device cannot be used.
 public struct PeripheralFileFailure: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong.
+  /// The cause of the error.
   public enum Cause: Hashable, Sendable {
-    /// The file cannot be read: what the operating system says.
+    /// The file cannot be read; with the description from the operating system.
     case unreadable(String)
     /// What it holds makes no sense.
     case invalid(PeripheralFileError)
@@ -13,7 +13,7 @@ public struct PeripheralFileFailure: Error, Hashable, Sendable, CustomStringConv
 
   /// The file.
   public var path: String
-  /// What is wrong.
+  /// The cause of the error.
   public var cause: Cause
 
   /// One sentence, without a full stop.

@@ -32,7 +32,7 @@ extension World {
     SeededGenerator(seed: HashedRandom.mix(seed, HashedRandom.number(for: name)))
   }
 
-  /// Furnishes the world around the origin, where a host's own controller stands by default.
+  /// Adds devices around the origin, the default position of a host's own controller.
   public func populate(with population: Population) {
     switch population {
     case .empty: return

@@ -50,13 +50,13 @@ public final class SimulatedDevice {
   public var isConnectable = true
   /// The GAP appearance.
   public var appearance: UInt16 = 0
-  /// How long it uses a private address, which only its bonded peers can tell from a stranger's; nil:
-  /// it shows who it is.
+  /// The lifetime of a private address, which only its bonded peers can resolve; nil: it uses its
+  /// identity address.
   public var privateAddressInterval: TimeSpan?
-  /// What it has for people who pair with it. Without a display or a keyboard, pairing is by Just
-  /// Works.
+  /// Its input and output capabilities for pairing. Without a display or a keyboard, pairing is by
+  /// Just Works.
   public var ioCapability = SMPIOCapability.noInputNoOutput
-  /// Called with what pairing asks its user, or shows on its display; answered with
+  /// Called with the questions and the passkey of a pairing; answer with
   /// ``answerPairing(_:with:)``.
   public var onPairingPrompt: ((DeviceAddress, PairingPrompt, PairingPromptID) -> Void)?
   /// Called when a central connects or goes.
@@ -65,8 +65,8 @@ public final class SimulatedDevice {
   /// The centrals that are connected now.
   public private(set) var centrals: [DeviceAddress] = []
 
-  /// What is on the air byte for byte. More than 31 bytes take extended advertising, which has no
-  /// scan response where it is connectable.
+  /// Exact advertising data. More than 31 bytes need extended advertising, which has no scan
+  /// response if it is connectable.
   public struct AdvertisedData: Hashable, Sendable {
     /// The advertising data.
     public var data: [UInt8]

@@ -19,8 +19,7 @@ public final class SimulatedService {
   }
 
   /// Adds a characteristic. With a `value` and no write property the host serves it by itself;
-  /// otherwise `onRead` and `onWrite` say what happens, and until they are set a read gives
-  /// `value`.
+  /// otherwise it calls `onRead` and `onWrite`, and while they are not set a read returns `value`.
   @discardableResult
   public func addCharacteristic(
     _ uuid: BluetoothUUID, _ properties: CharacteristicProperties, value: [UInt8] = [],

@@ -25,7 +25,7 @@ public enum StandardDeviceUUIDs {
   /// The lock's service.
   public static let lock = BluetoothUUID(
     high: 0x7C3B_0004_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
-  /// 1: locked, 0: open. Only for those who entered the passkey that the lock showed.
+  /// 1: locked, 0: open. Requires that the peer paired with the passkey that the lock showed.
   public static let lockState = BluetoothUUID(
     high: 0x7C3B_0005_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
   /// Apple's characteristic that tells the PSM of an L2CAP channel.
@@ -131,8 +131,8 @@ extension World {
     return Double(Int16(bitPattern: UInt16(value[0]) | UInt16(value[1]) << 8)) / 100
   }
 
-  /// Adds the lock of a door, which shows a passkey to those who pair with it, and lets nobody else see
-  /// or change whether it is locked.
+  /// Adds the lock of a door, which displays a passkey for pairing. Only peers that paired with it
+  /// can read or change whether it is locked.
   @discardableResult
   public func addLock(
     named name: String = "Front door", at position: Position
@@ -206,10 +206,10 @@ extension World {
       moving: .still(position))
   }
 
-  /// Adds an iBeacon that moves. It sends as strongly as it says, so that `measuredPower` is what is
-  /// measured one metre away, but for an error.
+  /// Adds an iBeacon that moves. It sends with the advertised power, so that one metre away
+  /// `measuredPower` is measured, but for an error.
   ///
-  /// - Parameter errorDB: How much stronger it sends than it says.
+  /// - Parameter errorDB: How much stronger it sends than the advertised power.
   @discardableResult
   public func addBeacon(
     uuid: BluetoothUUID, major: UInt16, minor: UInt16, measuredPower: Int8 = -59,

@@ -1,7 +1,7 @@
 public import BluetoothWire
 public import Essentials
 
-/// A packet of a connection, as whoever is in range hears it.
+/// A packet of a connection, as listeners in range receive it.
 public struct AirPacket: Hashable, Sendable {
   /// When it is sent.
   public var time: Instant
@@ -10,7 +10,7 @@ public struct AirPacket: Hashable, Sendable {
   public var accessAddress: UInt32
   /// Which connection event of that connection it is sent in.
   public var eventCounter: UInt16
-  /// Who sends it.
+  /// The direction of the packet.
   public var direction: LinkCipher.Direction
   /// How it is sent.
   public var phy: PHY
@@ -44,7 +44,7 @@ enum LinkPayloadKind: UInt8 {
 extension Endpoint {
   /// The header's first octet: kind, sequence numbers (Core 5.4, Vol 6, Part B, §4.5.9), more data.
   func airHeader(_ kind: LinkPayloadKind) -> UInt8 {
-    // What was received before is sent under the number that it had then.
+    // A packet that the peer has already is repeated with its sequence number.
     let isRepeated = inFlight?.isDelivered == true
     var header = kind.rawValue
     if expectsOdd { header |= 0x04 }
@@ -53,7 +53,7 @@ extension Endpoint {
     return header
   }
 
-  /// The packet that is sent now, header included: what is in flight, or an empty one.
+  /// The packet that is sent now, header included: the one in flight, or an empty one.
   var airBytes: [UInt8] {
     guard let inFlight else { return [airHeader(.continuing), 0] }
     let kind = kind(of: inFlight.content)

@@ -48,7 +48,7 @@ struct EncryptionState {
 // PDU that announces it, this one from when that PDU has arrived. Nothing else is sent in between, so
 // it makes no difference but that a central may end the link meanwhile.
 extension Endpoint {
-  /// As a central: asks its controller to encrypt, or to encrypt anew.
+  /// As a central: starts encryption, or refreshes it.
   func requestEncryption(random: UInt64, diversifier: UInt16, key: UInt128) throws(Refusal) {
     let half = link.drawSessionHalf()
     try requestProcedure(
@@ -57,7 +57,7 @@ extension Endpoint {
     encryption.central = half
   }
 
-  /// Sends the first PDU of the procedure; what is encrypted is paused first.
+  /// Sends the first PDU of the procedure; an encrypted link is paused first.
   func startEncryptionProcedure(_ pdu: LinkControl) {
     link.isDataPaused = true
     encryption.isRefreshing = isEncrypted

@@ -16,7 +16,7 @@ final class Endpoint {
   var hasHeard = false
   var rssi: Double?
 
-  // What is to be sent.
+  // Packets to send.
   private(set) var data: [HCIPacket] = []
   private var spare: [HCIPacket] = []
   /// Bytes of the first packet's payload that the peer has acknowledged.
@@ -29,7 +29,7 @@ final class Endpoint {
   /// How many buffers of the host hold data of this connection, where the host limits that.
   var hostBuffersUsed = 0
 
-  // What was agreed.
+  // Negotiated parameters.
   var transmitPHY: PHY
   var phyPreference: PHYPreference
   var ownLength: LEMaximumDataLength
@@ -41,7 +41,7 @@ final class Endpoint {
   /// Whether the number of the next new packet from the peer is odd (Core 5.4, Vol 6, Part B, §4.5.9).
   var expectsOdd = false
 
-  // What is going on.
+  // Procedures in progress.
   private(set) var procedure: LinkControl?
   private(set) var procedureDeadline: Int64 = .max
   private var waiting: [LinkControl] = []
@@ -91,7 +91,7 @@ final class Endpoint {
   var peerEndpoint: Endpoint { role == .central ? link.peripheral : link.central }
 }
 
-// What is to be sent.
+// Packets to send.
 extension Endpoint {
   func append(_ packet: HCIPacket) {
     data.append(packet)
@@ -142,7 +142,7 @@ extension Endpoint {
     return control.firstIndex { $0.isAllowed(whileHalfway: isHalfway) }
   }
 
-  /// Whether there is more than what is in flight.
+  /// Whether there is more to send than the packet in flight.
   var hasNext: Bool {
     guard let inFlight, case .data(let count) = inFlight.content, let first = data.first else {
       return nextControl != nil || sendsData
@@ -203,7 +203,7 @@ extension Endpoint {
     }
   }
 
-  /// The peer received what is in flight, or what an attacker sent over it.
+  /// The peer received the packet in flight, or the forged one that an attacker sent over it.
   func land(forged: [UInt8]? = nil) {
     let receiver = peerEndpoint
     let flight = inFlight
@@ -348,7 +348,7 @@ extension Endpoint {
       takenCount += 1
     }
     completedCount += takenCount
-    // Delivering may have brought more data, which goes behind what was refused.
+    // Delivering may have appended data, which goes behind the packets that were not taken.
     if takenCount < packets.count { data.insert(contentsOf: packets[takenCount...], at: 0) }
     packets.removeAll(keepingCapacity: true)
     swap(&packets, &spare)

@@ -1,7 +1,7 @@
 import BluetoothWire
 import Essentials
 
-/// What is known of a connection when it is made.
+/// The parameters of a new connection.
 struct LinkPlan {
   var central: SimulatedController
   var peripheral: SimulatedController
@@ -77,7 +77,7 @@ final class Link {
     sessions = SeededGenerator(seed: HashedRandom.mix(seed, 1))
     accessAddress = UInt32(truncatingIfNeeded: HashedRandom.mix(seed, 2))
     madeAt = world.now.nanoseconds
-    // A host that doesn't care says 0.
+    // A host without a preference sets 0.
     let eventLength = Int64(plan.timing.eventLengthMaxUnits625us) * 625_000
     eventLengthMax = eventLength == 0 ? .max : eventLength
     // The transmit window begins 1.25 ms after the request (Vol 6, Part B, §4.5.3).
@@ -200,7 +200,7 @@ final class Link {
     }
   }
 
-  /// Ends the end's procedure if it is one of these; says whether it was.
+  /// Ends the procedure of an end if `isMeant` holds for it; returns whether it did.
   @discardableResult
   private func finish(_ end: Endpoint, if isMeant: (LinkControl) -> Bool) -> Bool {
     guard let procedure = end.procedure, isMeant(procedure) else { return false }
@@ -265,7 +265,7 @@ extension Link {
     return false
   }
 
-  /// A peripheral with nothing to say may stay away for some events.
+  /// Whether a peripheral without data skips this event, as its latency allows.
   private var skipsEvent: Bool {
     guard timing.latency > 0, peripheral.isAlive, peripheral.hasHeard, planned.isEmpty,
       !peripheral.hasMore, skippedCount < timing.latency
@@ -306,7 +306,7 @@ extension Link {
       + 2 * AirTime.interFrameNanoseconds
   }
 
-  /// One packet each way; says whether both arrived.
+  /// Exchanges one packet in each direction; returns whether both arrived.
   private func exchange() -> Bool {
     central.launch()
     if central.inFlight != nil { continuationLeft = subrate.continuationNumber }
@@ -365,8 +365,8 @@ extension Link {
   /// The connection event of now, by the number that the air has for it; the first is 0.
   var eventCounter: UInt16 { UInt16(truncatingIfNeeded: max(eventIndex, 1) - 1) }
 
-  /// Shows what an end sends now to whoever listens; returns what an attacker sends over it, if
-  /// somebody does: nothing, if that can't be received.
+  /// Shows the packet that an end sends now to air listeners. Returns the bytes that an attacker
+  /// sends over it, nil without an attack; they are empty if they can't be received.
   private func show(of sender: Endpoint) -> [UInt8]? {
     guard sender.isAlive else { return nil }
     var instant = world.now.nanoseconds
@@ -389,7 +389,7 @@ extension Link {
       direction: sender.direction, phy: sender.transmitPHY, bytes: bytes)
     world.onAirPacket?(packet)
     guard let forged = world.forgeAirPacket?(packet), forged != bytes else { return nil }
-    // A length that contradicts the bytes makes a wrong CRC, and a packet that nobody receives.
+    // A length that contradicts the bytes makes a wrong CRC, and the packet is lost.
     return forged.count >= 2 && forged.count - 2 == Int(forged[1]) ? forged : []
   }
 }

@@ -33,7 +33,7 @@ extension LinkControl {
   /// The payload, opcode included.
   ///
   /// - Parameters:
-  ///   - role: Whose PDU it is: centrals and peripherals ask for features by different opcodes.
+  ///   - role: The sender's role: the opcode of a feature request depends on it.
   ///   - instant: The connection event at which a change takes place.
   func encoded(from role: LinkRole, instant: UInt16) -> [UInt8] {
     var writer = ByteWriter(capacity: byteCount)
@@ -51,7 +51,7 @@ extension LinkControl {
       writer.uint16(length.txOctets)
       writer.uint16(length.txTimeMicroseconds)
     case .phyRequest(let preference), .phyResponse(let preference):
-      // Who has no preference names them all.
+      // No preference: all PHYs are allowed.
       writer.uint8(preference.transmit?.rawValue ?? 7)
       writer.uint8(preference.receive?.rawValue ?? 7)
     case .phyUpdate(let centralToPeripheral, let peripheralToCentral):

@@ -60,7 +60,7 @@ enum LinkControl {
   }
 }
 
-/// Asks for encryption (Core 5.4, Vol 6, Part B, §2.4.2.4).
+/// Requests encryption (Core 5.4, Vol 6, Part B, §2.4.2.4).
 struct EncryptionRequest {
   /// What the peripheral's host finds the key by.
   var random: UInt64
@@ -70,7 +70,7 @@ struct EncryptionRequest {
 }
 
 extension Endpoint {
-  /// Takes what the peer's link layer says.
+  /// Handles a control PDU of the peer's link layer.
   func handle(_ pdu: LinkControl) {
     switch pdu {
     case .featureRequest:

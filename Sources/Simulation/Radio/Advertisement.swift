@@ -5,7 +5,7 @@ public import Essentials
 ///
 /// It takes no HCI traffic and less than one kilobyte.
 public struct Advertisement: Hashable, Sendable {
-  /// Who advertises.
+  /// The advertiser's address.
   public var address: DeviceAddress
   /// Which kind of legacy advertising.
   public var type: AdvertisingType = .nonConnectable

@@ -15,7 +15,7 @@ final class Advertiser {
   var properties: AdvertisingEventProperties = [.legacy]
   var address: DeviceAddress?
   var target: DeviceAddress?
-  /// Whom the target's address belongs to, as its host said.
+  /// The target's identity address, from its host.
   var targetPeer: DeviceAddress?
   var data: [UInt8] = []
   var scanResponse: [UInt8] = []
@@ -35,7 +35,7 @@ final class Advertiser {
   var ownerSet: UInt8 = 0
   var onConnectionAttempt: (() -> Void)?
 
-  // Where it stands.
+  // State of advertising.
   private(set) var isActive = false
   private var isScheduled = false
   private var token: UInt32 = 0
@@ -119,7 +119,7 @@ final class Advertiser {
   func performEvent(token: UInt32, in world: World) {
     guard token == self.token, isActive else { return }
     isScheduled = false
-    // Somebody may step out of the way without an event.
+    // A person may step out of the way without an event.
     var isInReach = !site.motion.isStill || !world.walkers.isEmpty
     if isOnAir {
       for listener in world.listeners where isActive {

@@ -29,9 +29,9 @@ public struct AirRecording: Hashable, Sendable {
 
   /// The receivers' names.
   public let receivers: [String]
-  /// What was heard.
+  /// The recorded advertisements.
   public let advertisements: [Advertisement]
-  /// Who heard what, in the order of time.
+  /// Receptions with their receivers, in the order of time.
   public let receptions: [Reception]
 
   /// Makes a recording; receptions may come in any order. Those that name no receiver or advertisement, or
@@ -49,11 +49,11 @@ public struct AirRecording: Hashable, Sendable {
 }
 
 extension World {
-  /// Lets hosts hear again what a recording says: its receivers become `hostPlaces`, and controllers that
-  /// are made there and scan hear it, as strongly as then, whatever `radio` says. It begins when the first
-  /// host begins to scan.
+  /// Replays a recording: its receivers become `hostPlaces`, and scanning controllers that are made
+  /// there receive its advertisements with the recorded strength, independent of `radio`. It begins
+  /// when the first host begins to scan.
   ///
-  /// - Parameter onEnd: Called when all was heard, while the world runs.
+  /// - Parameter onEnd: Called after the last reception, while the world runs.
   public func replay(_ recording: AirRecording, onEnd: (() -> Void)? = nil) {
     hostPlaces += recording.receivers.map { HostPlace(name: $0, motion: .still(.origin)) }
     waitingReplays.append(Replay(recording, onEnd))

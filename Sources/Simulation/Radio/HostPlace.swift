@@ -1,6 +1,6 @@
-/// Where a host stands that joins a world.
+/// The position or motion of a host that joins a world.
 public struct HostPlace: Hashable, Sendable {
-  /// What the place is called: a receiver, or who carries a phone.
+  /// The name of the place: a receiver, or a person with a phone.
   public var name: String
   /// Where it is.
   public var motion: Motion

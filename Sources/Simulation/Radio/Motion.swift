@@ -12,7 +12,8 @@ public indirect enum Motion: Hashable, Sendable {
   /// The same, and from the last place it goes on as from the first, again and again. Times count
   /// from the first one's.
   case loop([Waypoint])
-  /// It is carried: so many metres ahead of who moves so, at a height above the floor.
+  /// It is carried by a person: `ahead` metres in front of the body, `height` metres above the
+  /// floor.
   case carried(by: Motion, ahead: Double, height: Double)
 
   /// A place and when something is there.
@@ -51,8 +52,8 @@ public indirect enum Motion: Hashable, Sendable {
     }
   }
 
-  /// Which way it faces at `time`, as a vector of length one over the floor: where it moves to or, while
-  /// it stands, where it went last. Who never moved faces north.
+  /// The direction that it faces at `time`, as a horizontal vector of length one: that of its
+  /// motion or, while it rests, of its last motion; north if it never moved.
   public func heading(at time: Instant) -> Position {
     switch self {
     case .still: return Position(y: 1)

@@ -4,15 +4,15 @@ import Glibc
 /// A place with an antenna: where it is, and how loud it hears each of the others.
 final class Site {
   let index: Int
-  /// Makes shadowing of a pair the same whatever else is in the world.
+  /// Makes the shadowing of a pair independent of the other sites of the world.
   let seed: UInt64
   var motion: Motion
   /// How much louder it is heard, and hears, than an antenna like the others.
   var antennaGainDB = 0.0
   /// The place of the world where it is, if it is a host's.
   var placeName = ""
-  /// Path gain from the other sites, in dB and by their index; NaN where not yet known. Filled only
-  /// where somebody listens.
+  /// Path gain from the other sites, in dB and by their index; NaN where not yet known. Filled for
+  /// listening sites only.
   private var gains: [Float] = []
 
   init(index: Int, seed: UInt64, motion: Motion) {
@@ -45,7 +45,7 @@ final class Site {
     return gain
   }
 
-  /// Forgets what was known of a site that moved.
+  /// Discards the gains of a site that moved.
   func forget(_ other: Site) {
     if other === self {
       gains = []

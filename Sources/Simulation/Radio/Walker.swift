@@ -1,8 +1,8 @@
-/// A person: somebody who walks, and whose body weakens what passes through it.
+/// A person that walks and whose body weakens signals through it.
 ///
-/// Seen from above, a body is a disc; it reaches from the floor to a height, so that receivers under the
-/// ceiling hear over people's heads. What somebody carries before them is weak behind them, by the same
-/// rule.
+/// Seen from above, a body is a disc; it reaches from the floor to a height, so that receivers
+/// under the ceiling hear over people's heads. A beacon that is carried in front of a body is weak
+/// behind it, by the same rule.
 public struct Walker: Hashable, Sendable {
   /// Where the middle of the body is.
   public var motion: Motion
@@ -45,6 +45,6 @@ extension World {
     }
   }
 
-  /// Adds somebody who walks.
+  /// Adds a person.
   public func addWalker(_ walker: Walker) { walkers.append(walker) }
 }

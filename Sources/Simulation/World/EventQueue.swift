@@ -1,5 +1,5 @@
-/// What is to happen in the world, soonest first; what is due at the same instant happens in the
-/// order in which it was scheduled.
+/// The scheduled events of the world, soonest first; events of the same instant in the order in
+/// which they were scheduled.
 ///
 /// A four-ary heap of plain entries: kinds are numbers and subjects are indices, because an
 /// advertising event must not cost an allocation.

@@ -21,8 +21,8 @@ enum Limits {
   static let eventSliceNanoseconds: Int64 = 2_500_000
   /// Link-layer procedures give up after this long (Core 5.4, Vol 6, Part B, §5.2).
   static let procedureTimeoutNanoseconds: Int64 = 40_000_000_000
-  /// A connection without any packet is given up after so many intervals
-  /// (Core 5.4, Vol 6, Part B, §4.5.2).
+  /// The number of intervals without any packet after which a new connection is given up (Core 5.4,
+  /// Vol 6, Part B, §4.5.2).
   static let establishmentEvents: Int64 = 6
   /// From an LL procedure with an instant to that instant, in connection events
   /// (Core 5.4, Vol 6, Part B, §5.1.1).

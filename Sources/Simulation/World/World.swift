@@ -24,7 +24,7 @@ public final class World {
       wakeAdvertisers()
     }
   }
-  /// Where hosts stand that join this world, as a floor's file says.
+  /// The places of hosts that join this world, from a floor's file.
   public internal(set) var hostPlaces: [HostPlace] = []
 
   /// Computes on P-256 for the devices that are added from now on; without it they pair by legacy
@@ -35,15 +35,15 @@ public final class World {
   /// Hears every packet of every connection as it is sent, wherever it is, whether it is received or
   /// lost: for recorders, and for tests that eavesdrop. Must not run the world.
   public var onAirPacket: ((AirPacket) -> Void)?
-  /// Fault: somebody sends over a packet, so that its receiver hears these bytes in place of those of
-  /// the packet; nil leaves it. Bytes whose second isn't the count of the rest can't be received, so
-  /// that the packet is sent again. Must not run the world.
+  /// Fault: an attacker sends over a packet, so that its receiver gets the returned bytes in place
+  /// of the packet; nil leaves it. Bytes whose second isn't the count of the rest can't be
+  /// received, so that the packet is sent again. Must not run the world.
   public var forgeAirPacket: ((AirPacket) -> [UInt8]?)?
 
   /// The devices that live here, in the order of their coming.
   public internal(set) var devices: [SimulatedDevice] = []
 
-  /// Recordings that begin when somebody listens.
+  /// Recordings that begin when the first controller listens.
   var waitingReplays: [Replay] = []
   var queue = EventQueue()
   private var works: [(() -> Void)?] = []
@@ -51,7 +51,7 @@ public final class World {
   private var isRunning = false
 
   var sites: [Site?] = []
-  /// Counts the times that somebody moved or radio changed.
+  /// Number of moves and changes of the radio model.
   private(set) var spaceEpoch: UInt64 = 0
   private var freeSites: [Int] = []
   private(set) var controllers: [SimulatedController] = []
@@ -95,7 +95,7 @@ public final class World {
   /// Lets `span` pass.
   public func run(for span: TimeSpan) { run(until: now + span) }
 
-  /// Runs until `condition` holds after some event, at most for `span`; says whether it holds.
+  /// Runs until `condition` holds after some event, at most for `span`; returns whether it holds.
   @discardableResult
   public func run(atMost span: TimeSpan, until condition: () -> Bool) -> Bool {
     let deadline = now + span
@@ -128,7 +128,7 @@ public final class World {
       capabilities: capabilities)
   }
 
-  /// Adds a controller that stands or moves as a place says.
+  /// Adds a controller with the position or motion of a place.
   public func makeController(
     name: String, address: DeviceAddress, at place: HostPlace,
     capabilities: ControllerCapabilities = ControllerCapabilities()
@@ -187,8 +187,8 @@ extension World {
     freeSites.append(site.index)
   }
 
-  /// Something is elsewhere now: its cached distances are void, and who heard no other device may
-  /// be heard.
+  /// Discards the cached distances of a site that moved, and wakes advertisers, which may be in
+  /// range of a listener now.
   func siteDidMove(_ site: Site) {
     forget(site)
     wakeAdvertisers()
@@ -207,9 +207,9 @@ extension World {
   }
 }
 
-// Who listens.
+// Listening controllers.
 extension World {
-  /// Keeps the list of listeners, and wakes advertisers when somebody begins.
+  /// Updates the list of listeners, and wakes advertisers when a controller begins to listen.
   func listeningDidChange(_ controller: SimulatedController) {
     let position = listeners.firstIndex { $0 === controller }
     switch (controller.isListening, position) {
