@@ -69,8 +69,7 @@ struct BeaconSurvey: Sendable {
   /// When `reports` is due next.
   var nextWake: Instant? { lanes.values.compactMap(\.machine.nextWake).min() }
 
-  /// The radio was switched on or off. While it is off, a missing advertisement doesn't mean that
-  /// its beacon is gone.
+  /// The radio was switched on or off. While it is off, no beacon counts as gone.
   mutating func setScanning(_ isScanning: Bool, now: Instant) {
     guard isScanning != self.isScanning else { return }
     self.isScanning = isScanning

@@ -24,8 +24,7 @@ final class CommandRunner: Sendable {
   /// How many processes run.
   var runningCount: Int { running.value }
 
-  /// Starts the command with this program's environment and the given variables. Failures are
-  /// printed.
+  /// Starts the command with additional environment variables. Prints failures.
   func run(_ more: [String: String]) {
     let hasRoom = running.update { count in
       guard count < Self.processesMax else { return false }

@@ -43,7 +43,7 @@ struct PageCommand: RadioCommand {
   @Flag(inversion: .prefixedNo, help: "Services of the local network beside Bluetooth devices.")
   var network = true
 
-  /// The page asks its user.
+  /// The page displays the questions.
   var pairingInput: PairingInput { .command }
 
   func validate() throws {

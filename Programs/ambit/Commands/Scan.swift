@@ -82,7 +82,7 @@ final class ScanList: Sendable {
   private let printsAll: Bool
   private let nameTimeout: TimeSpan
   private let state = Guarded(State())
-  /// Signals a discovered device without the name of a pending search.
+  /// Signals a new device that has no name yet; its line is printed after `nameTimeout`.
   let nameless: AsyncStream<Void>
   private let namelessCame: AsyncStream<Void>.Continuation
 

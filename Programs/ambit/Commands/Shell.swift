@@ -328,8 +328,8 @@ final class ShellSession: Sendable {
     }
   }
 
-  /// Unsolicited output begins a new line, with the prompt below it. The terminal keeps the partly
-  /// typed line.
+  /// Removes the prompt, so that unsolicited output begins a new line; it is shown again below. The
+  /// terminal keeps the partly typed line.
   private func hidePrompt() {
     prompt.update { if $0.isShown { Output.write("\r\u{1B}[K", to: STDERR_FILENO) } }
   }

@@ -132,8 +132,7 @@ final class TraceWriter: Sendable {
   private let descriptor: Int32
   private let path: String
   private let waiting = Guarded<[UInt8]>([])
-  /// The limit of bytes that wait for a slow disk. Receptions beyond it are dropped; their count is
-  /// reported.
+  /// Bytes that may wait for a slow disk. Receptions beyond that are dropped and counted.
   private static let waitingMax = 16 << 20
   private let lostCount = Guarded(0)
 

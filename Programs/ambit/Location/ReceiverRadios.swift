@@ -82,8 +82,7 @@ struct ReceiverRadios: Sendable {
 
   /// Receives beacons until the task is cancelled, or every radio is gone for good.
   ///
-  /// A radio that fails is reported with `onChange`, and used again when it comes back; the others
-  /// go on.
+  /// A failed radio is reported with `onChange`, and used again when it comes back.
   func hear(
     _ take: @escaping @Sendable (HeardBeacon) -> Void,
     onChange: @escaping @Sendable (_ receiver: Int, _ works: Bool) -> Void

@@ -175,8 +175,7 @@ struct TraceRecording {
   private mutating func index(_ key: Key, isScanResponse: Bool) -> Int? {
     if let index = indices[key] { return index }
     guard advertisements.count < Self.advertisementsMax else { return nil }
-    // The data serves as advertising data and as scan response; the type of a reception selects
-    // one.
+    // The data is both advertising data and scan response; a reception uses one of them.
     var advertisement = Advertisement(address: key.address, data: key.data)
     advertisement.scanResponse = key.data
     advertisement.type = key.type

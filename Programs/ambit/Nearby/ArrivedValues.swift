@@ -10,8 +10,7 @@ final class ArrivedValues: Sendable {
 
   private let all = Guarded<[KeptDevice.Key: Arrived]>([:])
 
-  /// Keeps a value. Returns true for the first since `take`: then the caller has to schedule a
-  /// `take`.
+  /// Keeps a value. Returns true if it is the first since `take`, which is due then.
   func keep(_ bytes: [UInt8], of key: KeptDevice.Key) -> Bool {
     all.update { all in
       let isFirst = all.isEmpty

@@ -113,7 +113,7 @@ final class AttributeRow: ViewModel, Identifiable {
     hex = value.map { $0.hex }.skipRepeats()
     count = value.map { $0.count > 0 ? "\($0.count) values" : "" }.skipRepeats()
     let chart = value.map { $0.chart }
-    // A value that was read only once gets no chart.
+    // Only notified values are charted, from the second value on.
     hasChart = value.map { $0.count > 0 && $0.chart.values.count > 1 }.skipRepeats()
     self.chart = chart.map { $0.points }.skipRepeats()
     chartTop = chart.map { $0.label(of: $0.values.max()) }.skipRepeats()
@@ -166,7 +166,7 @@ struct ShownValue: Sendable {
     // A text by the standard, or by its look where it is long, is no number.
     let isText = text.text != nil && (text.decoded == text.text || bytes.count > 4)
     let value = isText ? nil : Self.integer(bytes)
-    // A value that the standard decodes as more than one number is not shown as a number.
+    // More than 4 bytes that the standard decodes are several numbers, and not shown as one.
     number = bytes.count <= 4 || text.decoded == nil ? value.map { "\($0)" } ?? "" : ""
     let decoded = isText ? nil : text.decoded.flatMap(ValueChart.number(in:))
     // Not `Double.init`, which takes the number for the bits of one.
@@ -183,7 +183,7 @@ struct ShownValue: Sendable {
 /// The last values of a characteristic as a line.
 struct ValueChart: Hashable, Sendable {
   static let count = 120
-  /// The size of the chart, with one step per value.
+  /// The height of the line; its width is `count` steps.
   static let height = 48.0
 
   private(set) var values: [Double] = []

@@ -116,8 +116,7 @@ final class Nearby {
     connected.modify { $0.removeValue(forKey: id) }?.end()
   }
 
-  /// Connects a device again, with the bond that the device reported as missing: that may have been
-  /// another device.
+  /// Connects again with a bond that the device, or another one, reported as missing.
   func reconnectDevice(_ id: String) {
     guard let device = connected.value[id], device.isBondLost.value else { return }
     device.reconnect()

@@ -108,8 +108,7 @@ final class NearbyDetail: ViewModel {
     return parts.filter { !$0.isEmpty }.joined(separator: " · ")
   }
 
-  /// The fields of an advertisement. A beacon is a region of its own, with the exit delay of region
-  /// monitoring.
+  /// The fields of an advertisement. A beacon is also a region, with an exit delay.
   private nonisolated static func fields(
     of thing: NearbyThing?, in snapshot: Nearby.Snapshot
   ) -> [DetailField] {

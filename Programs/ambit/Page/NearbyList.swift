@@ -19,7 +19,7 @@ struct NearbyList: Sendable {
   private(set) var rows: [NearbyRow] = []
   /// How many more would be listed if there were no `countMax`.
   private(set) var remainingCount = 0
-  /// Whether no thing is listed although some exist.
+  /// Whether the filter hides all things, or the search finds none.
   private(set) var isNothingListed = false
   private(set) var summary = ""
   private(set) var kinds: [NearbyChoice] = []

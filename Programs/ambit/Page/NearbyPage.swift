@@ -35,7 +35,7 @@ final class NearbyPage: ViewModel {
   let summary: Property<String>
   let problem: Property<String?>
   let isFiltered: Property<Bool>
-  /// Whether no thing is listed although some exist.
+  /// Whether the filter hides all things, or the search finds none.
   let isNothingListed: Property<Bool>
   /// What `showMore` would show; nil where all is listed.
   let moreText: Property<String?>

@@ -52,7 +52,7 @@ struct NearbyThing: Identifiable, Hashable, Sendable {
   /// Everything of it that can be searched for, in small letters.
   private(set) var searchText = ""
 
-  /// Call after any of these has changed.
+  /// Updates `searchText` after other properties have changed.
   fileprivate mutating func updateSearchText() {
     let address = sighting?.address?.description ?? ""
     let parts = [title, summary, kind.rawValue, company ?? "", id, address] + services
@@ -116,8 +116,7 @@ struct NearbyHistory: Sendable {
   /// Updates the things.
   ///
   /// - Parameters:
-  ///   - connected: The connected devices: most don't advertise during a connection, but are
-  ///     listed.
+  ///   - connected: The connected devices, most of which don't advertise during a connection.
   ///   - kept: Things that are never removed for lack of space.
   mutating func update(
     devices: [NearbyTable.Device], network: [NetworkTable.Row], beacons: [BeaconSurvey.Row],

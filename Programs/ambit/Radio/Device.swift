@@ -110,7 +110,7 @@ struct Device: Sendable {
   }
 
   /// The characteristic with a name.
-  /// - Throws: `CommandFailure` if there is none, or several.
+  /// - Throws: `CommandFailure` unless exactly one characteristic fits.
   func characteristic(_ name: CharacteristicName) async throws -> CBCharacteristic {
     let all = try await services().flatMap { service in
       (service.characteristics ?? []).map { (service, $0) }

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// Asks the user at the terminal the questions of pairings, and displays passkeys.
+/// Shows the questions of pairings to the user at the terminal, and displays passkeys.
 ///
 /// Prompts are written to standard error and answered on standard input or, if that is used
 /// otherwise, on the controlling terminal. The answer to a prompt whose pairing has ended is
@@ -15,7 +15,7 @@ final class PairingPrompter: Sendable {
   private let dialogue: Dialogue
 
   /// Makes this object the host's pairing agent, as long as it exists; nil without a terminal, or
-  /// if the command asks by itself.
+  /// if the command is the agent itself.
   init?(_ host: BluetoothHost, _ output: Output, _ source: PairingInput) {
     guard Terminal.isTerminal(STDERR_FILENO) else { return nil }
     let input: Int32

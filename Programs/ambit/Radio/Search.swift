@@ -7,8 +7,8 @@ import Foundation
 /// Listens for the device with a name.
 ///
 /// The first device that fits is used at once, so that a command takes no longer than the device
-/// needs to be heard. Listening goes on while the command connects and discovers, and `check`
-/// reports whether another fits as well or better before the command uses the device.
+/// needs to be heard. Listening goes on while the command connects and discovers; before the
+/// command uses the device, `check` returns the best fit.
 struct Search: Sendable {
   /// How long others are listened for at least before something is changed on a device that was
   /// named by a part of its name only.

@@ -103,7 +103,7 @@ enum PairingInput: Sendable {
   case standardInput
   /// On the terminal that the command was started from, because standard input is something else's.
   case terminal
-  /// The command asks by itself.
+  /// The command is the pairing agent.
   case command
 }
 

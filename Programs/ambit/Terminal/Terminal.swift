@@ -162,8 +162,7 @@ struct Output: Sendable {
   /// Sets the receiver of remarks while a view owns the screen; nil for standard error.
   static func handNotes(to show: (@Sendable (String) -> Void)?) { screen.withLock { $0 = show } }
 
-  /// Prints a remark beside the result, on standard error, or passes it to the view that owns the
-  /// screen.
+  /// Prints a remark on standard error, or passes it to the view that owns the screen.
   /// - Parameters:
   ///   - text: The text for standard error.
   ///   - plain: The text for a screen, if it is different.

@@ -11,8 +11,7 @@ public struct DeviceAddress: Hashable, Sendable {
     case random = 1
   }
 
-  /// The kind of a random address, from its two most significant bits (Core 5.4, Vol 6, Part B,
-  /// §1.3.2).
+  /// The kind of a random address, from its two top bits (Core 5.4, Vol 6, Part B, §1.3.2).
   public enum RandomKind: Sendable {
     /// Stays the same at least until the device is switched off.
     case `static`

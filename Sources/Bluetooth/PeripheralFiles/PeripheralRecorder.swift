@@ -141,12 +141,10 @@ public struct PeripheralRecorder: Sendable {
   /// Adds to the number of parts that the caller left out of the file.
   public mutating func countDropped(_ count: Int) { droppedCount += count }
 
-  /// Records the first subscription, from which times of notifications count. Later calls have no
-  /// effect.
+  /// Records the first subscription, from which times of notifications count.
   public mutating func beginTimeline(at time: Instant) { timelineStart = timelineStart ?? time }
 
-  /// Ends the timeline: later notifications are answers to writes, or are ignored. Later calls have
-  /// no effect.
+  /// Ends the timeline: later notifications are answers to writes, or are ignored.
   public mutating func endTimeline(at time: Instant) { timelineEnd = timelineEnd ?? time }
 
   /// Takes the outcome of a read. What a write changed before is not its first value.

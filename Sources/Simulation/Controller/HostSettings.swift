@@ -24,7 +24,7 @@ struct HostSettings {
   var phyPreference = PHYPreference(transmit: nil, receive: nil)
   /// The host feature bits that the host has set.
   var hostFeatures: LEFeatures = []
-  /// The acceptable parameters for subrate requests on future connections; initially none.
+  /// The acceptable parameters for subrate requests on future connections; initially no subrating.
   var subrate = SubrateRequest(
     factorMin: 1, factorMax: 1, latencyMax: 0, continuationNumber: 0, timeoutUnits10ms: 0x0C80)
   var channels: ChannelMap = .all

@@ -59,8 +59,7 @@ extension SimulatedController {
     }
   }
 
-  /// The list must not change while it is used by scanning, initiating or advertising (§7.8.15 ...
-  /// 17).
+  /// Scanning, initiating and advertising lock the list while they use it (§7.8.15 ... 17).
   private func requireUnusedFilterAcceptList() throws(Refusal) {
     let isScanningByList =
       settings.scan.isEnabled

@@ -5,8 +5,7 @@ enum AirTime {
   /// Silence between two packets of one exchange: T_IFS, 150 µs.
   static let interFrameNanoseconds: Int64 = 150_000
 
-  /// The time of a link-layer packet with a payload of this length (with its MIC, if any), in
-  /// nanoseconds.
+  /// The duration of a packet with a payload of this length (MIC included), in nanoseconds.
   static func nanoseconds(payloadBytes: Int, phy: PHY) -> Int64 {
     let payload = Int64(payloadBytes)
     switch phy {

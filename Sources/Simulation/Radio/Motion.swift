@@ -12,8 +12,7 @@ public indirect enum Motion: Hashable, Sendable {
   /// The same, and from the last place it goes on as from the first, again and again. Times count
   /// from the first one's.
   case loop([Waypoint])
-  /// It is carried by a person: `ahead` metres in front of the body, `height` metres above the
-  /// floor.
+  /// It is carried: `ahead` metres in front of the carrier, `height` metres above the floor.
   case carried(by: Motion, ahead: Double, height: Double)
 
   /// A place and when something is there.

@@ -2,8 +2,7 @@ import Essentials
 
 /// Builds advertising data of limited length.
 ///
-/// Each `append` adds the whole structure and returns true, or adds nothing and returns false if
-/// the structure doesn't fit.
+/// Each `append` adds the whole structure, or returns false if it doesn't fit.
 public struct AdvertisingDataBuilder: Sendable {
   /// How much a legacy advertisement, or a legacy scan response, holds (Core 5.4, Vol 6, Part B,
   /// §2.3.1).

@@ -1,7 +1,6 @@
 public import Essentials
 
-/// The packet boundary flag: the position of an ACL packet in an L2CAP frame (Core 5.4, Vol 4, Part
-/// E, §5.4.2).
+/// The position of an ACL packet in an L2CAP frame (Core 5.4, Vol 4, Part E, §5.4.2).
 public enum ACLBoundary: UInt8, Sendable {
   /// The first packet of a frame, from the host; it cannot be flushed.
   case firstNonFlushable = 0

@@ -54,8 +54,7 @@ public struct HCICommandHeader: Hashable, Sendable {
   /// Its parameters.
   public var parameters: ArraySlice<UInt8>
 
-  /// Reads a command packet, from the opcode on. Throws unless the packet ends after the
-  /// parameters.
+  /// Reads a command packet, from the opcode on. Throws if bytes follow the parameters.
   public init(decoding packet: ArraySlice<UInt8>) throws(WireError) {
     var reader = ByteReader(packet)
     opcode = try reader.value()

@@ -13,8 +13,7 @@ public struct KeyRedactor: Sendable {
 
     static let startByteCount = 5
 
-    /// The position of the key, from the frame's start; nil if the frame has no key, or if that
-    /// isn't known yet.
+    /// The position of the key in the frame; nil if it has none, or if that isn't known yet.
     var keyBytes: Range<Int>? {
       guard start.count == Self.startByteCount, start[2] == 0x06, start[3] == 0,
         [0x06, 0x08, 0x0A].contains(start[4])

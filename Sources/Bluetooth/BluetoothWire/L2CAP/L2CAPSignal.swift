@@ -59,8 +59,7 @@ public enum L2CAPSignal: Hashable, Sendable {
   }
 }
 
-/// The connection parameters that a peripheral requests (Core 5.4, Vol 3, Part A, §4.20). Not
-/// validated.
+/// The parameters that a peripheral requests (Core 5.4, Vol 3, Part A, §4.20). Any values.
 public struct L2CAPConnectionParameters: Hashable, Sendable {
   /// Shortest interval in units of 1.25 ms.
   public var intervalMinUnits: UInt16

@@ -48,8 +48,7 @@ public enum LinkLayerCapture {
   private static let headerByteCount = 24
   private static let magic: UInt32 = 0xA1B2_C3D4
   private static let recordByteCountMax: UInt32 = 1_024
-  /// Bytes before the PDU: metadata of the reception, and the access address. LE Coded has one
-  /// more.
+  /// Bytes before the PDU: reception metadata and access address. LE Coded has one more.
   private static let packetHeaderByteCount = 14
   private static let crcByteCount = 3
 

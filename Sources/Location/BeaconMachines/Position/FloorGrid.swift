@@ -86,8 +86,7 @@ struct ReceiverExpectation: Sendable {
 }
 
 extension PositionCalibration.Receiver {
-  /// The standard deviation of readings from the expected level, in dB, if measurements nearby have
-  /// this weight, 0...1.
+  /// Standard deviation of readings in dB, for a weight of measurements nearby of 0...1.
   func spread(measured weight: Double) -> Double {
     (spreadNearSamples * spreadNearSamples * weight + spread * spread * (1 - weight)).squareRoot()
   }

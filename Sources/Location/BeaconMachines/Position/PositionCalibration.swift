@@ -103,8 +103,7 @@ extension PositionCalibration {
 
   /// Learns from windows whose true positions are known; ignores others.
   ///
-  /// A receiver that never heard anything gets the mean of the others. Outliers count less
-  /// (Student's t).
+  /// Receivers without readings get the mean of the others. Outliers count less (Student's t).
   public init(learning windows: [ReadingWindow], on plan: FloorPlan) {
     self.init(plan: plan)
     var measurements: [Measurement] = []
@@ -216,8 +215,7 @@ extension PositionCalibration {
     setSpreads(squares, \.spreadNearSamples)
   }
 
-  /// Learns the sensitivity, and how often a receiver misses a stronger signal because its radio
-  /// was busy on another channel.
+  /// Learns the sensitivity, and how often a receiver misses stronger signals.
   private mutating func learnSilence(
     _ windows: [ReadingWindow], on plan: FloorPlan
   ) {
@@ -249,8 +247,7 @@ extension PositionCalibration {
 enum StudentT {
   static let freedom = 4.0
 
-  /// The weight of a reading that is off by this number of standard deviations, relative to an
-  /// exact one.
+  /// The weight of a reading that is this number of standard deviations off.
   static func weight(_ deviation: Double) -> Double {
     (freedom + 1) / (freedom + deviation * deviation)
   }

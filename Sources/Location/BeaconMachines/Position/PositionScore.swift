@@ -58,8 +58,7 @@ public struct PositionScoring: Sendable {
     comparisons.merge(other.comparisons) { $0 + $1 }
   }
 
-  /// Scores each track with a calibration learnt from all others; returns the scores in their
-  /// order.
+  /// Scores each track with a calibration learnt from all others, in their order.
   ///
   /// - Parameter training: More tracks to learn from, which are not scored.
   public static func leavingOneOut(

@@ -18,8 +18,7 @@ public struct ReceiverLink: Hashable, Sendable {
 }
 
 extension PositionCalibration {
-  /// Learns the exponent and the offsets from receivers that hear each other's beacons, without a
-  /// walk through the floor.
+  /// Learns the exponent and the offsets from receivers that hear each other's beacons.
   ///
   /// A level is the sum of the sender's power, the receiver's sensitivity, and path loss. The links
   /// determine all of them but one number: the power of the tracked beacon relative to those of the
@@ -108,7 +107,7 @@ private struct LinkFit {
       sums[owner].sum += residual
       sums[owner].count += 1
     }
-    // The additional weight pulls the value of a receiver with few links towards zero.
+    // An additional link of residual 0 and weight 0.01 limits the noise of single links.
     let next = zip(values, sums).map { $0 + $1.sum / ($1.count + 0.01) }
     let mean = next.reduce(0, +) / Double(max(next.count, 1))
     return next.map { $0 - mean }

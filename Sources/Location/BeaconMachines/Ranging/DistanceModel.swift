@@ -1,7 +1,6 @@
 import Essentials
 
-/// The distance of a beacon from its signal strength: path loss grows with the logarithm of the
-/// distance.
+/// The distance of a beacon from its strength: path loss grows with the logarithm of the distance.
 ///
 /// One link is inexact: bodies, hands and walls shift its level by 6 dB and more, for as long as
 /// nothing moves, and no filter removes that. So the result is an interval.

@@ -108,8 +108,7 @@ extension NSCoder {
   /// A UUID of an archive, written as text.
   func uuid(forKey key: String) -> UUID? { text(forKey: key).flatMap { UUID(uuidString: $0) } }
 
-  /// Decodes an integer of 16 bits: `.some(nil)` if the key is missing, nil if the value is out of
-  /// range.
+  /// A 16-bit integer: `.some(nil)` if the key is missing, nil if the value is out of range.
   func optionalUInt16(forKey key: String) -> UInt16?? {
     guard containsValue(forKey: key) else { return .some(nil) }
     return UInt16(exactly: decodeInteger(forKey: key)).map { .some($0) }

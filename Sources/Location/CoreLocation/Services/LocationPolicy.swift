@@ -11,7 +11,7 @@ package enum LocationPolicy: String, Sendable, CaseIterable {
   case denied
   /// Restricted by an administrator; the user can't change it.
   case restricted
-  /// Not determined until a request, which the user grants.
+  /// Not determined until the program requests authorization, which is granted.
   case ask
 
   /// The policy of this name; `always` for none, `denied` for one that doesn't exist.

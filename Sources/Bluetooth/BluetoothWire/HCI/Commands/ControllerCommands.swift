@@ -21,8 +21,7 @@ public struct Disconnect: HCIRecord, HCICommand {
   public static let layout = HCILayout(Self.init(handle:reason:)) { ($0.handle, $0.reason) }
 }
 
-/// Requests the version of the peer's controller; Read Remote Version Information Complete reports
-/// it.
+/// Requests the version of the peer's controller, which an event reports.
 public struct ReadRemoteVersionInformation: ConnectionCommand {
   /// Read Remote Version Information (Core 5.4, Vol 4, Part E, §7.1.23).
   public static let opcode = HCIOpcode.readRemoteVersionInformation

@@ -74,8 +74,7 @@ public struct LEReadAdvertisingPhysicalChannelTxPowerReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(dBm:)) { $0.dBm }
 }
 
-/// A command that carries legacy advertising data: a length and 31 bytes, of which the first
-/// `length` are significant.
+/// A command that carries legacy advertising data: a length, and 31 bytes with padding.
 public protocol LegacyDataCommand: HCICommand {
   /// The data, at most 31 bytes.
   var data: [UInt8] { get }

@@ -113,7 +113,7 @@ public struct LEReadChannelMapReturn: HCIRecord {
   public static let layout = HCILayout(Self.init(handle:channels:)) { ($0.handle, $0.channels) }
 }
 
-/// Requests the peer's features; LE Read Remote Features Complete reports them.
+/// Requests the peer's features, which an event reports.
 public struct LEReadRemoteFeatures: ConnectionCommand {
   /// LE Read Remote Features (Core 5.4, Vol 4, Part E, §7.8.21).
   public static let opcode = HCIOpcode.leReadRemoteFeatures
