@@ -1,7 +1,7 @@
 import Essentials
 
-/// What the program ends with, so that scripts can tell what happened. The numbers above 63 are
-/// those of `sysexits.h`, as far as it has one.
+/// The exit status of the program, for scripts. The numbers above 63 are those of `sysexits.h`, as
+/// far as it has one.
 enum ExitStatus: Int32, CaseIterable {
   /// It was done.
   case success = 0

@@ -59,7 +59,7 @@ struct Inspect: RadioCommand {
     }
   }
 
-  /// What came of reading an attribute.
+  /// The result of reading an attribute.
   enum Reading: Sendable {
     case notRead
     case value(ValueText)

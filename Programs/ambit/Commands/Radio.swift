@@ -143,7 +143,7 @@ struct RadioServe: AsyncParsableCommand {
     await server.close()
   }
 
-  /// Serves a world, and tells where.
+  /// Serves a world, and prints the addresses.
   static func serve(
     _ addresses: [RadioChoice], _ output: Output, makeWorld: @escaping @Sendable () -> World
   ) async throws -> RadioServer {

@@ -7,8 +7,8 @@ enum Key: Hashable, Sendable {
 
 /// Makes keys of the bytes that a terminal sends (ECMA-48 and xterm's control sequences).
 ///
-/// The escape key alone sends the byte that sequences begin with: it is one when nothing follows
-/// soon, which the caller tells by `flush`.
+/// The escape key alone sends the byte that sequences begin with: it is a key if no byte follows
+/// soon; then the caller calls `flush`.
 struct KeyDecoder: Sendable {
   /// Longer sequences are none that terminals send.
   private static let sequenceByteCountMax = 16

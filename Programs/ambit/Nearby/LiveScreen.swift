@@ -37,8 +37,8 @@ final class LiveScreen: Sendable {
   /// At most so often is the screen drawn for values, which may come by the thousand.
   private static let valueTime = Duration.milliseconds(50)
 
-  /// The device that is open. What comes of one that was closed meanwhile is left aside, even of
-  /// the same device over an earlier link.
+  /// The open device. Results of a closed device are ignored, even those of the same device over
+  /// an earlier link.
   private struct Open {
     var device: KeptDevice
     var arrived: ArrivedValues

@@ -263,7 +263,7 @@ struct NearbyScreen {
 }
 
 extension Sighting {
-  /// The part of the identifier that tells devices apart, which every command takes for an ID.
+  /// The distinctive part of the identifier, which every command accepts as an ID.
   var shortID: String { identifier.split(separator: "-").last.map(String.init) ?? identifier }
 }
 

@@ -6,10 +6,10 @@ import JSONWire
 struct Sighting: Hashable, Sendable {
   /// The identifier that Core Bluetooth gives to the device, in capitals.
   var identifier: String
-  /// The device's address, where the identifier tells.
+  /// The device's address, if the identifier contains it.
   var address: DeviceAddress?
   var name: String?
-  /// Strength in dBm; nil where the radio cannot tell.
+  /// Strength in dBm; nil if it is not available.
   var rssi: Int?
   var txPower: Int?
   var isConnectable: Bool?

@@ -1,6 +1,6 @@
 extension Array where Element: Sendable {
-  /// Begins the same work for all elements at once, and takes what came of it in their order, each
-  /// result as soon as those before it are taken. Cancels what still goes on where one fails.
+  /// Starts `work` for all elements at once, and passes the results to `take` in the order of the
+  /// elements. After an error the other tasks are cancelled.
   func mapConcurrently<Result: Sendable>(
     _ work: @escaping @Sendable (Element) async throws -> Result,
     then take: (Element, Result) async throws -> Void

@@ -15,7 +15,7 @@ public struct DeviceAddress: Hashable, Sendable {
   public enum RandomKind: Sendable {
     /// Stays the same at least until the device is switched off.
     case `static`
-    /// Changes; holders of the identity resolving key can tell whose it is.
+    /// Changes; holders of the identity resolving key can resolve it.
     case resolvable
     /// Changes, and can't be resolved.
     case nonResolvable

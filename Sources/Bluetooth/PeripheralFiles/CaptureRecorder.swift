@@ -97,7 +97,7 @@ public struct CaptureRecorder: Sendable {
     return all.filter(\.wasConnected) + all.filter { !$0.wasConnected }
   }
 
-  /// What the capture tells of a device; nil where it is not in the capture.
+  /// The recording of a device; nil if the device is not in the capture.
   public func recording(of address: DeviceAddress) -> PeripheralRecording? {
     recordings[address]?.recording(at: lastTime)
   }

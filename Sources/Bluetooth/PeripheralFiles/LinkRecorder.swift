@@ -2,7 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 
-/// What a capture tells of one device: its advertising, and the attribute PDUs of its links.
+/// Records one device of a capture: its advertising, and the attribute PDUs of its links.
 struct LinkRecorder: Sendable {
   /// Attribute handles are 16 bits; a real device has a few hundred attributes.
   private static let attributeCountMax = 4_096
@@ -235,7 +235,7 @@ struct LinkRecorder: Sendable {
     var indices: [UInt16: PeripheralFile.CharacteristicIndex] = [:]
   }
 
-  /// The file, as far as the capture tells.
+  /// The file, as far as the capture determines it.
   func recording(at end: Instant) -> PeripheralRecording {
     var recorder = recorder
     recorder.countDropped(droppedCount)

@@ -2,7 +2,7 @@ import BluetoothMachines
 public import BluetoothWire
 public import Essentials
 
-/// What came of a recording.
+/// The result of a recording.
 public struct PeripheralRecording: Hashable, Sendable {
   /// The file, which `PeripheralFile.init(_:)` reads from its own text.
   public var file: PeripheralFile
@@ -189,7 +189,7 @@ public struct PeripheralRecorder: Sendable {
     writes.append(Write(index: index, time: time, answer: answer))
   }
 
-  /// What came of it.
+  /// The recording up to `end`.
   public func finished(at end: Instant) -> PeripheralRecording {
     var file = file
     file.advertising = advertising
@@ -276,7 +276,7 @@ extension RandomAccessCollection {
 }
 
 extension TimeSpan {
-  /// In milliseconds, as exact as hosts can tell.
+  /// Rounded to milliseconds, the precision of hosts.
   fileprivate var rounded: TimeSpan {
     .milliseconds((nanoseconds + 500_000) / 1_000_000)
   }

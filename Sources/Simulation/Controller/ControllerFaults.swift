@@ -19,7 +19,7 @@ public struct ControllerFaults: Hashable, Sendable {
   public var missingRSSIProbability = 0.0
   /// Takes entries of its resolving list and does nothing with them.
   public var resolvesNothing = false
-  /// Whether it reports whom it resolved as if their identity addresses had been on the air.
+  /// Reports resolved peers as if their identity addresses had been on the air.
   public var hidesResolution = false
   /// Never reports that packets were completed, so that its host runs out of buffers.
   public var withholdsCompletedPackets = false

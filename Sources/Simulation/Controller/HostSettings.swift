@@ -120,7 +120,7 @@ struct ScanTrain {
   }
 }
 
-/// A connection in the making: whom the host wants, and how.
+/// A connection that is being initiated: its filter policy, peer and parameters.
 struct Initiator {
   var filterPolicy: InitiatorFilterPolicy
   var ownAddressType: OwnAddressType

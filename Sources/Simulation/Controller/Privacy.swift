@@ -57,7 +57,7 @@ extension SimulatedController {
     return address
   }
 
-  /// Whom directed advertising of a set goes to: the peer's identity, or a private address of it.
+  /// The target of a set's directed advertising: the peer's identity, or a private address of it.
   func targetAddress(_ parameters: LESetExtendedAdvertisingParameters) -> DeviceAddress {
     let usesPrivacy =
       parameters.ownAddressType == .resolvableOrPublic

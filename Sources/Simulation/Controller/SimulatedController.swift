@@ -116,7 +116,7 @@ extension SimulatedController {
     isPoweredOn = true
   }
 
-  /// The firmware crashes and, where it restarts, tells its host with a Hardware Error event.
+  /// The firmware crashes and, where it restarts, notifies its host with a Hardware Error event.
   public func crash(restartingAfter pause: TimeSpan? = .milliseconds(100)) {
     powerOff()
     guard let pause else { return }

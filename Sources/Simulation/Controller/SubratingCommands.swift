@@ -45,7 +45,7 @@ extension SubrateRequest {
       timeoutUnits10ms: timeoutUnits10ms)
   }
 
-  /// What both allow; nil if there is nothing.
+  /// The parameters that both allow; nil if they have none in common.
   func common(with other: SubrateRequest) -> SubrateRequest? {
     let factorMax = min(self.factorMax, other.factorMax)
     let common = SubrateRequest(

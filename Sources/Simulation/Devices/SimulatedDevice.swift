@@ -237,7 +237,7 @@ public final class SimulatedDevice {
     }
   }
 
-  // MARK: What the host tells
+  // MARK: Events of the host
 
   private func heard(_ event: HostEvent) {
     switch event {

@@ -28,7 +28,7 @@ public enum StandardDeviceUUIDs {
   /// 1: locked, 0: open. Requires that the peer paired with the passkey that the lock showed.
   public static let lockState = BluetoothUUID(
     high: 0x7C3B_0005_92F1_4E0B, low: 0x8B1E_5D0A_4C1F_2E6D)
-  /// Apple's characteristic that tells the PSM of an L2CAP channel.
+  /// Apple's characteristic with the PSM of an L2CAP channel.
   public static let channelPSM = BluetoothUUID(
     high: 0xABDD_3056_28FA_441D, low: 0xA470_55A7_5A52_553A)
 }
@@ -158,7 +158,7 @@ extension World {
     }
   }
 
-  /// Adds a device that is nothing but a battery, which loses a percent a minute.
+  /// Adds a battery, which loses a percent a minute.
   @discardableResult
   public func addBattery(
     named name: String = "Door sensor", at position: Position
@@ -171,8 +171,8 @@ extension World {
     }
   }
 
-  /// Adds a device that sends back what it is sent, through Nordic's UART service and through an
-  /// L2CAP channel whose PSM it tells in Apple's characteristic.
+  /// Adds a device that echoes all data, through Nordic's UART service and through an L2CAP channel
+  /// whose PSM is in Apple's characteristic.
   @discardableResult
   public func addUARTEcho(
     named name: String = "UART echo", at position: Position

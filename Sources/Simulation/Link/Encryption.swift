@@ -6,7 +6,7 @@ import Essentials
 
 /// What one end knows of its link's encryption.
 struct EncryptionState {
-  /// The cipher of the session, from when both ends have told what they drew for it.
+  /// The cipher of the session, once both ends have exchanged their session halves.
   var cipher: LinkCipher?
   /// Whether what this end sends is encrypted.
   var isSending = false

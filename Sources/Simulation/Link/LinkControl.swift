@@ -1,7 +1,7 @@
 import BluetoothWire
 import Essentials
 
-/// What link layers tell each other (Core 5.4, Vol 6, Part B, §2.4.2).
+/// A control PDU of the link layer (Core 5.4, Vol 6, Part B, §2.4.2).
 enum LinkControl {
   case featureRequest(LEFeatures)
   case featureResponse(LEFeatures)

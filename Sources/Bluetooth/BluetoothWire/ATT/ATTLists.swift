@@ -6,7 +6,7 @@ public import Essentials
 public struct ATTList<Entry: ATTListEntry>: Hashable, Sendable, Sequence {
   /// The list as it goes over the wire.
   public let encoded: ArraySlice<UInt8>
-  /// How many bytes every entry takes; 0 where each tells its own length.
+  /// Number of bytes of every entry; 0 if each entry has its own length field.
   public let entryByteCount: Int
 
   /// Reads entries to the end of the PDU.
@@ -60,7 +60,7 @@ public struct ATTList<Entry: ATTListEntry>: Hashable, Sendable, Sequence {
 
 /// What a list of an attribute PDU can hold.
 public protocol ATTListEntry: Hashable, Sendable {
-  /// The lengths that entries may have; 0 where each tells its own.
+  /// The lengths that entries may have; 0 if each has its own length field.
   static var byteCounts: ClosedRange<Int> { get }
   /// Reads the next entry of `byteCount` bytes; nil where the bytes don't hold one.
   init?(next reader: inout ByteReader, byteCount: Int)
@@ -207,14 +207,14 @@ public struct ATTGroupData: ATTListEntry {
   }
 }
 
-/// A value that tells its length.
+/// A value with a length field.
 public struct ATTLengthValue: ATTListEntry {
   /// The value's whole length; more than `value` holds where it was cut.
   public var byteCount: Int
   /// The value; only the last of a list may be cut.
   public var value: ArraySlice<UInt8>
 
-  /// Each tells its own length.
+  /// Each entry has its own length field.
   public static var byteCounts: ClosedRange<Int> { 0...0 }
 
   /// Reads the length of a value, then the value or, in a truncated PDU, its first bytes.
@@ -228,7 +228,7 @@ public struct ATTLengthValue: ATTListEntry {
   }
 }
 
-/// A handle and a value that tells its length.
+/// A handle and a value with a length field.
 @frozen
 public struct ATTHandleLengthValue: ATTListEntry {
   /// The attribute's handle.
@@ -236,7 +236,7 @@ public struct ATTHandleLengthValue: ATTListEntry {
   /// The attribute's value.
   public var value: ArraySlice<UInt8>
 
-  /// Each tells its own length.
+  /// Each entry has its own length field.
   public static var byteCounts: ClosedRange<Int> { 0...0 }
 
   /// Reads a handle and its value.

@@ -5,9 +5,9 @@ import Essentials
 ///
 /// Apple's hash is not published, so this one is Ambit's own, and only Ambit finds it: manufacturer
 /// data with the company identifier for internal use (0xFFFF: Bluetooth Assigned Numbers, §7.1), one
-/// byte that tells it from others', and a Bloom filter of 112 bits with three bits for each UUID.
-/// With three UUIDs in it, one of 2,000 others seems to be there, too; service discovery on the
-/// peer shows whether it is.
+/// byte that identifies the format, and a Bloom filter of 112 bits with three bits for each UUID.
+/// With three UUIDs in it, one of 2,000 others is a false positive; service discovery on the peer
+/// detects it.
 public struct OverflowArea: Sendable, Hashable {
   /// The company identifier in front of the area.
   public static let company: UInt16 = 0xFFFF

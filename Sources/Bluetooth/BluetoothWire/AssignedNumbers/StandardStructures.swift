@@ -4,7 +4,7 @@ import Essentials
 public struct HeartRateMeasurement: Hashable, Sendable {
   /// Beats per minute.
   public var beatsPerMinute: UInt16
-  /// Whether the sensor touches skin; nil where it cannot tell.
+  /// Whether the sensor touches skin; nil if it doesn't support contact detection.
   public var hasContact: Bool?
   /// Energy spent since the last reset, in kilojoules.
   public var energyKilojoules: UInt16?

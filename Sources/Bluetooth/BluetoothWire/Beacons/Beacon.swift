@@ -142,7 +142,7 @@ public enum Beacon: Hashable, Sendable {
     return url
   }
 
-  /// Strength that a receiver one metre away measures, in dBm; nil where the frame doesn't tell.
+  /// Strength that a receiver one metre away measures, in dBm; nil if the frame lacks it.
   public var powerAtOneMetre: Int8? {
     switch self {
     case .iBeacon(let beacon): beacon.powerAtOneMetre

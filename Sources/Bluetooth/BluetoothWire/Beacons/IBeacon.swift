@@ -1,6 +1,6 @@
 import Essentials
 
-/// The 21 bytes that identify an iBeacon and tell its strength.
+/// The 21 bytes with the identity and the measured power of an iBeacon.
 public struct IBeacon: Hashable, Sendable {
   /// Which company's manufacturer data can hold an iBeacon: Apple's.
   public static let company: UInt16 = 0x004C
@@ -65,7 +65,7 @@ public struct IBeacon: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// The advertising data of a beacon that is nothing else: flags and manufacturer data, 30 bytes.
+  /// The advertising data of a beacon without other data: flags and manufacturer data, 30 bytes.
   public var advertisingData: [UInt8] {
     var writer = ByteWriter(capacity: 31)
     let flags: AdvertisingFlags = [.generalDiscoverable, .classicNotSupported]

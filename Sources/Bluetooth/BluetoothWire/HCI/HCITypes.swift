@@ -94,7 +94,7 @@ public enum DuplicateFilter: UInt8, HCICodable {
   case resetEachPeriod = 2
 }
 
-/// Whom an initiator connects to.
+/// The devices that an initiator connects to.
 public enum InitiatorFilterPolicy: UInt8, HCICodable {
   /// The device whose address is given.
   case peerAddress = 0

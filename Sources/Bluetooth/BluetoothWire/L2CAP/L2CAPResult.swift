@@ -1,4 +1,4 @@
-/// What came of a request for credit-based channels (Core 5.4, Vol 3, Part A, §4.23 and §4.26).
+/// The result of a request for credit-based channels (Core 5.4, Vol 3, Part A, §4.23 and §4.26).
 @frozen
 public struct L2CAPResult: RawRepresentable, Hashable, Sendable {
   /// The code on the wire.
@@ -30,7 +30,7 @@ public struct L2CAPResult: RawRepresentable, Hashable, Sendable {
   public static let unacceptableParameters = L2CAPResult(rawValue: 0x000B)
 }
 
-/// What came of a request to change open channels (Core 5.4, Vol 3, Part A, §4.28).
+/// The result of a request to change open channels (Core 5.4, Vol 3, Part A, §4.28).
 @frozen
 public struct L2CAPReconfigureResult: RawRepresentable, Hashable, Sendable {
   /// The code on the wire.

@@ -35,7 +35,7 @@ public struct PositionScoring: Sendable {
   /// Starts without errors.
   public init() {}
 
-  /// Walks along a track of which the calibration knows nothing.
+  /// Adds the errors along a track that the calibration wasn't learnt from.
   public mutating func add(
     _ track: [ReadingWindow], plan: FloorPlan, calibration: PositionCalibration
   ) {

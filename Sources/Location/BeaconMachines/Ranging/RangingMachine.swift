@@ -27,7 +27,7 @@ public struct RangingMachine: Sendable {
     public init() {}
   }
 
-  /// What a host tells the machine.
+  /// An event that a host passes to the machine.
   public enum Event: Hashable, Sendable {
     /// The receiver began to scan, or no longer does.
     case scanning(Bool)
@@ -35,7 +35,7 @@ public struct RangingMachine: Sendable {
     case sighted(BeaconSighting)
   }
 
-  /// What a host tells the client.
+  /// A report that a host passes to the client.
   public enum Action: Hashable, Sendable {
     /// The beacons in range that satisfy the constraint, the nearest first and the unknown last; empty
     /// if there are none. When scanning ends, an empty one follows at once.

@@ -21,7 +21,7 @@ public struct RegionMonitor: Sendable {
     public init() {}
   }
 
-  /// What a host tells the machine.
+  /// An event that a host passes to the machine.
   public enum Event: Hashable, Sendable {
     /// The receiver began to scan, or no longer does: the radio was switched on or off, for example.
     case scanning(Bool)
@@ -29,18 +29,17 @@ public struct RegionMonitor: Sendable {
     case sighted(BeaconSighting)
     /// The display was switched on.
     case displaySwitchedOn
-    /// A client wants to know the state of the region of this name. Without such a region nothing comes
-    /// of it.
+    /// A client requests the state of the region of this name. Ignored if it isn't monitored.
     case stateRequested(identifier: String)
   }
 
-  /// What a host tells the client, in this order.
+  /// A report that a host passes to the client, in this order.
   public enum Action: Hashable, Sendable {
     /// The region was entered: this beacon was heard.
     case entered(identifier: String, BeaconIdentity)
     /// The region was left.
     case exited(identifier: String)
-    /// The state changed, follows `entered` and `exited`, or was asked for.
+    /// The state changed, follows `entered` and `exited`, or was requested.
     case determined(identifier: String, BeaconRegionState)
   }
 

@@ -71,7 +71,7 @@ public struct BeaconSighting: Hashable, Sendable {
   public var identity: BeaconIdentity
   /// The sender's address; beacons may change their addresses.
   public var address: DeviceAddress
-  /// Strength in dBm; 127 if the controller could not tell.
+  /// Strength in dBm; 127 if it is not available.
   public var rssi: Int8
   /// The advertised strength that a receiver one metre away measures, in dBm.
   public var powerAtOneMetre: Int8

@@ -24,7 +24,7 @@ struct ServedClock: Sendable {
   /// Whether the packets that waited during a stall have been handled.
   var isSettled: Bool { now >= settledAt }
 
-  /// The host called; time that runs backwards is no time.
+  /// The host called; an instant before the last call is ignored.
   mutating func advance(to instant: Instant) {
     defer { lastCall = max(lastCall ?? instant, instant) }
     guard let lastCall, instant > lastCall else { return }

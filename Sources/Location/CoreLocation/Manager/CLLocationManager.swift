@@ -155,8 +155,7 @@ open class CLLocationManager: NSObject, @unchecked Sendable {
   /// Ends monitoring of the region of this identifier.
   open func stopMonitoring(for region: CLRegion) { session.stopMonitoring(region) }
 
-  /// Has `didDetermineState` called with the state of a region that is monitored. Nothing comes of it for
-  /// others.
+  /// Has `didDetermineState` called with the state of a monitored region. Ignores other regions.
   open func requestState(for region: CLRegion) { session.requestState(region) }
 
   // MARK: Ranging

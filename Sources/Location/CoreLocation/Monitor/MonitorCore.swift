@@ -111,7 +111,7 @@ final class MonitorCore: @unchecked Sendable {
 
   // MARK: Events
 
-  /// Takes an event of the entry of this number; nothing comes of it if the state is as before.
+  /// Handles an event of the entry of this number; ignores it if the state is unchanged.
   func happened(_ number: String, _ makeEvent: (Entry) -> CLMonitor.Event) {
     let waiting: (Waiter, CLMonitor.Event)? = lock.withLock {
       guard !isClosed, let index = entries.firstIndex(where: { $0.number == number }) else {

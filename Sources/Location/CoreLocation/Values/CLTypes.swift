@@ -19,7 +19,7 @@ public typealias CLLocationSpeedAccuracy = Double
 /// Degrees, as one standard deviation; negative where nothing is known.
 public typealias CLLocationDirectionAccuracy = Double
 
-/// How near a beacon is, as far as one link's signal strength can tell.
+/// The zone of a beacon's distance, estimated from one link's signal strength.
 public enum CLProximity: Int, Sendable {
   /// Too few readings, or the beacon fell silent.
   case unknown = 0

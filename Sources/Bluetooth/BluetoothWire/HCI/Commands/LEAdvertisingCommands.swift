@@ -14,7 +14,7 @@ public struct LESetAdvertisingParameters: HCIRecord, HCICommand {
   public var type: AdvertisingType
   /// Under which address.
   public var ownAddressType: OwnAddressType
-  /// To whom; for directed advertising.
+  /// The target of directed advertising.
   public var peer: DeviceAddress
   /// On which channels.
   public var channels: AdvertisingChannels

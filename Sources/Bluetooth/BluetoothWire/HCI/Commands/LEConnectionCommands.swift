@@ -6,11 +6,11 @@ public struct LECreateConnection: HCIRecord, HCICommand {
   public static let opcode = HCIOpcode.leCreateConnection
   /// How often and how long to listen for the peer.
   public var scan: ScanTiming
-  /// Whom to connect to.
+  /// Whether to connect to `peer` or to the devices of the filter accept list.
   public var filterPolicy: InitiatorFilterPolicy
   /// The peer; ignored where the filter accept list is used.
   public var peer: PeerAddress
-  /// Under which address.
+  /// The type of the host's own address.
   public var ownAddressType: OwnAddressType
   /// The wanted timing.
   public var timing: ConnectionTimingRequest

@@ -41,7 +41,7 @@ public struct LESetExtendedAdvertisingParameters: HCIRecord, HCICommand {
   public var channels: AdvertisingChannels
   /// Under which address.
   public var ownAddressType: OwnAddressType
-  /// To whom; for directed advertising.
+  /// The target of directed advertising.
   public var peer: DeviceAddress
   /// Whose requests are answered.
   public var filterPolicy: AdvertisingFilterPolicy

@@ -121,9 +121,9 @@ public struct InitiatingParameters: HCIRecord {
 public struct LEExtendedCreateConnection: HCICommand {
   /// LE Extended Create Connection [v1] (Core 5.4, Vol 4, Part E, §7.8.66).
   public static let opcode = HCIOpcode.leExtendedCreateConnection
-  /// Whom to connect to.
+  /// Whether to connect to `peer` or to the devices of the filter accept list.
   public var filterPolicy: InitiatorFilterPolicy
-  /// Under which address.
+  /// The type of the host's own address.
   public var ownAddressType: OwnAddressType
   /// The peer; ignored where the filter accept list is used.
   public var peer: PeerAddress

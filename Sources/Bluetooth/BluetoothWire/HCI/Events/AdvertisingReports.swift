@@ -127,7 +127,7 @@ public struct LEDirectedAdvertisingReport: HCIRecord, LEReport {
   public var kind: LEAdvertisingReport.Kind
   /// The advertiser's address.
   public var advertiser: PeerAddress
-  /// To whom.
+  /// The target's address.
   public var target: PeerAddress
   /// How strongly it arrived, in dBm; nil where it is not available.
   public var rssi: Int8?
