@@ -22,8 +22,8 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
 
   /// Adds a demand, until the disposable is disposed of.
   ///
-  /// - Parameter apply: Called with the demands that there are, without a lock and by one thread at a
-  ///   time, after each change. It does nothing where what is demanded is already so.
+  /// - Parameter apply: Called with the current demands, without a lock and by one thread at a
+  ///   time, after each change. It must do nothing if they are already satisfied.
   func add(
     _ demand: Demand, for key: Key, apply: @escaping @Sendable ([Demand]) -> Void
   ) -> any Disposable {
