@@ -44,8 +44,8 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
     if state.withLock({ $0.entries[key]?.demands.isEmpty == false }) { changed(key, apply) }
   }
 
-  /// Applies the demands until they don't change any more. A thread that finds another at it leaves
-  /// it to that one: otherwise what both do might interleave.
+  /// Applies the demands until they don't change any more. Returns at once if another thread is
+  /// applying them: otherwise the calls of both might interleave.
   private func changed(_ key: Key, _ apply: ([Demand]) -> Void) {
     let isFirst = state.withLock { state in
       var entry = state.entries[key] ?? Entry()

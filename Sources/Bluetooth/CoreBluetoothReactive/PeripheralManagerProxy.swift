@@ -54,9 +54,9 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     return next
   }
 
-  // MARK: What runs want
+  // MARK: Requests of runs
 
-  /// Notes that a run publishes a service; false if another is at it.
+  /// Records that a run publishes a service; false if another run is publishing it.
   func beginPublishing(_ service: CBMutableService) -> Bool {
     publishing.withLock { $0.insert(service).inserted }
   }

@@ -87,8 +87,8 @@ final class Requests: Sendable {
     return number
   }
 
-  /// Makes the requests that may be under way. A thread that finds another at it leaves it to that
-  /// one: their answers come in the order in which they are asked for.
+  /// Sends the waiting requests, up to the limit. Returns at once if another thread is sending, because
+  /// requests must be sent in order.
   private func askWaiting() {
     let isFirst = state.withLock { state in
       defer { state.isAsking = true }

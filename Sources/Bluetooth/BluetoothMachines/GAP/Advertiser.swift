@@ -417,7 +417,7 @@ extension Advertiser {
       ? isResolved ? .resolvableOrRandom : .random : isResolved ? .resolvableOrPublic : .public
   }
 
-  /// Whom directed advertising is for.
+  /// The target of directed advertising.
   private func target(_ set: Int) -> DeviceAddress {
     let advertisement = advertisement(of: set)
     return advertisement?.targetIdentity ?? advertisement?.options.target

@@ -25,8 +25,8 @@ struct Connector: Sendable {
     /// How long a peer is looked for at a private address after it was last heard with it: as long as
     /// devices that save power take to advertise again.
     static let privateAddressLifetime = TimeSpan.seconds(10)
-    /// How long the peer has to be silent with a private address before another one is believed: it may
-    /// advertise with several, and anybody can repeat an old one.
+    /// How long no advertisement with the peer's current private address must be received before
+    /// another one is used: it may advertise with several, and any device can replay an old one.
     static let privateAddressSilence = TimeSpan.seconds(2)
   }
 

@@ -26,7 +26,7 @@ struct GATTClientSession: Sendable {
     case securityRequired(ATTErrorCode)
     /// The peer did not answer in time: the link has to be dropped.
     case bearerFailed(HostError)
-    /// Enhanced bearers are useful now.
+    /// More operations could run in parallel than there are bearers.
     case bearersWanted
     /// The peer did not answer in time over an enhanced bearer, which is not used any more.
     case closeBearer(ATTBearer)

@@ -27,8 +27,8 @@ enum CommandPurpose: Sendable, Equatable {
   /// Nothing waits for the answer.
   case routine
 
-  /// Whether the number of these that wait is bounded by itself: one for each part of the host, or
-  /// for each link. If one was never sent, that part would wait forever.
+  /// Whether `waitingMax` does not apply, because few of these wait at a time: one for each part of
+  /// the host, or for each link. If one were rejected, that part would wait forever.
   fileprivate var isBounded: Bool {
     switch self {
     case .startUp, .scanning, .advertising, .connecting, .settingAddress, .listing,

@@ -14,7 +14,7 @@ extension HostMachine {
 
   // MARK: Opening
 
-  /// A client has more concurrent requests than there are bearers: requests more of the peer.
+  /// A client has more concurrent requests than bearers: requests more bearers from the peer.
   mutating func openBearers(on index: Int, now: Instant, into actions: inout [Action]) {
     let room = links.entries[index].bearers.room(configuration.enhancedBearerCountMax)
     guard room > 0, links.entries[index].bearers.mayAsk, links.entries[index].security.isEncrypted,

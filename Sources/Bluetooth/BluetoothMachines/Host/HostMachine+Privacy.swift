@@ -7,8 +7,8 @@ extension HostMachine {
   /// The address that this host has on the air.
   var addressOnAir: DeviceAddress { privateAddress.address ?? abilities.address }
 
-  /// Pauses scanning, connecting and advertising, as far as necessary, while this host's address or
-  /// the controller's resolving list changes, and resumes them afterwards.
+  /// Pauses scanning, connecting and advertising while this host's address or the controller's
+  /// resolving list changes, and resumes them afterwards.
   mutating func pauseForPrivacy(now: Instant) {
     privateAddress.expire(now: now)
     chooseResolvedPeers()

@@ -15,7 +15,7 @@ struct LinkSecurity: Sendable {
   private(set) var hasProvedBond = false
   /// Operations wait for the link to be encrypted.
   private var isAwaited = false
-  /// A stronger requirement that was made while a pairing was in progress.
+  /// The strongest requirement made during a pairing, which need not meet it.
   private var lateRequirement: Requirement?
   /// As the peripheral: requests to the peer are held until it has proved its bond.
   private var mustProveBond = false

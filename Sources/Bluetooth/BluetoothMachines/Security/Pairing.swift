@@ -259,7 +259,7 @@ struct Pairing: Sendable {
       try distribution.receive(pdu)
       distribution.sendKeys(ifInTurn: isInitiator, host: &host, into: &outputs)
       stage = .distributing(distribution)
-    // A key that comes before the link is encrypted could be anybody's.
+    // A key received before the link is encrypted could be from any device.
     case .consent, .encrypting: throw .unspecifiedReason
     }
     for case .authenticated(let value) in outputs { authenticated(value) }
@@ -305,9 +305,9 @@ struct Pairing: Sendable {
     return (bond, context.isBonding, context.ownCommitment)
   }
 
-  /// By which address the peer is known from now on. One that comes with an address that doesn't
-  /// change is known by that. What it distributes counts only for a private address that its key
-  /// made, so that not everybody can claim to be anybody.
+  /// The peer's address in the bond: that of the link, unless it is a private address that the
+  /// distributed key resolves. Only then the distributed identity is used, so that a peer can't claim
+  /// another device's identity.
   private func identity(_ distribution: KeyDistribution) -> DeviceAddress {
     let peer = addresses.peer
     guard let key = distribution.identityResolvingKey,

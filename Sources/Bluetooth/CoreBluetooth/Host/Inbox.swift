@@ -82,7 +82,7 @@ final class Inbox<Item: Sendable>: Sendable {
     let caller = pthread_self()
     let isOnQueue = DispatchQueue.getSpecific(key: key) != nil
     while state.withLock({ $0.isScheduled && $0.drainer != caller }) {
-      // On a concurrent queue another thread may be at it.
+      // On a concurrent queue another thread may be draining.
       if !isOnQueue || !drain() { scheduled.wait() }
     }
   }
