@@ -155,8 +155,8 @@ extension Reactive where Base: CBPeripheralManager {
     }
   }
 
-  /// Requests to write: perform all or none of them and respond once, to the first. Delivered to runs
-  /// or to the delegate as with ``readRequests``.
+  /// Requests to write: perform all or none of them and respond once, to the first. Delivered to
+  /// runs or to the delegate as with ``readRequests``.
   public var writeRequests: SignalProducer<[CBATTRequest], Never> {
     PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
       proxy.writes.observe { notify(.value($0)) }

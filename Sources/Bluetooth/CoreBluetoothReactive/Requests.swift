@@ -87,8 +87,8 @@ final class Requests: Sendable {
     return number
   }
 
-  /// Sends the waiting requests, up to the limit. Returns at once if another thread is sending, because
-  /// requests must be sent in order.
+  /// Sends the waiting requests, up to the limit. Returns at once if another thread is sending,
+  /// because requests must be sent in order.
   private func askWaiting() {
     let isFirst = state.withLock { state in
       defer { state.isAsking = true }

@@ -36,8 +36,8 @@ struct HostSecurity: Sendable {
   private static let storeIntervalMax = TimeSpan.seconds(64)
   /// This host's identities towards peers in earlier runs.
   private var identities: [HostIdentity] = []
-  /// This host's identity while its controller is up; nil before that. Peers receive its IRK only if
-  /// private addresses are in use.
+  /// This host's identity while its controller is up; nil before that. Peers receive its IRK
+  /// only if private addresses are in use.
   private(set) var identity: HostIdentity?
   private let usesPrivateAddress: Bool
   var attempts = PairingAttempts()

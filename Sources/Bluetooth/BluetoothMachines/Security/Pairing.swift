@@ -306,8 +306,8 @@ struct Pairing: Sendable {
   }
 
   /// The peer's address in the bond: that of the link, unless it is a private address that the
-  /// distributed key resolves. Only then the distributed identity is used, so that a peer can't claim
-  /// another device's identity.
+  /// distributed key resolves. Only then the distributed identity is used, so that a peer can't
+  /// claim another device's identity.
   private func identity(_ distribution: KeyDistribution) -> DeviceAddress {
     let peer = addresses.peer
     guard let key = distribution.identityResolvingKey,
