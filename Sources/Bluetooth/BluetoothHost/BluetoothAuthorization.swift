@@ -1,14 +1,14 @@
-/// Whether programs may use Bluetooth, as `AMBIT_AUTHORIZATION` says: the policy that stands in for the
-/// question that Apple's systems ask their user.
+/// Whether programs may use Bluetooth, from `AMBIT_AUTHORIZATION`: a policy in place of the prompt
+/// that Apple's systems show to the user.
 package enum BluetoothAuthorization: String, Sendable, CaseIterable {
   /// They may. The default.
   case allowed
-  /// The user said no.
+  /// The user denied it.
   case denied
-  /// Whoever looks after the machine doesn't let them, nor the user change that.
+  /// The machine's administrator denied it, and the user can't change that.
   case restricted
 
-  /// What the environment says; what it says unclearly is a no.
+  /// The policy of the environment; an unknown name counts as `denied`.
   package static var current: BluetoothAuthorization {
     named(BluetoothHost.environment("AMBIT_AUTHORIZATION"))
   }

@@ -18,19 +18,19 @@ public final class BluetoothHost: Sendable {
 
   /// Starts a host on a radio.
   ///
-  /// A radio that is missing or breaks is tried again and again; meanwhile the state is not
-  /// `.poweredOn` and `problem` says why.
+  /// A radio that is missing or fails is retried; meanwhile the state is not `.poweredOn` and
+  /// `problem` has the reason.
   /// - Parameters:
   ///   - radio: Which radio to use.
-  ///   - configuration: What the host calls itself.
+  ///   - configuration: The host's name, address and policies.
   ///   - capturePath: A file to write all traffic with the controller to, in btsnoop format; an
   ///     existing file is replaced. Keys are written as zeros, unless the environment variable
   ///     `AMBIT_CAPTURE_KEYS` is 1.
-  ///   - bondPath: A file that keeps the bonds with peers for later runs (``BondStore``); without it
-  ///     they end with the host.
-  ///   - logger: Takes what goes wrong with the radio or the capture, one sentence each; by default one
+  ///   - bondPath: A file that keeps the bonds with peers for later runs (``BondStore``); without
+  ///     it they end with the host.
+  ///   - logger: Gets failures of the radio or the capture, one sentence each; by default one
   ///     labelled `ambit.bluetooth`.
-  /// - Throws: `CaptureError` where the capture file cannot be created.
+  /// - Throws: `CaptureError` if the capture file cannot be created.
   public convenience init(
     radio: RadioChoice, configuration: HostConfiguration = HostConfiguration(),
     captureTo capturePath: String? = nil, bondsIn bondPath: String? = nil,
@@ -79,31 +79,32 @@ public final class BluetoothHost: Sendable {
 
   deinit { driver.stop {} }
 
-  /// The host on the radio that the environment variable `AMBIT_RADIO` names, made when first used;
-  /// without it, the radio that ``RadioSelection/select(named:)`` finds. `AMBIT_ADDRESS` is the host's
-  /// own address, for `HostConfiguration.chooseAddress(named:on:)`, `AMBIT_CAPTURE` names a capture file and
-  /// `AMBIT_BONDS` the file of bonds. Without it, that is `ambit/bonds` in `$XDG_STATE_HOME`, by default
-  /// `~/.local/state`, for all radios but the simulated one.
+  /// The host on the radio that the environment variable `AMBIT_RADIO` names, created on first use;
+  /// without it, the radio that ``RadioSelection/select(named:)`` finds. `AMBIT_ADDRESS` is the
+  /// host's own address, for `HostConfiguration.chooseAddress(named:on:)`, `AMBIT_CAPTURE` names a
+  /// capture file and `AMBIT_BONDS` the file of bonds. Without it, that is `ambit/bonds` in
+  /// `$XDG_STATE_HOME`, by default `~/.local/state`, for all radios but the simulated one.
   ///
   /// Without the permission that `AMBIT_AUTHORIZATION` gives (`allowed`, the default, `denied` or
-  /// `restricted`), the state is `.unauthorized`. Where a variable makes no sense, the host's state is `.unsupported`, and `problem` and the log say
-  /// why. The simulated radio is logged, too, where no radio was named.
+  /// `restricted`), the state is `.unauthorized`. If a variable is invalid, the host's state is
+  /// `.unsupported`, and the reason is in `problem` and logged. If no radio was named and the
+  /// simulated one is used, that is logged, too.
   public static let shared = BluetoothHost.fromEnvironment()
 
-  /// The host that managers made in this task use; `shared` unless a test says otherwise.
+  /// The host for managers created in this task; `shared` unless a test sets another one.
   @TaskLocal public static var current: BluetoothHost?
 
-  /// Why the radio does not work, in one sentence; nil while nothing is known to be wrong.
+  /// The reason why the radio does not work, in one sentence; nil if no problem is known.
   public var problem: String? { driver.problem }
 
-  /// The problem now, or nil, and whenever it changes. Who is slow misses all but the last.
+  /// The current problem, or nil, and each change. A slow consumer gets only the latest one.
   public func problems() -> AsyncStream<String?> { driver.problems() }
 
-  /// Why the capture is no longer written; nil while it is, and where none was asked for.
+  /// The reason why the capture is no longer written; nil while it is, and without a capture.
   public var captureFailure: CaptureError? { driver.captureFailure }
 
-  /// Why bonds, or the random address that goes with them, are not kept for later runs; nil while they
-  /// are, and where no file was named. Logged once.
+  /// The reason why bonds, or the random address that belongs to them, are not kept for later runs;
+  /// nil while they are, and without a file of bonds. Logged once.
   public var bondFailure: BondStoreError? { driver.bondFailure }
 
   /// The state, links, queues and counters of the host's machine at one moment.
@@ -169,13 +170,13 @@ public final class HostClient: Sendable {
   /// The client's number within its host.
   public var id: ClientID { slot.id }
 
-  /// Asks for something; returns at once. Answers arrive as events.
+  /// Sends a request to the host; returns at once. Answers arrive as events. From any thread.
   public func send(_ request: HostRequest) {
     host.driver.post(.request(slot.id, request))
   }
 
-  /// Acknowledges that the client has handled so many more events, in the order in which they were
-  /// delivered. For clients that were made to acknowledge events; from any thread.
+  /// Acknowledges that the client has handled this number of events, in the order of delivery. For
+  /// clients that were created to acknowledge events; from any thread.
   public func eventsHandled(_ count: Int) {
     host.driver.post(.eventsHandled(slot.id, count: count))
   }
@@ -226,6 +227,6 @@ package final class ClientSlot: Sendable {
     }
   }
 
-  /// Closes the slot; true for the first who does.
+  /// Closes the slot; returns true for the first call.
   func close() -> Bool { isOpen.exchange(false, ordering: .acquiringAndReleasing) }
 }

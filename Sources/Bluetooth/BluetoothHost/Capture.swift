@@ -7,10 +7,10 @@ import EventLoop
 public struct CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The capture file.
   public var path: String
-  /// What the operating system says.
+  /// The operating system's error message.
   public var reason: String
 
-  /// One sentence for people.
+  /// A sentence for users.
   public var description: String { "The capture \"\(path)\" cannot be written: \(reason)." }
 }
 
@@ -54,7 +54,7 @@ package final class Capture {
     if buffer.count >= Limits.captureBufferByteCount { flush() }
   }
 
-  /// Hands what was gathered to the operating system.
+  /// Passes the buffered records to the operating system.
   func flush() {
     guard failure == nil, descriptor >= 0 else { return }
     var written = 0
@@ -73,7 +73,7 @@ package final class Capture {
     buffer.removeAll(keepingCapacity: true)
   }
 
-  /// Writes what is left and closes the file.
+  /// Writes the buffered records and closes the file.
   func close() {
     guard descriptor >= 0 else { return }
     flush()

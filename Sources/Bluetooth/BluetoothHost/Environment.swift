@@ -58,7 +58,7 @@ extension BluetoothHost {
     }
   }
 
-  /// Says which radio is used, where no radio was named.
+  /// Logs which radio is used, if no radio was named.
   private static func report(_ selection: RadioSelection, to logger: Logger) {
     switch selection.origin {
     case .named: break
@@ -73,7 +73,7 @@ extension BluetoothHost {
     }
   }
 
-  /// A host that only says why it cannot be used.
+  /// A host that can't be used, with the error as its problem.
   private static func unavailable(_ error: HostError, logger: Logger) -> BluetoothHost {
     BluetoothHost(
       RadioSelection(.standard), configuration: HostConfiguration(),
@@ -81,7 +81,7 @@ extension BluetoothHost {
     ) { UnavailableTransport(error) }
   }
 
-  /// A variable of the environment; nil where it is empty, too.
+  /// A variable of the environment; nil if it is empty or not set.
   package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
     let text = unsafe String(cString: value)
@@ -90,8 +90,8 @@ extension BluetoothHost {
 }
 
 extension BondStore {
-  /// Where bonds of peers on this radio are kept by default: where `AMBIT_BONDS` says; else
-  /// ``defaultPath()``, and nowhere for the simulated radio, whose devices are new each time.
+  /// The default path of the bonds with peers on this radio: `AMBIT_BONDS`; else ``defaultPath()``,
+  /// and nil for the simulated radio, whose devices are new each time.
   public static func defaultPath(for radio: RadioChoice) throws(BondStoreError) -> String? {
     if let path = BluetoothHost.environment("AMBIT_BONDS") { return path }
     if case .simulated = radio { return nil }

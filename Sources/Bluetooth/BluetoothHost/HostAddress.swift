@@ -2,14 +2,15 @@ public import BluetoothMachines
 public import BluetoothWire
 
 extension HostConfiguration {
-  /// Chooses the host's address by a name, as `AMBIT_ADDRESS` and `--address` have it: `private`, one
-  /// that only bonded peers can tell from a stranger's and that changes every quarter of an hour;
-  /// `controller`, the controller's own; or a random static one.
+  /// Chooses the host's address by the value of `AMBIT_ADDRESS` or `--address`: `private`, one that
+  /// only bonded peers can resolve and that changes every quarter of an hour; `controller`, the
+  /// controller's own; or a random static one.
   ///
   /// - Parameters:
-  ///   - name: Nil: a private one, or on the simulated radio, where nobody listens, the controller's.
+  ///   - name: Nil: a private one, or on the simulated radio, where privacy is not needed, the
+  ///     controller's.
   ///   - radio: The radio that the host is to use.
-  /// - Throws: `HostAddressError` with one sentence that says what is wrong with the name.
+  /// - Throws: `HostAddressError` with the reason in one sentence.
   public mutating func chooseAddress(
     named name: String?, on radio: RadioChoice
   ) throws(HostAddressError) {
@@ -24,10 +25,10 @@ extension HostConfiguration {
     }
   }
 
-  /// Reads an address that a host may choose for itself, as `AMBIT_ADDRESS` and `--address` name it:
-  /// a random static one (Core 5.4, Vol 6, Part B, §1.3.2.1), such as `C4:12:34:56:78:9A`.
+  /// Parses an address that a host may choose for itself, as in `AMBIT_ADDRESS` and `--address`: a
+  /// random static one (Core 5.4, Vol 6, Part B, §1.3.2.1), such as `C4:12:34:56:78:9A`.
   ///
-  /// - Throws: `HostAddressError` with one sentence that says what is wrong with the text.
+  /// - Throws: `HostAddressError` with the reason in one sentence.
   public static func address(parsing text: String) throws(HostAddressError) -> DeviceAddress {
     guard let address = DeviceAddress(text, kind: .random) else {
       throw HostAddressError(text, "an address has six bytes in hexadecimal")
@@ -44,9 +45,9 @@ extension HostConfiguration {
 
 /// Why a text is no address that a host may choose.
 public struct HostAddressError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The text that is no such address.
+  /// The invalid text.
   public var text: String
-  /// What is wrong with it.
+  /// The reason.
   public var reason: String
 
   init(_ text: String, _ reason: String) {
@@ -54,7 +55,7 @@ public struct HostAddressError: Error, Hashable, Sendable, CustomStringConvertib
     self.reason = reason
   }
 
-  /// One sentence for people, with what would have been right.
+  /// A sentence for users, with the valid forms.
   public var description: String {
     "\"\(text)\" is no address that a host may choose: \(reason). "
       + "One is random static, as in C4:12:34:56:78:9A, or \"private\" or \"controller\"."

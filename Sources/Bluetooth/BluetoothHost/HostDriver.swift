@@ -5,12 +5,13 @@ import EventLoop
 import Logging
 import Synchronization
 
-/// Feeds a `HostMachine` with packets, requests and time, and does what it says.
+/// Feeds a `HostMachine` with packets, requests and time, and performs its actions.
 ///
-/// Inputs come in batches: all packets of one read, or all requests that gathered since the last
-/// look. The actions of a batch are performed in order, then everything to send leaves in one go.
+/// Inputs are handled in batches: all packets of one read, or all requests that were queued since
+/// the last batch. The actions of a batch are performed in order; the transport is flushed once
+/// after it.
 final class HostDriver: @unchecked Sendable {
-  // Sendable because what is in a `Mutex` has a lock of its own and everything else is touched on
+  // Sendable because state in a `Mutex` has a lock of its own and everything else is accessed on
   // `loop` only.
   private let loop: any HostLoop
   private let makeTransport: TransportFactory
@@ -37,7 +38,7 @@ final class HostDriver: @unchecked Sendable {
   private var wakeSetFor: Instant?
   private var isStopped = false
   private var bondQueue: BondStoreQueue?
-  /// What was said of bonds that are not kept.
+  /// The logged reasons for bonds that are not kept.
   private var unkeptBonds: Set<UnkeptBond> = []
   private var evictionCount = 0
   /// Whether there is a current problem, without its lock.
@@ -65,11 +66,11 @@ final class HostDriver: @unchecked Sendable {
 
   private struct BondFailures {
     var first: BondStoreError?
-    /// Those that were said.
+    /// The kinds of errors that were logged.
     var kinds: Set<BondStoreError.Kind> = []
   }
 
-  /// What notices changes of the bonds by other processes; made, used and closed on the shared loop.
+  /// Observes changes of the bonds by other processes; created, used and closed on the shared loop.
   private struct BondWatch {
     var watch: LoopConfined<BondFileWatch>?
     var isClosed = false
@@ -277,7 +278,7 @@ final class HostDriver: @unchecked Sendable {
     loop.delivered(to: slot)
   }
 
-  /// Says once for a burst that a client was too slow.
+  /// Logs once for a burst that a client was too slow.
   private func logLoss(_ event: HostEvent, of client: ClientID) {
     switch event {
     case .valuesDropped(let peer, let handle, let count):
@@ -378,7 +379,7 @@ final class HostDriver: @unchecked Sendable {
 
   private func take(_ bonds: [Bond], _ changeCount: UInt64) {
     guard !isStopped else { return }
-    // What was read before this host's latest change would undo it.
+    // Bonds that were read before this host's latest change would undo it.
     guard let bondQueue, changeCount == bondQueue.changeCount else {
       bondQueue?.read()
       return
@@ -397,8 +398,8 @@ final class HostDriver: @unchecked Sendable {
     if isNews { logBonds(.error, "\(error)\(consequence)") }
   }
 
-  /// Says why a peer has to be paired with again next time; once for each reason, because peers choose how
-  /// often they pair.
+  /// Logs why a peer has to be paired with again next time; once for each reason, because peers
+  /// determine how often they pair.
   private func report(_ reason: UnkeptBond, of peer: DeviceAddress) {
     guard unkeptBonds.insert(reason).inserted else { return }
     let cause =
@@ -413,7 +414,8 @@ final class HostDriver: @unchecked Sendable {
     logBonds(.warning, "The bond with \(peer) is not kept: \(cause).")
   }
 
-  /// Says that a bond was removed for another; ever more rarely, because peers choose how often they pair.
+  /// Logs that a bond was evicted for another; at increasing intervals, because peers determine how
+  /// often they pair.
   private func reportEviction(of peer: DeviceAddress) {
     evictionCount += 1
     guard evictionCount & (evictionCount - 1) == 0 else { return }
@@ -423,7 +425,7 @@ final class HostDriver: @unchecked Sendable {
       "The bond with \(peer), which never came back, made room for another.\(total)")
   }
 
-  /// Programs that show only some of what is logged know by the metadata what is about bonds.
+  /// Programs that filter the log recognize messages about bonds by the metadata.
   private func logBonds(_ level: Logger.Level, _ sentence: String) {
     logger.log(level: level, "\(sentence)", metadata: ["about": "bonds"])
   }

@@ -6,9 +6,9 @@ import Synchronization
 package enum KeyAgreementPlugIn {
   private static let installed = Mutex<(any KeyAgreement)?>(nil)
 
-  /// Makes LE Secure Connections available to all hosts that are made from now on.
+  /// Makes LE Secure Connections available to all hosts created from now on.
   package static func install(_ new: any KeyAgreement) { installed.withLock { $0 = new } }
 
-  /// What was installed; nil in a program without LE Secure Connections.
+  /// The installed implementation; nil in a program without LE Secure Connections.
   package static var current: (any KeyAgreement)? { installed.withLock(\.self) }
 }

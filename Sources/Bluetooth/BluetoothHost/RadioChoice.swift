@@ -24,16 +24,16 @@ public enum RadioChoice: Hashable, Sendable {
   /// The user channel of a controller of this Linux machine: `hci0` is 0.
   case hci(UInt16)
 
-  /// Who else is on the simulated air.
+  /// The devices and the conditions of the simulated radio.
   public struct SimulatedAir: Hashable, Sendable {
-    /// Whether the ready-made devices are there.
+    /// Whether the built-in devices are present.
     public var isPopulated: Bool
-    /// The seed of all that is random.
+    /// The seed of the random numbers.
     public var seed: UInt64
-    /// Whether no packet in reach is lost: links that are made stand, and all that is advertised
-    /// is heard.
+    /// Whether no packet in range is lost, so that links don't break and all advertisements are
+    /// received.
     public var isLossless: Bool
-    /// Peripheral files whose devices are there.
+    /// Peripheral files whose devices are present.
     public var files: [String]
 
     /// An air with or without devices.
@@ -67,8 +67,8 @@ public enum RadioChoice: Hashable, Sendable {
   /// The populated simulated radio.
   public static let standard = RadioChoice.simulated(SimulatedAir())
 
-  /// Reads the name of a radio.
-  /// - Throws: `RadioChoiceError` with one sentence that says what is wrong with the name.
+  /// Parses the name of a radio.
+  /// - Throws: `RadioChoiceError` with the reason in one sentence.
   public init(parsing text: String) throws(RadioChoiceError) {
     let scheme = text.prefix { $0 != ":" }
     let rest = text.contains(":") ? String(text.dropFirst(scheme.count + 1)) : nil
@@ -101,7 +101,7 @@ public enum RadioChoice: Hashable, Sendable {
     var air = SimulatedAir()
     guard !rest.isEmpty else { return air }
     let options = rest.split(separator: ",", omittingEmptySubsequences: false)
-    // Files alone: an app in a test meets what was recorded and nothing else.
+    // Files alone: an app in a test meets the recorded devices only.
     air.isPopulated = !options.contains { $0.hasSuffix(".json") }
     for option in options {
       if option == "empty" {
@@ -224,9 +224,9 @@ extension RadioChoice: CustomStringConvertible {
 
 /// Why a text names no radio.
 public struct RadioChoiceError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// The text that names no radio.
+  /// The invalid name.
   public var text: String
-  /// What is wrong with it.
+  /// The reason.
   public var reason: String
 
   init(_ text: String, _ reason: String) {
@@ -234,7 +234,7 @@ public struct RadioChoiceError: Error, Hashable, Sendable, CustomStringConvertib
     self.reason = reason
   }
 
-  /// One sentence for people, with what would have been right.
+  /// A sentence for users, with the valid forms.
   public var description: String {
     "\"\(text)\" names no radio: \(reason). "
       + "Radios are sim, sim:empty, tcp:HOST:PORT, unix:PATH, uart:DEVICE[@BAUD][,flow] and hci0."

@@ -7,16 +7,16 @@ public struct RadioSelection: Hashable, Sendable {
   public enum Origin: Hashable, Sendable {
     /// The program, the command line or `AMBIT_RADIO` names it.
     case named
-    /// It is the first controller of this machine that may be opened, and no other was named.
+    /// The first controller of this machine that this process may open; no radio was named.
     case detected
-    /// No radio was named and none may be opened, so that it is simulated (or, in a program without
-    /// the simulated radio, doesn't work yet). The sentence says why.
+    /// No radio was named and no controller may be opened, so that it is simulated (or, in a
+    /// program without the simulated radio, doesn't work yet). The sentence is the reason.
     case fallback(String)
   }
 
   /// The radio.
   public var radio: RadioChoice
-  /// Why it is the one.
+  /// The reason for the selection.
   public var origin: Origin
 
   /// A radio that the program names.
@@ -30,17 +30,17 @@ public struct RadioSelection: Hashable, Sendable {
     self.origin = origin
   }
 
-  /// Whether the radio is simulated although the simulated radio was not named. Programs that show what
-  /// they find should say so.
+  /// Whether the radio is simulated although no radio was named. Programs that display discovered
+  /// devices should tell their users.
   public var isSimulatedByDefault: Bool {
     if case .fallback = origin, case .simulated = radio { true } else { false }
   }
 
-  /// Selects the radio of a program: the named one; else the first controller of this machine that may
-  /// be opened; else the simulated one (docs/decisions/0056-the-default-radio.md).
+  /// Selects the radio of a program: the named one; else the first controller of this machine that
+  /// may be opened; else the simulated one (docs/decisions/0056-the-default-radio.md).
   ///
-  /// - Parameter name: What `AMBIT_RADIO` or `--radio` says; nil or empty for nothing.
-  /// - Throws: `RadioChoiceError` where the name makes no sense.
+  /// - Parameter name: The value of `AMBIT_RADIO` or `--radio`; nil or empty if not set.
+  /// - Throws: `RadioChoiceError` if the name is invalid.
   public static func select(named name: String?) throws(RadioChoiceError) -> RadioSelection {
     if let name, !name.isEmpty { return RadioSelection(try RadioChoice(parsing: name)) }
     return selectDefault(

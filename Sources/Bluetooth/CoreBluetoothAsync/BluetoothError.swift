@@ -1,8 +1,8 @@
 public import CoreBluetooth
 
-/// Why something with a peripheral could not be done.
+/// The error of an operation on a peripheral.
 ///
-/// The code says what kind of error it is; the other properties say more, each for some codes:
+/// The code is the kind of the error; each of the other properties has details for some codes:
 ///
 /// ```swift
 /// do {
@@ -16,14 +16,14 @@ public struct BluetoothError: Error, Hashable, Sendable {
   public struct Code: Hashable, Sendable {
     fileprivate let rawValue: UInt8
 
-    /// The radio is not powered on and will not be by itself, or went away meanwhile. ``state``
-    /// says how it is.
+    /// The radio is unsupported or unauthorized, or left the state `.poweredOn` during the
+    /// operation; see ``state``.
     public static let notAvailable = Code(rawValue: 1)
     /// No peripheral of this host has this ``peripheralIdentifier``.
     public static let unknownPeripheral = Code(rawValue: 2)
-    /// The connection cannot be made, because of the ``cause``.
+    /// The connection cannot be established, because of the ``cause``.
     public static let connectionFailed = Code(rawValue: 3)
-    /// The connection ended, because of the ``cause``; of none if this side ended it.
+    /// The connection ended, because of the ``cause``; nil if this side ended it.
     public static let disconnected = Code(rawValue: 4)
     /// The peripheral answered with an error of the attribute protocol, ``attributeErrorCode``.
     public static let attribute = Code(rawValue: 5)
@@ -70,7 +70,7 @@ public struct BluetoothError: Error, Hashable, Sendable {
     if case .attribute(let code) = detail { code } else { nil }
   }
 
-  /// What was looked for, of ``Code/notFound``.
+  /// The UUID that was not found, for ``Code/notFound``.
   public var uuid: CBUUID? { if case .uuid(let uuid) = detail { uuid } else { nil } }
 }
 
@@ -118,7 +118,8 @@ extension BluetoothError {
     switch error {
     case let error as CBATTError: self = .attribute(code: error.errorCode)
     case let error as CBError:
-      // What was under way when a link broke is reported before the disconnection.
+      // Core Bluetooth fails pending operations of a broken link before it reports the
+      // disconnection.
       switch error.code {
       case .connectionTimeout, .peripheralDisconnected, .notConnected:
         self = .disconnected(error)

@@ -20,8 +20,8 @@ public final class Central: Sendable {
   private let listener: CentralListener
   private let host: BluetoothHost?
 
-  /// A central on a host; without one on the current host, which is the one on the radio that
-  /// `AMBIT_RADIO` names unless a task says otherwise.
+  /// A central on a host; by default on the current host, which is the one on the radio that
+  /// `AMBIT_RADIO` names, unless the task has set another.
   ///
   /// - Parameters:
   ///   - host: The host.
@@ -180,7 +180,7 @@ private final class Scanner: NSObject, CBCentralManagerDelegate, Sendable {
 private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendable {
   private struct State: Sendable {
     weak var central: Central?
-    /// The connections that stand, by identifier.
+    /// The current connections, by identifier.
     var connections: [UUID: Connection] = [:]
     var lastNumber: UInt64 = 0
   }
@@ -228,7 +228,7 @@ private final class CentralListener: NSObject, CBCentralManagerDelegate, Sendabl
     }
   }
 
-  /// The object of the connection that stands, made if it is new.
+  /// The object of the current connection, created if necessary.
   private func connected(_ peripheral: CBPeripheral) -> ConnectedPeripheral? {
     state.withLock { state in
       guard let central = state.central else { return nil }

@@ -28,7 +28,7 @@ public final class ConnectedPeripheral: Sendable {
   public var identifier: UUID { peripheral.identifier }
   /// The peripheral's name.
   public var name: String? { peripheral.name }
-  /// Whether the connection stands.
+  /// Whether the peripheral is connected.
   public var isConnected: Bool { peripheral.state == .connected }
 
   func ended(_ error: BluetoothError) { listener.ended(error) }
@@ -86,7 +86,7 @@ public final class ConnectedPeripheral: Sendable {
     return characteristic.descriptors ?? []
   }
 
-  /// Discovers everything: for people who look around, not for apps that know what they need.
+  /// Discovers all attributes: for exploring, not for apps that need specific ones.
   @discardableResult
   public func discoverAll() async throws(BluetoothError) -> [CBService] {
     let services = try await discoverServices()
@@ -127,14 +127,14 @@ public final class ConnectedPeripheral: Sendable {
     return characteristic.value ?? Data()
   }
 
-  /// Reads a descriptor: its `value` then holds what was read.
+  /// Reads a descriptor and stores the value in its `value`.
   public func read(_ descriptor: CBDescriptor) async throws(BluetoothError) {
     try await listener.wait(.readDescriptor(descriptor)) {
       peripheral.readValue(for: descriptor)
     }
   }
 
-  /// Writes a value; without response, waits for room first.
+  /// Writes a value; without response, waits for space first.
   public func write(
     _ data: Data, to characteristic: CBCharacteristic,
     type: CBCharacteristicWriteType = .withResponse

@@ -75,7 +75,7 @@ final class Waiters<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state.withLock { $0.waiters[key]?.contains { $0.continuation != nil } ?? false }
   }
 
-  /// Gives every waiter the error, and those who come later too if this is the end.
+  /// Resumes every waiter with the error; with `isEnd`, also all later ones.
   func failAll(_ error: BluetoothError, isEnd: Bool) {
     let all = state.withLock { state in
       if isEnd { state.end = error }
@@ -110,19 +110,19 @@ final class Broadcast<Value: Sendable>: Sendable {
   private let state: Mutex<State>
   private let repeatsLast: Bool
 
-  /// Streams begin with what is sent once they are made.
+  /// Streams begin with the first value that is sent after their creation.
   init() {
     state = Mutex(State())
     repeatsLast = false
   }
 
-  /// Streams begin with what was sent last; `first` if nothing was.
+  /// Streams begin with the value that was sent last, or with `first`.
   init(startingWith first: Value) {
     state = Mutex(State(first: first))
     repeatsLast = true
   }
 
-  /// A stream in which nothing is missing that is sent from now on.
+  /// A stream of all values sent from now on.
   func stream(bufferMax: Int) -> AsyncStream<Value> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: Value.self, bufferingPolicy: .bufferingNewest(bufferMax))

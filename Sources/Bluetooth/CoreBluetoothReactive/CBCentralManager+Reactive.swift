@@ -3,17 +3,17 @@ public import CoreBluetoothAsync
 public import Reactive
 internal import Synchronization
 
-/// A peripheral that advertises, and what it says.
+/// A peripheral that advertises, with its advertisement.
 public struct DiscoveredPeripheral: Sendable {
   /// The peripheral, to be connected with the manager that discovered it.
   public let peripheral: CBPeripheral
-  /// What it advertises, and how strong it is.
+  /// The advertising data and the signal strength.
   public let advertisement: Discovery
 }
 
-// Values are sent on the manager's queue, which is the one to be slow on: while an observer
-// takes its time there, the host holds back the peers. What is handed to another scheduler is
-// bounded by that scheduler's operators.
+// Values are sent on the manager's queue. Slow observers should do their work there, because the
+// host then holds back the peers. Values passed to another scheduler are bounded by that
+// scheduler's operators.
 extension Reactive where Base: CBCentralManager {
   /// The peripherals that advertise one of the services, or all of them.
   ///
@@ -50,11 +50,11 @@ extension Reactive where Base: CBCentralManager {
     }
   }
 
-  /// A connection with a peripheral, which stands, or is waited for, while a run lasts.
+  /// A connection to a peripheral, established or pending while a run lasts.
   ///
-  /// A run waits until the radio is on, connects, however long that takes, and sends the peripheral.
-  /// When it is disposed of, the connection, established or pending, is cancelled. Of runs with the same
-  /// peripheral at the same time, the last does so.
+  /// A run waits until the radio is on, connects, without a timeout, and sends the peripheral. When
+  /// it is disposed of, the connection, established or pending, is cancelled. If several runs have
+  /// the same peripheral, the last one cancels it.
   ///
   /// ```swift
   /// central.reactive.connection(to: strap)
@@ -67,9 +67,10 @@ extension Reactive where Base: CBCentralManager {
   ///   - peripheral: A peripheral of this manager.
   ///   - options: As of `connect(_:options:)`. With `CBConnectPeripheralOptionEnableAutoReconnect`
   ///     a run goes on after a loss, and sends the peripheral each time that it is connected.
-  /// - Returns: A producer that completes when this side ended the connection by other means. It fails
-  ///   with `.connectionFailed`; with `.disconnected` when the connection is lost; and with
-  ///   `.notAvailable` when the radio goes away or there is none that may be used.
+  /// - Returns: A producer that completes when this side ended the connection by other means. It
+  ///   fails with `.connectionFailed`; with `.disconnected` when the connection is lost; and with
+  ///   `.notAvailable` when the radio is switched off during the connection, or is unsupported or
+  ///   unauthorized.
   public func connection(
     to peripheral: CBPeripheral, options: [String: any Sendable]? = nil
   ) -> SignalProducer<CBPeripheral, BluetoothError> {
@@ -163,7 +164,7 @@ private final class ConnectionRun: Sendable {
     // Also of a connection that no run made.
     listener.ended(reason, for: peripheral)
     if isReconnecting { return }
-    // The end of an earlier connection is none of this run's, which waits for the next one.
+    // The end of an earlier connection doesn't concern this run, which waits for the next one.
     guard before == .connected || before == .waiting && peripheral.state == .disconnected
     else { return }
     notify(error == nil ? .completed : .failed(reason))

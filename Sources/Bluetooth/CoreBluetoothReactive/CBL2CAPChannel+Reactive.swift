@@ -5,8 +5,8 @@ internal import Synchronization
 
 extension CBL2CAPChannel: ReactiveExtensionsProvider {}
 
-// The streams need no run loop and need not be opened for what follows. The channel closes, as without
-// producers, when both streams are closed or nobody holds it: runs do.
+// These members need neither a run loop nor opened streams. As without producers, the channel
+// closes when both streams are closed or its last reference is released; runs hold a reference.
 extension Reactive where Base: CBL2CAPChannel {
   /// What the peer sends, in pieces of any size, on the manager's queue.
   ///
@@ -115,7 +115,7 @@ private final class ChannelReader: Sendable {
 
   func stop() { isStopped.store(true, ordering: .releasing) }
 
-  /// Sends what there is. On the manager's queue.
+  /// Sends the received bytes. On the manager's queue.
   func read() {
     while !isStopped.load(ordering: .acquiring) {
       // First: after it nothing comes that isn't there to be read.
@@ -161,7 +161,7 @@ private final class ChannelWrite: Sendable {
     }
   }
 
-  /// Sends what there is room for. By one thread at a time.
+  /// Sends as many bytes as there is space for. By one thread at a time.
   func send() -> RoomQueue.Outcome {
     while true {
       if let ending = channel.ending { return .failed(.disconnected(ending.error)) }

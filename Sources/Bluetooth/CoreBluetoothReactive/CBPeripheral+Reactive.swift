@@ -17,7 +17,8 @@ extension Reactive where Base: CBPeripheral {
   /// The name, now and whenever it changes.
   public var names: SignalProducer<String?, Never> { producer(for: \.name) }
 
-  /// The lists of services that the peripheral withdraws or changes: discover again what is needed.
+  /// The lists of services that the peripheral removes or changes: discover the services again that
+  /// the app needs.
   public var modifiedServices: SignalProducer<[CBService], Never> {
     PeripheralProxy.all.producer(of: base) { proxy, notify in
       proxy.events.observeValues {
@@ -127,8 +128,8 @@ extension Reactive where Base: CBPeripheral {
     request(.writeDescriptor(descriptor)) { $0.writeValue(data, for: descriptor) }
   }
 
-  /// Says that there is room for writes without response: at once if there is, and whenever there is
-  /// again after there was none.
+  /// Sends a value when there is space for writes without response: at once if there is, and each
+  /// time that space becomes available again.
   public var writeReadiness: SignalProducer<Void, Never> {
     let peripheral: CBPeripheral = base
     return PeripheralProxy.all.producer(of: peripheral) { proxy, notify in

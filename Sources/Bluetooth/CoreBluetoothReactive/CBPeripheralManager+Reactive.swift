@@ -73,12 +73,12 @@ extension Reactive where Base: CBPeripheralManager {
 
   /// Advertises while a run lasts and the radio is on, again when it is back.
   ///
-  /// Of runs at the same time, the latest decides what is advertised.
+  /// If there are several runs, the data of the latest is advertised.
   ///
   /// - Parameter data: As of `startAdvertising(_:)`: a local name and service UUIDs.
   /// - Returns: A producer that sends a value each time that advertising has started, and does not
-  ///   complete. It fails with `.refused` when the radio refuses, and with `.notAvailable` where
-  ///   there is none, or none that may be used.
+  ///   complete. It fails with `.refused` when the radio refuses, and with `.notAvailable` when it
+  ///   is unsupported or unauthorized.
   public func advertising(
     _ data: [String: any Sendable]
   ) -> SignalProducer<Void, BluetoothError> {
@@ -104,12 +104,13 @@ extension Reactive where Base: CBPeripheralManager {
 
   /// Publishes a channel while a run lasts: sends its PSM, then each channel that a central opens.
   ///
-  /// A run waits until the radio is on, and survives that it is switched off. Channels that were opened
-  /// outlive it. While a run waits for its PSM, nobody else may publish one with this manager.
+  /// A run waits until the radio is on, and continues when it is switched off. Channels that were
+  /// opened outlive it. While a run waits for its PSM, no other code may publish a channel with
+  /// this manager.
   ///
   /// - Parameter encryptionRequired: Whether centrals have to pair.
-  /// - Returns: A producer that does not complete. It fails with `.refused` when there is no PSM left, and
-  ///   with `.notAvailable` when the radio goes away for good.
+  /// - Returns: A producer that does not complete. It fails with `.refused` when there is no PSM
+  ///   left, and with `.notAvailable` when the radio is unsupported or unauthorized.
   public func channelPublication(
     withEncryption encryptionRequired: Bool
   ) -> SignalProducer<ChannelPublicationEvent, BluetoothError> {
@@ -154,8 +155,8 @@ extension Reactive where Base: CBPeripheralManager {
     }
   }
 
-  /// Requests to write: do all or nothing and respond once, to the first. Whom they go to is as with
-  /// ``readRequests``.
+  /// Requests to write: perform all or none of them and respond once, to the first. Delivered to
+  /// runs or to the delegate as with ``readRequests``.
   public var writeRequests: SignalProducer<[CBATTRequest], Never> {
     PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
       proxy.writes.observe { notify(.value($0)) }
@@ -196,7 +197,7 @@ extension Reactive where Base: CBPeripheralManager {
     }
   }
 
-  /// Says that there is room again for updates after there was none.
+  /// Sends a value when there is space for updates again after there was none.
   public var updateReadiness: SignalProducer<Void, Never> {
     PeripheralManagerProxy.all.producer(of: base) { proxy, notify in
       proxy.events.observeValues { if case .readyToUpdate = $0 { notify(.value(())) } }

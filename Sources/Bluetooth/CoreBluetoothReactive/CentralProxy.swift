@@ -25,7 +25,7 @@ struct ScanDemand: Sendable {
     self.allowsDuplicates = allowsDuplicates
   }
 
-  /// What finds everything that one of several demands is about; nil if there is none.
+  /// A scan that covers all of the demands; nil without demands.
   static func union(of demands: [ScanDemand]) -> ScanDemand? {
     guard let first = demands.first else { return nil }
     return demands.dropFirst().reduce(first) { all, demand in
@@ -39,7 +39,7 @@ struct ScanDemand: Sendable {
     }
   }
 
-  /// Whether it is about what was discovered, perhaps on behalf of another.
+  /// Whether the demand matches a discovery, which may be due to another demand.
   func includes(_ discovery: Discovery) -> Bool {
     guard let services else { return true }
     return services.contains {

@@ -2,8 +2,8 @@ internal import CoreBluetooth
 internal import CoreBluetoothAsync
 internal import Synchronization
 
-/// Publications of channels that wait for their PSM. One is made at a time: the answer does not say
-/// to whom it is.
+/// Publications of channels that wait for their PSM. One is requested at a time, because the answer
+/// doesn't identify the request.
 final class ChannelPublications: Sendable {
   typealias Completion = @Sendable (Result<CBL2CAPPSM, BluetoothError>) -> Void
 

@@ -22,8 +22,8 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
 
   /// Adds a demand, until the disposable is disposed of.
   ///
-  /// - Parameter apply: Called with the demands that there are, without a lock and by one thread at a
-  ///   time, after each change. It does nothing where what is demanded is already so.
+  /// - Parameter apply: Called with the current demands, without a lock and by one thread at a
+  ///   time, after each change. It must do nothing if they are already satisfied.
   func add(
     _ demand: Demand, for key: Key, apply: @escaping @Sendable ([Demand]) -> Void
   ) -> any Disposable {
@@ -44,8 +44,8 @@ final class Demands<Key: Hashable & Sendable, Demand: Sendable>: Sendable {
     if state.withLock({ $0.entries[key]?.demands.isEmpty == false }) { changed(key, apply) }
   }
 
-  /// Applies the demands until they don't change any more. A thread that finds another at it leaves
-  /// it to that one: otherwise what both do might interleave.
+  /// Applies the demands until they don't change any more. Returns at once if another thread is
+  /// applying them: otherwise the calls of both might interleave.
   private func changed(_ key: Key, _ apply: ([Demand]) -> Void) {
     let isFirst = state.withLock { state in
       var entry = state.entries[key] ?? Entry()

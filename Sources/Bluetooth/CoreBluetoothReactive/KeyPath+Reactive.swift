@@ -13,7 +13,8 @@ extension Reactive where Base: _KeyValueCodingAndObserving & Sendable {
   ) -> SignalProducer<Value, Never> {
     let base = base
     return SignalProducer(registering: { notify in
-      // Another thread may report a change meanwhile, which is not to be followed by what was before.
+      // Another thread may report a change meanwhile; no older value must be sent after the new
+      // one.
       @Sendable func send(from object: Base) {
         var value: Value
         repeat {

@@ -21,17 +21,17 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   private enum Only { case advertising }
 
   let (events, input) = Signal<PeripheralManagerEvent, Never>.pipe()
-  /// Requests are answered once: by those who observe them or, if there is none, by the delegate.
+  /// Requests are answered once: by their observers or, without observers, by the delegate.
   let reads = ObservedRequests<CBATTRequest>()
   let writes = ObservedRequests<[CBATTRequest]>()
   let updates = RoomQueue()
   let channelPublications = ChannelPublications()
-  /// The services that are on their way, each by one run: the answer does not say to whom it is.
+  /// The services that are being published, each by one run: the answer doesn't identify the run.
   private let publishing = Mutex<Set<CBMutableService>>([])
   private let advertisements = Demands<Only, [String: any Sendable]>()
   private let nextStorage = Mutex(Next())
 
-  /// The delegate that was there. Unchecked: it is called on the manager's queue, as without a proxy.
+  /// The app's delegate. Unchecked: it is called on the manager's queue, as without a proxy.
   private struct Next: @unchecked Sendable {
     weak var delegate: (any CBPeripheralManagerDelegate)?
   }
@@ -54,9 +54,9 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     return next
   }
 
-  // MARK: What runs want
+  // MARK: Requests of runs
 
-  /// Notes that a run publishes a service; false if another is at it.
+  /// Records that a run publishes a service; false if another run is publishing it.
   func beginPublishing(_ service: CBMutableService) -> Bool {
     publishing.withLock { $0.insert(service).inserted }
   }
@@ -74,7 +74,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
     }
   }
 
-  /// Advertises what the latest run asks for.
+  /// Advertises the data of the latest run.
   private static func advertise(
     _ demands: [[String: any Sendable]], with manager: CBPeripheralManager
   ) {
@@ -168,7 +168,7 @@ final class PeripheralManagerProxy: NSObject, CBPeripheralManagerDelegate, Deleg
   }
 }
 
-/// Requests of centrals, for those who answer them.
+/// Requests of centrals, for the observers that answer them.
 final class ObservedRequests<Request: Sendable>: Sendable {
   private let (signal, input) = Signal<Request, Never>.pipe()
   private let observerCount = Mutex(0)

@@ -17,10 +17,10 @@ enum PeripheralEvent: Sendable {
   case ended(before: Int, BluetoothError)
 }
 
-/// Listens to a peripheral for all runs.
+/// The delegate of a peripheral for all runs.
 ///
-/// A peripheral's delegate does not hear of the end of its connection. Where a run of
-/// `connection(to:options:)` does, it reports it here with the reason; else the state says so.
+/// A peripheral's delegate is not notified of the end of its connection. If a run of
+/// `connection(to:options:)` is, it reports the end here with the reason; else the state shows it.
 final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Sendable {
   static let all = DelegateProxies<PeripheralProxy>()
 
@@ -105,8 +105,8 @@ final class PeripheralProxy: NSObject, CBPeripheralDelegate, DelegateProxy, Send
     }
   }
 
-  /// Ends what was begun over connections that are over. The next one may stand by now, if another
-  /// thread made it: what is done over that one goes on.
+  /// Fails the pending operations of connections that have ended. Another thread may have
+  /// established the next connection already: its operations go on.
   func ended(_ error: BluetoothError, for peripheral: CBPeripheral) {
     let first = peripheral.firstConnectionNotOver
     requests.fail(before: first, error)

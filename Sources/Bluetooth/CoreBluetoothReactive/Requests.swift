@@ -5,7 +5,7 @@ internal import Synchronization
 /// Requests to one peripheral that wait for the delegate's call that answers them. Those of one
 /// kind, for one attribute, are answered in the order in which they were made.
 final class Requests: Sendable {
-  /// What was asked for.
+  /// The kind of a request, with its attribute.
   enum Kind: Hashable, Sendable {
     case services
     case includedServices(CBService)
@@ -48,23 +48,24 @@ final class Requests: Sendable {
   }
 
   private struct State: Sendable {
-    /// Those of an earlier connection are before those of the one that stands.
+    /// Sent requests; those of an earlier connection precede those of the current one.
     var underWay: [Kind: [UnderWay]] = [:]
     var underWayCount = 0
-    /// Whether a thread makes requests.
+    /// Whether a thread is sending requests.
     var isAsking = false
-    /// Not made yet.
+    /// Not sent yet.
     var waiting: [Request] = []
     var lastNumber: UInt64 = 0
   }
 
   private let state = Mutex(State())
 
-  /// Makes a request as soon as not too many are under way.
+  /// Makes a request as soon as the limit of pending requests allows it.
   ///
   /// - Parameters:
-  ///   - peripheral: Whom it is made to, if it is connected.
-  ///   - ask: Called without a lock and by one thread at a time, in the order of the requests.
+  ///   - peripheral: The receiver, if it is connected.
+  ///   - ask: Sends the request. Called without a lock and by one thread at a time, in the order of
+  ///     the requests.
   /// - Returns: The number by which it can be cancelled.
   func make(
     _ kind: Kind, of peripheral: CBPeripheral, _ ask: @escaping @Sendable () -> Void,
@@ -86,8 +87,8 @@ final class Requests: Sendable {
     return number
   }
 
-  /// Makes the requests that may be under way. A thread that finds another at it leaves it to that
-  /// one: their answers come in the order in which they are asked for.
+  /// Sends the waiting requests, up to the limit. Returns at once if another thread is sending,
+  /// because requests must be sent in order.
   private func askWaiting() {
     let isFirst = state.withLock { state in
       defer { state.isAsking = true }
@@ -109,7 +110,7 @@ final class Requests: Sendable {
     return next
   }
 
-  /// Cancels a request that was not made yet. What was made is answered.
+  /// Cancels a request that was not sent yet. A sent one is still answered.
   func cancel(_ number: UInt64) {
     let request = state.withLock { state -> Request? in
       guard let index = state.waiting.firstIndex(where: { $0.number == number }) else { return nil }
@@ -118,8 +119,8 @@ final class Requests: Sendable {
     request?.done(.failure(.cancelled))
   }
 
-  /// Answers the oldest request of its kind, if there is one. Answers come over the connection that
-  /// stands: what was asked over an earlier one is not answered any more.
+  /// Answers the oldest request of its kind on the current connection, if there is one. Requests of
+  /// earlier connections are no longer answered.
   func answer(_ kind: Kind, _ result: Result<Answer, BluetoothError>) {
     let first = state.withLock { state -> Completion? in
       guard var list = state.underWay[kind], let last = list.last,
@@ -134,9 +135,9 @@ final class Requests: Sendable {
     first?(result)
   }
 
-  /// Connections have ended, and there will be no answers to what was asked over them.
+  /// Fails all requests of connections that have ended, because they will not be answered.
   ///
-  /// - Parameter connection: The first one that is not over.
+  /// - Parameter connection: The number of the first connection that has not ended.
   func fail(before connection: Int, _ error: BluetoothError) {
     let failed = state.withLock { state -> [Completion] in
       var failed: [Completion] = []

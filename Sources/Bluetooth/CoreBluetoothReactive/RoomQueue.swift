@@ -65,7 +65,7 @@ final class RoomQueue: Sendable {
     return item != nil
   }
 
-  /// Sends what there is room for. A thread that finds another at it leaves it to that one.
+  /// Sends items while there is space. Returns at once if another thread is sending.
   func sendWaiting() {
     let isFirst = state.withLock { state in
       defer { (state.isSending, state.mayHaveRoom) = (true, true) }

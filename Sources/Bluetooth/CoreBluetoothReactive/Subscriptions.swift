@@ -20,7 +20,7 @@ final class Subscriptions: Sendable {
     turn(characteristic, of: peripheral)
   }
 
-  /// One change at a time: what is wanted by then is looked up when it has ended.
+  /// Starts one change at a time; when it has ended, compares with the number of runs again.
   private func turn(_ characteristic: CBCharacteristic, of peripheral: CBPeripheral) {
     let mustBeOn = entries.withLock { entries -> Bool? in
       guard let entry = entries[characteristic], entry.change == nil else { return nil }

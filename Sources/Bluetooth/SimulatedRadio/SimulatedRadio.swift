@@ -28,8 +28,8 @@ public enum SimulatedRadio {
 }
 
 extension SimulatedRadio {
-  /// Devices of this radio pair by LE Secure Connections where the program has it, whatever is made
-  /// first: the radio, or what else would install it.
+  /// Enables LE Secure Connections for devices of this radio if the program has it, also if the
+  /// radio is created before any host installs it.
   static func installKeyAgreement() {
     #if SecureConnections
       SecureConnections.install()

@@ -2,15 +2,17 @@ package import BluetoothMachines
 package import BluetoothWire
 package import StateFiles
 
-/// The bonds of a store as its file has them: a line that names the form, one line for each identity
-/// that this host has had, one for each bond, and a line with the checksum of what is before it.
+/// The bonds of a store in the format of its file: a line that names the format, one line for each
+/// identity that this host has had, one for each bond, and a line with the checksum of the
+/// preceding lines.
 ///
 ///     ambit bonds 1
 ///     local-address=D0:12:34:56:78:9A local-kind=random local-irk=…
 ///     address=C0:12:34:56:78:9A kind=random key-bytes=16 authenticated=yes …
 ///     end 5a17c0de
 ///
-/// Fields that this version doesn't know stay with their line, those of a bond until it is replaced or removed.
+/// Fields that this version doesn't know are kept with their line, those of a bond until it is
+/// replaced or removed.
 package struct BondFile: Sendable {
   /// A store's bonds at most: each costs time when an address is resolved, and a line.
   package static let bondCountMax = 1_024
@@ -30,7 +32,7 @@ package struct BondFile: Sendable {
     var otherFields: [BondField] = []
   }
 
-  /// Who this host was, and the fields of its line that this version doesn't know.
+  /// An identity of this host, and the fields of its line that this version doesn't know.
   private struct IdentityEntry: Sendable {
     var identity: HostIdentity
     var otherFields: [BondField] = []
@@ -42,13 +44,13 @@ package struct BondFile: Sendable {
   /// A file without bonds.
   package init() {}
 
-  /// Who this host was to the peers; of more than there is room for, those that came last.
+  /// This host's identities towards its peers; beyond the limit, the latest ones.
   package var identities: [HostIdentity] { identityEntries.map(\.identity) }
 
   /// The bonds, those that were stored first before the others.
   package var bonds: [Bond] { entries.map(\.bond) }
 
-  /// Adds a bond, or puts it in the place of the one that its peer had. False where there are too many.
+  /// Adds a bond, or replaces the one of the same peer. False if the limit is reached.
   package mutating func store(_ bond: Bond) -> Bool {
     if let index = index(of: bond) {
       entries[index] = Entry(bond: bond)
@@ -59,7 +61,7 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// Adds who this host is, unless that is known for the address. False where it is.
+  /// Adds an identity of this host, unless there is one with its address. False in that case.
   package mutating func store(_ identity: HostIdentity) -> Bool {
     guard !identities.contains(where: { $0.address == identity.address }) else { return false }
     if identityEntries.count >= Self.identityCountMax { identityEntries.removeFirst() }
@@ -67,8 +69,9 @@ package struct BondFile: Sendable {
     return true
   }
 
-  /// Keeps what a peer has configured with its bond, how far both sides have counted their signatures, and
-  /// that the peer has come back, unless the bond is gone or has other keys by now. False where nothing changes.
+  /// Stores a peer's configuration with its bond, the signature counters of both sides, and that
+  /// the peer has reconnected, unless the bond is gone or has other keys by now. False if nothing
+  /// changes.
   package mutating func update(_ bond: Bond) -> Bool {
     guard let index = index(of: bond), entries[index].bond.centralKey == bond.centralKey,
       entries[index].bond.peripheralKey == bond.peripheralKey
@@ -94,7 +97,7 @@ package struct BondFile: Sendable {
     return entries.count < count
   }
 
-  /// Removes one bond, whatever its keys are by now. False where there is none.
+  /// Removes one bond, even if its keys have changed. False if it doesn't exist.
   package mutating func remove(_ bond: Bond) -> Bool {
     guard let index = index(of: bond) else { return false }
     entries.remove(at: index)

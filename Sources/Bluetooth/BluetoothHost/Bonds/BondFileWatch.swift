@@ -2,14 +2,15 @@ import EventLoop
 import Glibc
 import StateFiles
 
-/// Notices that a bond store's file was replaced or removed, by whichever process (inotify(7)). On its
-/// loop only; whoever makes one closes it.
+/// Notices that a bond store's file was replaced or removed, by any process (inotify(7)). On its
+/// loop only; the owner closes it.
 final class BondFileWatch {
-  /// What happens to a folder: something gets a name in it, loses one or is written, or it goes itself.
+  /// Events of a folder: an entry is created, moved, deleted or written, or the folder itself is
+  /// moved or deleted.
   private static let mask = UInt32(
     IN_CREATE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CLOSE_WRITE | IN_DELETE_SELF
       | IN_MOVE_SELF)
-  /// What is reported of a folder itself, or of the queue of events.
+  /// Events of the folder itself, or of the event queue.
   private static let selfMask = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_Q_OVERFLOW)
   /// Before the name in an event: number, mask, cookie, length of the name.
   private static let eventHeaderByteCount = 16

@@ -8,7 +8,7 @@ struct BondField: Sendable {
   var value: String
 }
 
-/// A bond, or who this host is, as a line of text: fields `name=value` with blanks between them.
+/// A bond, or this host's identity, as a line of text: fields `name=value` separated by blanks.
 enum BondLine {
   /// Fields of a line at most.
   private static let fieldCountMax = 64
@@ -94,7 +94,7 @@ enum BondLine {
 
   // MARK: Reading
 
-  /// Who this host is, and the fields that this version doesn't know; nil where the line doesn't say that.
+  /// This host's identity, and the fields that this version doesn't know; nil for any other line.
   static func decodeIdentity(
     _ line: ArraySlice<UInt8>
   ) -> (identity: HostIdentity, others: [BondField])? {
@@ -104,7 +104,7 @@ enum BondLine {
     return (HostIdentity(address: address, resolvingKey: key), fields.rest)
   }
 
-  /// The bond of a line, and the fields that this version doesn't know; nil where the line is none.
+  /// The bond of a line, and the fields that this version doesn't know; nil for any other line.
   static func decode(_ line: ArraySlice<UInt8>) -> (bond: Bond, others: [BondField])? {
     guard var fields = Fields(line) else { return nil }
     guard let identity = fields.address("")?.key, let known = fields.address("known-"),
@@ -135,11 +135,11 @@ enum BondLine {
     var key: Key?
   }
 
-  /// What is left of a line's fields.
+  /// The fields of a line that have not been read yet.
   private struct Fields {
     private(set) var rest: [BondField] = []
 
-    /// Nil where the line has something else, or one name twice.
+    /// Nil if the line is malformed or has a name twice.
     init?(_ line: ArraySlice<UInt8>) {
       for text in line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false) {
         guard rest.count < fieldCountMax, let equals = text.firstIndex(of: UInt8(ascii: "=")),
@@ -261,7 +261,7 @@ enum BondLine {
       return Optionally(key: configuration)
     }
 
-    /// So many bytes, in nothing but digits.
+    /// Exactly this number of bytes, in hexadecimal digits only.
     private static func bytes(_ text: String, count: Int) -> [UInt8]? {
       guard text.utf8.count == 2 * count, let bytes = Hexadecimal.bytes(text),
         bytes.count == count

@@ -26,14 +26,14 @@ public final class BondStore: Sendable {
 
   // MARK: What callers do
 
-  /// Reads the bonds; none where there is no file.
+  /// Reads the bonds; empty without a file.
   public func load() throws(BondStoreError) -> [Bond] { try loadFile().bonds }
 
-  /// Reads who this host was to its peers. Of random static addresses only the one that no other process
-  /// uses, because two hosts must not have one address.
+  /// Reads this host's identities. Of random static addresses only the one that no other process
+  /// uses, because two hosts must not have the same address.
   ///
-  /// - Returns: Also why the random one can't be used, where that is for another reason: on a disk that is
-  ///   not writable nothing tells whether another process has it.
+  /// - Returns: Also the error if the random one can't be used for another reason: on a disk that
+  ///   is not writable, it is unknown whether another process uses it.
   func loadIdentities() throws(BondStoreError) -> ([HostIdentity], BondStoreError?) {
     let identities = try loadFile().identities
     guard identities.contains(where: { $0.address.kind == .random }) else {
@@ -50,18 +50,18 @@ public final class BondStore: Sendable {
       ?? BondFile()
   }
 
-  /// Adds a bond, or puts it in the place of the one that its peer had, unless that protects more.
+  /// Adds a bond, or replaces the one of the same peer, unless that protects more.
   ///
-  /// - Parameter identity: Who this host is to the peer, where that is to be kept, too. With a random
-  ///   static address that is an error while another process uses the one of this store: the bond would
-  ///   be of no use to the next run.
-  /// - Returns: Where a damaged file was moved that this bond's file replaced; else nil.
+  /// - Parameter identity: This host's identity towards the peer, if it is to be stored, too. A
+  ///   random static address is an error while another process uses the one of this store: the next
+  ///   run could not use the bond.
+  /// - Returns: The path to which a damaged file was moved before it was replaced; else nil.
   @discardableResult
   public func store(
     _ bond: Bond, identity: HostIdentity? = nil
   ) throws(BondStoreError) -> String? {
     try change(replacingDamaged: true) { (file) throws(BondStoreError) in
-      // Nobody takes a peer's place by pairing with a process that doesn't know of its bond.
+      // No peer is impersonated by pairing with a process that doesn't know the peer's bond.
       if let old = file.predecessor(of: bond), old.isStronger(than: bond) {
         throw BondStoreError(
           .stronger, self.path,
@@ -99,9 +99,9 @@ public final class BondStore: Sendable {
     try remove { $0.remove(address) }
   }
 
-  /// Removes one bond, whatever its keys are by now.
+  /// Removes one bond, even if its keys have changed.
   ///
-  /// - Returns: False where there is none.
+  /// - Returns: False if it doesn't exist.
   @discardableResult
   public func remove(_ bond: Bond) throws(BondStoreError) -> Bool {
     try remove { $0.remove(bond) }
@@ -110,7 +110,7 @@ public final class BondStore: Sendable {
   private func remove(
     _ body: (inout BondFile) -> Bool
   ) throws(BondStoreError) -> Bool {
-    // What cannot be read may have the bond: nothing is replaced then.
+    // An unreadable file may contain the bond: it is not replaced then.
     var file = try loadFile()
     guard body(&file) else { return false }
     return try change(replacingDamaged: false) { (file) throws(BondStoreError) in body(&file) }

@@ -1,32 +1,33 @@
-/// Why bonds cannot be read or kept. Says nothing of what is in the file.
+/// The reason why bonds cannot be read or stored. Contains nothing of the file's content.
 public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is to be done about it.
+  /// The kinds of errors, by their remedies.
   public enum Kind: Hashable, Sendable {
-    /// Neither the environment nor the program says where bonds are.
+    /// Neither the environment nor the program names a path for the bonds.
     case noPath
-    /// There is something that is no store of this user: a file of something else, of a later version,
-    /// of another user, one that others may read, a link, a folder. It is left as it is.
+    /// The path has something that is no bond store of this user: another kind of file, one of a
+    /// later version, of another user, or readable by others, a link, a folder. It is left as it
+    /// is.
     case refused
-    /// The file is a store whose content was changed or cut. The next bond that is stored replaces it,
-    /// and what was there is kept beside it.
+    /// The file is a store whose content was changed or truncated. The next bond that is stored
+    /// replaces it, and the old file is kept under another name.
     case damaged
     /// The file cannot be read.
     case unreadable
-    /// The file cannot be written; the bonds that it had are there as before.
+    /// The file cannot be written; it still has its previous bonds.
     case unwritable
-    /// Another process is writing, and has been for longer than that takes.
+    /// Another process has locked the file for longer than a write takes.
     case busy
-    /// There are as many bonds as a store takes.
+    /// The limit of bonds is reached.
     case full
     /// There is a bond with this peer that protects more, made by another process.
     case stronger
   }
 
-  /// What is to be done about it.
+  /// The kind of the error.
   public var kind: Kind
-  /// The store's file; empty where there is no path.
+  /// The path of the store's file; empty without one.
   public var path: String
-  /// What is wrong, without a full stop.
+  /// The reason, without a full stop.
   public var reason: String
 
   init(_ kind: Kind, _ path: String, _ reason: String) {
@@ -35,7 +36,7 @@ public struct BondStoreError: Error, Hashable, Sendable, CustomStringConvertible
     self.reason = reason
   }
 
-  /// One sentence for people.
+  /// A sentence for users.
   public var description: String {
     switch kind {
     case .noPath: "There is no place for bonds: \(reason)."

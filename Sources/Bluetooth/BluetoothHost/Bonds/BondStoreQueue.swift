@@ -3,16 +3,16 @@ import BluetoothWire
 import EventLoop
 import Synchronization
 
-/// Performs what a host does with its bond store, one thing after the other, on a thread of its own that
-/// there is as long as something is to be done: each may wait for the disk, and for other processes.
+/// Performs a host's operations on its bond store, one after the other, on a thread of its own that
+/// exists only while there are operations: each may wait for the disk, and for other processes.
 ///
-/// What is still to be done of one peer's bond becomes one change, or two where a removal comes first, so
-/// that there are never more than twice as many as peers. A change that can't be made is reported, and
-/// holds as long as the host runs.
+/// Pending operations on one peer's bond are merged into one change, or two if a removal comes
+/// first, so that there are never more than twice as many as peers. A change that can't be stored
+/// is reported, and applies until the host ends.
 final class BondStoreQueue: Sendable {
   enum Change: Sendable {
     case store(Bond, HostIdentity?)
-    /// Keep what is new of a bond that is stored.
+    /// Update the stored bond with new values.
     case update(Bond)
     case remove(Bond)
 
@@ -67,7 +67,7 @@ final class BondStoreQueue: Sendable {
       case (.store(_, let identity), .update(let bond)):
         state.changes[index] = .store(bond, identity)
       case (.remove, .update): break
-      // What is removed must not be compared with what comes after it.
+      // The removed bond must not be compared with the one that is stored after it.
       case (.remove, .store): state.changes.append(change)
       case (_, .store), (_, .remove), (.update, .update): state.changes[index] = change
       }
@@ -93,7 +93,7 @@ final class BondStoreQueue: Sendable {
       return !state.isRunning
     }
     guard isFirst else { return }
-    // Without a thread it is done here, whatever it waits for.
+    // If no thread can be started, the work is done here, although it may block.
     if !DetachedThread.start({ self.run() }) { run() }
   }
 

@@ -19,7 +19,7 @@ extension HostClient {
   /// The time by the host's event loop. On the event loop only.
   package var now: Instant { host.driver.now }
 
-  /// Runs something on the host's event loop, after what was handed over before. From any thread.
+  /// Runs a closure on the host's event loop, after those enqueued earlier. From any thread.
   package func execute(_ work: @escaping @Sendable () -> Void) { host.driver.execute(work) }
 
   /// Makes a timer of the host's event loop. On the event loop only.

@@ -140,7 +140,7 @@ enum UserChannel {
       return .unauthorized(
         "hci\(index) needs the privilege CAP_NET_ADMIN: run as root, or once "
           + "\"sudo setcap cap_net_admin,cap_net_raw+ep PROGRAM\".")
-    // EUSERS is said while another process has the user channel.
+    // The error is EUSERS while another process has the user channel.
     case EBUSY, EALREADY, EUSERS:
       return .transport(
         "hci\(index) is in use: \"sudo systemctl stop bluetooth\" and "

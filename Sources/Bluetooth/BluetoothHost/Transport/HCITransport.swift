@@ -8,7 +8,7 @@ package protocol HCITransport: AnyObject {
   func open(_ receiver: any TransportReceiver)
   /// Sends a packet, at the latest at the next `flush`.
   func send(_ packet: HCIPacket)
-  /// Sends off what was gathered.
+  /// Sends the buffered packets.
   func flush()
   /// Whether packets are read. While they are not, the controller has to keep them.
   var isReceiving: Bool { get set }

@@ -21,10 +21,10 @@ struct Advertiser: Sendable {
     static let fragmentByteCountMax = 251
   }
 
-  /// What became of a client's request.
+  /// The result of a client's request.
   struct Outcome: Sendable {
     var request: PendingRequest
-    /// It is on the air, or an error says why it isn't and won't be.
+    /// Success once it is on the air; an error if it can't be advertised.
     var result: Result<HostReply, HostError>
   }
 
@@ -216,7 +216,7 @@ struct Advertiser: Sendable {
     }
   }
 
-  /// Gives free sets to those who have none.
+  /// Gives free sets to clients without one.
   private mutating func assignSets() {
     for index in sets.indices where sets[index].client == nil {
       sets[index].client = waiting.first
@@ -240,14 +240,14 @@ struct Advertiser: Sendable {
     }
     guard end <= now else { return }
     turnEnd = now + Limits.turn
-    // To the end of the line with the one who had it.
+    // The client that had the set goes to the end of the queue.
     if let index = advertisements.firstIndex(where: { $0.client == sets[last].client }) {
       advertisements.append(advertisements.remove(at: index))
     }
     sets[last].client = next
   }
 
-  /// The next command towards what is wanted, if it is time for one.
+  /// The next command towards the wanted state, if it is time for one.
   mutating func nextCommand(now: Instant) -> HCIPacket? {
     guard inFlight == nil else { return nil }
     takeTurns(now: now)
@@ -417,7 +417,7 @@ extension Advertiser {
       ? isResolved ? .resolvableOrRandom : .random : isResolved ? .resolvableOrPublic : .public
   }
 
-  /// Whom directed advertising is for.
+  /// The target of directed advertising.
   private func target(_ set: Int) -> DeviceAddress {
     let advertisement = advertisement(of: set)
     return advertisement?.targetIdentity ?? advertisement?.options.target

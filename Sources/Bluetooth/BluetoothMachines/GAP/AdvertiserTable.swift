@@ -1,11 +1,12 @@
 import BluetoothWire
 import Essentials
 
-/// What a scan remembers of the advertisers around: bounded, the one that was not heard for longest is
-/// removed first. Each advertising set of a device stands for itself, as its data does.
+/// The advertisers that a scan remembers: bounded, the one that was not heard for longest is
+/// removed first. Each advertising set of a device has an entry of its own, because its data
+/// differs.
 ///
-/// A lookup moves the entry to the young end of a list that is threaded through the entries, so
-/// that hearing a known advertiser costs one hash and no allocation, however full the room is.
+/// A lookup moves the entry to the young end of a linked list of the entries, so that a report of a
+/// known advertiser costs one hash and no allocation, even if the table is full.
 struct AdvertiserTable: Sendable {
   /// One advertiser.
   struct Entry: Sendable {
@@ -17,11 +18,11 @@ struct AdvertiserTable: Sendable {
     var isLegacy = true
     var data: ArraySlice<UInt8> = []
     var scanResponse: ArraySlice<UInt8> = []
-    /// Parts of extended advertising data that came so far, until the last one is here.
+    /// The parts of extended advertising data received so far, until the last one.
     var parts: [UInt8] = []
-    /// Scans (by bit) that were notified of what is known now, or whose filter did not match it.
+    /// Scans (by bit) that were notified of the current data, or whose filter did not match it.
     var considered: UInt64 = 0
-    /// Scans (by bit) whose filter matches what is known now.
+    /// Scans (by bit) whose filter matches the current data.
     var matches: UInt64 = 0
     fileprivate var younger = none
     fileprivate var older = none

@@ -1,22 +1,22 @@
 import BluetoothWire
 import Essentials
 
-/// Establishes links to peers, however many are wanted and however long it takes.
+/// Establishes links to any number of peers, without a timeout.
 ///
-/// A controller makes one connection attempt at a time, to one peer or to the first that appears
-/// of those in its filter accept list. So the connector gives it all wanted peers at once where they fit in
-/// the list, else batches in turn. It only ever compares what is wanted with what the controller
-/// does and takes one step towards it; that makes races harmless.
+/// A controller makes one connection attempt at a time, to one peer or to the first that appears of
+/// those in its filter accept list. The connector gives it all wanted peers at once if they fit in
+/// the list, else batches in turn. It only compares the wanted state with that of the controller
+/// and takes one step towards it; that makes races harmless.
 ///
-/// Bonded peers may have private addresses, which controllers look for in vain once they have changed,
-/// unless they resolve them (`ResolvingList`). While another such peer is wanted the host scans, too, and
-/// reaches it at the address that it was heard with last.
+/// Controllers don't find bonded peers whose private addresses have changed, unless they resolve
+/// them (`ResolvingList`). While another such peer is wanted the host also scans, and connects to
+/// the latest address from which it was heard.
 struct Connector: Sendable {
   enum Limits {
-    /// Wanted peers at once. One peer is 50 bytes; no app waits for more of them than this.
+    /// Limit of wanted peers, 50 bytes each: more than any app waits for.
     static let pendingMax = 4096
-    /// How long a batch has the controller where there are more peers than its list takes: several
-    /// advertising intervals of a peer that advertises twice a second.
+    /// The time for which the controller has one batch if there are more peers than its list holds:
+    /// several advertising intervals of a peer that advertises twice a second.
     static let turn = TimeSpan.seconds(3)
     /// The pause after a refused command or a failed attempt.
     static let retryDelay = TimeSpan.milliseconds(500)
@@ -25,8 +25,8 @@ struct Connector: Sendable {
     /// How long a peer is looked for at a private address after it was last heard with it: as long as
     /// devices that save power take to advertise again.
     static let privateAddressLifetime = TimeSpan.seconds(10)
-    /// How long the peer has to be silent with a private address before another one is believed: it may
-    /// advertise with several, and anybody can repeat an old one.
+    /// How long no advertisement with the peer's current private address must be received before
+    /// another one is used: it may advertise with several, and any device can replay an old one.
     static let privateAddressSilence = TimeSpan.seconds(2)
   }
 
@@ -72,8 +72,8 @@ struct Connector: Sendable {
     case initiating(Attempt)
     /// Create Connection Cancel was sent; the attempt ends with a Connection Complete.
     case cancelling(Attempt, until: Instant)
-    /// The controller said that there is no attempt to cancel: the report of its end, perhaps of a
-    /// link, is on its way or lost.
+    /// The controller reported that there is no attempt to cancel: the event of its end, perhaps
+    /// with a link, is on its way or lost.
     case ended(until: Instant)
   }
 
@@ -88,10 +88,10 @@ struct Connector: Sendable {
   private var pending: [Pending] = []
   private var state = State.idle
   private var step: Step?
-  /// What stands in the controller's list.
+  /// The peers in the controller's list.
   private var list: [DeviceAddress] = []
   private var listCapacity = 0
-  /// Where in `pending` the batch begins whose turn it is.
+  /// The index in `pending` at which the current batch begins.
   private var turnStart = 0
   private var turnEnd: Instant?
   private var retryAt: Instant?
@@ -132,9 +132,9 @@ struct Connector: Sendable {
     return found?.peer
   }
 
-  // MARK: What is wanted
+  // MARK: Wanted links
 
-  /// Wants a link, until it stands or `remove`; false if too many are wanted already.
+  /// Requests a link, until it is up or `remove`; false if the limit of requests is reached.
   mutating func add(
     _ peer: DeviceAddress, bond: Bond? = nil, _ parameters: ConnectionParameters,
     usesCoded: Bool = false, notBefore: Instant
@@ -144,8 +144,8 @@ struct Connector: Sendable {
       return true
     }
     guard pending.count < Limits.pendingMax else { return false }
-    // Not its identity address, unless it is known by that: a peer that has shown itself with private
-    // addresses only may have named somebody else's.
+    // Not its identity address, unless clients know it by that: a peer that has used private
+    // addresses only may have claimed a foreign identity.
     let knownAddress = bond?.knownAddress ?? peer
     let identity = bond.flatMap { $0.identityResolvingKey == nil ? nil : $0.identity }
     pending.append(
@@ -248,7 +248,7 @@ struct Connector: Sendable {
     listCapacity = abilities.acceptListCapacity
   }
 
-  /// The controller is gone. What is wanted stays wanted.
+  /// The controller is gone. The requested links stay requested.
   mutating func controllerStopped() {
     isStarted = false
     state = .idle
@@ -259,7 +259,7 @@ struct Connector: Sendable {
     hasStrayAttempt = false
   }
 
-  /// The next command towards what is wanted, if it is time for one.
+  /// The next command towards the wanted state, if it is time for one.
   mutating func nextCommand(now: Instant) -> HCIPacket? {
     guard isStarted, step == nil else { return nil }
     if let retryAt, now < retryAt { return nil }
@@ -342,7 +342,7 @@ struct Connector: Sendable {
       if status == .success {
         list.append(peer)
       } else {
-        // It takes fewer than it said.
+        // Its list is shorter than it reported.
         listCapacity = list.count
         if listCapacity == 0 { retryAt = now + Limits.retryDelay }
       }

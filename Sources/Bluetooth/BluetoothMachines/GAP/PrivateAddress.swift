@@ -35,11 +35,11 @@ struct PrivateAddress: Sendable {
 
   init(interval: TimeSpan) { self.interval = max(interval, Limits.intervalMin) }
 
-  /// Whether the controller takes no private address: it can't be used without showing who this host is.
+  /// Whether the controller accepts no private address: using it would reveal this host's identity.
   var isRefused: Bool { address == nil && refusalCount >= Limits.refusalsMax }
 
-  /// Whether nothing may be on the air: until the controller has its first private address, because
-  /// that would show who this host is, and while it gets another one.
+  /// Whether the host must not transmit: until the controller has its first private address,
+  /// because another address would reveal this host's identity, and while it gets the next one.
   var needsSilence: Bool {
     switch stage {
     case .due: retryAt == nil || address == nil

@@ -1,18 +1,20 @@
 import BluetoothWire
 import Essentials
 
-/// The controller's resolving list: the bonded peers whose private addresses it resolves by itself (Core
-/// 5.4, Vol 6, Part B, §6). It connects to them whatever address they have, by their identities in its
-/// filter accept list, and takes directed advertising to private addresses that this host's key made.
+/// The controller's resolving list: the bonded peers whose private addresses it resolves by itself
+/// (Core 5.4, Vol 6, Part B, §6). It connects to their current addresses by their identities in its
+/// filter accept list, and accepts directed advertising to private addresses generated with this
+/// host's IRK.
 ///
-/// It can be changed only while nothing is on the air (Core 5.4, Vol 4, Part E, §7.8.38), so that is done
-/// when the radio is started, when a peer is wanted that it lacks, or one is in it that must not be any
-/// more, and whenever the air is silent for another reason. Some controllers have a list and do nothing with it, so it counts
-/// only when an address was seen to be resolved; until then the host searches, too.
+/// The list can be changed only while the host is neither advertising, scanning nor connecting
+/// (Core 5.4, Vol 4, Part E, §7.8.38). That is done when the radio is started, when a wanted peer
+/// is missing or one must be removed, and when these activities pause for another reason. Some
+/// controllers accept a list and ignore it, so the host also searches until it has seen the
+/// controller resolve an address.
 struct ResolvingList: Sendable {
   enum Limits {
-    /// Peers listed at most; controllers have room for 8 to 64, and resolve more slowly the more there
-    /// are.
+    /// Limit of listed peers; controllers have room for 8 to 64, and resolve more slowly the more
+    /// are listed.
     static let entriesMax = 64
     /// The pause before a change that the controller refused is tried again; twice as long each time.
     static let retryDelay = TimeSpan.seconds(1)
@@ -36,8 +38,8 @@ struct ResolvingList: Sendable {
     let peerKey: SMPValue
     /// Nil: the peer knows no key of this host.
     let localKey: SMPValue?
-    /// A peer that has shown itself with private addresses only may have named somebody else's identity:
-    /// what comes with that address is not taken for it.
+    /// A peer that has used private addresses only may have claimed a foreign identity: packets
+    /// with that identity address are not attributed to it.
     let mode: PrivacyMode
 
     init?(_ bond: Bond, localKey: SMPValue?) {
@@ -77,12 +79,13 @@ struct ResolvingList: Sendable {
   private var refusalCount = 0
   private var unresolvedCount = 0
 
-  // MARK: What is wanted
+  // MARK: Wanted entries
 
-  /// Takes the bonded peers that have keys, the most wanted first; so many of them are waited for.
+  /// Takes the bonded peers that have keys, the most wanted first; links to the first `urgentCount`
+  /// are requested.
   ///
-  /// Of the others only those are listed that were paired with at their identities: what comes with the
-  /// identity of one that is listed in network privacy mode isn't heard, and it may be a stranger's.
+  /// Of the others, those are listed that were paired with at their identity address: in network
+  /// privacy mode packets with the identity address are ignored, and those may be another device's.
   mutating func want(_ bonds: [Bond], urgentCount: Int, localKey: SMPValue?) {
     let urgent = bonds.prefix(urgentCount).compactMap { Entry($0, localKey: localKey) }
     let others = bonds.dropFirst(urgentCount).compactMap { Entry($0, localKey: localKey) }
@@ -100,14 +103,14 @@ struct ResolvingList: Sendable {
     candidates = urgent + others
   }
 
-  /// Whether the controller connects to the peer by its identity, whatever address it has.
+  /// Whether the controller connects to the peer by its identity, at any of its private addresses.
   func resolves(_ identity: DeviceAddress) -> Bool {
     trust != .fails && isEnabled && entries.contains { $0.identity == identity }
   }
 
-  /// Whether who is reported with this identity address, and not as resolved, was resolved all the same:
-  /// some controllers (rootcanal's) don't tell. One that resolves reports no listed peer that uses its
-  /// identity address itself, where that is to be ignored; of one that doesn't this is no proof.
+  /// Whether a report with this identity address was resolved without being marked as such: some
+  /// controllers (rootcanal's) don't mark it. A controller that resolves ignores listed peers which
+  /// use their identity address in network privacy mode; for one that doesn't this is no proof.
   func hides(_ identity: DeviceAddress) -> Bool {
     trust != .fails && isEnabled
       && entries.contains { $0.identity == identity && $0.mode == .network }
@@ -178,7 +181,8 @@ struct ResolvingList: Sendable {
     return entries.first { !wanted.contains($0) }.map { .remove($0.identity) }
   }
 
-  /// The next command towards what is wanted; only while nothing is on the air.
+  /// The next command towards the wanted list; only while advertising, scanning and connecting
+  /// pause.
   mutating func nextCommand() -> HCIPacket? {
     guard step == nil, retryAt == nil, let next = nextStep() else { return nil }
     isChanging = true
@@ -213,7 +217,7 @@ struct ResolvingList: Sendable {
       switch status {
       case .success where entry.mode == .network: entries.append(entry)
       case .success: modeless = entry
-      // It takes fewer than it said.
+      // Its list is shorter than it reported.
       case .memoryCapacityExceeded: capacity = entries.count
       default: giveUp()
       }

@@ -6,8 +6,8 @@ struct Scanner: Sendable {
   enum Limits {
     /// Advertisers remembered at once: about 200 bytes each, so a megabyte in the most crowded hall.
     static let advertisersMax = 4096
-    /// Scans whose reports are coalesced: they get changes only. Every bit of a word stands for one;
-    /// scans beyond those get every report.
+    /// Scans whose reports are coalesced: they get changes only. Each has one bit of a word; scans
+    /// beyond those get every report.
     static let coalescedScansMax = 64
     /// The longest extended advertising data (Core 5.4, Vol 4, Part E, §7.7.65.13).
     static let extendedDataByteCountMax = 1650
@@ -16,21 +16,21 @@ struct Scanner: Sendable {
     static let retryDelay = TimeSpan.seconds(1)
   }
 
-  /// One report in whichever event it came.
+  /// One report, of any of the report events.
   struct Heard: Sendable {
-    /// Who.
+    /// The advertiser's address.
     var address: DeviceAddress
     /// The advertising set; nil for legacy advertising.
     var set: UInt8?
-    /// Takes connections; says nothing in a scan response.
+    /// Connectable; not meaningful in a scan response.
     var isConnectable: Bool
-    /// Answers scan requests; says nothing in a scan response.
+    /// Scannable; not meaningful in a scan response.
     var isScannable: Bool
-    /// Answers a scan request.
+    /// A scan response.
     var isScanResponse: Bool
-    /// Came as a legacy PDU.
+    /// Received as a legacy PDU.
     var isLegacy: Bool
-    /// More parts of the data follow in further reports.
+    /// More parts of the data follow in the next reports.
     var continues = false
     /// dBm; 127 if unknown.
     var rssi: Int8
@@ -76,7 +76,7 @@ struct Scanner: Sendable {
   private var isEnabled = false
   /// Whether the controller must not scan for the moment.
   var isPaused = false
-  /// Whether this host itself looks for somebody, besides the scans of clients.
+  /// Whether this host itself looks for a peer, besides the scans of clients.
   var isSearching = false
   private var step: Step?
   private var retryAt: Instant?
@@ -160,7 +160,7 @@ struct Scanner: Sendable {
     retryAt = nil
   }
 
-  /// The next command towards what is wanted, if it is time for one. Its answer goes to
+  /// The next command towards the wanted state, if it is time for one. Its answer goes to
   /// `commandCompleted`.
   mutating func nextCommand(now: Instant) -> HCIPacket? {
     guard step == nil else { return nil }
@@ -177,7 +177,7 @@ struct Scanner: Sendable {
     step = nil
     guard status == .success else {
       retryAt = now + Limits.retryDelay
-      // Whatever it thinks is on, it goes through off and parameters again.
+      // The controller's actual state is unknown, so it is disabled and gets its parameters again.
       parameters = nil
       if case .disable = done { isEnabled = false }
       return
@@ -236,7 +236,7 @@ struct Scanner: Sendable {
     deliver(index, to: receivers, report, now: now, into: &actions)
   }
 
-  /// Puts what was heard into the entry; whether that changed it.
+  /// Stores a report in the entry; returns whether that changed it.
   private mutating func update(
     _ index: Int, _ report: Heard, _ data: ArraySlice<UInt8>
   ) -> Bool {

@@ -19,7 +19,7 @@ struct ServiceFilter: Sendable {
   /// Whether every advertiser passes.
   var isOpen: Bool { services.isEmpty && solicited.isEmpty }
 
-  /// Whether one of the wanted services stands in the advertising data or the scan response.
+  /// Whether the advertising data or the scan response contains one of the wanted services.
   func matches(_ data: ArraySlice<UInt8>, _ scanResponse: ArraySlice<UInt8>) -> Bool {
     isOpen || contains(data) || contains(scanResponse)
   }

@@ -9,7 +9,7 @@ struct AttributeDatabase: Sendable {
     let type: BluetoothUUID
     let permissions: AttributePermissions
     let source: Source
-    /// What a characteristic says may be done with its value; everything for other attributes.
+    /// The properties of a characteristic, for its value; all of them for other attributes.
     let properties: CharacteristicProperties
     /// The last handle of the service that this attribute declares; else its own handle.
     let groupEnd: UInt16
@@ -33,7 +33,7 @@ struct AttributeDatabase: Sendable {
   struct Configuration: Sendable {
     /// The characteristic value that is sent.
     let valueHandle: UInt16
-    /// Who published the characteristic; nil for the host's own Service Changed.
+    /// The client that published the characteristic; nil for the host's own Service Changed.
     let owner: ClientID?
     /// The bits that the characteristic's properties allow.
     let allowed: UInt16
@@ -105,7 +105,7 @@ struct AttributeDatabase: Sendable {
     return PublishedService(range: range, characteristics: builder.published)
   }
 
-  /// Removes the service that begins at this handle, if it is the owner's; says where it was.
+  /// Removes the service that begins at this handle, if it is the owner's; returns its range.
   mutating func remove(_ start: UInt16, owner: ClientID) -> HandleRange? {
     guard
       let index = services.firstIndex(where: { $0.range.start == start && $0.owner == owner })
@@ -143,11 +143,11 @@ struct AttributeDatabase: Sendable {
   /// astray, and its value would have no place in the answer.
   private static let declarations: [BluetoothUUID] = [0x2800, 0x2801, 0x2802, 0x2803]
 
-  /// The highest handle that was ever given out.
+  /// The highest handle that was ever assigned.
   private var highestHandle = 0
 
-  /// Where a service of so many attributes has room. Handles of removed services are not used again
-  /// while there are others, because a peer may remember them.
+  /// The first handle of a free range for this number of attributes; nil if there is none. Handles
+  /// of removed services are not reused while others are free, because a peer may have cached them.
   private func room(for count: Int) -> UInt16? {
     if highestHandle + count <= 0xFFFF { return UInt16(highestHandle + 1) }
     var free = 1

@@ -1,11 +1,12 @@
 import BluetoothWire
 import Essentials
 
-/// Discovers again what is known of a peer and says which services changed.
+/// Discovers the known attributes of a peer again and returns the services that changed.
 ///
-/// For a peer whose Database Hash changed before it could say what changed (Core 5.4, Vol 3, Part G,
-/// §7.1 and §7.3): a service changed if it is gone, moved, became another, or if something in it did.
-/// A new service among the known ones changes none of them and is named for itself.
+/// For a peer whose Database Hash changed before it could indicate the changed range (Core 5.4, Vol
+/// 3, Part G, §7.1 and §7.3): a service changed if it was removed or moved, has another UUID, or if
+/// its contents changed. A new service between the known ones doesn't change them and has its own
+/// range.
 struct CompareDatabase: GATTProcedure {
   private enum Stage {
     case services(DiscoverServices)
@@ -18,7 +19,7 @@ struct CompareDatabase: GATTProcedure {
   private var new = RemoteDatabase()
   private var changes: [HandleRange] = []
   private var stage = Stage.services(DiscoverServices())
-  /// What is left to be discovered again.
+  /// Services whose contents have yet to be discovered.
   private var included: [HandleRange] = []
   private var characteristics: [HandleRange] = []
   private var descriptors: [HandleRange] = []

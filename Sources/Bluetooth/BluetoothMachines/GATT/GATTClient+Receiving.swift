@@ -1,12 +1,12 @@
 import BluetoothWire
 public import Essentials
 
-// What comes from the peer, and how a link that gets protected changes what is done with it.
+// PDUs from the peer, and the effects of a link's encryption.
 
 extension GATTClient {
   // MARK: Security
 
-  /// Begins nothing, and believes nothing, until `secured`.
+  /// Starts no operation, and ignores received values, until `secured`.
   public mutating func hold() {
     isHeld = true
     isProving = true
@@ -24,7 +24,7 @@ extension GATTClient {
     if !isSecured { failSignedWrites(into: &outputs) }
     if let refused = refused.take() {
       if isSecured {
-        // Before what was begun behind it; over the fixed channel when that is free.
+        // Ahead of the runs that were started after it; over the fixed channel when that is free.
         runs.insert(
           Run(
             purpose: refused.purpose, procedure: procedure(for: refused.purpose), bearer: nil,
@@ -38,7 +38,8 @@ extension GATTClient {
     goOn(now: now, into: &outputs)
   }
 
-  /// What was to be signed goes over protected links only, where there is no key to sign with.
+  /// Without a signing key, signed writes are sent over encrypted links only: fails those that
+  /// wait.
   private mutating func failSignedWrites(into outputs: inout [Output]) {
     let unsigned = waiting.takeAll {
       if case .operation(_, .signedWrite) = $0 { true } else { false }

@@ -1,11 +1,11 @@
 import BluetoothWire
 import Essentials
 
-// What is begun when, and what becomes of it.
+// Starting of procedures, and handling of their results.
 
 extension GATTClient {
-  /// Begins what may begin now: a procedure that runs alone if none is under way, reads as long as there
-  /// are bearers for them.
+  /// Starts procedures that can start now: one that runs alone if no other is running, reads as
+  /// long as there are free bearers for them.
   mutating func goOn(now: Instant, into outputs: inout [Output]) {
     while failure == nil, !isHeld {
       if beginAnew(now: now, into: &outputs) { continue }
@@ -66,7 +66,7 @@ extension GATTClient {
     outputs.append(.bearersWanted)
   }
 
-  /// Begins a run anew that lost its bearer, if the fixed channel is free; false if there is none to begin.
+  /// Restarts a run that lost its bearer, if the fixed channel is free; false if there is none.
   private mutating func beginAnew(now: Instant, into outputs: inout [Output]) -> Bool {
     guard let index = runs.firstIndex(where: { $0.bearer == nil && $0.outcome == nil }),
       isFree(.fixed)
@@ -148,7 +148,7 @@ extension GATTClient {
     finishInOrder(now: now, into: &outputs)
   }
 
-  /// Finishes what has ended, the first of what was begun first.
+  /// Finishes runs that have ended, in the order in which they were started.
   mutating func finishInOrder(now: Instant, into outputs: inout [Output]) {
     while refused == nil, let outcome = runs.first?.outcome {
       finish(runs.removeFirst(), outcome, now: now, into: &outputs)
@@ -205,7 +205,7 @@ extension GATTClient {
       watch = .refused
       isHashConfirmed = false
     case (.comparison, _):
-      // It can't be said what changed, so everything may have.
+      // The changed services are unknown, so all of them may have changed.
       forget(.all, now: now, into: &outputs)
     case (.operation, _), (.configuration, _), (.exchangeMTU, _), (.adoption, _),
       (.features, _):
@@ -216,25 +216,26 @@ extension GATTClient {
   private mutating func learn(
     _ operation: GATTOperation, _ reply: HostReply, _ run: Run, now: Instant
   ) {
-    // Who discovers step by step is not made to wait in between.
+    // A client that discovers step by step is not delayed between the steps.
     if hashDue != nil, run.purpose.isDiscovery { hashDue = now + GATTLimits.hashReadingDelay }
     guard run.changeCount == changeCount else { return }
     database.learn(operation, reply)
     noteConfiguration(operation, reply)
   }
 
-  /// The peer will report changes from now on, and this is the hash of what it has.
+  /// The peer will indicate changes from now on; `hash` is its current Database Hash.
   mutating func watching(
     _ serviceChanged: RemoteDatabase.ServiceChanged, _ hash: [UInt8]?, _ run: Run, now: Instant,
     into outputs: inout [Output]
   ) {
-    // It may have changed since the hash was read before; one that can't be read says nothing.
+    // It may have changed since the last known hash was read. If the hash can't be read, it counts
+    // as changed.
     let isChanged = database.hash.map { $0 != hash } ?? false
     database.serviceChanged = serviceChanged
     watch = .settled
     guard run.changeCount == changeCount else { return }
     if isChanged {
-      // Before all that waits: what it is answered from must hold.
+      // Before all waiting operations, so that none is answered from an outdated cache.
       isHashConfirmed = false
       changeCount += 1
       newHash = hash
@@ -244,12 +245,12 @@ extension GATTClient {
     }
   }
 
-  /// What was known was compared with what the peer has now.
+  /// The comparison of the cached database with the peer's current one has ended.
   mutating func compared(
     _ changes: [HandleRange], _ newDatabase: RemoteDatabase, _ run: Run, now: Instant,
     into outputs: inout [Output]
   ) {
-    // The peer changed again meanwhile, and said what.
+    // The peer changed again meanwhile, and indicated the range.
     guard run.changeCount == changeCount else { return }
     database = newDatabase
     database.hash = newHash
@@ -272,7 +273,7 @@ extension GATTClient {
     configurationHandles[range.start - 1] = descriptor.handle
   }
 
-  /// What was asked for of what was found: characteristics are all found, whichever were wanted.
+  /// Selects the requested characteristics: the peer always returns all of them.
   static func filtered(_ reply: HostReply, for operation: GATTOperation) -> HostReply {
     guard case .discoverCharacteristics(_, let uuids?) = operation,
       case .characteristics(let found) = reply

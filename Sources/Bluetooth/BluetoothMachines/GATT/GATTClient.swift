@@ -3,15 +3,15 @@ public import Essentials
 
 /// The client half of one link's attribute protocol (Core 5.4, Vol 3, Parts F and G).
 ///
-/// Over one bearer operations run one after the other, as the protocol demands. Where there are enhanced
-/// bearers, reads that follow each other run side by side; everything else runs alone and over the fixed
-/// channel, so that no read overtakes a write, nor a value the answer to its subscription. Each
-/// operation ends in exactly one `completed`, in the order in which they were started. What a peer sends
-/// out of turn is ignored and counted; an answer that makes no sense fails the operation; no answer
-/// within 30 s fails the bearer. What ran over an enhanced bearer that failed is done anew over the
-/// fixed channel.
+/// Over one bearer operations run one after the other, as the protocol requires. With enhanced
+/// bearers, consecutive reads run in parallel; everything else runs alone and over the fixed
+/// channel, so that no read overtakes a write, and no value the answer to its subscription. Each
+/// operation ends in exactly one `completed`, in the order in which they were started. PDUs that
+/// the peer sends out of turn are ignored and counted; an invalid response fails the operation; no
+/// response within 30 s fails the bearer. Operations on an enhanced bearer that failed are
+/// restarted on the fixed channel.
 public struct GATTClient: Sendable {
-  /// What the client wants done.
+  /// An action for the owner of the client.
   public enum Output: Sendable {
     /// Send an attribute PDU over a bearer; with a tag, tell `sent` when the controller has it.
     case send([UInt8], SendTag?, over: ATTBearer)
@@ -21,14 +21,15 @@ public struct GATTClient: Sendable {
     case valueReceived(handle: UInt16, ArraySlice<UInt8>, indicatedOver: ATTBearer?)
     /// The peer agreed to another MTU.
     case mtuChanged(Int)
-    /// What was discovered in this range no longer holds.
+    /// Cached attributes in this range are no longer valid.
     case servicesChanged(HandleRange)
-    /// The peer refused an operation for want of security. Nothing goes on before `secured`.
+    /// The peer refused an operation for lack of security. No operation is started before
+    /// `secured`.
     case securityRequired(ATTErrorCode)
     /// The peer did not answer in time: the link has to be dropped.
     case bearerFailed(HostError)
-    /// The peer takes enhanced bearers, and there is more to ask at once than there are bearers. Said
-    /// again when the last of them is gone.
+    /// The peer supports enhanced bearers, and more operations could run in parallel than there are
+    /// bearers. Emitted again when the last of them is gone.
     case bearersWanted
     /// The peer did not answer in time over an enhanced bearer, which is not used any more.
     case closeBearer(ATTBearer)
@@ -37,16 +38,16 @@ public struct GATTClient: Sendable {
   /// The largest PDU; both halves of a bearer share it, so the owner sets it when the server half
   /// agreed on another.
   public var mtu = ATTPDU.mtuMin
-  /// What was learned of the peer's attributes, to be kept for its next link.
+  /// The discovered attributes of the peer, to be kept for its next link.
   public internal(set) var database = RemoteDatabase()
-  /// What the peer sent that made no sense and was ignored.
+  /// Number of invalid PDUs of the peer that were ignored.
   public internal(set) var ignoredCount = 0
 
   /// A procedure under way, with the request that waits for its response.
   struct Run: Sendable {
     let purpose: Purpose
     var procedure: any GATTProcedure
-    /// Nil: it has to begin anew, over the fixed channel.
+    /// Nil: it has to be restarted on the fixed channel.
     var bearer: ATTBearer?
     var request: ATTOpcode
     /// The MTU when the request was sent, which the response was made for.
@@ -101,20 +102,20 @@ public struct GATTClient: Sendable {
   /// Configuration descriptors that were found, by their characteristics' value handles.
   var configurationHandles: [UInt16: UInt16] = [:]
   var waiting = FIFO<Purpose>()
-  /// What is under way, in the order in which it began; one at most over each bearer.
+  /// Running procedures, in the order in which they began; at most one on each bearer.
   var runs: [Run] = []
   var enhancedBearers: [EnhancedBearer] = []
   var enhancedSupport = EnhancedSupport.unknown
-  /// So many Write Commands have certainly reached the peer: it answered what was sent behind them.
+  /// The number of Write Commands that have certainly reached the peer, because it answered a
+  /// request that was sent after them.
   var provenCommandCount: UInt64 = 0
-  /// Whether nothing is begun before the link is protected.
+  /// Whether no procedure is started before the link is encrypted.
   var isHeld = false
-  /// Whether that is because a bonded peer has not yet proved that it is the one: nothing that comes is
-  /// believed.
+  /// Whether that is because a bonded peer has not yet proved its bond: values from it are ignored.
   var isProving = false
-  /// An indication that came meanwhile; no peer sends another before it is confirmed.
+  /// An indication received meanwhile; a peer sends no other one before it is confirmed.
   var heldIndication: [UInt8]?
-  /// Write Commands among what waits.
+  /// Write Commands among the waiting operations.
   var waitingCommandCount = 0
   var refused: Refused?
   var watch = Watch.unneeded
@@ -183,7 +184,8 @@ public struct GATTClient: Sendable {
     }
   }
 
-  /// Learns whether the peer takes enhanced bearers, and says what this client takes; once for each link.
+  /// Learns whether the peer supports enhanced bearers, and writes this client's features; once for
+  /// each link.
   mutating func learnFeatures(now: Instant, into outputs: inout [Output]) {
     guard enhancedSupport == .unknown, failure == nil else { return }
     enhancedSupport = .missing
@@ -191,7 +193,7 @@ public struct GATTClient: Sendable {
     goOn(now: now, into: &outputs)
   }
 
-  /// Agrees on an MTU; once for each link (Part F, §3.4.2.1).
+  /// Negotiates the MTU; once for each link (Part F, §3.4.2.1).
   public mutating func exchangeMTU(now: Instant, into outputs: inout [Output]) {
     guard !hasExchangedMTU, failure == nil else { return }
     hasExchangedMTU = true
@@ -199,7 +201,7 @@ public struct GATTClient: Sendable {
     goOn(now: now, into: &outputs)
   }
 
-  /// Takes what an earlier link learned, if the peer's Database Hash says that it still holds.
+  /// Adopts the cache of an earlier link, if the peer's Database Hash is still the same.
   ///
   /// Costs one round trip before the operations that are started later.
   public mutating func adopt(

@@ -20,19 +20,19 @@ struct GATTClientSession: Sendable {
     case nameRead(String)
     /// The peer has these primary services, perhaps among others.
     case servicesFound([BluetoothUUID])
-    /// What was discovered in this range no longer holds.
+    /// Cached attributes in this range are no longer valid.
     case servicesChanged(HandleRange)
-    /// The peer refused an operation for want of security; it is repeated after `secured`.
+    /// The peer refused an operation for lack of security; it is repeated after `secured`.
     case securityRequired(ATTErrorCode)
     /// The peer did not answer in time: the link has to be dropped.
     case bearerFailed(HostError)
-    /// Enhanced bearers would be used.
+    /// More operations could run in parallel than there are bearers.
     case bearersWanted
     /// The peer did not answer in time over an enhanced bearer, which is not used any more.
     case closeBearer(ATTBearer)
   }
 
-  /// What was received and thrown away.
+  /// Received items that were discarded.
   struct Counters: Sendable, Hashable {
     /// Notifications and indications of characteristics without a subscription.
     var unsolicitedValues = 0
@@ -40,16 +40,16 @@ struct GATTClientSession: Sendable {
     var ignoredPDUs = 0
   }
 
-  /// What an operation is run for.
+  /// The purpose of an operation.
   private enum Purpose: Sendable {
     case request(PendingRequest)
-    /// A request whose reply also says which services the peer has.
+    /// A request whose reply also contains services of the peer.
     case services(PendingRequest)
     /// Writes the configuration of the subscription with this value handle.
     case subscription(UInt16)
     /// Reads the peer's name.
     case name
-    /// Its client has been answered already.
+    /// Its client has already got an error.
     case abandoned
 
     var request: PendingRequest? {
@@ -73,15 +73,16 @@ struct GATTClientSession: Sendable {
     static let idleDelayMax = TimeSpan.seconds(5)
   }
 
-  /// What is done when no client waits for an answer.
+  /// Work that is deferred until no client waits for an answer.
   private enum IdleWork: Sendable {
     case name
-    /// Which features both sides have, for enhanced bearers: over an encrypted link only, as those are.
+    /// Exchanges both sides' features, for enhanced bearers: only over an encrypted link, as those
+    /// need one.
     case features
   }
 
   private var client: GATTClient
-  /// Operations under way, in the order in which they were asked for.
+  /// Operations in progress, in the order of the requests.
   private var operations: [Operation] = []
   private var lastOperation: UInt64 = 0
   private(set) var subscriptions = SubscriptionTable()
@@ -89,10 +90,10 @@ struct GATTClientSession: Sendable {
   /// Whether the MTU exchange and the reading of the name were begun.
   private(set) var isSetUp = false
   private var idleWork: [IdleWork] = []
-  /// When the first of it is to be begun, unless clients are busy then; nil where there is none.
+  /// When the first of it is to be started, unless clients are busy then; nil if it is empty.
   private var idleDue: Instant?
   private var idleDeadline = Instant.zero
-  /// Room for the client's outputs, kept so that it is not allocated for each packet.
+  /// A buffer for the client's outputs, kept so that it is not allocated for each packet.
   private var clientOutputs: [GATTClient.Output] = []
 
   /// A session of a new link that takes PDUs of up to `mtuMax` bytes.
@@ -103,7 +104,7 @@ struct GATTClientSession: Sendable {
     get { client.mtu }
     set { client.mtu = newValue }
   }
-  /// What was learned of the peer's attributes, to be kept for its next link.
+  /// The discovered attributes of the peer, to be kept for its next link.
   var database: RemoteDatabase { client.database }
   var operationCount: Int { operations.count }
   var counters: Counters {
@@ -116,8 +117,8 @@ struct GATTClientSession: Sendable {
 
   // MARK: Requests
 
-  /// Begins what every link of a central begins with: agrees on the MTU and checks whether what is
-  /// known of the peer still holds. The name is read later, when no client waits for an answer.
+  /// Starts the setup of a link as the central: negotiates the MTU and checks whether the cached
+  /// attributes are still valid. The name is read later, when no client waits for an answer.
   mutating func setUp(
     known: RemoteDatabase?, isEncrypted: Bool, now: Instant, into outputs: inout [Output]
   ) {
@@ -143,7 +144,7 @@ struct GATTClientSession: Sendable {
     idleDeadline = now + Limits.idleDelayMax
   }
 
-  /// Begins what is to be done when no client is busy, if it is time for that.
+  /// Starts deferred work, if its time has come and no client is busy.
   private mutating func workWhenIdle(now: Instant, into outputs: inout [Output]) {
     guard let due = idleDue, due <= now else { return }
     guard operations.isEmpty || now >= idleDeadline else {
@@ -274,10 +275,10 @@ struct GATTClientSession: Sendable {
   /// Begins no operation until `secured`, because the link is about to be protected.
   mutating func hold() { client.hold() }
 
-  /// Begins no operation until `secured`, because what waits must go over a protected link.
+  /// Starts no operation until `secured`, because the waiting ones need an encrypted link.
   mutating func awaitProtection() { client.awaitProtection() }
 
-  /// The link is protected, so that what was held goes on, or it won't be.
+  /// The link was encrypted, so that held operations continue, or encryption failed.
   mutating func secured(_ isSecured: Bool, now: Instant, into outputs: inout [Output]) {
     withClient(now: now, into: &outputs) { client, produced in
       client.secured(isSecured, now: now, into: &produced)

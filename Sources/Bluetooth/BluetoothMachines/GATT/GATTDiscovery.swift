@@ -46,7 +46,7 @@ struct DiscoverServicesByUUID: GATTProcedure {
     }
   }
 
-  /// Asks for the last of the UUIDs that are left.
+  /// Searches for the last of the remaining UUIDs.
   private var nextStep: GATTStep {
     guard let uuid = uuids.last else {
       return .done(.services(found.sorted { $0.range.start < $1.range.start }))
@@ -191,7 +191,8 @@ struct DiscoverCharacteristics: GATTProcedure {
         let uuid = BluetoothUUID(attribute: reader.rest()),
         valueHandle > entry.handle, valueHandle <= search.end
       else { return .failed(.invalidResponse) }
-      // The value stands behind its declaration, so the next declaration stands behind the value.
+      // The value has a higher handle than its declaration, and the next declaration a higher one
+      // than the value.
       guard search.found(entry.handle, through: valueHandle) else { return search.refusal }
       found.append(
         RemoteCharacteristic(

@@ -1,6 +1,6 @@
 import Essentials
 
-/// What bounds the GATT machines, whatever a peer or a client does.
+/// Limits of the GATT machines, independent of peers and clients.
 enum GATTLimits {
   /// A transaction that takes longer ends its bearer (Core 5.4, Vol 3, Part F, §3.3.3).
   static let transactionTimeout: TimeSpan = .seconds(30)

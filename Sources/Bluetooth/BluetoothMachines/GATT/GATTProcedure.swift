@@ -25,15 +25,15 @@ enum GATTStep: Sendable {
   case watching(RemoteDatabase.ServiceChanged, hashHandle: UInt16, hash: [UInt8]?)
   /// The configuration with this handle is written.
   case configured(UInt16)
-  /// What was known is compared with what there is: the ranges of the services that changed, and
-  /// what is known now.
+  /// The cached database was compared with the peer's: the ranges of the services that changed, and
+  /// the new database.
   case compared([HandleRange], RemoteDatabase)
-  /// What both sides support is exchanged.
+  /// The features of both sides were exchanged.
   case features(takesEnhancedBearers: Bool)
   /// It failed.
   case failed(HostError)
 
-  /// What an answer that ends a procedure means if it is none that the procedure can use.
+  /// The result of a procedure that ends with a response it can't use.
   static func unusable(_ response: ATTPDU) -> GATTStep {
     if case .errorResponse(_, let handle, let error) = response {
       return .failed(.att(error, handle: handle))
@@ -43,7 +43,7 @@ enum GATTStep: Sendable {
 }
 
 extension ATTPDU {
-  /// Whether this says that a search is over (Part F, §3.4.1.1).
+  /// Whether this response ends a search (Part F, §3.4.1.1).
   var isNotFound: Bool {
     if case .errorResponse(_, _, .attributeNotFound) = self { true } else { false }
   }
@@ -51,7 +51,7 @@ extension ATTPDU {
 
 /// A search through handles that ends at `end`: keeps a peer from leading it in circles.
 struct HandleSearch: Sendable {
-  /// The first handle not yet asked about.
+  /// The first handle that has not been requested yet.
   private(set) var next: UInt16
   let end: UInt16
   private(set) var isOver: Bool
@@ -63,8 +63,8 @@ struct HandleSearch: Sendable {
     isOver = next > range.end
   }
 
-  /// Notes what was found from `start` to `last`; false if it lies before what was asked for,
-  /// behind it, or there is too much.
+  /// Records attributes found from `start` to `last`. Returns false if they are outside of the
+  /// requested range, or if the limit of attributes is reached.
   mutating func found(_ start: UInt16, through last: UInt16) -> Bool {
     guard !isOver, start >= next, last >= start, start <= end,
       foundCount < GATTLimits.foundMax

@@ -18,8 +18,9 @@ extension GATTServer {
       features: session.clientFeatures, descriptors: descriptors)
   }
 
-  /// Takes up what a bonded peer configured on earlier links; after the link is encrypted, so that
-  /// nobody else gets what it subscribed to. What it has written on this link stays.
+  /// Restores a bonded peer's configuration of earlier links; after the link is encrypted, so that
+  /// no other device gets the values that it subscribed to. Descriptors written on this link are
+  /// kept.
   public mutating func restore(
     _ configuration: ClientConfiguration, of peer: DeviceAddress, now: Instant,
     into outputs: inout [Output]
@@ -42,9 +43,9 @@ extension GATTServer {
     guard !sessions[index].writtenConfigurations.contains(handle),
       let attribute = database.attribute(handle),
       case .configuration(let configuration) = attribute.source,
-      // The link may be protected less than another was, or the app may require more by now.
+      // This link may be less protected than the earlier one, or the app may require more by now.
       writeError(attribute, Place(session: index, bearer: 0)) == nil,
-      // Service Changed is where it always was, whatever else has changed.
+      // The handle of Service Changed never changes, even if others do.
       isKnown || configuration.valueHandle == serviceChangedHandle,
       bits & ~configuration.allowed == 0
     else { return }

@@ -6,10 +6,10 @@ import Essentials
 extension GATTServer {
   // MARK: Permissions
 
-  // Properties say which procedures a value takes (Part G, §3.3.1.1), permissions who may use them:
-  // both have to allow it.
+  // Properties define the procedures that a value supports (Part G, §3.3.1.1), permissions the
+  // security that they need: a request must satisfy both.
 
-  /// Why a peer may not read an attribute; nil if it may.
+  /// The error of a peer's read of an attribute; nil if it is permitted.
   func readError(_ attribute: AttributeDatabase.Attribute, _ place: Place) -> ATTErrorCode? {
     let permissions = attribute.permissions
     guard attribute.properties.contains(.read),
@@ -67,7 +67,7 @@ extension GATTServer {
 
   // MARK: Finding
 
-  /// Refuses a range that is none (§3.4.3.1); says whether it is one.
+  /// Refuses an invalid range (§3.4.3.1); returns whether the range is valid.
   private func isRange(
     _ range: HandleRange, _ opcode: ATTOpcode, _ place: Place, into outputs: inout [Output]
   ) -> Bool {

@@ -212,7 +212,7 @@ extension GATTServer {
     }
   }
 
-  /// A peer confirmed what was indicated; a confirmation of nothing is ignored.
+  /// A peer sent a confirmation; it is ignored if there is no pending indication.
   mutating func confirmed(_ index: Int, now: Instant, into outputs: inout [Output]) {
     guard let (indication, _) = sessions[index].indication.take() else {
       ignoredCount += 1

@@ -88,7 +88,7 @@ extension GATTServer {
       return UInt16(bits & 3) & ~configuration.allowed == 0 ? nil : .cccdImproperlyConfigured
     case .clientFeatures:
       guard let first = value.first else { return .invalidAttributeValueLength }
-      // A client cannot take back what it said (Core 5.4, Vol 3, Part G, §7.2).
+      // A client cannot clear a bit that it has set (Core 5.4, Vol 3, Part G, §7.2).
       return sessions[place.session].clientFeatures & ~first == 0 ? nil : .valueNotAllowed
     case .owner, .fixed, .databaseHash:
       let isTooLong = value.count > GATTLimits.valueByteCountMax
@@ -96,7 +96,7 @@ extension GATTServer {
     }
   }
 
-  /// Writes what the server keeps itself; the value was found good before.
+  /// Writes an attribute that the server itself keeps; the value has been validated before.
   private mutating func writeOwn(
     _ attribute: AttributeDatabase.Attribute, _ value: ArraySlice<UInt8>, _ place: Place,
     into outputs: inout [Output]
@@ -154,7 +154,7 @@ extension GATTServer {
       into: &outputs)
   }
 
-  /// Checks all that was prepared, then asks the clients concerned one after the other.
+  /// Checks all prepared writes, then passes them to the clients concerned, one after the other.
   mutating func executeWrites(
     _ isExecuted: Bool, _ place: Place, now: Instant, into outputs: inout [Output]
   ) {

@@ -11,9 +11,9 @@ public import Essentials
 public struct GATTServer: Sendable {
   /// What the server wants done.
   public enum Output: Sendable {
-    /// Send an attribute PDU over a bearer; with a tag, tell `sent` when the controller has it.
+    /// Send an attribute PDU over a bearer; with a tag, call `sent` when the controller has it.
     case send(to: DeviceAddress, [UInt8], SendTag?, over: ATTBearer)
-    /// Ask a client.
+    /// Pass a request to a client.
     case request(ClientID, ServerRequest)
     /// A peer subscribed to a client's characteristic, named by its value's handle.
     case subscribed(ClientID, DeviceAddress, handle: UInt16)
@@ -21,7 +21,7 @@ public struct GATTServer: Sendable {
     case unsubscribed(ClientID, DeviceAddress, handle: UInt16)
     /// A value reached the controller, or was confirmed, for all subscribers.
     case updateCompleted(ClientID, RequestToken, Result<HostReply, HostError>)
-    /// What the peer has configured, or its knowledge of the database, is another than before.
+    /// The peer's configuration, or its awareness of the database, has changed.
     case clientChanged(DeviceAddress)
     /// The peer asked for another MTU.
     case mtuChanged(DeviceAddress, Int)
@@ -148,24 +148,24 @@ public struct GATTServer: Sendable {
     sessions[index].bearers.append(Bearer(id: bearer, mtu: mtu))
   }
 
-  /// An enhanced bearer went down: nobody waits for what was asked over it.
+  /// An enhanced bearer went down; its unanswered request is dropped.
   public mutating func bearerClosed(_ bearer: ATTBearer, _ peer: DeviceAddress) {
     guard bearer != .fixed, let place = place(peer, bearer) else { return }
     sessions[place.session].bearers.remove(at: place.bearer)
   }
 
-  /// How many configuration descriptors a peer has written to something else than 0.
+  /// Number of the peer's configuration descriptors that are not 0.
   func subscriptionCount(of peer: DeviceAddress) -> Int {
     sessionIndex(peer).map { sessions[$0].configurations.count } ?? 0
   }
 
-  /// Where in `sessions` the one with a peer stands. Looked up by index: a closure that is given the
-  /// sessions would have each copied for it.
+  /// The index in `sessions` of the session with a peer. Returned as an index, because a closure
+  /// that gets the sessions would copy each of them.
   func sessionIndex(_ peer: DeviceAddress) -> Int? {
     sessions.indices.first { sessions[$0].peer == peer }
   }
 
-  /// Where a peer's bearer stands.
+  /// The session and the bearer of a peer, by index.
   private func place(_ peer: DeviceAddress, _ bearer: ATTBearer) -> Place? {
     guard let session = sessionIndex(peer),
       let index = sessions[session].bearers.firstIndex(where: { $0.id == bearer })
@@ -333,7 +333,7 @@ public struct GATTServer: Sendable {
     }
   }
 
-  /// Asks a client and lets the peer wait.
+  /// Passes a peer's request to a client, which answers it later.
   mutating func ask(
     _ owner: ClientID, _ kind: ServerRequest.Kind, _ opcode: ATTOpcode, _ handle: UInt16,
     _ step: UnansweredRequest.Step, deadline: Instant, _ place: Place, into outputs: inout [Output]

@@ -11,16 +11,16 @@ extension GATTServer {
     var encryption: EncryptionInfo?
     /// Whether the link could be encrypted with a key from an earlier pairing.
     var hasKey = false
-    /// The client's configuration bits, by the handle of the descriptor; what is 0 is not kept.
+    /// The client's configuration bits that are not 0, by the handle of the descriptor.
     var configurations: [(handle: UInt16, bits: UInt16)] = []
     /// The descriptors that the client has written on this link.
     var writtenConfigurations: Set<UInt16> = []
     /// The first octet of Client Supported Features (Core 5.4, Vol 3, Part G, §7.2).
     var clientFeatures: UInt8 = 0
     var awareness = Awareness.aware
-    /// Whether what the client configured on earlier links was taken up.
+    /// Whether the client's configuration of earlier links has been restored.
     var isRestored = false
-    /// What the client has prepared, over whichever bearer (Part F, §3.4.6).
+    /// The client's prepared writes, over any bearer (Part F, §3.4.6).
     var preparedWrites: [ServerRequest.Write] = []
     /// Updates whose notifications are on their way to the controller, in order.
     var notifications = FIFO<(tag: UInt64, update: UInt64)>()

@@ -23,7 +23,7 @@ struct ReadValue: GATTProcedure {
         return .done(.value(value))
       }
       return .request(.readBlobRequest(handle: handle, offset: UInt16(value.count)))
-    // The value filled its response and was over: some servers say so by an error (§4.8.3).
+    // The value ended exactly with its response; some servers then answer with this error (§4.8.3).
     case .errorResponse(_, _, .attributeNotLong) where !isFirst,
       .errorResponse(_, _, .invalidOffset) where !isFirst:
       return .done(.value(value))
@@ -77,7 +77,7 @@ struct ReadMultiple: GATTProcedure {
 
   mutating func start(mtu: Int) -> GATTStep {
     guard handles.count > 1 else { return nextSingle(mtu: mtu) }
-    // The request too has to fit; what is left out is read one by one.
+    // The request too has to fit; handles that don't are read one by one.
     let some = handles.prefix((mtu - 1) / 2)
     return .request(.readMultipleVariableRequest(ATTHandleList(some)))
   }
@@ -122,12 +122,12 @@ struct ReadMultiple: GATTProcedure {
 
 /// Write Characteristic Value (§4.9.3), Write Long (§4.9.4) and Reliable Writes (§4.9.5).
 ///
-/// Whatever is prepared is compared with its echo; if one differs, or the peer refuses, all is
-/// cancelled.
+/// Each prepared write is compared with its echo; if one differs, or the peer refuses one, all of
+/// them are cancelled.
 struct WriteValues: GATTProcedure {
   private let values: [AttributeValue]
   private let isReliable: Bool
-  /// Which value is being prepared, from where, and how much of it was sent last.
+  /// The index of the value that is being prepared, its offset, and the byte count sent last.
   private var position = 0
   private var offset = 0
   private var sentCount = 0

@@ -1,11 +1,11 @@
 import BluetoothWire
 
-/// Says in the peer's Client Supported Features what this client takes, and reads the peer's Server
+/// Writes this client's features to the peer's Client Supported Features, and reads its Server
 /// Supported Features (Core 5.4, Vol 3, Part G, §7.2 and §7.4). One round trip for a peer that has
 /// neither.
 struct LearnFeatures: GATTProcedure {
-  /// Enhanced bearers and several values in one notification. This client asks for no robust caching: it
-  /// compares the Database Hash.
+  /// Enhanced bearers and Multiple Handle Value Notifications. This client doesn't enable robust
+  /// caching: it compares the Database Hash.
   static let clientFeatures: UInt8 = 0b110
 
   private var isWritten = false

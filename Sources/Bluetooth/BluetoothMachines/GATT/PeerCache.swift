@@ -1,9 +1,9 @@
 import BluetoothWire
 
-/// What was learned of peers' attributes on earlier links, for the next ones.
+/// Peers' attributes that were discovered on earlier links, for the next ones.
 struct PeerCache: Sendable {
   enum Limits {
-    /// Peers that are remembered: a few kilobytes each.
+    /// Limit of remembered peers, a few kilobytes each.
     static let peersMax = 64
   }
 
@@ -21,9 +21,8 @@ struct PeerCache: Sendable {
     entries.first { $0.peer == peer }?.database
   }
 
-  /// Keeps what was learned of a peer in place of what was known, if the next link can tell by the
-  /// Database Hash whether it still holds. A link that ended before anything was learned leaves
-  /// what was known before.
+  /// Replaces the cached attributes of a peer, if it has a Database Hash, by which the next link
+  /// can check them. A link that ended before discovery leaves the cache as it was.
   mutating func store(_ database: RemoteDatabase, of peer: DeviceAddress) {
     guard database.hash != nil else { return }
     entries.removeAll { $0.peer == peer }

@@ -1,37 +1,36 @@
 import BluetoothWire
 import Essentials
 
-/// What was learned of a peer's attributes; a value that outlives the link.
+/// The discovered attributes of a peer; a value that outlives the link.
 ///
-/// The owner keeps it for each peer and hands it to the next link's `GATTClient.adopt`, which uses
-/// it only after the peer's Database Hash has shown that it still holds (Core 5.4, Vol 3, Part G,
-/// §7.3).
+/// The owner keeps it for each peer and passes it to the next link's `GATTClient.adopt`, which uses
+/// it only if the peer's Database Hash is still the same (Core 5.4, Vol 3, Part G, §7.3).
 public struct RemoteDatabase: Sendable, Hashable {
-  /// The peer's Database Hash when all this was learned; nil where the peer has none, and then
-  /// nothing of this is used on another link.
+  /// The peer's Database Hash at the time of the discovery; nil if the peer has none: the database
+  /// is then not used on another link.
   public internal(set) var hash: [UInt8]?
-  /// All primary services, once they were all asked for.
+  /// All primary services, once all of them were discovered.
   public internal(set) var services: [RemoteService]?
 
   var servicesByUUID: [BluetoothUUID: [RemoteService]] = [:]
   var includedServices: [HandleRange: [RemoteService]] = [:]
   var characteristics: [HandleRange: [RemoteCharacteristic]] = [:]
   var descriptors: [HandleRange: [RemoteDescriptor]] = [:]
-  /// Where the peer says that its services changed; nil as long as it wasn't looked for.
+  /// The peer's Service Changed characteristic; nil before it was searched for.
   var serviceChanged: ServiceChanged?
-  /// The handle of the Database Hash; 0 where none is known.
+  /// The handle of the Database Hash; 0 if unknown.
   var hashHandle: UInt16 = 0
   private var entryCount = 0
 
-  /// Where a peer says that its services changed.
+  /// Whether and where a peer has the Service Changed characteristic.
   enum ServiceChanged: Sendable, Hashable {
-    /// It never does: its services are fixed (Part G, §7.1).
+    /// It has none: its services are fixed (Part G, §7.1).
     case absent
     /// The handles of the value and of its configuration.
     case present(valueHandle: UInt16, configurationHandle: UInt16)
   }
 
-  /// A database of which nothing is known.
+  /// An empty database.
   public init() {}
 
   /// The answer to a discovery, if it is known.
@@ -81,7 +80,7 @@ public struct RemoteDatabase: Sendable, Hashable {
     }
   }
 
-  /// Every primary service that was discovered, by whatever search.
+  /// Every primary service that was discovered, by any search.
   var knownServices: [RemoteService] { services ?? servicesByUUID.values.flatMap { $0 } }
 
   /// Whether a service was searched for and not found.

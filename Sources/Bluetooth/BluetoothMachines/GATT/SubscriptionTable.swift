@@ -7,8 +7,8 @@ struct SubscriptionTable: Sendable {
   enum Limits {
     /// Subscribed characteristics of one link: more than any device has.
     static let subscriptionsMax = 1024
-    /// Requests of one subscription that wait while the peer is silent: an app that asks again and
-    /// again gets an error instead of memory.
+    /// Limit of waiting requests of one subscription while the peer is silent. Further requests
+    /// fail, so that an app that repeats them doesn't use up memory.
     static let requestsMax = 64
   }
 
@@ -24,9 +24,9 @@ struct SubscriptionTable: Sendable {
     /// The clients that get the values.
     fileprivate(set) var clients: [ClientID] = []
     fileprivate(set) var requests: [SubscriptionRequest] = []
-    /// What the peer's configuration descriptor says, as far as is known.
+    /// The known value of the peer's configuration descriptor.
     fileprivate(set) var isOn = false
-    /// What is being written to it.
+    /// The value that is being written to it.
     fileprivate(set) var writing: Bool?
 
     fileprivate init(_ target: SubscriptionTarget) { self.target = target }
@@ -34,12 +34,12 @@ struct SubscriptionTable: Sendable {
     var isBeingWritten: Bool { writing != nil }
   }
 
-  /// What a subscription needs next.
+  /// The next action for a subscription.
   enum Step: Sendable {
     case none
     /// Write these bits to the characteristic's configuration descriptor, then call `configured`.
     case write(SubscriptionTarget, bits: UInt8)
-    /// The descriptor says what the clients want: complete these requests.
+    /// The descriptor has the value that the clients want: complete these requests.
     case complete([PendingRequest])
   }
 
@@ -64,8 +64,8 @@ struct SubscriptionTable: Sendable {
 
   // MARK: Requests
 
-  /// A client subscribes or unsubscribes. Returns the result if the request has ended already, else
-  /// `nextStep` says how to go on.
+  /// A client subscribes or unsubscribes. Returns the result if the request has ended already; else
+  /// call `nextStep`.
   mutating func request(
     _ isOn: Bool, _ target: SubscriptionTarget, _ request: PendingRequest
   ) -> Result<HostReply, HostError>? {
@@ -101,8 +101,8 @@ struct SubscriptionTable: Sendable {
     return .complete(subscription.requests.map(\.pending))
   }
 
-  /// The peer answered the write of a configuration. Returns the requests that failed with it;
-  /// `nextStep` says how to go on with the others.
+  /// The peer answered the write of a configuration. Returns the requests that failed with it; call
+  /// `nextStep` for the others.
   mutating func configured(
     _ valueHandle: UInt16, _ result: Result<Void, HostError>
   ) -> [PendingRequest] {

@@ -1,5 +1,5 @@
-/// Updates on their way to subscribers, by numbers that say where they are: there is one for every value
-/// that is sent, which a dictionary would hash four times.
+/// Updates on their way to subscribers, by numbers that encode their slot: there is one for every
+/// sent value, which a dictionary would hash four times.
 struct UpdateTable: Sendable {
   private struct Slot: Sendable {
     var number: UInt64
@@ -8,7 +8,7 @@ struct UpdateTable: Sendable {
 
   private var slots: [Slot] = []
   private var freeSlots: [Int] = []
-  /// How many updates there were.
+  /// The number of updates that were ever added.
   private var lastUpdate: UInt64 = 0
 
   var count: Int { slots.count - freeSlots.count }

@@ -16,9 +16,9 @@ struct ReadDatabaseHash: GATTProcedure {
 }
 
 /// Finds the peer's Generic Attribute service, subscribes to Service Changed and reads the Database
-/// Hash (Core 5.4, Vol 3, Part G, §7.1 and §7.3), so that what is discovered can be remembered.
+/// Hash (Core 5.4, Vol 3, Part G, §7.1 and §7.3), so that discovered attributes can be cached.
 ///
-/// It ends well whatever the peer refuses: then less is remembered.
+/// It never fails: if the peer refuses a step, less is cached.
 struct WatchServices: GATTProcedure {
   private enum Stage {
     case service, characteristics, configuration, subscription, hash
@@ -31,7 +31,7 @@ struct WatchServices: GATTProcedure {
   private var hashHandle: UInt16 = 0
   private var outcome = RemoteDatabase.ServiceChanged.absent
 
-  /// Starts from what is known of a peer.
+  /// Starts from the cached attributes of a peer.
   init(_ known: RemoteDatabase) {
     hashHandle = known.hashHandle
     guard case .present(let valueHandle, let configurationHandle) = known.serviceChanged else {

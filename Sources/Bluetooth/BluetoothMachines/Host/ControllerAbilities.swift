@@ -2,13 +2,13 @@ import BluetoothWire
 
 /// What a controller reported about itself while it was started.
 struct ControllerAbilities: Sendable {
-  /// What it is and who made it; nil if it did not report it.
+  /// Its version and manufacturer; nil if it did not report them.
   var version: ReadLocalVersionInformationReturn?
-  /// The commands that it knows; empty if it did not report them.
+  /// The supported commands; empty if it did not report them.
   var commands = SupportedCommands()
-  /// What its link layer can.
+  /// The supported link layer features.
   var features: LEFeatures = []
-  /// The longest ACL packet payload that it takes, in bytes.
+  /// The longest ACL packet payload that it accepts, in bytes.
   var aclByteCountMax = 0
   /// How many ACL packets it buffers.
   var aclPacketCount = 0

@@ -18,17 +18,17 @@ enum CommandPurpose: Sendable, Equatable {
   /// Changes the timing of the link with this handle.
   case updatingParameters(UInt16)
   case readingRSSI(UInt16, PendingRequest)
-  /// Asks for something of a link whose outcome an event reports.
+  /// Changes a link; an event reports the outcome.
   case changingLink(PendingRequest)
-  /// Asks whether the controller is what it was.
+  /// Checks whether the controller still has the host's settings.
   case watching
-  /// Improves a link, which works without it, too.
+  /// Improves a link, which also works without it.
   case optional
   /// Nothing waits for the answer.
   case routine
 
-  /// Whether so few of these wait at a time that they need no bound: one for each part of the host,
-  /// or for each link. What was never sent would leave that part waiting for ever.
+  /// Whether `waitingMax` does not apply, because few of these wait at a time: one for each part of
+  /// the host, or for each link. If one were rejected, that part would wait forever.
   fileprivate var isBounded: Bool {
     switch self {
     case .startUp, .scanning, .advertising, .connecting, .settingAddress, .listing,
@@ -70,8 +70,8 @@ struct ControllerSession: Sendable {
     /// How long an answer may take. The slowest command in the field, Reset of a controller that
     /// reloads its firmware, takes about one second.
     static let answerTimeout = TimeSpan.seconds(2)
-    /// Commands that wait, for clients or because a peer asks. A client that has so many unanswered
-    /// gets an error instead; what the host itself steers the radio with is always taken.
+    /// Limit of waiting commands that clients or peers cause. Beyond it a client gets an error; the
+    /// host's own commands are always accepted.
     static let waitingMax = 1024
   }
 
@@ -138,7 +138,7 @@ struct ControllerSession: Sendable {
   /// When an answer is overdue.
   var nextWake: Instant? { deadline }
 
-  /// Starts the controller, whatever was before.
+  /// Starts the controller, from any state.
   mutating func start(
     wantedAddress: DeviceAddress?, madeUpAddress: DeviceAddress, now: Instant,
     into outputs: inout [Output]
@@ -177,7 +177,7 @@ struct ControllerSession: Sendable {
     return true
   }
 
-  /// A link is gone: what was to be sent about it isn't, and no answer is its any more.
+  /// A link is gone: removes its waiting commands and ignores the answer to the one in flight.
   mutating func linkClosed(_ handle: UInt16) {
     waiting.removeAll { $0.link == handle }
     if inFlight?.link == handle { inFlight?.purpose = .routine }
@@ -272,7 +272,7 @@ struct ControllerSession: Sendable {
     complete(command, Self.refusal, now: now, into: &outputs)
   }
 
-  /// Stands for an answer that never came.
+  /// The substitute for an answer that never came.
   private static let refusal = CommandAnswer(status: .unspecifiedError, parameters: [])
 
   private mutating func proceed(

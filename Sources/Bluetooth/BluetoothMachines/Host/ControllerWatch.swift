@@ -29,10 +29,10 @@ struct ControllerWatch: Sendable {
   /// Contradictions in a row, by activity.
   private var contradictions = [0, 0]
 
-  /// When the controller is to be asked.
+  /// The time of the next check of the controller.
   var nextWake: Instant { asksAt }
 
-  /// The controller is up; `abilities` say what it has kept of the host's settings.
+  /// The controller is up; `abilities` contains the settings that it reports.
   mutating func controllerStarted(_ abilities: ControllerAbilities, now: Instant) {
     mark = abilities.suggestedDataLength
     provenWell(now: now)

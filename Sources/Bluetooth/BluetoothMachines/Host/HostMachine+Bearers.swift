@@ -14,7 +14,7 @@ extension HostMachine {
 
   // MARK: Opening
 
-  /// A client has more to ask at once than there are bearers: asks the peer for some.
+  /// A client has more concurrent requests than bearers: requests more bearers from the peer.
   mutating func openBearers(on index: Int, now: Instant, into actions: inout [Action]) {
     let room = links.entries[index].bearers.room(configuration.enhancedBearerCountMax)
     guard room > 0, links.entries[index].bearers.mayAsk, links.entries[index].security.isEncrypted,
@@ -33,13 +33,14 @@ extension HostMachine {
     links.entries[index].bearers.asked(for: cids.map { ATTBearer(rawValue: $0) })
   }
 
-  /// Asks again, where both sides had asked at once.
+  /// Repeats the request, if those of both sides had collided.
   mutating func wakeBearers(_ index: Int, now: Instant, into actions: inout [Action]) {
     guard links.entries[index].bearers.isRetryDue(now: now) else { return }
     openBearers(on: index, now: now, into: &actions)
   }
 
-  /// The peer asks for bearers: only over an encrypted link, and only by an enhanced request.
+  /// The peer requests bearers: accepted only over an encrypted link, and only by an enhanced
+  /// request.
   mutating func answerBearers(
     _ request: L2CAPChannelRequest, link index: Int, now: Instant, into actions: inout [Action]
   ) {
@@ -61,9 +62,9 @@ extension HostMachine {
     }
   }
 
-  // MARK: What L2CAP says of bearers
+  // MARK: Output of L2CAP about bearers
 
-  /// Takes what a link's L2CAP puts out about a bearer; false if it is about something else.
+  /// Handles an output of a link's L2CAP about a bearer; false if it is about something else.
   mutating func takeBearer(
     _ output: L2CAPLink.Output, from index: Int, now: Instant, into actions: inout [Action]
   ) -> Bool {
@@ -114,7 +115,8 @@ extension HostMachine {
   private mutating func bearerRefused(
     _ bearer: ATTBearer, _ error: HostError, link index: Int, now: Instant
   ) {
-    // What the specification leaves to a peripheral, whose central asks again at once (§5.4).
+    // After a collision the central repeats its request at once, the peripheral after a delay
+    // (§5.4).
     let info = links.entries[index].info
     let delay: TimeSpan =
       info.role == .central ? .zero : info.interval * Int64(2 * (Int(info.latency) + 1))

@@ -158,8 +158,8 @@ struct PendingConfirmations: Sendable {
   }
 }
 
-/// Whether the transport is read. While it isn't, the answers of controller and peers stay unread,
-/// so that no timeout means anything, nor until what has gathered was read.
+/// Whether the transport is read. While it isn't, answers of the controller and of peers stay
+/// unread, so timeouts are suspended until the backlog has been read.
 struct ReceivingPause: Sendable {
   /// How long reading what has gathered may take.
   static let grace = TimeSpan.seconds(1)

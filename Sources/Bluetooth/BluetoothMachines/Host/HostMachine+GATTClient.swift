@@ -166,7 +166,8 @@ extension HostMachine {
     }
   }
 
-  /// Holds what clients ask of a bonded central until it has proved that it is the one.
+  /// Holds clients' requests to a bonded central until it has proved that it has the keys of its
+  /// bond.
   private mutating func demandProof(
     of index: Int, now: Instant, into actions: inout [Action]
   ) {
@@ -191,7 +192,7 @@ extension HostMachine {
     }
   }
 
-  /// A link is gone: keeps what was learned of its peer, and fails every request that waits for it.
+  /// A link is gone: caches its peer's attributes and fails all its pending requests.
   mutating func endGATT(
     of link: inout Link, _ error: HostError, into actions: inout [Action]
   ) {

@@ -1,13 +1,13 @@
 import BluetoothWire
 import Essentials
 
-// Clients that ask for links and give them up.
+// Clients' requests for links, and their release.
 
 extension HostMachine {
   /// How soon an attempt that ended in Connection Failed to be Established is repeated.
   private static var reconnectDelay: TimeSpan { .milliseconds(50) }
 
-  /// Why there is no link to work with.
+  /// The error of a request that needs a link when there is none.
   var notConnectedError: HostError { session.isReady ? .notConnected : .radioNotReady }
 
   /// Why a request about a peer can't be served: where the link to it is being ended, the reason for
@@ -52,8 +52,9 @@ extension HostMachine {
     }
   }
 
-  /// The other address by which a bonded peer is wanted or linked already. There can't be a second link
-  /// to it, so who asks for one by an older private address would wait until the first one ends.
+  /// The other address under which a bonded peer is requested or linked already. There can't be a
+  /// second link to it, so a request by an older private address would wait until the first link
+  /// ends.
   private mutating func otherAddressInUse(of peer: DeviceAddress) -> DeviceAddress? {
     let known = security.bonds.knownAddress(of: peer)
     guard security.bonds.bond(of: known) != nil else { return nil }

@@ -189,7 +189,7 @@ extension HostMachine {
     complete(request, error.map { .failure($0) } ?? .success(.done), into: &actions)
   }
 
-  /// A peripheral that uses the link layer's procedure gets what it asks for, if it makes sense.
+  /// Accepts the parameters that a peer requests by the link layer's procedure, if they are valid.
   mutating func answer(
     _ event: LERemoteConnectionParameterRequest, now: Instant, into actions: inout [Action]
   ) {

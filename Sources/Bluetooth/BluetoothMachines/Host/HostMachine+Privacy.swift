@@ -7,8 +7,8 @@ extension HostMachine {
   /// The address that this host has on the air.
   var addressOnAir: DeviceAddress { privateAddress.address ?? abilities.address }
 
-  /// Takes from the air what has to be off it while this host's address or the controller's resolving
-  /// list changes, and puts it back after that.
+  /// Pauses scanning, connecting and advertising while this host's address or the controller's
+  /// resolving list changes, and resumes them afterwards.
   mutating func pauseForPrivacy(now: Instant) {
     privateAddress.expire(now: now)
     chooseResolvedPeers()

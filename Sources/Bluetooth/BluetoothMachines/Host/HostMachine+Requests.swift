@@ -94,7 +94,7 @@ extension HostMachine {
     }
   }
 
-  /// Sends a command that asks for something of a link, given its handle.
+  /// Sends a command that changes a link, given its handle.
   private mutating func changeLink(
     _ peer: DeviceAddress, _ request: PendingRequest, now: Instant, into actions: inout [Action],
     _ command: (UInt16) -> HCIPacket
@@ -161,7 +161,7 @@ extension HostMachine {
     if !isSent { parametersUpdated(handle, .limitReached("waiting commands"), into: &actions) }
   }
 
-  /// As the peripheral, asks the central to change the timing of a link.
+  /// As the peripheral, requests a change of the link's timing from the central.
   private mutating func requestTiming(
     of index: Int, _ parameters: ConnectionParameters, now: Instant, into actions: inout [Action]
   ) {

@@ -22,15 +22,15 @@ extension HostMachine {
       server.ignoredCount += 1
       return
     }
-    // First of all: what was taken once must not be taken again in the next run.
+    // Before anything else: a counter accepted in this run must not be accepted again in the next.
     actions.append(.updateBonds([bond]))
     withServer(now: now, into: &actions) { server, outputs in
       server.signedWrite(handle, value, from: peer, into: &outputs)
     }
   }
 
-  /// Signs a client's write, if the link is not to be encrypted; false where it goes as any other write,
-  /// perhaps once the link is protected.
+  /// Signs a client's write, unless the link is to be encrypted. False if the write is sent as an
+  /// ordinary one, perhaps once the link is encrypted.
   mutating func signWrite(
     _ handle: UInt16, _ value: [UInt8], on index: Int, _ request: PendingRequest, now: Instant,
     into actions: inout [Action]

@@ -1,79 +1,81 @@
 public import BluetoothWire
 public import Essentials
 
-/// A whole Bluetooth LE host as one machine: packets and requests go in, packets and events come
-/// out, and it says when it wants to be woken.
+/// A Bluetooth LE host as one state machine: it takes packets and requests, produces packets and
+/// events, and reports when it has to be woken.
 ///
-/// The work is done by small machines with state of their own; this one carries inputs to them and
-/// outputs between them. What belongs to one link is in its `Link`.
+/// It consists of small machines with state of their own, and passes inputs to them and outputs
+/// between them. The state of one link is in its `Link`.
 ///
 /// Scans, advertisements, requested links and services outlive the radio: they are resumed when a
 /// controller that was reset, unplugged or switched off is back. Links and operations end with
 /// errors first; the new state is reported after that, so that a client which is notified of
 /// `poweredOff` has no link any more, as in Core Bluetooth.
 public struct HostMachine: Sendable {
-  /// What happens to the host.
+  /// An event that the driver passes to the host.
   public enum Input: Sendable {
     /// The transport to the controller is open: start the controller.
     case transportOpened
-    /// The transport broke, or could not be opened; everything that depended on it is gone. The
-    /// machine asks for `reopenTransport` when it is time to try again. The state becomes
-    /// `.unauthorized` or `.unsupported` where the error says so, else `.poweredOff`.
+    /// The transport broke, or could not be opened; all links and operations end. The machine emits
+    /// `reopenTransport` when it is time to try again. The state becomes `.unauthorized` or
+    /// `.unsupported` for those errors, else `.poweredOff`.
     case transportClosed(HostError)
     /// The controller sent a packet.
     case packet(HCIPacket)
-    /// A client was added. One that acknowledges events says with `eventsHandled` how far it is;
-    /// peers that cause more than it handles are held back. Any other has handled an event when it
-    /// is delivered.
+    /// A client was added. One that acknowledges events reports with `eventsHandled` how many it
+    /// has handled; peers that cause more than it handles are held back. Any other has handled an
+    /// event when it is delivered.
     case clientOpened(ClientID, acknowledgesEvents: Bool = false)
-    /// A client that acknowledges events has handled so many more, in the order in which they were
-    /// delivered.
+    /// A client that acknowledges events has handled this number of events more, in the order in
+    /// which they were delivered.
     case eventsHandled(ClientID, count: Int)
-    /// A client is gone; what it had asked for ends.
+    /// A client is gone; its requests end.
     case clientClosed(ClientID)
-    /// A client asks for something. Ignored if there is no such client.
+    /// A client's request. Ignored if there is no such client.
     case request(ClientID, HostRequest)
-    /// The bonds of earlier runs, and who this host was in them; before the transport is opened.
+    /// The bonds of earlier runs, and this host's identities in them; before the transport is
+    /// opened.
     case bondsLoaded([Bond], [HostIdentity] = [])
-    /// The bonds that are kept are these by now: other processes may have removed, replaced or added some.
+    /// The stored bonds have changed: other processes may have removed, replaced or added some.
     case bondsChanged([Bond])
-    /// The bonds of earlier runs can't be read: nothing is paired, so that nobody takes the place of a
-    /// peer that they would tell from others.
+    /// The bonds of earlier runs can't be read: pairing is refused, so that no device takes the
+    /// place of a bonded peer.
     case bondsUnavailable
-    /// A computation on P-256 is done.
+    /// A computation on P-256 has finished.
     case keyComputed(id: UInt64, KeyAgreementResult)
   }
 
-  /// What the driver does for the machine.
+  /// An action that the driver performs for the machine.
   public enum Action: Sendable {
     /// Send a packet to the controller.
     case send(HCIPacket)
     /// Deliver an event to a client.
     case deliver(ClientID, HostEvent)
-    /// Close the transport, if it is open, and open it again: the controller answered wrongly or not
-    /// at all, or the transport broke. The error says why.
+    /// Close the transport, if it is open, and open it again: the controller answered wrongly or
+    /// not at all, or the transport broke. The error is the reason.
     ///
     /// The machine itself waits between attempts (back-off), so a driver has no retry of its own:
-    /// it opens at once and answers with `transportOpened`, or with `transportClosed` where that
+    /// it opens at once and answers with `transportOpened`, or with `transportClosed` if that
     /// failed, and then waits for the next of these.
     case reopenTransport(HostError)
-    /// Don't read from the transport until `resumeReceiving`, so that a client can catch up. A new
-    /// transport is read.
+    /// Don't read from the transport until `resumeReceiving`, so that a client can catch up. Does
+    /// not apply to a new transport, which is read at once.
     case pauseReceiving
     /// Read from the transport again.
     case resumeReceiving
-    /// Compute on P-256 and come back with `keyComputed`. Only where the configuration says that the
-    /// driver can.
+    /// Compute on P-256 and answer with `keyComputed`. Only if the configuration declares that the
+    /// driver supports it.
     case computeKey(KeyAgreementRequest)
-    /// Keep a bond for later runs, in place of an older one of the same peer, and who this host is to
-    /// it; nil where that need not be kept.
+    /// Store a bond, in place of an older one of the same peer, and this host's identity towards
+    /// it; nil if the identity need not be stored.
     case storeBond(Bond, HostIdentity?)
-    /// A pairing has succeeded, and its bond is not there next time.
+    /// A pairing has succeeded, but its bond is not stored.
     case bondNotKept(DeviceAddress, UnkeptBond)
-    /// The bond with this peer, which never came back, made room for another; `removeBond` comes with it.
+    /// The bond with this peer, which never reconnected, was evicted for another; comes with
+    /// `removeBond`.
     case bondEvicted(DeviceAddress)
-    /// Keep what these peers have configured, how far both sides have counted their signatures, and that
-    /// they have come back, where their bonds are still kept.
+    /// Store these peers' configurations, the signature counters of both sides, and that they have
+    /// reconnected, if their bonds are still stored.
     case updateBonds([Bond])
     /// Forget this bond.
     case removeBond(Bond)
@@ -157,7 +159,7 @@ public struct HostMachine: Sendable {
       takesEnhancedBearers: configuration.enhancedBearerCountMax > 0)
   }
 
-  /// Takes an input and appends what is to be done to `actions`.
+  /// Handles an input and appends the resulting actions to `actions`.
   public mutating func handle(_ input: Input, now: Instant, into actions: inout [Action]) {
     let start = actions.count
     switch input {
@@ -183,7 +185,7 @@ public struct HostMachine: Sendable {
     assertInvariants()
   }
 
-  /// Does what is due at `now`.
+  /// Handles the timers that are due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     let start = actions.count
     if let reason = recovery.wake(now: now) { actions.append(.reopenTransport(reason)) }

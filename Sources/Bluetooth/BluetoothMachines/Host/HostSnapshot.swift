@@ -84,11 +84,11 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var intervalMicroseconds: Int
     /// Connection events that the peripheral may skip.
     public var latency: Int
-    /// Of so many connection events one is used; 1: all.
+    /// One of this number of connection events is used; 1: all of them.
     public var subrateFactor: Int
-    /// How this host sends.
+    /// The PHY on which this host sends.
     public var transmitPHY: String
-    /// How the peer sends.
+    /// The PHY on which the peer sends.
     public var receivePHY: String
     /// The longest payload of a link layer packet that this host sends.
     public var sentPacketByteCountMax: Int
@@ -154,14 +154,14 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
     public var isOpen: Bool
   }
 
-  /// What was received or reported and thrown away since the host was made.
+  /// Received or reported items that were discarded since the host was created.
   public struct Counters: Sendable, Hashable, Codable {
     /// Packets of the controller that could not be read.
     public var malformedPackets = 0
     /// Events and data about links that don't exist.
     public var strayPackets = 0
-    /// Links with the address of a bonded peer that was connected already, ended because nothing was
-    /// proved on them.
+    /// Second links with the address of an already connected bonded peer that were ended because
+    /// they did not prove the bond.
     public var unprovenLinks = 0
     /// Bonds of pairings that succeeded which were not kept: there was no room, for example.
     public var unkeptBonds = 0
@@ -218,12 +218,12 @@ public struct HostSnapshot: Sendable, Hashable, Codable {
   public var pairingCount: Int
   /// Pairings that failed.
   public var failedPairingCount: Int
-  /// What was thrown away.
+  /// The discarded items.
   public var counters: Counters
 }
 
 extension HostMachine {
-  /// What the host is doing now. Its cost grows with the number of links and channels.
+  /// The host's current state. Its cost grows with the number of links and channels.
   public var snapshot: HostSnapshot {
     HostSnapshot(
       controller: controllerSnapshot,

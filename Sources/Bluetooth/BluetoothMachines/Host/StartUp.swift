@@ -35,11 +35,11 @@ enum StartUpStep: Int, CaseIterable, Sendable {
 enum StartUpFailure: Error, Sendable {
   /// It is no Bluetooth LE controller.
   case unsupported
-  /// It answered with an error or with something that makes no sense; the text says what.
+  /// It answered with an error or an invalid value; the text names it.
   case wrong(String)
 }
 
-/// How far the start of a controller is.
+/// The progress of a controller's start.
 struct StartUp: Sendable {
   private(set) var step = StartUpStep.reset
   private(set) var abilities = ControllerAbilities()
@@ -98,11 +98,11 @@ struct StartUp: Sendable {
 
   /// LEFeatures.connectionSubratingHostSupport.
   private static let subratingHostSupportBit: UInt8 = 38
-  /// What a peripheral may ask for: whatever it can do with.
+  /// The range of subrates that a peripheral may request: everything that is valid.
   private static let acceptedSubrate = SubrateRequest(
     factorMin: 1, factorMax: 500, latencyMax: 0, continuationNumber: 0, timeoutUnits10ms: 3_200)
 
-  /// More than any controller puts into a packet for LE, which is 251 bytes.
+  /// More than any controller's LE packet, which has at most 251 bytes.
   private static let hostBufferLength: UInt16 = 1_024
 
   private static let eventMask: EventMask = [

@@ -14,41 +14,41 @@ public enum HostEvent: Sendable {
   /// A peer advertises what the client's scan looks for.
   case discovered(AdvertisingReport)
 
-  /// A link of either role came up, for whichever client.
+  /// A link of either role was established, for any client.
   case linkOpened(LinkInfo)
-  /// Something about an open link changed: MTU, timing, encryption, what is known of the peer.
+  /// A property of an open link changed: MTU, timing, encryption, the peer's name or services.
   case linkUpdated(LinkInfo)
   /// A link went down, for all clients.
   case linkClosed(DeviceAddress, HostError)
-  /// The link that this client asked for stands; follows `linkOpened` if it is new.
+  /// The link that this client requested is up; follows `linkOpened` if it is new.
   case connected(DeviceAddress)
-  /// The link that this client asked for cannot be made.
+  /// The link that this client requested cannot be established.
   case connectionFailed(DeviceAddress, HostError)
-  /// This client no longer holds the link: nil when it asked for that itself, else the reason.
-  /// With `reconnecting`, the host is at work to bring it back.
+  /// This client no longer holds the link: nil when it requested that itself, else the reason. With
+  /// `reconnecting`, the host is trying to connect again.
   case disconnected(DeviceAddress, HostError?, reconnecting: Bool)
 
-  /// A pairing has a question for a person, or a number to show. For the client that was the pairing
-  /// agent when the pairing began.
+  /// A pairing needs an answer from a person, or has a number to show. Sent to the client that was
+  /// the pairing agent when the pairing began.
   case pairingPrompt(DeviceAddress, PairingPrompt, PairingPromptID)
-  /// A pairing has ended, for all clients; nil where it succeeded. Prompts about it are void.
+  /// A pairing has ended, for all clients; nil if it succeeded. Its prompts are no longer valid.
   case pairingEnded(DeviceAddress, SecurityFailure?)
 
   /// A notification or indication that this client subscribed to.
   case valueUpdated(DeviceAddress, handle: UInt16, ArraySlice<UInt8>)
-  /// So many notifications of this characteristic were dropped before the next `valueUpdated`,
+  /// This number of notifications of the characteristic was dropped before the next `valueUpdated`,
   /// because this client was behind and waiting for it would have held up others.
   case valuesDropped(DeviceAddress, handle: UInt16, count: Int)
   /// The host waits until this client has acknowledged every event up to this one. Only for clients
   /// that acknowledge events.
   case acknowledgementRequested
-  /// The peer's attributes in this range changed; what was discovered there no longer holds.
+  /// The peer's attributes in this range changed; discovered attributes there are no longer valid.
   case servicesChanged(DeviceAddress, HandleRange)
 
   /// A peer reads or writes one of this client's characteristics.
   case serverRequest(ServerRequest)
-  /// So many writes without response to this client's characteristic were dropped before the next
-  /// `serverRequest`, as in `valuesDropped`.
+  /// This number of writes without response to this client's characteristic was dropped before the
+  /// next `serverRequest`, as in `valuesDropped`.
   case writesDropped(DeviceAddress, handle: UInt16, count: Int)
   /// A peer subscribed to a characteristic (named by its value's handle).
   case subscribed(DeviceAddress, handle: UInt16)
@@ -64,9 +64,9 @@ public enum HostEvent: Sendable {
   case channelClosed(ChannelID, HostError?)
 }
 
-/// What a completed request came to.
+/// The result of a successful request.
 public enum HostReply: Sendable, Hashable {
-  /// It was done.
+  /// The request succeeded and has no other result.
   case done
   /// Services found.
   case services([RemoteService])
@@ -78,7 +78,7 @@ public enum HostReply: Sendable, Hashable {
   case value([UInt8])
   /// The values read.
   case values([AttributeValue])
-  /// The strength of the link in dBm; 127 if the controller cannot tell.
+  /// The RSSI of the link in dBm; 127 if the controller cannot measure it.
   case rssi(Int8)
   /// The published service.
   case published(PublishedService)
@@ -86,16 +86,16 @@ public enum HostReply: Sendable, Hashable {
   case psm(UInt16)
   /// The opened channel.
   case channel(ChannelInfo)
-  /// What a peer is to be told of this host.
+  /// The out-of-band data of this host, to be passed to a peer.
   case outOfBandData(OutOfBandData)
 }
 
 /// The state of a host's radio, as Core Bluetooth's managers report it.
 public enum RadioState: String, Sendable, Hashable, Codable {
-  /// Nothing heard from the controller yet.
+  /// The controller hasn't responded yet.
   case unknown
-  /// Another controller took the place of the one before: this host has another address, and
-  /// nothing that clients know of peers is valid any more. `poweredOn` follows.
+  /// Another controller replaced the previous one: this host has another address, and clients must
+  /// discard everything they know of peers. `poweredOn` follows.
   case resetting
   /// The controller cannot do Bluetooth LE.
   case unsupported
@@ -113,11 +113,11 @@ public enum HostError: Error, Sendable, Hashable {
   case radioNotReady
   /// The controller refused a command.
   case controller(HCIStatus)
-  /// The controller or the host cannot do this; the text says what.
+  /// The controller or the host doesn't support this; the text names the feature.
   case unsupported(String)
-  /// The request makes no sense; the text says why.
+  /// The request is invalid; the text gives the reason.
   case invalidArgument(String)
-  /// A bound was reached; the text says which.
+  /// A limit was reached; the text names it.
   case limitReached(String)
   /// There is no link to this peer.
   case notConnected
@@ -125,33 +125,33 @@ public enum HostError: Error, Sendable, Hashable {
   case connectionFailed(HCIStatus)
   /// The link ended, for this reason.
   case disconnected(HCIStatus)
-  /// The client gave up.
+  /// The client cancelled the request.
   case cancelled
   /// The peer answered with an error.
   case att(ATTErrorCode, handle: UInt16)
   /// The peer did not answer within 30 s; the link's attribute protocol is dead.
   case attTimeout
-  /// The peer answered with something that makes no sense.
+  /// The peer's response is malformed or doesn't match the request.
   case invalidResponse
   /// The peer refused a channel with this L2CAP result.
   case channelRefused(UInt16)
   /// The link could not be protected, or its protection failed.
   case security(SecurityFailure)
-  /// The way to the controller broke; the text says how.
+  /// The transport to the controller broke; the text gives the cause.
   case transport(String)
-  /// This process may not use the controller; the text says what it lacks.
+  /// This process may not use the controller; the text names the missing permission.
   case unauthorized(String)
 }
 
-/// One advertiser as heard now.
+/// A report of one advertiser.
 ///
 /// Each extended advertising set of a device is reported for itself, under the device's address.
 public struct AdvertisingReport: Sendable, Hashable {
-  /// Who: the identity address where the controller resolved it.
+  /// The advertiser's address: the identity address if the controller resolved it.
   public var address: DeviceAddress
-  /// Whether it takes connections.
+  /// Whether it is connectable.
   public var isConnectable: Bool
-  /// Whether it answers scan requests.
+  /// Whether it is scannable.
   public var isScannable: Bool
   /// Whether it came as a legacy PDU.
   public var isLegacy: Bool
@@ -184,9 +184,9 @@ public struct AdvertisingReport: Sendable, Hashable {
   }
 }
 
-/// What the host knows of an open link.
+/// The properties of an open link.
 public struct LinkInfo: Sendable, Hashable {
-  /// Which end this host is.
+  /// The role of this host on a link.
   public enum Role: String, Sendable, Hashable, Codable {
     /// This host made the link.
     case central
@@ -206,13 +206,13 @@ public struct LinkInfo: Sendable, Hashable {
   public var latency: UInt16 = 0
   /// Supervision timeout in units of 10 ms.
   public var timeoutUnits: UInt16 = 0
-  /// Of so many connection events one is used; 1: all.
+  /// One of this number of connection events is used; 1: all of them.
   public var subrateFactor: UInt16 = 1
-  /// How many events after one with data are used as well, where not all are.
+  /// How many connection events after one with data are used as well, if not all are.
   public var continuationNumber: UInt16 = 0
-  /// How this host sends.
+  /// The PHY on which this host sends.
   public var transmitPHY = PHY.le1M
-  /// How the peer sends.
+  /// The PHY on which the peer sends.
   public var receivePHY = PHY.le1M
   /// The longest payload of a link layer packet that this host sends.
   public var sentPacketByteCountMax = 27
@@ -224,10 +224,10 @@ public struct LinkInfo: Sendable, Hashable {
   public var isEncrypted: Bool { encryption != nil }
   /// The peer's GAP device name, once read.
   public var name: String?
-  /// Primary services that anybody discovered on the peer.
+  /// Primary services of the peer that any client has discovered.
   public var services: [BluetoothUUID] = []
 
-  /// A link of which nothing more is known yet.
+  /// A link with the default values until its parameters are known.
   public init(peer: DeviceAddress, role: Role) {
     self.peer = peer
     self.role = role
@@ -242,7 +242,7 @@ public struct ChannelInfo: Sendable, Hashable {
   public var peer: DeviceAddress
   /// The PSM it was opened on.
   public var psm: UInt16
-  /// The largest service data unit that the peer takes.
+  /// The largest SDU that the peer accepts.
   public var peerMTU: Int
 
   /// A channel that just opened.
@@ -254,13 +254,13 @@ public struct ChannelInfo: Sendable, Hashable {
   }
 }
 
-/// A peer's read or write of attributes whose values a client keeps.
+/// A peer's read or write of attributes whose values a client supplies.
 public struct ServerRequest: Sendable, Hashable {
-  /// What the peer wants.
+  /// The operation that the peer requests.
   public enum Kind: Sendable, Hashable {
     /// The value from `offset` on. The answer is cut to what fits in one response.
     case read(handle: UInt16, offset: Int)
-    /// All of these or nothing, in this order.
+    /// All of these writes or none, in this order.
     case write([Write])
   }
 
@@ -268,7 +268,7 @@ public struct ServerRequest: Sendable, Hashable {
   public struct Write: Sendable, Hashable {
     /// The characteristic value's handle.
     public var handle: UInt16
-    /// Where in the value it begins.
+    /// The offset in the value at which it begins.
     public var offset: Int
     /// The bytes to write.
     public var value: [UInt8]
@@ -283,9 +283,9 @@ public struct ServerRequest: Sendable, Hashable {
 
   /// Names the request in the response.
   public var id: ServerRequestID
-  /// Who asks.
+  /// The requesting peer.
   public var peer: DeviceAddress
-  /// What is asked.
+  /// The requested operation.
   public var kind: Kind
   /// False for a Write Command, whose response is ignored.
   public var needsResponse: Bool

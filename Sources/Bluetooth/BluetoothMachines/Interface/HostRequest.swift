@@ -1,11 +1,11 @@
 public import BluetoothWire
 public import Essentials
 
-/// What a client asks of its host.
+/// A request from a client to its host.
 ///
 /// A request with a token is answered by exactly one `HostEvent.completed` with that token, also
-/// when the link drops, the radio goes off or the request makes no sense. The others never fail
-/// visibly; what they lead to arrives as events.
+/// when the link drops, the radio is powered off or the request is invalid. Requests without a
+/// token report no errors; their effects arrive as events.
 ///
 /// Scans, advertisements, connections and services of a client outlive the radio: they are resumed
 /// when a radio that was reset, unplugged or switched off is back, until the client cancels them.
@@ -22,52 +22,54 @@ public enum HostRequest: Sendable {
   case stopAdvertising
 
   // Links.
-  /// Wants a link to the peer, and goes on wanting it until it stands or `disconnect` is asked.
+  /// Requests a link to the peer; the request stays active until the link is up or `disconnect`.
   case connect(DeviceAddress, ConnectOptions)
-  /// Gives up this client's interest in the link; it drops when no client holds it any more.
+  /// Releases this client's claim on the link; it is disconnected when no client claims it any
+  /// more.
   case disconnect(DeviceAddress)
-  /// Reads the strength of the link.
+  /// Reads the RSSI of the link.
   case readRSSI(DeviceAddress, RequestToken)
-  /// Asks for other connection parameters; in the peripheral role by asking the central.
+  /// Requests other connection parameters; in the peripheral role by a request to the central.
   case updateParameters(DeviceAddress, ConnectionParameters, RequestToken)
-  /// Asks for the fastest of these PHYs that the peer wants, too, for each direction; nil: any. Completed
-  /// when the controller has taken it; what comes of it is in `linkUpdated`. A central whose peer knows LE
-  /// 2M asks for that by itself.
+  /// Requests the fastest of these PHYs that the peer also accepts, for each direction; nil: any.
+  /// Completed when the controller has accepted the command; the outcome is in `linkUpdated`. A
+  /// central requests LE 2M without this request if the peer supports it.
   case setPHY(DeviceAddress, PHYPreference, RequestToken)
-  /// Asks for a part of the connection events to be used (Core 5.4, Vol 6, Part B, §4.5.1): an idle link
-  /// then costs little and is still quick to wake. Completed when the controller has taken it; what comes
-  /// of it is in `linkUpdated`. Fails with `HostError.unsupported` for a controller without subrating.
+  /// Requests connection subrating (Core 5.4, Vol 6, Part B, §4.5.1), which uses only a part of the
+  /// connection events: an idle link then costs little and is still quick to wake. Completed when
+  /// the controller has accepted the command; the outcome is in `linkUpdated`. Fails with
+  /// `HostError.unsupported` for a controller without subrating.
   case setSubrate(DeviceAddress, SubrateRequest, RequestToken)
 
   // Security.
-  /// Encrypts the link to a peer: with the keys of the bond, or by pairing. Needs a link, which need
-  /// not be this client's. Also without a request, what a peer refuses for want of encryption leads
-  /// to pairing. Fails with `HostError.security`.
+  /// Encrypts the link to a peer: with the keys of the bond, or by pairing. Needs a link, which may
+  /// be another client's. A peer that refuses an operation because the link is not encrypted causes
+  /// pairing without this request. Fails with `HostError.security`.
   case pair(DeviceAddress, RequestToken)
-  /// Makes this client the one that answers prompts, with what it can show and let people enter;
-  /// nil: no longer. Of several the last one counts. Without any, pairing is by Just Works.
+  /// Makes this client the pairing agent, which answers prompts, with this IO capability; nil: no
+  /// longer. Of several agents the latest is used. Without an agent, pairing is by Just Works.
   case setPairingAgent(SMPIOCapability?)
-  /// Answers a prompt; ignored where it isn't the latest of a pairing that goes on.
+  /// Answers a prompt; ignored unless it is the latest prompt of a pairing in progress.
   case answerPairing(PairingPromptID, PairingAnswer)
-  /// Makes this host's out-of-band data for its next pairing, in `HostReply.outOfBandData`; what was
-  /// made before holds no longer. It is spent by a pairing whose peer was told. Fails with
-  /// `HostError.unsupported` without LE Secure Connections.
+  /// Creates this host's out-of-band data for its next pairing, in `HostReply.outOfBandData`, and
+  /// invalidates earlier data. A successful pairing in which the peer used the data consumes it.
+  /// Fails with `HostError.unsupported` without LE Secure Connections.
   case createOutOfBandData(RequestToken)
-  /// What this host was told about a peer out of band, used by pairings with it until one succeeds;
-  /// nil: nothing. Fails with `HostError.limitReached` for more than 64 peers.
+  /// The out-of-band data that this host received from a peer, used by pairings with it until one
+  /// succeeds; nil: none. Fails with `HostError.limitReached` for more than 64 peers.
   case setOutOfBandData(DeviceAddress, OutOfBandData?, RequestToken)
   /// Removes the bond of a peer. A link that is encrypted with its keys stays. Fails with
-  /// `HostError.invalidArgument` where there is none.
+  /// `HostError.invalidArgument` if there is no bond.
   case removeBond(DeviceAddress, RequestToken)
 
   // The GATT client.
   /// Runs a procedure on the peer's server; procedures of one peer run one after the other.
   case gatt(DeviceAddress, GATTOperation, RequestToken)
-  /// Wants the characteristic's notifications or indications: written when the first client asks,
-  /// after its configuration descriptor was searched for where that isn't known. Keeps its place
-  /// among this client's other requests to the peer.
+  /// Subscribes to the characteristic's notifications or indications. The configuration descriptor
+  /// is discovered if it isn't known, and written for the first subscribing client. Executed in
+  /// order with this client's other requests to the peer.
   case subscribe(DeviceAddress, SubscriptionTarget, RequestToken)
-  /// No longer wants them: written when the last client asks.
+  /// Unsubscribes; the descriptor is written when the last client has unsubscribed.
   case unsubscribe(DeviceAddress, SubscriptionTarget, RequestToken)
 
   // The GATT server.
@@ -93,17 +95,18 @@ public enum HostRequest: Sendable {
   case openChannel(DeviceAddress, psm: UInt16, RequestToken)
   /// Sends bytes; completed when the last was handed to the controller.
   case sendOnChannel(ChannelID, [UInt8], RequestToken)
-  /// Reports that the client has consumed so many received bytes, so that the peer may send more.
+  /// Reports that the client has consumed this number of received bytes, so that the peer may send
+  /// more.
   case consumedFromChannel(ChannelID, byteCount: Int)
   /// Closes the channel.
   case closeChannel(ChannelID)
 
-  /// Completed at once: the events before its completion were delivered before the requests after it
-  /// were served.
+  /// A marker that is completed at once: after all events that were queued before it, and before
+  /// later requests are handled.
   case barrier(RequestToken)
 }
 
-/// What a client's scan looks for.
+/// The filter and the options of a client's scan.
 public struct ScanOptions: Sendable, Hashable {
   /// Only peers that advertise one of these services; empty means all advertisers.
   public var services: [BluetoothUUID] = []
@@ -111,19 +114,19 @@ public struct ScanOptions: Sendable, Hashable {
   public var solicitedServices: [BluetoothUUID] = []
   /// Report every advertisement instead of every change.
   public var allowsDuplicates = false
-  /// Ask for scan responses. The radio scans actively if any client wants it.
+  /// Request scan responses. The radio scans actively if any client's scan does.
   public var isActive = true
-  /// Also hear extended advertising on secondary channels, where the controller can.
+  /// Also receive extended advertising on secondary channels, if the controller supports it.
   public var usesExtendedScanning = true
-  /// Also hear who advertises on LE Coded, where the controller can: twice to four times as far away. It
-  /// takes half of the time from LE 1M.
+  /// Also receive LE Coded advertising, if the controller supports it: it reaches two to four times
+  /// as far. It takes half of the scan time from LE 1M.
   public var usesCodedPHY = false
 
   /// Options that report all advertisers, coalesced.
   public init() {}
 }
 
-/// What and how a client advertises.
+/// The data and the options of a client's advertising.
 public struct AdvertisingOptions: Sendable, Hashable {
   /// Advertising data, at most 31 bytes in legacy advertising.
   public var data: [UInt8] = []
@@ -133,31 +136,31 @@ public struct AdvertisingOptions: Sendable, Hashable {
   public var isConnectable = true
   /// Time between advertising events, without the random delay.
   public var interval: TimeSpan = .milliseconds(100)
-  /// Extended advertising on a secondary channel; needs a controller that can.
+  /// Extended advertising on a secondary channel; needs controller support.
   public var usesExtendedAdvertising = false
-  /// On LE Coded, which reaches twice to four times as far and which few scanners hear; extended
-  /// advertising only, and with a controller that can.
+  /// On LE Coded, which reaches two to four times as far and which few scanners receive; extended
+  /// advertising only, and only with controller support.
   public var usesCodedPHY = false
-  /// Only this peer, by the address that clients know it by, may connect: directed advertising, which
-  /// carries no data (Core 5.4, Vol 6, Part B, §4.4.2.4). A bonded peer with private addresses is called
-  /// by one of them, which takes a controller that resolves addresses, else the request fails with
+  /// Only this peer, given by the address under which clients know it, may connect: directed
+  /// advertising, which carries no data (Core 5.4, Vol 6, Part B, §4.4.2.4). For a bonded peer with
+  /// private addresses, the controller must resolve addresses; otherwise the request fails with
   /// `HostError.unsupported`.
   public var target: DeviceAddress?
 
-  /// Options for connectable legacy advertising of nothing, ten times a second.
+  /// Options for connectable legacy advertising without data, ten times a second.
   public init() {}
 }
 
 /// How a link is made.
 public struct ConnectOptions: Sendable, Hashable {
-  /// The parameters to ask for.
+  /// The connection parameters to request.
   public var parameters: ConnectionParameters = .default
-  /// Make the link again whenever it drops without anybody having asked.
+  /// Reconnect whenever the link drops without a disconnect by a client.
   public var reconnectsAutomatically = false
-  /// Wait so long before starting.
+  /// The delay before connecting starts.
   public var startDelay: TimeSpan = .zero
-  /// Also look for the peer on LE Coded, where the controller can, and stay on that: for range in place of
-  /// speed.
+  /// Also look for the peer on LE Coded, if the controller supports it, and keep using that PHY:
+  /// for range in place of speed.
   public var usesCodedPHY = false
 
   /// The options that Apple's central uses by default.
@@ -180,7 +183,7 @@ public struct ConnectionParameters: Sendable, Hashable {
     self.timeoutUnits = timeoutUnits
   }
 
-  /// 30 ms without latency, dropped after 720 ms of silence, as iOS asks for.
+  /// 30 ms, no latency, supervision timeout 720 ms: the values that iOS requests.
   public static let `default` = ConnectionParameters(
     intervalUnits: 24...24, latency: 0, timeoutUnits: 72)
 }

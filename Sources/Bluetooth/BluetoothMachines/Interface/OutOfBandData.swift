@@ -1,32 +1,32 @@
 public import BluetoothWire
 
-/// What one device tells another over something else than Bluetooth, such as NFC or a printed code, so
-/// that a pairing is protected against a man in the middle (Core 5.4, Vol 3, Part H, §2.3.5.1). Who
-/// reads it can be taken for the device that it was meant for.
+/// Data that two devices exchange outside of Bluetooth, by NFC or a printed code for example, so
+/// that a pairing is protected against a man in the middle (Core 5.4, Vol 3, Part H, §2.3.5.1). A
+/// third party that reads it can impersonate the device that it was meant for.
 ///
 /// Its description shows no secret.
 public enum OutOfBandData: Sendable, Hashable {
   /// For LE Secure Connections: the commitment to the device's public key, and the number that it is
   /// made with (§2.3.5.6.4). Made by `HostRequest.createOutOfBandData`, for one pairing.
   case secureConnections(confirm: SMPValue, random: SMPValue)
-  /// For LE legacy pairing: the key that both sides have to be told, 128 random bits (§2.3.5.4).
+  /// For LE legacy pairing: the temporary key that both sides need, 128 random bits (§2.3.5.4).
   case legacy(temporaryKey: SMPValue)
 }
 
-/// What this host knows of out-of-band data when a pairing begins.
+/// The out-of-band data that is available when a pairing begins.
 struct KnownOutOfBandData: Sendable {
-  /// What the peer was told, if anybody was told anything.
+  /// This host's own data, if it has created any for the peer.
   var own: OwnOutOfBandData?
-  /// What this host was told about the peer.
+  /// The data received from the peer.
   var peers: OutOfBandData?
 }
 
-/// Out-of-band data of this host, with what it was made of.
+/// Out-of-band data of this host, with its private key.
 struct OwnOutOfBandData: Sendable {
   let privateKey: SMPCoordinate
   let random: SMPValue
 
-  /// What the peer is to be told.
+  /// The data to be passed to the peer.
   func data(_ key: PublicKey) -> OutOfBandData {
     .secureConnections(
       confirm: PairingFunctions.confirmValue(

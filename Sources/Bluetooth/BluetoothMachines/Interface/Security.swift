@@ -1,17 +1,17 @@
 public import BluetoothWire
 
-/// Which pairings a host agrees to.
+/// Which pairings a host accepts.
 public enum PairingPolicy: String, Sendable, Hashable, CaseIterable, Codable {
   /// None. Links are encrypted with bonds that exist already.
   case never
-  /// Those that a protected value, a peer or a client asks for. People are asked only for what the
-  /// association model needs: a passkey or a comparison.
+  /// Pairings that a protected value, a peer or a client requests. People are involved only if the
+  /// association model needs it: for a passkey or a comparison.
   case automatic
-  /// Only those that a client with a pairing agent agrees to, also where Just Works needs no answer.
+  /// Only those that a client with a pairing agent accepts, also for Just Works.
   case ask
 }
 
-/// Names a prompt in its answer, so that no answer is taken for another question.
+/// Identifies a prompt in its answer, so that an answer is not applied to another prompt.
 @frozen
 public struct PairingPromptID: Hashable, Sendable {
   /// Unique for the life of the host.
@@ -22,7 +22,7 @@ public struct PairingPromptID: Hashable, Sendable {
   public init(rawValue: UInt64) { self.rawValue = rawValue }
 }
 
-/// A question about a pairing, or a number to show, for the client that registered as pairing agent
+/// A prompt of a pairing for the client that is the pairing agent: a question, or a number to show
 /// (Core 5.4, Vol 3, Part H, §2.3.5).
 public enum PairingPrompt: Sendable, Hashable {
   /// Whether to pair by Just Works: `accept` or `reject`.
@@ -34,7 +34,7 @@ public enum PairingPrompt: Sendable, Hashable {
   /// Compare this number with the one that the peer shows: `accept` if they are equal.
   case compareNumber(UInt32)
 
-  /// Six decimal digits, as people are shown them (§2.3.5.6.2).
+  /// The number as six decimal digits, as it is displayed (§2.3.5.6.2).
   public static func digits(_ number: UInt32) -> String {
     let text = String(number)
     return String(repeating: "0", count: max(0, 6 - text.count)) + text
@@ -57,10 +57,11 @@ public enum SecurityFailure: Error, Sendable, Hashable {
   case pairingFailed(SMPFailureReason)
   /// The peer ended the pairing, for this reason.
   case peerFailed(SMPFailureReason)
-  /// The peer was silent for 30 s, or a prompt unanswered (§3.4). The link takes no further pairing.
+  /// The peer was silent for 30 s, or a prompt unanswered (§3.4). No other pairing is possible on
+  /// this link.
   case timeout
   /// The peer has lost, or removed, the keys of the bond. Nothing is read or written until the bond
-  /// is removed here, too, because anybody can claim to be the peer.
+  /// is removed here, too, because any device can claim to be the peer.
   case keyMissing
   /// The controller could not encrypt the link.
   case encryptionFailed(HCIStatus)
@@ -68,9 +69,9 @@ public enum SecurityFailure: Error, Sendable, Hashable {
   case disconnected
 }
 
-/// A long term key and what it is asked for by (Core 5.4, Vol 3, Part H, §2.4.4).
+/// A long term key with its EDIV and Rand, which identify it (Core 5.4, Vol 3, Part H, §2.4.4).
 public struct LongTermKey: Sendable, Hashable {
-  /// The key, as long as was negotiated; the rest is zero.
+  /// The key in its negotiated length; the remaining bytes are zero.
   public var value: SMPValue
   /// The diversifier; 0 with LE Secure Connections.
   public var encryptedDiversifier: UInt16
@@ -85,35 +86,36 @@ public struct LongTermKey: Sendable, Hashable {
   }
 }
 
-/// Why a pairing that succeeded leaves no bond, so that the peer has to be paired with again next time.
+/// The reason why a successful pairing leaves no bond, so that the peer has to pair again next
+/// time.
 public enum UnkeptBond: Error, Hashable, Sendable {
-  /// There are as many bonds as a host takes, or as it takes of peers that pair by Just Works without
-  /// having been asked, and all of them are in use.
+  /// The limit of bonds is reached, or that of bonds by Just Works which the peer initiated, and no
+  /// bond may be evicted.
   case full
-  /// The peer claims the identity of a bonded one, and paired with less than that had to show.
+  /// The peer claims the identity of a bonded one, and its pairing is weaker than that bond.
   case weaker
-  /// The peer claims the identity of a bonded one from an address that isn't that one's.
+  /// The peer claims the identity of a bonded one from another address.
   case claimedIdentity
-  /// The peer will have another address next time, and distributed nothing to know it by.
+  /// The peer's address will change, and it distributed no key to recognize it by.
   case changingAddress
 }
 
-/// The keys that a pairing left, which are kept for later links (Core 5.4, Vol 3, Part C, §9.4.4).
+/// The keys of a pairing, which are kept for later links (Core 5.4, Vol 3, Part C, §9.4.4).
 ///
 /// Its description shows no key.
 public struct Bond: Sendable, Hashable {
   /// The peer's identity address, or the address of the link where the peer distributed none.
   public var identity: DeviceAddress
-  /// The address that clients know the peer by, whatever private address it has: that of the link on
-  /// which it was paired first, so that what they had stored before stays valid.
+  /// The address under which clients know the peer, whatever private address it uses: that of the
+  /// link on which it was first paired, so that identifiers stored by clients stay valid.
   public var knownAddress: DeviceAddress
-  /// The identity address of this host that the peer has its bond with; nil: whichever it is.
+  /// The identity address of this host with which the peer has its bond; nil: any.
   public var localIdentity: DeviceAddress?
   /// The key for links in which this host is the central.
   public var centralKey: LongTermKey?
   /// The key for links in which this host is the peripheral.
   public var peripheralKey: LongTermKey?
-  /// What the peer's private addresses are resolved with; nil where it has none.
+  /// The key that resolves the peer's private addresses; nil if it distributed none.
   public var identityResolvingKey: SMPValue?
   /// Bytes of the key that are not zero by construction, 7 to 16.
   public var keyByteCount: Int
@@ -121,18 +123,17 @@ public struct Bond: Sendable, Hashable {
   public var isAuthenticated: Bool
   /// Whether it was LE Secure Connections.
   public var isSecureConnections: Bool
-  /// What the peer signs with; nil: it gave no key.
+  /// The key of the peer's signatures; nil: it distributed none.
   public var peerSigning: SigningKey?
-  /// What this host signs with towards the peer; nil: the peer was given no key.
+  /// The key of this host's signatures to the peer; nil: the peer received none.
   public var localSigning: SigningKey?
-  /// What the peer has configured in this host's GATT server; nil: nothing.
+  /// The peer's configuration of this host's GATT server; nil: none.
   public var clientConfiguration: ClientConfiguration?
-  /// Whether it may make room for another: the peer began the pairing, nobody took part in it, and no
-  /// later link was encrypted with its keys so far.
+  /// Whether the bond may be evicted for another: the peer began the pairing, no user confirmed it,
+  /// and no later link has been encrypted with its keys yet.
   public var isEvictable = false
 
-  /// A bond from its parts. Clients know the peer by its identity address unless `knownAddress` says
-  /// otherwise.
+  /// A bond from its parts. `knownAddress` defaults to the identity address.
   public init(
     identity: DeviceAddress, knownAddress: DeviceAddress? = nil,
     localIdentity: DeviceAddress? = nil, centralKey: LongTermKey?, peripheralKey: LongTermKey?,
@@ -150,40 +151,39 @@ public struct Bond: Sendable, Hashable {
     self.isSecureConnections = isSecureConnections
   }
 
-  /// Whether the other's keys protect less than these, so that they must not replace them: without
-  /// authentication where these have it, legacy where these are of LE Secure Connections, or shorter
-  /// (Core 5.4, Vol 3, Part C, §10.3.2; the attacks KNOB and BLURtooth).
+  /// Whether these keys protect more than the other's, which then must not replace them: the
+  /// other's are without authentication where these have it, legacy where these are of LE Secure
+  /// Connections, or shorter (Core 5.4, Vol 3, Part C, §10.3.2; the attacks KNOB and BLURtooth).
   public func isStronger(than other: Bond) -> Bool {
     isAuthenticated && !other.isAuthenticated || isSecureConnections && !other.isSecureConnections
       || keyByteCount > other.keyByteCount
   }
 }
 
-/// A connection signature resolving key and how far its holder has counted (Core 5.4, Vol 3, Part H,
-/// §2.4.5).
+/// A connection signature resolving key with its SignCounter (Core 5.4, Vol 3, Part H, §2.4.5).
 public struct SigningKey: Sendable, Hashable {
   /// The key.
   public var value: SMPValue
   /// The least number that the next signature may have; 2³² when the key is used up.
   public var nextCounter: UInt64
 
-  /// A key that signed nothing yet, or so much.
+  /// A key with its next counter; 0 for a new key.
   public init(_ value: SMPValue, nextCounter: UInt64 = 0) {
     self.value = value
     self.nextCounter = nextCounter
   }
 }
 
-/// What a bonded peer has configured in this host's GATT server, which holds for its later links, too
-/// (Core 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3, §7.2).
+/// A bonded peer's configuration of this host's GATT server, which is kept for later links (Core
+/// 5.4, Vol 3, Part G, §2.5.2, §3.3.3.3, §7.2).
 public struct ClientConfiguration: Sendable, Hashable {
-  /// What is kept at most, by handle; the rest ends with the link.
+  /// The largest number of descriptors that is kept, by handle; others end with the link.
   public static let descriptorCountMax = 128
 
-  /// The Database Hash of the database that the handles are of, 16 bytes; in another one they mean
-  /// nothing.
+  /// The Database Hash of the database that the handles refer to, 16 bytes; with another database
+  /// they are not valid.
   public var databaseHash: [UInt8]
-  /// Whether the peer knew that database.
+  /// Whether the peer was change-aware.
   public var isAware: Bool
   /// The first octet of Client Supported Features.
   public var features: UInt8
@@ -201,13 +201,14 @@ public struct ClientConfiguration: Sendable, Hashable {
   }
 }
 
-/// Who this host is to bonded peers, whatever private address it has (Core 5.4, Vol 3, Part H, §2.4.2).
+/// The identity of this host towards bonded peers, independent of its private address (Core 5.4,
+/// Vol 3, Part H, §2.4.2).
 ///
 /// Its description shows no key.
 public struct HostIdentity: Sendable, Hashable {
   /// The controller's public address, or a random static one.
   public var address: DeviceAddress
-  /// What this host's private addresses are made with, and resolved by its peers.
+  /// The IRK that generates this host's private addresses; its peers resolve them with it.
   public var resolvingKey: SMPValue
 
   /// An identity from its parts.
@@ -241,15 +242,15 @@ public struct PublicKey: Sendable, Hashable {
   /// The y coordinate.
   public var y: SMPCoordinate
 
-  /// A point; whether it is on the curve shows when it is used.
+  /// A point; it is validated when it is used.
   public init(x: SMPCoordinate, y: SMPCoordinate) {
     self.x = x
     self.y = y
   }
 }
 
-/// A computation on the curve P-256 that the machine asks its driver for (Core 5.4, Vol 3, Part H,
-/// §2.3.5.6.1).
+/// A computation on the curve P-256 that the driver performs for the machine (Core 5.4, Vol 3, Part
+/// H, §2.3.5.6.1).
 public struct KeyAgreementRequest: Sendable, Hashable {
   /// What to compute.
   public enum Operation: Sendable, Hashable {
@@ -259,7 +260,7 @@ public struct KeyAgreementRequest: Sendable, Hashable {
     case sharedSecret(privateKey: SMPCoordinate, peer: PublicKey)
   }
 
-  /// Names the request in its result.
+  /// Identifies the request in its result.
   public var id: UInt64
   /// What to compute.
   public var operation: Operation
@@ -271,13 +272,13 @@ public struct KeyAgreementRequest: Sendable, Hashable {
   }
 }
 
-/// What a `KeyAgreementRequest` came to.
+/// The result of a `KeyAgreementRequest`.
 public enum KeyAgreementResult: Sendable, Hashable {
   /// The public key.
   case publicKey(PublicKey)
   /// The x coordinate of the shared point.
   case sharedSecret(SMPCoordinate)
-  /// The private key is none, or the peer's point is not on the curve.
+  /// The private key is invalid, or the peer's point is not on the curve.
   case invalidKey
 }
 

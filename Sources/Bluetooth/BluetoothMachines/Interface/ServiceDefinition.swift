@@ -25,22 +25,22 @@ public struct ServiceDefinition: Sendable, Hashable {
 
 /// A characteristic that a client wants to publish.
 ///
-/// The host adds the client characteristic configuration where it can notify or indicate, and the
-/// extended properties descriptor where the properties say so.
+/// The host adds the client characteristic configuration descriptor if the properties contain
+/// notify or indicate, and the extended properties descriptor if they contain extended properties.
 public struct CharacteristicDefinition: Sendable, Hashable {
-  /// What it is.
+  /// The characteristic's UUID.
   public var uuid: BluetoothUUID
-  /// What may be done with it.
+  /// The operations that it supports.
   public var properties: CharacteristicProperties
-  /// Who may do it.
+  /// The security that reads and writes require.
   public var permissions: AttributePermissions
-  /// A value that the host serves by itself; nil asks the client each time.
+  /// A static value that the host serves; nil: the client is asked on each read.
   public var value: [UInt8]?
   /// Only encrypted links may subscribe.
   public var subscribingRequiresEncryption: Bool
   /// Only links may subscribe whose pairing was protected against a man in the middle.
   public var subscribingRequiresAuthentication: Bool
-  /// Further descriptors, with fixed values.
+  /// Other descriptors, with fixed values.
   public var descriptors: [DescriptorDefinition]
 
   /// A characteristic to publish.
@@ -74,7 +74,7 @@ public struct DescriptorDefinition: Sendable, Hashable {
   }
 }
 
-/// Who may read or write an attribute.
+/// The access that peers have to an attribute.
 public struct AttributePermissions: OptionSet, Sendable, Hashable {
   /// The bits; the first four as Apple numbers them.
   public let rawValue: UInt8

@@ -15,8 +15,8 @@ public struct ACLScheduler: Sendable {
     case send(HCIPacket)
     /// A tagged frame's last fragment is among the packets before this.
     case handedOver(handle: UInt16, SendTag)
-    /// More waits for this link than a sane peer would let wait: disconnect it. Said once; what is
-    /// enqueued from then on is dropped.
+    /// The link's queue is full, which a correct peer doesn't cause: disconnect it. Emitted once;
+    /// frames that are enqueued later are dropped.
     case overflowed(handle: UInt16)
   }
 
@@ -48,7 +48,7 @@ public struct ACLScheduler: Sendable {
   private var packetCount = 0
   private var free = 0
   private var links: [Link] = []
-  /// Where in `links` a handle's link stands; -1 for none. Grows to the highest handle used.
+  /// The index in `links` of a handle's link; -1 for none. Grows to the highest handle used.
   private var slotOfHandle: [Int16] = []
   /// Slots with something to send, the next to get a buffer first.
   private var turns = FIFO<Int16>()
@@ -146,7 +146,7 @@ public struct ACLScheduler: Sendable {
   }
 
   /// The tag of the next frame of the link's Security Manager that the peer's controller has
-  /// acknowledged; nil if there is none.
+  /// acknowledged; nil without one.
   public mutating func takeAcknowledged(handle: UInt16) -> SendTag? {
     guard let slot = slot(of: handle), let first = links[slot].unacknowledged.first,
       first.givenCount <= links[slot].completedCount
@@ -154,7 +154,7 @@ public struct ACLScheduler: Sendable {
     return links[slot].unacknowledged.popFirst()?.tag
   }
 
-  /// Sends what the controller has buffers for.
+  /// Sends as many fragments as the controller has free buffers.
   public mutating func drain(into outputs: inout [Output]) {
     if overflowsToReport > 0 { reportOverflows(into: &outputs) }
     // A link that may not take a buffer now goes to the end; once all have, there is nothing to do.

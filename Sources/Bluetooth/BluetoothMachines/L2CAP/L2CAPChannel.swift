@@ -56,15 +56,15 @@ public struct L2CAPChannelInfo: Sendable, Hashable {
   public var peerMTU: Int
 }
 
-/// One credit-based channel: its ends, its credits, and what is half way through it.
+/// One credit-based channel: its CIDs, its credits, and its partly sent and received SDUs.
 struct CreditBasedChannel: Sendable {
   enum State: Sendable {
-    /// We asked for it.
+    /// This side requested it.
     case connecting
-    /// We asked for it, and the client has lost interest since.
+    /// This side requested it, and the client has cancelled since.
     case abandoned
     case open
-    /// We asked for its end. `isReported` if the client knows of it already.
+    /// This side requested the disconnection. `isReported` if the client has been notified of it.
     case disconnecting(isReported: Bool)
   }
 
@@ -181,7 +181,7 @@ struct CreditBasedChannel: Sendable {
     withheld += credits
   }
 
-  /// The client is done with so many bytes.
+  /// The client has consumed this number of bytes.
   mutating func consumed(_ byteCount: Int) {
     var left = byteCount
     while left > 0, let first = held.first {

@@ -16,15 +16,17 @@ enum L2CAPLimits {
   /// K-frames of one channel that wait in the scheduler: enough to keep a controller busy, few
   /// enough that an attribute PDU behind them does not wait for long.
   static let framesAhead = 8
-  /// The longest K-frame payload that we send, whatever the peer's MPS: longer ones would keep
-  /// attribute PDUs waiting, and those of many channels together overflow the scheduler's queue.
+  /// The longest K-frame payload that is sent, even if the peer's MPS is larger: longer ones would
+  /// keep attribute PDUs waiting, and those of many channels together overflow the scheduler's
+  /// queue.
   static let outgoingMPS = 4096
   /// Sends that a client may have waiting on one channel, for the same reason as their bytes.
   static let waitingSends = 16_384
   /// Bytes that a client may have waiting on one channel besides the first send, so that a peer
   /// which grants no credits can't make a client that never waits fill the memory.
   static let waitingSendBytes = 1 << 20
-  /// Bytes that wait for the controller on one link. A peer that asks and never listens reaches it.
+  /// Bytes that wait for the controller on one link. Reached by a peer that requests and never
+  /// receives.
   static let queuedBytes = 1 << 20
   /// How many credits a peer can hold on a channel (Core 5.4, Vol 3, Part A, §4.24).
   static let credits = 65535

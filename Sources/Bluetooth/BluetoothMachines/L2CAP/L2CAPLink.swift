@@ -14,15 +14,15 @@ public struct L2CAPLink: Sendable {
     case sendFrame(OutgoingFrame)
     /// A whole frame came in on the attribute or the security channel.
     case fixedChannel(UInt16, ArraySlice<UInt8>)
-    /// The peripheral asks for another timing, valid in itself: `answerParameterUpdate` answers.
+    /// The peripheral requests valid other parameters: `answerParameterUpdate` answers.
     case parameterUpdateRequested(ConnectionParameters, identifier: UInt8)
-    /// Whether the central will change the timing as we asked. Also false when it does not answer.
+    /// Whether the central accepted this side's parameters. Also false when it does not answer.
     case parameterUpdateAnswered(accepted: Bool)
-    /// The peer wants a channel: `accept` or `refuse` answers.
+    /// The peer requests a channel: `accept` or `refuse` answers.
     case channelRequested(L2CAPChannelRequest)
-    /// A channel of ours was accepted by the peer, or one of the peer's by us.
+    /// A channel requested by this side was accepted by the peer, or the other way round.
     case channelOpened(L2CAPChannelInfo)
-    /// The channel that we asked for did not come to be.
+    /// The channel requested by this side was not opened.
     case channelRefused(UInt16, HostError)
     /// A service data unit came in on a channel.
     case channelReceived(UInt16, ArraySlice<UInt8>)
@@ -34,19 +34,19 @@ public struct L2CAPLink: Sendable {
     case channelClosed(UInt16, HostError?)
   }
 
-  /// What was thrown away, and why.
+  /// Counts of dropped frames and signals, by reason.
   public struct Dropped: Sendable, Hashable {
-    /// Continuations of no frame.
+    /// Continuation fragments without a frame.
     public var strayContinuations = 0
-    /// Frames that stopped in the middle.
+    /// Incomplete frames.
     public var interruptedFrames = 0
-    /// Frames that had more bytes than their header said.
+    /// Frames with more bytes than in their header's length.
     public var overlongFrames = 0
     /// Frames longer than their channel allows.
     public var oversizedFrames = 0
     /// Frames on channels that don't exist or are being closed.
     public var unknownChannelFrames = 0
-    /// Signalling commands that made no sense or answered nothing.
+    /// Signalling commands that were invalid or answered no request.
     public var pointlessSignals = 0
 
     /// Nothing dropped yet.
@@ -79,7 +79,7 @@ public struct L2CAPLink: Sendable {
 
   /// This end's role on the link.
   public let role: LinkInfo.Role
-  /// What was thrown away since the link opened.
+  /// Frames and signals dropped since the link opened.
   public internal(set) var dropped = Dropped()
 
   let attributeMTU: Int
@@ -95,7 +95,7 @@ public struct L2CAPLink: Sendable {
     self.attributeMTU = attributeMTU
   }
 
-  /// Takes the payload of an ACL packet; `continuing` if its boundary flag says 0b01.
+  /// Handles the payload of an ACL packet; `continuing` if its boundary flag is 0b01.
   ///
   /// A frame that came in one piece is passed on as a slice of it.
   public mutating func receive(
@@ -229,7 +229,7 @@ public struct L2CAPLink: Sendable {
     }
   }
 
-  /// Ends everything, because the link is down: `error` says why.
+  /// Ends all channels and pending requests with this error, because the link is down.
   public mutating func close(_ error: HostError, into outputs: inout [Output]) {
     if pending.contains(where: { $0.purpose == .parameterUpdate }) {
       outputs.append(.parameterUpdateAnswered(accepted: false))

@@ -3,7 +3,8 @@ public import Essentials
 
 /// Credit-based channels, as their owner uses them (Core 5.4, Vol 3, Part A, §10.1).
 extension L2CAPLink {
-  /// Asks the peer for a channel. `channelOpened` or `channelRefused` follows for the returned CID.
+  /// Requests a channel from the peer. `channelOpened` or `channelRefused` follows for the returned
+  /// CID.
   public mutating func openChannel(
     psm: UInt16, parameters: L2CAPChannelParameters = .default, now: Instant,
     into outputs: inout [Output]
@@ -99,8 +100,7 @@ extension L2CAPLink {
       identifier: request.identifier, into: &outputs)
   }
 
-  /// Sends bytes, in service data units as long as the peer takes them. `sendCompleted` follows for
-  /// the token, whatever happens.
+  /// Sends bytes, in SDUs of at most the peer's MTU. `sendCompleted` always follows for the token.
   public mutating func send(
     _ bytes: [UInt8], on channel: UInt16, token: RequestToken, into outputs: inout [Output]
   ) {
@@ -260,7 +260,7 @@ extension L2CAPLink {
     channels[index].waitingBytes = 0
   }
 
-  /// Forgets a channel and says so, unless that was done.
+  /// Removes a channel and reports its end, unless it was reported before.
   mutating func endChannel(_ index: Int, _ error: HostError?, into outputs: inout [Output]) {
     failSends(index, error ?? .cancelled, into: &outputs)
     let channel = channels.remove(at: index)

@@ -6,8 +6,8 @@ extension L2CAPLink {
   /// The most that one request names.
   static let enhancedCountMax = 5
 
-  /// Asks the peer for one to five channels, or for as many as there is room for. `channelOpened` or
-  /// `channelRefused` follows for each of the returned CIDs.
+  /// Requests one to five channels from the peer, or as many as there is room for. `channelOpened`
+  /// or `channelRefused` follows for each of the returned CIDs.
   public mutating func openChannels(
     _ count: Int, psm: UInt16, parameters: L2CAPChannelParameters, now: Instant,
     into outputs: inout [Output]

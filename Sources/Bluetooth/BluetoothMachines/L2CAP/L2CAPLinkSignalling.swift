@@ -1,9 +1,9 @@
 import BluetoothWire
 public import Essentials
 
-/// The timing of the link, as the peripheral may ask for it (Core 5.4, Vol 3, Part A, §4.20).
+/// Connection parameter updates, requested by the peripheral (Core 5.4, Vol 3, Part A, §4.20).
 extension L2CAPLink {
-  /// As the peripheral, asks the central for another timing. `parameterUpdateAnswered` follows.
+  /// As the peripheral, requests parameters from the central. `parameterUpdateAnswered` follows.
   public mutating func requestParameterUpdate(
     _ parameters: ConnectionParameters, now: Instant, into outputs: inout [Output]
   ) throws(HostError) {

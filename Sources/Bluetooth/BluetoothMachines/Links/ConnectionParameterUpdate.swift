@@ -17,7 +17,7 @@ struct ConnectionParameterUpdate: Sendable {
 
   var isIdle: Bool { request == nil && deadline == nil }
 
-  /// A client asks for a change; only while `isIdle`.
+  /// A client requests a change; only while `isIdle`.
   mutating func begin(for request: PendingRequest) {
     assert(isIdle, "one change of connection parameters at a time")
     self.request = request

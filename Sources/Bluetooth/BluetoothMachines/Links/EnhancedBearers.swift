@@ -1,16 +1,17 @@
 import Essentials
 
-/// The enhanced bearers of one link's attribute protocol (Core 5.4, Vol 3, Part G, §5.3 and §5.4): which
-/// there are, which were asked for, and when to ask again.
+/// The enhanced bearers of one link's attribute protocol (Core 5.4, Vol 3, Part G, §5.3 and §5.4):
+/// the open and the requested ones, and the time of the next request.
 ///
-/// Either side may open them, and both use all of them. Where both ask at once and each refuses the
-/// other for want of room, the central asks again at once, the peripheral later.
+/// Either side may open them, and both use all of them. If both request them at once and each
+/// refuses the other for lack of resources, the central repeats its request at once, the peripheral
+/// later.
 struct EnhancedBearers: Sendable {
   enum Limits {
-    /// How often bearers are asked for on one link: a peer that refuses or ends them does without.
+    /// Limit of requests on one link: a peer that refuses or closes bearers gets no more of them.
     static let attemptsMax = 3
-    /// Attribute PDUs that wait for credits of a peer. It is owed one response at a time, so one that lets
-    /// more wait takes none.
+    /// Limit of attribute PDUs that wait for credits of a peer. It is owed one response at a time,
+    /// so a peer that lets more wait grants none.
     static let waitingPDUsMax = 8
     /// K-frames of one bearer that a peer may have sent before this host granted more: a request, a
     /// response, and values.
@@ -18,25 +19,25 @@ struct EnhancedBearers: Sendable {
   }
 
   private(set) var open: [ATTBearer] = []
-  /// Asked for, and not answered.
+  /// Requested, and not answered.
   private(set) var opening: [ATTBearer] = []
-  /// When to ask again.
+  /// The time of the next request.
   private(set) var retryAt: Instant?
   private var attemptCount = 0
-  /// The peer asked while this host's request was on its way.
+  /// The peer requested bearers while this host's request was pending.
   private var isContended = false
 
-  /// How many more there may be.
+  /// How many more can be opened, up to `countMax`.
   func room(_ countMax: Int) -> Int { max(0, countMax - open.count - opening.count) }
 
-  /// Whether to ask the peer now.
+  /// Whether a request to the peer is allowed now.
   var mayAsk: Bool { opening.isEmpty && attemptCount < Limits.attemptsMax }
 
   func contains(_ bearer: ATTBearer) -> Bool {
     open.contains(bearer) || opening.contains(bearer)
   }
 
-  /// The peer was asked for these.
+  /// These were requested from the peer.
   mutating func asked(for bearers: [ATTBearer]) {
     opening = bearers
     attemptCount += 1
@@ -44,16 +45,16 @@ struct EnhancedBearers: Sendable {
     retryAt = nil
   }
 
-  /// The peer asks for some.
+  /// The peer requested bearers.
   mutating func peerAsks() { if !opening.isEmpty { isContended = true } }
 
-  /// A bearer is open, whoever asked for it.
+  /// A bearer was opened, by either side.
   mutating func opened(_ bearer: ATTBearer) {
     opening.removeAll { $0 == bearer }
     open.append(bearer)
   }
 
-  /// The peer refused a bearer. With the last of them, decides whether to ask again.
+  /// The peer refused a bearer. After the last of them, decides whether to request again.
   mutating func refused(
     _ bearer: ATTBearer, forWantOfRoom: Bool, delay: TimeSpan, now: Instant
   ) {
@@ -73,10 +74,10 @@ struct EnhancedBearers: Sendable {
     return true
   }
 
-  /// One did not answer: no more are asked for.
+  /// A bearer did not answer: no more are requested.
   mutating func giveUp() { attemptCount = Limits.attemptsMax }
 
-  /// Whether it is time to ask again.
+  /// Whether the time of the next request has come.
   mutating func isRetryDue(now: Instant) -> Bool {
     guard let due = retryAt, due <= now else { return false }
     retryAt = nil

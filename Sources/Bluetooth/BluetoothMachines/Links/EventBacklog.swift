@@ -1,20 +1,21 @@
 import BluetoothWire
 
-/// How many events clients have not handled yet, and what follows for the peers that cause them.
+/// Counts the events that clients have not handled yet, and applies back-pressure to peers.
 ///
-/// A client that says when it has handled events is *acknowledging*. Its events are counted by the
-/// link that caused them. A link that causes more than a client handles is held back: its packets
-/// are not reported to the controller as completed, so that the controller stops taking data from
-/// the peer (Core 5.4, Vol 4, Part E, §4.2) and the peer's own host notices. Nothing is lost then.
+/// A client that reports how many events it has handled is *acknowledging*. Its events are counted
+/// by the link that caused them. A link that causes more than a client handles is held back: its
+/// packets are not reported to the controller as completed, so that the controller stops taking
+/// data from the peer (Core 5.4, Vol 4, Part E, §4.2) and the peer's own host notices. Nothing is
+/// lost then.
 ///
-/// The controller counts the host's buffers for all links together. So a link that is held back may
-/// occupy all of them only where that stops no one else: while it is the only link and one client
-/// gets everything that comes over it. Otherwise it has a share of them, and unacknowledged values
+/// The controller counts the host's buffers for all links together. So a held link may occupy all
+/// of them only if no other link needs them: while it is the only link and one client gets
+/// everything that it receives. Otherwise it has a share of them, and unacknowledged values
 /// (notifications and writes without response) beyond it are dropped and counted.
 ///
-/// What is not dropped, such as changes of services and subscriptions, is bounded as well: a link
-/// that goes on causing it is ended, and while a client has too much of everything, links that peers
-/// open are refused.
+/// Events that are not dropped, such as changes of services and subscriptions, are bounded as well:
+/// a link that goes on causing them is ended, and while a client has too many unhandled events,
+/// links that peers open are refused.
 struct EventBacklog: Sendable {
   enum Limits {
     /// The ACL data packets that the controller may hand over before the first is completed: with
@@ -80,7 +81,8 @@ struct EventBacklog: Sendable {
       }
     }
 
-    /// Removes the oldest events, at most `count`, and says how many of one cause those were.
+    /// Removes the oldest events, at most `count`; returns the number and the cause of the removed
+    /// ones.
     mutating func handle(atMost count: Int) -> Run? {
       let isLast = runs.isEmpty
       guard var run = isLast ? last : runs.first, run.count > 0, count > 0 else { return nil }
@@ -129,7 +131,7 @@ struct EventBacklog: Sendable {
   private(set) var droppedReportCount = 0
   private var losses: [Loss] = []
 
-  // MARK: What there is
+  // MARK: Controllers and links
 
   /// A controller was started; no link of an earlier one is left.
   mutating func controllerStarted(usesHostFlowControl: Bool) {
@@ -358,7 +360,8 @@ struct EventBacklog: Sendable {
     return excessiveLinks
   }
 
-  /// Whether a client has so many unhandled events that peers should cause no others.
+  /// Whether a client's unhandled events have reached the limit, so that peers should cause no
+  /// others.
   var isFull: Bool {
     clients.contains {
       $0.deliveredCount - $0.handledCount >= UInt64(Limits.clientMax + $0.reportCount)

@@ -1,16 +1,16 @@
 import BluetoothWire
 import Essentials
 
-/// New links whose peer has the address of a bonded one, while that has a link on which it has proved
-/// who it is.
+/// New links with the address of a bonded peer that already has a link on which it has proved its
+/// bond.
 ///
-/// Either it lost its link and is back before the supervision timeout noticed, or somebody uses its
-/// address, which everybody has heard. A held link takes the old one's place when it is encrypted with
-/// the key of the bond, or when the old one has ended by itself. Until then what it brings is kept.
+/// Either the peer lost its link and reconnected before the supervision timeout, or another device
+/// uses its address, which is public. A held link replaces the old one when it is encrypted with
+/// the key of the bond, or when the old one has ended by itself. Its packets are kept until then.
 struct HeldLinks: Sendable {
   enum Limits {
     static let linksMax = 4
-    /// Packets of one link. A central asks for encryption before it needs many.
+    /// Packets of one link. A central starts encryption before it needs many.
     static let packetsMax = 32
     /// How much longer than the old link's supervision timeout a link is held.
     static let grace = TimeSpan.seconds(1)
@@ -18,7 +18,7 @@ struct HeldLinks: Sendable {
 
   struct HeldLink: Sendable {
     let report: LinkReport
-    /// The address that clients know the peer by.
+    /// The address under which clients know the peer.
     let peer: DeviceAddress
     fileprivate(set) var packets: [HCIPacket] = []
     /// The bond whose key the controller was given for this link.

@@ -1,11 +1,10 @@
 import BluetoothWire
 import Essentials
 
-/// One ACL connection, with the machines that work over it.
+/// One ACL connection, with the machines that work on it.
 ///
-/// State that belongs to one link lives in here, in a machine of its own that takes what the link
-/// receives and puts out what is to be done: `l2cap`, `gatt`, `security`, `parameterUpdate`.
-/// `HostMachine` carries their outputs to where they belong.
+/// The state of one link is in machines of its own, which take received packets and produce
+/// outputs: `l2cap`, `gatt`, `security`, `parameterUpdate`. `HostMachine` routes their outputs.
 struct Link: Sendable {
   enum Limits {
     /// How long a link that no client uses any more is kept for data on its way out. Longer than a

@@ -1,9 +1,9 @@
-/// What was received on links and thrown away.
+/// Received items on links that were discarded.
 struct LinkCounters: Sendable, Hashable {
   var attributes = GATTClientSession.Counters()
   var frames = L2CAPLink.Dropped()
 
-  /// Adds what one link counted.
+  /// Adds the counts of one link.
   mutating func add(_ link: Link) {
     attributes.unsolicitedValues += link.gatt.counters.unsolicitedValues
     attributes.ignoredPDUs += link.gatt.counters.ignoredPDUs
@@ -18,7 +18,7 @@ struct LinkCounters: Sendable, Hashable {
 }
 
 extension L2CAPLink.Dropped {
-  /// All frames that were dropped, whatever the reason.
+  /// All dropped frames, for any reason.
   var frameCount: Int {
     strayContinuations + interruptedFrames + overlongFrames + oversizedFrames
       + unknownChannelFrames

@@ -78,7 +78,7 @@ struct LinkRequests: Sendable {
 
   // MARK: Changes
 
-  /// A client asks for a link. Returns the state of its request after that.
+  /// A client requests a link. Returns the new state of its request.
   mutating func connect(
     _ client: ClientID, _ peer: DeviceAddress, _ options: ConnectOptions
   ) -> State {

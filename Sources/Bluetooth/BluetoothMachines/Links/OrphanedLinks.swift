@@ -9,15 +9,15 @@ struct OrphanedLinks: Sendable {
   enum Limits {
     /// How often Disconnect is repeated.
     static let retryInterval = TimeSpan.seconds(1)
-    /// How often a controller must say that it has no such link where there was one: one that
-    /// refuses all commands for a while may say so of any.
+    /// How often a controller must report that there is no such link: one that refuses all commands
+    /// for a while reports that of any link.
     static let denialsMax = 8
   }
 
   private struct Orphan: Sendable {
     let handle: UInt16
     var retryAt: Instant
-    /// How often the controller must still deny the link to be believed.
+    /// How many such reports are still needed until the link counts as ended.
     var denialsLeft: Int
   }
 

@@ -10,13 +10,13 @@ enum AssociationModel: Sendable, Equatable {
   case passkeyEntered
   /// People compare two numbers.
   case numericComparison
-  /// A side was told about the other in another way.
+  /// At least one side has out-of-band data of the other.
   case outOfBand
 
   /// Whether it protects against a man in the middle.
   var isAuthenticated: Bool { self != .justWorks }
 
-  /// The model that both sides' features lead to, as the initiator or as the responder takes part.
+  /// The model that both sides' features lead to, seen from the initiator or from the responder.
   init(initiator: SMPPairingFeatures, responder: SMPPairingFeatures, isInitiator: Bool) {
     let requirements = [initiator, responder].map(\.authenticationRequirements)
     let usesSecureConnections = requirements.allSatisfy { $0.contains(.secureConnections) }

@@ -1,14 +1,16 @@
 import BluetoothWire
 
-/// The bonds of a host, and who is behind private addresses.
+/// The bonds of a host, and the resolution of peers' private addresses.
 struct BondTable: Sendable {
   enum Limits {
     static let bondsMax = 1_024
-    /// What peers may fill that begin a pairing by Just Works. The rest stays for those with whom people
-    /// or clients of this host pair, also where somebody makes up peers and lets each come back.
+    /// Limit of bonds by Just Works that peers initiated. The rest is reserved for pairings that
+    /// users or clients of this host confirm, so that invented peers that reconnect can't fill the
+    /// table.
     static let unaskedBondsMax = 768
-    /// Private addresses whose owners are remembered, or that they have none, at least: more than are
-    /// heard in a crowded hall within the quarter of an hour for which they are used.
+    /// Minimum number of cached resolutions of private addresses, positive and negative: more
+    /// addresses than a scanner receives in a crowded hall in the 15 minutes for which they are
+    /// used.
     static let resolutionsMax = 8_192
   }
 
@@ -24,18 +26,19 @@ struct BondTable: Sendable {
   /// What `bonds` has for each address that peers are found by.
   private var indices: [DeviceAddress: Int] = [:]
   private var resolvers: [Resolver] = []
-  /// The addresses that clients know peers with keys by, by their identities.
+  /// The addresses under which clients know peers with keys, by their identities.
   private var knownAddresses: [DeviceAddress: DeviceAddress] = [:]
-  /// By private address; nil: nobody of the bonded peers. Those that were asked for lately, and those
-  /// before: who makes addresses up cannot push out what is heard all the time.
+  /// Cached resolutions by private address; nil: no bonded peer. One table has the recently used
+  /// ones, the other the older ones: an attacker's invented addresses cannot evict those in regular
+  /// use.
   private var resolutions: [DeviceAddress: DeviceAddress?] = [:]
   private var olderResolutions: [DeviceAddress: DeviceAddress?] = [:]
-  /// Changes with the bonds that count.
+  /// Incremented when the usable bonds change.
   private(set) var version: UInt64 = 0
 
-  /// The bond of the peer with this address: the one that clients know it by, or a private address that
-  /// its key made. Not the identity of a peer that is known by another: it may have named somebody
-  /// else's.
+  /// The bond of the peer with this address: the one under which clients know it, or a private
+  /// address that its key generated. Identities of peers that are known by another address are not
+  /// looked up, because a peer may have claimed a foreign identity.
   func bond(of address: DeviceAddress) -> Bond? {
     if let index = indices[address] { return bonds[index] }
     return resolve(address).flatMap { indices[$0] }.map { bonds[$0] }
@@ -86,8 +89,8 @@ struct BondTable: Sendable {
     bonds.count >= (isUnasked ? Limits.unaskedBondsMax : Limits.bondsMax)
   }
 
-  /// Removes the oldest bond that may make room for another and whose peer isn't connected; nil where
-  /// there is none.
+  /// Removes the oldest bond that may be evicted and whose peer isn't connected, and returns it;
+  /// nil if there is none.
   mutating func makeRoom(sparing connected: Set<DeviceAddress>) -> Bond? {
     let index = bonds.firstIndex {
       $0.isEvictable && !connected.contains($0.knownAddress)
@@ -137,10 +140,10 @@ struct BondTable: Sendable {
     return (counter, key.value, bonds[index])
   }
 
-  /// The bond that this one takes the place of.
+  /// The bond that this one replaces.
   func predecessor(of bond: Bond) -> Bond? { index(of: bond).map { bonds[$0] } }
 
-  /// Removes the bond of the peer with this address, or with this identity; nil if there is none.
+  /// Removes the bond of the peer with this address or identity, and returns it; nil without one.
   mutating func remove(_ address: DeviceAddress) -> Bond? {
     let found = bond(of: address) ?? bonds.first { $0.identity == address && isUsable($0) }
     guard let bond = found, let index = index(of: bond) else { return nil }
@@ -194,13 +197,13 @@ struct BondTable: Sendable {
     return found ?? address
   }
 
-  /// The address that clients know the peer by whose private address the controller resolved to this
-  /// identity; nil where nobody of the bonded peers has it.
+  /// The address under which clients know the peer whose private address the controller resolved to
+  /// this identity; nil if no bonded peer has this identity.
   func knownAddress(ofResolved identity: DeviceAddress) -> DeviceAddress? {
     knownAddresses[identity]
   }
 
-  /// The identity of the peer that clients know by this address, if it may have private ones.
+  /// The identity of the peer that clients know by this address, if it has an IRK.
   func identity(ofKnown address: DeviceAddress) -> DeviceAddress? {
     guard let index = indices[address], bonds[index].identityResolvingKey != nil else { return nil }
     return bonds[index].identity

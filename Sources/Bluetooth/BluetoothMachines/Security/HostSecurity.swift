@@ -1,14 +1,14 @@
 import BluetoothWire
 import Essentials
 
-/// What the security of all links has in common: bonds, policy, who answers prompts, secrets.
+/// The security state that all links share: bonds, policy, pairing agents, secrets.
 struct HostSecurity: Sendable {
   private struct Agent: Sendable {
     let client: ClientID
     let ioCapability: SMPIOCapability
   }
 
-  /// What pairings came to.
+  /// Counts of pairing results.
   struct Counters: Sendable, Hashable {
     var pairings = 0
     var failedPairings = 0
@@ -34,10 +34,10 @@ struct HostSecurity: Sendable {
   private var storeInterval = Self.storeIntervalMin
   private static let storeIntervalMin = TimeSpan.seconds(1)
   private static let storeIntervalMax = TimeSpan.seconds(64)
-  /// Who this host was to peers in earlier runs.
+  /// This host's identities towards peers in earlier runs.
   private var identities: [HostIdentity] = []
-  /// Who this host is while its controller is up; before that, and without private addresses, peers
-  /// are given no key of it.
+  /// This host's identity while its controller is up; nil before that. Peers receive its IRK
+  /// only if private addresses are in use.
   private(set) var identity: HostIdentity?
   private let usesPrivateAddress: Bool
   var attempts = PairingAttempts()
@@ -132,14 +132,14 @@ struct HostSecurity: Sendable {
       random: UInt64(truncatingIfNeeded: secrets.value().number))
   }
 
-  /// The keys that this host distributes, where the peer asks for them.
+  /// The keys that this host distributes on request.
   var keysGiven: SMPKeyDistribution {
     usesPrivateAddress
       ? [.encryptionKey, .identityKey, .signingKey] : [.encryptionKey, .signingKey]
   }
 
-  /// What this host brings to a pairing. It asks for protection against a man in the middle
-  /// wherever somebody can take part in it.
+  /// This host's pairing features. They require protection against a man in the middle if there is
+  /// a pairing agent with input or output, or out-of-band data of the peer.
   func features(
     for peer: DeviceAddress, initiatorKeys: SMPKeyDistribution, responderKeys: SMPKeyDistribution
   ) -> SMPPairingFeatures {
@@ -227,8 +227,8 @@ struct HostSecurity: Sendable {
       if bonds.bond(of: peer) == old {
         bond.knownAddress = old.knownAddress
       } else {
-        // It says who it is, and shows nothing of it: neither an address that the old key made, nor the
-        // one that it names.
+        // The pairing claims an identity without proof: neither by an address that the old key
+        // resolves, nor by the identity address itself.
         guard peer == bond.identity else { return .failure(.claimedIdentity) }
       }
     } else if peer.randomKind == .resolvable, bonds.bond(of: peer) == nil {

@@ -1,7 +1,7 @@
 import BluetoothWire
 
-/// Phase 3 of pairing (Core 5.4, Vol 3, Part H, §2.4.3 and §3.6.1): both distribute what was agreed
-/// on, the responder first, each in the order of the specification.
+/// Phase 3 of pairing (Core 5.4, Vol 3, Part H, §2.4.3 and §3.6.1): both sides distribute the keys
+/// that were negotiated, the responder first, each in the order of the specification.
 struct KeyDistribution: Sendable {
   private enum Expected: Sendable {
     case longTermKey
@@ -13,9 +13,9 @@ struct KeyDistribution: Sendable {
 
   private var expected: [Expected] = []
   private var owedKeys: SMPKeyDistribution
-  /// Whether this side has the last word: the initiator, if it has any keys to give.
+  /// Whether this side sends the last key: the initiator, if it has any keys to distribute.
   private let sendsLast: Bool
-  /// Whether the peer has acknowledged what was sent.
+  /// Whether the peer has acknowledged the sent keys.
   var isAcknowledged = false
   private let isBonding: Bool
   private let keyByteCount: Int
@@ -23,7 +23,7 @@ struct KeyDistribution: Sendable {
   private(set) var ownKey: LongTermKey?
   /// The peer's legacy long term key.
   private(set) var peerKey: LongTermKey?
-  /// What the peer's private addresses are resolved with.
+  /// The key that resolves the peer's private addresses.
   private(set) var identityResolvingKey: SMPValue?
   /// The peer's identity address.
   private(set) var identity: DeviceAddress?
@@ -46,8 +46,8 @@ struct KeyDistribution: Sendable {
   /// Whether all keys were received and sent.
   var isComplete: Bool { expected.isEmpty && owedKeys.isEmpty }
 
-  /// Whether the distribution is over: for who sends the last key when the peer has acknowledged it, for
-  /// who receives it at once (§3.6.1).
+  /// Whether the distribution is over: for the sender of the last key once the peer has
+  /// acknowledged it, for its receiver at once (§3.6.1).
   var isOver: Bool { isComplete && (isAcknowledged || !sendsLast) }
 
   /// Whether it is this side's turn: at once as the responder, after the peer as the initiator.
@@ -70,8 +70,8 @@ struct KeyDistribution: Sendable {
     owedKeys = []
   }
 
-  /// Who this host is to a peer that keeps its keys; one that doesn't could only follow it with them, and
-  /// gets none (§3.6.4).
+  /// This host's identity for the peer. A peer that does not bond gets a random address and no key,
+  /// with which it could only track this host (§3.6.4).
   private func identity(of host: inout HostSecurity) -> HostIdentity? {
     guard !isBonding else { return host.identity }
     let random = UInt64(truncatingIfNeeded: host.secrets.value().number)

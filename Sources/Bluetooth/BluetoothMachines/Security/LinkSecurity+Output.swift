@@ -30,16 +30,16 @@ extension LinkSecurity {
     /// Compute on P-256.
     case compute(KeyAgreementRequest)
     case prompt(PairingPrompt, PairingPromptID, ClientID)
-    /// Keep the bond of a pairing, or why there is none.
+    /// Store the bond of a pairing, or report why there is none.
     case bonded(Result<Bond, UnkeptBond>)
-    /// Forget this bond: another needs its room.
+    /// Remove this bond: it was evicted for another.
     case evicted(Bond)
     /// A pairing has ended, with an error or without.
     case pairingEnded(SecurityFailure?)
-    /// What waited for the link to be protected may go on, or fails.
+    /// Operations that waited for the link to be encrypted continue, or fail.
     case secured(Bool)
     case completed(PendingRequest, SecurityFailure?)
-    /// End the link: going on without encryption would let anybody be the peer.
+    /// End the link: without encryption, any device could act as the peer.
     case disconnect(SecurityFailure)
   }
 

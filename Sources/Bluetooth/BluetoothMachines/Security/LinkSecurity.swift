@@ -1,29 +1,28 @@
 import BluetoothWire
 import Essentials
 
-/// Security of one link: pairs, encrypts with the keys of a bond, and knows how the link is
-/// protected. It takes what the peer's Security Manager sends and what the controller reports of
-/// encryption, and puts out what is to be done.
+/// Security of one link: pairs, encrypts with the keys of a bond, and tracks the link's protection.
+/// Input: the packets of the peer's Security Manager, and the controller's encryption events.
 struct LinkSecurity: Sendable {
   private let role: LinkInfo.Role
-  /// What clients know the peer by.
+  /// The address under which clients know the peer.
   private let peer: DeviceAddress
   private let addresses: LinkAddresses
   private var activity = Activity.none
-  /// How the link is protected now; nil: not at all.
+  /// The link's protection now; nil: not encrypted.
   private(set) var encryption: EncryptionInfo?
-  /// Whether the peer has proved that it has the keys of its bond, the one that there is now.
+  /// Whether the peer has proved that it has the keys of its current bond.
   private(set) var hasProvedBond = false
-  /// Something waits for the link to be protected.
+  /// Operations wait for the link to be encrypted.
   private var isAwaited = false
-  /// What was asked for while a pairing was under way, which may give less.
+  /// The strongest requirement made during a pairing, which need not meet it.
   private var lateRequirement: Requirement?
-  /// As the peripheral: nothing is asked of the peer before it has proved its bond.
+  /// As the peripheral: requests to the peer are held until it has proved its bond.
   private var mustProveBond = false
   private var requests: [PendingRequest] = []
   /// The computation whose result is awaited.
   private(set) var computation: UInt64?
-  /// How the link will be protected by the key that the controller got last.
+  /// The protection that the key given to the controller last will provide.
   private var givenKey: EncryptionInfo?
   private var deadline: Instant?
   /// The client that answers the prompts of the pairing under way, and its latest prompt.
@@ -69,8 +68,8 @@ struct LinkSecurity: Sendable {
     encryptWithBond(host: host, now: now, into: &outputs)
   }
 
-  /// As the peripheral, asks a bonded central to encrypt the link before anything is asked of it.
-  /// Returns whether that is needed; it ends in `secured`, or with the link.
+  /// As the peripheral, requests encryption from a bonded central before it gets any request.
+  /// Returns whether that is needed; it ends with the output `secured`, or with the link.
   mutating func demandProof(
     host: HostSecurity, now: Instant, into outputs: inout [Output]
   ) -> Bool {
@@ -177,14 +176,14 @@ struct LinkSecurity: Sendable {
     }
     requests = []
     if !isSecured, mustProveBond {
-      // What is held back fails with the link: whoever is there need not be the peer.
+      // Held requests fail with the link: the device at the other end need not be the peer.
       isAwaited = false
       return outputs.append(.disconnect(.keyMissing))
     }
     release(isSecured, into: &outputs)
   }
 
-  /// Whether the link is protected as was asked for during its pairing.
+  /// Whether the link meets a requirement that was made during its pairing.
   private var meetsLateRequirement: Bool {
     lateRequirement != .authentication || encryption?.isAuthenticated == true
   }
@@ -278,7 +277,7 @@ struct LinkSecurity: Sendable {
     }
   }
 
-  /// The peripheral asks for protection (§2.4.6).
+  /// The peripheral sent a Security Request (§2.4.6).
   private mutating func securityRequested(
     _ requirements: SMPAuthenticationRequirements, host: inout HostSecurity, now: Instant,
     into outputs: inout [Output]
@@ -389,7 +388,7 @@ struct LinkSecurity: Sendable {
     }
     activity = .pairing(pairing)
     if agent == nil, produced.contains(where: \.isPrompt) {
-      // Who would answer left before the question came.
+      // The agent disappeared before the prompt was made.
       return refuse(.unspecifiedReason, host: &host, now: now, into: &outputs)
     }
     take(produced, host: &host, into: &outputs)
@@ -459,7 +458,7 @@ struct LinkSecurity: Sendable {
 
   // MARK: The controller
 
-  /// The controller asks for the key of a link that its central encrypts (Core 5.4, Vol 4, Part E,
+  /// The controller needs the key of a link that its central encrypts (Core 5.4, Vol 4, Part E,
   /// §7.7.65.5).
   mutating func longTermKeyRequested(
     random: UInt64, diversifier: UInt16, host: HostSecurity,
@@ -547,11 +546,11 @@ struct LinkSecurity: Sendable {
     case .encrypting:
       activity = .none
       deadline = nil
-      // Some controllers say Authentication Failure where the peer has no key.
+      // Some controllers report Authentication Failure if the peer has no key.
       let isKeyMissing = status == .pinOrKeyMissing || status == .authenticationFailure
       let failure: SecurityFailure = isKeyMissing ? .keyMissing : .encryptionFailed(status)
-      // Whatever comes over this link from now on need not be the peer's (the attack BLESA). What is
-      // held back stays so, and fails when the link has ended.
+      // Packets on this link may come from another device from now on (the attack BLESA). Held
+      // operations stay held, and fail when the link has ended.
       isAwaited = false
       secured(false, failure, into: &outputs)
       outputs.append(.disconnect(failure))

@@ -18,14 +18,15 @@ struct OutOfBandTable: Sendable {
 
   func hasData(of peer: DeviceAddress) -> Bool { peers[peer] != nil }
 
-  /// Takes what this host was told about a peer, or forgets it. False where there is no room.
+  /// Stores or removes the data received from a peer. False if the table is full.
   mutating func set(_ data: OutOfBandData?, of peer: DeviceAddress) -> Bool {
     guard data == nil || peers[peer] != nil || peers.count < Limits.peersMax else { return false }
     peers[peer] = data
     return true
   }
 
-  /// A pairing with the peer has succeeded. What it was told of this host is spent, too.
+  /// A pairing with the peer has succeeded. Its data, and that of this host if it was used, is
+  /// spent.
   mutating func paired(with peer: DeviceAddress, using data: OwnOutOfBandData?) {
     peers[peer] = nil
     if let data, data.random == own?.random { own = nil }
@@ -33,7 +34,7 @@ struct OutOfBandTable: Sendable {
 
   // MARK: Own data
 
-  /// The public key of this data is computed. False where too many are awaited.
+  /// The public key of this data is being computed. False if too many computations are pending.
   mutating func computes(
     _ data: OwnOutOfBandData, as computation: UInt64, for request: PendingRequest
   ) -> Bool {
@@ -42,8 +43,8 @@ struct OutOfBandTable: Sendable {
     return true
   }
 
-  /// Takes the result of a computation, if it is one of these: who asked for it, and the data, which is
-  /// nil where the private key was none.
+  /// Handles the result of a computation, if it is one of these. Returns the request and the data,
+  /// which is nil if the private key was invalid.
   mutating func computed(
     _ computation: UInt64, _ result: KeyAgreementResult
   ) -> (request: PendingRequest, data: OutOfBandData?)? {

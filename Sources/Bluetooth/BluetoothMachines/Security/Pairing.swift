@@ -73,7 +73,7 @@ struct Pairing: Sendable {
     var pairing = Pairing(
       isInitiator: false, peer: peer, addresses: addresses, request: request,
       needsAuthentication: false, asksConsent: host.policy == .ask, now: now)
-    // Who doesn't keep keys needs none.
+    // A peer that doesn't bond needs no keys.
     let isBonding = request.authenticationRequirements.contains(.bonding)
     let response = host.features(
       for: peer, initiatorKeys: isBonding ? request.initiatorKeys.intersection(.taken) : [],
@@ -87,10 +87,10 @@ struct Pairing: Sendable {
   /// Gives the peer and the user more time.
   mutating func postponeTimeout(until instant: Instant) { deadline = max(deadline, instant) }
 
-  /// How the link is protected by this pairing's key.
+  /// The protection that this pairing's key provides.
   var encryption: EncryptionInfo? { context?.encryption }
 
-  /// The key that the controller may ask for: both sides have proved that they know it.
+  /// The key that the controller may request: both sides have proved that they know it.
   var keyForEncryption: LongTermKey? {
     if case .encrypting(let key) = stage { key } else { nil }
   }
@@ -136,7 +136,7 @@ struct Pairing: Sendable {
     guard !context.usesSecureConnections || host.canUseSecureConnections else {
       throw .authenticationRequirements
     }
-    // Nobody who claims to be a bonded peer gets in with less than that peer had to show.
+    // A device that claims to be a bonded peer must not get a weaker bond than that peer has.
     for bond in [peer, addresses.peer].compactMap({ host.bonds.bond(of: $0) }) {
       let new = Bond(
         identity: bond.identity, centralKey: nil, peripheralKey: nil,
@@ -259,7 +259,7 @@ struct Pairing: Sendable {
       try distribution.receive(pdu)
       distribution.sendKeys(ifInTurn: isInitiator, host: &host, into: &outputs)
       stage = .distributing(distribution)
-    // A key that comes before the link is encrypted could be anybody's.
+    // A key received before the link is encrypted could be from any device.
     case .consent, .encrypting: throw .unspecifiedReason
     }
     for case .authenticated(let value) in outputs { authenticated(value) }
@@ -305,9 +305,9 @@ struct Pairing: Sendable {
     return (bond, context.isBonding, context.ownCommitment)
   }
 
-  /// By which address the peer is known from now on. One that comes with an address that doesn't
-  /// change is known by that. What it distributes counts only for a private address that its key
-  /// made, so that not everybody can claim to be anybody.
+  /// The peer's address in the bond: that of the link, unless it is a private address that the
+  /// distributed key resolves. Only then the distributed identity is used, so that a peer can't
+  /// claim another device's identity.
   private func identity(_ distribution: KeyDistribution) -> DeviceAddress {
     let peer = addresses.peer
     guard let key = distribution.identityResolvingKey,
@@ -318,6 +318,6 @@ struct Pairing: Sendable {
 }
 
 extension SMPKeyDistribution {
-  /// The keys that this host asks the peer for.
+  /// The keys that this host requests from the peer.
   fileprivate static let taken: SMPKeyDistribution = [.encryptionKey, .identityKey, .signingKey]
 }

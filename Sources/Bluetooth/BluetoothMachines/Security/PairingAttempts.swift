@@ -1,13 +1,13 @@
 import BluetoothWire
 import Essentials
 
-/// How long peers have to wait after a pairing that failed: twice as long after each (Core 5.4,
-/// Vol 3, Part H, §2.3.6), so that nobody tries out passkeys.
+/// How long peers have to wait after a failed pairing: twice as long after each (Core 5.4, Vol 3,
+/// Part H, §2.3.6), against guessing of passkeys.
 struct PairingAttempts: Sendable {
   enum Limits {
     static let firstDelay = TimeSpan.seconds(1)
     static let delayMax = TimeSpan.seconds(64)
-    /// Peers that are remembered; of more, those that may try again soonest are forgotten.
+    /// Limit of remembered peers; beyond it, the one that may try again soonest is forgotten.
     static let peersMax = 64
   }
 

@@ -36,7 +36,7 @@ struct PairingContext: Sendable {
 
   // MARK: Out-of-band data (§2.3.5.4, §2.3.5.6.4)
 
-  /// Whether this host has what the model needs of it: what each side says that it was told.
+  /// Whether the out-of-band data that the flags of both sides announce is available.
   var hasOutOfBandData: Bool {
     guard model == .outOfBand else { return true }
     guard usesSecureConnections else { return temporaryKey != nil }
@@ -49,7 +49,7 @@ struct PairingContext: Sendable {
     if case .legacy(let key) = outOfBand.peers { key } else { nil }
   }
 
-  /// What this side was told about the peer's public key.
+  /// The commitment to the peer's public key, received out of band.
   var peersCommitment: (confirm: SMPValue, random: SMPValue)? {
     guard model == .outOfBand, localFeatures.hasOutOfBandData,
       case .secureConnections(let confirm, let random) = outOfBand.peers
@@ -57,7 +57,7 @@ struct PairingContext: Sendable {
     return (confirm, random)
   }
 
-  /// What the peer was told about this side's public key.
+  /// The commitment to this side's public key, which the peer received out of band.
   var ownCommitment: OwnOutOfBandData? {
     model == .outOfBand && usesSecureConnections && peerFeatures.hasOutOfBandData
       ? outOfBand.own : nil

@@ -48,7 +48,7 @@ public struct SecretGenerator: Sendable {
     return value
   }
 
-  /// A private key on P-256; with a probability of 2⁻³² it is none.
+  /// A private key on P-256; invalid with a probability of 2⁻³².
   mutating func privateKey() -> SMPCoordinate {
     let cipher = AES128(key: key.number)
     let high = block(cipher)
@@ -72,7 +72,7 @@ public struct SecretGenerator: Sendable {
     return cipher.encrypt(counter)
   }
 
-  /// Makes what was given out impossible to compute from what is kept (§10.2.1.2).
+  /// Updates the state, so that earlier output cannot be computed from it (§10.2.1.2).
   private mutating func update(with high: UInt128 = 0, _ low: UInt128 = 0) {
     let cipher = AES128(key: key.number)
     key = SMPValue(number: block(cipher) ^ high)

@@ -247,8 +247,8 @@ struct SecureConnectionsAuthentication: Sendable {
     }
   }
 
-  /// What the check value of a side proves that it knows: the passkey, or the number that it was told
-  /// out of band, zero where it was told none.
+  /// The value whose knowledge a side's check value proves: the passkey, or the random number of
+  /// the out-of-band data that the side received, 0 without such data.
   private func sharedValue(isOwn: Bool) -> SMPValue {
     guard context.model == .outOfBand else { return SMPValue(number: UInt128(passkey)) }
     let told = isOwn ? context.peersCommitment?.random : context.ownCommitment?.random

@@ -26,26 +26,26 @@ open class CBATTRequest: NSObject, @unchecked Sendable {
     super.init()
   }
 
-  /// Who asks.
+  /// The requesting central.
   open var central: CBCentral { centralStorage }
-  /// What it asks for.
+  /// The requested characteristic.
   open var characteristic: CBCharacteristic { characteristicStorage }
-  /// Where in the value to begin, in bytes.
+  /// The offset in the value, in bytes.
   open var offset: Int { offsetStorage }
-  /// The bytes to write; or, to be set before responding, those that were read, from `offset` on.
+  /// The bytes to write; for a read, the app sets the bytes from `offset` on before it responds.
   open var value: Data? {
     get { state.withLock { $0.value } }
     set { state.withLock { $0.value = newValue } }
   }
 
-  /// Who asks, for what, from where, and the bytes.
+  /// The central, the characteristic, the offset and the bytes.
   open override var description: String {
     "<CBATTRequest: central = \(central.identifier), UUID = \(characteristic.uuid.uuidString), "
       + "offset = \(offset), value = \(value.inHexadecimal)>"
   }
 
-  /// Takes the request that waits for an answer; nil if it was answered, or if another request of
-  /// the same batch stands for it.
+  /// Takes the server request that has to be answered; nil if it was answered, or if another
+  /// request of the same batch carries it.
   func takeServerRequest() -> ServerRequestID? {
     state.withLock { $0.serverRequest.take() }
   }

@@ -98,7 +98,7 @@ open class CBMutableCharacteristic: CBCharacteristic, @unchecked Sendable {
     }
   }
 
-  /// Who may read and write it.
+  /// The access that centrals have to its value.
   open var permissions: CBAttributePermissions {
     get { lock.withLock { permissionsStorage } }
     set { lock.withLock { permissionsStorage = newValue } }
@@ -128,7 +128,7 @@ extension Data {
 }
 
 extension Data? {
-  /// The bytes as people read them; `(null)` where there are none, as Apple's descriptions say.
+  /// The bytes in hexadecimal; `(null)` without a value, as in Apple's descriptions.
   var inHexadecimal: String {
     map { "0x" + $0.map { String(format: "%02x", $0) }.joined() } ?? "(null)"
   }

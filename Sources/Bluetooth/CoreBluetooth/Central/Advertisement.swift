@@ -1,11 +1,11 @@
 internal import BluetoothMachines
 internal import BluetoothWire
 
-/// What an advertiser says, in the form of Core Bluetooth's dictionary.
+/// An advertiser's data, in the form of Core Bluetooth's dictionary.
 ///
-/// All service UUIDs that it lists are `CBAdvertisementDataServiceUUIDsKey`, whether it calls the list
-/// complete or incomplete, in advertising data or scan response. Those in its overflow area are known
-/// only by comparing: of the services that the scan is for, the ones that are there.
+/// All listed service UUIDs are in `CBAdvertisementDataServiceUUIDsKey`, from complete and
+/// incomplete lists, in advertising data and scan response. UUIDs in the overflow area can't be
+/// read, only compared with the services of the scan.
 ///
 /// A class, because it is looked up for every report and never changes.
 final class Advertisement {

@@ -10,12 +10,12 @@ public protocol CBCentralManagerDelegate: NSObjectProtocol {
   func centralManager(
     _ central: CBCentralManager, didDiscover peripheral: CBPeripheral,
     advertisementData: [String: Any], rssi RSSI: NSNumber)
-  /// The connection that was asked for stands.
+  /// The requested connection is established.
   func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral)
-  /// The connection that was asked for cannot be made.
+  /// The requested connection cannot be established.
   func centralManager(
     _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?)
-  /// The connection ended; without an error if the app asked for that.
+  /// The connection ended; without an error if the app cancelled it.
   func centralManager(
     _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral,
     error: (any Error)?)

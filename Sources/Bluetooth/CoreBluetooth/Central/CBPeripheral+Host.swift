@@ -5,7 +5,7 @@ internal import EventLoop
 // How a peripheral's commands reach the host and how its answers come back.
 
 extension Result<HostReply, HostError> {
-  /// The error that the app's delegate gets; nil if there is none.
+  /// The error for the app's delegate; nil for a success.
   var error: (any Error)? {
     switch self {
     case .success: nil
@@ -24,7 +24,7 @@ extension CBPeripheral {
     session.lock.withLock { body(&record) }
   }
 
-  /// Says that a command came at the wrong time, if it did.
+  /// Returns whether the peripheral is connected; if not, logs the command as a misuse.
   func isReady(_ command: String) -> Bool {
     let isReady = state == .connected
     if !isReady { Misuse.report(Self.misuse(of: command)) }
@@ -50,7 +50,7 @@ extension CBPeripheral {
     request({ [address] in .gatt(address, operation, $0) }, then: then)
   }
 
-  /// Stores what was found, under the lock; returns the error for the delegate.
+  /// Stores a reply under the lock; returns the error for the delegate.
   func took(
     _ result: Result<HostReply, HostError>, _ store: (inout PeripheralRecord, HostReply) -> Bool
   ) -> (any Error)? {
@@ -58,7 +58,7 @@ extension CBPeripheral {
     return withRecord { store(&$0, reply) } ? nil : CBError(.unknown)
   }
 
-  /// Reports to the delegate, later and on the queue, that a command cannot be done.
+  /// Reports an error to the delegate, asynchronously on the queue.
   func refuse(_ error: any Error = CBError(.invalidHandle), _ tell: @escaping Refusal) {
     session.connection.enqueue { [weak self] in
       guard let self, let delegate else { return }
@@ -93,13 +93,13 @@ extension CBPeripheral {
     handles(of: characteristic) != nil
   }
 
-  /// The number of the connection that stands; nil while there is none.
+  /// The number of the current connection; nil without one.
   package var connectionNumber: Int? {
     withRecord { $0.state == .connected ? $0.connectionCount : nil }
   }
 
-  /// The number of the connection that stands or, while there is none, of the next: all those with
-  /// lower numbers are over.
+  /// The number of the current connection or, without one, of the next: connections with lower
+  /// numbers have ended.
   package var firstConnectionNotOver: Int {
     withRecord { $0.state == .disconnecting ? $0.connectionCount + 1 : $0.connectionCount }
   }
@@ -165,7 +165,7 @@ extension CBPeripheral {
     return token
   }
 
-  /// So many writes without response left, or were given up.
+  /// This number of writes without response was sent or dropped.
   private func written(_ writeCount: Int, in connectionCount: Int) {
     let isFreeAgain = withRecord { record in
       guard record.connectionCount == connectionCount else { return false }

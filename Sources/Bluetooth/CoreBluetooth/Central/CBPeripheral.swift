@@ -4,10 +4,11 @@ internal import EventLoop
 
 /// A device that a central manager discovered or retrieved.
 ///
-/// Keep a reference to a peripheral while it is of interest: when the last one goes, its connection
-/// is cancelled. Commands are taken while it is connected; what was discovered is void after. The
-/// object itself is void once its manager's state was below `.poweredOff`, or the manager is gone:
-/// retrieve or discover the peripheral again.
+/// Keep a reference to a peripheral while it is in use: when the last one is released, its
+/// connection is cancelled. Commands are accepted only while it is connected; discovered attributes
+/// are invalid after a disconnection. The object itself becomes invalid when its manager's state
+/// falls below `.poweredOff`, or the manager is released: retrieve or discover the peripheral
+/// again.
 open class CBPeripheral: CBPeer, @unchecked Sendable {
   // Unchecked: `record` is guarded by the session's lock, the delegate by `delegateLock`.
 
@@ -25,11 +26,11 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
 
   deinit {
     if let token = record.writeToken?.value { session.connection.removeToken(token) }
-    // The last reference may go while somebody holds the session's lock: not here, not now.
+    // A thread that holds the session's lock may release the last reference, so this is done later.
     session.connection.enqueue { [session, address] in session.released(address) }
   }
 
-  // MARK: What is known
+  // MARK: Properties
 
   /// The object that receives the peripheral's events; called on the manager's queue.
   open weak var delegate: (any CBPeripheralDelegate)? {
@@ -76,7 +77,7 @@ open class CBPeripheral: CBPeer, @unchecked Sendable {
     case "RSSI": .some(withRecord { $0.lastRSSI })
     case "canSendWriteWithoutResponse": .some(canSendWriteWithoutResponse)
     case "ancsAuthorized": .some(ancsAuthorized)
-    // Not documented by Apple, but what apps ask for that want to know the MTU.
+    // Not documented by Apple, but used by apps that need the MTU.
     case "mtuLength": .some(withRecord { $0.mtu })
     default: super.property(key)
     }

@@ -2,7 +2,7 @@
 public protocol CBPeripheralDelegate: NSObjectProtocol {
   /// The name changed.
   func peripheralDidUpdateName(_ peripheral: CBPeripheral)
-  /// These services are gone or changed; discover again what is needed.
+  /// These services were removed or changed; discover the services again that the app needs.
   func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService])
   /// Never called; `peripheral(_:didReadRSSI:error:)` is.
   @available(*, deprecated)

@@ -14,9 +14,9 @@ struct ConnectionEventFilter: Sendable {
   }
 }
 
-/// What is behind a central manager and shared with its peripherals.
+/// The state of a central manager, shared with its peripherals.
 ///
-/// Everything that changes is behind `lock`, also what the peripherals and their attributes store.
+/// All mutable state is guarded by `lock`, including that of the peripherals and their attributes.
 /// The delegates are called on the queue, without the lock.
 final class CentralSession: @unchecked Sendable {
   private struct Discovery {
@@ -35,8 +35,8 @@ final class CentralSession: @unchecked Sendable {
   private var stateStorage: CBManagerState = .unknown
   private var isScanningStorage = false
   private var scannedServices: [BluetoothUUID] = []
-  /// What was discovered in this scan: most advertisers say the same again, where duplicates are asked
-  /// for, and most apps don't keep a peripheral before they connect it.
+  /// The discoveries of this scan: with duplicates allowed most reports are repeated, and most apps
+  /// don't retain a peripheral before they connect it.
   private var discoveries: [DeviceAddress: Discovery] = [:]
   /// The links of this manager; one for every peripheral that it made.
   private var links: [DeviceAddress: PeripheralLink] = [:]
@@ -120,9 +120,9 @@ final class CentralSession: @unchecked Sendable {
 
   // MARK: Commands
 
-  /// Does what the app asks for, if the radio is on, else says that this is the wrong time.
+  /// Runs a command of the app if the radio is on, else logs a misuse.
   ///
-  /// Under the lock, so that the host hears of commands from several threads in the order in which
+  /// Under the lock, so that the host receives commands from several threads in the order in which
   /// they changed the state here.
   private func command(_ name: String, _ body: () -> Void) {
     let isReady = lock.withLock {
@@ -181,7 +181,8 @@ final class CentralSession: @unchecked Sendable {
     }
   }
 
-  /// What is required can't be had: a peripheral that reads the notifications of a phone would wait for them.
+  /// The error for required ANCS: a peripheral that reads a phone's notifications would wait for
+  /// them.
   private static var noANCS: CBError {
     CBError(
       .operationNotSupported,
@@ -212,7 +213,7 @@ final class CentralSession: @unchecked Sendable {
       peripheral.record.link.phase = .disconnecting(connectsAgain: false)
       connection.send(.disconnect(peripheral.address))
     }
-    // Without the lock: a log handler of the app may ask for anything.
+    // Without the lock: an app's log handler may call the manager.
     if let failure {
       Misuse.report("cancelPeripheralConnection: \(failure.localizedDescription)")
     }
@@ -272,8 +273,9 @@ final class CentralSession: @unchecked Sendable {
     }
   }
 
-  /// Gives up a link that the host would make again when the radio is back. It may have made it by
-  /// now; what it reports before it learns of this is not about the link that the app asks for next.
+  /// Gives up a link that the host would make again when the radio is back. The host may have made
+  /// it already; events before the barrier's completion are not about the link that the app
+  /// requests next.
   private func giveUpLink(to address: DeviceAddress) {
     lock.withLock { barriers[address, default: 0] += 1 }
     connection.send(.disconnect(address))
@@ -338,7 +340,7 @@ final class CentralSession: @unchecked Sendable {
     }
   }
 
-  /// What a report says, and the peripheral. Call with the lock.
+  /// The advertisement of a report, and its peripheral. Call with the lock.
   private func discovery(_ report: AdvertisingReport) -> (Advertisement, CBPeripheral) {
     var known = discoveries[report.address]?.advertisement
     if known?.isSame(as: report) != true { known = nil }

@@ -1,16 +1,16 @@
-/// A central manager's link to a peer, or the lack of one: the one place that says how far it is. Its
-/// manager keeps it as long as the host may still be asked for the link, also without the object.
-/// Guarded by the session's lock.
+/// A central manager's link to a peer, with its phase, which is stored nowhere else. The manager
+/// keeps it as long as the host may have a request for the link, even after the peripheral object
+/// is gone. Guarded by the session's lock.
 final class PeripheralLink {
-  /// How far it is.
+  /// The phase of the link.
   enum Phase: Equatable {
-    /// There is none, and the host was not asked for one.
+    /// There is no link, and none was requested from the host.
     case none
-    /// The host was asked for one.
+    /// The link was requested from the host.
     case connecting
     /// It is established.
     case connected
-    /// The host was asked to end it. If `connect` was called since, the host makes it again.
+    /// Its end was requested from the host. If `connect` was called since, the host makes it again.
     case disconnecting(connectsAgain: Bool)
     /// It ended with the radio, and the host would make it again when that is back. It is given up
     /// when the manager reports the radio's state.

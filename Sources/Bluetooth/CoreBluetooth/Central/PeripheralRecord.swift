@@ -84,7 +84,7 @@ struct PeripheralRecord {
     services = list.sorted { $0.range.start < $1.range.start }
   }
 
-  /// The object of a service, made if there is none.
+  /// The object of a service, created if necessary.
   mutating func service(
     for remote: RemoteService, make: (RemoteService) -> CBService
   ) -> CBService {

@@ -24,25 +24,25 @@ open class CBL2CAPChannel: NSObject, @unchecked Sendable {
 
   /// The other end.
   open var peer: CBPeer! { peerStorage }
-  /// What the peer sends.
+  /// The bytes from the peer.
   open var inputStream: InputStream! { input }
-  /// What is sent to the peer.
+  /// The bytes to the peer.
   open var outputStream: OutputStream! { output }
   /// The number on which the channel was opened.
   open var psm: CBL2CAPPSM { pipe.info.psm }
 }
 
-// What the streams do, without a run loop: for bridges.
+// Access to the channel without the streams and their run loop, for bridges to other APIs.
 extension CBL2CAPChannel {
-  /// Has this called on the manager's queue when bytes came, when there is room again, and when the
-  /// channel ended; nil for nobody. There is one observer.
+  /// Calls this on the manager's queue when bytes arrived, when there is space again, and when the
+  /// channel ended; nil removes the observer. There is one observer.
   package func observeChanges(_ call: (@Sendable () -> Void)?) { pipe.observeChanges(call) }
 
   /// Runs something on the manager's queue.
   package func enqueue(_ work: @escaping @Sendable () -> Void) { pipe.enqueue(work) }
 
-  /// What the peer sent and nobody took, up to so many bytes; empty if there is nothing. What is not
-  /// taken holds the peer back.
+  /// Takes received bytes, up to this number; empty if there are none. Bytes that are not taken
+  /// hold the peer back.
   package func receive(byteCountMax: Int) -> Data {
     pipe.hasBytes ? Data(pipe.read(byteCountMax)) : Data()
   }

@@ -74,7 +74,7 @@ final class ChannelPipe: BytePipe, @unchecked Sendable {
     condition.withLock { onOutput = call }
   }
 
-  /// Calls this on the manager's queue when anything changed, beside the streams; nil for nobody.
+  /// Calls this on the manager's queue after each change, beside the streams; nil removes it.
   func observeChanges(_ call: (@Sendable () -> Void)?) {
     let enqueue = call.map { call in { @Sendable [connection] in connection.enqueue(call) } }
     // Released without the lock: what it captured may end with it.

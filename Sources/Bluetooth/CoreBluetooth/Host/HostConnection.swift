@@ -22,8 +22,8 @@ final class HostConnection: Sendable {
   private struct State: Sendable {
     weak var handler: (any HostEventHandler)?
     var link: (any HostLink)?
-    /// What was asked for before `link` was there: a host that is on already reports that, and the app
-    /// answers, while the link is still being made.
+    /// Requests made before `link` was set: a host that is powered on already reports that, and the
+    /// app reacts, while the link is still being created.
     var early: [HostRequest] = []
     var isClosed = false
     var lastToken: UInt64 = 0
@@ -211,7 +211,7 @@ final class HostConnection: Sendable {
     if !left.isEmpty { inbox.post(.events(left)) }
   }
 
-  /// Does what has to be done for channels at once; false for what the queue gets, too.
+  /// Handles the events of channels at once; returns false for events that are queued, too.
   private func isHandledHere(_ event: HostEvent) -> Bool {
     switch event {
     case .channelReceived(let id, let bytes):

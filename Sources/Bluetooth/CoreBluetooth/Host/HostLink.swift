@@ -12,13 +12,13 @@ internal import BluetoothMachines
 protocol HostLink: AnyObject, Sendable {
   /// The host's calendar time in seconds since 1 January 2001, UTC.
   var calendarTime: Double { get }
-  /// Asks for something; returns at once.
+  /// Sends a request; returns at once.
   func send(_ request: HostRequest)
-  /// Acknowledges that so many more of the events that were delivered have been handled.
+  /// Acknowledges that this number of delivered events has been handled.
   func eventsHandled(_ count: Int)
   /// Notifies the host of work on the queue that no event caused.
   func hasWork()
-  /// Ends everything that was asked for.
+  /// Ends all requests of this client.
   func close()
 }
 

@@ -52,7 +52,7 @@ final class Inbox<Item: Sendable>: Sendable {
     state.withLock { $0.handle = handle }
   }
 
-  /// Passes an item on. What waits is bounded by the host, which holds back those who cause too much.
+  /// Adds an item. The host bounds the queue: it holds back the peers that cause too many events.
   func post(_ item: Item) {
     let mustSchedule = state.withLock { state in
       if isClosed { return false }
@@ -82,7 +82,7 @@ final class Inbox<Item: Sendable>: Sendable {
     let caller = pthread_self()
     let isOnQueue = DispatchQueue.getSpecific(key: key) != nil
     while state.withLock({ $0.isScheduled && $0.drainer != caller }) {
-      // On a concurrent queue another thread may be at it.
+      // On a concurrent queue another thread may be draining.
       if !isOnQueue || !drain() { scheduled.wait() }
     }
   }
@@ -91,7 +91,7 @@ final class Inbox<Item: Sendable>: Sendable {
     queue.async { self.drain() }
   }
 
-  /// Handles what there is, and what comes while it is at it; false if another thread does.
+  /// Drains the queue, including new items. Returns false if another thread is draining.
   @discardableResult
   private func drain() -> Bool {
     var pollsLeft = Self.pollsInSuccessionMax
@@ -112,8 +112,8 @@ final class Inbox<Item: Sendable>: Sendable {
     return true
   }
 
-  /// Handles what there is, and lets go of it; false if another thread handles a batch, and will look
-  /// again: `settle`, or one of a concurrent queue.
+  /// Handles one batch and releases it. Returns false if another thread is handling a batch, and
+  /// will check for new items: `settle`, or another thread of a concurrent queue.
   private func handleBatch() -> Bool {
     let next = state.withLock { state -> (batch: [Item], handle: Handler?)? in
       guard state.drainer == nil else { return nil }
@@ -152,7 +152,7 @@ final class Inbox<Item: Sendable>: Sendable {
     return state.withLock { state in
       state.isPolling = false
       state.busyWaitPolicy.polled(foundEvents: state.isScheduled)
-      // Also where the inbox was closed since: who waits for the items has to be released.
+      // Also if the inbox was closed since: threads that wait for the items must be released.
       return state.isScheduled
     }
   }

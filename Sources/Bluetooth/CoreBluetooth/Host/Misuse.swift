@@ -1,10 +1,10 @@
 internal import Logging
 internal import Synchronization
 
-/// Logs what a program asks for and Core Bluetooth doesn't do, each thing once.
+/// Logs calls that Core Bluetooth ignores or rejects, each message once.
 enum Misuse {
   private static let reported = Mutex<Set<String>>([])
-  /// A program that invents messages without end should not fill memory with them.
+  /// Limits the memory if a program's messages are all different.
   private static let reportedMax = 256
 
   static func report(_ message: String) {

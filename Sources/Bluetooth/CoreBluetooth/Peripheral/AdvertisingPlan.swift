@@ -34,8 +34,8 @@ extension AdvertisingPlan {
   /// UUID, major, minor, measured power.
   private static let beaconByteCount = 21
 
-  /// What an app's dictionary asks for; nil where it asks for a beacon that is none. Entries that
-  /// aren't advertised are logged.
+  /// The plan for an app's dictionary; nil if its beacon is invalid. Entries that can't be
+  /// advertised are logged.
   init?(_ advertisement: [String: Any]) {
     let isBeacon = advertisement[Self.beaconKey] != nil
     let allowedKeys =
@@ -56,7 +56,7 @@ extension AdvertisingPlan {
     self.init(beacon: Array(data))
   }
 
-  /// An iBeacon, which fills the advertisement: nobody can connect with it (Apple: Proximity Beacon
+  /// An iBeacon, which fills the advertisement and is not connectable (Apple: Proximity Beacon
   /// Specification, release R1, §1).
   private init(beacon: [UInt8]) {
     let flags: [UInt8] = [2, AdvertisingDataType.flags.rawValue, 0x06]

@@ -68,7 +68,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Whether the app may use Bluetooth, as `CBManager.authorization` says.
+  /// Whether the app may use Bluetooth; the same as `CBManager.authorization`.
   @available(*, deprecated, message: "Use CBManager's authorization instead")
   open class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus {
     switch authorization {
@@ -79,16 +79,17 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
     }
   }
 
-  /// Advertises a local name and service UUIDs, or the beacon of `CLBeaconRegion`; other keys are ignored.
+  /// Advertises a local name and service UUIDs, or the beacon of `CLBeaconRegion`; other keys are
+  /// ignored.
   ///
   /// UUIDs and name share 28 bytes, headers included. Up to ten bytes of a name that does not fit
   /// there go to the scan response, and so do UUIDs: the list in the advertising data is marked
-  /// incomplete and continued by incomplete lists in the scan response. What fits in neither is
-  /// not advertised.
+  /// incomplete and continued by incomplete lists in the scan response. UUIDs that fit in neither
+  /// are not advertised.
   ///
-  /// What `CLBeaconRegion.peripheralData(withMeasuredPower:)` gives fills an advertisement of its own, which
-  /// nobody can connect with. Where its value is not the 21 bytes of a beacon, the delegate gets
-  /// `invalidParameters`.
+  /// The dictionary of `CLBeaconRegion.peripheralData(withMeasuredPower:)` fills an advertisement
+  /// of its own, which is not connectable. If its value is not the 21 bytes of a beacon, the
+  /// delegate gets `invalidParameters`.
   open func startAdvertising(_ advertisementData: [String: Any]?) {
     session.startAdvertising(advertisementData ?? [:])
   }
@@ -96,8 +97,7 @@ open class CBPeripheralManager: CBManager, @unchecked Sendable {
   /// Ends advertising.
   open func stopAdvertising() { session.stopAdvertising() }
 
-  /// Asks a connected central for a faster or a thriftier link; what comes of it is up to the
-  /// central.
+  /// Requests another connection latency from a connected central, which may ignore the request.
   open func setDesiredConnectionLatency(
     _ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral
   ) {

@@ -2,16 +2,16 @@ internal import BluetoothMachines
 internal import BluetoothWire
 internal import EventLoop
 
-/// What is behind a peripheral manager: its services, its centrals, its updates under way.
+/// The state of a peripheral manager: its services, its centrals, its pending updates.
 ///
-/// Everything that changes is behind `lock`. The delegate is called on the queue, without it.
+/// All mutable state is guarded by `lock`. The delegate is called on the queue, without it.
 final class PeripheralManagerSession: @unchecked Sendable {
   private struct Entry {
     let service: CBMutableService
     let characteristics: [CBMutableCharacteristic]
-    /// Which call of `add` made it: the same service may be removed and added anew.
+    /// The call of `add` that made it: the same service may be removed and added again.
     let addition: UInt64
-    /// Nil while it is on its way to centrals.
+    /// Nil until the host has published it.
     var published: HandleRange?
 
     /// Lets the app change and publish the service again.
@@ -236,8 +236,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
     removeEverything()
   }
 
-  /// The host has heard of all services that were added before, so it removes those, too, of
-  /// which it has not yet said where they are.
+  /// The host handles requests in order, so it also removes the services whose handles it has not
+  /// reported yet.
   private func removeEverything() {
     let old = lock.withLock {
       defer {
@@ -355,7 +355,7 @@ final class PeripheralManagerSession: @unchecked Sendable {
     tell { $1.peripheralManagerDidUpdateState($0) }
   }
 
-  /// The one object for a central, at least as long as its link stands.
+  /// The one object for a central, at least as long as its link is up.
   private func central(_ address: DeviceAddress) -> CBCentral {
     lock.withLock { lockedCentral(address) }
   }
@@ -410,8 +410,8 @@ final class PeripheralManagerSession: @unchecked Sendable {
     }
   }
 
-  /// A request in Core Bluetooth's form, of which the first stands for all; none where it is for a
-  /// characteristic that is not published any more.
+  /// The Core Bluetooth requests for a request of the host; the first one answers for all. Empty if
+  /// the characteristic is not published any more.
   private func attRequests(for request: ServerRequest) -> [CBATTRequest] {
     lock.withLock {
       let central = lockedCentral(request.peer)

@@ -26,7 +26,7 @@ public let CBAdvertisementDataSolicitedServiceUUIDsKey: String = "kCBAdvDataSoli
 public let CBCentralManagerOptionShowPowerAlertKey: String = "kCBInitOptionShowPowerAlert"
 /// Names the central manager for restoration. Accepted; restoration comes with the hub.
 public let CBCentralManagerOptionRestoreIdentifierKey: String = "kCBInitOptionRestoreIdentifier"
-/// Asks for media accessories. Ignored.
+/// Requests media accessories. Ignored.
 public let CBCentralManagerOptionDeviceAccessForMedia: String =
   "kCBInitOptionDeviceAccessForMedia"
 /// Whether to warn the user at start-up when Bluetooth is off. Ignored: there is no user interface.

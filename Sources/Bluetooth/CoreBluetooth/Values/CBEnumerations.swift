@@ -55,7 +55,7 @@ public enum CBManagerAuthorization: Int, Sendable {
   case notDetermined = 0
   /// The user cannot allow it.
   case restricted = 1
-  /// The user said no.
+  /// The user denied it.
   case denied = 2
   /// Allowed at any time.
   case allowedAlways = 3
@@ -68,15 +68,15 @@ public enum CBPeripheralManagerAuthorizationStatus: Int, Sendable {
   case notDetermined = 0
   /// The user cannot allow it.
   case restricted = 1
-  /// The user said no.
+  /// The user denied it.
   case denied = 2
   /// Allowed.
   case authorized = 3
 }
 
-/// How far a peripheral's connection is.
+/// The state of a peripheral's connection.
 public enum CBPeripheralState: Int, Sendable {
-  /// Neither connected nor asked for.
+  /// Neither connected nor requested.
   case disconnected = 0
   /// Asked for.
   case connecting = 1
@@ -141,16 +141,16 @@ public struct CBCharacteristicProperties: OptionSet, Hashable, Sendable {
   public static let indicateEncryptionRequired = CBCharacteristicProperties(rawValue: 0x200)
 }
 
-/// Who may read or write a local attribute.
+/// The access that centrals have to a local attribute.
 public struct CBAttributePermissions: OptionSet, Hashable, Sendable {
   /// The bits.
   public let rawValue: UInt
   /// Permissions from their bits.
   public init(rawValue: UInt) { self.rawValue = rawValue }
 
-  /// Anybody may read.
+  /// Every central may read.
   public static let readable = CBAttributePermissions(rawValue: 0x01)
-  /// Anybody may write.
+  /// Every central may write.
   public static let writeable = CBAttributePermissions(rawValue: 0x02)
   /// Trusted devices may read.
   public static let readEncryptionRequired = CBAttributePermissions(rawValue: 0x04)

@@ -14,10 +14,11 @@ open class CBManager: NSObject, @unchecked Sendable {
   /// The radio's state. Commands are taken in `.poweredOn` only.
   open var state: CBManagerState { .unknown }
 
-  /// Whether the app may use Bluetooth: what the environment variable `AMBIT_AUTHORIZATION` says,
-  /// `allowed` (the default), `denied` or `restricted`. Without permission managers are `.unauthorized`.
+  /// Whether the app may use Bluetooth, from the environment variable `AMBIT_AUTHORIZATION`:
+  /// `allowed` (the default), `denied` or `restricted`. Without permission managers are
+  /// `.unauthorized`.
   ///
-  /// What the process lacks to open the radio shows in `state` only.
+  /// Missing privileges of the process for the radio are reported in `state` only.
   open class var authorization: CBManagerAuthorization {
     switch BluetoothAuthorization.current {
     case .allowed: .allowedAlways

@@ -3,7 +3,7 @@ public import CoreFoundation
 
 /// A UUID of 16, 32 or 128 bits, as services, characteristics and descriptors have.
 ///
-/// The short forms stand for `0000xxxx-0000-1000-8000-00805F9B34FB` and are equal to it.
+/// The short forms abbreviate `0000xxxx-0000-1000-8000-00805F9B34FB` and are equal to it.
 open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
   // Unchecked: all stored properties are constants.
 
@@ -81,7 +81,7 @@ open class CBUUID: NSObject, NSCopying, @unchecked Sendable {
       ?? AssignedNumbers.descriptorName(value) ?? uuidString
   }
 
-  /// Equal if both stand for the same 128 bits.
+  /// Equal if both have the same 128-bit form.
   open override func isEqual(_ object: Any?) -> Bool {
     (object as? CBUUID)?.value == value
   }

@@ -4,16 +4,17 @@ import Simulation
 
 /// A world with the ports through which hosts reach its controllers.
 ///
-/// What controllers say waits at their ports until the world has finished its step, so that a
-/// host's answer never comes back into a controller that is still speaking. Confined to one loop
-/// or lock, like the world.
+/// Packets of controllers wait at their ports until the world has finished its step, so that a
+/// host's answer doesn't reach a controller that is still sending. Confined to one loop or lock,
+/// like the world.
 final class Air {
   let world: World
-  /// Brings the world's clock up to date before a host interacts with it; real time only.
+  /// Advances the world's clock to the current time before a host interacts with it; real time
+  /// only.
   var willInteract: (() -> Void)?
-  /// Looks when the world wants to go on after a host interacted with it; real time only.
+  /// Updates the timer of the world's next event after a host interacted with it; real time only.
   var didInteract: (() -> Void)?
-  /// Called after each step, once what controllers said was passed on; virtual time only.
+  /// Called after each step, when the packets of controllers were passed on; virtual time only.
   var didStep: (() -> Void)?
   private(set) var isRunning = false
   private var waiting: [ControllerPort] = []
@@ -21,7 +22,7 @@ final class Air {
 
   init(world: World) { self.world = world }
 
-  /// Lets everything happen that is due until `end`, one point in time after the other.
+  /// Runs all events that are due until `end`, one point in time after the other.
   func run(until end: Instant) {
     guard !isRunning else { return }
     isRunning = true
@@ -56,7 +57,7 @@ final class Air {
     } else {
       willInteract?()
       body(world)
-      // What is due at once happens at once: a timer would ring a turn of the loop later.
+      // Due events run at once: a timer would fire a turn of the loop later.
       let isDue = world.nextEventTime.map { $0 <= world.now } ?? false
       if isDue || !waiting.isEmpty { run(until: world.now) }
       didInteract?()
@@ -68,7 +69,7 @@ final class Air {
     makePort(name: name, address: address, at: HostPlace(name: name, motion: .still(position)))
   }
 
-  /// Adds a controller that stands or moves as a place says, with a port for its host.
+  /// Adds a controller with the position or motion of a place, and a port for its host.
   func makePort(name: String, address: DeviceAddress, at place: HostPlace) -> ControllerPort {
     let controller = world.makeController(name: name, address: address, at: place)
     return ControllerPort(controller, name: name, in: self)
@@ -87,12 +88,12 @@ final class Air {
   }
 }
 
-/// One controller's way to its host.
+/// The connection between one controller and its host.
 final class ControllerPort {
   let controller: SimulatedController
-  /// Takes what the controller said, in batches.
+  /// Receives the controller's packets, in batches.
   var onPackets: (([HCIPacket]) -> Void)?
-  /// Hears that the controller lost its power, though not by `disconnect`.
+  /// Called when the controller lost its power, except by `disconnect`.
   var onPowerLoss: (() -> Void)?
   let name: String
   private let air: Air
@@ -122,7 +123,7 @@ final class ControllerPort {
   /// The same with several.
   func send(_ packets: [HCIPacket]) { toController.append(contentsOf: packets) }
 
-  /// Hands the controller what was sent.
+  /// Passes the host's packets to the controller.
   func flush() {
     guard !toController.isEmpty else { return }
     air.interact { _ in
@@ -131,7 +132,8 @@ final class ControllerPort {
     }
   }
 
-  /// Gives the controller power, unless somebody else took it away; false where it has none.
+  /// Gives the controller power, unless the world has switched it off; returns whether it has
+  /// power.
   func connect() -> Bool {
     if isParked {
       isParked = false

@@ -4,8 +4,8 @@ public import PeripheralFiles
 public import Simulation
 
 extension RadioChoice.SimulatedAir {
-  /// The world that this air is in, with everybody on it. What devices show on their displays is logged.
-  /// Blocks until its files are read.
+  /// Creates a world with this air and its devices. Text on the devices' displays is logged. Blocks
+  /// until the peripheral files are read.
   public func makeWorld() throws(PeripheralFileFailure) -> World {
     var radio = RadioModel()
     if isLossless { (radio.advertisementLoss, radio.packetLoss) = (0, 0) }

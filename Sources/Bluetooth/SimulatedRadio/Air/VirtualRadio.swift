@@ -8,7 +8,7 @@ import Logging
 public import Simulation
 import Synchronization
 
-/// A radio whose time goes on only when you say so: for tests that are quick and always the same.
+/// A radio in virtual time, which advances only by `advance`: for fast and reproducible tests.
 ///
 /// ```swift
 /// let radio = VirtualRadio(seed: 7)
@@ -17,19 +17,18 @@ import Synchronization
 /// radio.advance(by: .seconds(5))
 /// ```
 ///
-/// Hosts, their clients and `advance` may be used from any thread. What clients ask for happens
-/// during `advance`, and so do their events, on the thread that called it. Between two points of
-/// virtual time, clients that gave `makeClient` a `settle` closure are waited for. They may look at
-/// the world and change it; but time cannot pass in somebody for whom time waits, so an `advance`
-/// there ends the process.
+/// Hosts, their clients and `advance` may be used from any thread. Requests of clients are executed
+/// during `advance`, and events delivered, on the thread that called it. Between two points of
+/// virtual time, `advance` waits for clients with a `settle` closure of `makeClient`. They may read
+/// and change the world, but must not call `advance`, which then ends the process.
 public final class VirtualRadio: @unchecked Sendable {
-  // Sendable because `inbox` has a lock of its own and everything else is touched under `lock`.
-  // Recursive, so that events, which come during `advance`, may use `withWorld`.
+  // Sendable because `inbox` has a lock of its own and everything else is accessed under `lock`.
+  // Recursive, so that events, which are delivered during `advance`, may use `withWorld`.
   private let lock = NSRecursiveLock()
-  /// How often the thread that has `lock` has it.
+  /// How many times the thread that holds `lock` has locked it.
   private var depth = 0
-  /// Held, in addition, by the one who lets things happen, also while it lends `lock` to those
-  /// whom it waits for. Taken before `lock`, or only tried.
+  /// Also held by the thread that runs the world, even while it lends `lock` to the clients that it
+  /// waits for. Taken before `lock`, or only tried.
   private let turn = NSLock()
   private let air: Air
   private var random: SeededGenerator
@@ -41,15 +40,15 @@ public final class VirtualRadio: @unchecked Sendable {
 
   private struct Inbox: Sendable {
     var work: [@Sendable () -> Void] = []
-    /// Somebody wants it done even if time does not go on.
+    /// A caller needs the work to be done even if time does not advance.
     var isRunRequested = false
   }
 
-  /// A radio on which nothing is yet.
+  /// A radio without hosts and devices.
   ///
   /// - Parameters:
   ///   - seed: The same seed and the same calls give the same run, byte for byte.
-  ///   - model: How waves spread and what goes wrong.
+  ///   - model: The propagation and the faults of the radio.
   public init(seed: UInt64, model: RadioModel = RadioModel()) {
     let world = World(seed: seed, radio: model)
     SimulatedRadio.installKeyAgreement()
@@ -115,17 +114,17 @@ public final class VirtualRadio: @unchecked Sendable {
     }
   }
 
-  /// Lets so much time pass, with everything that happens in it.
+  /// Advances time by this span and runs the events in it.
   ///
-  /// Not from within an event, from code for which time waits, or from within `withWorld`.
+  /// Not from within an event, from a client that `advance` waits for, or from within `withWorld`.
   public func advance(by span: TimeSpan) {
     running { air.run(until: air.world.now + span) }
   }
 
-  /// Lets time pass until the condition holds, looking after each thing that happens.
+  /// Advances time until the condition holds, which is checked after each event.
   ///
-  /// Not from within an event, from code for which time waits, or from within `withWorld`.
-  /// - Returns: Whether the condition came to hold before the limit.
+  /// Not from within an event, from a client that `advance` waits for, or from within `withWorld`.
+  /// - Returns: Whether the condition was met before the limit.
   @discardableResult
   public func advance(within limit: TimeSpan, until condition: () -> Bool) -> Bool {
     running {
@@ -227,7 +226,7 @@ public final class VirtualRadio: @unchecked Sendable {
     inbox.withLock { $0.work.append(work) }
   }
 
-  /// Runs what was handed over, unless somebody else has the lock or the turn and will do it.
+  /// Runs the enqueued work, unless another thread has the lock or the turn and will do it.
   fileprivate func runPending() {
     inbox.withLock { $0.isRunRequested = true }
     while inbox.withLock({ $0.isRunRequested }), lock.try() {

@@ -18,10 +18,10 @@ public final class RadioServer: Sendable {
     case refused(reason: String)
   }
 
-  /// Where the server listens; with the port that the system chose where 0 was asked for. In the order of
-  /// `placeNames` where the world has places for hosts, again and again.
+  /// The addresses at which the server listens, with the port that the system chose instead of 0.
+  /// In the order of `placeNames` if the world has places for hosts, repeatedly.
   public let addresses: [RadioChoice]
-  /// What the world calls the places where hosts stand that join; empty where it has none.
+  /// The names of the world's places for hosts that connect; empty if it has none.
   public let placeNames: [String]
   let core: LoopConfined<RadioServerCore>
   let loop: EpollLoop
@@ -117,7 +117,7 @@ public final class RadioServer: Sendable {
 }
 
 extension RadioChoice {
-  /// The address so many after this one: the next ports, or a path with a number.
+  /// The address this many after this one: the next ports, or a path with a number.
   fileprivate func following(_ count: Int) throws(RadioServerError) -> RadioChoice {
     guard count > 0 else { return self }
     switch self {
@@ -140,7 +140,7 @@ public struct RadioServerError: Error, Hashable, Sendable, CustomStringConvertib
 
   init(_ description: String) { self.description = description }
 
-  /// - Parameter error: What the system says; nil where the host has no addresses.
+  /// - Parameter error: The system's error; nil if the host has no addresses.
   init(_ error: SystemError?, address: RadioChoice) {
     let reason: String
     switch error?.number {

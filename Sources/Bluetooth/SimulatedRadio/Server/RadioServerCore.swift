@@ -29,10 +29,10 @@ final class RadioServerCore {
 
   var air: Air { realTime.air }
 
-  /// Listens at the first of the addresses where that is possible, and gives the radio's name, with the
+  /// Listens at the first available one of the addresses, and returns the radio's name, with the
   /// port that the system chose.
   ///
-  /// - Parameter place: The index of the world's place where hosts stand that connect here; nil is the
+  /// - Parameter place: The index of the world's place for hosts that connect here; nil is the
   ///   origin.
   func listen(
     at candidates: [SocketAddress], _ address: RadioChoice, place: Int?

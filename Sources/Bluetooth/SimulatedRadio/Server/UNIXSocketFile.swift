@@ -2,11 +2,11 @@ import BluetoothHost
 import EventLoop
 import Glibc
 
-/// The file that stands for a UNIX socket.
+/// The file of a UNIX socket.
 enum UNIXSocketFile {
   /// Removes the file of a server that has ended.
   ///
-  /// - Throws: Where a server still listens, or the file is no socket.
+  /// - Throws: If a server still listens, or the file is no socket.
   static func removeStale(at path: String) throws(RadioServerError) {
     var information = stat()
     guard unsafe lstat(path, &information) == 0 else { return }
