@@ -2,7 +2,7 @@
 /// the viewer's perspective.
 ///
 /// Place, depth and angle are continuously differentiable functions of the distance alone: so a
-/// cover moves smoothly, whatever the cause of the motion, and the order of covers needs no
+/// cover moves smoothly in every kind of motion, and the order of covers needs no
 /// animation of its own. Lengths are in points.
 public struct CoverFlowLayout: Hashable, Sendable {
   /// The stage's width.
