@@ -24,7 +24,6 @@ public enum AsyncBuffering: Sendable, Hashable {
   /// `delay` and `collect(every:)`. Values that an operator keeps while it waits for another
   /// stream, as `zip` and `flatMap(.concat)` do, don't: otherwise that other stream could be kept
   /// from sending the awaited value.
-  /// sending what is waited for.
   case backpressure(Int)
 
   var isValid: Bool {

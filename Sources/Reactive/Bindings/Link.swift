@@ -46,7 +46,7 @@ extension MutableProperty {
 
 /// Keeps two properties equal.
 ///
-/// A change notification only triggers a comparison; the present value is what is copied. The gate
+/// A change notification only triggers a copy; the copied value is the present one. The gate
 /// serialises all copies, so that the two end up equal, whichever threads set them. // Sendable:
 /// its state is used only inside the gate, the properties are safe to use from any thread.
 private final class Link<Left, Right>: @unchecked Sendable {

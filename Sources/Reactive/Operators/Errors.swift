@@ -148,7 +148,7 @@ extension Signal {
   ///
   /// - Parameter transform: Called with the error, on the thread that sends the failure. The
   ///   producer that it returns is started there, too.
-  /// - Returns: A signal that fails only with the errors of the producers that `transform` returns.
+  /// - Returns: A signal that fails only with an error of a producer that `transform` returns.
   @available(swift 6)
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>

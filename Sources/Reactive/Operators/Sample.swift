@@ -67,8 +67,8 @@ extension Signal {
   /// Adds to every value the latest of `samplee`, which is started at once.
   ///
   /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
-  /// last value is used from then on. The end of this one is passed on as it is. The run of `samplee` is
-  /// disposed of then.
+  /// last value is used from then on. The end of this one is passed on as it is. The run of
+  /// `samplee` is disposed of then.
   ///
   /// - Parameter samplee: The producer whose values are added; started once, on the calling thread.
   /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.
@@ -86,8 +86,8 @@ extension Signal {
   /// Adds to every value the latest of `samplee`, which is started at once.
   ///
   /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
-  /// last value is used from then on. The end of this one is passed on as it is. The run of `samplee` is
-  /// disposed of then.
+  /// last value is used from then on. The end of this one is passed on as it is. The run of
+  /// `samplee` is disposed of then.
   ///
   /// - Parameter samplee: The producer whose values are added; started once, on the calling thread.
   /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.

@@ -83,7 +83,7 @@ extension SignalProducer {
   ///
   /// - Parameter transform: Called with the error, on the thread that sends the failure. The
   ///   producer that it returns is started there, too.
-  /// - Returns: A producer that fails only with the errors of the producers that `transform` returns.
+  /// - Returns: A producer that fails only with an error of a producer that `transform` returns.
   @available(swift 6)
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>

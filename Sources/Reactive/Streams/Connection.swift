@@ -115,7 +115,7 @@ final class Run: Disposable, @unchecked Sendable {
 extension Connection: GraphLink {
   var graphSource: AnyObject? { state.withLock { $0.entry } }
 
-  /// What is still to be disposed of.
+  /// The disposables that are not disposed of yet.
   var content: [(any Disposable)?] { state.withLock { $0.resources }?.content ?? [] }
 }
 
