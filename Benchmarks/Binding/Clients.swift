@@ -35,7 +35,7 @@ final class Clients {
     descriptors.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
   }
 
-  /// Reads what comes for so many seconds.
+  /// Reads events for a number of seconds.
   func read(seconds: Double) throws {
     let end = Date(timeIntervalSinceNow: seconds)
     while Date() < end { try read(milliseconds: 10, mayBeSilent: true) }

@@ -96,7 +96,7 @@ struct Entry {
       table.heading("\(count) clients that do nothing, \(title)", "")
       let (host, port) = try start([role, "200", "0"])
       defer { host.end() }
-      // What is made once is made.
+      // Warm up, so that one-time allocations don't count.
       do { _ = try Clients(count: 10, port: port) }
       let before = host.residentBytes
       let clients = try Clients(count: count, port: port)

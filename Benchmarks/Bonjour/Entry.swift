@@ -29,7 +29,7 @@ struct Entry {
   }
 }
 
-/// What is measured.
+/// The parts of the benchmark.
 enum Part: String, CaseIterable {
   case publish, browse, wire, many, queries, flood
 

@@ -1,7 +1,7 @@
 import BeaconMachines
 import Foundation
 
-/// The share of windows whose error is below so many metres, as curves.
+/// The share of windows whose error is below a number of metres, as curves.
 enum ErrorPicture {
   private static let (width, height, left, top) = (640.0, 360.0, 50.0, 20.0)
   /// In metres, where the picture ends.

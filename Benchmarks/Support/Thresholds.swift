@@ -10,7 +10,7 @@ package struct Thresholds: Decodable, Sendable {
     package var atLeast: Double?
     /// By how much a smoke run may miss it; the suite's factor if it is absent.
     var smokeTolerance: Double?
-    /// False where a smoke run measures something else, so that its number says nothing.
+    /// False if a smoke run measures something else, so that its number can't be compared.
     var isJudgedInSmoke: Bool?
 
     private enum CodingKeys: String, CodingKey {
@@ -40,7 +40,7 @@ package struct Thresholds: Decodable, Sendable {
     }
   }
 
-  /// The bound for a number, with a smoke run's tolerance; nil if there is none.
+  /// The bound for a number, with a smoke run's tolerance; nil if the number has no threshold.
   package func bound(_ name: String, isSmoke: Bool) -> Bound? {
     guard let threshold = thresholds.first(where: { $0.name == name }),
       !isSmoke || threshold.isJudgedInSmoke != false

@@ -1,6 +1,6 @@
 import CoreBluetooth
 
-/// A heart-rate app's Bluetooth code as it stands on iOS.
+/// A heart-rate app's Bluetooth code, unchanged from iOS.
 class HeartRateMonitor: NSObject {
   static let serviceUUID = CBUUID(string: "180D")
   static let measurementUUID = CBUUID(string: "2A37")

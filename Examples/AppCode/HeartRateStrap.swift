@@ -2,7 +2,7 @@
   import CoreBluetooth
 #endif
 
-/// A phone that plays a heart-rate strap, as it stands on iOS.
+/// A phone that simulates a heart-rate strap; the code is unchanged from iOS.
 class HeartRateStrap: NSObject, CBPeripheralManagerDelegate {
   private(set) var log: [String] = []
   private(set) lazy var manager = CBPeripheralManager(delegate: self, queue: queue)

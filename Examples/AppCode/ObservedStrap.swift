@@ -10,7 +10,7 @@ class ObservedStrap: NSObject {
   /// The raw values of the states that were seen.
   var states: [Int] { lock.withLock { seen } }
 
-  /// The identifier, as old code asks for it.
+  /// The identifier, read by key-value coding as in old code.
   func identifier(of peripheral: CBPeripheral) -> NSUUID? {
     peripheral.value(forKey: "identifier") as? NSUUID
   }

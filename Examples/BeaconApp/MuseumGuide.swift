@@ -11,8 +11,8 @@ struct Exhibit: Equatable {
   }
 }
 
-/// A museum guide's code for beacons as it stands on iOS: it monitors the museum, ranges while inside, and
-/// shows the exhibit that the visitor stands at.
+/// A museum guide's code for beacons, unchanged from iOS: it monitors the museum, ranges while
+/// inside, and shows the nearest exhibit.
 class MuseumGuide: NSObject {
   // swift-format-ignore: NeverForceUnwrap
   static let beaconUUID = UUID(uuidString: "E2C56DB5-DFFB-48D2-B060-D0F5A71096E0")!

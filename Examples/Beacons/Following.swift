@@ -1,7 +1,7 @@
 import CoreLocation
 import CoreLocationAsync
 
-/// Says when an exhibit is entered and left, and what it is told while it is near.
+/// Prints when an exhibit is entered and left, and its ranging results while it is near.
 final class ExhibitFollower: NSObject, CLLocationManagerDelegate {
   let say: (String) -> Void
   private let manager: CLLocationManager

@@ -22,7 +22,7 @@ func follow(
   return try walk.windows(on: plan).map { estimator.update($0) }
 }
 
-/// Learns from what receivers hear of each other's beacons; nobody has to walk.
+/// Learns from the signals between receivers' beacons, without a walk.
 func calibrate(_ plan: FloorPlan, from links: [ReceiverLink]) -> PositionCalibration {
   // Too few links, or all of one length, teach nothing: then path loss is a guess.
   PositionCalibration(links: links, on: plan) ?? PositionCalibration(plan: plan)

@@ -12,7 +12,7 @@ func makeProtectedReading() -> CBMutableCharacteristic {
   return reading
 }
 
-/// Answers what pairings ask, until its task is cancelled. A prompt that only shows a number has no
+/// Answers pairing prompts, until its task is cancelled. A prompt that only shows a number has no
 /// answer.
 func answerPairing(
   of host: BluetoothHost, ask: @Sendable (PairingPrompt) async -> PairingAnswer?
@@ -28,7 +28,8 @@ func answerPairing(
   }
 }
 
-/// Makes what a peer is to be told out of band, and takes what it told. Replies have the tokens.
+/// Creates out-of-band data for a peer, and sets the data received from it. Replies have the
+/// tokens.
 func exchangeOutOfBandData(
   _ told: OutOfBandData, with peer: DeviceAddress, over client: HostClient, token: RequestToken,
   otherToken: RequestToken

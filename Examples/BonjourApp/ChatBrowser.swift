@@ -1,7 +1,7 @@
 import Bonjour
 import Foundation
 
-/// Finds chat rooms, looks up where they are, and says hello.
+/// Finds chat rooms, resolves them, and sends a greeting.
 class ChatBrowser: NSObject, NetServiceBrowserDelegate, NetServiceDelegate {
   private let browser = NetServiceBrowser()
   private(set) var services: [NetService] = []

@@ -1,7 +1,7 @@
 import Bonjour
 import Foundation
 
-/// Announces a chat room and answers everybody who comes in.
+/// Announces a chat room and answers every client.
 class ChatServer: NSObject {
   private var service: NetService?
   private var streams = [Stream]()

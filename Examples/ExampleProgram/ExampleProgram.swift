@@ -1,11 +1,12 @@
 import Foundation
 
-/// What the examples that are programs have in common: a command line, and an end that says why.
+/// The common part of the example programs: the command line, and an exit with an error message.
 public enum ExampleProgram {
-  /// Runs a program to its end. Where it throws, it writes why to standard error and ends the process:
-  /// with status 64 where the command line is wrong (`EX_USAGE` of `sysexits.h`), else with 1.
+  /// Runs a program to its end. If it throws, writes the error to standard error and ends the
+  /// process: with status 64 for a wrong command line (`EX_USAGE` of `sysexits.h`), otherwise with
+  /// 1.
   ///
-  /// - Parameter usage: What is written, too, where the command line is wrong.
+  /// - Parameter usage: Written, too, if the command line is wrong.
   @MainActor
   public static func run(usage: String, _ body: @MainActor () async throws -> Void) async {
     do {
@@ -23,7 +24,7 @@ public enum ExampleProgram {
   }
 }
 
-/// Why a program can't do what its command line says.
+/// An error in the command line.
 public struct UsageError: Error {
   /// For people.
   public let reason: String
@@ -32,7 +33,7 @@ public struct UsageError: Error {
   public init(reason: String) { self.reason = reason }
 }
 
-/// What is still to be read of a command line.
+/// The arguments of a command line that haven't been read yet.
 public struct Arguments {
   private var rest: ArraySlice<String>
 
@@ -42,7 +43,7 @@ public struct Arguments {
   /// The next one; nil at the end.
   public mutating func next() -> String? { rest.popFirst() }
 
-  /// What stands behind the name of an option.
+  /// Takes the argument after an option's name.
   public mutating func value(of name: String) throws(UsageError) -> String {
     guard let value = rest.popFirst() else { throw UsageError(reason: "\(name) needs a value.") }
     return value

@@ -1,23 +1,23 @@
 import Binding
 import Reactive
 
-/// A search while one types: the view model. It knows no view, no server and no clock.
+/// A search during typing: the view model. It knows no view, no server and no clock.
 ///
-/// Once access is granted, what is typed is searched for when it has at least three characters and
-/// half a second has gone by without another. Only the answer to the latest search counts.
+/// Once access is granted, a text of at least three characters is searched for after half a second
+/// without typing. Only the answer to the latest search counts.
 final class InstantSearch: ViewModel {
   let text = MutableProperty("")
 
-  /// Asks the owner of the posts for permission.
+  /// Requests permission from the owner of the posts.
   let requestAccess: Action<Void, Never, PostsError>
   let isGranted: Property<Bool>
   let needsAccess: Property<Bool>
 
-  /// Searches once more for what was searched for.
+  /// Repeats the last search.
   let searchAgain: Action<Void, Never, Never>
   let posts: Property<[Post]>
   let isSearching: Property<Bool>
-  /// What there is to say of the search, other than that it failed.
+  /// The status of the search, except for a failure.
   let summary: Property<String>
   /// Why the latest search failed.
   let error: Property<String?>
@@ -52,7 +52,7 @@ final class InstantSearch: ViewModel {
 
     let text = text
     let terms = text.producer.map { SearchTerm($0) }
-    // What is too short ends a search at once.
+    // A text that is too short ends a search at once.
     let typed = SignalProducer.merge([
       terms.debounce(Self.quietTime, on: scheduler), terms.filter { $0 == nil },
     ])
@@ -87,7 +87,7 @@ final class InstantSearch: ViewModel {
   }
 }
 
-/// What is searched for: a text that says enough.
+/// The text of a search, with enough characters.
 struct SearchTerm: Equatable, Sendable {
   static let characterCountMin = 3
   static let characterCountMax = 100
@@ -114,7 +114,7 @@ private enum SearchStep: Sendable {
   case failed(PostsError)
 }
 
-/// What is seen of searches.
+/// The visible state of the search.
 private struct SearchState: Sendable {
   /// More are too many to look through.
   static let postCountMax = 100
@@ -124,7 +124,7 @@ private struct SearchState: Sendable {
   var summary = "Type at least three characters."
   var error: PostsError?
 
-  /// The state after a step. What was found before stays until there is an answer.
+  /// The state after a step. Earlier results stay until there is an answer.
   func following(_ step: SearchStep) -> SearchState {
     switch step {
     case .idle: return SearchState()

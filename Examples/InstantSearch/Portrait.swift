@@ -1,4 +1,4 @@
-/// Pictures of people who don't exist: a face that their handle decides.
+/// Portraits of invented people: a face derived from the handle.
 enum Portrait {
   static func svg(of author: Author) -> String {
     var number = author.handle.utf8.reduce(UInt32(2_166_136_261)) {

@@ -1,6 +1,6 @@
 import Reactive
 
-/// What somebody has written: the model. It knows no page.
+/// A post: the model. It knows no page.
 struct Post: Identifiable, Equatable, Sendable {
   let id: Int
   let author: Author
@@ -11,7 +11,7 @@ struct Post: Identifiable, Equatable, Sendable {
 
 struct Author: Hashable, Sendable {
   let name: String
-  /// What stands after the @.
+  /// The name after the @.
   let handle: String
 
   /// Where the picture is, in the site.
@@ -20,7 +20,7 @@ struct Author: Hashable, Sendable {
 
 /// Where posts can be searched, with their owner's permission.
 protocol Posts: Sendable {
-  /// Asks for permission, and completes when it is granted.
+  /// Requests permission, and completes when it is granted.
   func requestAccess() -> SignalProducer<Never, PostsError>
   /// Sends the posts in which all words of a text occur, the newest first.
   func search(_ text: String) -> SignalProducer<[Post], PostsError>

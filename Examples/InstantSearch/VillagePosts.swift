@@ -9,7 +9,7 @@ struct VillagePosts: Posts {
   struct Behaviour: Sendable {
     /// Seconds until an answer, and until a picture.
     var latency = 0.4
-    /// Whether the owner says no.
+    /// Whether the owner denies access.
     var deniesAccess = false
     /// Each search whose number this divides fails; 0 for none.
     var failure = 0
@@ -27,7 +27,7 @@ struct VillagePosts: Posts {
     posts = Self.posts(text).map { ($0, Self.folded($0.text + " " + $0.author.name)) }
   }
 
-  /// A post in each line: who wrote it, when, what. The newest are the last.
+  /// Reads a post from each line: author, time, text. The newest are the last.
   static func posts(_ text: String) -> [Post] {
     let lines = text.split(separator: "\n").enumerated().compactMap { index, line -> Post? in
       let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
@@ -67,7 +67,7 @@ struct VillagePosts: Posts {
       .attemptMap { isFailure ? .failure(.unavailable) : .success(matches(text)) }
   }
 
-  /// The posts in which all words of a text occur, in whatever case and with whatever accents.
+  /// The posts in which all words of a text occur, ignoring case and accents.
   func matches(_ text: String) -> [Post] {
     let words = Self.folded(text).split(separator: " ")
     return posts.filter { post in words.allSatisfy { post.words.contains($0) } }.map(\.post)

@@ -1,4 +1,4 @@
-/// What is shown in one place of the museum, and the beacon that stands there: the model.
+/// The exhibit in one place of the museum, and the beacon at that place: the model.
 struct Exhibit: Identifiable, Equatable, Sendable {
   /// The numbers of a beacon; all beacons of the museum have one UUID.
   struct Beacon: Hashable, Sendable {
@@ -27,8 +27,8 @@ extension Exhibit {
   /// Fields are no longer.
   static let characterCountMax = 2_000
 
-  /// Reads exhibits: one in each line, with a tab between major, minor, name, origin, picture and text.
-  /// Lines that are empty, or begin with `#`, say nothing.
+  /// Reads exhibits: one in each line, with a tab between major, minor, name, origin, picture and
+  /// text. Empty lines, and lines that begin with `#`, are ignored.
   static func list(_ text: String) throws(ExhibitsError) -> [Exhibit] {
     var exhibits: [Exhibit] = []
     var lines: [Beacon: Int] = [:]
@@ -75,7 +75,7 @@ extension Exhibit {
   }
 }
 
-/// What is wrong with a file of exhibits, and where.
+/// A mistake in a file of exhibits, with its line.
 struct ExhibitsError: Error, Equatable, CustomStringConvertible {
   /// From 1 on.
   let line: Int

@@ -49,7 +49,7 @@ struct Exhibition: Sendable {
 
   private static func contents(of file: URL, byteCountMax: Int) -> [UInt8]? {
     guard let handle = try? FileHandle(forReadingFrom: file) else { return nil }
-    // One more than there may be says that there are more.
+    // Read one byte more, to notice a larger file.
     guard let data = try? handle.read(upToCount: byteCountMax + 1), data.count <= byteCountMax
     else { return nil }
     return [UInt8](data)

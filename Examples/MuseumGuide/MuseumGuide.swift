@@ -9,9 +9,9 @@ final class MuseumGuide: ViewModel {
   let exhibits: Property<[Exhibit]>
   /// Both ways: whether exhibits come to the front by themselves.
   let follows = MutableProperty(true)
-  /// The exhibit that is to come to the front. While there is none, what is at the front stays there.
+  /// The exhibit to bring to the front; nil leaves the present one there.
   let front: Property<String?>
-  /// Says which exhibit has come to the front, by itself or by hand.
+  /// Called with the exhibit that has come to the front, by itself or by hand.
   let look: Action<String, Never, Never>
   /// The text of the exhibit at the front.
   let text: Property<String>
@@ -35,7 +35,7 @@ final class MuseumGuide: ViewModel {
     "progress": .oneWay(\.progress),
   ]
 
-  /// - Parameter visit: What is known of the visitor; several guides may have the same.
+  /// - Parameter visit: The visitor's state; several guides may have the same.
   init(exhibits: [Exhibit], visit: Property<Visit.State>) {
     self.exhibits = Property(value: exhibits)
     front = follows.combineLatest(with: visit).map { $0 ? $1.exhibit : nil }.skipRepeats()

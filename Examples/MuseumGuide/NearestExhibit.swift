@@ -1,12 +1,13 @@
-/// Decides at which exhibit a visitor is, from what is ranged each second.
+/// Decides at which exhibit a visitor is, from the ranging reports of each second.
 ///
-/// How strong a beacon is changes with each step and whoever walks by, so one report says little: an exhibit
-/// is entered when several reports in a row have it near and before all others, and left when several in a
-/// row don't have it near. So nobody is sent to and fro between two exhibits.
+/// A beacon's signal strength changes with each step and each passer-by, so one report is
+/// unreliable: an exhibit is entered when several reports in a row have it near and before all
+/// others, and left when several in a row don't have it near. So the exhibit doesn't alternate
+/// between two places.
 struct NearestExhibit: Equatable, Sendable {
-  /// So many reports in a row make an exhibit entered.
+  /// An exhibit is entered after this many reports in a row.
   static let enterCount = 3
-  /// So many reports in a row without it make it left.
+  /// An exhibit is left after this many reports in a row without it.
   static let leaveCount = 6
 
   /// The exhibit at which the visitor is.

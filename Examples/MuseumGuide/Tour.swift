@@ -5,16 +5,17 @@ import PeripheralFiles
 import SimulatedRadio
 import Simulation
 
-/// A simulated museum in which somebody walks from exhibit to exhibit with a phone in hand, out of the door,
-/// and in again. Its time goes on when it is told to: in a test at once, in the program by the clock.
+/// A simulated museum in which a visitor walks from exhibit to exhibit with a phone in hand, out of
+/// the door, and in again. Its time is advanced by the caller: in a test at once, in the program by
+/// the clock.
 final class Tour: Sendable {
   /// The phone.
   let phone: BluetoothHost
   private let radio: VirtualRadio
 
-  /// Makes the museum of a floor's file, and sends its first visitor on the way.
+  /// Makes the museum of a floor's file, and starts its first visitor.
   ///
-  /// - Parameter seed: What is random in how radio waves spread.
+  /// - Parameter seed: The seed for the randomness of radio propagation.
   init(floor file: [UInt8], seed: UInt64 = 1) throws(PeripheralFileError) {
     var floor = try FloorFile(file)
     // The phone is that of the first one only.

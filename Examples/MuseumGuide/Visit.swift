@@ -1,16 +1,16 @@
 import CoreLocation
 import Reactive
 
-/// A visitor's way through the museum, as the beacons tell it: code for Core Location as it is on iOS.
+/// A visitor's way through the museum, from beacons: code for Core Location, unchanged from iOS.
 ///
-/// The region of all beacons says when the museum is entered and left. In it, beacons are ranged, and the
-/// nearest one says at which exhibit the visitor is. The delegate is called on a queue of its own, and what
-/// it finds out is one property, which may be read anywhere.
+/// The region of all beacons reports when the museum is entered and left. Inside, beacons are
+/// ranged, and the nearest one determines the visitor's exhibit. The delegate is called on a queue
+/// of its own, and its results are one property, which may be read anywhere.
 final class Visit: NSObject, CLLocationManagerDelegate, Sendable {
   // swift-format-ignore: NeverForceUnwrap
   static let uuid = UUID(uuidString: "5A4BCFCE-174E-4BAC-A814-092E77F6B7E5")!
 
-  /// What is known of the visitor now.
+  /// The visitor's present state.
   struct State: Equatable, Sendable {
     var isInside = false
     var nearest = NearestExhibit()
@@ -35,12 +35,12 @@ final class Visit: NSObject, CLLocationManagerDelegate, Sendable {
   private let exhibits: [Exhibit.Beacon: Exhibit.ID]
   private let manager = CLLocationManager(queue: DispatchQueue(label: "Visit"))
 
-  /// Begins to follow the visitor who carries the Bluetooth host that is current.
+  /// Begins to follow the visitor with the current Bluetooth host.
   init(of exhibits: [Exhibit]) {
     state = Property(capturing: mutableState)
     self.exhibits = Dictionary(uniqueKeysWithValues: exhibits.map { ($0.beacon, $0.id) })
     super.init()
-    // Its first call says whether we may go on.
+    // The delegate's first call has the authorization.
     manager.delegate = self
   }
 
@@ -84,7 +84,7 @@ final class Visit: NSObject, CLLocationManagerDelegate, Sendable {
     _ manager: CLLocationManager, didDetermineState state: CLRegionState, for region: CLRegion
   ) {
     mutableState.modify { known in
-      // What was seen last is of the visit before.
+      // The last exhibit is of the previous visit.
       if state == .inside, !known.isInside { known.latest = nil }
       known.isInside = state == .inside
       if state == .outside { known.nearest = NearestExhibit() }

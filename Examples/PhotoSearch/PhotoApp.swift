@@ -3,7 +3,7 @@ import Reactive
 
 /// The app: a page to search, on top of it the results, and on top of these one photograph.
 final class PhotoApp: ViewModel {
-  /// What is on top. One after another, so that Back leads from each to the one before.
+  /// The screen on top. They are stacked, so that Back leads from each to the one before.
   enum Screen: String, BindableValue { case search, results, photo }
 
   let screen: Property<Screen>
@@ -19,7 +19,7 @@ final class PhotoApp: ViewModel {
   let photos: Property<[Photo]>
   let hasMore: Property<Bool>
   let more: Action<Void, PhotoPage, PhotosError>
-  /// Says which photograph is looked at, so that those after it are there in time.
+  /// Reports the photograph that the user looks at, so that the next ones are loaded in time.
   let reach: Action<String, Never, Never>
 
   /// Shows a photograph by itself.
@@ -106,7 +106,7 @@ final class PhotoApp: ViewModel {
   }
 }
 
-/// What is on top of the search.
+/// The screens on top of the search.
 private final class PageStack: Pages {
   let results = MutableProperty<PhotoResults?>(nil)
   let photo = MutableProperty<Photo?>(nil)

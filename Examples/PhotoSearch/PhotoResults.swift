@@ -47,7 +47,7 @@ private struct ResultsState: Sendable {
     add(page)
   }
 
-  /// Adds a page, without what was there before: pages shift when photographs are added.
+  /// Adds a page, without known photographs: pages shift when photographs are added.
   mutating func add(_ page: PhotoPage) {
     for photo in page.photos where photos.count < PhotoResults.photoCountMax {
       if ids.insert(photo.id).inserted { photos.append(photo) }

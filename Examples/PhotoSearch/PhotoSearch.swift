@@ -16,7 +16,7 @@ final class PhotoSearch: ViewModel {
   let repeatSearch: Action<String, Never, Never>
   let recent: Property<[RecentSearch]>
   let hasRecent: Property<Bool>
-  /// What to say when there is no photograph of something.
+  /// The message when nothing was found.
   let nothing: Property<String?>
   /// Where one searches.
   let place: String
@@ -62,7 +62,7 @@ final class PhotoSearch: ViewModel {
       }
     }
 
-    // What is typed after that may be something else.
+    // Keep the search's own term, because the text may change during the search.
     let begun = search.isExecuting.signal.filter { $0 }
     let searched = Property<SearchTerm?>(initial: nil, then: begun.map { _ in term.value })
     let found = search.values.observe(on: UIScheduler())
@@ -84,7 +84,7 @@ final class PhotoSearch: ViewModel {
   }
 }
 
-/// What is searched for: a text that says enough.
+/// The text of a search, with enough characters.
 struct SearchTerm: Equatable, Sendable {
   static let characterCountMin = 3
   static let characterCountMax = 100

@@ -7,7 +7,7 @@ struct Photo: Identifiable, Equatable, Sendable {
   let title: String
   /// Whose it is: a person, or the folder that it is in.
   let owner: String
-  /// When it was taken; empty if nobody knows.
+  /// When it was taken; empty if unknown.
   let date: String
   /// Where a small picture of it is, in the site.
   let thumbnail: String
@@ -38,7 +38,7 @@ protocol Photos: Sendable {
 enum PhotosError: Error, Equatable {
   case noAnswer
   case unreachable
-  /// The service said no, and why.
+  /// The service refused the request, with its reason.
   case refused(String)
   /// The answer is not one.
   case malformed

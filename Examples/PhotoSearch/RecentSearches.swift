@@ -7,7 +7,7 @@ struct RecentSearch: Identifiable, Equatable, Sendable {
   let id: String
   let text: String
   let total: Int
-  /// Where a small picture of what was found is.
+  /// The path of a small picture of the first result.
   let thumbnail: String
 
   init(_ text: String, _ page: PhotoPage) {

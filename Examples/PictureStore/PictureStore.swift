@@ -12,8 +12,8 @@ public struct Picture: Sendable, Equatable {
   }
 }
 
-/// Pictures that are loaded in the background when somebody asks for them: each once, however many
-/// ask, and a few at a time. Those that were asked for last are kept, up to a bound.
+/// Loads requested pictures in the background: each once, however many tasks wait for it, and a few
+/// at a time. The most recently requested ones are kept, up to a limit.
 public actor PictureStore<Failure: Error> {
   private let byteCountMax: Int
   private let loadCountMax: Int
@@ -28,13 +28,13 @@ public actor PictureStore<Failure: Error> {
   /// The bytes of the pictures that are kept.
   public private(set) var byteCount = 0
 
-  /// A store of nothing yet.
+  /// Makes an empty store.
   ///
   /// - Parameters:
-  ///   - byteCountMax: How much is kept; a larger picture is loaded each time.
+  ///   - byteCountMax: The number of bytes that are kept; a larger picture is loaded each time.
   ///   - loadCountMax: How many are loaded at a time; the others wait, in order.
-  ///   - load: Loads the picture of a name, on any thread; nil if there is none. What it throws all
-  ///     those get who wait for the picture.
+  ///   - load: Loads the picture of a name, on any thread; returns nil if the picture doesn't
+  ///     exist. Its error is thrown to all tasks that wait for the picture.
   public init(
     byteCountMax: Int, loadCountMax: Int,
     load: @escaping @Sendable @concurrent (_ name: String) async throws(Failure) -> Picture?
@@ -44,8 +44,8 @@ public actor PictureStore<Failure: Error> {
     self.load = load
   }
 
-  /// The picture of a name; nil if there is none. Then, and after a failure, it is loaded again the
-  /// next time.
+  /// The picture of a name; nil if it doesn't exist. In that case, and after a failure, it is
+  /// loaded again the next time.
   public func picture(named name: String) async throws(Failure) -> Picture? {
     useCount += 1
     if let picture = kept[name]?.picture {
@@ -66,7 +66,7 @@ public actor PictureStore<Failure: Error> {
     if loadCount < loadCountMax {
       loadCount += 1
     } else {
-      // Whoever is done hands its place on.
+      // A finished load resumes the next waiting one, which takes its place.
       await withCheckedContinuation { waiting.append($0) }
     }
     defer { if waiting.isEmpty { loadCount -= 1 } else { waiting.removeFirst().resume() } }

@@ -1,7 +1,7 @@
 import Foundation
 import Reactive
 
-/// A server that knows who may sign in.
+/// A server with the accounts that may sign in.
 protocol AccountService: AnyObject {
   func signIn(
     name: String, password: String, completion: @escaping (Result<String, SignInError>) -> Void)
@@ -17,7 +17,7 @@ struct FormError: Error {
   let reason: String
 }
 
-/// A sign-in form's logic as it stands in an app that was written for ReactiveSwift.
+/// A sign-in form's logic, unchanged from an app that was written for ReactiveSwift.
 final class SignInViewModel {
   let name: ValidatingProperty<String, FormError>
   let password = MutableProperty("")

@@ -1,6 +1,6 @@
 import Reactive
 
-/// A scheduler of the app's own: work is done when the app says so.
+/// A scheduler of the app's own: it performs work when the app calls it.
 final class StepScheduler: Scheduler {
   private var waiting: [() -> Void] = []
 

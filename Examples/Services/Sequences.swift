@@ -18,7 +18,7 @@ func publishLamp() async throws {
   }
 }
 
-/// The rooms with a lamp, by what the lamps say about themselves.
+/// The rooms with a lamp, from the lamps' TXT records.
 func listRooms() async throws {
   let lamps = NWBrowser.results(for: .bonjourWithTXTRecord(type: "_lamp._tcp", domain: nil))
   for try await results in lamps {

@@ -31,7 +31,7 @@ package struct AddressRace<Endpoint: Hashable & Sendable>: Sendable {
     waiting = Self.interleave(untried, beginningWithIPv6: wasIPv6.map { !$0 })
   }
 
-  /// The address to which an attempt has to begin now; nil if there is none, or not yet.
+  /// The address to which an attempt has to begin now; nil if none is left, or not yet.
   package mutating func next(now: Instant) -> Endpoint? {
     guard let (next, isIPv6) = waiting.first else { return nil }
     if !running.isEmpty, let nextAt, now < nextAt { return nil }

@@ -62,7 +62,7 @@ extension ConnectionMachine {
     case send(OperationID, [UInt8], isFinal: Bool)
     /// Bytes to receive: from `minimum` to `maximum`, fewer at the end of input.
     case receive(OperationID, minimum: Int, maximum: Int)
-    /// Everything up to the end of input, at most so many bytes.
+    /// Receive everything up to the end of input, at most `byteCountMax` bytes.
     case receiveMessage(OperationID, byteCountMax: Int)
 
     // From the socket, and from the search for addresses.
@@ -100,7 +100,7 @@ extension ConnectionMachine {
     case write(ArraySlice<UInt8>)
     /// Close the output side of the socket.
     case closeOutput
-    /// Read up to so many bytes.
+    /// Read up to `byteCountMax` bytes.
     case read(byteCountMax: Int)
     /// Close the socket, stop resolving and observing the network.
     case close
@@ -114,8 +114,8 @@ extension ConnectionMachine {
     case betterPathChanged(Bool)
     /// Call the completion of a send.
     case completeSend(OperationID, ConnectionError?)
-    /// Call the completion of a receive: `content` is nil if there is none; `isComplete` at the end
-    /// of input.
+    /// Call the completion of a receive. `content` is nil without bytes; `isComplete` is set at the
+    /// end of input.
     case completeReceive(
       OperationID, content: [UInt8]?, isComplete: Bool, error: ConnectionError?)
   }
@@ -126,7 +126,7 @@ extension ConnectionMachine {
     package static var lingerMax: TimeSpan { .seconds(30) }
     /// The most bytes of one write, so that a large send does not keep receives waiting.
     package static var writeByteCountMax: Int { 262_144 }
-    /// The most bytes of one read. A receive that has so many is completed although more may come.
+    /// The most bytes of one read. A receive with this many is completed although more may come.
     package static var readByteCountMax: Int { 65_536 }
   }
 }

@@ -39,7 +39,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
   package private(set) var path: PathReport?
   /// When ``wake(now:into:)`` has to be called; nil for never.
   package private(set) var nextWake: Instant?
-  /// Whether the connection was cancelled and sends what was pending then.
+  /// Whether the connection was cancelled and still sends the data that was pending then.
   package private(set) var isLingering = false
 
   private var sends: [Send] = []
@@ -92,7 +92,7 @@ package struct ConnectionMachine<Path: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// Ends a cancelled connection whose peer did not read what was sent in time.
+  /// Ends a cancelled connection whose peer did not read the pending data in time.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
     finish(nil, into: &actions)

@@ -31,10 +31,10 @@ package struct NetworkPath: Hashable, Sendable {
     self.source = source
   }
 
-  /// Asks the system, without sending anything.
+  /// Reads the path from the system, without sending packets.
   ///
   /// - Parameters:
-  ///   - endpoint: To where.
+  ///   - endpoint: The destination.
   ///   - interfaceName: The only interface that may be used; nil for any.
   package init(to endpoint: SocketEndpoint, on interfaceName: String? = nil) {
     self.init(
@@ -47,7 +47,7 @@ package struct NetworkPath: Hashable, Sendable {
       // Several interfaces may have the same link-local address.
       guard end.scope == 0 || end.scope == interface.index else { return false }
       if interface.addresses.contains(end.address) { return true }
-      // That of loopback stands for a whole network.
+      // The loopback interface has the addresses of a whole network.
       return end.address.isIPv4Loopback && interface.addresses.contains(where: \.isIPv4Loopback)
     }
   }
@@ -63,7 +63,7 @@ package struct NetworkPath: Hashable, Sendable {
     guard number >= 0 else { return nil }
     let descriptor = Descriptor(number)
     if let interfaceName, (try? descriptor.bind(toInterface: interfaceName)) == nil { return nil }
-    // A port that is none can't be connected to.
+    // A connect to port 0 fails.
     var endpoint = endpoint
     endpoint.port = max(1, endpoint.port)
     guard endpoint.with({ connect(number, $0, $1) }) == 0 else { return nil }

@@ -102,7 +102,7 @@ package final class TCPConnection: Sendable {
     }
   }
 
-  /// Gives up, for this reason, what is not connected yet.
+  /// Gives up connecting, for this reason.
   package func fail(_ error: SystemError) { end(error) }
 
   /// Begins the attempts that are due.
@@ -316,7 +316,7 @@ package final class TCPConnection: Sendable {
     return hasSpace
   }
 
-  /// Takes up to so many bytes; empty where there are none now, or none any more.
+  /// Reads up to `byteCountMax` bytes; empty if none are available, or at the end.
   package func receive(_ byteCountMax: Int) -> [UInt8] {
     guard case .open(let open) = currentPhase, !isInputEnded, byteCountMax > 0 else { return [] }
     let bytes = [UInt8](unsafeUninitializedCapacity: byteCountMax) { buffer, count in
@@ -337,7 +337,7 @@ package final class TCPConnection: Sendable {
     return max(0, count)
   }
 
-  /// Waits for bytes and takes up to so many; empty at the end.
+  /// Waits for bytes and reads up to `byteCountMax`; empty at the end.
   package func waitAndReceive(_ byteCountMax: Int) -> [UInt8] {
     connecting.wait()
     while let socket = openSocket, !isInputEnded {

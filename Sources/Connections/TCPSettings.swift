@@ -2,12 +2,12 @@ package import Essentials
 internal import Glibc
 internal import EventLoop
 
-/// What is set of the sockets of a connection or a listener, beside where it leads. Zero and nil
+/// The options of the sockets of a connection or a listener, without their addresses. Zero and nil
 /// leave the system's choice.
 package struct TCPSettings: Hashable, Sendable {
   /// Whether small packets are sent at once (TCP_NODELAY).
   package var sendsAtOnce = false
-  /// Whether only full packets are sent, and what is left after 0.2 s (TCP_CORK).
+  /// Whether to send only full packets, and the remaining bytes after 0.2 s (TCP_CORK).
   package var sendsFullPackets = false
   /// Whether a silent peer is probed now and then (SO_KEEPALIVE).
   package var keepsAlive = false
@@ -21,7 +21,7 @@ package struct TCPSettings: Hashable, Sendable {
   package var segmentByteCountMax = 0
   /// For how many seconds an address is tried.
   package var connectingSecondsMax = 0
-  /// For how many seconds what was sent may stay unacknowledged (TCP_USER_TIMEOUT).
+  /// For how many seconds sent data may stay unacknowledged (TCP_USER_TIMEOUT).
   package var unacknowledgedSecondsMax = 0
   /// How many routers a packet may pass.
   package var hopCountMax = 0
@@ -40,7 +40,7 @@ package struct TCPSettings: Hashable, Sendable {
     version == nil || version == endpoint.address.version
   }
 
-  /// Sets what is to be set before a socket is connected or listens.
+  /// Sets the options that must be set before a socket is connected or listens.
   func apply(to socket: Descriptor, _ version: IPVersion) throws(SystemError) {
     try socket.require(Int32(IPPROTO_TCP), TCP_NODELAY, sendsAtOnce ? 1 : 0)
     try socket.require(Int32(IPPROTO_TCP), TCP_CORK, sendsFullPackets ? 1 : 0)
@@ -72,7 +72,7 @@ package struct TCPSettings: Hashable, Sendable {
 }
 
 extension InetAddress {
-  /// Whether it stands for all addresses of the host.
+  /// Whether it is the unspecified address, meaning all addresses of the host.
   var isUnspecified: Bool { self == .v4(.any) || self == .v6(.any) }
 }
 

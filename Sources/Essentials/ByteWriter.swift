@@ -1,7 +1,7 @@
 /// Appends integers and bytes to a growing packet.
 @frozen
 public struct ByteWriter: Sendable {
-  /// What was written so far.
+  /// The bytes written so far.
   public var bytes: [UInt8]
 
   /// Starts an empty packet with room for `capacity` bytes.

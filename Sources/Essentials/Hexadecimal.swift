@@ -13,7 +13,7 @@ public enum Hexadecimal {
   }
 
   /// Reads digit pairs of either case; spaces, colons, dashes between pairs and a leading `0x` are
-  /// allowed. Nil where anything else stands or a digit has no partner.
+  /// allowed. Nil if there are other characters or a single digit.
   public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
     var result: [UInt8] = []
     var high: UInt8?

@@ -4,7 +4,7 @@ public struct Inet4Address: Hashable, Comparable, Sendable {
   /// The address as a number; 169.254.1.2 is `0xA9FE0102`.
   public var rawValue: UInt32
 
-  /// The address that this number stands for.
+  /// Makes the address of a number, the first byte being its highest.
   @inlinable
   public init(rawValue: UInt32) { self.rawValue = rawValue }
 

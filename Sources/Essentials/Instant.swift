@@ -48,7 +48,7 @@ public struct TimeSpan: Comparable, Hashable, Sendable {
   /// The length in nanoseconds.
   public var nanoseconds: Int64
 
-  /// Makes a span of so many nanoseconds.
+  /// Makes a span of a number of nanoseconds.
   @inlinable
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
@@ -58,21 +58,21 @@ public struct TimeSpan: Comparable, Hashable, Sendable {
   @inlinable
   public static var zero: TimeSpan { TimeSpan(nanoseconds: 0) }
 
-  /// A span of so many nanoseconds.
+  /// A span of `count` nanoseconds.
   @inlinable
   public static func nanoseconds(_ count: Int64) -> TimeSpan { TimeSpan(nanoseconds: count) }
 
-  /// A span of so many microseconds; saturates.
+  /// A span of `count` microseconds; saturates.
   @inlinable
   public static func microseconds(_ count: Int64) -> TimeSpan { .zero.adding(count, of: 1_000) }
 
-  /// A span of so many milliseconds; saturates.
+  /// A span of `count` milliseconds; saturates.
   @inlinable
   public static func milliseconds(_ count: Int64) -> TimeSpan {
     .zero.adding(count, of: 1_000_000)
   }
 
-  /// A span of so many seconds; saturates.
+  /// A span of `count` seconds; saturates.
   @inlinable
   public static func seconds(_ count: Int64) -> TimeSpan { .zero.adding(count, of: 1_000_000_000) }
 

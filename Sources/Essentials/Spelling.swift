@@ -1,4 +1,4 @@
-/// Finds what was probably meant by a name that doesn't exist.
+/// Suggests the probably intended name for one that doesn't exist.
 package enum Spelling {
   /// The candidate that is nearest to a name; nil if none is near.
   package static func nearest(to name: String, in candidates: [String]) -> String? {

@@ -1,8 +1,8 @@
 extension RandomAccessCollection<UInt8> {
-  /// The first bytes of a text in UTF-8, at most so many, that are whole characters of Unicode: no
-  /// code point is cut in two.
+  /// The longest prefix of at most `byteCountMax` bytes that doesn't cut a UTF-8 encoded code point
+  /// in two.
   ///
-  /// What is not UTF-8 is cut at most three bytes shorter than asked for.
+  /// Of bytes that aren't UTF-8, at most three fewer than `byteCountMax` are returned.
   public func utf8Prefix(_ byteCountMax: Int) -> SubSequence {
     guard count > byteCountMax else { return self[...] }
     var end = index(startIndex, offsetBy: byteCountMax)

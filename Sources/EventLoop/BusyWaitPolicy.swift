@@ -27,7 +27,7 @@ package struct BusyWaitPolicy: Sendable {
     return false
   }
 
-  /// Records the outcome of an attempt; nil if it was ended early, by work or a timer, which says nothing.
+  /// Records the outcome of an attempt; nil if work or a timer ended it early, which is ignored.
   package mutating func polled(foundEvents: Bool?) {
     switch foundEvents {
     case true?: nextSkipCount = 1

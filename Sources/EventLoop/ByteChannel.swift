@@ -40,16 +40,16 @@ package final class ByteChannel {
     didSet { if isReading != oldValue { updateInterest() } }
   }
 
-  /// Owns a descriptor that doesn't block, and reads from it from now on; closes it where that fails.
+  /// Owns a non-blocking descriptor, and reads from it from now on; closes it if that fails.
   ///
   /// - Parameters:
   ///   - descriptor: A socket, or another file that epoll(7) can watch.
-  ///   - loop: Where everything happens.
-  ///   - framing: What one write is.
+  ///   - loop: The event loop on which the channel is used and calls its closures.
+  ///   - framing: The unit of one write.
   ///   - expectsPromptEvents: See ``WatchedDescriptor/expectsPromptEvents``.
-  ///   - onRead: Takes what was read: never empty, up to ``EpollLoop/readByteCountMax`` bytes.
-  ///   - onEnd: Called once, after the descriptor was closed because the peer ended it (nil) or because
-  ///     of an error; never from within a method of this object, and not after ``close()``.
+  ///   - onRead: Called with the bytes read: never empty, up to ``EpollLoop/readByteCountMax``.
+  ///   - onEnd: Called once, after the descriptor was closed because the peer ended it (nil) or
+  ///     because of an error; never from within a method of this object, and not after ``close()``.
   package init(
     owning descriptor: Int32, on loop: EpollLoop, framing: Framing = .stream,
     expectsPromptEvents: Bool = false, onRead: @escaping ([UInt8]) -> Void,
@@ -86,7 +86,7 @@ package final class ByteChannel {
     updateInterest()
   }
 
-  /// Closes the descriptor; what is not written is dropped, and `onEnd` is not called.
+  /// Closes the descriptor and drops unwritten bytes; `onEnd` is not called.
   package func close() {
     watched?.close()
     watched = nil
@@ -133,7 +133,8 @@ package final class ByteChannel {
     onDrain()
   }
 
-  /// Forgets what was written once it is the greater part, so that this costs little for each array.
+  /// Removes the written arrays once they are more than half, so that this costs little for each
+  /// array.
   private func compact() {
     guard firstPending * 2 > pending.count else { return }
     pending.removeFirst(firstPending)

@@ -30,8 +30,8 @@ package final class EpollLoop: @unchecked Sendable {
   private let thread = Atomic<UInt>(0)
   private var descriptor: Int32 = -1
   private var timers = TimerList<EpollTimer>()
-  /// By numbers that are never used again, other than those of descriptors: what was ready before a
-  /// descriptor was closed is not reported to another.
+  /// By numbers that are never reused, unlike descriptors, so that an event that was ready before
+  /// its descriptor was closed is not reported to another.
   private var watched: [UInt64: WatchedDescriptor] = [:]
   private var lastNumber: UInt64 = 0
   /// Storage of work that was done, used again.
@@ -63,7 +63,7 @@ package final class EpollLoop: @unchecked Sendable {
   /// Whether the calling thread is the loop's.
   package var isCurrent: Bool { thread.load(ordering: .relaxed) == pthread_self() }
 
-  /// Does the work on the loop, soon, after what was handed over before. From any thread.
+  /// Enqueues work on the loop, after work enqueued earlier. May be called from any thread.
   package func execute(_ work: @escaping Work) {
     let bell = inbox.withLock { inbox -> Int32? in
       inbox.work.append(work)

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// A lock for what a `Mutex` can't have inside it: state of several objects that changes together,
-/// and values that aren't sendable but are handed out, as Foundation's run loops.
+/// A lock for state that a `Mutex` can't contain: state of several objects that changes together,
+/// and values that aren't sendable but are handed out, such as Foundation's run loops.
 ///
-/// The class that has one is `@unchecked Sendable`, and says what the lock guards. It must not be
-/// taken again by the thread that holds it.
+/// A class with such a lock is `@unchecked Sendable`, and documents the guarded state. The lock
+/// isn't recursive.
 public final class SharedLock: Sendable {
-  // Public, though no product has this module: what has `package` access is not inlined elsewhere.
+  // Public, though no product has this module: `package` functions aren't inlined in other modules.
 
   private let mutex = Mutex<Void>(())
   /// Changes with the lock held: the thread sanitizer knows atomics, but not the futex of `Mutex`.
@@ -20,7 +20,7 @@ public final class SharedLock: Sendable {
   package func withLock<Result, Failure: Error>(
     _ body: () throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    // `Mutex.withLock` returns only what is sendable or disconnected.
+    // `Mutex.withLock` returns only sendable or disconnected values.
     lock()
     defer { unlock() }
     return try body()

@@ -25,7 +25,7 @@ package struct SocketAddress: Hashable, Sendable {
     bytes = withUnsafeBytes(of: sa_family_t(AF_UNIX)) { Array($0) } + path + [0]
   }
 
-  /// The address that a socket is bound to; nil where the system doesn't say.
+  /// The address that a socket is bound to; nil if the system reports an error.
   package init?(boundTo descriptor: Int32) {
     var storage = sockaddr_storage()
     var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -70,7 +70,7 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ option: Int32) {
 }
 
 extension SocketAddress {
-  /// Whether a program listens at this address of a UNIX socket. Asks the system, without waiting.
+  /// Whether a program listens at this address of a UNIX socket. Tries to connect, without waiting.
   package var isListenedAt: Bool {
     guard let descriptor = try? makeSocket() else { return false }
     defer { close(descriptor) }

@@ -48,7 +48,7 @@ package final class StreamConnector {
   package func connect(toHost host: String, port: UInt16) {
     NameLookup.addresses(of: host, port: port, on: loop) { [weak self] addresses in
       guard let addresses else {
-        // As a system call says that it has no room for the moment.
+        // The error of a system call that is temporarily out of resources.
         self?.finish(.failure(.system(SystemError(number: EAGAIN))))
         return
       }

@@ -67,7 +67,8 @@ package final class WatchedDescriptor {
     if isOpen { Glibc.close(release()) }
   }
 
-  /// Stops watching and gives the open descriptor to the caller, who closes it. Only while it is open.
+  /// Stops watching and returns the open descriptor, which the caller must close. Only while it is
+  /// open.
   package func release() -> Int32 {
     guard let number else { preconditionFailure("the descriptor is closed") }
     self.number = nil

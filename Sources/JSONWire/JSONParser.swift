@@ -207,7 +207,7 @@ package struct JSONParser {
     }
   }
 
-  /// What stands at the index, for a sentence.
+  /// The character at the index, for an error message.
   private var found: String {
     guard let byte = bytes[safe: index] else { return "the end" }
     guard 0x20..<0x7F ~= byte else { return "a byte that has no place here" }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The observations of one object.
 ///
-/// Whatever changes an observable property calls `propertiesMayHaveChanged()` afterwards, on the
-/// same thread and without a lock. That costs one lock operation while there is no observation.
+/// After changing an observable property, call `propertiesMayHaveChanged()` on the same thread and
+/// without a lock. That costs one lock operation while no observation exists.
 package final class KeyValueObservers: Sendable {
   private struct WeakObservation: Sendable {
     weak var observation: (any Observation)?
@@ -38,7 +38,7 @@ package final class KeyValueObservers: Sendable {
   package var count: Int { observations.withLock { $0.count { $0.observation != nil } } }
 }
 
-/// An observation, whatever it observes.
+/// An observation with any type of value.
 protocol Observation: AnyObject, Sendable {
   /// Calls the handler if the property has another value than before.
   func report()

@@ -41,7 +41,7 @@ public struct NSKeyValueObservedChange<Value> {
   public let oldValue: Value?
   /// Always nil: no collection is observed element by element.
   public let indexes: IndexSet?
-  /// Whether this is the first of the two calls that `.prior` asks for.
+  /// Whether this is the first of the two calls made with `.prior`.
   public let isPrior: Bool
 }
 
@@ -80,14 +80,14 @@ extension _KeyValueCodingAndObserving {
   /// Calls a handler when a property changes.
   ///
   /// The handler is called on the thread that changed the property, after the change and without
-  /// any lock: the manager's queue for what the radio reports, the caller of a method such as
-  /// `connect(_:options:)` for what that changes. It may call any method of the object. A value
-  /// that is set again without being different is not reported. With `.prior` both calls come
-  /// after the change; `oldValue` in the first has what there was before.
+  /// any lock: on the manager's queue for changes by the radio, on the caller's thread for changes
+  /// by a method such as `connect(_:options:)`. It may call any method of the object. Setting a
+  /// property to an equal value is not reported. With `.prior` both calls come after the change;
+  /// `oldValue` in the first has the value before it.
   /// - Parameters:
   ///   - keyPath: The property, or one of a property.
-  ///   - options: What the change holds, and when the handler is called.
-  ///   - changeHandler: Gets the object and the change.
+  ///   - options: The contents of the change, and when the handler is called.
+  ///   - changeHandler: Called with the object and the change.
   /// - Returns: The observation, which ends when it is released.
   @preconcurrency
   public func observe<Value>(

@@ -1,6 +1,6 @@
 /// The source and sink of the bytes of a pair of streams. All methods may be called from any thread.
 package protocol BytePipe: AnyObject, Sendable {
-  /// Whether bytes can flow; a pipe that still has to be connected says so later.
+  /// Whether bytes can flow. A pipe that is still connecting becomes connected later.
   var isConnected: Bool { get }
   /// Whether something can be read without waiting.
   var hasBytes: Bool { get }
@@ -8,9 +8,9 @@ package protocol BytePipe: AnyObject, Sendable {
   var hasSpace: Bool { get }
   /// How many bytes were written and not sent yet.
   var unsentByteCount: Int { get }
-  /// How it ended for who reads; nil while more may come.
+  /// How the reading side ended; nil while more bytes may come.
   var inputEnding: PipeEnding? { get }
-  /// How it ended for who writes; nil while it lives.
+  /// How the writing side ended; nil while it is open.
   var ending: PipeEnding? { get }
 
   /// One of the streams was opened.

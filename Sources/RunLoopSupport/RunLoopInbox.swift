@@ -20,7 +20,7 @@ package final class RunLoopInbox<Item: Sendable>: @unchecked Sendable {
 
   deinit { for source in sources { source.invalidate() } }
 
-  /// Says what to do with an item, on the run loop.
+  /// Sets the closure that is called with each item, on the run loop.
   package func onItem(_ call: @escaping @Sendable (Item) -> Void) {
     lock.withLock { onItem = call }
   }

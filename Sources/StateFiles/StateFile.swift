@@ -8,7 +8,7 @@ import Glibc
 /// it is making. Processes and threads may change one file at the same time: each change begins with
 /// what the file has by then. All functions wait for the disk; from any thread.
 package struct StateFile: Sendable {
-  /// Files that were damaged are kept beside a file, so many at most.
+  /// At most this many damaged files are kept beside a file.
   package static let damagedFileCountMax = 9
   /// How often the lock is tried, and the time between: 2 s, where a change takes milliseconds.
   private static let lockTryCount = 400
@@ -44,7 +44,7 @@ package struct StateFile: Sendable {
     self.forget = forget
   }
 
-  /// What the file has; nil where there is none.
+  /// Reads the file's content; nil if the file doesn't exist.
   package func read<Content>(
     _ decode: Decoding<Content>
   ) throws(StateFileError) -> Content? {
@@ -60,14 +60,14 @@ package struct StateFile: Sendable {
     return try read(in: folder, decode)
   }
 
-  /// Changes what the file has, under the lock.
+  /// Changes the file's content, under the lock.
   ///
   /// - Parameters:
-  ///   - replacingDamaged: Whether a damaged file is replaced, and kept under another name; else it is an
-  ///     error.
-  ///   - body: Makes the new file from what there is, nil where there is none or it is damaged. Nil where
-  ///     nothing is to be changed.
-  /// - Returns: Where a damaged file was moved.
+  ///   - replacingDamaged: Whether a damaged file is replaced, and kept under another name;
+  ///     otherwise it is an error.
+  ///   - body: Makes the new file from the present content, which is nil if the file doesn't exist
+  ///     or is damaged. Returns nil to change nothing.
+  /// - Returns: Whether the file was changed, and the path to which a damaged file was moved.
   @discardableResult
   package func change<Content>(
     replacingDamaged: Bool, _ decode: Decoding<Content>, _ body: (Content?) -> [UInt8]?
@@ -75,7 +75,7 @@ package struct StateFile: Sendable {
     try checkPath()
     let folder = try openForWriting()
     defer { folder.close() }
-    // Before a lock is made beside somebody's file.
+    // Check first, so that no lock file is made beside a file that isn't ours.
     _ = try readable(in: folder, replacingDamaged: replacingDamaged, decode)
     let lock = try lock(in: folder)
     defer { Glibc.close(lock) }
@@ -110,7 +110,7 @@ package struct StateFile: Sendable {
     }
   }
 
-  /// Does something in the folder; what the system says against it becomes a file's error.
+  /// Performs an operation in the folder; converts the system's error to a file's error.
   private func attempt<Result>(
     _ kind: StateFileError.Kind, _ body: () throws(SystemError) -> Result
   ) throws(StateFileError) -> Result {
@@ -229,8 +229,8 @@ extension StateFile {
     }
   }
 
-  /// Opens and takes the lock, which ends when it is closed. Its file stays: who removed it would take it
-  /// from those who wait for it.
+  /// Opens and takes the lock, which ends when it is closed. Its file stays: removing it would take
+  /// the lock away from processes that wait for it.
   private func lock(in folder: StateFolder) throws(StateFileError) -> Int32 {
     let lock = try attempt(.unwritable) { () throws(SystemError) in
       try folder.open(lockName, O_RDWR | O_CREAT)
@@ -288,7 +288,7 @@ extension StateFile {
     }
   }
 
-  /// Gives the damaged file the first name that is free; nil where somebody took it away meanwhile.
+  /// Gives the damaged file the first free name; nil if another process has moved it meanwhile.
   private func keepDamaged(in folder: StateFolder) throws(StateFileError) -> String? {
     let damaged = try attempt(.unwritable) { () throws(SystemError) in try folder.number(of: name) }
     guard let damaged else { return nil }

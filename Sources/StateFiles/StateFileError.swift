@@ -1,6 +1,6 @@
-/// Why a state file cannot be read or written. Says nothing of what is in it.
+/// Why a state file cannot be read or written. Never contains the file's content.
 package struct StateFileError: Error, Hashable, Sendable {
-  /// What is to be done about it.
+  /// The kind of problem, by its remedy.
   package enum Kind: Hashable, Sendable {
     /// There is something that is no file of this user and this form. It is left as it is.
     case refused
@@ -15,7 +15,7 @@ package struct StateFileError: Error, Hashable, Sendable {
   }
 
   package var kind: Kind
-  /// What is wrong, without a full stop.
+  /// The reason, without a full stop.
   package var reason: String
 
   package init(_ kind: Kind, _ reason: String) {
@@ -24,7 +24,7 @@ package struct StateFileError: Error, Hashable, Sendable {
   }
 }
 
-/// Why bytes are not a file of a form. Says nothing of what stands there, which may be keys.
+/// Why bytes are not a file of a form. Never contains the bytes, which may be keys.
 package enum StateFormError: Error, Hashable {
   /// It is something else.
   case foreign

@@ -21,7 +21,7 @@ package struct StateFileProbe: Sendable {
   }
 }
 
-/// The folder of a state file: what is done in it, one system call each. Whoever opens it closes it.
+/// The folder of a state file, with one method for each system call. The opener must close it.
 package struct StateFolder {
   private let descriptor: Int32
   private let probe: StateFileProbe
@@ -57,10 +57,10 @@ package struct StateFolder {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// What is known of the folder itself.
+  /// The status of the folder itself.
   package func information() throws(SystemError) -> stat { try Self.information(descriptor, probe) }
 
-  /// What is known of an open file.
+  /// The status of an open file.
   package func information(_ file: Int32) throws(SystemError) -> stat {
     try Self.information(file, probe)
   }
@@ -73,7 +73,7 @@ package struct StateFolder {
     return information
   }
 
-  /// The number of the file of a name; nil where there is none.
+  /// The inode number of a file by its name; nil if it doesn't exist.
   package func number(of name: String) throws(SystemError) -> ino_t? {
     var information = stat()
     do throws(SystemError) {
@@ -93,7 +93,7 @@ package struct StateFolder {
     }
   }
 
-  /// What follows in a file, up to so many bytes; empty at its end.
+  /// Reads up to `byteCountMax` bytes of a file; empty at its end.
   package func read(_ file: Int32, byteCountMax: Int) throws(SystemError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: byteCountMax)
     let count = try call("read") {
@@ -117,7 +117,7 @@ package struct StateFolder {
     }
   }
 
-  /// Lets this user alone read and write a file, whatever the process's mask is.
+  /// Restricts a file's permissions to this user, independent of the process's mask.
   package func makePrivate(_ file: Int32) throws(SystemError) {
     try call("fchmod") { fchmod(file, 0o600) }
   }

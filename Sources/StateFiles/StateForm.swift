@@ -1,7 +1,7 @@
 import Essentials
 
-/// A form of text files: a line that names it, lines of content, and a line with the checksum (CRC-32) of
-/// what is before it.
+/// A form of text files: a line that names it, lines of content, and a line with the checksum
+/// (CRC-32) of all bytes before it.
 ///
 ///     ambit bonds 1
 ///     …
@@ -17,7 +17,7 @@ package struct StateForm: Sendable {
   private static let lineFeed = UInt8(ascii: "\n")
 
   /// - Parameters:
-  ///   - name: What the first line says, without a number.
+  ///   - name: The name in the first line, without a number.
   ///   - version: The number after it.
   package init(name: String, version: Int, byteCountMax: Int) {
     prefix = Array("\(name) ".utf8)

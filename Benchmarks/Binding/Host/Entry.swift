@@ -10,7 +10,8 @@ import Reactive
 import ServiceLifecycle
 
 /// A server as a process of its own, so that its memory and its processor time can be measured:
-/// `typing`, `desks`, `board DEVICES CHANGES`, `floor BYTES RATE`. What it prints and is told are lines.
+/// `typing`, `desks`, `board DEVICES CHANGES`, `floor BYTES RATE`. Its commands and its output are
+/// lines.
 @main
 struct Entry {
   static func main() async throws {
@@ -64,8 +65,8 @@ struct Entry {
     return try await PageServer(site: site, pages: pages(), configuration: configuration)
   }
 
-  /// Serves the typing page; `restart` makes another server of it, on the same port. Says when the page
-  /// has typed again what it knows.
+  /// Serves the typing page; `restart` replaces the server by a new one on the same port. Prints
+  /// the time until the page has sent its text again.
   @MainActor
   private static func typing() async throws {
     let files = site("index.html", Pages.typing, "typing.js", Pages.typingScript)
@@ -128,7 +129,7 @@ struct Entry {
     }
   }
 
-  /// Changes devices in turn, so many of all in a second, on a thread of its own.
+  /// Changes devices in turn, `count` changes in a second, on a thread of its own.
   @MainActor
   private static func change(_ board: DeviceBoard, perSecond count: Int) {
     guard count > 0 else { return }
@@ -151,7 +152,8 @@ struct Entry {
 
   // MARK: The floor
 
-  /// A bare stream of hummingbird's: so many bytes, so often in a second, to each client.
+  /// A bare stream of hummingbird's, with events of `byteCount` bytes at a fixed rate to each
+  /// client.
   private static func floor(byteCount: Int, perSecond: Double) async throws {
     let event = ByteBuffer(
       string: "data: " + String(repeating: "x", count: max(0, byteCount - 8)) + "\n\n")

@@ -1,7 +1,7 @@
 import Binding
 import Reactive
 
-/// What is typed, what follows from it, and what the page has measured.
+/// The typed text, the text derived from it, and the page's measurements.
 final class TypingDesk: ViewModel {
   let text = MutableProperty("")
   let upper: Property<String>
@@ -16,7 +16,7 @@ final class TypingDesk: ViewModel {
   init() { upper = text.map { $0.uppercased() } }
 }
 
-/// What is nearby, as a page shows it.
+/// The nearby devices, as a page shows them.
 final class DeviceBoard: ViewModel {
   let devices: MutableProperty<[Device]>
 

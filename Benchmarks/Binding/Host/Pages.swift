@@ -10,8 +10,8 @@ enum Pages {
     <input id="report" data-bind="report">
     """
 
-  /// Types as fast as nobody does, but not in step with anything, and measures until the page shows
-  /// what follows from it. A report is a list of milliseconds.
+  /// Types faster than any user, but not in step with anything, and measures until the page shows
+  /// the derived text. A report is a list of milliseconds.
   static let typingScript = """
     const [text, upper, report] = ["text", "upper", "report"].map((id) => document.getElementById(id));
     const pause = (time) => new Promise((go) => setTimeout(go, time));

@@ -12,7 +12,7 @@ struct ReportFlood {
   private let controller: SimulatedController
   private let answers = Answers()
   private var decoder = H4Decoder()
-  /// What is sent over and over; empty while the host does not scan.
+  /// The packets sent over and over; empty while the host does not scan.
   private var reports: [UInt8] = []
   private var outgoing: ArraySlice<UInt8> = []
 

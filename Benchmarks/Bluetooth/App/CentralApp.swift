@@ -158,7 +158,7 @@ final class CentralApp: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate
     }
   }
 
-  /// The peripheral said how many writes it has counted: before the first, or after the last.
+  /// Handles the peripheral's count of received writes: read before the first, or after the last.
   private func received(_ value: Data?, _ peripheral: CBPeripheral) {
     let number = (value ?? Data()).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     if let receivedBefore, let start {

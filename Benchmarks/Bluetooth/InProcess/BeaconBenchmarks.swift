@@ -85,7 +85,7 @@ func runBeaconBenchmarks(seconds: Double, into table: inout Table) throws {
   table.add("beacon, bytes in host and machines", bytes, "bytes")
 }
 
-/// iBeacons' advertising reports in events of one report each, in chunks of so many.
+/// iBeacons' advertising reports in events of one report each, in chunks of `perChunk` events.
 private func beaconChunks(uuid: BluetoothUUID, count: Int, perChunk: Int) -> [[UInt8]] {
   var chunks: [[UInt8]] = []
   for number in 0..<count {

@@ -8,9 +8,9 @@ import SimulatedRadio
 import Simulation
 import Synchronization
 
-/// Reads of values that the peripheral's app gives some time after it is asked, as one does that asks a
-/// sensor first. With one bearer each read waits for the one before; with enhanced bearers they wait side
-/// by side. Where the app answers at once, one connection event carries a read either way.
+/// Reads of values that the peripheral's app returns after a delay, like an app that reads a sensor
+/// first. With one bearer each read waits for the previous one; with enhanced bearers they wait in
+/// parallel. If the app answers at once, one connection event carries a read either way.
 func runEnhancedBearerBenchmarks(isSmoke: Bool, into table: inout Table) throws {
   SecureConnections.install()
   SimulatedRadio.install()
@@ -110,7 +110,7 @@ private struct ReadingPair {
     radio.advance(by: .seconds(1))
   }
 
-  /// Reads so many values, some at once; how long it took in virtual time.
+  /// Reads `count` values, several in parallel; returns the virtual time that it took.
   func read(_ count: Int) throws -> TimeSpan {
     let start = radio.now
     let before = ears.state.withLock(\.readCount)

@@ -29,7 +29,7 @@ struct Pair {
     precondition(isReady, "the hosts did not get ready for \(job): \(central.role)")
   }
 
-  /// Runs so many operations; returns how many.
+  /// Runs `count` operations; returns their number.
   func run(_ job: Job, _ count: Int) -> Int {
     let (central, peripheral) = (central, peripheral)
     switch job {

@@ -4,7 +4,7 @@ import BluetoothWire
 import Essentials
 import Simulation
 
-/// A client that counts what it is told.
+/// A client that counts its events.
 struct CountingRole: HostRole {
   var request: HostRequest
   private(set) var count = 0
@@ -29,11 +29,11 @@ struct Receiver {
   private var actions: [HostMachine.Action] = []
   private var decoder = H4Decoder()
   private(set) var delivered = 0
-  /// Gets what is discovered, by client.
+  /// Called with each advertising report and its client.
   var onReport: ((ClientID, AdvertisingReport) -> Void)?
   private var clientCount: UInt32
 
-  /// A machine whose controller is up, with so many clients that ask for this.
+  /// A machine whose controller is up, with `clients` clients that each send this request.
   init(clients: Int, asking request: HostRequest, bonds: [Bond] = []) {
     clientCount = UInt32(clients)
     controller = world.makeController(
@@ -57,7 +57,7 @@ struct Receiver {
     delivered = 0
   }
 
-  /// One client more, which asks for something that the controller does already.
+  /// Adds a client whose request the controller performs already.
   mutating func addClient(asking request: HostRequest) {
     clientCount += 1
     let client = ClientID(rawValue: clientCount)
@@ -94,8 +94,8 @@ struct Receiver {
   }
 }
 
-/// Advertising reports in events of one report each, as controllers send them, from so many
-/// advertisers; in chunks of so many events.
+/// Advertising reports in events of one report each, as controllers send them, from a number of
+/// advertisers; in chunks of `perChunk` events.
 func reportChunks(advertisers: Int, perChunk: Int, isExtended: Bool) -> [[UInt8]] {
   var builder = AdvertisingDataBuilder()
   builder.append([.generalDiscoverable, .classicNotSupported] as AdvertisingFlags)
@@ -128,7 +128,8 @@ func reportChunks(advertisers: Int, perChunk: Int, isExtended: Bool) -> [[UInt8]
   return chunks
 }
 
-/// What a subscribed central spends on a notification: packets are there, nobody else takes part.
+/// The cost of a notification for a subscribed central: the packets are ready, and no other device
+/// takes part.
 private func measureReceivedNotifications(seconds: Double) -> Cost {
   let pair = Pair(.notifications)
   var packets: [HCIPacket] = []

@@ -222,7 +222,7 @@ private func measureThroughput(isSmoke: Bool, into table: inout Table) throws {
 
 // MARK: Private addresses
 
-/// What a report costs a host with so many bonded peers, beyond what it costs one without.
+/// The cost of a report for a host with 1,000 bonded peers, beyond the cost for one without.
 private func measureResolving(seconds: Double, into table: inout Table) {
   let count = 1_000
   var options = ScanOptions()
@@ -253,7 +253,7 @@ private func measureResolving(seconds: Double, into table: inout Table) {
   table.add("report without bonds", without.nanosecondsEach, "ns")
   table.add(
     "resolving it, amortised", (with.nanosecondsEach - without.nanosecondsEach) / 1_000, "µs")
-  // Addresses that nobody's key made, each once: every key is tried.
+  // Addresses resolvable with no peer's key, each used once: every key is tried.
   let stranger = AES128(key: 0x5555_AAAA)
   var number: UInt64 = 0
   let cold = measure(cpuSeconds: seconds) {

@@ -4,7 +4,7 @@ import BluetoothWire
 import Essentials
 import Simulation
 
-/// A client that connects to everybody it is told about.
+/// A client that connects to every device in its reports.
 struct CollectingRole: HostRole {
   private(set) var connected = 0
   private var known: Set<DeviceAddress> = []

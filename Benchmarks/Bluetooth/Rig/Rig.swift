@@ -16,7 +16,7 @@ enum Rig {
   /// Serves ideal air until the process is ended; prints the address first.
   static func serveRadio() async throws {
     var radio = RadioModel.ideal
-    // Nobody waits for the next advertisement, which would be all that connecting takes.
+    // Advertise fast, or connecting would mostly wait for the next advertisement.
     radio.advertisingInterval = .microseconds(100)
     radio.advertisingDelayMax = .zero
     let model = radio

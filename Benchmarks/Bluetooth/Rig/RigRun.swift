@@ -66,13 +66,13 @@ extension Rig {
   enum Placement {
     /// Wherever the system puts them.
     case anyProcessor
-    /// All on the same: nobody has to wake a halted processor.
+    /// All on the same, so that no halted processor has to be woken.
     case oneProcessor
   }
 
   /// A read is four processes' work in a row, so only one of the three ever has something to do.
-  /// Spread over processors that fall asleep in between, it measures what waking them costs; on one,
-  /// what the hosts cost. Both are told.
+  /// Spread over processors that fall asleep in between, it measures the cost of waking them; on
+  /// one, the cost of the hosts. Both are reported.
   private static func runs(_ job: Job) -> [(Job, Placement)] {
     job == .reads ? [(job, .anyProcessor), (job, .oneProcessor)] : [(job, .anyProcessor)]
   }

@@ -27,9 +27,9 @@ enum Clock {
   }
 }
 
-/// Repeats batches of work on this thread until they have used so much time of the core.
+/// Repeats batches of work on this thread until they have used `budget` seconds of processor time.
 ///
-/// The first batch warms up and does not count. A batch returns how many operations it was.
+/// The first batch warms up and does not count. A batch returns its number of operations.
 func measure(cpuSeconds budget: Double, batch: () -> Int) -> Cost {
   _ = batch()
   var cost = Cost()

@@ -2,7 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 
-/// One client of a host: hears its events and asks for what comes next.
+/// One client of a host: handles its events and sends the next requests.
 protocol HostRole {
   mutating func handle(_ event: HostEvent, ask: (HostRequest) -> Void)
 }
@@ -28,7 +28,7 @@ enum Agreed {
   }
 }
 
-/// What is measured between two hosts.
+/// The operations that are measured between two hosts.
 enum Job: String, CaseIterable {
   case notifications, reads, writes, channel, connections
 }
@@ -135,7 +135,7 @@ struct MeasuringRole: HostRole {
   private(set) var count = 0
   /// Whether everything that comes before the job is done.
   private(set) var isReady = false
-  /// What the peripheral said it had received, once it was asked.
+  /// The peripheral's count of received values, once it has been read.
   private(set) var received: Int?
   private(set) var failure: HostError?
   private(set) var isConnected = false
@@ -208,7 +208,7 @@ struct MeasuringRole: HostRole {
     }
   }
 
-  /// Asks the peripheral what it has received.
+  /// Reads the peripheral's count of received values.
   mutating func askReceived(_ ask: (HostRequest) -> Void) {
     guard let peer else { return }
     received = nil

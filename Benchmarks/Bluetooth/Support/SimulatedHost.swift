@@ -8,7 +8,7 @@ final class SimulatedHost<Role: HostRole> {
   let world: World
   let controller: SimulatedController
   var role: Role
-  /// Sees what the controller says.
+  /// Called with each packet from the controller.
   var onPacket: ((HCIPacket) -> Void)?
   private var machine: HostMachine
   private var actions: [HostMachine.Action] = []
@@ -37,7 +37,7 @@ final class SimulatedHost<Role: HostRole> {
     take(.clientOpened(client))
   }
 
-  /// Changes the role from outside and performs what it asks for then.
+  /// Changes the role from outside and performs its requests.
   func withRole(_ body: (inout Role, (HostRequest) -> Void) -> Void) {
     body(&role) { inputs.append(.request(client, $0)) }
     work()

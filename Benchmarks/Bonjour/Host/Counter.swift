@@ -1,9 +1,9 @@
 import Glibc
 
 extension Entry {
-  /// `count INTERFACE`: counts what this host sends of Multicast DNS over IPv4 and IPv6: frames, with
-  /// their headers, as they are on the wire. At each line that it reads it says how many packets and
-  /// bytes there were since the last.
+  /// `count INTERFACE`: counts the Multicast DNS frames that this host sends over IPv4 and IPv6,
+  /// with their headers, as they are on the wire. At each line that it reads, it prints the number
+  /// of packets and bytes since the previous line.
   static func count(_ words: inout Words) throws {
     let index = if_nametoindex(try words.required())
     let descriptor = try openPacketSocket(on: index)
@@ -48,7 +48,7 @@ extension Entry {
     return descriptor
   }
 
-  /// Reads a frame that this host sent; nil if there is none left.
+  /// Reads a frame that this host sent; nil if none is left.
   private static func nextFrame(_ descriptor: Int32, _ frame: inout [UInt8]) -> Int? {
     while true {
       var address = [UInt8](repeating: 0, count: 20)

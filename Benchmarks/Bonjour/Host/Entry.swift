@@ -2,8 +2,8 @@ import DNSWire
 import Essentials
 import Glibc
 
-/// One process of the benchmarks: a host that is measured, or one that makes it work. It says what
-/// happened in lines of words; `Benchmarks/run bonjour` starts them.
+/// One process of the benchmarks: a host that is measured, or one that generates load. It prints
+/// its events in lines of words; `Benchmarks/run bonjour` starts the processes.
 ///
 /// Times are nanoseconds of the monotonic clock, which is the same in all processes.
 @main
@@ -46,7 +46,7 @@ struct Words {
   }
 }
 
-/// The command is none.
+/// The command doesn't exist.
 struct Misuse: Error {}
 
 /// Writes a line at once.
@@ -55,7 +55,7 @@ func say(_ words: String...) {
   write(STDOUT_FILENO, line, line.count)
 }
 
-/// Waits until the one who started this process writes a line; ends with it.
+/// Waits until the parent process writes a line; exits at the end of input.
 func awaitLine() -> String {
   guard let line = readLine() else { exit(0) }
   return line

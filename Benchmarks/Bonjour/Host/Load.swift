@@ -4,9 +4,9 @@ import Essentials
 import Glibc
 
 extension Entry {
-  /// `ask OWN SERVER NAME RECORDTYPE MILLISECONDS COUNT`: asks a server by unicast from a port of
-  /// its own, as fast as it answers, so many questions at a time. Says how many were answered and
-  /// how long it took.
+  /// `ask OWN SERVER NAME RECORDTYPE MILLISECONDS COUNT`: sends a server unicast queries from a
+  /// port of its own, as fast as it answers, COUNT at a time. Prints the number of answers and the
+  /// time that they took.
   static func ask(_ words: inout Words) throws {
     let (own, server) = (try address(&words), try address(&words))
     let name = try DNSName(text: try words.required())
@@ -36,8 +36,8 @@ extension Entry {
     say("answered", "\(answered)", "\(lost)", "\(Clock.nanoseconds - start)")
   }
 
-  /// `echo OWN`: sends what comes to the group back to who sent it, until it is ended: the least that
-  /// an answer takes on this machine.
+  /// `echo OWN`: sends packets to the group back to their sender, until it is ended: the least time
+  /// that an answer can take on this machine.
   static func echo(_ words: inout Words) throws {
     let own = try address(&words)
     let socket = try Socket(.any, port: multicastDNSPort)
@@ -46,9 +46,9 @@ extension Entry {
     while true { socket.echo() }
   }
 
-  /// `flood OWN KIND RATE COUNT [NAME]`: sends so many packets to the group at so many a second,
-  /// from port 5353. KIND says which: `unknown` asks for names that nobody has, `same` always for
-  /// the PTR records of NAME, `records` tells of 20 new address records a packet.
+  /// `flood OWN KIND RATE COUNT [NAME]`: sends COUNT packets to the group at RATE packets a second,
+  /// from port 5353. KIND is `unknown` for queries of names that don't exist, `same` for queries of
+  /// the PTR records of NAME, `records` for responses with 20 new address records each.
   static func flood(_ words: inout Words) throws {
     let own = try address(&words)
     let kind = try words.required()
@@ -61,7 +61,7 @@ extension Entry {
     let start = Clock.nanoseconds
     var sent = 0
     while sent < count {
-      // What is due by now, but no burst that no receiver's buffer would hold.
+      // The packets due by now, but no burst larger than a receiver's buffer.
       let elapsed = Clock.nanoseconds - start
       let due = min(count, Int(Double(elapsed) * Double(rate) / 1e9) + 1, sent + 64)
       if due > sent {

@@ -5,14 +5,14 @@ import Essentials
 import Synchronization
 
 extension Entry {
-  /// `publish TYPE NAME COUNT`: publishes so many services at the first line that it reads, or one
-  /// at each line, and says when it was asked to and when all of them had their names.
+  /// `publish TYPE NAME COUNT`: registers COUNT services at the first line that it reads, or one at
+  /// each line, and prints the time of the request and the time when all of them had their names.
   static func register(_ words: inout Words) async throws {
     let type = try ServiceType(text: try words.required())
     let name = try words.required()
     let count = try words.number()
     let host = BonjourHost { say("log", $0) }
-    // Ready once it takes part: what is measured is publishing, not starting.
+    // Ready once it takes part, so that the start isn't measured.
     while await host.interfaces.isEmpty { await Task.yield() }
     say("ready")
     var registrations: [Registration] = []
@@ -44,7 +44,7 @@ extension Entry {
   }
 
   /// `browse TYPE COUNT [resolve]`: browses from the first line that it reads until the next, and
-  /// says when each service was found, when it was resolved, and when so many were found.
+  /// prints when each service was found, when it was resolved, and when COUNT were found.
   static func browse(_ words: inout Words) async throws {
     let type = try ServiceType(text: try words.required())
     let count = try words.number()

@@ -14,7 +14,7 @@ struct Socket: ~Copyable {
     guard descriptor >= 0 else { throw Failure(call: "socket") }
     try set(SOL_SOCKET, SO_REUSEADDR, Int32(1))
     try set(SOL_SOCKET, SO_REUSEPORT, Int32(1))
-    // Beyond the system's limit, for who has the privilege.
+    // Beyond the system's limit, if the process has the privilege.
     try set(SOL_SOCKET, SO_RCVBUFFORCE, Int32(8 << 20))
     try set(Int32(IPPROTO_IP), IP_MULTICAST_TTL, Int32(255))
     try set(Int32(IPPROTO_IP), IP_MULTICAST_IF, address.rawValue.bigEndian)
@@ -55,7 +55,7 @@ struct Socket: ~Copyable {
     guard sent == packet.count else { throw Failure(call: "sendto") }
   }
 
-  /// Receives what is sent to a group on the interface that has an address.
+  /// Receives packets to a group on the interface that has an address.
   func join(_ group: Inet4Address, from own: Inet4Address) throws {
     // struct ip_mreq: the group and the own address.
     let membership = (group.rawValue.bigEndian, own.rawValue.bigEndian)
@@ -75,8 +75,7 @@ struct Socket: ~Copyable {
     }
   }
 
-  /// Takes what has arrived, up to so many, and waits up to 20 ms for the first; gives how many
-  /// there were.
+  /// Receives packets, up to `countMax`, and waits up to 20 ms for the first; returns their number.
   func receive(countMax: Int) -> Int {
     var bytes = [UInt8](repeating: 0, count: 12)
     var count = 0

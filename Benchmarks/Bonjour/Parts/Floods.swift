@@ -32,7 +32,7 @@ extension Part {
     let flood = try Flood(
       kind, rate: 2_000, count: 2_000 * seconds, name: kind == "same" ? name : nil,
       from: network.hosts[1])
-    // Somebody who means it.
+    // A client with a real query.
     let asker = try Flood("same", rate: 1, count: seconds, name: name, from: network.hosts[2])
     _ = try counter.count()
     try flood.wait()

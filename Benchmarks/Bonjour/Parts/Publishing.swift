@@ -2,8 +2,8 @@ import BenchmarkSupport
 import Foundation
 
 extension Part {
-  /// From the call that publishes a service to the moment when another host, which browses, is told
-  /// of it; and on to when that one has it resolved.
+  /// The time from the call that publishes a service until another host, which browses, gets the
+  /// event; and until that host has resolved it.
   func measurePublishing(isSmoke: Bool, into table: inout Table) throws {
     table.heading("Publish a service, found by Ambit on another host; milliseconds")
     var found: [Stack: Double] = [:]

@@ -2,7 +2,7 @@ import BenchmarkSupport
 import Foundation
 
 extension Part {
-  /// What queries cost the one who is asked.
+  /// The cost of queries for the responder.
   func measureQueries(isSmoke: Bool, into table: inout Table) throws {
     table.heading("Queries to one host that has ten services")
     var (rates, singleRates): ([Stack: Double], [Stack: Double]) = ([:], [:])
@@ -29,8 +29,9 @@ extension Part {
     table.compare("of one for names nobody has, µs (goal: 6)", misses)
   }
 
-  /// Asks from an ordinary port for the place of a service, so many questions at a time, as fast as
-  /// answers come. On the same host: others get no more than 200 answers a second.
+  /// Sends queries from an ordinary port for the SRV record of a service, several at a time, as
+  /// fast as answers come. On the same host, because other hosts get no more than 200 answers a
+  /// second.
   private func ask(
     _ answerer: Child, on host: NetworkHost, count: Int, milliseconds: Int
   ) throws -> (rate: Double, microseconds: Double) {
@@ -58,7 +59,7 @@ extension Part {
     return try ask(echo, on: network.hosts[0], count: 1, milliseconds: milliseconds).rate
   }
 
-  /// Asks everybody for names that nobody has.
+  /// Multicasts queries for names that don't exist.
   private func miss(_ publisher: Publisher, _ network: Network, count: Int) throws -> Double {
     let cpuBefore = publisher.child.cpuSeconds
     let droppedBefore = network.hosts[0].droppedCount(of: publisher.child)

@@ -19,7 +19,7 @@ extension Part {
     for run in runs { try run.prepare() }
     settle(4, isSmoke: isSmoke)
     for run in runs { try run.start() }
-    // What is measured is what is sent in so much time.
+    // Only packets sent in this time count.
     Thread.sleep(forTimeInterval: Double(seconds))
     for run in runs { try run.end() }
     for (count, (packets, bytes)) in quoted.sorted(by: { $0.key < $1.key }) {
@@ -41,7 +41,7 @@ extension Part {
   }
 }
 
-/// One stack that browses for so many services of its own kind, and may resolve each.
+/// One stack that browses for `count` services of its own kind, and may resolve each.
 private final class WireRun {
   let stack: Stack
   let count: Int
@@ -63,7 +63,7 @@ private final class WireRun {
     _ = try publisher.publish()
   }
 
-  /// The one who browses begins to take part when everything was announced: it knows of nothing.
+  /// Starts the browser after all announcements, so that it has nothing in its cache.
   func prepare() throws {
     browser = try Browser(stack, on: network.hosts[1], resolves: resolves)
     counter = try PacketCounter(network.hosts)

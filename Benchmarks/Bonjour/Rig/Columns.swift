@@ -7,10 +7,10 @@ extension Table {
     heading(title, "".padded(44) + names + "mDNSResponder*".leftPadded(16) + "  threshold")
   }
 
-  /// Prints what the stacks came to, with how many times ours the others are. The threshold of this
+  /// Prints the results of the stacks, with the others' as multiples of ours. The threshold of this
   /// name is for ours.
   ///
-  /// - Parameter quoted: What was measured for mDNSResponder elsewhere.
+  /// - Parameter quoted: The value measured for mDNSResponder elsewhere.
   mutating func compare(
     _ title: String, _ values: [Stack: Double], quoted: Double? = nil
   ) {

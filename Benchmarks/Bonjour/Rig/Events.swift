@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// What a process of the benchmarks said: what happened, when, and to what.
+/// A line printed by a process of the benchmarks: the event, its times, and its name.
 struct Report {
   let what: String
   let numbers: [Int64]
@@ -44,8 +44,8 @@ extension [Double] {
   }
 }
 
-/// Lets some time pass in which the announcements of RFC 6762 come to an end, in stacks of others, which
-/// tell nobody when that is; where all that is asked is whether it works, not for long.
+/// Waits for the announcements of RFC 6762 to end. Other stacks don't report that end. In a smoke
+/// run, which only tests that the benchmark works, the wait is shorter.
 func settle(_ seconds: Double, isSmoke: Bool) {
   Thread.sleep(forTimeInterval: isSmoke ? seconds / 5 : seconds)
 }

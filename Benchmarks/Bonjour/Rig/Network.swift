@@ -8,7 +8,7 @@ final class Network {
   let hosts: [NetworkHost]
   private let switchName: String
 
-  /// So many hosts, 10.214.0.1 and on, with IPv6 or without.
+  /// Makes `hostCount` hosts, 10.214.0.1 and on, with IPv6 or without.
   init(hostCount: Int, hasIPv6: Bool = false) throws {
     Self.lastNumber += 1
     let name = "bench\(getpid())-\(Self.lastNumber)"
@@ -93,8 +93,8 @@ struct NetworkHost {
     sockets(of: child).compactMap { $0.last.flatMap { Int($0) } }.reduce(0, +)
   }
 
-  /// Waits until a process of the host has read all that came for it. The kernel tells nobody when
-  /// that is, so it is asked again and again.
+  /// Waits until a process of the host has read all packets in its receive buffers. The kernel has
+  /// no event for that, so this polls.
   func waitUntilRead(by child: Child) throws {
     for _ in 0..<5_000 {
       // What waits to be sent and to be read, in bytes: 00000000:000001A0.

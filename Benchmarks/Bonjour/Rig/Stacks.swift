@@ -20,13 +20,13 @@ enum Stack: String, CaseIterable {
   }
 }
 
-/// Where the programs are; `Benchmarks/run` says so.
+/// The paths of the programs, set by `Benchmarks/run`.
 enum Paths {
   private static let environment = ProcessInfo.processInfo.environment
   static let python = environment["BENCH_PYTHON"]
   static let zeroconf = environment["BENCH_ZEROCONF"] ?? ""
   static let avahiDaemon = environment["BENCH_AVAHI_DAEMON"] ?? ""
-  /// What was unpacked of Avahi.
+  /// The folder with the unpacked packages of Avahi.
   static let avahi = environment["BENCH_AVAHI"]
 
   static func ownHost() throws -> String {
@@ -38,7 +38,7 @@ enum Paths {
 /// The type that everything is of.
 let serviceType = "_bench._tcp"
 
-/// A process that publishes so many services whenever it is asked to.
+/// A process that publishes a number of services at each request.
 final class Publisher {
   let child: Child
   private let stack: Stack
@@ -67,7 +67,7 @@ final class Publisher {
   /// The instance's name in this round, for `count` of 1.
   var name: String { "Bench \(round)" }
 
-  /// Publishes; gives when it was asked to and when it said that the names are its own.
+  /// Publishes; returns the time of the request and the time when the names were confirmed.
   func publish() throws -> (asked: Int64, published: Int64) {
     round += 1
     guard stack == .avahi else {

@@ -11,7 +11,7 @@ struct Cost {
   var instructions: Double?
 }
 
-/// Which time is told.
+/// The kind of time that is reported.
 enum Time {
   /// That of all threads together on their cores. Other programs don't change it much.
   case processor

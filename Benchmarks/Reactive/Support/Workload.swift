@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// Something to do, and those who do it.
+/// A measured task, and its implementations.
 struct Workload {
   enum Contestant: String {
     case ours = "Reactive"
@@ -12,7 +12,8 @@ struct Workload {
 
   struct Entry {
     let contestant: Contestant
-    /// How many events of the workload's this one gets, so that nobody waits for the slowest.
+    /// The share of the workload's events that this one gets, so that slow ones don't take too
+    /// long.
     let share: Double
     let body: @Sendable (Int) async -> Void
   }

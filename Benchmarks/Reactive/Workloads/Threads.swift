@@ -103,7 +103,7 @@ private func twoThreads() -> Workload {
   return workload
 }
 
-/// OpenCombine's subjects may be sent to from any thread, but don't say so.
+/// OpenCombine's subjects may be sent to from any thread, but aren't `Sendable`.
 private struct Shareable<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

@@ -17,7 +17,7 @@ struct FlickrAnswer: Equatable, Sendable {
   var pages: Int
   var total: Int
 
-  /// Nobody has so long a title.
+  /// Longer titles and error messages are cut.
   private static let characterCountMax = 200
 
   /// Reads an answer, whose length is for the caller to bound.

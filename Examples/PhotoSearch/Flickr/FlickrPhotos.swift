@@ -2,10 +2,10 @@ import Foundation
 import PictureStore
 import Reactive
 
-/// The photographs of everybody on Flickr, by its REST API.
+/// All public photographs on Flickr, by its REST API.
 ///
-/// Pictures come through this program: pages load nothing from elsewhere, and Flickr doesn't learn who
-/// looks at what.
+/// Pictures come through this program: pages load nothing from elsewhere, and Flickr doesn't learn
+/// which user looks at which picture.
 struct FlickrPhotos: Photos {
   struct Configuration: Sendable {
     /// The application's key, which Flickr gives out. It is in no message and no log.
@@ -92,14 +92,14 @@ struct FlickrPhotos: Photos {
 
   // MARK: Pictures
 
-  /// A picture by its path in the site; nil if it is none of Flickr's.
+  /// A picture by its path in the site; nil if it isn't one of Flickr's.
   func picture(at path: String) async throws(HTTPClient.Failure) -> Picture? {
     guard Self.isPicture(path) else { return nil }
     return try await pictures.picture(named: path)
   }
 
-  /// Whether a path is made of what the addresses of Flickr's pictures are made of, and of nothing
-  /// else: the program asks for no other.
+  /// Whether a path consists only of the parts of Flickr's picture addresses: the program requests
+  /// no others.
   static func isPicture(_ path: String) -> Bool {
     guard let parts = path.wholeMatch(of: #/flickr/([0-9a-z]+)/([0-9a-z]+)_([0-9a-z]+)_[zb]\.jpg/#)
     else { return false }
@@ -116,7 +116,7 @@ struct FlickrPhotos: Photos {
       if answer.status >= 500 { throw .unreachable }
       return nil
     }
-    // What a browser is sent is a picture, whatever it was called.
+    // Send only pictures to browsers, whatever the file is called.
     let header = PictureHeader { Array(answer.body.dropFirst($0).prefix($1)) }
     guard let header, header.width <= PictureFolder.pixelCountMax / header.height else {
       return nil

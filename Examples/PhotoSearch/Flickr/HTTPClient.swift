@@ -5,9 +5,9 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// Asks a server that may be slow, silent, or send more than anybody wants.
+/// Sends requests to a server that may be slow, silent, or send too much.
 ///
-/// Neither cookies nor a cache are kept, and nobody is led elsewhere.
+/// It keeps neither cookies nor a cache, and follows no redirections.
 struct HTTPClient: Sendable {
   enum Failure: Error, Equatable {
     case noAnswer
@@ -48,7 +48,7 @@ struct HTTPClient: Sendable {
     return try result.get()
   }
 
-  /// What has come of one answer. Used by the session's queue and by who waits, under a lock.
+  /// The result of one request. Used by the session's queue and by the waiting task, under a lock.
   private final class Transfer: NSObject, URLSessionDataDelegate, Sendable {
     private struct State {
       var status = 0
@@ -98,7 +98,8 @@ struct HTTPClient: Sendable {
       completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
     ) {
       state.withLock { $0.status = (response as? HTTPURLResponse)?.statusCode ?? 0 }
-      // Before it comes: what is cancelled while it comes is kept by the session for some milliseconds.
+      // Cancel before the body: after a later cancellation the session keeps data for some
+      // milliseconds.
       let isTooLarge = response.expectedContentLength > Int64(byteCountMax)
       completionHandler(isTooLarge ? .cancel : .allow)
       if isTooLarge { end(.failure(.tooLarge), dataTask) }

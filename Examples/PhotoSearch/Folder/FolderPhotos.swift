@@ -9,7 +9,7 @@ struct FolderPhotos: Photos {
   let folder: PictureFolder
   private let thumbnails: PictureStore<PictureFolder.Failure>?
 
-  /// - Parameter thumbnailer: Nil where there is none: then the browser scales the pictures.
+  /// - Parameter thumbnailer: Nil if the program is missing: then the browser scales the pictures.
   init(_ folder: PictureFolder, thumbnailer: Thumbnailer?) {
     self.folder = folder
     thumbnails = thumbnailer.map { thumbnailer in

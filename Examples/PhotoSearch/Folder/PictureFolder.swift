@@ -5,7 +5,7 @@ import Glibc
 struct PictureFolder: Sendable {
   /// Why a picture isn't to be had.
   enum Failure: Error, Equatable {
-    /// There is none of this name in the folder.
+    /// The folder has no picture of this name.
     case missing
     /// There is one, which can't be read.
     case unreadable
@@ -42,9 +42,9 @@ struct PictureFolder: Sendable {
   // MARK: Names
 
   /// The paths of all pictures, in the order of the folder's entries. Hidden ones, and folders that
-  /// can't be read, are passed over; links to files of the folder are followed, others aren't.
+  /// can't be read, are skipped; links to files of the folder are followed, others aren't.
   ///
-  /// - Parameter isWanted: Whether somebody still waits for them.
+  /// - Parameter isWanted: Whether the caller still waits for the paths.
   func paths(while isWanted: () -> Bool = { true }) -> [String] {
     var paths: [String] = []
     var folders = [("", 0)]
@@ -92,7 +92,7 @@ struct PictureFolder: Sendable {
     return entries
   }
 
-  /// Whether a name in a path leads to what is in a folder, and can be a part of an address.
+  /// Whether a name in a path stays inside its folder, and can be a part of an address.
   private static func isName(_ name: some StringProtocol) -> Bool {
     !name.isEmpty && !name.hasPrefix(".")
       && !name.unicodeScalars.contains {
@@ -166,8 +166,8 @@ struct PictureFolder: Sendable {
       version: "\(status.st_ino)-\(status.st_size)-\(time.tv_sec)-\(time.tv_nsec)")
   }
 
-  /// Whether what was opened is in the folder, wherever links have led: asked afterwards, so that
-  /// nobody can change them in between.
+  /// Whether the opened file is in the folder, after all links. Checked after opening, so that the
+  /// links can't be changed in between.
   private func isHere(_ descriptor: Int32) -> Bool {
     var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/fd/\(descriptor)", &buffer, Int(PATH_MAX))

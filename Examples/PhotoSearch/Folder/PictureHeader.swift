@@ -1,5 +1,5 @@
-/// What the first bytes of a picture say of it: enough to know what is sent, and how much memory it
-/// takes to show it.
+/// The first bytes of a picture: enough to know its format, and how much memory it takes to show
+/// it.
 struct PictureHeader: Equatable, Sendable {
   enum Format: String, Sendable {
     case png, jpeg, gif, webp
@@ -14,9 +14,9 @@ struct PictureHeader: Equatable, Sendable {
   /// How many segments of a JPEG file are looked at for its size: there are some dozens.
   private static let segmentCountMax = 1_000
 
-  /// Reads the header of a picture; nil if it is none, or of another format.
+  /// Reads the header of a picture; nil for other files and formats.
   ///
-  /// - Parameter read: Reads so many bytes of the file from an offset on, fewer at its end.
+  /// - Parameter read: Reads `count` bytes of the file from an offset on, fewer at its end.
   init?(_ read: (_ offset: Int, _ count: Int) -> [UInt8]) {
     let start = read(0, 30)
     if start.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]) {

@@ -2,12 +2,12 @@ import Foundation
 import PictureStore
 
 /// Makes small pictures of large ones, with the program that desktops make thumbnails with, in a
-/// process of its own: whatever a file does to it, this one goes on.
+/// process of its own: a malicious file can't crash this one.
 ///
 /// See docs/decisions/0161-thumbnails-are-made-by-gdk-pixbuf.md.
 struct Thumbnailer: Sendable {
   static let sideMax = 512
-  /// What is smaller than both of these is sent as it is.
+  /// Pictures smaller than both of these are sent unchanged.
   static let smallByteCount = 150_000
   static let smallPixelCount = 1_000_000
   static let byteCountMax = 4 << 20
@@ -61,8 +61,8 @@ struct Thumbnailer: Sendable {
     return Picture(bytes, mediaType: PictureHeader.Format.png.mediaType)
   }
 
-  /// A process that is about to run. Used by the thread that it is handed to, and by nobody else; only
-  /// whether it runs is asked from another, which `Process` allows.
+  /// A process that is about to run. Used only by the thread that it is passed to; another thread
+  /// only reads whether it runs, which `Process` allows.
   private struct UncheckedRun: @unchecked Sendable {
     let process: Process
     let output: Pipe

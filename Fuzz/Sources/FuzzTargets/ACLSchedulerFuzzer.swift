@@ -13,7 +13,7 @@ extension FuzzTarget {
   }
 }
 
-/// Checks that what was enqueued leaves whole, in order, and never in too many buffers.
+/// Checks that enqueued frames leave whole, in order, and never in too many buffers.
 private struct SchedulerOwner {
   private static let packetCount = 5
   private static let packetLength = 27

@@ -16,7 +16,7 @@ extension FuzzTarget {
     }
   }
 
-  /// What is written can be read, and is the same.
+  /// A written snapshot can be read, and is equal.
   private static func check(_ monitor: RegionMonitor) {
     let snapshot = monitor.snapshot
     guard let again = try? RegionMonitor(snapshot: snapshot[...]) else {
@@ -44,8 +44,8 @@ extension FuzzTarget {
     }
   }
 
-  /// A monitor that is told anything at any time: enters and exits of a region alternate, through radios
-  /// that go and restarts, too.
+  /// A monitor with arbitrary events at arbitrary times: enters and exits of a region alternate,
+  /// even if radios go away or restart.
   private static let regionMonitor = FuzzTarget(name: "RegionMonitor") { bytes in
     var run = RegionRun()
     var reader = ByteReader(bytes)
@@ -57,7 +57,7 @@ extension FuzzTarget {
   private struct RegionRun {
     private var monitor = RegionMonitor()
     private var now = Instant.zero
-    /// The latest time that the monitor may have been told.
+    /// The latest time passed to the monitor.
     private var latest = Instant.zero
     private var actions: [RegionMonitor.Action] = []
     /// The regions that were entered, as a client has it.
@@ -126,7 +126,8 @@ extension FuzzTarget {
     }
   }
 
-  /// Ranging that is told anything at any time: reports are in order, and say nothing that can't be.
+  /// Ranging with arbitrary events at arbitrary times: reports are in order, with possible values
+  /// only.
   private static let rangingMachine = FuzzTarget(name: "RangingMachine") { bytes in
     var settings = RangingMachine.Settings()
     settings.tracksMax = 8

@@ -18,7 +18,7 @@ extension FuzzTarget {
   ]
 }
 
-/// An interface on a link whose other hosts, and whose link, do what the input says.
+/// An interface on a link, with other hosts and link states controlled by the input.
 private struct LinkLocalVictim {
   var machine = LinkLocalMachine(
     hardware: MACAddress(rawValue: 1), rng: SeededGenerator(seed: 1))

@@ -2,7 +2,7 @@ import BluetoothMachines
 import BluetoothWire
 import Essentials
 
-/// What a controller of the first LE generation says to the commands of a host.
+/// The return parameters of a controller of the first LE generation to the commands of a host.
 enum CommandAnswers {
   /// The answer to a command; nil for what isn't one.
   static func answer(

@@ -5,8 +5,8 @@ extension FuzzTarget {
   /// The decoders of Bonjour.
   static let dns: [FuzzTarget] = [dnsMessage, dnsName, txtRecord, querier]
 
-  /// What is read can be written, under every compression, and read again as the same; in packets
-  /// of the size that the first byte says, too.
+  /// A decoded message can be encoded, under every compression, and decoded again as the same; also
+  /// in packets of the size in the first byte.
   private static let dnsMessage = FuzzTarget(name: "DNSMessage") { bytes in
     guard let first = bytes.first, let message = try? DNSMessage(decoding: bytes[1...]) else {
       return

@@ -7,7 +7,7 @@ extension FuzzTarget {
   /// Maps and traces, which people write and pass on.
   static let floors: [FuzzTarget] = [floorFile, positionTrace]
 
-  /// The bytes as a file, and as the numbers of words that a floor's file is made of. What is read goes
+  /// The bytes as a file, and as the indices of words in a floor's file. A valid file is loaded
   /// into a simulated world, where a second passes.
   private static let floorFile = FuzzTarget(name: "FloorFile") { bytes in
     let words = bytes.flatMap { floorWords[Int($0) % floorWords.count].utf8 }

@@ -3,8 +3,8 @@ import BluetoothWire
 import Essentials
 
 extension FuzzTarget {
-  /// A client whose peer answers whatever it likes while operations run. A packet's first byte says
-  /// whether it is a PDU, or which operation begins, or that time passes.
+  /// A client whose peer sends arbitrary responses while operations run. A packet's first byte
+  /// decides whether it is a PDU, or which operation begins, or that time passes.
   static let gattClient = FuzzTarget(name: "GATTClient") { bytes in
     var victim = GATTClientVictim()
     for packet in packets(bytes) {
@@ -14,8 +14,8 @@ extension FuzzTarget {
     victim.finish()
   }
 
-  /// A server with two peers that ask whatever they like, and an owner whose answers, updates and
-  /// changes of services the input decides.
+  /// A server with two peers that send arbitrary requests, and an owner whose answers, updates and
+  /// changes of services are controlled by the input.
   static let gattServer = FuzzTarget(name: "GATTServer") { bytes in
     var victim = GATTServerVictim()
     for packet in packets(bytes) {
@@ -209,7 +209,7 @@ private struct GATTServerVictim {
     }
   }
 
-  /// The peer comes back, with what it had configured, or with what stands in the packet.
+  /// The peer reconnects, with its previous configuration, or with the one in the packet.
   private mutating func reconnect(
     _ peer: DeviceAddress, _ amount: Int, _ packet: ArraySlice<UInt8>
   ) {

@@ -2,8 +2,8 @@ public import BluetoothWire
 import Essentials
 
 extension FuzzTarget {
-  /// A command's parameters and its return parameters. The first byte says which command; what
-  /// decodes must encode, and decode to the same.
+  /// A command's parameters and its return parameters. The first byte selects the command; decoded
+  /// parameters must encode, and decode to the same.
   static let hciCommand = FuzzTarget(name: "HCICommand") { bytes in
     guard let choice = bytes.first else { return }
     _ = try? HCICommandHeader(decoding: bytes[1...])

@@ -3,9 +3,9 @@ import BluetoothWire
 import Essentials
 
 extension FuzzTarget {
-  /// A whole host with a link of each role, at a controller that says whatever the input says. A
-  /// packet's first byte says what happens: an event, data, a request of a client, time, or that
-  /// commands are no longer answered.
+  /// A whole host with a link of each role, at a controller that sends arbitrary packets. A
+  /// packet's first byte selects an event, data, a request of a client, time, or that commands are
+  /// no longer answered.
   static let hostMachine = FuzzTarget(name: "HostMachine") { bytes in
     var victim = HostVictim.template
     for packet in packets(bytes) {
@@ -201,7 +201,7 @@ private struct HostVictim {
     }
   }
 
-  /// Stands for P-256: what is computed is whatever is asked about.
+  /// Replaces P-256: returns results derived from the input of the operation.
   private static func compute(
     _ operation: KeyAgreementRequest.Operation
   ) -> KeyAgreementResult {

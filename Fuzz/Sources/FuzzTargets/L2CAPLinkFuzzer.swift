@@ -3,8 +3,8 @@ import BluetoothWire
 import Essentials
 
 extension FuzzTarget {
-  /// One link with one channel open. A packet's first byte says what happens besides: the lowest bit
-  /// marks a continuation, the others let the owner consume, send, close, open or wait.
+  /// One link with one channel open. The lowest bit of a packet's first byte marks a continuation,
+  /// the other bits let the owner consume, send, close, open or wait.
   static let l2capLink = FuzzTarget(name: "L2CAPLink") { bytes in
     var victim = L2CAPVictim()
     for packet in packets(bytes) {
@@ -16,7 +16,7 @@ extension FuzzTarget {
   }
 }
 
-/// A link and its owner, who accepts every channel.
+/// A link and its owner, which accepts every channel.
 private struct L2CAPVictim {
   var link = L2CAPLink(role: .central)
   var scheduler = ACLScheduler()

@@ -8,7 +8,7 @@ extension FuzzTarget {
     l2capLink, aclScheduler, gattClient, gattServer, hostMachine, pairing,
   ]
 
-  /// Cuts an input into packets: a length byte, then so many bytes.
+  /// Cuts an input into packets: a length byte, then that number of bytes.
   static func packets(_ bytes: [UInt8]) -> [ArraySlice<UInt8>] {
     var reader = ByteReader(bytes)
     var packets: [ArraySlice<UInt8>] = []

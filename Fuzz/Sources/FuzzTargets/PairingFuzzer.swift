@@ -3,10 +3,10 @@ import BluetoothWire
 import Essentials
 
 extension FuzzTarget {
-  /// Two hosts that pair with each other over a link, and everything that can happen to what they say:
-  /// the input loses, doubles, alters and makes up PDUs of the Security Manager, answers questions, lets
-  /// time pass, ends links and forgets bonds. Since what it leaves alone is right, it gets to the end of
-  /// pairings and beyond.
+  /// Two hosts that pair with each other over a link, with every possible fault in between: the
+  /// input drops, doubles, alters and makes up PDUs of the Security Manager, answers prompts, lets
+  /// time pass, ends links and forgets bonds. Since all other PDUs are passed unchanged, it gets to
+  /// the end of pairings and beyond.
   static let pairing = FuzzTarget(name: "Pairing") { bytes in
     var scene = PairingScene.template
     var reader = ByteReader(bytes)
@@ -125,7 +125,8 @@ private struct PairingScene {
     handle(.request(Self.client, .answerPairing(id, answer)), side)
   }
 
-  /// The controllers can't encrypt, or stop to. They never say that a link is encrypted which isn't.
+  /// The controllers can't encrypt, or stop it. They never report encryption of an unencrypted
+  /// link.
   private mutating func fail(_ side: Int, _ argument: UInt8) {
     let statuses: [HCIStatus] = [
       .pinOrKeyMissing, .authenticationFailure, .unspecifiedError, .linkResponseTimeout,

@@ -20,7 +20,7 @@ extension FuzzTarget {
     },
   ]
 
-  /// What is read can be written and read again as the same, in one piece and byte by byte.
+  /// A decoded message can be encoded and decoded again as the same, in one piece and byte by byte.
   private static func check<Message: PortSharingMessage>(_ bytes: [UInt8], _ type: Message.Type) {
     guard let message = try? Message(decoding: bytes[...]), let frame = message.frame else {
       return
@@ -41,7 +41,7 @@ extension FuzzTarget {
   }
 }
 
-/// An owner whose clients, of several users, say what the input says.
+/// An owner with clients of several users that send arbitrary messages.
 private struct OwnerVictim {
   private var owner: OwnerMachine
   private var machine: DiscoveryMachine
@@ -167,13 +167,13 @@ private struct OwnerVictim {
   }
 }
 
-/// A client whose owners, one after the other, say what the input says.
+/// A client with a series of owners that send arbitrary messages.
 private struct ClientVictim {
   private var client = PortSharingClient(resultsMax: 100)
   private var now = Instant.zero
   private var owner: PortSharingClient.Owner?
   private var asked: Set<QueryID> = []
-  /// The services that the host was told of.
+  /// The services reported to the host.
   private var services: [QueryID: Set<Service>] = [:]
 
   private struct Service: Hashable {

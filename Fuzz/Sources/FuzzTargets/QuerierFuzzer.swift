@@ -3,7 +3,7 @@ import DiscoveryMachines
 import Essentials
 
 extension FuzzTarget {
-  /// A querier whose clients, interfaces and peers do what the input says.
+  /// A querier whose clients, interfaces and peers are controlled by the input.
   static let querier = FuzzTarget(name: "Querier") { bytes in
     var victim = QuerierVictim()
     var reader = ByteReader(bytes)
@@ -28,7 +28,7 @@ private struct QuerierVictim {
   private var now = Instant.zero
   private var lastQuery: UInt64 = 0
   private var open: Set<QueryID> = []
-  /// What clients were told is there, and not yet that it is gone.
+  /// The services and types reported to clients as added, and not yet as removed.
   private var seen: Set<Sighting> = []
 
   mutating func act(_ choice: UInt8, _ reader: inout ByteReader) {
@@ -55,7 +55,7 @@ private struct QuerierVictim {
     }
   }
 
-  /// Everything that was told is taken back when the interfaces go.
+  /// All reported results are removed when the interfaces go.
   mutating func end() {
     for number in 0..<2 { handle(.interfaceGone(link(number).interface)) }
     precondition(seen.isEmpty, "never told to be gone: \(seen)")
@@ -163,7 +163,7 @@ private struct QuerierVictim {
     }
   }
 
-  /// What is gone was there, and what is there was not.
+  /// A removed result was added before, and an added one was not.
   private mutating func check(_ event: QueryEvent, of query: QueryID, on interface: InterfaceIndex?)
   {
     func sighting(_ what: QueryEvent) -> Sighting {

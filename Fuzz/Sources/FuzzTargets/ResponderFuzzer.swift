@@ -3,7 +3,7 @@ import DiscoveryMachines
 import Essentials
 
 extension FuzzTarget {
-  /// A responder whose first byte of each packet says what happens.
+  /// A responder. The first byte of each packet selects the event.
   static let responder = FuzzTarget(name: "Responder") { bytes in
     var victim = ResponderVictim()
     for packet in packets(bytes) {
@@ -14,7 +14,7 @@ extension FuzzTarget {
   }
 }
 
-/// A host with two links whose neighbours and owner do what the input says.
+/// A host with two links whose neighbours and owner are controlled by the input.
 private struct ResponderVictim {
   static let links = [
     MulticastLink(InterfaceIndex(rawValue: 2), .v4),
@@ -92,7 +92,7 @@ private struct ResponderVictim {
     if responder?.name(of: id) != nil { registered.append(id) }
   }
 
-  /// A message about a name of ours that says whatever the input says.
+  /// An arbitrary message about a name of this host.
   private mutating func replay(_ bytes: ArraySlice<UInt8>, on link: MulticastLink) {
     guard let id = registered.last, let name = responder?.name(of: id) else { return }
     let record = DNSRecord(

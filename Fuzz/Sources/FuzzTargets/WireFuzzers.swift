@@ -34,7 +34,7 @@ extension FuzzTarget {
     beacon,
   ]
 
-  /// A stream cut into chunks as its first byte says must give the same packets as a whole one.
+  /// A stream in chunks of the size in its first byte must give the same packets as a whole one.
   private static let h4Decoder = FuzzTarget(name: "H4Decoder") { bytes in
     guard let first = bytes.first else { return }
     let stream = bytes[1...]
@@ -84,7 +84,7 @@ extension FuzzTarget {
     }
   }
 
-  /// The first byte says where the scan response begins.
+  /// The first byte is the length of the advertising data; the scan response follows.
   private static let advertisingData = FuzzTarget(name: "AdvertisingData") { bytes in
     guard let first = bytes.first else { return }
     let data = bytes[1...].prefix(Int(first))

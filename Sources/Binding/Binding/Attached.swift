@@ -57,7 +57,7 @@ struct AttachedAction {
 /// A list of a particular view model.
 @MainActor
 protocol AttachedList: AnyObject {
-  /// Puts what has changed into the state.
+  /// Writes the list's changes since the last capture into the state.
   func capture(into state: inout PageState, at index: Int, reporting problems: Problems)
   /// Sets a value of a row, if the row is there.
   func set(_ value: JSON, at index: Int, ofRow key: String)

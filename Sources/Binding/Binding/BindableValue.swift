@@ -2,8 +2,8 @@ public import JSONWire
 
 /// A value that a page can show, and set if it is two-way.
 ///
-/// Texts, numbers, booleans, optionals and enumerations with such raw values are bindable, and arrays
-/// of them one-way. A type of your own says what it is in the page:
+/// Texts, numbers, booleans, optionals and enumerations with such raw values are bindable, and
+/// arrays of them one-way. To bind a type of your own, define its JSON form:
 ///
 ///     extension Temperature: BindableValue {
 ///       var pageValue: JSON { .string("\(celsius) °C") }
@@ -13,8 +13,8 @@ public protocol BindableValue: Sendable {
   /// The value as the page has it.
   var pageValue: JSON { get }
 
-  /// The value for what the page has; nil if there is none, which leaves a two-way property as it is
-  /// and shows it in the page again.
+  /// Makes a value from the JSON that the page sent. If it returns nil, a two-way property keeps
+  /// its value, and the page shows that value again.
   init?(pageValue: JSON)
 }
 
@@ -67,7 +67,7 @@ extension UInt32: BindableValue {}
 extension UInt64: BindableValue {}
 
 extension Double: BindableValue {
-  /// The number; infinity and what is no number are `null`.
+  /// The number; `null` if it is infinite or not a number.
   public var pageValue: JSON { .number(self) }
 
   /// The number, also from a text with nothing else in it.
@@ -82,8 +82,8 @@ extension Double: BindableValue {
 }
 
 extension Float: BindableValue {
-  /// The number, with as many digits as tell it from others: 0.1, and not 0.10000000149011612. Infinity
-  /// and what is no number are `null`.
+  /// The number, with as many digits as tell it from others: 0.1, and not 0.10000000149011612.
+  /// `null` if it is infinite or not a number.
   public var pageValue: JSON { .number(Double(description) ?? Double(self)) }
 
   /// The nearest number, also from a text with nothing else in it.

@@ -2,10 +2,10 @@ internal import BindingMachines
 internal import JSONWire
 public import Reactive
 
-/// What pages may name of a view model, by the names that they use.
+/// The members of a view model that pages may use, by the names that pages use for them.
 ///
-/// Written as a dictionary; key paths make the compiler check that what is named exists and is of the
-/// kind. Names begin with a letter and have letters, digits and `_`.
+/// Written as a dictionary. Because the values are key paths, the compiler checks that each member
+/// exists and is of the right kind. Names begin with a letter and have letters, digits and `_`.
 @MainActor
 public struct Bindings<Model>: ExpressibleByDictionaryLiteral {
   let members: [(name: String, member: Member.Part)]
@@ -98,7 +98,7 @@ extension Bindings.Member {
   ///
   /// - Parameters:
   ///   - path: The view model's action.
-  ///   - text: The text of an error; its description if there is none.
+  ///   - text: The text of an error; nil to use its description.
   public static func action<Output, Failure>(
     _ path: KeyPath<Model, Action<Void, Output, Failure>>,
     error text: KeyPath<Failure, String>? = nil
@@ -108,11 +108,12 @@ extension Bindings.Member {
 
   /// An action that the page starts with an argument, `data-arg`.
   ///
-  /// The rest is as without one. An argument that is no `Input` starts nothing.
+  /// Otherwise like the action without an argument. An argument that can't be made an
+  /// `Input` starts nothing.
   ///
   /// - Parameters:
   ///   - path: The view model's action.
-  ///   - text: The text of an error; its description if there is none.
+  ///   - text: The text of an error; nil to use its description.
   public static func action<Input: BindableValue, Output, Failure>(
     _ path: KeyPath<Model, Action<Input, Output, Failure>>,
     error text: KeyPath<Failure, String>? = nil
@@ -148,7 +149,7 @@ extension Bindings.Member {
   /// A list of values with an identity, such as structures that are `Identifiable` and `Equatable`.
   ///
   /// A row that has changed has the same identity and other values. Two rows of the same identity
-  /// are a mistake: the first one is shown, and the server's log says so.
+  /// are a mistake: pages show the first one, and the server logs the problem.
   ///
   /// - Parameters:
   ///   - path: The view model's property with the rows.

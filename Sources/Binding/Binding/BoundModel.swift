@@ -2,7 +2,7 @@ package import BindingMachines
 internal import Essentials
 internal import JSONWire
 
-/// A view model that pages show: reads what has changed of it, and performs what pages ask for.
+/// A view model that pages show: reads its changes, and performs the pages' operations on it.
 @MainActor
 package final class BoundModel {
   private let scope: AttachedScope
@@ -45,7 +45,7 @@ package final class BoundModel {
   /// Whether something has changed since the last capture.
   package var hasChanges: Bool { changes.hasMarks }
 
-  /// Puts what has changed since the last time into a state.
+  /// Writes the changes since the last capture into a state.
   package func capture(into state: inout PageState) {
     let valueCount = scope.values.count
     for index in changes.take(count: valueCount + lists.count) {
@@ -58,8 +58,8 @@ package final class BoundModel {
     }
   }
 
-  /// Does what a page asks for. Rows that have gone, and values that a property doesn't take, are
-  /// passed over.
+  /// Performs an operation of a page. Ignores rows that have gone, and values that a property
+  /// doesn't take.
   package func perform(_ operation: BindingOperation) {
     switch operation {
     case .set(let path, let value):
@@ -88,7 +88,7 @@ package final class Problems {
     /// An array has too many elements; the first ones are shown.
     case longArray(Int)
 
-    /// The kind, whatever the number.
+    /// The case without its number.
     fileprivate var kind: Int {
       switch self {
       case .tooManyRows: 0

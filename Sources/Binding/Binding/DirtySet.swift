@@ -1,6 +1,7 @@
 internal import Synchronization
 
-/// Notes what has changed, from any thread, and tells so once until it is taken.
+/// Records which indices have changed, from any thread. Calls `notify` once, at the first change
+/// after ``take(count:)``.
 package final class DirtySet: Sendable {
   private struct State {
     /// A bit for each index.

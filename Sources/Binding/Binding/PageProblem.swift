@@ -6,7 +6,7 @@ public struct PageProblem: Error, Hashable, Sendable, CustomStringConvertible {
   public var page: String
   /// The line, from 1 on.
   public var line: Int
-  /// What is wrong, without a full stop.
+  /// The problem as a sentence without a full stop.
   public var reason: String
 
   package init(page: String, line: Int, reason: String) {
@@ -20,16 +20,16 @@ public struct PageProblem: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ViewModel {
-  /// Compares a page with what this view model declares: each path of a `data-` attribute must be
-  /// there, and of the right kind.
+  /// Compares a page with this view model's bindings: each path in a `data-` attribute must exist,
+  /// and be of the right kind.
   ///
-  /// A server does this for its pages when it starts. A test that expects none of each page says so
-  /// before.
+  /// A server checks its pages when it starts. A test that expects no problems of each page finds
+  /// them earlier.
   ///
   /// - Parameters:
   ///   - html: The page's text.
   ///   - page: The name of its file, for the messages.
-  /// - Returns: What is wrong, in the order of the lines.
+  /// - Returns: The problems, in the order of the lines.
   public static func problems(inPage html: String, named page: String) -> [PageProblem] {
     problems(inPage: Array(html.utf8), named: page)
   }

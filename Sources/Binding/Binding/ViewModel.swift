@@ -1,7 +1,8 @@
-/// The logic of a page, or of a row in it: what it shows, what can be typed, what can be done.
+/// The logic of a page, or of a row in it: the values that it shows and the user's input and
+/// actions.
 ///
-/// A view model knows no view and no network. It exposes properties, lists and actions of `Reactive`,
-/// and says in ``bindings`` what of these pages may name:
+/// A view model knows no view and no network. It exposes properties, lists and actions of
+/// `Reactive`, and declares in ``bindings`` which of them pages may use:
 ///
 ///     final class SignIn: ViewModel {
 ///       let email = MutableProperty("")
@@ -15,12 +16,12 @@
 ///       ]
 ///     }
 ///
-/// It lives on the main actor: there pages set its properties and start its actions, and there what
-/// has changed is read. Its properties may be set, and its actions may send, on any thread: a change
-/// is noted where it happens, in some ten nanoseconds, and read on the main actor as soon as a page
-/// may have it. What is set together on the main actor reaches pages together. What several threads
-/// set is up to date in every page soon after the last one has set it; in between, a page may have
-/// one of two changes.
+/// It lives on the main actor: there pages set its properties and start its actions, and there its
+/// changes are read. Its properties may be set, and its actions may send, on any thread: the
+/// setting thread marks the change, in some ten nanoseconds, and the main actor reads it as soon as
+/// a page may get a patch. Changes made together on the main actor reach pages together. Changes
+/// made by several threads are in every page soon after the last one was made; until then, a page
+/// may show only some of them.
 @MainActor
 public protocol ViewModel: AnyObject {
   /// The white list of what pages may show, set and start. What isn't in it, they can't.

@@ -1,12 +1,12 @@
 package import Essentials
 
-/// What bounds the work and the memory that a page, or who pretends to be one, can ask for.
+/// Limits of the work and the memory that a page, or a malicious client, can cause.
 package enum BindingLimits {
   // MARK: What a client sends
 
-  /// A request's body. What is typed between two requests fits many times over.
+  /// A request's body. All input between two requests fits many times over.
   package static let bodyByteCountMax = 256 * 1_024
-  /// Operations in one request; a page that has more to say says it in several.
+  /// Operations in one request; a page splits more operations over several requests.
   package static let operationCountMax = 256
   /// A text that is set, in UTF-8: a long letter.
   package static let textByteCountMax = 64 * 1_024
@@ -39,7 +39,7 @@ package enum BindingLimits {
   package static let writeTimeMax = TimeSpan.seconds(30)
   /// What proxies and clients take for a sign of life.
   package static let heartbeatInterval = TimeSpan.seconds(15)
-  /// From one patch to the next: 30 a second, more than which nobody sees.
+  /// From one patch to the next: 30 a second. Users don't notice a higher rate.
   package static let patchInterval = TimeSpan.nanoseconds(1_000_000_000 / 30)
   /// From one patch to the next of all clients together: 12,000 a second, so that a page that hundreds
   /// of clients look at leaves most of a processor to others. Each of 500 clients whose page changes
@@ -47,7 +47,7 @@ package enum BindingLimits {
   package static let sharedPatchInterval = TimeSpan.nanoseconds(1_000_000_000 / 12_000)
   /// How long a client may wait for others after its own turn has come.
   package static let sharedPatchDelayMax = TimeSpan.milliseconds(500)
-  /// Patches that may come sooner because what is typed waits for them.
+  /// Patches that may come sooner because they acknowledge the user's input.
   package static let urgentPatchCountMax = 10
   /// Waking is rounded up to this, so that a thousand clients are served in one go.
   package static let wakeGranularity = TimeSpan.milliseconds(4)

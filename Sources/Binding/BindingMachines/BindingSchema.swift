@@ -22,7 +22,7 @@ package struct BindingSchema: Hashable, Sendable {
     self.lists = lists
   }
 
-  /// The index of a list; nil where there is none of this name.
+  /// The index of the list with this name; nil if the schema has no such list.
   package func list(named name: String) -> Int? { lists.firstIndex { $0.name == name } }
 }
 
@@ -85,7 +85,7 @@ package struct BindingScope: Hashable, Sendable {
   package func action(named name: String) -> Int? { actionIndices[name] }
 }
 
-/// Where something stands: in the page, or in a row.
+/// The scope that a member belongs to: the page, or a row.
 package enum BindingPlace: Hashable, Sendable {
   case page
   case row(list: Int, key: String)
@@ -106,7 +106,7 @@ package struct ValuePath: Hashable, Sendable {
   }
 }
 
-/// What a client asks of a view model.
+/// An operation of a client on a view model.
 package enum BindingOperation: Hashable, Sendable {
   /// Sets a two-way value. It may be of a kind that the value doesn't take.
   case set(ValuePath, JSON)

@@ -53,9 +53,9 @@ struct ClientSession {
     case gap
   }
 
-  /// Takes the number of a message.
+  /// Checks the number of a message and, if it is the next one, takes it.
   ///
-  /// - Parameter sets: What it sets, of what there is.
+  /// - Parameter sets: The existing values that the message sets.
   mutating func receive(_ number: UInt64, sets: [ValuePath]) -> Reception {
     guard number > sequence else {
       owesAcknowledgement = true
@@ -82,7 +82,8 @@ struct ClientSession {
     owesAcknowledgement || sent.map { $0 < revision } ?? true
   }
 
-  /// Whether the tab's browser waits for what comes next: a snapshot, or what came of what was typed.
+  /// Whether the browser waits for the next write: a snapshot, or the acknowledgement of user
+  /// input.
   var isUrgent: Bool { sent == nil || owesAcknowledgement }
 
   /// When the next snapshot or patch may leave.

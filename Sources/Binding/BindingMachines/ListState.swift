@@ -55,7 +55,7 @@ struct ListState {
 
   private mutating func replaceOrder(_ keys: [String], revision: UInt64) {
     if let last = orders.last, last.revision == revision {
-      // Not committed yet: nobody has it.
+      // Not committed yet: no client has got this order.
       orders[orders.count - 1].keys = keys
     } else {
       orders.append(Order(revision: revision, keys: keys))

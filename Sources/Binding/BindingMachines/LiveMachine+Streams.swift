@@ -29,7 +29,7 @@ extension LiveMachine {
       sessions[tab]?.attach(to: stream)
       if let model = sessions[tab]?.model, !shown.contains(model) { shown.append(model) }
     }
-    // Nobody may have looked for a while: a snapshot is of now.
+    // While no tab was connected nothing was captured, so capture before the snapshot is written.
     for model in shown {
       models[model]?.awaitsCapture = true
       actions.append(.capture(model))
@@ -75,8 +75,8 @@ extension LiveMachine {
     return streams.sorted { $0.number < $1.number }
   }
 
-  /// Asks for what has changed of a model, as soon as a tab may get it. Where no tab may at present,
-  /// it waits: until then more may change, which is read once.
+  /// Captures a model's changes as soon as one of its tabs may get a patch. While no tab may, the
+  /// capture waits, so that changes made until then are read once.
   mutating func captureIfDue(_ model: ModelID, _ now: Instant, _ actions: inout [Action]) {
     guard let shown = models[model], shown.isDirty else { return }
     var next = Instant.distantFuture
@@ -103,7 +103,7 @@ extension LiveMachine {
     }
   }
 
-  /// When a tab may have what has changed. Where many clients have just got patches, those that have
+  /// When a tab may get its next patch. Where many clients have just got patches, those that have
   /// got theirs last wait longest.
   private func nextPatch(for session: ClientSession) -> Instant {
     let next = session.nextPatch

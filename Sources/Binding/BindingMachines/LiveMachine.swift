@@ -3,22 +3,22 @@ import JSONWire
 
 /// Keeps the tabs of all browsers equal to the view models that they show.
 ///
-/// Whoever drives it owns the view models, streams and requests. It says when to make a view model,
-/// to perform operations on it, to read what has changed (``Action/capture(_:)``), and what to write
-/// to which stream. One write at a time is under way on each stream; what changes meanwhile is
-/// merged, so that a slow client costs no more than what is shown.
+/// Its driver owns the view models, streams and requests. The machine's actions tell the driver to
+/// make a view model, to perform operations on it, to read its changes (``Action/capture(_:)``),
+/// and to write to a stream. One write at a time is under way on each stream; later changes are
+/// merged, so that a slow client costs no more memory than the shown values.
 package struct LiveMachine {
   package enum Event: Sendable {
     /// A stream was asked for, for these tabs.
     case streamOpened(StreamID, [TabName])
     /// A stream has ended, from either side.
     case streamClosed(StreamID)
-    /// What was last written to a stream is on its way: its connection takes more.
+    /// The last write to a stream is done: its connection takes more.
     case written(StreamID)
     case received(RequestID, PageMessage)
-    /// Something of the model has changed. Said once until it is captured.
+    /// A model has changed. Sent once until the model is captured.
     case changed(ModelID)
-    /// What had changed has been put into the model's state.
+    /// The model's changes have been written into its state.
     case captured(ModelID)
   }
 
@@ -26,7 +26,7 @@ package struct LiveMachine {
     case makeModel(ModelID, page: Int)
     case releaseModel(ModelID)
     case perform(ModelID, [BindingOperation])
-    /// Read what has changed of the model, into ``LiveMachine/update(_:_:)``, and say `captured`.
+    /// Write the model's changes through ``LiveMachine/update(_:_:)``, then send `captured`.
     case capture(ModelID)
     case write(StreamID, [UInt8])
     case end(StreamID)
@@ -48,7 +48,7 @@ package struct LiveMachine {
     case accepted
     /// The tab is unknown, or the message is for another session of it: it needs a snapshot.
     case conflict
-    /// What was asked for isn't there.
+    /// The message names a member that doesn't exist.
     case malformed(String)
   }
 
@@ -116,7 +116,7 @@ package struct LiveMachine {
     self.epoch = String(epoch, radix: 36)
   }
 
-  /// What has happened since the start, for whoever looks after the server.
+  /// Counts of events since the start, for the server's operator.
   package struct Counters: Hashable, Sendable {
     package var snapshots = 0
     package var patches = 0
@@ -158,7 +158,7 @@ package struct LiveMachine {
     }
   }
 
-  /// Does what is due.
+  /// Performs the work that is due.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     if let nextWake, nextWake > now { return }
     nextWake = nil
@@ -180,7 +180,7 @@ package struct LiveMachine {
     sharedPatchCount = 0
   }
 
-  /// Puts into a model's state what has changed of it.
+  /// Lets the driver write a model's changes into its state.
   package mutating func update(_ model: ModelID, _ body: (inout PageState) -> Void) {
     guard let index = models.index(forKey: model) else { return }
     body(&models.values[index].state)
@@ -208,7 +208,7 @@ package struct LiveMachine {
       counters.malformed += 1
       return actions.append(.answer(request, .malformed("\(error)")))
     }
-    // Rows that aren't there have no values to show: whoever invents keys fills nothing with them.
+    // Ignore rows that don't exist, so that invented keys can't fill the list of corrections.
     let sets = operations.compactMap { operation -> ValuePath? in
       guard case .set(let path, _) = operation, shown.state.value(at: path) != nil else {
         return nil
@@ -269,7 +269,7 @@ package struct LiveMachine {
 
   // MARK: Sessions
 
-  /// The page of a tab; nil if there is none of the name in it.
+  /// The index of a tab's page; nil if no page has the name in it.
   func page(of tab: TabName) -> Int? {
     guard let name = tab.page else { return pages.isEmpty ? nil : 0 }
     return pages.firstIndex { $0.name == name }

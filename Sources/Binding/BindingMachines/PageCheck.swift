@@ -20,7 +20,7 @@ package struct PageCheck {
     self.modelName = modelName
   }
 
-  /// What is wrong with a page, in the order of its lines.
+  /// The problems of a page, in the order of its lines.
   package static func findings(
     in page: [UInt8], schema: BindingSchema, modelName: String
   ) -> [Finding] {

@@ -1,10 +1,10 @@
 package import JSONWire
 
-/// What a tab sends: what was typed and clicked in it, in order.
+/// A message of a tab: the user's input and clicks, in order.
 ///
 ///     {"tab": "…", "epoch": "…", "seq": 7, "ops": [["set", path, value], ["call", path, [value]]]}
 ///
-/// A path is a name, or list, key and name of what is in a row.
+/// A path is a name, or list, key and name for a member of a row.
 package struct PageMessage: Hashable, Sendable {
   package enum Path: Hashable, Sendable {
     case page(String)
@@ -16,7 +16,7 @@ package struct PageMessage: Hashable, Sendable {
     case call(Path, JSON?)
   }
 
-  /// Why a request is refused before anybody looks at what it asks for.
+  /// Why a message is refused before its operations are resolved.
   package enum Fault: Error, Hashable, Sendable {
     /// It is no such message.
     case malformed(String)
@@ -109,7 +109,7 @@ package struct PageMessage: Hashable, Sendable {
 package struct TabName: Hashable, Sendable {
   package let text: String
 
-  /// What stands before the dot; nil where there is none.
+  /// The page's name, before the dot; nil if the text has no dot.
   package var page: Substring? {
     text.firstIndex(of: ".").map { text[..<$0] }
   }
@@ -122,7 +122,7 @@ package struct TabName: Hashable, Sendable {
     !name.isEmpty && name.utf8.count <= pageByteCountMax && TabName(name + ".1") != nil
   }
 
-  /// Nil for what has other characters than letters and digits of ASCII, `-`, `_` and one dot, or
+  /// Nil if the text has other characters than ASCII letters and digits, `-`, `_` and one dot, or
   /// too many of them.
   package init?(_ text: some StringProtocol) {
     let isFit = text.utf8.allSatisfy { byte in

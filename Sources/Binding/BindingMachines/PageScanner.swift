@@ -16,8 +16,8 @@ package struct PageElement: Hashable, Sendable {
   package subscript(name: String) -> Attribute? { attributes.first { $0.name == name } }
 }
 
-/// Finds the start and end tags of an HTML page, and nothing else: comments, scripts, styles and text
-/// are skipped. It takes whatever bytes there are; what is no tag is text.
+/// Finds the start and end tags of an HTML page, and nothing else: comments, scripts, styles and
+/// text are skipped. It accepts any bytes; malformed tags count as text.
 package struct PageScanner {
   package enum Tag: Hashable, Sendable {
     case start(PageElement)
@@ -152,7 +152,8 @@ package struct PageScanner {
     while index < bytes.count, Self.isBlank(bytes[index]) { advance() }
   }
 
-  /// Skips so many bytes and then all up to a text and with it; all that is left if it isn't there.
+  /// Skips `count` bytes, and then up to and including `end`; to the end of the page if `end` is
+  /// missing.
   private mutating func skip(to end: StaticString, from count: Int) {
     for _ in 0..<count where index < bytes.count { advance() }
     while index < bytes.count, !starts(with: end) { advance() }

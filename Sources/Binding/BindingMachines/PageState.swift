@@ -1,14 +1,15 @@
 package import JSONWire
 
-/// What one view model shows at present, and at which revision each part of it last changed: so
-/// that the difference to any revision before can be written, whatever a client has missed.
+/// The values that one view model shows at present, and the revision at which each part last
+/// changed: from them follow the changes since any earlier revision, whatever a client has missed.
 ///
-/// It belongs to a model and knows no client. Its size is that of what is shown; there is no queue.
+/// It belongs to a model and knows no client. Its size is that of the shown values; it has no
+/// queue.
 package struct PageState {
   package let schema: BindingSchema
 
-  /// Counts changes that clients can get. What is set has the number of the next revision, until
-  /// ``commit()``; texts are of what is committed.
+  /// Counts committed changes. Values set since the last ``commit()`` are stamped with the next
+  /// revision; patches and snapshots have committed values only.
   package private(set) var revision: UInt64 = 1
   private var hasChanged = false
 
@@ -47,9 +48,9 @@ package struct PageState {
     if lists[list].set(order: order, rows: rows, revision: revision + 1) { hasChanged = true }
   }
 
-  /// Makes a revision of what has been set since the last one, if anything changed.
+  /// Makes a revision of the changes since the last one.
   ///
-  /// - Returns: Whether anything did.
+  /// - Returns: Whether anything changed.
   @discardableResult
   package mutating func commit() -> Bool {
     guard hasChanged else { return false }
@@ -93,8 +94,8 @@ package struct PageState {
   /// The members of a patch for a client that has `revision`, from the comma on:
   /// `,"v":{…},"l":[…]`. Empty if nothing has changed since.
   ///
-  /// - Parameter corrections: What is written whether or not it has changed: the client has set
-  ///   it and must see what came of it.
+  /// - Parameter corrections: Values that are written even if unchanged: the client has set them
+  ///   and must see the property's value.
   package mutating func patch(since sent: UInt64, corrections: Set<ValuePath> = []) -> [UInt8] {
     assert(!hasChanged, "what is sent is of a revision")
     guard sent < revision || !corrections.isEmpty else { return [] }

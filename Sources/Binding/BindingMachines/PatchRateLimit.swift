@@ -8,7 +8,7 @@ struct PatchRateLimit {
 
   /// When the next patch may leave.
   ///
-  /// - Parameter isUrgent: Whether it acknowledges what was typed: a few of those may leave in
+  /// - Parameter isUrgent: Whether the patch acknowledges user input: a few of those may leave in
   ///   advance. Others may by half an interval, so that all clients of a model get in step.
   func next(isUrgent: Bool) -> Instant {
     let interval = BindingLimits.patchInterval

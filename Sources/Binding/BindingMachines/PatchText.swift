@@ -3,7 +3,7 @@ import JSONWire
 /// Writes snapshots and patches, as JSON on one line.
 struct PatchText {
   private(set) var bytes: [UInt8] = []
-  /// What is open: how it ends, and whether it has elements already.
+  /// The open objects and arrays: each one's closing text, and whether it has elements already.
   private var open: [(end: StaticString, hasElements: Bool)] = []
   /// What begins with its first element, if there is one.
   private var pending: (begin: StaticString, end: StaticString)?
@@ -20,7 +20,7 @@ struct PatchText {
     pending = (begin, end)
   }
 
-  /// Opens an element of what is open.
+  /// Opens an object or array as an element of the innermost open one.
   mutating func openElement(_ begin: String, _ end: StaticString) {
     separate()
     bytes += begin.utf8
@@ -57,7 +57,7 @@ struct PatchText {
 
   // MARK: Values and rows
 
-  /// Writes those values that are wanted, as members of what is open.
+  /// Writes the values for which `isWanted` returns true, as members of the open object.
   mutating func write(
     _ cells: StampedCells, in scope: BindingScope, where isWanted: (Int) -> Bool
   ) {
@@ -79,8 +79,8 @@ struct PatchText {
     close()
   }
 
-  /// Writes what has changed of a list since a revision: one operation for each change, or all of it
-  /// if the difference isn't known any more.
+  /// Writes a list's changes since a revision: one operation for each change, or the whole list if
+  /// those changes aren't known any more.
   mutating func writeChanges(
     of state: ListState, _ list: BindingSchema.List, since sent: UInt64,
     orCorrected isCorrected: (String, Int) -> Bool

@@ -4,20 +4,20 @@
   internal import HTTPTypes
   internal import Synchronization
 
-  /// Decides who gets in: by the host that a request is for, by where it comes from, and by a cookie
-  /// where the server can be reached from other machines.
+  /// Decides which requests are allowed: by their host, by their origin, and by a cookie where the
+  /// server can be reached from other machines.
   final class AccessControl: Sendable {
     private let names: Set<String>
     let needsToken: Bool
     private let key: SymmetricKey
-    /// Whether cookies outlive this run. Those that don't need no end: the clock of a small machine may
-    /// stand at 1970 when it starts.
+    /// Whether cookies outlive this run. Those of a key made for this run don't expire: a small
+    /// machine's clock may be at 1970 when it starts.
     private let isKeyKept: Bool
     private let now: @Sendable () -> TimeInterval
-    /// Tokens that nobody has used yet.
+    /// Tokens that haven't been used yet.
     private let tokens = Mutex<[String]>([])
 
-    /// Who is invited and doesn't come makes room for others.
+    /// At most this many unused tokens are kept; the oldest are dropped for new ones.
     private static let tokenCountMax = 16
     private static let cookieLifetime: TimeInterval = 30 * 24 * 3_600
 
@@ -63,7 +63,8 @@
 
     // MARK: The origin
 
-    /// Whether a request comes from a page of this server, or from none. Browsers say where.
+    /// Whether a request comes from a page of this server, or from no page, by its `Sec-Fetch-Site`
+    /// and `Origin` fields.
     func isFromHere(_ fields: HTTPFields, authority: String?) -> Bool {
       if let site = fields[Self.fetchSite], site != "same-origin", site != "none" { return false }
       guard let origin = fields[.origin] else { return true }
@@ -88,7 +89,7 @@
     /// Trades a token for a cookie; nil if it isn't one, or was used.
     func cookie(for token: String, port: Int) -> String? {
       let isKnown = tokens.withLock { tokens in
-        // Each is compared, so that the time says nothing.
+        // All tokens are compared, so that the time doesn't depend on the match.
         let matches = tokens.map { Self.isEqual($0, token) }
         guard let index = matches.firstIndex(of: true) else { return false }
         tokens.remove(at: index)

@@ -2,16 +2,16 @@
   internal import Foundation
   internal import NIOCore
 
-  /// How long a connection may take for what: whoever doesn't read, or sends a byte now and then, must
-  /// not keep it.
+  /// How long a connection may take for each step, so that a client that doesn't read, or sends a
+  /// byte now and then, can't keep a connection open.
   package struct ConnectionTimes: Sendable {
     /// For the body of a request.
     package var request = Duration.seconds(30)
-    /// For what is written to leave, where a writer waits for that.
+    /// For a write to leave, where a writer waits for that.
     package var write = Duration.seconds(30)
-    /// For what is still to be written to a stream that ends.
+    /// For the remaining writes of a stream that ends.
     package var streamEnd = Duration.milliseconds(500)
-    /// For what is still under way when the server is to shut down.
+    /// For the requests under way at shutdown.
     package var shutdown = Duration.seconds(1)
 
     package init() {}
@@ -47,8 +47,8 @@
 
   /// How many connections a server has at most.
   enum ConnectionCount {
-    /// Three quarters of the descriptors that the process may have: it needs some for other things, and
-    /// a server that runs out of them answers nobody.
+    /// Three quarters of the process's limit of file descriptors: it needs some for other things,
+    /// and a server without descriptors can't accept connections.
     static var max: Int {
       var limit = rlimit()
       guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 768 }

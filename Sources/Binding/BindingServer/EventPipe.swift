@@ -4,13 +4,13 @@
   internal import NIOHTTPTypes
   internal import Synchronization
 
-  /// What goes down a stream, from the main actor to its connection: one write at a time.
+  /// The events of one stream, from the main actor to its connection: one write at a time.
   ///
   /// It writes to the connection itself, past hummingbird's writer: a task that waits for events and
   /// hands each on would take as much memory as all else that a silent client needs.
   final class EventPipe: Sendable {
     private enum State {
-      /// The connection isn't ready. What was sent waits, and so does the end.
+      /// The connection isn't ready. Sent bytes and the end are kept until it is.
       case starting([UInt8], isFinished: Bool)
       case open(any Channel, CheckedContinuation<Void, Never>)
       case ended
@@ -19,12 +19,12 @@
     private let state = Mutex(State.starting([], isFinished: false))
     private let onWritten: @Sendable () -> Void
 
-    /// - Parameter onWritten: Called, on any thread, when what was sent has left.
+    /// - Parameter onWritten: Called on the connection's event loop when a write is done.
     init(onWritten: @escaping @Sendable () -> Void) { self.onWritten = onWritten }
 
-    /// Writes to a connection what was sent and what is, until ``finish()``.
+    /// Writes the waiting bytes and all later ones to a connection, and returns after ``finish()``.
     ///
-    /// - Parameter head: What is written before.
+    /// - Parameter head: Bytes that are written first.
     func run(on channel: any Channel, head: [UInt8]) async {
       await withCheckedContinuation { continuation in
         let isOver = state.withLock { state in
@@ -64,7 +64,7 @@
       }
     }
 
-    /// Ends the stream, after what was sent.
+    /// Ends the stream after the bytes that were sent before.
     func finish() {
       let continuation: CheckedContinuation<Void, Never>? = state.withLock { state in
         switch state {

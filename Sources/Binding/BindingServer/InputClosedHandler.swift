@@ -9,9 +9,10 @@
     private var isClosed = false
     private var action: (() -> Void)?
 
-    /// Calls once the client has closed; at once if it has already. Replaces what was to be called.
+    /// Calls `action` once the client has closed; at once if it has already. Replaces an earlier
+    /// action.
     ///
-    /// On the event loop of the connection, as all of this.
+    /// Must be called on the connection's event loop, like all methods of this handler.
     func onClosed(_ action: @escaping () -> Void) {
       if isClosed { action() } else { self.action = action }
     }

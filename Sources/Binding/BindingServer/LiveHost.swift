@@ -24,7 +24,7 @@
     private var timer: Task<Void, Never>?
     private var timerEnd: Instant?
 
-    /// What other threads say, for one visit to the main actor.
+    /// Events of other threads, handled together in one job on the main actor.
     nonisolated private let inbox = Mutex(Inbox())
 
     private struct Inbox {
@@ -44,7 +44,7 @@
         epoch: .random(in: 0 ... .max))
     }
 
-    // MARK: What connections ask for
+    // MARK: Requests of connections
 
     /// Opens a stream for tabs; what goes down it is in the pipe.
     func open(_ tabs: [TabName]) -> Result<(StreamID, EventPipe), StreamRefused> {
@@ -71,7 +71,7 @@
     var counters: LiveMachine.Counters { machine.counters }
     var streamsNow: Int { pipes.count }
 
-    // MARK: What other threads say
+    // MARK: Events of other threads
 
     /// A stream has ended.
     nonisolated func closed(_ stream: StreamID) { put(.streamClosed(stream)) }
@@ -93,7 +93,7 @@
       for event in events {
         switch event {
         case .streamClosed(let stream): pipes[stream] = nil
-        // What has been captured since, with what else had changed, is no change any more.
+        // An earlier capture has already read this change.
         case .changed(let model) where models[model]?.hasChanges != true: continue
         default: break
         }

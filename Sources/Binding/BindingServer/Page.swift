@@ -47,8 +47,8 @@
       problems = { Model.problems(inPage: $0, named: file) }
     }
 
-    /// What is wrong with the name that the page has for its tabs. Pages other than the first need one,
-    /// and all need one that tabs can have.
+    /// The problems of the page's name for its tabs. Pages other than the first need a name, and it
+    /// must be valid in tab names.
     func nameProblems(_ html: [UInt8], isFirst: Bool) -> [PageProblem] {
       for case .start(let element) in PageScanner.tags(of: html) where element.name == "html" {
         let written = element["data-page"]?.value

@@ -5,8 +5,8 @@
 
   /// HTTP/1.1 on a connection, read in small portions.
   ///
-  /// A client may send thousands of requests in advance. What is read in one turn of an event loop is
-  /// decoded before its other connections have their turn, and waits in memory to be answered.
+  /// A client may send thousands of requests in advance. All bytes read in one turn of an event
+  /// loop are decoded before other connections have their turn, and their requests wait in memory.
   struct PageChannel: ServerChildChannel {
     let http: HTTP1Channel
 

@@ -32,7 +32,7 @@
       let refusal = refusal(of: request)
       let isIn = !access.needsToken || access.hasCookie(request.headers, port: port)
       guard refusal == nil, isIn, path == "/live", request.method == .post else {
-        // A body that nobody wants is read, or else whoever sends it doesn't see the answer.
+        // Read an unused body, too; otherwise the client may not see the answer.
         if Self.hasBody(request),
           try await body(of: request, channel, isWanted: false) == nil
         {
@@ -54,7 +54,7 @@
       }
       let port = channel.localAddress?.port ?? 0
       if !isIn {
-        // What only asks whether something is there doesn't use the token up.
+        // Only GET uses the token up, not HEAD.
         guard request.method == .get, let token = query["token"],
           let cookie = access.cookie(for: token, port: port)
         else {
@@ -86,7 +86,7 @@
       return (String(parts.first ?? ""), query)
     }
 
-    /// What a request asks for, as it is written, but for the token.
+    /// The target of a request, as it is written, without the token.
     private static func withoutToken(_ request: Request) -> String {
       let parts = (request.head.path ?? "").split(
         separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
@@ -292,8 +292,8 @@
 
     private static let partByteCount = 64 * 1_024
 
-    /// What a path of a request names in a site; nil if it is none. No name in it is empty, hidden or
-    /// `..`, also not once it is decoded, so that it leads nowhere else.
+    /// The name of the site's file for a request's path; nil if the path is invalid. No part of it
+    /// is empty, hidden or `..`, even after decoding, so that the path can't leave the site.
     static func file(at path: String, start: String) -> String? {
       guard path.hasPrefix("/"), let decoded = path.removingPercentEncoding else { return nil }
       if decoded == "/" { return start }
@@ -304,7 +304,7 @@
             $0 == "\\" || $0.properties.generalCategory == .control
           }
       }
-      // A slash that was written otherwise is none between names.
+      // A percent-encoded slash doesn't separate names.
       let isWritten = path.count(where: { $0 == "/" }) == names.count
       return isFit && isWritten ? names.joined(separator: "/") : nil
     }

@@ -20,8 +20,8 @@
   /// `/binding.js`, its style sheet at `/binding.css`, and the stream at `/live`. View models are on
   /// the main actor; all else runs on the threads of SwiftNIO.
   ///
-  /// It can be reached from this machine only, unless it is given another host: then nobody gets in
-  /// without the address that it hands out, which has a token that holds once. The browser that uses
+  /// It can be reached from this machine only, unless it is given another host. Then access needs
+  /// the address that the server hands out, with a token that is valid once. The browser that opens
   /// it gets a signed cookie. TLS is for a proxy in front of it.
   public final class PageServer: Service {
     /// Where a server can be reached, and by whom.
@@ -205,7 +205,7 @@
       }
     }
 
-    /// What the server below says of its own beginning and end is nothing for those who run it.
+    /// Hides the start and stop messages of the HTTP server below.
     private func quiet(_ logger: Logger) -> Logger {
       var quiet = logger
       quiet.logLevel = max(logger.logLevel, .warning)
@@ -263,9 +263,9 @@
 
     /// The kind of error.
     public var code: Code
-    /// What is wrong with which page, and in which line.
+    /// The problems, each with its page and line.
     public var problems: [PageProblem]
-    /// What is wrong, for people; a line for each problem of a page.
+    /// The problems as text, one line for each.
     public var description: String
 
     init(_ code: Code, _ description: String, problems: [PageProblem] = []) {

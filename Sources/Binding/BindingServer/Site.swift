@@ -9,7 +9,7 @@
     public struct Resource: Sendable {
       /// The content.
       public var bytes: [UInt8]
-      /// What it is, such as `image/png`; nil for what the name of the file says.
+      /// The media type, such as `image/png`; nil to derive it from the file name's extension.
       public var mediaType: String?
       /// Changes when the content does; nil if the server is to compute it.
       public var version: String?
@@ -22,15 +22,14 @@
       }
     }
 
-    /// Why a file isn't sent, where it isn't just that there is none.
+    /// Why a file isn't sent, other than that it doesn't exist.
     public struct Refusal: Error, Hashable, Sendable {
       /// The status of the answer, such as 403 or 504.
       public var status: Int
       /// The reason, for people.
       public var reason: String
 
-      /// A refusal. A status that is none of an error, 400 to 599, is a mistake of the program and
-      /// traps.
+      /// Makes a refusal. Traps if the status isn't one of an error, 400 to 599.
       public init(status: Int, reason: String) {
         precondition((400..<600).contains(status), "\(status) is no status of a refusal")
         self.status = status
@@ -50,8 +49,8 @@
       self.find = find
     }
 
-    /// The files of a folder, as they are at the time. Links out of the folder lead nowhere; files of
-    /// more than 32 MB and what is no ordinary file aren't there.
+    /// The files of a folder, as they are when they are requested. Links out of the folder, files
+    /// of more than 32 MB and anything but ordinary files count as missing.
     public static func folder(_ path: String) -> Site {
       let root = realPath(path)
       return Site { name in
@@ -105,7 +104,7 @@
         bytes, version: "\(status.st_size)-\(time.tv_sec)-\(time.tv_nsec)")
     }
 
-    /// So many bytes of a file, or all if it has become shorter; nil if it can't be read.
+    /// Reads `byteCount` bytes of a file, or all if it has become shorter; nil if it can't be read.
     private static func contents(of descriptor: Int32, byteCount: Int) -> [UInt8]? {
       var hasFailed = false
       let bytes = [UInt8](unsafeUninitializedCapacity: byteCount) { buffer, count in

@@ -1,10 +1,10 @@
 #if BindingServer
   internal import NIOCore
 
-  /// Closes a connection whose client is too slow: it doesn't read what waits for it, or isn't done a
-  /// while after the server was told to shut down.
+  /// Closes the connection of a client that is too slow: it doesn't read the written data in time,
+  /// or has requests under way some time after the server's shutdown began.
   ///
-  /// Whoever writes to a channel waits while that isn't writable, and would for ever.
+  /// Without it, a writer would wait for ever for the channel to become writable.
   final class SlowClientHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = NIOAny
 

@@ -8,7 +8,7 @@ public struct ARPPacket: Hashable, Sendable {
   /// How many bytes a packet has; what follows in a frame is padding.
   public static let byteCount = 28
 
-  /// Whether a packet asks or answers.
+  /// Whether a packet is a request or a reply.
   public enum Operation: UInt16, Sendable {
     /// Requests the hardware address of the target's protocol address.
     case request = 1
@@ -16,7 +16,7 @@ public struct ARPPacket: Hashable, Sendable {
     case reply = 2
   }
 
-  /// Whether it asks or answers.
+  /// Whether this is a request or a reply.
   public var operation: Operation
   /// The interface that sent it.
   public var senderHardware: MACAddress
@@ -73,9 +73,9 @@ extension ARPPacket {
   /// The lengths of a hardware and of a protocol address, one byte each.
   private static let lengths: UInt16 = 0x0604
 
-  /// Reads a packet; whatever follows it is padding of the frame and is ignored.
+  /// Reads a packet. Bytes after it are padding of the frame, and are ignored.
   ///
-  /// - Throws: ``ARPError``; nothing that follows from the bytes is trapped on.
+  /// - Throws: ``ARPError``. No input traps.
   public init(decoding bytes: ArraySlice<UInt8>) throws(ARPError) {
     var reader = ByteReader(bytes)
     let hardware = UInt16(truncatingIfNeeded: try Self.number(2, from: &reader))

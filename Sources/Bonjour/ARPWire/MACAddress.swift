@@ -4,7 +4,7 @@ public struct MACAddress: Hashable, Sendable {
   /// The address in the low 48 bits; 02:00:00:00:00:01 is 0x0200_0000_0001.
   public let rawValue: UInt64
 
-  /// The address that the low 48 bits of this number stand for.
+  /// Makes an address of the low 48 bits of a number.
   @inlinable
   public init(rawValue: UInt64) { self.rawValue = rawValue & 0xFFFF_FFFF_FFFF }
 
@@ -16,7 +16,7 @@ public struct MACAddress: Hashable, Sendable {
 
   /// Everybody on the link.
   public static let broadcast = MACAddress(rawValue: 0xFFFF_FFFF_FFFF)
-  /// All zero: stands for an unknown address.
+  /// All zero: an unknown address.
   public static let zero = MACAddress(rawValue: 0)
 }
 

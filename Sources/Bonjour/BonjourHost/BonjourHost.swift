@@ -116,8 +116,8 @@ public struct BonjourConfiguration: Sendable {
   /// counts for hosts that use the system's name and all suitable interfaces; others work by
   /// themselves.
   public var isShared = true
-  /// The name of the socket where processes that share find each other, instead of the default one,
-  /// whatever host name and interfaces are.
+  /// Replaces the default name of the socket where processes that share the port find each other.
+  /// Unlike the default, it is used with any host name and interfaces.
   package var ownerSocketNameOverride: String?
 
   /// The system's name and all suitable interfaces.

@@ -20,7 +20,7 @@ public enum DNSWireError: Error, Equatable, Sendable {
   case invalidLength(Int)
   /// The message does not fit into the bytes it may have.
   case messageTooLong(byteCountMax: Int)
-  /// A key of a TXT record that is empty, or holds `=` or what is not printable ASCII.
+  /// A key of a TXT record is empty, or holds `=` or other characters than printable ASCII.
   case invalidKey
   /// A string longer than 255 bytes.
   case stringTooLong(byteCount: Int)

@@ -21,11 +21,11 @@ public struct DiscoveryMachine: Sendable {
     /// Another process of this host continues the registration; that of the host includes its name
     /// and addresses. It ends here without goodbye records.
     case handOver(RegistrationID)
-    /// Say goodbye for a service that a process of this host published that was killed, and for the
-    /// records that were added to it (RFC 6762, §10.1).
+    /// Send goodbyes for a service that a killed process of this host had registered, and for the
+    /// records added to it (RFC 6762, §10.1).
     case withdrawService(
       ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
-    /// Say goodbye for a record that a process of this host published that was killed.
+    /// Send goodbyes for a record that a killed process of this host had registered.
     case withdrawRecord(RecordRegistration)
     /// Send goodbye records for all registrations.
     case shutDown
@@ -42,7 +42,7 @@ public struct DiscoveryMachine: Sendable {
   private var querierActions: [DiscoveryAction] = []
   /// Whether there was a registration or a query that is local to this machine.
   private var hasLocalLink = false
-  /// What was sent to this machine only and has not come back.
+  /// Packets sent on the local-only interface, to be handled as received.
   private var returning: [OutgoingPacket] = []
 
   /// A machine without interfaces, for a host of this name.
@@ -89,7 +89,7 @@ public struct DiscoveryMachine: Sendable {
     passAll(now, into: &actions)
   }
 
-  /// Performs what is due by now.
+  /// Performs the work that is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     responder.wake(now: now, into: &responderActions)
     querier.wake(now: now, into: &querierActions)
@@ -135,7 +135,7 @@ public struct DiscoveryMachine: Sendable {
 
   private static let localAddress = InetAddress.v4(Inet4Address(127, 0, 0, 1))
 
-  /// Gives out what is to be done; what was sent to this machine only comes back at once.
+  /// Appends the actions; packets sent on the local-only interface are handled as received at once.
   private mutating func passAll(_ now: Instant, into actions: inout [Action]) {
     pass(into: &actions)
     while !returning.isEmpty {
@@ -155,8 +155,8 @@ public struct DiscoveryMachine: Sendable {
     }
   }
 
-  /// Appends the actions of both machines, the responder's first. What is sent to this machine only
-  /// is kept back.
+  /// Appends the actions of both machines, the responder's first. Packets sent on the local-only
+  /// interface are kept in `returning` instead.
   private mutating func pass(into actions: inout [Action]) {
     let start = actions.count
     actions.append(contentsOf: responderActions)

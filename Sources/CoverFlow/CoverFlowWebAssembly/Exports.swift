@@ -4,7 +4,8 @@
 // A page calls from one thread, and so do tests.
 nonisolated(unsafe) private var instance = PageInstance(count: 0, slotCount: 3, imageCapacity: 0)
 
-/// Begins anew, with so many items, elements for covers and images; returns the number of elements.
+/// Begins anew, with the given numbers of items, elements and images; returns the number of
+/// elements.
 @_cdecl("cover_flow_start")
 public func start(_ count: Double, _ slotCount: Double, _ imageCapacity: Double) -> Int32 {
   unsafe instance.deallocate()
@@ -33,7 +34,7 @@ public func keep(_ index: Double) {
   unsafe instance.keep(index: index)
 }
 
-/// The list is another one, of so many items. False if there can't be so many.
+/// Replaces the list by one of `count` items. Returns false if `count` is out of range.
 @_cdecl("cover_flow_reset")
 public func reset(_ count: Double, _ now: Double) -> Bool {
   unsafe instance.reset(count: count, now: now)
@@ -68,15 +69,16 @@ public func hitTest(_ x: Double, _ y: Double) -> Double {
   unsafe Double(instance.hitTest(x: x, y: y))
 }
 
-/// Says which image a slot shows or waits for, so that it is kept; 0 for none.
+/// Sets the image that a slot shows or waits for, so that it is kept; 0 for none.
 @_cdecl("cover_flow_image_use")
 public func useImage(_ slot: Int32, _ key: UInt32) {
   unsafe instance.useImage(slot: slot, key: key)
 }
 
-/// Asks for an image: its place if it is there; -1 if it is on its way, -2 if it can't be loaded, -3 if there
-/// is no room; -4 if it is to be loaded, with the ticket that `cover_flow_image_place` and
-/// `cover_flow_image_attempt` tell. What was in that place before is to be dropped.
+/// Requests an image. Returns its place if it is loaded; -1 if it is loading, -2 if it can't be
+/// loaded, -3 if all places are in use; -4 if the caller must load it, with the ticket that
+/// `cover_flow_image_place` and `cover_flow_image_attempt` return. The image that was in that place
+/// before is to be dropped.
 @_cdecl("cover_flow_image_request")
 public func requestImage(_ key: UInt32) -> Int32 { unsafe Int32(instance.requestImage(key: key)) }
 
@@ -88,7 +90,8 @@ public func imagePlace() -> Int32 { unsafe Int32(instance.ticketPlace) }
 @_cdecl("cover_flow_image_attempt")
 public func imageAttempt() -> UInt32 { unsafe instance.ticketAttempt }
 
-/// Takes what became of a ticket; returns the image's key if it may be shown, and 0 if it belongs to nobody.
+/// Takes the result of a ticket's attempt; returns the image's key if it may be shown, and 0 if no
+/// item needs it any more.
 @_cdecl("cover_flow_image_finish")
 public func finishImage(_ place: Int32, _ attempt: UInt32, _ isLoaded: Bool) -> UInt32 {
   unsafe instance.finishImage(place: place, attempt: attempt, isLoaded: isLoaded)

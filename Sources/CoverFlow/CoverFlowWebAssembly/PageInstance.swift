@@ -10,7 +10,7 @@ struct PageInstance {
   private var actions: [CoverFlowAction] = []
   /// The image that each slot shows, or waits for; 0 for none.
   private var slotImages: [UInt32]
-  /// The indices of a reset, as they were told one by one.
+  /// The indices of a reset, as they were passed one by one.
   private var keptIndices: [Int?] = []
   /// The last ticket that was given out.
   private var ticket = CoverImageCache<UInt32>.Ticket(place: 0, attempt: 0)
@@ -25,7 +25,7 @@ struct PageInstance {
   static let frameFields = 6
   static let imagesMax = 512
 
-  /// A flow with so many items, elements for covers and images.
+  /// Makes a flow with the given numbers of items, elements for covers and images.
   init(count: Double, slotCount: Double, imageCapacity: Double) {
     machine = CoverFlowMachine(count: Self.integer(count), slotCount: Self.integer(slotCount))
     let slots = machine.pool.slotCount

@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// Work that is done on request, one execution at a time: what a button is bound to.
+/// Work that is started on request, such as by a button, with one execution at a time.
 ///
-/// While an execution runs, and while its state says so, the action is disabled: an attempt to
-/// execute it fails with ``ActionError/disabled``. ``allowsConcurrentExecution`` lifts the first.
+/// The action is disabled while an execution runs, and while its state disables it: an attempt to
+/// execute it fails with ``ActionError/disabled``. ``allowsConcurrentExecution`` lifts the first
+/// rule.
 public final class Action<Input, Output, Error: Swift.Error> {
   /// How to make an execution; it sends what it does to the events.
   private let makeExecution: (Action, Input) -> SignalProducer<Output, ActionError<Error>>
@@ -61,9 +62,9 @@ public final class Action<Input, Output, Error: Swift.Error> {
   /// Keeps `state`.
   ///
   /// - Parameters:
-  ///   - state: What the action depends on.
-  ///   - isEnabled: Whether the action is enabled in a state. The state that `execute` is handed
-  ///     is one that this said yes to.
+  ///   - state: The property that the action depends on.
+  ///   - isEnabled: Returns whether the action is enabled in a state. `execute` is only called with
+  ///     a state for which this returned true.
   ///   - execute: Makes the producer that an execution starts.
   @available(swift 6)
   public init<State: PropertyProtocol>(
@@ -83,7 +84,7 @@ public final class Action<Input, Output, Error: Swift.Error> {
     self.isEnabled = conditions.view { $0.isEnabled }
     isExecuting = conditions.view { $0.isExecuting }
 
-    // A property is safe to use from any thread, whatever its value is.
+    // A property is safe to use from any thread, even if its value isn't `Sendable`.
     let condition = UncheckedTransfer(conditions)
     lifetime += state.producer.core.start(
       ValueObserver { value in conditions.modify { $0.state = value } })

@@ -51,7 +51,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
     consumer?.resume(returning: .success(value))
   }
 
-  /// - Returns: What there was no room for.
+  /// - Returns: The value that is dropped, if the buffer is full.
   private func keep(_ value: Value, in values: FIFO<Value>) -> Value? {
     switch buffering {
     case .unbounded, .backpressure:
@@ -126,7 +126,7 @@ final class AsyncBuffer<Value: Sendable, Failure: Error>: StreamObserver<Value, 
 
   private func hasRoom(_ state: borrowing State) -> Bool {
     guard case .backpressure(let limit) = buffering, !state.isClosed else { return true }
-    // Between the end and what it cancels, a source would make values that nobody gets.
+    // The end cancels the sources soon; until then they must not make values that would be dropped.
     guard state.end == nil else { return false }
     return state.values.count + state.heldCount < limit
   }

@@ -2,28 +2,28 @@
 public enum AsyncBuffering: Sendable, Hashable {
   /// All are kept.
   case unbounded
-  /// The newest so many are kept; the one that has waited longest makes room for a new one.
+  /// Keeps the newest values, at most this many; the oldest is dropped to make room for a new one.
   ///
-  /// The number is not negative. None are kept of `newest(0)`: a value is taken by a task that
-  /// waits for it, or lost.
+  /// The number is not negative. `newest(0)` keeps no values: a value is taken by a task that
+  /// already waits for it, or lost.
   case newest(Int)
-  /// The first so many are kept; a value that finds no room is lost.
+  /// Keeps the first values, at most this many; a value that finds no room is lost.
   ///
-  /// The number is not negative. None are kept of `oldest(0)`: a value is taken by a task that
-  /// waits for it, or lost.
+  /// The number is not negative. `oldest(0)` keeps no values: a value is taken by a task that
+  /// already waits for it, or lost.
   case oldest(Int)
-  /// All are kept, and sources that can wait make no more while so many are.
+  /// Keeps all values, and suspends sources that can wait while this many are kept.
   ///
-  /// The number is positive. Those can wait that are made of an `AsyncSequence`, or of a function
-  /// that sends (``SignalProducer/init(priority:sending:)``), wherever in the chain they are, if
-  /// their start is part of the start of the chain or follows from a value of another that waits.
-  /// Several such sources in one chain may each be a value ahead. A run that several share, of
-  /// ``SignalProducer/replayLazily(upTo:)`` or a property, waits for none of them.
+  /// The number is positive. The sources that can wait are those made of an `AsyncSequence`, or of
+  /// a function that sends (``SignalProducer/init(priority:sending:)``), anywhere in the chain, if
+  /// their start is part of the start of the chain or follows from a value of another source that
+  /// waits. Several such sources in one chain may each be a value ahead. A run shared by several
+  /// observers, of ``SignalProducer/replayLazily(upTo:)`` or a property, waits for none of them.
   ///
-  /// Counted are also the values that have left a source and are on their way: in `observe(on:)`,
-  /// `delay` and `collect(every:)`. What an operator keeps because it waits for another stream, as
-  /// `zip` and `flatMap(.concat)` do, is not: if it were, that other stream could be kept from
-  /// sending what is waited for.
+  /// Values that have left a source and are not delivered yet count, too: those in `observe(on:)`,
+  /// `delay` and `collect(every:)`. Values that an operator keeps while it waits for another
+  /// stream, as `zip` and `flatMap(.concat)` do, don't: otherwise that other stream could be kept
+  /// from sending the awaited value.
   case backpressure(Int)
 
   var isValid: Bool {

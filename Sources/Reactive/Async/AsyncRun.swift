@@ -39,7 +39,7 @@ final class AsyncRun<Value: Sendable, Failure: Error>: Sendable {
   }
 }
 
-/// Where a source that can wait learns whether to, and what keeps values for later says so.
+/// The consumer's demand: sources wait for it, and operators that keep values count them in it.
 protocol Demander: Sendable {
   /// Suspends until more values are wanted, or never again will be.
   func waitForRoom() async
@@ -47,18 +47,18 @@ protocol Demander: Sendable {
   /// Notes that a value is on its way that has left its source and will be delivered later.
   func hold()
 
-  /// Notes that so many of those have been delivered, or dropped.
+  /// Subtracts values that have been delivered or dropped from those on their way.
   func release(_ count: Int)
 }
 
-/// Whose start it is. A source that is started asks, and so do operators that keep values, or start
-/// something later.
+/// The demander of the start that is under way on this task. Read by sources when they are started,
+/// and by operators that keep values or start streams later.
 enum Demand {
   @TaskLocal static var current: (any Demander)?
 
-  /// Starts part of a run later than the run, on whatever thread.
+  /// Starts part of a run later than the run, on any thread.
   ///
-  /// - Parameter demander: Whom the run is for: ``current`` when that was started.
+  /// - Parameter demander: The value of ``current`` when the run was started.
   @inline(__always)
   static func with<Result>(_ demander: (any Demander)?, start: () -> Result) -> Result {
     guard let demander else { return start() }

@@ -49,8 +49,8 @@ extension SignalProducerConvertible where Value: Sendable {
     AsyncValues(producer, buffering: buffering)
   }
 
-  /// Awaits the first value, then interrupts the run. Nil if there is none, because the stream
-  /// ended without or the task was cancelled, which interrupts the run.
+  /// Awaits the first value, then interrupts the run. Returns nil if the stream ended without a
+  /// value, or if the task was cancelled, which interrupts the run.
   public func firstValue() async throws(Error) -> Value? {
     var iterator = producer.take(first: 1).values(buffering: .unbounded).makeAsyncIterator()
     return try await iterator.next()

@@ -14,17 +14,17 @@ extension MutableProperty {
     left.link(to: right, reading: { $0 }, writing: { $0 })
   }
 
-  /// Links this property to one in which the same is said differently. This one takes the other's
-  /// value now.
+  /// Links this property to one that represents the same value differently. This one takes the
+  /// other's value now.
   ///
-  /// A change is translated once and not back again: what a user types as `" 7"` is a 7 there and
-  /// stays `" 7"` here. Where both are changed at the same time, one of the changes wins on both
-  /// sides.
+  /// A change is translated once and not back again: after a user has typed `" 7"` here, the other
+  /// property is 7 and this one stays `" 7"`. If both are changed at the same time, one of the
+  /// changes wins on both sides.
   ///
   /// - Parameters:
-  ///   - other: What says the same.
-  ///   - read: The value for this property, of the other's.
-  ///   - write: The value for the other property, of this one's.
+  ///   - other: The property with the other representation.
+  ///   - read: Makes the value for this property from the other's.
+  ///   - write: Makes the value for the other property from this one's.
   /// - Returns: A disposable that ends the link.
   @available(swift 6)
   @discardableResult
@@ -44,11 +44,11 @@ extension MutableProperty {
   }
 }
 
-/// Keeps two properties the same.
+/// Keeps two properties equal.
 ///
-/// That one has changed is only the reason to look: the present value is what is copied. And
-/// everything is done in turn, so that whatever is set where and when, the two end up the same.
-// Sendable: its state is touched only in turn, the properties are safe to use from any thread.
+/// A change notification only triggers a copy; the copied value is the present one. The gate
+/// serialises all copies, so that the two end up equal, whichever threads set them. // Sendable:
+/// its state is used only inside the gate, the properties are safe to use from any thread.
 private final class Link<Left, Right>: @unchecked Sendable {
   private weak let left: MutableProperty<Left>?
   private weak let right: MutableProperty<Right>?

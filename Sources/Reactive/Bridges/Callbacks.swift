@@ -1,7 +1,7 @@
 // Interfaces that call back, as producers. Where none of these fits there is
 // `SignalProducer { observer, lifetime in … }`, of which they are special cases.
 extension SignalProducer {
-  /// A producer of what is called back with once: it sends the value and completes, or fails.
+  /// A producer for a function with a completion handler: sends the value and completes, or fails.
   ///
   /// ```swift
   /// SignalProducer<Image, LoadError>(callback: { done in
@@ -10,8 +10,9 @@ extension SignalProducer {
   /// })
   /// ```
   ///
-  /// - Parameter call: Called at every start with what is to be called back, from any thread;
-  ///   later calls are ignored. The disposable it returns is disposed of after the run.
+  /// - Parameter call: Called at every start with the completion handler, which may be called on
+  ///   any thread; later calls of it are ignored. The returned disposable is disposed of after the
+  ///   run.
   @available(swift 6)
   public init(
     callback call:

@@ -1,5 +1,5 @@
-/// A delegate that stands in for an object's own: it turns what it receives into events for any
-/// number of producers, and passes it on to the delegate that was there.
+/// A delegate that takes the place of an object's own: it sends the calls it receives as events to
+/// any number of producers, and forwards them to the previous delegate.
 package protocol DelegateProxy: AnyObject, Sendable {
   /// Whose delegate it is.
   associatedtype Owner: AnyObject, Sendable
@@ -25,7 +25,7 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
     var useCount: Int
   }
 
-  /// By owner. Those who use a proxy hold its owner, so that the identifier stays its own.
+  /// By owner. A run that uses a proxy retains its owner, so that the identifier stays valid.
   private let entries = Locked<[ObjectIdentifier: Entry]>([:])
 
   /// No proxy is in use.
@@ -48,7 +48,7 @@ package final class DelegateProxies<Proxy: DelegateProxy>: Sendable {
     return proxy
   }
 
-  /// Detaches the owner's proxy when the last of those releases it who retained it.
+  /// Detaches the owner's proxy when this was the last matching call of `release` for `retain`.
   package func release(for owner: Proxy.Owner) {
     let old = entries.withLock { entries -> (Proxy, AnyObject?)? in
       let key = ObjectIdentifier(owner)

@@ -1,10 +1,10 @@
 // What modules are made of that bridge delegates, observers and feeds of other libraries.
 extension SignalProducer {
-  /// A producer of what is reported between a registration and its end.
+  /// A producer of the events between a registration and its end.
   ///
-  /// - Parameter register: Called at every start with what takes the events, from any thread; what
-  ///   comes after the end of the run is ignored. The disposable it returns ends the registration:
-  ///   it is disposed of after the run.
+  /// - Parameter register: Called at every start with a closure for the events, which may be called
+  ///   on any thread; events after the end of the run are ignored. The returned disposable ends the
+  ///   registration: it is disposed of after the run.
   package init(
     registering register:
       @escaping @Sendable (

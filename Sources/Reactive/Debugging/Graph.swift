@@ -18,7 +18,7 @@ extension GraphNode {
   var isGraphDetail: Bool { true }
 }
 
-/// An object that says what it is called.
+/// An object with a label in drawings of the graph.
 protocol GraphLabelled: AnyObject {
   var graphLabel: String { get }
 }
@@ -29,7 +29,7 @@ protocol GraphLink: AnyObject {
   var graphSource: AnyObject? { get }
 }
 
-/// Writes down what is live around a node.
+/// Draws the live graph around a node as text.
 struct GraphDrawing {
   private(set) var text = ""
   private let marked: AnyObject
@@ -110,9 +110,9 @@ extension Signal {
     through(Named("\"\(name)\" (\(file):\(line))"))
   }
 
-  /// Draws the graph of what is live at the moment: the sources of this signal, and below them
-  /// every operator and observer that their events reach, also through operators on several
-  /// streams and schedulers. This signal is marked.
+  /// Draws the live graph of this signal: its sources, and below them every operator and observer
+  /// that their events reach, also through operators on several streams and schedulers. This signal
+  /// is marked.
   ///
   /// ```text
   /// root
@@ -123,7 +123,7 @@ extension Signal {
   ///       observer
   /// ```
   ///
-  /// Nothing is kept for it while it isn't called.
+  /// No data is kept for it between calls.
   ///
   /// - Parameter output: Called with the drawing: at once, unless another thread is delivering an
   ///   event of this signal; then by that thread, after it.

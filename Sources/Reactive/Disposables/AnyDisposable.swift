@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A disposable that runs a closure, stands for another disposable, or only remembers.
+/// A disposable that runs a closure, forwards to another disposable, or only remembers its
+/// disposal.
 public final class AnyDisposable: Disposable {
   private let hasBeenDisposed = Synchronization.Atomic(false)
 
@@ -8,10 +9,10 @@ public final class AnyDisposable: Disposable {
   // `hasBeenDisposed` from false to true.
   nonisolated(unsafe) private var action: (@Sendable () -> Void)?
 
-  /// The disposable that this one stands for; nil when it has a life of its own.
+  /// The disposable that this one forwards to; nil if it has a state of its own.
   private let base: (any Disposable)?
 
-  /// Whether ``dispose()`` has been called, or, for a disposable that stands for another, whether
+  /// Whether ``dispose()`` has been called, or, if this forwards to another disposable, whether
   /// that one is disposed.
   public var isDisposed: Bool {
     base?.isDisposed ?? hasBeenDisposed.load(ordering: .acquiring)
@@ -32,13 +33,13 @@ public final class AnyDisposable: Disposable {
     self.base = nil
   }
 
-  /// A disposable that stands for `disposable`.
+  /// A disposable that forwards to `disposable`.
   public init(_ disposable: any Disposable) {
     self.action = nil
     self.base = disposable
   }
 
-  /// Runs the action, or disposes of the disposable that this one stands for.
+  /// Runs the action, or disposes of the disposable that this one forwards to.
   public func dispose() {
     if let base {
       base.dispose()

@@ -1,7 +1,8 @@
 /// A set of disposables that are disposed together, in the order in which they were added.
 public final class CompositeDisposable: Disposable {
-  /// What is still to be disposed of; nil once disposed. One lock guards both facts, so that an
-  /// addition that races the disposal is either disposed with the others or by the adder.
+  /// The disposables that are not disposed of yet; nil once disposed. One lock guards both facts,
+  /// so that an addition that races the disposal is either disposed with the others or by the
+  /// adder.
   private let members: Locked<Bag<any Disposable>?>
 
   /// Whether ``dispose()`` has been called.
@@ -9,7 +10,7 @@ public final class CompositeDisposable: Disposable {
     members.withLock { $0 == nil }
   }
 
-  /// What is still to be disposed of.
+  /// The disposables that are not disposed of yet.
   var content: [any Disposable] {
     members.withLock { $0.map(Array.init) ?? [] }
   }
@@ -54,7 +55,8 @@ public final class CompositeDisposable: Disposable {
     _ = insert(disposable)
   }
 
-  /// - Returns: Nil if there was nothing to insert: what had to be disposed of, is.
+  /// - Returns: Nil if `disposable` wasn't inserted because it or this is disposed; then it is
+  ///   disposed of now.
   private func insert(_ disposable: any Disposable) -> Bag<any Disposable>.Token? {
     let token = disposable.isDisposed ? nil : members.withLock { $0?.insert(disposable) }
     if token == nil { disposable.dispose() }

@@ -1,4 +1,4 @@
-/// A disposable whose content can be exchanged; what is taken out is disposed of.
+/// A disposable with exchangeable content. The replaced content is disposed of.
 public final class SerialDisposable: Disposable {
   private struct State {
     var inner: (any Disposable)?
@@ -12,8 +12,8 @@ public final class SerialDisposable: Disposable {
     state.withLock { $0.isDisposed }
   }
 
-  /// The content. Setting it disposes of the one before; once this has been disposed, whatever is
-  /// set is disposed of at once.
+  /// The content. Setting it disposes of the previous one; once this has been disposed, new content
+  /// is disposed of at once.
   public var inner: (any Disposable)? {
     get { state.withLock { $0.inner } }
     set {
@@ -40,7 +40,7 @@ public final class SerialDisposable: Disposable {
     state = Locked(State(inner: disposable))
   }
 
-  /// Disposes of the content, and from now on of whatever is set.
+  /// Disposes of the content, and from now on of any new content.
   public func dispose() {
     let inner = state.withLock { state in
       state.isDisposed = true

@@ -62,7 +62,7 @@ final class LatestCombiner<Output, Error: Swift.Error> {
   }
 }
 
-// Producers: by hand, because theirs takes whatever can be turned into producers.
+// Producers: by hand, because theirs takes anything that can be turned into producers.
 extension Signal {
   /// Sends the latest values of both signals whenever one of them sends.
   ///
@@ -144,11 +144,11 @@ extension SignalProducer {
   ///
   /// Every run starts them in order. Nothing is sent before each has sent a value. It completes
   /// when all have, fails with any and is interrupted with any. At the end all runs are disposed
-  /// of. Of none, `emptySentinel` is sent.
+  /// of. If there are no producers, `emptySentinel` is sent.
   ///
   /// - Parameters:
   ///   - producers: The producers, in the order in which their values are in the arrays.
-  ///   - emptySentinel: What is sent where there are no producers.
+  ///   - emptySentinel: The value that is sent if there are no producers.
   /// - Returns: A producer that sends arrays, on the thread of the one that sends.
   public static func combineLatest<S: Sequence>(
     _ producers: S, emptySentinel: [S.Element.Value]

@@ -99,7 +99,7 @@ extension Signal {
   ///
   /// The end is passed on as it is.
   ///
-  /// - Parameter initial: What stands for the value before the first.
+  /// - Parameter initial: The value before the first.
   /// - Returns: A signal that sends a pair for every value: the one before, and the value.
   public func combinePrevious(_ initial: Value) -> Signal<(Value, Value), Error> {
     through(CombinePrevious(initial))

@@ -1,7 +1,7 @@
 // The operators that join one stream with another: `a.merge(with: b)`, `a.combineLatest(with: b)`,
-// `a.zip(with: b)`. They are values that can be called. As methods they would stand beside the
+// `a.zip(with: b)`. They are values that can be called. As methods they would be overloads of the
 // static `Signal.merge(a, b)` …, and Swift 6 would consider both as candidates: to decide whether
-// the unapplied method may be called from any thread it asks whether the values are `Sendable`,
+// the unapplied method may be called from any thread it checks whether the values are `Sendable`,
 // before it looks at the arguments that would rule the method out.
 
 /// What `stream.merge(with: other)` calls.

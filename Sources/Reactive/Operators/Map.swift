@@ -17,8 +17,8 @@ class ValueStage<Input, Output, Error: Swift.Error>: Stage<Input, Error, Output,
 /// types at once.
 @usableFromInline
 class StepStage<Input, Output, Error: Swift.Error>: ValueStage<Input, Output, Error> {
-  // Takes an address, which is passed in the same way whatever its type: a closure that takes a
-  // value would be called through another one that fetches it.
+  // Takes an address, which is passed in the same way for values of any type: a closure that takes
+  // a value would be called through another one that fetches it.
   @usableFromInline
   typealias Step = (Input, StepStage<Input, Output, Error>) -> Void
 
@@ -82,7 +82,7 @@ extension Signal {
   ///
   /// The end is passed on as it is.
   ///
-  /// - Parameter value: What is sent for every value.
+  /// - Parameter value: The value that is sent for every value.
   /// - Returns: A signal that sends `value` as often as this one sends.
   @_disfavoredOverload
   @inlinable
@@ -117,7 +117,7 @@ extension Signal {
     through(CompactMap(transform))
   }
 
-  /// Passes the values that `isIncluded` says yes to.
+  /// Passes the values for which `isIncluded` returns true.
   ///
   /// The end is passed on as it is.
   ///

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The events of one run of a producer, for everyone who comes, late or early.
+/// The events of one run of a producer, for all observers, also for those that come late.
 ///
 /// The buffer is guarded by the lock: a new observer receives it at once, also from inside a
 /// delivery, or while another thread is delivering. From then on it is pending: the next event
@@ -113,10 +113,10 @@ private final class Replay<Value, Error: Swift.Error>: StreamObserver<Value, Err
     if let removed = observers.remove(observer) { gate.retire(removed) }
   }
 
-  /// Sends what is remembered, and then what comes, which may do so from another thread before the
-  /// past has been delivered.
+  /// Sends the remembered values, and then new ones. New ones may be sent by another thread before
+  /// the remembered ones have been delivered.
   ///
-  /// - Parameter source: What the first start begins.
+  /// - Parameter source: The producer that the first start begins.
   func start(
     into root: Root<Value, Error>, _ connection: Connection,
     of source: ProducerCore<Value, Error>? = nil
@@ -159,11 +159,11 @@ private final class WeakRelay<Value, Error: Swift.Error>: StreamObserver<Value, 
 }
 
 extension SignalProducer {
-  /// One run, shared by all starts of the returned producer: the first begins it, and each gets the
-  /// last `capacity` values before what comes.
+  /// One run, shared by all starts of the returned producer: the first start begins it, and each
+  /// start gets the last `capacity` values before new ones.
   ///
-  /// What is past, the end included, is sent on the thread that starts; what comes, where it is
-  /// sent. Disposing of what a start made leaves the shared run to the others. It is disposed of
+  /// Remembered events, including the end, are sent on the starting thread, new ones on the thread
+  /// that sends them. Disposing of one start doesn't affect the shared run, which is disposed of
   /// when the returned producer and everything started from it are gone.
   ///
   /// - Parameter capacity: How many values are kept; not negative, or the call traps.

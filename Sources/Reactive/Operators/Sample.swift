@@ -2,11 +2,11 @@ extension Signal {
   // Producers: the receiver starts first.
   /// Sends the latest value, with that of the sampler, whenever the sampler sends.
   ///
-  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
-  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
-  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  /// Before the first value, the sampler's events are dropped. A value may be sent several times.
+  /// It completes when both have; it fails, and is interrupted, with this one, and is interrupted
+  /// with the sampler. Pairs are sent on the thread on which the sampler sends.
   ///
-  /// - Parameter sampler: When to send.
+  /// - Parameter sampler: The signal whose events trigger sending.
   /// - Returns: A signal that sends pairs of the latest value and the sampler's.
   public func sample<T>(with sampler: Signal<T, Never>) -> Signal<(Value, T), Error> {
     .joining { junction in
@@ -35,11 +35,11 @@ extension Signal {
   // Producers: the receiver starts first.
   /// Sends the latest value whenever the sampler sends.
   ///
-  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
-  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
-  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  /// Before the first value, the sampler's events are dropped. A value may be sent several times.
+  /// It completes when both have; it fails, and is interrupted, with this one, and is interrupted
+  /// with the sampler. Values are sent on the thread on which the sampler sends.
   ///
-  /// - Parameter sampler: When to send.
+  /// - Parameter sampler: The signal whose events trigger sending.
   /// - Returns: A signal that sends the latest value as often as the sampler sends.
   public func sample(on sampler: Signal<(), Never>) -> Signal<Value, Error> {
     sample(with: sampler).map(\.0)
@@ -48,10 +48,10 @@ extension Signal {
   // Producers: the argument starts first.
   /// Adds to every value the latest of `samplee`.
   ///
-  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
-  /// value counts from then on. The end of this one is passed on as it is.
+  /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
+  /// last value is used from then on. The end of this one is passed on as it is.
   ///
-  /// - Parameter samplee: What is added.
+  /// - Parameter samplee: The signal whose values are added.
   /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.
   public func withLatest<U>(from samplee: Signal<U, Never>) -> Signal<(Value, U), Error> {
     .joining { junction in
@@ -63,14 +63,14 @@ extension Signal {
     }
   }
 
-  // Producers: by hand, because what takes a signal takes a producer there.
+  // Producers: by hand, because the overload for a signal takes a producer there.
   /// Adds to every value the latest of `samplee`, which is started at once.
   ///
-  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
-  /// value counts from then on. The end of this one is passed on as it is. The run of `samplee` is
-  /// disposed of then.
+  /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
+  /// last value is used from then on. The end of this one is passed on as it is. The run of
+  /// `samplee` is disposed of then.
   ///
-  /// - Parameter samplee: What is added; started once, on the calling thread.
+  /// - Parameter samplee: The producer whose values are added; started once, on the calling thread.
   /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.
   public func withLatest<U>(from samplee: SignalProducer<U, Never>) -> Signal<(Value, U), Error> {
     .joining { junction in
@@ -82,14 +82,14 @@ extension Signal {
     }
   }
 
-  // Producers: by hand, because what takes a signal takes a producer there.
+  // Producers: by hand, because the overload for a signal takes a producer there.
   /// Adds to every value the latest of `samplee`, which is started at once.
   ///
-  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
-  /// value counts from then on. The end of this one is passed on as it is. The run of `samplee` is
-  /// disposed of then.
+  /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
+  /// last value is used from then on. The end of this one is passed on as it is. The run of
+  /// `samplee` is disposed of then.
   ///
-  /// - Parameter samplee: What is added; started once, on the calling thread.
+  /// - Parameter samplee: The producer whose values are added; started once, on the calling thread.
   /// - Returns: A signal that sends pairs of every value and the latest of `samplee`.
   public func withLatest<Samplee: SignalProducerConvertible>(
     from samplee: Samplee

@@ -138,8 +138,8 @@ extension Signal {
   /// - Parameters:
   ///   - initialState: The state that the first value is transformed with.
   ///   - next: Called with the state and every value, on the thread that sends the value, one call
-  ///     at a time. It returns the next state, and what is sent.
-  /// - Returns: A signal that sends what every value becomes.
+  ///     at a time. It returns the next state, and the value to send.
+  /// - Returns: A signal that sends the transformed values.
   @available(swift 6)
   @inlinable
   public func scanMap<State, U>(

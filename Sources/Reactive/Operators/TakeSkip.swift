@@ -131,12 +131,12 @@ extension Signal {
     through(TakeWhile(shouldContinue, takesLast: false))
   }
 
-  /// Passes values while `shouldContinue` says yes, and the first to which it says no; then
-  /// completes.
+  /// Passes values while `shouldContinue` returns true, and also the first for which it returns
+  /// false; then completes.
   ///
-  /// It differs from `take(while:)` in that last value. As in ReactiveSwift, whose name for it this
-  /// is, the predicate says when to continue, not when to end. An end that comes before is passed
-  /// on as it is.
+  /// It differs from `take(while:)` in that last value. As in ReactiveSwift, which has the same
+  /// name for it, the predicate decides when to continue, not when to end. An end that comes before
+  /// is passed on as it is.
   ///
   /// - Parameter shouldContinue: Called with every value, on the thread that sends the value, one
   ///   call at a time, until it returns false.

@@ -44,7 +44,7 @@ extension SignalProducer {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   @_disfavoredOverload
   public func then<U>(
@@ -58,7 +58,7 @@ extension SignalProducer {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U>(
     _ replacement: SignalProducer<U, Error>
@@ -71,7 +71,7 @@ extension SignalProducer {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then(
     _ replacement: SignalProducer<Value, Error>
@@ -86,7 +86,7 @@ extension SignalProducer where Error == Never {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U, F>(
     _ replacement: SignalProducer<U, F>
@@ -99,7 +99,7 @@ extension SignalProducer where Error == Never {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<U>(
     _ replacement: SignalProducer<U, Never>
@@ -112,7 +112,7 @@ extension SignalProducer where Error == Never {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then(
     _ replacement: SignalProducer<Value, Never>

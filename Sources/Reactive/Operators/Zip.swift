@@ -87,7 +87,7 @@ final class Zipper<Output, Error: Swift.Error> {
   }
 }
 
-// Producers: by hand, because theirs takes whatever can be turned into producers.
+// Producers: by hand, because theirs takes anything that can be turned into producers.
 extension Signal {
   /// Sends the first values of both signals, then the second values, and so on.
   ///
@@ -171,14 +171,14 @@ extension SignalProducer {
 
   /// Starts all producers: sends the first values of all, then the second values, and so on.
   ///
-  /// Every run starts them in order. A value waits for those of the others it is to be combined
-  /// with: memory grows with how far one is ahead. It completes when one that has completed has no
-  /// value that waits; it fails with any and is interrupted with any. At the end all runs are
-  /// disposed of. Of none, `emptySentinel` is sent.
+  /// Every run starts them in order. A value is kept until all others have sent theirs for the same
+  /// array: memory grows with how far one is ahead. It completes when one that has completed has no
+  /// kept value left; it fails with any and is interrupted with any. At the end all runs are
+  /// disposed of. If there are no producers, `emptySentinel` is sent.
   ///
   /// - Parameters:
   ///   - producers: The producers, in the order in which their values are in the arrays.
-  ///   - emptySentinel: What is sent where there are no producers.
+  ///   - emptySentinel: The value that is sent if there are no producers.
   /// - Returns: A producer that sends arrays, on the thread of the one that sends.
   public static func zip<S: Sequence>(
     _ producers: S, emptySentinel: [S.Element.Value]

@@ -13,29 +13,29 @@ extension SignalProducer {
 
   /// Collects every `count` values into an array.
   ///
-  /// What remains at completion, fewer than `count` values, is sent then; without any value, an
-  /// empty array. A failure or an interruption is passed on, and drops what has been collected.
+  /// At completion, the remaining values, fewer than `count`, are sent; without any value, an empty
+  /// array. A failure or an interruption is passed on, and drops the collected values.
   ///
   /// - Parameter count: How many values an array has; positive, or the call traps.
-  /// - Returns: A producer that sends arrays of `count` values, and what remains.
+  /// - Returns: A producer that sends arrays of `count` values, and the remaining values.
   public func collect(count: Int) -> SignalProducer<[Value], Error> {
     let rule = Collect<Value, Error>.count(count)
     return through { Collect(rule) }
   }
 
-  /// Collects values into an array until `shouldEmit` says so, which is asked with the new value in
-  /// it.
+  /// Collects values into an array until `shouldEmit` returns true for the array with the new
+  /// value.
   ///
-  /// What remains is sent at completion; without any value, an empty array. A failure or an
-  /// interruption is passed on, and drops what has been collected.
+  /// The remaining values are sent at completion; without any value, an empty array. A failure or
+  /// an interruption is passed on, and drops the collected values.
   ///
   /// ```swift
   /// numbers.collect { $0.reduce(0, +) == 8 }  // 1, 3, 4, 7, 1 become [1, 3, 4], [7, 1]
   /// ```
   ///
-  /// - Parameter shouldEmit: Called after every value with what has been collected, the value
-  ///   included, on the thread that sends the value, one call at a time. When it returns true, the
-  ///   array is sent and the next is begun.
+  /// - Parameter shouldEmit: Called after every value with the collected values, including that
+  ///   value, on the thread that sends the value, one call at a time. If it returns true, the array
+  ///   is sent and the next is begun.
   /// - Returns: A producer that sends the arrays.
   @available(swift 6)
   public func collect(
@@ -44,19 +44,19 @@ extension SignalProducer {
     through { Collect(.after(shouldEmit)) }
   }
 
-  /// Collects values into an array until `shouldEmit` says so, which is asked before the new value
-  /// is in it; that value begins the next.
+  /// Collects values into an array until `shouldEmit` returns true for the array and the new value,
+  /// which is not in it yet; that value begins the next array.
   ///
-  /// What remains is sent at completion; without any value, an empty array. A failure or an
-  /// interruption is passed on, and drops what has been collected.
+  /// The remaining values are sent at completion; without any value, an empty array. A failure or
+  /// an interruption is passed on, and drops the collected values.
   ///
   /// ```swift
   /// numbers.collect { _, latest in latest == 7 }  // 1, 1, 7, 7 become [1, 1], [7], [7]
   /// ```
   ///
-  /// - Parameter shouldEmit: Called before every value with what has been collected and the value,
-  ///   on the thread that sends the value, one call at a time. When it returns true, the array is
-  ///   sent, and the value is the first of the next.
+  /// - Parameter shouldEmit: Called before every value with the collected values and that value, on
+  ///   the thread that sends the value, one call at a time. If it returns true, the array is sent,
+  ///   and the value is the first of the next.
   /// - Returns: A producer that sends the arrays.
   @available(swift 6)
   public func collect(

@@ -3,10 +3,10 @@
 extension SignalProducer {
   /// Starts `next` when this has ended, unless it failed.
   ///
-  /// A failure of either ends the whole; an interruption of this is as its completion. Disposal
-  /// disposes of the run that is under way.
+  /// A failure of either is passed on; an interruption of this is treated as its completion.
+  /// Disposal disposes of the run that is under way.
   ///
-  /// - Parameter next: What is started on the thread on which this ends.
+  /// - Parameter next: The producer that is started on the thread on which this ends.
   /// - Returns: A producer that sends the values of this, and then those of `next`.
   public func concat<Next: SignalProducerConvertible>(
     _ next: Next
@@ -16,10 +16,10 @@ extension SignalProducer {
 
   /// Starts when `previous` has ended, unless that failed.
   ///
-  /// A failure of either ends the whole; an interruption of `previous` is as its completion.
+  /// A failure of either is passed on; an interruption of `previous` is treated as its completion.
   /// Disposal disposes of the run that is under way.
   ///
-  /// - Parameter previous: What is started first.
+  /// - Parameter previous: The producer that is started first.
   /// - Returns: A producer that sends the values of `previous`, and then those of this.
   public func prefix<Previous: SignalProducerConvertible>(
     _ previous: Previous

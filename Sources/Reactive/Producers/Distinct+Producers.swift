@@ -53,7 +53,7 @@ extension SignalProducer {
   ///
   /// The end is passed on as it is.
   ///
-  /// - Parameter initial: What stands for the value before the first.
+  /// - Parameter initial: The value before the first.
   /// - Returns: A producer that sends a pair for every value: the one before, and the value.
   public func combinePrevious(_ initial: Value) -> SignalProducer<(Value, Value), Error> {
     through { CombinePrevious(initial) }

@@ -77,13 +77,13 @@ extension SignalProducer {
 
   /// Recovers from a failure with the producer that `transform` makes of the error.
   ///
-  /// What that sends follows the values before, and its end is the stream's: its failure is not
-  /// recovered from again. It is disposed of when nobody can observe the stream any more.
+  /// The values of that producer follow those sent before, and its end is the stream's: its failure
+  /// is not recovered from again. It is disposed of when the stream can't be observed any more.
   /// Completion and interruption are passed on as they are.
   ///
   /// - Parameter transform: Called with the error, on the thread that sends the failure. The
   ///   producer that it returns is started there, too.
-  /// - Returns: A producer that fails only with the errors of what `transform` returns.
+  /// - Returns: A producer that fails only with an error of a producer that `transform` returns.
   @available(swift 6)
   public func flatMapError<F>(
     _ transform: @escaping @Sendable (Error) -> SignalProducer<Value, F>
@@ -91,15 +91,15 @@ extension SignalProducer {
     recovering(transform)
   }
 
-  /// Recovers from a failure with what `transform` makes of the error.
+  /// Recovers from a failure with the stream that `transform` makes of the error.
   ///
-  /// What that sends follows the values before, and its end is the stream's: its failure is not
-  /// recovered from again. It is disposed of when nobody can observe the stream any more.
+  /// The values of that stream follow those sent before, and its end is this stream's: its failure
+  /// is not recovered from again. It is disposed of when this stream can't be observed any more.
   /// Completion and interruption are passed on as they are.
   ///
-  /// - Parameter transform: Called with the error, on the thread that sends the failure. What it
-  ///   returns is started there, too.
-  /// - Returns: A producer that fails only with the errors of what `transform` returns.
+  /// - Parameter transform: Called with the error, on the thread that sends the failure. The stream
+  ///   that it returns is started there, too.
+  /// - Returns: A producer that fails only with the errors of the streams that `transform` returns.
   @available(swift 6)
   public func flatMapError<Inner: SignalProducerConvertible>(
     _ transform: @escaping @Sendable (Error) -> Inner

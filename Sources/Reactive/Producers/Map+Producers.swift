@@ -18,7 +18,7 @@ extension SignalProducer {
   ///
   /// The end is passed on as it is.
   ///
-  /// - Parameter value: What is sent for every value.
+  /// - Parameter value: The value that is sent for every value.
   /// - Returns: A producer that sends `value` as often as this one sends.
   @_disfavoredOverload
   @inlinable
@@ -55,7 +55,7 @@ extension SignalProducer {
     through { CompactMap(transform) }
   }
 
-  /// Passes the values that `isIncluded` says yes to.
+  /// Passes the values for which `isIncluded` returns true.
   ///
   /// The end is passed on as it is.
   ///

@@ -5,7 +5,7 @@ extension SignalProducer where Value: OptionalProtocol {
   ///
   /// The end is passed on as it is.
   ///
-  /// - Parameter replacement: What is sent instead of nil.
+  /// - Parameter replacement: The value that is sent instead of nil.
   /// - Returns: A producer of values that aren't nil.
   public func replaceNil(
     with replacement: Value.Wrapped

@@ -3,13 +3,13 @@
 extension SignalProducer {
   /// Sends the latest value, with that of the sampler, whenever the sampler sends.
   ///
-  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
-  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
-  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  /// Before the first value, the sampler's events are dropped. A value may be sent several times.
+  /// It completes when both have; it fails, and is interrupted, with this one, and is interrupted
+  /// with the sampler. Pairs are sent on the thread on which the sampler sends.
   ///
   /// Every run starts this producer and then `sampler`.
   ///
-  /// - Parameter sampler: When to send.
+  /// - Parameter sampler: The producer whose events trigger sending.
   /// - Returns: A producer that sends pairs of the latest value and the sampler's.
   public func sample<T>(
     with sampler: SignalProducer<T, Never>
@@ -19,13 +19,13 @@ extension SignalProducer {
 
   /// Sends the latest value, with that of the sampler, whenever the sampler sends.
   ///
-  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
-  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
-  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  /// Before the first value, the sampler's events are dropped. A value may be sent several times.
+  /// It completes when both have; it fails, and is interrupted, with this one, and is interrupted
+  /// with the sampler. Pairs are sent on the thread on which the sampler sends.
   ///
   /// Every run starts this producer and then `sampler`.
   ///
-  /// - Parameter sampler: When to send.
+  /// - Parameter sampler: The producer whose events trigger sending.
   /// - Returns: A producer that sends pairs of the latest value and the sampler's.
   public func sample<Sampler: SignalProducerConvertible>(
     with sampler: Sampler
@@ -35,13 +35,13 @@ extension SignalProducer {
 
   /// Sends the latest value whenever the sampler sends.
   ///
-  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
-  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
-  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  /// Before the first value, the sampler's events are dropped. A value may be sent several times.
+  /// It completes when both have; it fails, and is interrupted, with this one, and is interrupted
+  /// with the sampler. Values are sent on the thread on which the sampler sends.
   ///
   /// Every run starts this producer and then `sampler`.
   ///
-  /// - Parameter sampler: When to send.
+  /// - Parameter sampler: The producer whose events trigger sending.
   /// - Returns: A producer that sends the latest value as often as the sampler sends.
   public func sample(on sampler: SignalProducer<(), Never>) -> SignalProducer<Value, Error> {
     liftReceiverFirst { $0.sample(on: $1) }(sampler)
@@ -49,13 +49,13 @@ extension SignalProducer {
 
   /// Sends the latest value whenever the sampler sends.
   ///
-  /// While there is no value yet, what the sampler sends is dropped. A value may be sent several
-  /// times. It completes when both have; it fails, and is interrupted, with this one, and is
-  /// interrupted with the sampler. What is sent is sent on the thread on which the sampler sends.
+  /// Before the first value, the sampler's events are dropped. A value may be sent several times.
+  /// It completes when both have; it fails, and is interrupted, with this one, and is interrupted
+  /// with the sampler. Values are sent on the thread on which the sampler sends.
   ///
   /// Every run starts this producer and then `sampler`.
   ///
-  /// - Parameter sampler: When to send.
+  /// - Parameter sampler: The producer whose events trigger sending.
   /// - Returns: A producer that sends the latest value as often as the sampler sends.
   public func sample<Sampler: SignalProducerConvertible>(
     on sampler: Sampler
@@ -65,12 +65,12 @@ extension SignalProducer {
 
   /// Adds to every value the latest of `samplee`.
   ///
-  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
-  /// value counts from then on. The end of this one is passed on as it is.
+  /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
+  /// last value is used from then on. The end of this one is passed on as it is.
   ///
   /// Every run starts `samplee` and then this producer.
   ///
-  /// - Parameter samplee: What is added.
+  /// - Parameter samplee: The producer whose values are added.
   /// - Returns: A producer that sends pairs of every value and the latest of `samplee`.
   public func withLatest<U>(
     from samplee: SignalProducer<U, Never>
@@ -80,12 +80,12 @@ extension SignalProducer {
 
   /// Adds to every value the latest of `samplee`.
   ///
-  /// While there is none yet, values are dropped. The end of `samplee` means nothing: its last
-  /// value counts from then on. The end of this one is passed on as it is.
+  /// Until `samplee` has sent a value, values are dropped. The end of `samplee` has no effect: its
+  /// last value is used from then on. The end of this one is passed on as it is.
   ///
   /// Every run starts `samplee` and then this producer.
   ///
-  /// - Parameter samplee: What is added.
+  /// - Parameter samplee: The producer whose values are added.
   /// - Returns: A producer that sends pairs of every value and the latest of `samplee`.
   public func withLatest<Samplee: SignalProducerConvertible>(
     from samplee: Samplee

@@ -6,7 +6,7 @@ extension SignalProducer {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   @_disfavoredOverload
   public func then<Replacement: SignalProducerConvertible>(
@@ -20,7 +20,7 @@ extension SignalProducer {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
@@ -33,7 +33,7 @@ extension SignalProducer {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
@@ -48,7 +48,7 @@ extension SignalProducer where Error == Never {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
@@ -61,7 +61,7 @@ extension SignalProducer where Error == Never {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement
@@ -74,7 +74,7 @@ extension SignalProducer where Error == Never {
   /// A failure or an interruption of this is passed on, and `replacement` isn't started. Disposal
   /// disposes of the run that is under way.
   ///
-  /// - Parameter replacement: What is started on the thread on which this completes.
+  /// - Parameter replacement: The producer to start, on the thread on which this completes.
   /// - Returns: A producer that sends the values of `replacement`, and ends as that does.
   public func then<Replacement: SignalProducerConvertible>(
     _ replacement: Replacement

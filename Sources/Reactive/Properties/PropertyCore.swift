@@ -87,9 +87,10 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
       !content.isEmpty, "the producer of a property must send a value when it is started")
   }
 
-  /// Calls `action` with the value, under the lock: no other thread reads or sets meanwhile. This
-  /// one may do both; what it sets is delivered afterwards. What it sends elsewhere doesn't wait for
-  /// room: who would make it may want this lock.
+  /// Calls `action` with the value, under the lock: no other thread reads or sets meanwhile. The
+  /// calling thread may do both; values that it sets are delivered afterwards. Values that it sends
+  /// to other streams don't wait for room, because the thread that would make room may need this
+  /// lock.
   func withValue<Result>(_ action: (Value) throws -> Result) rethrows -> Result {
     let isAcquired = acquire()
     requireValue()
@@ -153,7 +154,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     return change
   }
 
-  /// Delivers what has been left to be; what a reader of the value has set, when it has read.
+  /// Delivers the queued changes. While this thread reads the value, they wait until it has read.
   func deliver() {
     guard !isReadHere, let gate else { return }
     gate.wake()
@@ -213,7 +214,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     defer { deliver() }
     let isAcquired = acquire()
     defer { release(isAcquired) }
-    // Not even a reader may look at what is being changed: that traps.
+    // Not even a reader may look at the value during its change: that traps.
     let reader = reader.exchange(0, ordering: .relaxed)
     defer { self.reader.store(reader, ordering: .relaxed) }
     requireValue()
@@ -269,7 +270,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
     if newcomer.isActive { attach(newcomer) }
   }
 
-  /// Lets those in who have not been let in by a change.
+  /// Attaches the newcomers that no change has attached yet.
   fileprivate func admitNewcomers() {
     guard let gate else { return }
     guard let admission = gate.open() else {
@@ -284,7 +285,7 @@ final class PropertyCore<Value>: Root<Value, Never>, @unchecked Sendable {
 }
 
 /// Delivers the changes of a property that are newer than what its observer has received.
-// Sendable as every subscription is; `version` says how it is guarded.
+// Sendable as every subscription is; see `version` for how it is guarded.
 private final class PropertySubscription<Value>: Subscription<Value, Never>, @unchecked Sendable {
   private let observer: StreamObserver<Value, Never>
   private let property: PropertyCore<Value>

@@ -37,10 +37,10 @@ extension PropertyProtocol {
     lift { $0.map(keyPath) }
   }
 
-  /// The last value that `predicate` says yes to; `initial` until there is one.
+  /// The last value for which `predicate` returned true; `initial` until there is one.
   ///
   /// - Parameters:
-  ///   - initial: The value while `predicate` has said yes to none.
+  ///   - initial: The value until `predicate` has returned true.
   ///   - predicate: Called with every value, on the thread that sets this property, one call at a
   ///     time, and once at once with the present value.
   /// - Returns: A property of the values that are included. It does not keep this one.

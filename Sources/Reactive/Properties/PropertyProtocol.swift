@@ -43,8 +43,9 @@ public protocol ComposableMutablePropertyProtocol<Value>: MutablePropertyProtoco
   func modify<Result>(_ action: (inout Value) throws -> Result) rethrows -> Result
 }
 
-/// A weak reference that may be taken to another thread, where the code around it proves that the
-/// object is only used as its type allows, or leaves that to the user, who chose the scheduler.
+/// A weak reference that may be taken to another thread. The code around it proves that the object
+/// is only used as its type allows, or leaves that to the user, as the one that chose the
+/// scheduler.
 struct UncheckedWeak<Object: AnyObject>: @unchecked Sendable {
   // Weak references are loaded atomically.
   weak let object: Object?

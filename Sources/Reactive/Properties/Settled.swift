@@ -43,7 +43,7 @@ extension Signal where Error == Never {
           }
           let isFirst = waiting == nil
           waiting = value
-          // If the source has notified its last observer already, this is what is left.
+          // If the source has notified its last observer already, this delivers the waiting value.
           if isFirst { gate.submit { junction.root.inTurn(()) { settle() } } }
         },
         end: { termination in

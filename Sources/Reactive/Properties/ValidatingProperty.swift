@@ -1,8 +1,8 @@
-/// A property that looks at what it is set to before it takes it.
+/// A property that validates a new value before it takes it.
 ///
-/// A valid value is taken, a coercible one is replaced, an invalid one leaves the property as it
-/// was; ``result`` says which. What is set on the inner property directly is taken in any
-/// case, and validated.
+/// A valid value is taken, a coercible one is replaced, and an invalid one leaves the property
+/// unchanged; ``result`` has the outcome. A value set directly on the inner property is always
+/// taken, and validated.
 public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
   MutablePropertyProtocol
 {
@@ -35,7 +35,8 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     self.init(validating: inner, by: validator)
   }
 
-  // `validator` is called where the properties are set: its owner says whether that may be anywhere.
+  // `validator` is called where the properties are set: its owner decides whether that is on any
+  // thread.
   private init<Inner: ComposableMutablePropertyProtocol>(
     validating inner: Inner, by validator: @escaping Validator
   ) where Inner.Value == Value {
@@ -115,7 +116,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
     _ = other.signal.take(during: lifetime).attach(observer)
   }
 
-  /// What a validator says of a value.
+  /// A validator's decision on a value.
   public enum Decision {
     /// It may be taken.
     case valid
@@ -139,7 +140,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
       if case .invalid = self { true } else { false }
     }
 
-    /// What was taken, if anything was.
+    /// The value that the property took, if any.
     public var value: Value? {
       switch self {
       case .valid(let value): value
@@ -157,7 +158,7 @@ public final class ValidatingProperty<Value, ValidationError: Swift.Error>:
       }
     }
 
-    /// What was set.
+    /// The value that was set.
     var proposed: Value {
       switch self {
       case .valid(let value): value

@@ -75,7 +75,7 @@ extension ValidatingProperty {
 }
 
 extension MutableProperty {
-  /// Sets the value, if `isWanted`, which is asked under the lock, says so.
+  /// Sets the value if `isWanted`, called under the lock, returns true.
   fileprivate func set(_ newValue: Value, if isWanted: () -> Bool) {
     withValue { _ in if isWanted() { value = newValue } }
   }

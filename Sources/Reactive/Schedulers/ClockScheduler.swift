@@ -137,7 +137,7 @@ public final class ClockScheduler<C: Clock>: DateScheduler where C.Duration == D
     state.alarm = Alarm(id: id, date: date, task: task)
   }
 
-  /// Performs what is due.
+  /// Performs the work that is due.
   private func perform(alarm id: UInt64, upTo date: Date) {
     let isMine = state.withLock { state in
       guard state.alarm?.id == id else { return false }

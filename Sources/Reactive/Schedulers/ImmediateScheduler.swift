@@ -5,7 +5,7 @@ public final class ImmediateScheduler: Scheduler {
 
   /// Performs the work before returning.
   ///
-  /// - Returns: Nil: what has been done can't be cancelled.
+  /// - Returns: Nil, because the work is already done and can't be cancelled.
   @preconcurrency
   @discardableResult
   public func schedule(_ action: @escaping @Sendable () -> Void) -> (any Disposable)? {

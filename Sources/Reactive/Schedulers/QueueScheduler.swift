@@ -119,7 +119,7 @@ public final class QueueScheduler: DateScheduler {
     queue.async { self.drain() }
   }
 
-  /// Performs what has been scheduled so far. What is scheduled meanwhile waits for the queue's
+  /// Performs the work scheduled so far. Work that is scheduled meanwhile waits for the queue's
   /// next turn, so that one scheduler can't starve the others.
   private func drain() {
     lock()
@@ -197,7 +197,7 @@ public final class QueueScheduler: DateScheduler {
 
 /// Work that has turns on a queue.
 protocol QueuedWork: AnyObject, Sendable {
-  /// Takes so many of the turns it was given, which follow one another.
+  /// Performs `turns` consecutive turns.
   func run(turns: Int)
 }
 
@@ -214,7 +214,7 @@ extension ScheduledAction: QueuedWork {
 /// Cancels a timer.
 private final class TimerDisposable: Disposable {
   private let hasBeenDisposed = Synchronization.Atomic(false)
-  // Dispatch's sources may be cancelled from any thread; the type does not say so.
+  // Dispatch's sources may be cancelled from any thread; their type isn't `Sendable`.
   nonisolated(unsafe) private let timer: any DispatchSourceTimer
 
   var isDisposed: Bool { hasBeenDisposed.load(ordering: .acquiring) }

@@ -11,7 +11,8 @@ public final class TestScheduler: DateScheduler {
     var currentDate: Date
     var timers = TimerQueue()
 
-    /// The earliest work up to `end`, at whose date it then is; `end`, if there is none.
+    /// Takes the earliest work up to `end` and sets the time to its date; without any, sets it to
+    /// `end`.
     mutating func takeNext(upTo end: Date) -> ScheduledAction? {
       let next = timers.takeFirst(upTo: end)
       // The work itself may have advanced further.
@@ -82,7 +83,7 @@ public final class TestScheduler: DateScheduler {
     scheduleRepetition(after: date, interval: interval, action)
   }
 
-  /// Advances by a nanosecond, the least that performs what was scheduled for now.
+  /// Advances by a nanosecond, the least that performs work scheduled for now.
   public func advance() {
     advance(by: .nanoseconds(1))
   }
@@ -122,7 +123,7 @@ public final class TestScheduler: DateScheduler {
     advance(to: .distantFuture)
   }
 
-  /// Sets the virtual clock back. What is scheduled stays where it is.
+  /// Sets the virtual clock back. Scheduled work keeps its date.
   public func rewind(by interval: DispatchTimeInterval) {
     precondition(
       (0..<TimeInterval.infinity).contains(interval.timeInterval),

@@ -1,7 +1,7 @@
 internal import Dispatch
 
-// For scripts, tests, and threads that have nothing else to do: the calling thread sleeps until
-// the run has ended, and whatever the run needs must happen on another. `await` is the other way.
+// For scripts, tests, and threads without other work: the calling thread blocks until the run has
+// ended, so the run must not depend on that thread. In tasks, use `await` instead.
 extension SignalProducer {
   /// Starts a run and blocks the thread until there is a value.
   ///

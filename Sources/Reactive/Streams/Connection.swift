@@ -3,11 +3,11 @@ internal import Synchronization
 /// The cancellation of one start of a producer, from its sink up to the part at which its events
 /// come in.
 ///
-/// That part is the connection's *entry*: a ``Root``, or an operator that has a scheduler. What is
-/// further up, it starts with a connection of its own, which is among the resources of this one.
-/// So disposal enters a chain at its most downstream entry: that delivers an interruption and then
-/// releases the resources, which disposes of the connection above, and so on up to the source. It
-/// works in the same way whether what is above is running, has ended or hasn't been started.
+/// That part is the connection's *entry*: a ``Root``, or an operator that has a scheduler. The
+/// entry starts its upstream with a connection of its own, which is among the resources of this
+/// one. So disposal enters a chain at its most downstream entry: that delivers an interruption and
+/// then releases the resources, which disposes of the connection above, and so on up to the source.
+/// It works in the same way whether the upstream is running, has ended or hasn't been started.
 @usableFromInline
 final class Connection: Disposable {
   private struct State {
@@ -54,7 +54,7 @@ final class Connection: Disposable {
     if let input { resources.hold(HeldInput(input)) }
   }
 
-  /// Interrupts the entry. Where there is none the events come from a loop, which looks at
+  /// Interrupts the entry. Without an entry the events come from a loop, which checks
   /// ``isDisposed``: then there is nothing to deliver, and the connection is torn down.
   @usableFromInline
   func dispose() {
@@ -115,7 +115,7 @@ final class Run: Disposable, @unchecked Sendable {
 extension Connection: GraphLink {
   var graphSource: AnyObject? { state.withLock { $0.entry } }
 
-  /// What is still to be disposed of.
+  /// The disposables that are not disposed of yet.
   var content: [(any Disposable)?] { state.withLock { $0.resources }?.content ?? [] }
 }
 

@@ -46,8 +46,8 @@ final class Gate: @unchecked Sendable {
   /// then; with 64 attempts it was 60 %, each of which costs several deliveries.
   private static var spinLimit: Int { 512 }
 
-  /// How many operations the inbox holds before those who submit values wait; and how many a thread
-  /// performs for others before it hands the gate to one that waits.
+  /// How many operations the inbox holds before threads that submit values wait; and how many a
+  /// thread performs for others before it hands the gate to a waiting one.
   static var backlogMax: Int { 256 }
 
   static var currentThread: UInt {
@@ -92,7 +92,7 @@ final class Gate: @unchecked Sendable {
     var dead: [AnyObject] = []
     var performed = 0
     repeat {
-      // First the mark, then the inbox: what is submitted in between sets the mark again.
+      // First the mark, then the inbox: an operation submitted in between sets the mark again.
       holder.store(thread, ordering: .sequentiallyConsistent)
       if performed >= Gate.backlogMax, handOver() { break }
       let taken = takeInbox()
@@ -159,7 +159,7 @@ final class Gate: @unchecked Sendable {
     inbox.withLock { $0.operations.append(operation) }
   }
 
-  /// The second half of ``submit(_:)``: performs what has been enqueued, or marks it for the
+  /// The second half of ``submit(_:)``: performs the enqueued operations, or marks them for the
   /// holder.
   func wake() {
     let thread = Gate.currentThread

@@ -54,10 +54,11 @@ struct ThreadMark: Sendable {
   /// lock it would get only when this thread goes on.
   static let locked = ThreadMark()
 
-  /// It starts what has to have sent a value when the start returns: a property composed of others.
+  /// The thread starts a property composed of others, which must have sent a value when the start
+  /// returns.
   ///
-  /// Such a thread waits for its turn where another thread, which changes one of those, is inside the
-  /// composition.
+  /// Such a thread waits for its turn while another thread, which changes one of those properties,
+  /// is inside the composition.
   static let composing = ThreadMark()
 
   private let key: pthread_key_t

@@ -1,7 +1,7 @@
-/// Something that events are delivered to: values, one after the other, and at most one
-/// termination, which is the last.
+/// A receiver of events: values, one after the other, and at most one termination, which is the
+/// last.
 ///
-/// Operators are chains of observers. Whoever calls one does so serially.
+/// Operators are chains of observers. Calls to one observer must be serial.
 open class Observer<Value, Error: Swift.Error> {
   /// An observer that subclasses give a behaviour.
   public init() {}

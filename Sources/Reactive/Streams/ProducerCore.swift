@@ -38,7 +38,7 @@ class ProducerCore<Value, Error: Swift.Error> {
     start(root, below: connection)
   }
 
-  /// Starts a run that ends with `connection`, which belongs to what is further down.
+  /// Starts a run that ends with `connection`, which belongs to the downstream part.
   final func start(
     _ sink: StreamObserver<Value, Error>, below connection: Connection
   ) -> AnyObject? {
@@ -48,7 +48,7 @@ class ProducerCore<Value, Error: Swift.Error> {
   }
 }
 
-/// A run that is observed as a signal, and is begun when those who want to observe do.
+/// A run that is observed as a signal, and is begun when its observers are attached.
 struct Instance<Value, Error: Swift.Error> {
   let signal: Signal<Value, Error>
   let connection = Connection()
@@ -67,7 +67,7 @@ struct Instance<Value, Error: Swift.Error> {
   ///
   /// - Returns: The input of the source, to be retained together with the connection.
   func begin() -> AnyObject? {
-    // A signal that nobody observes yet is there for the events that come meanwhile.
+    // Keep a signal without observers alive for events that come meanwhile.
     withExtendedLifetime(signal) {
       connection.isDisposed ? nil : core.start(root, connection)
     }

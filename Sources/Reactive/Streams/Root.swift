@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Where the events of a stream come in, from any thread and also from inside their own delivery,
-/// and are put in order. What is downstream needs no further protection.
+/// The place where the events of a stream come in, from any thread and also from inside their own
+/// delivery, and are serialised. The observers downstream need no synchronisation.
 class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Disposable,
   @unchecked Sendable
 {
   private enum Closing {
     static var no: UInt8 { 0 }
-    /// After what was submitted before.
+    /// After the events submitted before.
     static var inTurn: UInt8 { 1 }
-    /// Dropping what was submitted before.
+    /// Drops the events submitted before.
     static var atOnce: UInt8 { 2 }
   }
   private let closing = Synchronization.Atomic<UInt8>(Closing.no)
@@ -51,7 +51,7 @@ class Root<Value, Error: Swift.Error>: Stage<Value, Error, Value, Error>, Dispos
     waitForRoom()
   }
 
-  /// Delivers the end after what was submitted before it; an interruption, at once. The first end
+  /// Delivers the end after the events submitted before it; an interruption, at once. The first end
   /// that is submitted counts.
   final override func terminate(_ termination: Termination<Error>) {
     let kind = if case .interrupted = termination { Closing.atOnce } else { Closing.inTurn }

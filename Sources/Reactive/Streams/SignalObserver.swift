@@ -1,7 +1,7 @@
 extension Signal {
   /// The input of a signal, or closures to deliver events to.
   public final class Observer: StreamObserver<Value, Error> {
-    /// What is done with an event.
+    /// A closure that handles an event.
     public typealias Action = (Event) -> Void
 
     private let target: StreamObserver<Value, Error>

@@ -89,7 +89,7 @@ extension SignalProducer where Error == Never {
 extension SignalProducer {
   /// Applies an operator on signals to the signal of every run.
   ///
-  /// Disposal interrupts the observer first, and then what is above.
+  /// Disposal interrupts the observer first, and then the runs upstream.
   ///
   /// - Parameter transform: Called at every start, on the thread that starts, with the signal of
   ///   the run, before that sends anything.
@@ -104,7 +104,7 @@ extension SignalProducer {
   /// Applies an operator on two signals to the signals of every run; that of the argument starts
   /// first.
   ///
-  /// Disposal interrupts the observer first, and then what is above.
+  /// Disposal interrupts the observer first, and then the runs upstream.
   ///
   /// - Parameter transform: Called at every start, on the thread that starts, with the signals of
   ///   both runs, before they send anything.

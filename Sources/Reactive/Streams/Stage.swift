@@ -12,7 +12,7 @@ protocol SignalCore<Value, Error>: AnyObject {
   var isFinished: Bool { get }
   /// Adds an observer after those that are there; one that comes too late is interrupted.
   func attach(_ observer: StreamObserver<Value, Error>)
-  /// Takes an observer out. Nothing is delivered to it any more; it lets go of what is behind it.
+  /// Removes an observer. Nothing is delivered to it any more; it releases its downstream.
   func detach(_ observer: StreamObserver<Value, Error>)
   /// The last handle is gone: without observers no event can be seen any more.
   func handleDidDeinitialize()
@@ -20,13 +20,13 @@ protocol SignalCore<Value, Error>: AnyObject {
 
 /// One operator at work: takes the events of one stream and emits those of another.
 ///
-/// Subclasses override ``receive(_:)``, and ``terminate(_:)`` if they have a say in the end, and
-/// call ``emit(_:)`` and ``finish(_:)``. One and the same stage serves both kinds of stream:
+/// Subclasses override ``receive(_:)``, and ``terminate(_:)`` if they handle the end differently,
+/// and call ``emit(_:)`` and ``finish(_:)``. The same class serves both kinds of stream:
 ///
 /// - started by a producer, it has one fixed output, and the ``Connection`` of the start;
-/// - behind a signal it is the signal's core: its output is its observers, and it is itself an
-///   observer of the signal it derives from, whose gate it shares. No event of a derived signal
-///   is ever delivered but from inside the gate, so nothing here locks.
+/// - for a signal it is the signal's core: its output is its observers, and it is itself an
+///   observer of the signal it derives from, whose gate it shares. Events of a derived signal are
+///   always delivered inside the gate, so nothing here locks.
 @usableFromInline
 class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   StreamObserver<Input, InputError>, SignalCore
@@ -43,7 +43,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
   private var handleIsGone = false
   private let hasFinished = Synchronization.Atomic(false)
 
-  /// What is disposed of at the end, besides the subscription to what is upstream.
+  /// Disposed of at the end, besides the upstream subscription.
   private(set) var connection: Connection?
 
   /// Set once and retained, so that callers needn't retain the gate for a call.
@@ -73,7 +73,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
 
   @usableFromInline final var isFinished: Bool { hasFinished.load(ordering: .acquiring) }
 
-  /// The life of this stage: what is added is disposed of after its end.
+  /// The lifetime of this stage: disposables added to it are disposed of after its end.
   final var lifetime: Lifetime {
     if let connection { return connection.lifetime }
     let connection = Connection()
@@ -81,7 +81,7 @@ class Stage<Input, InputError: Swift.Error, Output, OutputError: Swift.Error>:
     return connection.lifetime
   }
 
-  /// Puts what is to be disposed of at the end into the given connection.
+  /// Uses the given connection for the disposables to be disposed of at the end.
   final func own(_ connection: Connection) {
     self.connection = connection
   }

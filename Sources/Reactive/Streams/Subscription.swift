@@ -73,7 +73,7 @@ final class ObserverSubscription<Value, Error: Swift.Error>: Subscription<Value,
   @usableFromInline
   override func receive(_ value: Value) {
     guard isActive else { return }
-    // Not retained for the call: the gate keeps what is taken out while it runs.
+    // Not retained for the call: the gate keeps removed observers alive while it is held.
     observer?._withUnsafeGuaranteedRef { $0.receive(value) }
   }
 
@@ -118,7 +118,8 @@ extension ObserverSubscription: GraphNode {
 
 extension Subscription: GraphLink {
   final var graphSource: AnyObject? {
-    // One look at a time. Whoever disposes meanwhile waits until it is over, or is seen here.
+    // One reader at a time. A thread that disposes meanwhile waits until the read is over, or the
+    // reader sees the disposal here.
     guard !isLookedAt.exchange(true, ordering: .sequentiallyConsistent) else { return nil }
     defer { isLookedAt.store(false, ordering: .sequentiallyConsistent) }
     return disposed.load(ordering: .sequentiallyConsistent) ? nil : core

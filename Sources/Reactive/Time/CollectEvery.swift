@@ -2,18 +2,19 @@ public import Dispatch
 internal import FoundationEssentials
 
 extension Signal {
-  /// Delivers every `interval` the values that came in it, as an array.
+  /// Delivers, every `interval`, the values of the interval as an array.
   ///
-  /// The first interval begins now; that of a run, at its start. Disposal drops what waits, and
-  /// delivers the interruption on `scheduler`.
+  /// The first interval begins now; that of a run, at its start. Disposal drops collected values,
+  /// and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
   ///   - interval: How long values are collected; not negative.
   ///   - scheduler: Where the time is waited for and all events are delivered.
-  ///   - skipEmpty: Whether nothing is delivered where nothing came, instead of an empty array.
-  ///   - discardWhenCompleted: Whether completion is passed on at once and drops what has been
-  ///     collected. Otherwise it waits for the end of the interval. A failure or an interruption
-  ///     always drops it.
+  ///   - skipEmpty: Whether to deliver nothing for an interval without values, instead of an empty
+  ///     array.
+  ///   - discardWhenCompleted: Whether completion is passed on at once and drops the collected
+  ///     values. Otherwise it waits for the end of the interval. A failure or an interruption
+  ///     always drops them.
   /// - Returns: A signal that sends arrays on `scheduler`.
   @preconcurrency
   public func collect(

@@ -32,8 +32,8 @@ final class ScheduledValues<Value, Error: Swift.Error>: ScheduledOperator<Value,
 
   let graphLabel: String
   private let schedule: Schedule
-  // Kept here rather than in what is scheduled: two timers that are due at once need not fire in
-  // order, and what is dropped must be released though the scheduler keeps the work.
+  // Kept here rather than in the scheduled work: two timers that are due at once need not fire in
+  // order, and dropped values must be released even while the scheduler keeps the work.
   private let waiting = FIFO<Value>()
   /// Guards them.
   private let lock = PlainLock()

@@ -8,7 +8,7 @@ extension SignalProducer where Error == Never {
   /// Disposing of a run stops its timer.
   ///
   /// - Parameters:
-  ///   - values: What is sent. Every run iterates anew, on `scheduler`.
+  ///   - values: The values to send. Every run iterates anew, on `scheduler`.
   ///   - interval: The time between two values; not negative.
   ///   - scheduler: Where the time is waited for and the values are sent.
   /// - Returns: A producer that never fails.

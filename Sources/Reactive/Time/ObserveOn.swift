@@ -57,7 +57,7 @@ private final class QueueHop<Value, Error: Swift.Error>: ScheduledOperator<Value
   /// Only for `run`, which the scheduler calls serially.
   private let departing = FIFO<Value>()
 
-  /// How many values are delivered before those are let in who wait at the output's gate.
+  /// How many values are delivered before threads that wait at the output's gate are let in.
   private static var chunkMax: Int { 64 }
 
   init(to queue: QueueScheduler) {

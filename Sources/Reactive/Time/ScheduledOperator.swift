@@ -1,21 +1,21 @@
 internal import Synchronization
 
-/// An operator whose output happens on a scheduler: what comes in is kept or scheduled, and
-/// enters a new stream when its time has come.
+/// An operator whose output is delivered on a scheduler: its input is kept or scheduled, and enters
+/// a new stream when its time has come.
 ///
-/// Of a run it is the entry: disposal drops what waits, interrupts what is upstream, and delivers
-/// the interruption on the scheduler, also when what is upstream has ended.
+/// In a run it is the connection's entry: disposal drops waiting values, interrupts the upstream,
+/// and delivers the interruption on the scheduler, even if the upstream has ended.
 class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input, Error>,
   Disposable, @unchecked Sendable
 {
-  // Sendable: its input is serial, its output takes events from any thread, what it keeps in
-  // between is locked by the subclass, and the operators ask for values that are Sendable.
+  // Sendable: its input is serial, its output takes events from any thread, the values kept in
+  // between are guarded by the subclass's lock, and the operators require `Sendable` values.
   final let output = Root<Output, Error>()
   private let isCut = Synchronization.Atomic(false)
   private let scheduler: any Scheduler
   private let upstream = Connection()
 
-  /// Who wants to know what waits here. Set before the first event.
+  /// The demander that counts the values waiting here. Set before the first event.
   private final var demand: (any Demander)? {
     didSet { hasDemand = demand != nil }
   }
@@ -28,7 +28,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
     if hasDemand { demand?.hold() }
   }
 
-  /// Notes that so many values have been delivered or dropped.
+  /// Subtracts values that have been delivered or dropped from those kept here.
   @inline(__always)
   final func release(_ count: Int) {
     if hasDemand { demand?.release(count) }
@@ -72,7 +72,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
 
   // MARK: Output
 
-  /// Whether what is scheduled is still wanted.
+  /// Whether scheduled events are still to be delivered.
   @inline(__always)
   final var isActive: Bool { !isCut.load(ordering: .relaxed) && !output.isDisposed }
 
@@ -107,7 +107,7 @@ class ScheduledOperator<Input, Output, Error: Swift.Error>: StreamObserver<Input
   final func dispose() {
     let isFirst = !isCut.exchange(true, ordering: .acquiringAndReleasing)
     guard isFirst, !output.isDisposed else { return }
-    // First: what is dropped makes room, which nobody is to use any more.
+    // First, because dropping values makes room, which the sources must not use any more.
     upstream.dispose()
     drop()
     scheduler.schedule { self.output.terminate(.interrupted) }

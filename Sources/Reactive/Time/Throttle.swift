@@ -26,7 +26,7 @@ final class Throttle<Value, Error: Swift.Error>: DeadlineOperator<Value, Error>,
   @unchecked Sendable
 {
   override func deadline(now: Date) -> Date {
-    // A clock that has been set back makes nobody wait for the old time.
+    // If the clock has been set back, don't wait for the old time.
     previousDeadline <= now ? max(now, previousDeadline.addingTimeInterval(interval)) : now
   }
 }

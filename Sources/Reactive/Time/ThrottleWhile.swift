@@ -4,8 +4,8 @@ extension Signal {
   /// latest, and delivers that when it turns false.
   ///
   /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
-  /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
-  /// Disposal drops that, too, and delivers the interruption on `scheduler`.
+  /// held back: it drops the kept value, and comes after a value that the scheduler is about to
+  /// deliver. Disposal drops that value, too, and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
   ///   - shouldThrottle: Whether to keep values back. When it has no more changes, its last value
@@ -25,8 +25,8 @@ extension SignalProducer {
   /// latest, and delivers that when it turns false.
   ///
   /// A value that the scheduler has not yet delivered is replaced by the next. The end is never
-  /// held back: it drops what is kept, and comes after what the scheduler is about to deliver.
-  /// Disposal drops that, too, and delivers the interruption on `scheduler`.
+  /// held back: it drops the kept value, and comes after a value that the scheduler is about to
+  /// deliver. Disposal drops that value, too, and delivers the interruption on `scheduler`.
   ///
   /// - Parameters:
   ///   - shouldThrottle: Whether to keep values back. When it has no more changes, its last value
@@ -105,7 +105,7 @@ private final class ThrottleWhile<Value, Error: Swift.Error>:
     }
   }
 
-  /// - Parameter change: Changes the state, and says whether something is due now.
+  /// - Parameter change: Changes the state, and returns whether to deliver now.
   private func update(_ change: (inout State) -> Bool) {
     let (before, isDue) = state.withLock { state in
       // Destroyed when the lock is free again.

@@ -30,11 +30,11 @@ package struct Feed<Value: Sendable, Failure: Error>: Sendable {
     }
   }
 
-  /// The first value that will do.
+  /// Awaits the first value for which `isEnough` returns true.
   ///
   /// - Parameters:
-  ///   - seconds: For how long to wait.
-  ///   - timeout: What is thrown after that.
+  ///   - seconds: How long to wait.
+  ///   - timeout: The error that is thrown after that time.
   func first(
     within seconds: Double, _ discovery: any DiscoveryProvider, orThrow timeout: Failure,
     where isEnough: @escaping @Sendable (Value) -> Bool

@@ -117,7 +117,7 @@ extension NetServiceBrowser {
     }
   }
 
-  /// What was found, with the interfaces where it is.
+  /// The services found so far, each with the interfaces on which it was found.
   private final class FoundServices: Sendable {
     private let discovery: any DiscoveryProvider
     private let found = Mutex<[ServiceName: (NetService, Set<InterfaceIndex?>)]>([:])

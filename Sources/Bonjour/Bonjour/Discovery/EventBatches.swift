@@ -46,7 +46,7 @@ extension [FoundEvent] {
 }
 
 extension QueryEvent {
-  /// The event by which what is gone was there; any other event itself.
+  /// For a removal, the corresponding addition; otherwise the event itself.
   fileprivate var addition: QueryEvent {
     switch self {
     case .serviceRemoved(let name): .serviceAdded(name)

@@ -12,7 +12,7 @@ final class HostResolver: Sendable {
     var interface: InterfaceIndex?
   }
 
-  /// How many addresses of one host count; a host with more is none to trust.
+  /// At most this many addresses of one host are used; a host with more is not trusted.
   static let addressesMax = 64
 
   private let onChange: @Sendable ([Address]) -> Void

@@ -35,8 +35,8 @@ final class ServiceResolver: Sendable {
 
   /// - Parameters:
   ///   - interface: The interface to search; nil for all.
-  ///   - onChange: Called on the event loop with what is known, at first without addresses, or with
-  ///     an error if the query is impossible.
+  ///   - onChange: Called on the event loop with the resolution so far, at first without addresses,
+  ///     or with an error if the query is impossible.
   init(
     _ name: ServiceName, on interface: InterfaceIndex?, _ discovery: any DiscoveryProvider,
     onChange: @escaping @Sendable (Result<Resolution, QueryError>) -> Void

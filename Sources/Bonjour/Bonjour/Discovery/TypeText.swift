@@ -19,7 +19,7 @@ struct TypeText {
 }
 
 extension DNSName {
-  /// A domain as Apple's interfaces take it: none stands for the link's own.
+  /// The domain from Apple's interfaces; nil or an empty text means `local.`.
   static func domain(_ text: String?) throws(DNSWireError) -> DNSName {
     guard let text, !text.isEmpty else { return .local }
     return try DNSName(text: text)

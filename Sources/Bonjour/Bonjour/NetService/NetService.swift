@@ -114,7 +114,7 @@ open class NetService: NSObject, @unchecked Sendable {
     set { withState { $0.delegate = newValue } }
   }
 
-  /// Whether peer-to-peer radio is used as well; there is none here.
+  /// Whether to use peer-to-peer radio as well. Without effect on Linux.
   open var includesPeerToPeer: Bool {
     get { withState { $0.includesPeerToPeer } }
     set { withState { $0.includesPeerToPeer = newValue } }
@@ -183,7 +183,7 @@ open class NetService: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Ends an activity, the present one if none is named; false if there is none.
+  /// Ends the activity with a number, or the present one if nil. Returns false if it isn't running.
   @discardableResult
   func endActivity(_ number: Int? = nil) -> Bool {
     let ended = withState { state -> Activity? in

@@ -70,7 +70,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     set { lock.withLock { observer = newValue } }
   }
 
-  /// Whether peer-to-peer radio is used as well; there is none here.
+  /// Whether to use peer-to-peer radio as well. Without effect on Linux.
   open var includesPeerToPeer: Bool {
     get { lock.withLock { isPeerToPeer } }
     set { lock.withLock { isPeerToPeer = newValue } }
@@ -81,9 +81,9 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     inbox.schedule(in: aRunLoop, forMode: mode)
   }
 
-  /// Stops calling the delegate on a run loop in that mode. What is found while the browser is on
-  /// no run loop is delivered when it is scheduled again; if that is much, without what came and
-  /// went.
+  /// Stops calling the delegate on a run loop in that mode. Results found while the browser is on
+  /// no run loop are delivered when it is scheduled again; if there are many, without services that
+  /// appeared and disappeared in between.
   open func remove(from aRunLoop: RunLoop, forMode mode: RunLoop.Mode) {
     inbox.remove(from: aRunLoop, forMode: mode)
   }
@@ -112,7 +112,7 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
     }
   }
 
-  /// Ends the search, and calls `netServiceBrowserDidStopSearch`. No effect if there is none.
+  /// Ends the search, and calls `netServiceBrowserDidStopSearch`. Without effect if no search runs.
   open func stop() {
     if end() { inbox.post(Notice(news: .stopped)) }
   }
@@ -210,8 +210,8 @@ open class NetServiceBrowser: NSObject, @unchecked Sendable {
 }
 
 extension NetServiceBrowser.Search {
-  /// What is new by an event: something is there with the first interface on which it is found, and
-  /// gone with the last.
+  /// The change for the delegate, if any: a service is added with the first interface on which it
+  /// is found, and removed with the last.
   fileprivate mutating func take(
     _ event: FoundEvent, _ discovery: any DiscoveryProvider
   ) -> NetServiceBrowser.Change? {

@@ -83,7 +83,7 @@ final class ConnectionDriver: Sendable {
     }
     guard isFirst else { return }
     process(.start)
-    // Before it returns, so that whatever the application does next finds a connection that searches.
+    // Synchronously, so that the application's next call finds the connection searching.
     work.sync { perform() }
   }
 

@@ -11,7 +11,7 @@ public let kDNSServiceErr_NoSuchName = -65_538
 public let kDNSServiceErr_NoMemory = -65_539
 /// A name, type or domain can't be one.
 public let kDNSServiceErr_BadParam = -65_540
-/// What is referred to does not exist.
+/// The reference does not exist.
 public let kDNSServiceErr_BadReference = -65_541
 /// Not possible in this state.
 public let kDNSServiceErr_BadState = -65_542

@@ -120,18 +120,18 @@ public struct IPv6Address: IPAddress {
   public var isMulticast: Bool { value.isMulticast }
   /// Whether it is that of one site only: `fc00::/7`.
   public var isUniqueLocal: Bool { value.high >> 57 == 0x7E }
-  /// Whether it stands for an IPv4 address: `::ffff:0:0/96`.
+  /// Whether it is an IPv4-mapped address: `::ffff:0:0/96`.
   public var isIPv4Mapped: Bool { value.high == 0 && value.low >> 32 == 0xFFFF }
   /// Whether it is an IPv4 address with zeros before: `::/96`, as was once planned.
   public var isIPv4Compatabile: Bool { value.high == 0 && value.low >> 32 == 0 && value.low > 1 }
   /// Whether it belongs to a 6to4 network: `2002::/16`.
   public var is6to4: Bool { value.high >> 48 == 0x2002 }
-  /// The IPv4 address that it stands for; nil for none.
+  /// The mapped or compatible IPv4 address; nil if it is neither.
   public var asIPv4: IPv4Address? {
     guard isIPv4Mapped || isIPv4Compatabile else { return nil }
     return IPv4Address(.init(rawValue: UInt32(truncatingIfNeeded: value.low)), interface)
   }
-  /// How far the packets to the group go; nil of what is no group, or of an unknown scope.
+  /// The scope of a multicast address; nil for other addresses and unknown scopes.
   public var multicastScope: Scope? {
     isMulticast ? Scope(rawValue: UInt8(value.high >> 48 & 0xF)) : nil
   }

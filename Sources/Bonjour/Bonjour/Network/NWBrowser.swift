@@ -37,8 +37,8 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
     set { guarded.withLock { guarded in guarded.onState = newValue } }
   }
 
-  /// Called when results come, change or go: with all that there are, and what is other than
-  /// before.
+  /// Called when results are added, removed or changed, with all present results and the changes
+  /// since the previous call.
   @preconcurrency public var browseResultsChangedHandler:
     (@Sendable (Set<Result>, Set<Result.Change>) -> Void)?
   {
@@ -48,7 +48,7 @@ public final class NWBrowser: Sendable, CustomDebugStringConvertible {
 
   /// How it is.
   public var state: State { guarded.withLock { guarded in guarded.state } }
-  /// What is there now.
+  /// The present results.
   public var browseResults: Set<Result> { guarded.withLock { guarded in guarded.results } }
   /// Where its handlers are called; nil before it is started.
   public var queue: DispatchQueue? { guarded.withLock { guarded in guarded.queue } }

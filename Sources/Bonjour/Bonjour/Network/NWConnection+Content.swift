@@ -1,5 +1,5 @@
 extension NWConnection {
-  /// What is known of bytes beside them: whether they are the last.
+  /// Metadata of sent or received content: whether it is final.
   public final class ContentContext: Sendable {
     /// A description, for logs.
     public let identifier: String

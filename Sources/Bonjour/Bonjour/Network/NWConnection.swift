@@ -114,7 +114,7 @@ public final class NWConnection: Sendable, CustomDebugStringConvertible {
   public func restart() { driver.handle(.restart) }
 
   /// Cancels the connection once pending sends are completed, or after 30 seconds; at once if it is
-  /// not established. Pending receives fail with `ECANCELED`, and so does what is sent afterwards.
+  /// not established. Pending receives and later sends fail with `ECANCELED`.
   public func cancel() { driver.handle(.cancel) }
 
   /// Cancels the connection at once. Pending sends and receives fail with `ECANCELED`.

@@ -40,7 +40,7 @@ public enum NWEndpoint: Hashable, Sendable, CustomDebugStringConvertible {
     text.isEmpty || text.hasSuffix(".") ? text : text + "."
   }
 
-  /// The name of a service as the wire has it; nil of what is no service.
+  /// The service's name in its form on the wire; nil if the endpoint isn't a service.
   var serviceName: ServiceName? {
     guard case .service(let name, let type, let domain, _) = self else { return nil }
     return try? ServiceName(name: name, type: type, domain: domain)

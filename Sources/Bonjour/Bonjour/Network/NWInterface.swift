@@ -24,7 +24,7 @@ public struct NWInterface: Hashable, Sendable, CustomDebugStringConvertible {
   /// The system's number of it.
   public let index: Int
 
-  /// The interface that the system calls so; nil if there is none.
+  /// The interface with the system's name for it; nil if no such interface exists.
   init?(name: String) {
     let index = if_nametoindex(name)
     guard index != 0 else { return nil }

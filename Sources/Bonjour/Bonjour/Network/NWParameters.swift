@@ -89,8 +89,8 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     set { settings.withLock { $0.requiredInterface = newValue } }
   }
 
-  /// The address and port that a connection has on this side, or where a listener listens; nil for
-  /// any. The address `0.0.0.0` or `::` stands for any.
+  /// The local address and port of a connection, or the address and port where a listener listens;
+  /// nil for any. The addresses `0.0.0.0` and `::` mean any address.
   public var requiredLocalEndpoint: NWEndpoint? {
     get { settings.withLock { $0.requiredLocalEndpoint } }
     set { settings.withLock { $0.requiredLocalEndpoint = newValue } }
@@ -102,7 +102,7 @@ public final class NWParameters: Sendable, CustomDebugStringConvertible {
     set { settings.withLock { $0.prohibitedInterfaces = newValue } }
   }
 
-  /// Whether peer-to-peer radio is used as well; there is none here.
+  /// Whether to use peer-to-peer radio as well. Without effect on Linux.
   public var includePeerToPeer: Bool {
     get { settings.withLock { $0.includesPeerToPeer } }
     set { settings.withLock { $0.includesPeerToPeer = newValue } }

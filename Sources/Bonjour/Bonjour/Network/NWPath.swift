@@ -77,7 +77,7 @@ extension NWEndpoint {
 }
 
 extension SocketEndpoint {
-  /// The address that the endpoint is; nil of what is no address.
+  /// Makes the socket address of an endpoint; nil if the endpoint isn't an address.
   init?(_ endpoint: NWEndpoint) {
     guard case .hostPort(let host, let port) = endpoint else { return nil }
     let scope = UInt32(host.interface?.index ?? 0)

@@ -13,11 +13,10 @@ public class NWProtocolOptions: @unchecked Sendable {
 
 /// The Transmission Control Protocol.
 public enum NWProtocolTCP {
-  /// How TCP is spoken. What is set after a connection or a listener was started has no effect on
-  /// it.
+  /// Options of TCP. Changes after a connection or a listener was started have no effect on it.
   ///
-  /// Times are in seconds. 0 leaves a number to the system. One that the system refuses keeps the
-  /// connection waiting, and the listener from listening.
+  /// Times are in seconds. 0 leaves a number to the system. If the system refuses a value, a
+  /// connection stays waiting, and a listener doesn't listen.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     // Unchecked, as its superclass; there is nothing that is not guarded.
     private let settings = Mutex(TCPSettings())
@@ -39,7 +38,8 @@ public enum NWProtocolTCP {
       set { settings.withLock { $0.sendsAtOnce = newValue } }
     }
 
-    /// Whether only full packets are sent; here what is left after 0.2 seconds all the same.
+    /// Whether to send only full packets; here the remaining bytes are sent after 0.2 seconds all
+    /// the same.
     public var noPush: Bool {
       get { all.sendsFullPackets }
       set { settings.withLock { $0.sendsFullPackets = newValue } }
@@ -81,8 +81,8 @@ public enum NWProtocolTCP {
       set { settings.withLock { $0.connectingSecondsMax = newValue } }
     }
 
-    /// After how many seconds in which the peer acknowledged nothing of what was sent the
-    /// connection has failed.
+    /// The number of seconds after which the connection fails if the peer hasn't acknowledged sent
+    /// data.
     public var connectionDropTime: Int {
       get { all.unacknowledgedSecondsMax }
       set { settings.withLock { $0.unacknowledgedSecondsMax = newValue } }
@@ -92,7 +92,7 @@ public enum NWProtocolTCP {
 
 /// The User Datagram Protocol, which is not spoken here.
 public enum NWProtocolUDP {
-  /// What stands for UDP in parameters: whatever has them fails.
+  /// Placeholder for UDP in parameters: connections and listeners with it fail.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     /// Options.
     public override init() { super.init() }
@@ -101,8 +101,7 @@ public enum NWProtocolUDP {
 
 /// The Internet Protocol.
 public enum NWProtocolIP {
-  /// How IP is spoken. What is set after a connection or a listener was started has no effect on
-  /// it.
+  /// Options of IP. Changes after a connection or a listener was started have no effect on it.
   public final class Options: NWProtocolOptions, @unchecked Sendable {
     /// Versions of IP.
     public enum Version: Hashable, Sendable {
@@ -151,7 +150,7 @@ public enum NWProtocolIP {
   }
 }
 
-/// Transport Layer Security, which there is none of here.
+/// Transport Layer Security, which is not available here.
 public enum NWProtocolTLS {
   /// Can't be created: the only value of `NWProtocolTLS.Options?` is nil.
   public final class Options: NWProtocolOptions, @unchecked Sendable {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The services of one type, with interfaces and TXT records. Releasing it ends the search.
 final class ServiceCatalogue: Sendable {
-  /// What was found, and what of it is other than before.
+  /// The present results, and the changes since the previous snapshot.
   struct Snapshot: Sendable {
     var results: Set<NWBrowser.Result>
     var changes: Set<NWBrowser.Result.Change>
@@ -109,7 +109,7 @@ final class ServiceCatalogue: Sendable {
     outbox.send()
   }
 
-  /// Puts into the outbox what is other than before.
+  /// Adds the changes since the last report to the outbox.
   private func notify(of names: [ServiceName], _ state: inout State) {
     var changes: Set<NWBrowser.Result.Change> = []
     for name in names {

@@ -27,7 +27,7 @@ final class BonjourDriver: @unchecked Sendable {
   private var monitor: InterfaceMonitor?
   private var wakeMonitor: WakeMonitor?
   private var interfaces: [InterfaceIndex: SystemInterface] = [:]
-  /// What is open, with the address that it sends from.
+  /// The open sockets, each with its source address.
   private var sockets: [MulticastLink: (socket: MulticastSocket, source: InetAddress)] = [:]
   /// What could not be opened and is about to be tried again.
   private var failed: Set<MulticastLink> = []
@@ -135,7 +135,7 @@ final class BonjourDriver: @unchecked Sendable {
     if early == nil { finish() }
   }
 
-  /// Says goodbye for what a process published that was killed, once interfaces are known.
+  /// Sends goodbyes for the registrations of a killed process, once interfaces are known.
   func withdraw(_ requests: [DiscoveryRequest]) {
     guard !isStopped else { return }
     var added: [RegistrationID: [(data: DNSRecordData, ttlSeconds: UInt32)]] = [:]
@@ -185,7 +185,7 @@ final class BonjourDriver: @unchecked Sendable {
     finish()
   }
 
-  /// Hands the machine an event; what is to be done waits for ``finish()``.
+  /// Passes an event to the machine; its actions wait for ``finish()``.
   private func feedMachine(_ event: DiscoveryMachine.Event) {
     guard !isStopped else { return }
     machine.handle(event, now: .now, into: &actions)
@@ -267,7 +267,7 @@ final class BonjourDriver: @unchecked Sendable {
     handOverEarly()
   }
 
-  /// Whatever was true of the networks before the machine slept may be so no more.
+  /// After sleep, the interfaces may be on other networks.
   private func machineWoke() {
     for index in interfaces.keys.sorted() { handle(.interfaceRestarted(index)) }
   }
@@ -373,8 +373,8 @@ extension DiscoveryRequest {
 }
 
 extension BonjourConfiguration {
-  /// The interfaces to use: those of the configuration, or all suitable ones, or the loopback
-  /// interface if there is none.
+  /// The interfaces to use: those of the configuration, or all suitable ones, or, without any, the
+  /// loopback interface.
   func chosen(from all: [SystemInterface]) -> [SystemInterface] {
     if let interfaceNames {
       return all.filter { interfaceNames.contains($0.name) && $0.flags.contains(.up) }

@@ -83,7 +83,7 @@ final class BonjourEngine: @unchecked Sendable {
       limits: OwnerMachine.Limits(connectionsMax: DescriptorLimit.connectionsMax))
   }
 
-  /// Runs work on the event loop, soon, after what was handed over before. From any thread.
+  /// Enqueues work on the event loop, after work enqueued earlier. May be called from any thread.
   func onLoop(_ work: @escaping @Sendable (BonjourEngine) -> Void) {
     loop.execute { [self] in work(self) }
   }

@@ -73,7 +73,7 @@ enum RouteMessage: Hashable {
 
   // MARK: Parts
 
-  /// struct ifinfomsg and its attributes; nil for what has no name.
+  /// struct ifinfomsg and its attributes; nil without a name.
   private static func link(_ reader: inout ByteReader) throws(Truncated) -> SystemInterface? {
     _ = try reader.slice(4)  // family, padding, type of hardware
     let index = InterfaceIndex(rawValue: try reader.uint32())
@@ -97,7 +97,7 @@ enum RouteMessage: Hashable {
     return interface.name.isEmpty ? nil : interface
   }
 
-  /// struct ifaddrmsg and its attributes; nil for what is neither IPv4 nor IPv6.
+  /// struct ifaddrmsg and its attributes; nil for an address other than IPv4 and IPv6.
   private static func address(
     _ reader: inout ByteReader
   ) throws(Truncated) -> (SystemInterface.Address, index: InterfaceIndex)? {

@@ -9,7 +9,7 @@ struct SystemInterface: Hashable, Sendable {
   var name: String
   /// What it is and whether it works.
   var flags: Flags
-  /// The hardware address, six bytes on Ethernet and Wi-Fi; empty where there is none.
+  /// The hardware address, six bytes on Ethernet and Wi-Fi; empty for interfaces without one.
   var hardwareAddress: [UInt8] = []
   /// The longest packet it carries, in bytes.
   var maxPacketByteCount = 1_500

@@ -23,7 +23,7 @@ final class LinkLocalDriver: @unchecked Sendable {
   private var onStart: ((LinkLocalError?) -> Void)?
   private var isStopped = false
 
-  /// The interface as it is now, with what belongs to it; nil while there is none.
+  /// The interface's present state; nil while it doesn't exist. The members below belong to it.
   private var interface: SystemInterface?
   private var machine: LinkLocalMachine?
   private var rule: BroadcastRule?
@@ -50,7 +50,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     store = configuration.folder.map(LinkLocalStore.init)
   }
 
-  /// Runs work on the event loop, soon, after what was handed over before. From any thread.
+  /// Enqueues work on the event loop, after work enqueued earlier. May be called from any thread.
   func onLoop(_ work: @escaping @Sendable (LinkLocalDriver) -> Void) {
     loop.execute { [self] in work(self) }
   }
@@ -86,7 +86,7 @@ final class LinkLocalDriver: @unchecked Sendable {
     completion()
   }
 
-  /// What was possible until now is no more.
+  /// Stops, and reports the error.
   private func fail(_ error: LinkLocalError) {
     stop {}
     onEvent(.failed(error))

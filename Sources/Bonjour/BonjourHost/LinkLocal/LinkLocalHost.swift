@@ -22,11 +22,11 @@ public struct LinkLocalConfiguration: Sendable {
   /// The address to try first, in 169.254.1.0 up to 169.254.254.255; nil for the stored one or,
   /// without any, one that is derived from the hardware address.
   public var firstAddress: Inet4Address?
-  /// The folder where to store, by hardware addresses, what was had; nil to store nothing. Where
+  /// The folder where to store the last address, by hardware address; nil to store nothing. Where
   /// that is not possible, nothing is stored.
   public var folder: String?
 
-  /// Tries what was had before, if that is stored in this folder.
+  /// Makes a configuration that tries the address stored in this folder, if any.
   public init(firstAddress: Inet4Address? = nil, folder: String? = nil) {
     self.firstAddress = firstAddress
     self.folder = folder

@@ -68,7 +68,7 @@ struct NetlinkRequest {
     static let dump = Flags(rawValue: UInt16(NLM_F_ROOT | NLM_F_MATCH))
     /// Replace an existing object.
     static let replace = Flags(rawValue: UInt16(NLM_F_REPLACE))
-    /// Where there is none.
+    /// Create the object if it doesn't exist.
     static let create = Flags(rawValue: UInt16(NLM_F_CREATE))
     /// After those that are there.
     static let append = Flags(rawValue: UInt16(NLM_F_APPEND))

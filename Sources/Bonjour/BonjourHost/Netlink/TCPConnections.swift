@@ -46,7 +46,7 @@ enum TCPConnections {
     static let idByteCount = 48
 
     let id: ArraySlice<UInt8>
-    /// This end's address; nil if it is none of IPv4.
+    /// This end's IPv4 address; nil for an IPv6 connection.
     let source: Inet4Address?
 
     /// Reads struct inet_diag_msg; nil where it is cut short.

@@ -33,7 +33,7 @@ final class MessageConnection<Incoming: PortSharingMessage> {
   var onBacklogChange: ((Int) -> Void)?
 
   private static var readByteCount: Int { 65_536 }
-  /// How long to wait where the system has no memory for what is sent.
+  /// How long to wait when the system has no memory for sent bytes.
   private static var retryPause: TimeSpan { .milliseconds(100) }
 
   /// Owns a connected socket that does not block; nil, and the socket is closed, if the loop cannot
@@ -71,7 +71,7 @@ final class MessageConnection<Incoming: PortSharingMessage> {
     return true
   }
 
-  /// Sends what was given to `send`, all at once.
+  /// Sends the messages given to `send` in one system call.
   func flush() {
     guard let watched, watched.isOpen, !outgoing.isEmpty else { return }
     let count = unsafe outgoing.withUnsafeBytes { bytes in

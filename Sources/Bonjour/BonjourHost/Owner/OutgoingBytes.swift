@@ -1,5 +1,5 @@
-/// Bytes that wait to be sent. What was sent is given back to the system before it is more than
-/// what waits, and each byte is moved about once, however little is taken at a time.
+/// Bytes that wait to be sent. The memory of sent bytes is freed before it exceeds that of the
+/// waiting ones, and each byte is moved about once, however few are sent at a time.
 struct OutgoingBytes {
   /// Its first ``sentCount`` were sent.
   private var bytes: [UInt8] = []
@@ -13,7 +13,7 @@ struct OutgoingBytes {
 
   mutating func append(_ more: [UInt8]) { bytes += more }
 
-  /// The first so many were sent.
+  /// Removes the first `count` bytes, which were sent.
   mutating func removeFirst(_ count: Int) {
     sentCount += count
     guard sentCount >= bytes.count / 2 else { return }

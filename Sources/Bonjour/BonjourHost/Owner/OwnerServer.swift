@@ -147,7 +147,7 @@ final class OwnerServer {
     connections.removeValue(forKey: id)?.close()
   }
 
-  /// Sends what was given to `send`, all at once.
+  /// Sends the messages given to `send`, one system call for each client.
   func flush() {
     guard !unflushed.isEmpty else { return }
     let ids = unflushed

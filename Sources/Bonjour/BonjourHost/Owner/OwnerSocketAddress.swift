@@ -67,7 +67,7 @@ struct OwnerSocketAddress: Hashable, Sendable {
     return (number == EADDRINUSE ? .isTaken : .impossible, nil)
   }
 
-  /// Accepts the next connection; nil if there is none, or its user is unknown.
+  /// Accepts the next connection; nil if no connection waits, or its user is unknown.
   static func accept(
     _ listener: Int32
   ) -> Result<(descriptor: Int32, userID: UInt32)?, SystemError> {
@@ -127,7 +127,7 @@ enum ProcessState {
   /// forked holds its sockets; false where that is not known.
   static func isSilenced(_ processID: Int32) -> Bool {
     guard processID > 0 else { return false }
-    // Without permission to see others in /proc, kill(2) reports that there is none.
+    // Without permission to see the process in /proc, kill(2) reports that it doesn't exist.
     if kill(processID, 0) != 0, errno == ESRCH { return true }
     let descriptor = open("/proc/\(processID)/stat", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return false }

@@ -80,7 +80,7 @@ final class DatagramReader {
     return count == Self.countMax
   }
 
-  /// What was read as number `index`; nil if its interface or sender is unknown.
+  /// The datagram at an index of the last read; nil if its interface or sender is unknown.
   private func datagram(at index: Int, _ version: IPVersion) -> Datagram? {
     let (byteCount, header) = unsafe (
       Int(messages[index].byte_count), messages[index].header

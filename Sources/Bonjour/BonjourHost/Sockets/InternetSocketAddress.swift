@@ -5,12 +5,12 @@ import Glibc
 /// An address as the system has it: the bytes of struct sockaddr_in or sockaddr_in6. Numbers are in
 /// the order of the network but for the family and, over IPv6, the scope.
 struct InternetSocketAddress {
-  // What is longer is no address of the Internet Protocol.
+  // Addresses longer than this aren't of the Internet Protocol.
   typealias Storage = sockaddr_in6
   private var storage = Storage()
   private let byteCount: socklen_t
 
-  /// What the system wrote, as it says.
+  /// Makes an address of the bytes and the length that the system wrote.
   init(_ storage: Storage, byteCount: socklen_t) {
     self.storage = storage
     self.byteCount = byteCount

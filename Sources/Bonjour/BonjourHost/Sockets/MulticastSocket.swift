@@ -4,15 +4,15 @@ import Essentials
 import Glibc
 import EventLoop
 
-/// Port 5353 on one link: receives the group there, and unicast packets. On one event loop, until
-/// it is closed.
+/// Port 5353 on one link: receives multicast packets of the group there, and unicast packets. Used
+/// on one event loop, until it is closed.
 ///
-/// There are two sockets: what is sent to hosts that do not answer ARP fills the queue of its
+/// It has two sockets, because packets to hosts that do not answer ARP fill the queue of their
 /// socket for seconds, and must not delay multicast packets. Unicast packets are never queued here:
 /// one that the system does not take is lost, as on the network.
 ///
-/// Other processes may share the port, so a unicast datagram may arrive at any socket of it:
-/// `Datagram.link` is where it really arrived.
+/// Other processes may share the port, so a unicast datagram may arrive at any of its sockets:
+/// `Datagram.link` is the link on which it arrived.
 final class MulticastSocket {
   let link: MulticastLink
   private let group: InternetSocketAddress
@@ -30,7 +30,7 @@ final class MulticastSocket {
 
   /// The number of sockets of the port that each instance has.
   static let socketCount = 2
-  /// Multicast packets are lost while so many wait.
+  /// At most this many multicast packets wait; further ones are lost.
   private static let waitingCountMax = 1_024
   /// How many times datagrams are read before something else is done.
   private static let readCountMax = 4
@@ -106,8 +106,8 @@ final class MulticastSocket {
     closed?()
   }
 
-  /// Leaves the group and the port once the system has taken what was sent, which it may not have
-  /// at once, or when that has taken too long; then calls `completion`.
+  /// Leaves the group and the port once the system has taken all sent packets, or when `limit` has
+  /// passed; then calls `completion`.
   func closeWhenSent(within limit: TimeSpan, _ completion: @escaping () -> Void) {
     onClose = completion
     if waiting.isEmpty { return close() }
@@ -133,7 +133,7 @@ final class MulticastSocket {
   func send(_ packet: OutgoingPacket) {
     if case .unicast(let receiver) = packet.destination {
       if let unicast, unicast.isOpen { _ = transmit(packet, over: unicast) }
-      // An ordinary resolver asks one question after the other, the next as soon as it has an answer.
+      // An ordinary resolver sends its next question as soon as it has an answer.
       if receiver.port != multicastDNSPort { loop.expectPromptEvent() }
       return
     }
@@ -167,8 +167,8 @@ final class MulticastSocket {
   }
 }
 
-/// What is set on a socket of Multicast DNS: most of these options (ip(7), ipv6(7)) have no names
-/// in Glibc's module.
+/// An option of a Multicast DNS socket. Most of them (ip(7), ipv6(7)) have no names in Glibc's
+/// module.
 private enum SocketSetting {
   case number(Level, Int32, Int32)
   case membership(Int32, IPv4Membership)

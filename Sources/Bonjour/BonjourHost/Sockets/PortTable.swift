@@ -1,10 +1,10 @@
 import Essentials
 import Glibc
 
-/// What sockets of UDP this machine has, of whatever program (proc(5)).
+/// The UDP sockets of this machine, of all programs (proc(5)).
 enum PortTable {
-  /// Whether more than so many sockets have a port, over both versions of IP; nil where that cannot
-  /// be seen.
+  /// Whether more than `limit` sockets have a port, over both versions of IP; nil if that cannot be
+  /// read.
   static func hasMoreSockets(_ port: UInt16, than limit: Int) -> Bool? {
     var (count, isKnown) = (0, false)
     for path in ["/proc/net/udp", "/proc/net/udp6"] {

@@ -3,9 +3,9 @@ import Essentials
 extension DNSMessage {
   /// Reads a whole message.
   ///
-  /// A record whose data doesn't have the form of its type becomes one with opaque data; the others
-  /// count (RFC 6762, §6.1 asks that of NSEC). Everything else that is wrong makes the message
-  /// unreadable. Bytes behind the last record are ignored.
+  /// A record whose data doesn't have the form of its type becomes one with opaque data, so that
+  /// the other records remain usable (RFC 6762, §6.1 requires that for NSEC). Any other
+  /// malformation throws. Bytes behind the last record are ignored.
   public init(decoding bytes: ArraySlice<UInt8>) throws(DNSWireError) {
     var reader = DNSReader(bytes)
     header = DNSHeader(id: try reader.uint16(), flags: try reader.uint16())

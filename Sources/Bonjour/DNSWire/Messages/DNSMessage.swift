@@ -65,7 +65,7 @@ public struct DNSHeader: Hashable, Sendable {
     get { flags & 0x0200 != 0 }
     set { set(0x0200, newValue) }
   }
-  /// RD: a server may ask others.
+  /// RD: recursion desired.
   public var wantsRecursion: Bool {
     get { flags & 0x0100 != 0 }
     set { set(0x0100, newValue) }

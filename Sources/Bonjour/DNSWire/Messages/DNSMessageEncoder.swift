@@ -54,7 +54,7 @@ public struct DNSMessageEncoder: Sendable {
   private var body: [UInt8]
   private var suffixes = SuffixTable()
 
-  /// Begins a message that may take so many bytes, at most 65,535.
+  /// Begins a message of at most `byteCountMax` bytes, itself at most 65,535.
   public init(
     header: DNSHeader, byteCountMax: Int = Limits.unfragmentedByteCount,
     compression: Compression = .multicast
@@ -168,7 +168,8 @@ public struct DNSMessageEncoder: Sendable {
     body[lengthIndex + 1] = UInt8(byteCount & 0xFF)
   }
 
-  /// Writes a name, its end as a pointer where the same labels, in the same case, stand already.
+  /// Writes a name. Its end is a pointer if the message has the same labels, in the same case,
+  /// already.
   private mutating func write(_ name: DNSName, isCompressed: Bool) {
     guard isCompressed else {
       body += name.wireBytes

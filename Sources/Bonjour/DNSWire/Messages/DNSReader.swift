@@ -106,8 +106,8 @@ struct DNSReader {
     }
   }
 
-  /// The name at the target of a pointer that stands alone, where it was read before. Most names of
-  /// a response are such.
+  /// The name for a pointer without labels before it, if the name at its target was read before.
+  /// This is the usual form of names in a response.
   private mutating func rememberedName() throws(DNSWireError) -> DNSName? {
     let length = try byte(at: position)
     guard length >> 6 == 3 else { return nil }

@@ -1,11 +1,11 @@
-/// Where in a message which ends of names stand, for compression.
+/// The offsets of name suffixes in a message, for compression.
 ///
 /// Open addressing over offsets: a message has at most a few hundred of them, and an encoder is
 /// made for each packet.
 struct SuffixTable: Sendable {
   private struct Entry {
     var hash: UInt32
-    /// 0 where the slot is free: no name stands in the header.
+    /// 0 if the slot is free: the header has no names.
     var offset: UInt16
   }
 
@@ -20,15 +20,15 @@ struct SuffixTable: Sendable {
   /// Begins a piece that may be taken back.
   mutating func mark() { recent.removeAll(keepingCapacity: true) }
 
-  /// Forgets what was inserted since `mark`. The last are emptied first, so that no chain of slots
-  /// is interrupted.
+  /// Removes the suffixes inserted since `mark`, the last ones first, so that no chain of slots is
+  /// interrupted.
   mutating func takeBack() {
     for slot in recent.reversed() { slots[slot].offset = 0 }
     count -= recent.count
     recent.removeAll(keepingCapacity: true)
   }
 
-  /// Where `suffix`, a name in the form on the wire, stands in `message`.
+  /// The offset in `message` of `suffix`, a name in the form on the wire.
   func offset(of suffix: ArraySlice<UInt8>, in message: [UInt8]) -> Int? {
     guard !slots.isEmpty else { return nil }
     let hash = Self.hash(suffix)
@@ -41,7 +41,7 @@ struct SuffixTable: Sendable {
     return nil
   }
 
-  /// Notes that `suffix` stands at `offset`.
+  /// Adds `suffix` with its `offset`.
   mutating func insert(_ suffix: ArraySlice<UInt8>, at offset: Int) {
     guard offset <= Self.offsetMax else { return }
     if count * 2 >= slots.count { grow() }

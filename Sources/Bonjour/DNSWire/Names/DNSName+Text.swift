@@ -1,8 +1,8 @@
 extension DNSName: CustomStringConvertible, ExpressibleByStringLiteral {
-  /// Reads a name as people write it: labels with dots between; a dot at the end changes nothing.
+  /// Reads a name in text form: labels separated by dots; a dot at the end changes nothing.
   ///
-  /// `\.` and `\\` stand for a dot and a backslash inside a label, `\` and three digits for the
-  /// byte with that number. `.` alone is the root.
+  /// `\.` and `\\` are a dot and a backslash inside a label, `\` and three digits the byte with
+  /// that number. `.` alone is the root.
   public init(text: some StringProtocol) throws(DNSWireError) {
     var labels: [[UInt8]] = []
     var label: [UInt8] = []
@@ -33,7 +33,7 @@ extension DNSName: CustomStringConvertible, ExpressibleByStringLiteral {
   }
 
   /// One label as text: dots and backslashes after a backslash; spaces, control characters and
-  /// what is not UTF-8 as `\DDD`; everything else as it is.
+  /// bytes that aren't UTF-8 as `\DDD`; all other characters unchanged.
   public static func escaped(_ label: some Collection<UInt8>) -> String {
     let isUTF8 = String(validating: label, as: UTF8.self) != nil
     var text: [UInt8] = []

@@ -10,8 +10,8 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
   /// All of it as one name.
   public let name: DNSName
 
-  /// The name of the instance called so. The text is brought into precomposed form (Unicode NFC, as
-  /// RFC 6762, §16 asks); it has 1 to 63 bytes in UTF-8 and no control characters (RFC 6763,
+  /// Makes the name of an instance. The text is normalised to precomposed form (Unicode NFC, as RFC
+  /// 6762, §16 requires); it has 1 to 63 bytes in UTF-8 and no control characters (RFC 6763,
   /// §4.1.1).
   public init(
     instance: some StringProtocol, type: ServiceType, domain: DNSName = .local
@@ -35,7 +35,7 @@ public struct ServiceName: Hashable, Sendable, CustomStringConvertible {
     self.name = name
   }
 
-  /// The instance's label for people; what is not UTF-8 is shown as U+FFFD.
+  /// The instance's label as text; invalid UTF-8 is replaced by U+FFFD.
   public var instanceText: String { String(decoding: instance, as: UTF8.self) }
 
   /// The full name with escapes.

@@ -49,7 +49,7 @@ public struct ServiceType: Hashable, Sendable, CustomStringConvertible {
   /// `_http._tcp`
   public var description: String { "_\(name).\(transport == .tcp ? "_tcp" : "_udp")" }
 
-  /// The two labels as a name; what is browsed for is this with the domain behind it.
+  /// The two labels as a name. Browse queries are for this name followed by the domain.
   public var relativeName: DNSName {
     DNSName(stringLiteral: description)
   }

@@ -9,7 +9,7 @@ extension DNSRecord: CustomStringConvertible {
 }
 
 extension DNSRecordData: CustomStringConvertible {
-  /// The data as in a zone file; what has no such form as RFC 3597, §5 writes it.
+  /// The data as in a zone file; data without such a form in that of RFC 3597, §5.
   public var description: String {
     switch self {
     case .a(let address): return address.description

@@ -1,4 +1,4 @@
-/// The type of a record, or the types a question asks for.
+/// The type of a record, or the types that a question is for.
 @frozen
 public struct DNSType: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
   /// The number on the wire.

@@ -38,8 +38,8 @@ public struct TXTRecord: Hashable, Sendable {
     wireBytes = [0]
   }
 
-  /// Reads the data of a TXT record; no bytes at all count as one zero. Throws `truncated` where a
-  /// string is longer than what is left.
+  /// Reads the data of a TXT record; an empty record counts as one zero byte. Throws `truncated` if
+  /// a string's length exceeds the remaining bytes.
   public init(decoding bytes: some Collection<UInt8>) throws(DNSWireError) {
     let bytes = Array(bytes)
     guard bytes.count <= Limits.byteCountMax else { throw .invalidLength(bytes.count) }
@@ -147,7 +147,7 @@ public struct TXTRecord: Hashable, Sendable {
 
   /// Goes over the strings of a record.
   public struct Strings: Sequence, IteratorProtocol, Sendable {
-    /// What was not yet gone over.
+    /// The bytes not read yet.
     var rest: ArraySlice<UInt8>
 
     /// The next string.

@@ -365,7 +365,7 @@ struct RecordCache: Sendable {
   /// When `expire` should be called next.
   var nextWake: Instant? { queue.next }
 
-  /// Performs what is due.
+  /// Performs the refreshes and removals that are due.
   mutating func expire(now: Instant, into events: inout [Event]) {
     while let (instant, ticket) = queue.popDue(now) {
       guard let entry = slots[ticket.slot], entry.serial == ticket.serial,
@@ -425,7 +425,7 @@ extension RecordCache {
     .seconds(Int64(min(record.ttlSeconds, Limits.ttlSecondsMax)))
   }
 
-  /// The time when so many hundredths of the TTL have passed, without the random part.
+  /// The time when the stage's percentage of the TTL has passed, without the random part.
   private static func refreshInstant(_ entry: Entry, stage: Int) -> Instant {
     guard stage < Limits.refreshPercents.count else { return .distantFuture }
     let percent = Limits.refreshPercents[stage]

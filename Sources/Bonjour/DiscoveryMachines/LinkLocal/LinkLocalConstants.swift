@@ -17,7 +17,7 @@ public enum LinkLocalConstants {
   public static let announcementCount = 2
   /// ANNOUNCE_INTERVAL: the pause between announcements.
   public static let announceInterval = TimeSpan.seconds(2)
-  /// MAX_CONFLICTS: after so many, new addresses are tried more slowly.
+  /// MAX_CONFLICTS: after this many conflicts, new addresses are tried more slowly.
   public static let conflictsMax = 10
   /// RATE_LIMIT_INTERVAL: then one new address in this time.
   public static let rateLimitInterval = TimeSpan.seconds(60)

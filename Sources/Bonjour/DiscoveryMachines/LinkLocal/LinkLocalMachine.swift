@@ -122,7 +122,7 @@ public struct LinkLocalMachine: Sendable {
     wake(now: now, into: &actions)
   }
 
-  /// Performs what is due by now.
+  /// Performs the work that is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     switch state {
     case .idle: break

@@ -263,7 +263,7 @@ struct InterfaceQuerier: Sendable {
     .earliest(.earliest(cache.nextWake, queue.next), reconfirmations.earliest(\.nextAt))
   }
 
-  /// Performs what is due at `now`.
+  /// Performs the work that is due at `now`.
   mutating func wake(now: Instant, into outputs: inout [Output]) {
     expire(now: now, into: &outputs)
     var keys = refreshes

@@ -291,7 +291,7 @@ extension QueryRequest {
     }
   }
 
-  /// The event of a record for this request; nil if there is none.
+  /// The event of a record for this request; nil if the record doesn't concern it.
   func event(for record: DNSRecord, isAdded: Bool) -> QueryEvent? {
     switch (self, record.data) {
     case (.records, _): return isAdded ? .recordAdded(record) : .recordRemoved(record)

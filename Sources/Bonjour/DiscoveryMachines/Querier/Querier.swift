@@ -64,7 +64,7 @@ public struct Querier: Sendable {
     self.rng = rng
   }
 
-  /// Takes an event and appends what is to be done to `actions`.
+  /// Handles an event and appends the resulting actions to `actions`.
   public mutating func handle(_ event: Event, now: Instant, into actions: inout [Action]) {
     let start = actions.count
     switch event {
@@ -85,7 +85,7 @@ public struct Querier: Sendable {
     finish(now: now, from: start, &actions)
   }
 
-  /// Performs what is due at `now`.
+  /// Performs the work that is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     let start = actions.count
     for position in interfaces.indices {
@@ -198,8 +198,8 @@ public struct Querier: Sendable {
 }
 
 extension NetworkInterface {
-  /// Whether its addresses and versions may as well have become those of `other` on the same link:
-  /// there is none from a subnet that was not there.
+  /// Whether the interface may still be on the same link with the addresses and versions of
+  /// `other`: none of the other addresses is of a new subnet.
   fileprivate func isOnSameLink(as other: NetworkInterface) -> Bool {
     versions == other.versions && other.addresses.allSatisfy { isOnLink($0.address) }
   }

@@ -36,7 +36,8 @@ public struct QueryOptions: Hashable, Sendable {
   /// Whether names that are not of this link are queried on it all the same; otherwise they are
   /// refused.
   public var reachesBeyondLink: Bool
-  /// After how long the query ends with ``QueryError/timedOut``, whatever was found; nil for never.
+  /// After how long the query ends with ``QueryError/timedOut``, regardless of results; nil for
+  /// never.
   public var timeout: TimeSpan?
   /// Whether queries for records report the aliases that lead to them, too.
   public var reportsAliases: Bool
@@ -76,7 +77,7 @@ public struct ServiceResolution: Hashable, Sendable {
   public var host: DNSName
   /// Its port there.
   public var port: UInt16
-  /// The TXT record; without entries if there is none.
+  /// The TXT record; without entries if the service has no TXT record.
   public var text: TXTRecord
 
   /// A service with its location and TXT record.

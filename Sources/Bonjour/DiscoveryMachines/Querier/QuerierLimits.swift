@@ -8,8 +8,8 @@ package enum QuerierLimits {
   /// The same where only a client caused the question: time for its other questions to be sent in
   /// the same packet.
   static let clientDelay = (shortest: TimeSpan.milliseconds(1), longest: TimeSpan.milliseconds(5))
-  /// A question that a client asks so soon after something new was multicast may be asked by other
-  /// hosts at the same moment.
+  /// Within this time after a new record was multicast, other hosts may send the same question at
+  /// the same moment as a client of this one.
   static let newsSpan = TimeSpan.milliseconds(100)
   /// The pause between the first two questions of a series (RFC 6762, §5.2).
   static let firstInterval = TimeSpan.seconds(1)

@@ -1,9 +1,9 @@
 import DNSWire
 
-/// A question with what is known already, ready to be sent.
+/// A question with its known answers, ready to be sent.
 struct PendingQuestion: Sendable {
   var question: DNSQuestion
-  /// Each with what is left of its time.
+  /// Each with its remaining TTL.
   var knownAnswers: [(record: DNSRecord, ttlSeconds: UInt32)]
 
   /// At most how many bytes it takes in a message.

@@ -6,8 +6,8 @@ struct ConflictHistory: Sendable {
 
   /// The latest last.
   private var times: [Instant] = []
-  /// Whether there is a pause before each attempt: from so many conflicts in a short time on, until
-  /// there was none for as long (RFC 6762, §8.1).
+  /// Whether to pause before each attempt: from `conflictsMax` conflicts within `conflictWindow`
+  /// on, until none has occurred for that time (RFC 6762, §8.1).
   private(set) var isSlow = false
 
   mutating func note(_ now: Instant) {

@@ -53,8 +53,8 @@ struct RecordStore: Sendable {
     return named.shared.isEmpty ? named.own : named.shared + named.own
   }
 
-  /// The sets of a name among which are all that answer a question for a type: without the shared
-  /// ones where none of them does. A hostile message may ask for a thousand types of one name.
+  /// A superset of a name's sets that answer a question for a type: without the shared ones if none
+  /// of them answers it. A hostile message may ask for a thousand types of one name.
   func ids(named name: DNSName, asked type: DNSType) -> [RecordSetID] {
     guard let named = byName[name] else { return [] }
     let isAnsweredByShared =
@@ -139,7 +139,7 @@ struct RecordStore: Sendable {
     }
   }
 
-  /// Forgets what was multicast on this link: no host there has it cached.
+  /// Clears the times of multicasts on this link, because no host there has the records cached.
   mutating func forgetMulticasts(on link: MulticastLink) {
     for index in sets.indices { sets.values[index].forgetMulticasts(on: link) }
   }

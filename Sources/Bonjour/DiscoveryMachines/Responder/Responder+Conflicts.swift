@@ -17,8 +17,8 @@ extension Responder {
     }
   }
 
-  /// Gives a registration the next name that none of ours has; false if its policy is to refuse, or
-  /// there is none.
+  /// Gives a registration the next name that no other registration of this host has. Returns false
+  /// if its policy is to refuse, or no name is left.
   mutating func reviseName(of id: RegistrationID) -> Bool {
     guard entries[id]?.conflictPolicy == .rename else { return false }
     repeat {

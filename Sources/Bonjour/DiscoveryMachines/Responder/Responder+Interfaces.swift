@@ -23,7 +23,7 @@ extension Responder {
     }
   }
 
-  /// Whether there is anything that the host's name could stand for.
+  /// Whether the host's name has a probed address record on an interface.
   private func hostHasAddress(on index: InterfaceIndex) -> Bool {
     entries[.host]?.sets.contains {
       store[$0].map { $0.interface == index && $0.isProbed } ?? false

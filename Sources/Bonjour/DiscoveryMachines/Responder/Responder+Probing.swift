@@ -150,7 +150,7 @@ extension Responder {
     }
     for name in names {
       for var record in proposals(for: name, on: link) {
-        // What is only proposed flushes nothing (RFC 6762, §10.2).
+        // Proposed records of a probe don't set the cache-flush bit (RFC 6762, §10.2).
         record.flushesCache = false
         guard encoder.append(record, to: .authority) else { return nil }
       }

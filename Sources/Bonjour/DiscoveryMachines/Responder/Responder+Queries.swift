@@ -40,8 +40,8 @@ extension Responder {
       links[received.link] != nil, let interface = interfaces[received.link.interface]
     else { return }
     let isOnLink = interface.isOnLink(received.source.address)
-    // A multicast packet was sent on the link, whatever its source address; a unicast one may come
-    // from anywhere (RFC 6762, §11).
+    // A multicast packet was sent on the link, even if its source address is of another subnet; a
+    // unicast one may come from anywhere (RFC 6762, §11).
     guard received.isMulticast || isOnLink else { return }
     let isLegacy = received.source.port != multicastDNSPort
     if header.isResponse {

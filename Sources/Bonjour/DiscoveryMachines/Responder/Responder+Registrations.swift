@@ -114,7 +114,7 @@ extension Responder {
     let name = service.name.name
     let typeName = name.parent ?? .root
     var listing = ([typeName] + service.subtypeNames).map { ($0, DNSRecordData.ptr(name)) }
-    // There is none in a domain whose name leaves no room for it.
+    // A domain whose name is too long has no listing of types.
     if let metaName = try? DNSName.serviceTypes.replacingDomain(with: service.name.domain) {
       listing.append((metaName, .ptr(typeName)))
     }

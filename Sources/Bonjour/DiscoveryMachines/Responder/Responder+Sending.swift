@@ -4,7 +4,7 @@ internal import Essentials
 extension Responder {
   private typealias Limits = DNSMessageEncoder.Limits
 
-  /// Announces what is due on a link.
+  /// Sends the announcements that are due on a link.
   mutating func announce(on link: MulticastLink, now: Instant, into actions: inout [Action]) {
     guard var rounds = links[link]?.announcementRounds, rounds.contains(where: { $0.at <= now })
     else { return }
@@ -17,7 +17,7 @@ extension Responder {
     }
     rounds.removeAll { $0.left == 0 || $0.sets.isEmpty }
     links[existing: link].announcementRounds = rounds
-    // What was multicast just now, in an answer to a probe, has been announced by that.
+    // Records that were just multicast, in an answer to a probe, need no announcement now.
     let due = sets.filter { id in
       store[id].map {
         isVisible($0, on: link)
@@ -74,13 +74,13 @@ extension Responder {
   // MARK: Packets
 
   /// Sends sets in as few packets as possible. With additional records each packet is filled with
-  /// complete services: a name together with all that a client asks for next.
+  /// complete services: a name together with the records that a client queries next.
   mutating func send(
     _ ids: [RecordSetID], on link: MulticastLink, to destination: OutgoingPacket.Destination,
     withAdditionals: Bool = true, now: Instant, into actions: inout [Action]
   ) {
     var rest = ids[...]
-    // What is an answer by itself, or was sent in an earlier packet, is no additional record.
+    // Answers, and records in earlier packets, aren't repeated as additional records.
     var known = withAdditionals ? Set(ids) : []
     var sent: [RecordSetID] = []
     while let first = rest.first {
@@ -123,7 +123,7 @@ extension Responder {
   ) -> (count: Int, additionals: [RecordSetID]) {
     var found: [RecordSetID] = []
     var foundBefore: Set<RecordSetID> = []
-    // Only its size counts, which is the same whatever the section.
+    // Only its size matters, which is the same in all sections.
     var trial = DNSMessageEncoder(header: .response)
     for (count, id) in answers.enumerated() {
       let additionals = additionals(for: [id], on: link, to: destination, now: now)
@@ -245,7 +245,7 @@ extension Responder {
       .send(OutgoingPacket(encoder.bytes, on: link, to: .unicast(received.source))))
   }
 
-  /// A program of this host may ask as often as it likes: only it has the host's own address.
+  /// Queries from the host's own address, by its own programs, are not limited.
   private mutating func mayAnswerLegacyQuery(
     of source: InetAddress, on link: MulticastLink, now: Instant
   ) -> Bool {

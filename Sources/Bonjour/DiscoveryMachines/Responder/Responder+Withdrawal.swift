@@ -2,11 +2,12 @@ internal import DNSWire
 internal import Essentials
 
 extension Responder {
-  /// Says goodbye for a registration of another process of this host that could not do so itself
-  /// (RFC 6762, §10.1), on all its links. Records that are registered here, too, stay.
+  /// Sends goodbyes for a registration of another process of this host that could not send them
+  /// itself (RFC 6762, §10.1), on all its links. Records that are registered here, too, stay.
   ///
-  /// What several processes may have registered waits: they may be about to do so here. This is the PTR
-  /// record of a type (RFC 6763, §9), and records that no service implies.
+  /// Goodbyes for records that several processes may have registered are delayed, because those may
+  /// register them here soon: the PTR record of a type (RFC 6763, §9), and records that no service
+  /// implies.
   mutating func withdraw(
     _ content: Content, name: DNSName, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)],
     now: Instant
@@ -14,7 +15,7 @@ extension Responder {
     let entry = Entry(content: content, name: name)
     var sets = sets(of: entry, .host)
     sets += addedRecords.map { unique(name, $0.data, $0.ttlSeconds, entry.interface, .host) }
-    // What is announced for a name replaces everything that was there before (§10.2).
+    // A registration of the same name here has replaced all records of that name (§10.2).
     sets.removeAll { $0.isNegative || !$0.isShared && store.hasOwn(named: $0.name) }
     let records = sets.flatMap(\.records).filter { !store.owns($0) }
     let isRecord = if case .record = content { true } else { false }

@@ -9,7 +9,7 @@ public import Essentials
 public struct Responder: Sendable {
   typealias Constants = ResponderConstants
 
-  /// Where a registration stands on one link.
+  /// The state of a registration on one link.
   enum Phase: Sendable {
     /// It probes, in the round of this number.
     case probing(round: Int)
@@ -81,7 +81,7 @@ public struct Responder: Sendable {
   /// The host's name, whether it was probed for already or not.
   public var hostName: DNSName { entries[.host]?.name ?? .local }
 
-  /// The name of a registration, whether it was probed for already or not; nil if there is none.
+  /// The name of a registration, whether probed or not; nil if the registration doesn't exist.
   public func name(of id: RegistrationID) -> DNSName? { entries[id]?.name }
 
   /// When ``wake(now:into:)`` is to be called; nil if there is nothing to wait for.
@@ -135,7 +135,7 @@ public struct Responder: Sendable {
     }
   }
 
-  /// Performs what is due by now.
+  /// Performs the work that is due at `now`.
   public mutating func wake(now: Instant, into actions: inout [Action]) {
     for link in linkOrder {
       guard let next = links[link]?.nextWake, next <= now else { continue }
@@ -149,7 +149,7 @@ public struct Responder: Sendable {
     }
   }
 
-  // MARK: What is where
+  // MARK: Visibility
 
   /// Whether the records of a set are valid on a link and the name is ours there.
   func isVisible(_ set: RecordSet, on link: MulticastLink) -> Bool {

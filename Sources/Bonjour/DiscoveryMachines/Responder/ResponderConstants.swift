@@ -10,8 +10,8 @@ public enum ResponderConstants {
   public static let probeCount = 3
   /// How long the loser of a tie-break waits before it probes the same name again (§8.2).
   public static let tieBreakWait = TimeSpan.seconds(1)
-  /// After so many conflicts within ``conflictWindow``, ``conflictPause`` lies between attempts,
-  /// until there was none for as long (§8.1).
+  /// After this many conflicts within ``conflictWindow``, the host pauses for ``conflictPause``
+  /// between attempts, until none has occurred for that window (§8.1).
   public static let conflictsMax = 15
   /// See ``conflictsMax``.
   public static let conflictWindow = TimeSpan.seconds(10)

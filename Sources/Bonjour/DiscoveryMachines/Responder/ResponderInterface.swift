@@ -16,11 +16,11 @@ extension Responder {
     /// of this host continues it. The host's name gets goodbye records all the same if nothing that
     /// is registered needs it.
     case handOver(RegistrationID)
-    /// Say goodbye for a service that a process of this host published that was killed, and for the
-    /// records that were added to it (RFC 6762, §10.1).
+    /// Send goodbyes for a service that a killed process of this host had registered, and for the
+    /// records added to it (RFC 6762, §10.1).
     case withdrawService(
       ServiceRegistration, addedRecords: [(data: DNSRecordData, ttlSeconds: UInt32)])
-    /// Say goodbye for a record that a process of this host published that was killed.
+    /// Send goodbyes for a record that a killed process of this host had registered.
     case withdrawRecord(RecordRegistration)
     /// Register the host's name and addresses, even if no service needs them.
     case registerHost

@@ -78,8 +78,8 @@ public struct NetworkInterface: Hashable, Sendable {
     IPVersion.allCases.filter(versions.contains).map { MulticastLink(index, $0) }
   }
 
-  /// Whether a packet from this address was sent on this interface's own link: one from elsewhere
-  /// is none of Multicast DNS's business (RFC 6762, §11).
+  /// Whether a packet from this address was sent on this interface's own link: Multicast DNS
+  /// ignores others (RFC 6762, §11).
   public func isOnLink(_ source: InetAddress) -> Bool {
     source.isLinkLocal && source.isHost(ofSubnetOf: Self.linkLocalBitCount)
       || addresses.contains {
@@ -93,9 +93,9 @@ public struct NetworkInterface: Hashable, Sendable {
 }
 
 extension InetAddress {
-  /// Whether an address may be a host's in a subnet with a prefix of so many bits: over IPv4 the
-  /// first and the last one stand for all (RFC 1122, §3.2.1.3), unless there are only two (RFC
-  /// 3021).
+  /// Whether an address may be a host's in a subnet with a prefix of `prefixBitCount` bits: over
+  /// IPv4 the first and the last one are broadcast addresses (RFC 1122, §3.2.1.3), unless there are
+  /// only two (RFC 3021).
   fileprivate func isHost(ofSubnetOf prefixBitCount: Int) -> Bool {
     guard case .v4(let address) = self, prefixBitCount < 31 else { return true }
     let mask = UInt32.max >> UInt32(max(prefixBitCount, 0))

@@ -107,8 +107,8 @@ package struct OwnerSearch: Sendable {
     /// The longest pause before the search for a new owner: all clients of the old one begin at
     /// once.
     package static let electionPauseMax = informedPauseMax * 2
-    /// The longest pause of those that know what it published, and can say goodbye for that, and the
-    /// shortest of the others.
+    /// The longest pause of clients that know the owner's registrations, and can send goodbyes for
+    /// them, and the shortest of the others.
     package static let informedPauseMax = TimeSpan.milliseconds(25)
     /// The longest pause before another attempt where there is no getting through.
     package static let retryPauseMax = TimeSpan.milliseconds(500)
@@ -207,7 +207,7 @@ package struct OwnerSearch: Sendable {
     }
   }
 
-  /// Performs what is due by now.
+  /// Performs the work that is due at `now`.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
     nextWake = nil

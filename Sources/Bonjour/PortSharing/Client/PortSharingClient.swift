@@ -41,8 +41,8 @@ package struct PortSharingClient: Sendable {
     case forward(DiscoveryRequest)
     /// Deliver a report to the host.
     case notify(DiscoveryReport)
-    /// Say goodbye for what the previous owner had published (RFC 6762, §10.1), except for records
-    /// that are registered again.
+    /// Send goodbyes for the registrations of the previous owner (RFC 6762, §10.1), except for
+    /// records that are registered again.
     case withdraw([DiscoveryRequest])
     /// Report to the host that a registration failed.
     case fail(RegistrationID)
@@ -104,7 +104,7 @@ package struct PortSharingClient: Sendable {
     }
   }
 
-  /// Performs what is due: results that the new owner did not confirm are reported as removed.
+  /// Reports results that the new owner did not confirm in time as removed.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = settlesAt, due <= now else { return }
     settlesAt = nil
@@ -157,7 +157,7 @@ package struct PortSharingClient: Sendable {
 
   private mutating func begin(_ owner: Owner, now: Instant, into actions: inout [Action]) {
     self.owner = owner
-    // Another one that took over has done with them what was to be done.
+    // The process that became the owner handles the previous owner's registrations.
     if owner == .another { (publications, publicationLoad) = ([:], .init()) }
     for id in registrations.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
       actions += (registrations[id]?.requests(id) ?? []).map { .forward($0) }

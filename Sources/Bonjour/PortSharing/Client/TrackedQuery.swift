@@ -12,7 +12,7 @@ enum QueryResult: Hashable, Sendable {
   case type(ServiceType)
   case domain(DNSName)
 
-  /// The event that reports its end; nil where there is none.
+  /// The event that reports its end; nil if its end isn't reported.
   var removal: QueryEvent? {
     switch self {
     case .record(let record): .recordRemoved(record)

@@ -38,7 +38,8 @@ extension OwnerMachine {
     /// Room for 5,000 programs of one user with a few requests each, and one with 5,000.
     package init() {}
 
-    /// The default limits with at most so many connections, of which one user gets three fifths.
+    /// The default limits with at most `connectionsMax` connections, of which one user gets three
+    /// fifths.
     package init(connectionsMax: Int) {
       clientsMax = min(clientsMax, connectionsMax)
       clientsPerUserMax = min(clientsPerUserMax, clientsMax / 5 * 3)

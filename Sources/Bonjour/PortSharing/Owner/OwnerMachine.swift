@@ -40,7 +40,7 @@ package struct OwnerMachine: Sendable {
     case request(DiscoveryRequest)
     /// A report of the machines.
     case report(DiscoveryReport)
-    /// The owner ends, and says goodbye for its own registrations itself.
+    /// The owner ends, and sends goodbyes for its own registrations itself.
     case closing
   }
 
@@ -171,8 +171,8 @@ package struct OwnerMachine: Sendable {
     }
   }
 
-  /// Performs what is due: disconnects clients that did not send a greeting in time. They get no
-  /// message, since they may have been unable to, and may come back.
+  /// Disconnects clients that did not send a greeting in time. They get no message, since they may
+  /// have been unable to send, and may come back.
   package mutating func wake(now: Instant, into actions: inout [Action]) {
     guard let due = nextWake, due <= now else { return }
     nextWake = nil

@@ -1,8 +1,8 @@
 import DNSWire
 import DiscoveryMachines
 
-/// The registrations of the owner's own process, and the clients that are informed of them: where the
-/// owner is killed, nobody else could say goodbye for them (RFC 6762, §10.1).
+/// The registrations of the owner's own process, and the clients that are informed of them, which
+/// send goodbyes for them (RFC 6762, §10.1) if the owner is killed.
 ///
 /// Only a few clients are informed, so that the work does not grow with their number. Those look
 /// for a new owner sooner than the others.

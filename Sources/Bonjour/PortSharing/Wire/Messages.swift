@@ -38,7 +38,7 @@ package enum ClientMessage: Hashable, Sendable {
   case hello(versions: ClosedRange<UInt16>, SharedConfiguration)
   /// A request.
   case request(DiscoveryRequest)
-  /// Asks for a pong.
+  /// A request for a pong.
   case ping
 }
 
@@ -50,8 +50,9 @@ package enum OwnerMessage: Hashable, Sendable {
   case rejected(RejectionReason)
   /// A report of the machines.
   case report(DiscoveryReport)
-  /// A registration of the owner's own process, or a change of one, with the registered name. The
-  /// client that becomes the owner says goodbye for them (RFC 6762, §10.1). From version 2 on.
+  /// A registration of the owner's own process, or a change of one, with the registered name. If
+  /// the owner is killed, its successor sends goodbyes for them (RFC 6762, §10.1). From version 2
+  /// on.
   case published(DiscoveryRequest)
   /// The answer to a ping.
   case pong

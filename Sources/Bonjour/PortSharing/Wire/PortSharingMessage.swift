@@ -26,8 +26,8 @@ extension PortSharingMessage {
 /// Cuts a stream of bytes into messages: four bytes of length, least significant first, before
 /// each.
 ///
-/// If complete messages are read after each append, it holds at most one incomplete message and
-/// what was appended last, and almost nothing between messages.
+/// If complete messages are read after each append, it holds at most one incomplete message and the
+/// bytes appended last, and almost nothing between messages.
 package struct FrameReader: Sendable {
   static let headByteCount = 4
   /// From here on, memory that was read is given back.
@@ -55,7 +55,7 @@ package struct FrameReader: Sendable {
     bytes.append(contentsOf: more)
   }
 
-  /// Gives back the memory of what was read, where it is worth it.
+  /// Frees the memory of bytes already read, if they are many.
   private mutating func compact() {
     guard start >= Self.compactionByteCount else { return }
     bytes = Array(bytes[start...])

@@ -15,13 +15,13 @@ final class HandleTable<Object: Sendable>: Sendable {
     return handle.unsafelyUnwrapped
   }
 
-  /// What is behind a number; nil for nothing.
+  /// The object with a number; nil if the number is unknown.
   subscript(handle: OpaquePointer?) -> Object? {
     get { objects.withLock { $0[UInt(bitPattern: handle)] } }
     set { objects.withLock { $0[UInt(bitPattern: handle)] = newValue } }
   }
 
-  /// Takes away what is behind a number.
+  /// Removes the object with a number.
   @discardableResult
   func remove(_ handle: OpaquePointer?) -> Object? {
     objects.withLock { $0.removeValue(forKey: UInt(bitPattern: handle)) }

@@ -3,7 +3,7 @@ import CDNSServiceDiscovery
 import DNSWire
 import Synchronization
 
-/// What is behind a `DNSRecordRef`: one record of a service, or one that was registered alone.
+/// The object of a `DNSRecordRef`: one record of a service, or one that was registered alone.
 final class Record: Sendable {
   private enum State: Sendable {
     /// Waits to be sent.
@@ -30,7 +30,7 @@ final class Record: Sendable {
     state = Mutex(.queued)
   }
 
-  /// Makes the reply that reports the end of the record to the client; nil if there is none.
+  /// Makes the reply that reports the end of the record to the client; nil if none is sent.
   var failing: (@Sendable (ServiceError) -> Reply)? {
     get { fails.withLock { $0 } }
     set { fails.withLock { $0 = newValue } }

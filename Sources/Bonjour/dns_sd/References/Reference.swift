@@ -3,7 +3,7 @@ import CDNSServiceDiscovery
 import DiscoveryMachines
 import Synchronization
 
-/// What is behind a `DNSServiceRef`.
+/// The object of a `DNSServiceRef`.
 final class Reference: Sendable {
   /// Its purpose, where that matters.
   enum Kind: Sendable {

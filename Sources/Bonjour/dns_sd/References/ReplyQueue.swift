@@ -15,7 +15,7 @@ struct Reply: Sendable {
 /// Replies that wait for a client, behind one descriptor that is readable while there are any.
 final class ReplyQueue: Sendable {
   enum Limits {
-    /// A client that never reads gets nothing more after so many replies; each takes about half a
+    /// A client that never reads gets nothing more after this many replies; each takes about half a
     /// kilobyte.
     static let repliesMax = 100_000
   }

@@ -74,7 +74,7 @@ private struct BrowseReplies: Sendable {
 }
 
 extension FoundEvent {
-  /// The interface as C has it; 0 for what is the same everywhere.
+  /// The interface as C has it; 0 for results that are the same on all interfaces.
   var interfaceIndex: UInt32 { interface?.rawValue ?? UInt32(kDNSServiceInterfaceIndexAny) }
 }
 

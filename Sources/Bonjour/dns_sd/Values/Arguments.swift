@@ -38,7 +38,7 @@ enum Arguments {
     do { return try DNSName(bytes: try bytes(text)) } catch { throw .badParameter }
   }
 
-  /// A domain; `local.` if there is none. Others are allowed with `ForceMulticast` only.
+  /// A domain; `local.` for nil or an empty text. Others are allowed with `ForceMulticast` only.
   static func domain(_ text: Text?, _ flags: DNSServiceFlags) throws(ServiceError) -> DNSName {
     guard let text, text.pointee != 0 else { return .local }
     let domain = try name(text)
@@ -129,7 +129,7 @@ extension DNSName {
     if let text = String(validating: bytes, as: UTF8.self) {
       self = try DNSName(text: text)
     } else {
-      // What is not UTF-8 goes through text as escapes.
+      // Bytes that aren't ASCII are escaped in the text.
       try self.init(
         text: bytes.map { $0 < 0x80 ? String(UnicodeScalar($0)) : "\\\($0)" }.joined())
     }

@@ -52,7 +52,7 @@ private struct TextBuilder {
   /// The strings so far.
   var strings: TextStrings { TextStrings(buffer, count) }
 
-  /// Makes room for so many bytes more.
+  /// Makes room for `byteCount` more bytes.
   func reserve(_ byteCount: Int) throws(ServiceError) {
     let needed = count + byteCount
     guard needed > capacity else { return }
@@ -74,15 +74,15 @@ private struct TextBuilder {
 
 /// The strings of a TXT record in a caller's memory, each with its length before it.
 private struct TextStrings: Sequence, IteratorProtocol {
-  /// What is not yet gone over.
+  /// The bytes not read yet.
   private var rest: UnsafeRawBufferPointer
 
   init(_ start: UnsafeRawPointer?, _ count: Int) {
     rest = UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : count)
   }
 
-  /// The next string without its length; nil at the end, and where a string is longer than what is
-  /// left.
+  /// The next string without its length; nil at the end, or if the length exceeds the remaining
+  /// bytes.
   mutating func next() -> UnsafeRawBufferPointer? {
     guard let length = rest.first, Int(length) < rest.count else { return nil }
     let string = UnsafeRawBufferPointer(rebasing: rest[1..<1 + Int(length)])

@@ -4,7 +4,7 @@
 /// ticket; one that arrives after its ticket was taken back, because its cover's picture changed or its place
 /// was needed, is not shown anywhere. The images themselves are the caller's, in as many places.
 public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
-  /// Stands for one attempt to load one image.
+  /// Identifies one attempt to load one image.
   public struct Ticket: Hashable, Sendable {
     /// The image's place, in 0 ..< capacity.
     public var place: Int
@@ -18,13 +18,13 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     }
   }
 
-  /// What is to be done for an image that is needed.
+  /// The result of a request for an image.
   public enum Answer: Hashable, Sendable {
     /// It is in this place.
     case ready(place: Int)
-    /// It is on its way; `finish` will say where it is shown.
+    /// It is loading; `finish` will return the key of the item that shows it.
     case loading
-    /// It has to be loaded. What was in the ticket's place before is to be dropped.
+    /// It has to be loaded. Drop the image that was in the ticket's place before.
     case load(Ticket)
     /// It could not be loaded when it was tried last; `remove` allows another attempt.
     case failed
@@ -36,7 +36,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
   public enum Outcome: Hashable, Sendable {
     /// The image is that of `key`, and may be shown where that is.
     case show(Key)
-    /// The image, or its failure, belongs to nobody any more.
+    /// No item needs the image, or its failure, any more.
     case discard
   }
 
@@ -56,7 +56,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
   private var newest = 0
   private var oldest: Int
 
-  /// A cache for so many images, at least one.
+  /// Makes a cache for `capacity` images, at least one.
   public init(capacity: Int) {
     let count = max(1, capacity)
     oldest = count - 1
@@ -73,10 +73,10 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
   /// How many images there are, or are on their way.
   public var count: Int { places.count }
 
-  /// Asks for an image that is needed now.
+  /// Requests an image that is needed now.
   ///
   /// - Parameters:
-  ///   - key: Which.
+  ///   - key: The image's key.
   ///   - isInUse: Whether an image is shown now, and must stay.
   public mutating func request(_ key: Key, isInUse: (Key) -> Bool) -> Answer {
     if let place = places[key] {
@@ -97,7 +97,7 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     return .load(Ticket(place: place, attempt: entries[place].attempt))
   }
 
-  /// Takes the result of an attempt; what has a ticket of no attempt that is under way is discarded.
+  /// Takes the result of an attempt; returns `discard` if the ticket isn't of an attempt under way.
   public mutating func finish(_ ticket: Ticket, isLoaded: Bool) -> Outcome {
     guard entries.indices.contains(ticket.place) else { return .discard }
     let entry = entries[ticket.place]
@@ -108,7 +108,8 @@ public struct CoverImageCache<Key: Hashable & Sendable>: Sendable {
     return .show(key)
   }
 
-  /// Takes back what there is of an image, because it changed or is not needed; returns its place.
+  /// Removes an image, or cancels its loading, because it changed or isn't needed; returns its
+  /// place.
   @discardableResult
   public mutating func remove(_ key: Key) -> Int? {
     guard let place = places[key] else { return nil }

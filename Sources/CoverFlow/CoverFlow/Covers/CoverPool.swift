@@ -1,16 +1,16 @@
-/// Which element shows which item. There are always as many elements, whatever the number of items.
+/// Assigns items to elements. The number of elements is fixed, independent of the number of items.
 ///
 /// An item that stays near the front keeps its element, also where its index changes because others came or
 /// went.
 public struct CoverPool: Sendable {
-  /// The item of each slot by its index; nil where there is none.
+  /// The index of each slot's item; nil for an empty slot.
   public private(set) var indices: [Int?]
-  /// Which slots' elements show an item, as far as the callers of `show` were told.
+  /// Which slots' elements show an item, as last reported by `show`.
   private var isFilled: [Bool]
   /// Which of the items in the window have a slot.
   private var isShown: [Bool]
 
-  /// A pool of so many slots, at least one.
+  /// Makes a pool of `slotCount` slots, at least one.
   public init(slotCount: Int) {
     let count = max(1, slotCount)
     indices = Array(repeating: nil, count: count)

@@ -1,9 +1,9 @@
-/// The shape of the flow: where a cover stands that is so many covers away from the front, and how the
-/// viewer sees it.
+/// The shape of the flow: the placement of a cover by its distance from the front, in covers, and
+/// the viewer's perspective.
 ///
-/// Place, depth and angle are functions of the distance alone, with slopes that nowhere jump: so a cover
-/// moves smoothly whatever moves it, and the order of covers needs no animation of its own. Lengths are in
-/// points.
+/// Place, depth and angle are continuously differentiable functions of the distance alone: so a
+/// cover moves smoothly in every kind of motion, and the order of covers needs no
+/// animation of its own. Lengths are in points.
 public struct CoverFlowLayout: Hashable, Sendable {
   /// The stage's width.
   public private(set) var width: Double
@@ -17,18 +17,18 @@ public struct CoverFlowLayout: Hashable, Sendable {
   public private(set) var gap: Double
   /// From one cover at a side to the next.
   public private(set) var spacing: Double
-  /// How far covers at a side stand back.
+  /// How far covers at a side are set back.
   public private(set) var depth: Double
   /// From the viewer's eye to the stage.
   public private(set) var eyeDistance: Double
   /// The greatest distance from the front, in covers, at which a cover can be seen.
   public private(set) var reach: Double
 
-  /// The shape in multiples of a cover's width, from what was measured to look right with covers of 300
-  /// points; the covers of a side are turned by 70 degrees.
+  /// The shape in multiples of a cover's width, from measurements with covers of 300 points; the
+  /// covers of a side are turned by 70 degrees.
   private enum Shape {
     static let gap = 175.0 / 300
-    /// Covers that stand closer hide more of each other, and are drawn all the same.
+    /// With less spacing, covers hide more of each other, and are drawn all the same.
     static let spacing = 86.0 / 300
     static let depth = 160.0 / 300
     static let eyeDistance = 3.0
@@ -68,7 +68,7 @@ public struct CoverFlowLayout: Hashable, Sendable {
     // Where the stage's edge is among the covers at the side, which look smaller.
     let edge = self.width / 2 * (eyeDistance + depth) / eyeDistance
     let side = Double(max(1, min(1_000, sideCovers)))
-    // On a wide stage the covers stand further apart, so that the last ones are beyond its edge.
+    // On a wide stage the spacing is larger, so that the last covers are beyond its edge.
     spacing = max(coverWidth * Shape.spacing, (edge - gap) / (side - 0.5))
     let visible = (edge + coverWidth / 2 - gap) / spacing
     reach = max(1, min(side, visible))
@@ -84,7 +84,7 @@ public struct CoverFlowLayout: Hashable, Sendable {
   /// How many covers one page is: those that are seen at one side.
   public var coversPerPage: Int { max(1, Int(reach.rounded(.down))) }
 
-  /// Where a cover stands.
+  /// The placement of a cover.
   ///
   /// - Parameter distance: The cover's index minus the position, in covers: negative at the left.
   public func placement(distance: Double) -> CoverPlacement {
@@ -123,12 +123,12 @@ public struct CoverFlowLayout: Hashable, Sendable {
     return seen.left.x < width / 2 && seen.right.x > -width / 2
   }
 
-  /// Whether the viewer sees a cover at a point of the stage, were there no other.
+  /// Whether a point of the stage is within a cover, ignoring covers in front of it.
   ///
   /// - Parameters:
   ///   - x: In points, to the right of the middle of the stage.
   ///   - y: In points, below the middle of the covers.
-  ///   - placement: Where the cover stands.
+  ///   - placement: The placement of the cover.
   public func contains(x: Double, y: Double, placement: CoverPlacement) -> Bool {
     let seen = projection(of: placement)
     guard seen.left.x <= x, x <= seen.right.x, seen.left.x < seen.right.x else { return false }

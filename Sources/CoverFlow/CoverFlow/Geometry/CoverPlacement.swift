@@ -1,4 +1,4 @@
-/// Where one cover stands on the stage: first turned about its vertical middle line, then moved.
+/// The place of one cover on the stage: first turned about its vertical middle line, then moved.
 ///
 /// Lengths are in points from the middle of the stage, x to the right, z towards the viewer.
 public struct CoverPlacement: Hashable, Sendable {

@@ -14,7 +14,7 @@ public enum CoverFlowEvent: Hashable, Sendable {
   case pointerCancel
   /// A wheel or trackpad moved by a number of covers; a notch of a wheel is one.
   case wheel(covers: Double)
-  /// The cover so many covers further comes to the front: arrow keys, with 1 and -1.
+  /// Brings the cover this many covers to the right to the front: arrow keys, with 1 and -1.
   case step(Int)
   /// The same, a page at a time.
   case page(Int)
@@ -31,7 +31,7 @@ public enum CoverFlowEvent: Hashable, Sendable {
   case flip
   /// The cover in front is turned back: Escape.
   case flipBack
-  /// Whether moves are to be jumps, as people set who get sick of motion.
+  /// Whether to jump instead of moving: the user's setting for reduced motion.
   case reduceMotion(Bool)
 }
 
@@ -43,14 +43,14 @@ public enum CoverFlowChange: Hashable, Sendable {
   case remove(at: Int)
   /// An item was taken from one index and then inserted at another.
   case move(from: Int, to: Int)
-  /// Everything may be different.
+  /// The list was replaced.
   ///
-  /// `indices` are those that the items have now whose covers are in the slots, in the order of slots; nil
-  /// for what is gone. What is missing at its end is gone, too.
+  /// `indices` has, in the order of slots, the new index of each item that a slot shows; nil if the
+  /// item is gone. Missing elements at its end count as nil.
   case reset(count: Int, indices: [Int?])
 }
 
-/// What is to be done for a cover flow.
+/// An action for the view that owns the machine.
 public enum CoverFlowAction: Hashable, Sendable {
   /// A slot's element shows this item from now on. Nothing of the item before may remain.
   case assign(slot: Int, index: Int)
@@ -62,7 +62,7 @@ public enum CoverFlowAction: Hashable, Sendable {
   case front(index: Int?)
   /// The covers came to rest with this item at the front.
   case settle(index: Int)
-  /// What is at the front should be announced to people who don't see it.
+  /// Announce the item at the front to screen readers.
   case announce(index: Int)
   /// The cover at the front was tapped, or selected with the keyboard.
   case select(index: Int)

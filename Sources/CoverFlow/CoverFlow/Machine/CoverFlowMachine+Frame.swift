@@ -4,7 +4,7 @@ public import Essentials
 public struct CoverFrame: Hashable, Sendable {
   /// The item that it shows.
   public var index: Int
-  /// Where it stands.
+  /// The placement of the cover.
   public var placement: CoverPlacement
   /// Its place among all covers by distance from the middle: 0 is drawn over all others.
   public var rank: Int
@@ -51,7 +51,7 @@ extension CoverFlowMachine {
       showsBack: flip.map { $0.index == index && $0.part > 0.5 } ?? false)
   }
 
-  /// Where an item's cover stands, turned over as it is.
+  /// The placement of an item's cover, including its rotation while it is flipped.
   func placement(of index: Int) -> CoverPlacement {
     var placement = layout.placement(distance: Double(index) - position)
     guard let flip, flip.index == index else { return placement }
@@ -61,7 +61,7 @@ extension CoverFlowMachine {
     return placement
   }
 
-  /// The place of an item among all by distance from the middle, never by what is selected.
+  /// The rank of an item among all by distance from the middle, never by the selection.
   func rank(of index: Int) -> Int {
     let middle = nearest
     let steps = abs(index - middle)
@@ -134,7 +134,8 @@ extension CoverFlowMachine {
     }
   }
 
-  /// Asks for the images of covers that will be looked at: none of those that fly past.
+  /// Requests the images of covers that are visible at low speed, or will be at the end of the
+  /// present motion; not of those passed at speed.
   private mutating func askForImages(into actions: inout [CoverFlowAction]) {
     let velocity = velocity
     var end = position

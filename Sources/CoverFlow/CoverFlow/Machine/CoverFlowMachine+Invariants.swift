@@ -1,5 +1,5 @@
 extension CoverFlowMachine {
-  /// What does not hold though it must; debug builds and tests ask after each event.
+  /// The violated invariants; debug builds and tests check them after each event.
   package func violations() -> [StaticString] {
     var found: [StaticString] = []
     func require(_ holds: Bool, _ what: StaticString) {

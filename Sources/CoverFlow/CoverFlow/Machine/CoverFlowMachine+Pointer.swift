@@ -135,7 +135,7 @@ extension CoverFlowMachine {
   mutating func toggleFlip(now: Instant, into actions: inout [CoverFlowAction]) {
     guard count > 0, !isDragging else { return ignore() }
     guard case .rest = motion else {
-      // What is on its way is turned over when it is there.
+      // A cover that is still moving to the front is flipped on arrival.
       if case .settle = motion { flipOnArrival.toggle() } else { ignore() }
       return
     }

@@ -1,13 +1,13 @@
 public import Essentials
 
-/// Cover flow as a value: fingers, keys and changes of the list come in, and out comes which element shows
-/// which item, and where it stands.
+/// Cover flow as a value: its inputs are fingers, keys and changes of the list, its outputs the
+/// item of each element and the element's placement.
 ///
-/// The position is a number of covers: 2.5 is half-way between the third and the fourth. It is never rounded
-/// while something moves. A machine reads no clock: time is a parameter, in milliseconds or whatever the
-/// caller's clock has, made an `Instant`. It holds nothing of items but their number: changes of the list are
-/// told as indices, and the item at the front stays there. A call takes a time that doesn't depend on the
-/// number of items.
+/// The position is a number of covers: 2.5 is half-way between the third and the fourth. It is
+/// never rounded while something moves. A machine reads no clock: time is a parameter, in
+/// milliseconds or in the unit of the caller's clock, made an `Instant`. Of the items it holds only
+/// their number: changes of the list are passed as indices, and the item at the front stays there.
+/// The time of a call doesn't depend on the number of items.
 ///
 /// The caller draws a frame, `frame(now:into:)`, as long as `needsFrame`, and once at `nextWake`.
 public struct CoverFlowMachine: Sendable {
@@ -23,7 +23,7 @@ public struct CoverFlowMachine: Sendable {
     case scroll = 3
   }
 
-  /// What was counted since the beginning.
+  /// Counts of events since the beginning.
   public struct Counters: Hashable, Sendable {
     /// Frames that were drawn.
     public var frames: UInt32 = 0
@@ -31,7 +31,7 @@ public struct CoverFlowMachine: Sendable {
     public var assignments: UInt32 = 0
     /// Images that were asked for.
     public var loads: UInt32 = 0
-    /// Events and changes that made no sense: a number that is none, an index that doesn't exist.
+    /// Invalid events and changes: a value that isn't a number, an index that doesn't exist.
     public var ignored: UInt32 = 0
   }
 
@@ -44,9 +44,9 @@ public struct CoverFlowMachine: Sendable {
   public internal(set) var layout: CoverFlowLayout
   /// Which slot shows which item.
   public internal(set) var pool: CoverPool
-  /// What was counted.
+  /// The counts of events since the beginning.
   public internal(set) var counters = Counters()
-  /// The place of the middle among the covers, as it was drawn last or as the finger says.
+  /// The place of the middle among the covers, as last drawn or as set by the finger.
   public internal(set) var position = 0.0
   /// The item where the motion ends; while a finger or a wheel moves the covers, where it began.
   public internal(set) var target = 0
@@ -95,7 +95,7 @@ public struct CoverFlowMachine: Sendable {
     var index: Int
   }
 
-  /// A flow of so many items, with the first one at the front.
+  /// Makes a flow of `count` items, with the first one at the front.
   ///
   /// - Parameters:
   ///   - count: The number of items.

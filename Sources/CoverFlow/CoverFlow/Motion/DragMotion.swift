@@ -7,7 +7,7 @@ struct DragMotion: Sendable {
   private let startX: Double
   /// Whether it moves the covers.
   private(set) var hasMoved = false
-  /// The position that the finger asks for; beyond the ends the covers follow less and less.
+  /// The position that the finger sets; beyond the ends the covers follow less and less.
   private var raw: Double
   /// Where the finger was.
   var tracker = VelocityTracker()
@@ -79,7 +79,7 @@ struct DragMotion: Sendable {
 
 /// A wheel or trackpad whose place the covers follow closely, until it is quiet.
 struct ScrollMotion: Sendable {
-  /// The position that the wheel asks for.
+  /// The position that the wheel sets.
   var goal: Double
   /// Follows the goal.
   var spring: SettleMotion

@@ -5,11 +5,11 @@ struct MonotonicClock: Sendable {
   /// Events of a page have times of their own and are slightly out of order. Earlier than this is a clock
   /// that was set back.
   static let disorderMax = TimeSpan.seconds(1)
-  /// No motion takes as long: what is later is late enough.
+  /// All motions end sooner, so a longer step of the clock is shortened to this.
   static let leapMax = TimeSpan.seconds(30)
 
   private(set) var now = Instant.zero
-  /// The caller's time that `now` stands for.
+  /// The caller's time that corresponds to `now`.
   private var callersNow: Instant?
 
   /// The time, which is that of the call before if the caller's is earlier.

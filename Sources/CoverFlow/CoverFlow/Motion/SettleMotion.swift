@@ -28,7 +28,7 @@ struct Stiffness: Hashable, Sendable {
   /// How fast the pull sets in, in 1/s²: the first glimpse of the glide has the finger's speed.
   private static let pullGrowth = 100.0
 
-  /// For a cover that is asked for, so many covers away.
+  /// The stiffness for a move to a cover `distance` covers away.
   static func move(distance: Double) -> Stiffness {
     let part = max(0, min(1, (distance - jumpTo) / (jumpFrom - jumpTo)))
     let start = step + (jump - step) * part
@@ -86,7 +86,7 @@ struct SettleMotion: Sendable {
     at = now
   }
 
-  /// Moves the target by so many covers, while place and velocity stay as they are now.
+  /// Moves the target by `distance` covers, while place and velocity stay as they are now.
   mutating func moveTarget(by distance: Double, now: Instant) {
     advance(to: now)
     (offset, velocity) = state(at: now)

@@ -9,7 +9,7 @@ public struct VelocityTracker: Sendable {
   public static let window = TimeSpan.milliseconds(100)
   /// A finger that was still for so long before it was lifted had stopped.
   public static let stillness = TimeSpan.milliseconds(150)
-  /// Places that lie closer together in time say nothing about speed.
+  /// Places that are closer together in time are too inaccurate to measure a speed.
   private static let spanMin = TimeSpan.milliseconds(4)
   /// A mouse with 1,000 reports a second has a hundred places within the window.
   private static let capacity = 128
@@ -44,9 +44,9 @@ public struct VelocityTracker: Sendable {
   /// Adds a place.
   ///
   /// - Parameters:
-  ///   - x: In points; what isn't a number is ignored.
-  ///   - time: When the finger was there, which coalesced events say for each place. Slightly out of order
-  ///     counts as at the same time; a clock that was set back makes a new beginning.
+  ///   - x: In points; ignored if it isn't finite.
+  ///   - time: When the finger was there: the time of each coalesced event. Slightly out of order
+  ///     counts as at the same time; a clock that was set back clears the earlier places.
   public mutating func add(x: Double, at time: Instant) {
     guard x.isFinite else { return }
     var time = time

@@ -9,17 +9,17 @@ extension Signal {
     return signal
   }
 
-  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  /// Makes a producer of every value and flattens these producers with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @available(swift 6)
@@ -30,17 +30,17 @@ extension Signal {
     flattening(strategy, transform)
   }
 
-  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  /// Makes a stream of every value and flattens these streams with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @available(swift 6)
@@ -50,17 +50,17 @@ extension Signal {
     flattening(strategy) { transform($0).producer }
   }
 
-  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  /// Makes a producer of every value and flattens these producers with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @_disfavoredOverload
@@ -72,17 +72,17 @@ extension Signal {
     flattening(strategy) { transform($0).promoteError() }
   }
 
-  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  /// Makes a stream of every value and flattens these streams with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @available(swift 6)
@@ -94,17 +94,17 @@ extension Signal {
 }
 
 extension Signal where Error == Never {
-  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  /// Makes a producer of every value and flattens these producers with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @_disfavoredOverload
@@ -116,17 +116,17 @@ extension Signal where Error == Never {
     promoteError(F.self).flattening(strategy, transform)
   }
 
-  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  /// Makes a stream of every value and flattens these streams with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @available(swift 6)
@@ -136,17 +136,17 @@ extension Signal where Error == Never {
     promoteError(Inner.Error.self).flattening(strategy) { transform($0).producer }
   }
 
-  /// Makes a producer of every value and passes what these send, as `strategy` says.
+  /// Makes a producer of every value and flattens these producers with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @available(swift 6)
@@ -157,17 +157,17 @@ extension Signal where Error == Never {
     flattening(strategy, transform)
   }
 
-  /// Makes a stream of every value and passes what these send, as `strategy` says.
+  /// Makes a stream of every value and flattens these streams with `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameters:
   ///   - strategy: Which of the inner streams run, and when.
   ///   - transform: Called with every value, on the thread that sends the value, one call at a
-  ///     time. What it returns is started there, unless it has to wait for another to end.
+  ///     time. The returned stream is started there, unless it has to wait for another to end.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
   ///   the inner stream sends it.
   @available(swift 6)
@@ -179,12 +179,12 @@ extension Signal where Error == Never {
 }
 
 extension Signal where Value: SignalProducerConvertible, Error == Value.Error {
-  /// Passes what the inner streams send, as `strategy` says.
+  /// Sends the values of the inner streams, which run according to `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameter strategy: Which of the inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -195,12 +195,12 @@ extension Signal where Value: SignalProducerConvertible, Error == Value.Error {
 }
 
 extension Signal where Value: SignalProducerConvertible, Error == Never {
-  /// Passes what the inner streams send, as `strategy` says.
+  /// Sends the values of the inner streams, which run according to `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameter strategy: Which of the inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -211,12 +211,12 @@ extension Signal where Value: SignalProducerConvertible, Error == Never {
 }
 
 extension Signal where Value: SignalProducerConvertible, Error == Never, Value.Error == Never {
-  /// Passes what the inner streams send, as `strategy` says.
+  /// Sends the values of the inner streams, which run according to `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameter strategy: Which of the inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which
@@ -227,12 +227,12 @@ extension Signal where Value: SignalProducerConvertible, Error == Never, Value.E
 }
 
 extension Signal where Value: SignalProducerConvertible, Value.Error == Never {
-  /// Passes what the inner streams send, as `strategy` says.
+  /// Sends the values of the inner streams, which run according to `strategy`.
   ///
-  /// The whole fails with the outer stream or any of the inner ones, completes when the outer one
-  /// and all inner ones that are to run have ended, and is interrupted with the outer one. The
-  /// interruption of an inner stream is as its completion, but for `.race`. At its end, inner
-  /// streams that run are disposed of.
+  /// It fails when the outer stream or an inner one fails, completes when the outer stream and all
+  /// inner streams to run have ended, and is interrupted when the outer stream is. An interrupted
+  /// inner stream counts as completed, except with `.race`. At the end, running inner streams are
+  /// disposed of.
   ///
   /// - Parameter strategy: Which of the inner streams run, and when.
   /// - Returns: A signal that sends the values of the inner streams, each on the thread on which

@@ -52,7 +52,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     }
   }
 
-  /// - Returns: What is to be started.
+  /// - Returns: The inner stream to start, if any.
   private func admit(_ core: ProducerCore<Value, Error>) -> Inner? {
     guard !isFinished else { return nil }
     switch strategy {
@@ -79,7 +79,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
   @inline(__always)
   private func passSingle(_ core: ProducerCore<Value, Error>) {
     if isRace { claim(nil) }
-    // Nobody else comes inside meanwhile to see it run.
+    // From inside the gate: no other event comes in between, so it needn't be added as running.
     emit(valueOf: core)
     if isRace { finishIfDone() }
   }
@@ -117,7 +117,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     queue.append(core)
   }
 
-  /// - Returns: What is to be started now.
+  /// - Returns: The inner stream to start now, if any.
   @inline(never)
   private func nextInLine() -> Inner? {
     guard case .concurrent(let limit) = strategy else { return nil }
@@ -138,7 +138,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
     emit(value)
   }
 
-  /// - Returns: What is to be started now.
+  /// - Returns: The inner stream to start now, if any.
   fileprivate func end(_ termination: Termination<Error>, of inner: Inner) -> Inner? {
     guard inner.isLive else { return nil }
     if isRace { claim(inner) }
@@ -160,7 +160,7 @@ final class Flattener<Value, Error: Swift.Error>: Root<Value, Error>, @unchecked
 
   fileprivate func start(_ inner: Inner) { run(inner) }
 
-  /// Makes `inner` the winner of the race, if there is none yet.
+  /// Makes `inner` the winner of the race, unless the race has a winner already.
   private func claim(_ inner: Inner?) {
     guard !hasWinner else { return }
     hasWinner = true
