@@ -113,7 +113,7 @@ struct LiveViewTests {
     return detail
   }
 
-  @Test("in a device, keys read, follow and write the selected characteristic")
+  @Test("keys read, subscribe to and write the selected characteristic of an open device")
   func working() {
     let table = Self.table(1)
     let (rate, level) = (
@@ -311,7 +311,7 @@ extension LiveViewTests {
     #expect(view.pairing == nil)
   }
 
-  @Test("in a session of commands a line is the answer")
+  @Test("a line typed in an interactive session answers its question")
   func lines() {
     func answer(_ prompt: PairingPrompt, _ line: String) -> PairingAnswer {
       PairingQuestion(peer: Self.peer, prompt: prompt, id: PairingPromptID(rawValue: 1))

@@ -70,7 +70,7 @@ struct StatusTests {
     #expect(end.complaints.count == 1, "\(end.complaints)")
   }
 
-  @Test("in a session it shows the link and its subscription")
+  @Test("status shows the link and its subscription within an interactive session")
   func session() async throws {
     let shell = try AmbitRun(["shell", "strap", "--json"])
     try shell.write("subscribe 2A37\nwait 1s\nstatus\n")

@@ -255,7 +255,7 @@ struct FailingCommandTests {
     #expect(sentence.hasSuffix("."), "\(end)", sourceLocation: sourceLocation)
   }
 
-  @Test("a malformed database file")
+  @Test("a malformed database file ends the command with one sentence and a status")
   func database() async throws {
     let folder = try TestFolder()
     let file = try folder.file("bad.json", #"{"name": "Lamp", "services": [{"uuid": "180F", }"#)
@@ -264,13 +264,13 @@ struct FailingCommandTests {
     expect(try await AmbitRun.end("peripheral", missing), .noInput, "no such file")
   }
 
-  @Test("an unknown radio")
+  @Test("an unknown radio ends the command with one sentence and a status")
   func unknownRadio() async throws {
     expect(try await AmbitRun.end("scan", "--radio", "pigeon"), .usage, "\"pigeon\"")
     expect(try await AmbitRun.end("scan", environment: ["AMBIT_RADIO": "pigeon"]), .usage, "pigeon")
   }
 
-  @Test("a radio that isn't there")
+  @Test("a radio that doesn't exist ends the command with one sentence and a status")
   func missingRadio() async throws {
     let folder = try TestFolder()
     let radio = "unix:\(folder.path)/none"
@@ -281,7 +281,9 @@ struct FailingCommandTests {
       folder.path)
   }
 
-  @Test("a radio that vanishes", arguments: [["scan", "--json"], ["advertise", "--name", "A"]])
+  @Test(
+    "a radio that vanishes ends the command with one sentence and a status",
+    arguments: [["scan", "--json"], ["advertise", "--name", "A"]])
   func vanishingRadio(command: [String]) async throws {
     let radio = try await ServedRadio("sim")
     let run = try AmbitRun(command + ["--radio", radio.name, "--json"])
@@ -290,24 +292,24 @@ struct FailingCommandTests {
     expect(await run.end(), .radioUnavailable, "localhost:")
   }
 
-  @Test("a device that doesn't exist")
+  @Test("a device that doesn't exist ends the command with one sentence and a status")
   func unknownDevice() async throws {
     let identifier = "00000000-0000-0000-0000-000000000001"
     expect(
       try await AmbitRun.end("read", identifier, "2A19", "--timeout", "5"), .notFound, identifier)
   }
 
-  @Test("a characteristic that the device doesn't have")
+  @Test("a characteristic that the device lacks ends the command with one sentence and a status")
   func unknownCharacteristic() async throws {
     expect(try await AmbitRun.end("read", "strap", "2AFF"), .notFound, "Pulse strap")
   }
 
-  @Test("a value that isn't hexadecimal")
+  @Test("a value that isn't hexadecimal ends the command with one sentence and a status")
   func notHexadecimal() async throws {
     expect(try await AmbitRun.end("write", "strap", "2A06", "xyz"), .badData, "\"xyz\"")
   }
 
-  @Test("a disk that is full")
+  @Test("a full disk ends the command with one sentence and a status")
   func fullDisk() async throws {
     expect(try await AmbitRun.end("capture", "/dev/full"), .cannotCreate, "no space left")
     expect(
@@ -315,7 +317,7 @@ struct FailingCommandTests {
       "no space left")
   }
 
-  @Test("a disk that becomes full while a capture is written")
+  @Test("a disk that becomes full during a capture ends the command with one sentence and a status")
   func fillingDisk() async throws {
     let folder = try TestFolder()
     let run = try await AmbitRun.end(

@@ -30,7 +30,7 @@ struct BusyWaitPolicyTests {
     #expect(skips == [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 1_024, 1_024])
   }
 
-  @Test("one success, and every opportunity is taken again")
+  @Test("every opportunity to poll is taken again after one success")
   func successAfterAll() {
     var policy = BusyWaitPolicy()
     for _ in 0..<5 {
@@ -75,7 +75,7 @@ struct BusyWaitTests {
     await line.close()
   }
 
-  @Test("work that is handed over while it polls is done at once")
+  @Test("a job that is handed over while the loop polls is done at once")
   func work() async throws {
     let line = try await EchoLine(busyWaitSpan: Self.endless)
     for byte in UInt8(1)...100 {

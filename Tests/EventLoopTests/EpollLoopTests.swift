@@ -40,7 +40,7 @@ struct EpollLoopTests {
     return count < 0 ? nil : String(decoding: bytes.prefix(count), as: UTF8.self)
   }
 
-  @Test("work is done in the order in which a thread hands it over, on one thread")
+  @Test("jobs are done in the order in which a thread hands them over, on one thread")
   func order() async throws {
     let done = Mutex<[Int]>([])
     let threads = Mutex<Set<pthread_t>>([])
@@ -55,7 +55,7 @@ struct EpollLoopTests {
     #expect(threads.withLock { $0.count } == 1)
   }
 
-  @Test("work of many threads is all done, whether the loop waits or not")
+  @Test("jobs of many threads are all done, whether the loop waits or not")
   func manyThreads() async throws {
     let counter = Counter()
     await withTaskGroup { group in
@@ -74,7 +74,7 @@ struct EpollLoopTests {
 
   private final class Counter: Sendable { let count = Mutex(0) }
 
-  @Test("its thread takes no signals but those that it brings upon itself")
+  @Test("the loop's thread takes no signals but those that it causes itself")
   func signals() async throws {
     let isBlocked = try await run { _ in
       var mask = sigset_t()

@@ -135,7 +135,7 @@ struct AdvertisingTests {
     #expect(scanner.reports.count == 4)
   }
 
-  @Test("with a filter accept list only listed devices are reported")
+  @Test("only listed devices are reported with a filter accept list")
   func filterAcceptList() {
     let (world, scanner, advertiser) = pair()
     let other = ScriptedHost(world, "other", address: 3)

@@ -38,7 +38,7 @@ struct AirCaptureTests {
   }
 
   @Test(
-    "with the key a capture of a lossy link whose key changed is plain, and Wireshark's bits say so",
+    "the keys decrypt a capture of a lossy link with a key change, and set Wireshark's bits",
     arguments: [1, 2, 3] as [UInt64])
   func decrypted(_ seed: UInt64) throws {
     let pair = try #require(ConnectedPair(seed: seed, interval: 8, timeout: 400))

@@ -171,7 +171,7 @@ struct BondedClientOnAirTests {
     #expect(table.bonds.map(\.identity) == [bonds[0].identity, bonds[3].identity])
   }
 
-  @Test("where peers that paired unasked all came back, there is room for those that are asked")
+  @Test("peers that paired unasked and came back leave room for those paired on request")
   func reservedRoom() throws {
     let world = World(seed: 14)
     let others = Self.flood(BondTable.Limits.unaskedBondsMax).map { bond in
@@ -197,7 +197,7 @@ struct BondedClientOnAirTests {
     #expect(safe.bonds.count == 1 && safe.bonds.first?.isEvictable == false)
   }
 
-  @Test("of other services in the next run nothing holds")
+  @Test("no subscription holds if the next run has other services")
   func otherServices() throws {
     let world = World(seed: 3)
     let safe = try peripheral(in: world)

@@ -42,7 +42,7 @@ struct MethodConfusionTests {
     }
   }
 
-  @Test("who finds no number to compare, and no passkey shown, says so, and nothing is won")
+  @Test("a person who rejects both prompts ends both pairings, and the attacker wins nothing")
   func careful() throws {
     let middle = try Middle(seed: 30)
     #expect(middle.compares.prompts.count == 1 && middle.enters.prompts.count == 1)
@@ -82,7 +82,7 @@ struct MethodConfusionTests {
   }
 
   @Test(
-    "who asks no person is not authenticated, whatever the peer says that it can do",
+    "a host without a user interface is not authenticated, whatever the peer claims",
     arguments: [SMPIOCapability.keyboardDisplay, .displayYesNo, .keyboardOnly, .displayOnly])
   func confusedHost(_ claimed: SMPIOCapability) throws {
     for role: LinkInfo.Role in [.central, .peripheral] {

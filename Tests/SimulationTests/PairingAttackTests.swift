@@ -213,7 +213,7 @@ struct PairingAttackTests {
   }
 
   @Test(
-    "who claims to be a bonded peer gets nothing for less than that had to show (BLURtooth)",
+    "an impostor of a bonded peer gets nothing for weaker keys than the peer's (BLURtooth)",
     arguments: roles, [true, false])
   func weakerPairing(_ role: LinkInfo.Role, _ isLegacy: Bool) throws {
     let bond = Self.bond(isAuthenticated: !isLegacy)

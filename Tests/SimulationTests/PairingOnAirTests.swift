@@ -120,7 +120,7 @@ struct PairingOnAirTests {
   private static let mark: [UInt8] = [0xDE, 0xAD, 0xBE, 0xEF, 0xDE, 0xAD]
 
   @Test(
-    "of a bonded peer's link nothing goes over the air in clear, whatever is asked for at once",
+    "only encrypted data goes over a bonded peer's link, whatever is requested at once",
     arguments: [true, false])
   func eavesdropping(_ peerHasKey: Bool) throws {
     let (world, device) = world(9)

@@ -120,7 +120,7 @@ struct PrivacyOnAirTests {
     }
   }
 
-  @Test("who asks for a bonded device by an address of another day is told the one it has in use")
+  @Test("a client that uses an old address of a bonded device gets the present one")
   func addressInUse() throws {
     let world = World(seed: 10)
     let device = device(in: world, interval: .seconds(20))
@@ -176,7 +176,7 @@ struct PrivacyOnAirTests {
     #expect(pairingCount(next) == 0 && Set(centrals).count == 1)
   }
 
-  @Test("with private addresses on both sides they pair, and find each other again")
+  @Test("two hosts with private addresses pair, and find each other again")
   func bothPrivate() throws {
     let world = World(seed: 5)
     _ = device(in: world, interval: .seconds(7))

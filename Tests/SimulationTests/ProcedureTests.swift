@@ -309,7 +309,7 @@ struct PrivacyTests {
     #expect(b.localPrivateAddress == a.peerPrivateAddress)
   }
 
-  @Test("in network privacy mode a known device is not heard under its identity address")
+  @Test("a known device in network privacy mode is not heard under its identity address")
   func networkPrivacy() {
     let (world, scanner, advertiser) = pair(3)
     advertiser.perform(LESetAdvertisingEnable(isEnabled: false))

@@ -59,7 +59,7 @@ struct ReplayTests {
     #expect(isOver)
   }
 
-  @Test("who doesn't scan hears nothing, and a passive scanner no responses")
+  @Test("a receiver that doesn't scan hears nothing, and a passive scanner no responses")
   func passive() {
     let world = World(seed: 1)
     world.replay(Self.recording)

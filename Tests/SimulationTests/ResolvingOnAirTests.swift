@@ -222,7 +222,7 @@ struct ResolvingOnAirTests {
     }
   }
 
-  @Test("who names a stranger's identity hides the stranger at most while it is wanted itself")
+  @Test("a bond with a stranger's identity hides the stranger at most while its peer is wanted")
   func strangersIdentity() throws {
     let world = World(seed: 17)
     let strangers = DeviceAddress(bits: 0x00A0_5000_0099, kind: .public)

@@ -16,7 +16,7 @@ struct ListingTests {
     lines.map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
   }
 
-  @Test("are parts of code that is compiled", arguments: articles)
+  @Test("listings are parts of code that is compiled", arguments: articles)
   func listings(_ path: String) throws {
     var listing: [String]?
     for line in Self.trimmed(try #require(SourceTree.load(path)).lines) {
@@ -34,7 +34,7 @@ struct ListingTests {
     }
   }
 
-  @Test("there are some, in several articles")
+  @Test("there are listings in several articles")
   func someListings() {
     let withListings = Self.articles.filter {
       SourceTree.load($0)?.lines.contains("```swift") == true

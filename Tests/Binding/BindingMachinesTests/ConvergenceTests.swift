@@ -45,7 +45,7 @@ struct ConvergenceTests {
     }
   }
 
-  @Test("on a network that loses half of all messages and cuts each fifth stream")
+  @Test("pages converge on a network that loses half of all messages and cuts each fifth stream")
   func worst() {
     Self.run {
       $0.lossProbability = 0.4

@@ -116,7 +116,7 @@ struct LiveMachineTests {
     #expect(client.isSettled && client.faults == [])
   }
 
-  @Test("sets of rows that aren't there, or of a tab that has no stream, fill no memory")
+  @Test("operations on missing rows, or of a tab without a stream, use no memory")
   func forgedRows() throws {
     let (bench, client, stream) = Self.connected()
     bench.advance(by: .seconds(1))
@@ -474,7 +474,7 @@ struct LiveMachineTests {
     #expect(client.isSettled && client.faults == [])
   }
 
-  @Test("of a shared model all tabs get the same, also what one of them types")
+  @Test("all tabs of a shared model get the same patches, also those of what one of them types")
   func shared() throws {
     let (bench, client, stream) = Self.connected(isShared: true)
     let other = bench.open("b")
@@ -504,7 +504,7 @@ struct LiveMachineTests {
     #expect(bench.models.isEmpty)
   }
 
-  @Test("where there is no room the tab that was away longest makes it; none does if all are here")
+  @Test("the tab that was away longest makes room for a new one; connected tabs don't")
   func room() {
     let bench = LiveBench()
     var streams: [StreamID] = []

@@ -47,7 +47,7 @@
       }
     }
 
-    @Test("on this machine no token is needed")
+    @Test("a request from this machine needs no token")
     func local() async throws {
       try await Self.withDesk { server, http async throws in
         #expect(server.address == "http://127.0.0.1:\(server.port)/")
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test("from other machines nobody gets in without the address that is handed out")
+    @Test("a request from another machine is refused without the address with the token")
     func token() async throws {
       try await Self.withDesk({ $0.host = "0.0.0.0" }) { server, http async throws in
         for path in ["/", "/binding.js", "/live?tab=a", "/?token=", "/?token=0123"] {

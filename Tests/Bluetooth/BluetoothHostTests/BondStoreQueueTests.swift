@@ -145,7 +145,7 @@ struct BondStoreQueueTests {
   }
 
   @Test(
-    "who is forgotten and paired with again, with less, is stored, also where the removal failed",
+    "a bond that replaces a stronger forgotten one is stored, also if the removal failed",
     arguments: [false, true])
   func weakerAfterRemoval(_ removalFails: Bool) async throws {
     let folder = try BondTestFolder()
@@ -212,7 +212,7 @@ struct BondStoreQueueTests {
     #expect(log.entries.filter { $0.level == .error }.count == 1)
   }
 
-  @Test("of failures that take turns each kind is said once")
+  @Test("each kind of failure is logged once, though the kinds alternate")
   func kindsOfFailures() async throws {
     let folder = try BondTestFolder()
     let path = folder.path + "/bonds"

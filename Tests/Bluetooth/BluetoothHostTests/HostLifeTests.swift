@@ -71,7 +71,7 @@ struct HostLifeTests {
       BluetoothAuthorization.named(policy) == (policy == "restricted" ? .restricted : .denied))
   }
 
-  @Test("whoever says nothing of permission has it")
+  @Test("a program that sets no permission has it")
   func authorized() async throws {
     let log = RecordingLog()
     for policy in [nil, "allowed"] {

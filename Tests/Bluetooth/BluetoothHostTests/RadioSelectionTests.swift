@@ -63,7 +63,7 @@ struct RadioSelectionTests {
     #expect(selection.isSimulatedByDefault)
   }
 
-  @Test("where no controller may be opened, the reason is the first one's")
+  @Test("the reason is that of the first controller when none may be opened")
   func inUse() {
     let selection = Self.select([1, 2])
     #expect(selection.radio == .standard)

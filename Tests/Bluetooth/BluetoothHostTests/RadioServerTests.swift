@@ -24,7 +24,7 @@ struct RadioServerTests {
       makeWorld: { World(seed: 1, radio: .ideal) }, onEvent: onEvent)
   }
 
-  @Test("two hosts meet on it, one over TCP, the other over a UNIX socket")
+  @Test("two hosts meet on a served radio, one over TCP, the other over a UNIX socket")
   func encounter() async throws {
     let socket = FileManager.default.temporaryDirectory.appending(path: "\(UUID())").path
     let capture = CaptureTests.temporaryPath()
@@ -117,7 +117,7 @@ struct RadioServerTests {
     await server.close()
   }
 
-  @Test("too many hosts are turned away")
+  @Test("hosts beyond the limit are turned away")
   func tooMany() async throws {
     let server = try await Self.start(maxConnections: 1)
     let first = await TransportHarness(server.addresses[0])

@@ -39,7 +39,7 @@ struct VirtualRadioTests {
     #expect(host.problem == nil)
   }
 
-  @Test("one seed, one run")
+  @Test("a seed determines the run")
   func deterministic() {
     func run(_ seed: UInt64) -> [String] {
       let radio = VirtualRadio(seed: seed)

@@ -47,7 +47,7 @@ struct CentralTests {
     #expect(pair.central.delegate == nil)
   }
 
-  @Test("runs share a scan, and each gets what it is about")
+  @Test("a scan is shared by several runs, and each gets only its own results")
   func sharedScan() {
     let strange = CBUUID(string: "180D")
     let reactive = pair.central.reactive

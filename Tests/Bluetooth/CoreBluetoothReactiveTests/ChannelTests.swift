@@ -70,7 +70,7 @@ struct ChannelTests {
     ends.publication.dispose()
   }
 
-  @Test("who does not read holds back who writes, and gets all of it when it does")
+  @Test("a channel's sender is held back until the receiver reads, which then gets all bytes")
   func heldBack() throws {
     let ends = try open()
     let all = bytes(1_000_000)

@@ -295,7 +295,7 @@ struct PeripheralTests {
     pair.expectNoProxies(of: peripheral)
   }
 
-  @Test("runs that several threads start and dispose of at random leave nothing behind")
+  @Test("concurrent runs that are started and disposed of at random leave nothing behind")
   func threads() throws {
     let (peripheral, run) = try pair.connect()
     let reading = try pair.characteristic(Pair.readingUUID, of: peripheral)

@@ -44,7 +44,7 @@ struct SharingTests {
     }
   }
 
-  @Test("demands are applied by one thread at a time, and at last as they are")
+  @Test("demands are applied by one thread at a time, and finally in their last state")
   func demands() async {
     let (demands, applied) = (Demands<String, Int>(), Applied())
     let kept = demands.add(7, for: "scan") { applied.apply($0) }
@@ -107,7 +107,7 @@ struct SharingTests {
     #expect(sent.withLock { $0 } == Array(0..<1_000))
   }
 
-  @Test("of two runs that publish one service at once, the second is refused, and only that")
+  @Test("only the second of two runs that publish one service at the same time is refused")
   func publishing() {
     let pair = Pair()
     let service = CBMutableService(type: CBUUID(string: "180F"), primary: true)

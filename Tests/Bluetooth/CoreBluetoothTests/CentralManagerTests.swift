@@ -74,7 +74,7 @@ struct CentralManagerTests {
     #expect(peripheral.state == .disconnected)
   }
 
-  @Test("who waits on the manager's own queue sees the events dealt with")
+  @Test("a thread that waits on the manager's own queue sees the events handled")
   func settledOnQueue() {
     let fixture = CentralFixture(poweredOn: false)
     fixture.queue.sync { fixture.host.deliver(.stateChanged(.poweredOn)) }

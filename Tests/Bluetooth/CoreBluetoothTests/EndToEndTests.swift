@@ -71,7 +71,7 @@ struct EndToEndTests {
     pair.wait(pair.phone.record, for: "descriptor 2901 Maker ok")
   }
 
-  @Test("writes arrive whole, in one batch, and errors come back")
+  @Test("a batch of writes arrives whole, and errors come back")
   func writes() throws {
     let pair = Pair()
     let peripheral = try pair.connect()

@@ -189,7 +189,7 @@ struct PeripheralManagerTests {
     #expect(fixture.lastResponse == .failure(.writeNotPermitted))
   }
 
-  @Test("whoever implements no requests answers that they are not supported")
+  @Test("a delegate that implements no requests answers that they are not supported")
   func unimplemented() {
     final class Minimal: NSObject, CBPeripheralManagerDelegate {
       func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {}

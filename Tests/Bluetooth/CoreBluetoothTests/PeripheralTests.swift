@@ -200,7 +200,7 @@ struct PeripheralTests {
         ])
   }
 
-  @Test("writes with response are answered, also those that are too long")
+  @Test("a write with response is answered, also if it is too long")
   func writes() throws {
     let fixture = try PeripheralFixture()
     let control = try fixture.discoverCharacteristics()[1]
@@ -216,7 +216,7 @@ struct PeripheralTests {
       fixture.record.lines == ["wrote 2A39 ok", "wrote 2A39 att invalidAttributeValueLength"])
   }
 
-  @Test("writes without response fill a window, are dropped beyond, and are told of room")
+  @Test("writing without response fills a window, drops values beyond it, and reports room")
   func writeWindow() throws {
     let fixture = try PeripheralFixture(mtu: 23)
     let control = try fixture.discoverCharacteristics()[1]
@@ -268,7 +268,7 @@ struct PeripheralTests {
         == ["subscribe", "unsubscribe", "gatt", "readRSSI"])
   }
 
-  @Test("subscribing to what cannot notify is refused")
+  @Test("subscribing to a characteristic that cannot notify is refused")
   func cannotNotify() throws {
     let fixture = try PeripheralFixture()
     let characteristics = try fixture.discoverCharacteristics()
@@ -308,7 +308,7 @@ struct PeripheralTests {
     #expect(fixture.record.lines == ["value 2A37 nil invalidHandle"])
   }
 
-  @Test("name, strength and things that no radio here can do")
+  @Test("an app gets name and strength, and errors for features that no radio here has")
   func rest() throws {
     let fixture = try PeripheralFixture()
     var link = LinkInfo(peer: .strap, role: .central)

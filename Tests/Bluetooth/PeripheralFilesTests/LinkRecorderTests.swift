@@ -56,7 +56,8 @@ struct LinkRecorderTests {
     #expect(characteristic.descriptors.map(\.value) == [[1, 2], Array("Level".utf8)])
   }
 
-  @Test("of a service with 65 characteristics 64 are kept, the last without the 65th's descriptors")
+  @Test(
+    "a recorded service with 65 characteristics keeps 64, the last without the 65th's descriptors")
   func tooManyCharacteristics() throws {
     var link = Link()
     try link.service(1, 0xFFFF, 0x180F)

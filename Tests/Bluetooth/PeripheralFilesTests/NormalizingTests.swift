@@ -159,7 +159,7 @@ struct NormalizingTests {
     Self.expectReadable(recording)
   }
 
-  @Test("of a device that told nothing there is a file, too")
+  @Test("a device that revealed nothing is recorded in a file, too")
   func nothing() {
     Self.expectReadable(PeripheralRecorder().finished(at: at(0)))
   }

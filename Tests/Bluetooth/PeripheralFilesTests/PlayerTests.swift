@@ -49,7 +49,7 @@ struct PlayerTests {
     #expect(try run.player.read(rate).get() == [0x00, 0x48])
   }
 
-  @Test("who subscribes again gets the recording from its start")
+  @Test("a central that subscribes again gets the recording from its start")
   func again() throws {
     var run = try Run()
     run.player.setSubscribed(rate, true, now: .zero)
@@ -114,7 +114,7 @@ struct PlayerTests {
     #expect(data == [2, 1, 6])
   }
 
-  @Test("who was not called for long gets at most one round")
+  @Test("a player that was not called for long plays at most one round")
   func lateness() throws {
     var run = try Run()
     run.player.setSubscribed(rate, true, now: .zero)
@@ -163,7 +163,7 @@ struct PlayerTests {
     #expect((6_400...6_464).contains(run.log.count))
   }
 
-  @Test("of more lists than a turn has room for, each has its turn")
+  @Test("each of more lists than a turn has room for has its turn")
   func fairLists() throws {
     let list =
       "{\"uuid\": \"2A37\", \"properties\": [\"notify\"], \"every\": 0.01, "

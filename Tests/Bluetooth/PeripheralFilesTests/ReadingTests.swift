@@ -223,7 +223,7 @@ struct ReadingTests {
     #expect(try PeripheralFile(Array(file.json.utf8)) == file)
   }
 
-  @Test("escapes of JSON are read")
+  @Test("a file's JSON escapes are read")
   func escapes() throws {
     let file = try Self.file(
       #"{"name": "\u00e9\ud83d\ude00\n\"\/", "advertising": {}}"#)

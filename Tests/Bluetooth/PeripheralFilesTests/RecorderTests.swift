@@ -108,7 +108,8 @@ struct RecorderTests {
     #expect(recorder.finished(at: at(20)).file[level].readError == nil)
   }
 
-  @Test("of equal writes the first is kept that was taken, and what the others add is counted")
+  @Test(
+    "only the first accepted one of equal writes is kept, and the others' additions are counted")
   func equalWrites() {
     var recorder = recorder
     recorder.wrote(receive, [1], error: .insufficientAuthentication, at: at(0))

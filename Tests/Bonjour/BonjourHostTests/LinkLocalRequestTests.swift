@@ -176,7 +176,7 @@ struct LinkLocalStoreTests {
     #expect(access(victim, F_OK) != 0)
   }
 
-  @Test("where nothing can be stored nothing happens")
+  @Test("a folder that can't be written keeps no address, without an error")
   func nowhere() {
     let store = LinkLocalStore(folder: "/proc/nothing/here")
     store.store(Inet4Address(169, 254, 7, 7), of: mac)

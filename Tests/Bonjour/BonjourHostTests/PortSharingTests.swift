@@ -61,7 +61,8 @@ struct SharingTests {
     .serviceRemoved(try ServiceName(instance: name, type: type))
   }
 
-  @Test("one owns the port, the others find and publish through it, and say goodbye when they end")
+  @Test(
+    "one host owns the port; the others browse and publish through it, and say goodbye at the end")
   func sharing() async throws {
     let (first, role) = await host()
     let (second, secondRole) = await host()

@@ -31,7 +31,7 @@ struct WakingTests {
     #expect(told.compactMap { $0 }.count == 2)
   }
 
-  @Test("being held up between the two clocks is no sleep, and hides none")
+  @Test("a delay between the readings of the two clocks neither looks like a sleep nor hides one")
   func heldUp() {
     var watch = SleepWatch(Self.reading(100, asleep: 5))
     #expect(watch.slept(Self.reading(200, asleep: -20)) == nil)
@@ -83,7 +83,7 @@ struct WakingTests {
     try await loop.run { monitor.value.stop() }
   }
 
-  @Test("where there are no such timers it is not tried again")
+  @Test("the monitor doesn't try again on a system without such timers")
   func impossible() async throws {
     let loop = EpollLoop.shared
     let attemptCount = Mutex(0)

@@ -30,7 +30,7 @@ struct DNSMessageTests {
     #expect(try DNSMessage(decoding: expected[...]) == message)
   }
 
-  @Test("A23: to legacy queriers, the target of SRV is written out")
+  @Test("A23: the target of SRV is not compressed for legacy queriers")
   func legacy() throws {
     let encoded = try Samples.response.encoded(compression: .legacy)
     let target = Array(("host.local." as DNSName).wireBytes)

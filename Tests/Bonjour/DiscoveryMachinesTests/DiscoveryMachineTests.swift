@@ -97,7 +97,7 @@ struct DiscoveryMachineTests {
         == .deliver(query, .serviceRemoved(service.name), on: interface, moreComing: false))
   }
 
-  @Test("A12: where the port is shared no unicast response is requested")
+  @Test("A12: a host that shares the port requests no unicast response")
   func sharedPort() throws {
     for receivesUnicast in [true, false] {
       var pair = try Pair(receivesUnicast: receivesUnicast)

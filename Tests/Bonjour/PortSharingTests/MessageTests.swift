@@ -112,7 +112,7 @@ struct MessageTests {
     #expect(ClientMessage.request(.registerService(id, service)).frame == nil)
   }
 
-  @Test("G12: between messages there is nothing left of the memory that a long one took")
+  @Test("G12: no memory of a long message is left between messages")
   func memory() throws {
     let text = try TXTRecord(
       strings: Array(repeating: [UInt8](repeating: 65, count: 255), count: 30))

@@ -120,7 +120,7 @@ struct OwnerMachineTests {
     #expect(OwnerMachine.takes(.interfaces([:])))
   }
 
-  @Test("that results are from the cache is told to clients that understand it")
+  @Test("a client that supports it learns that results are from the cache")
   func fromCache() throws {
     var machine = machine()
     greeted(&machine, anna)
@@ -373,7 +373,7 @@ struct OwnerMachineTests {
   }
 
   @Test(
-    "G12: of clients that do not read, those of the user with the most lose, no more than needed")
+    "G12: the clients of the user with the largest backlog are closed, no more than needed")
   func congested() throws {
     var machine = machine(userID: 0)
     let (carl, dora) = (
@@ -431,7 +431,7 @@ struct OwnerMachineTests {
     }
   }
 
-  @Test("where there are few descriptors one user leaves some connections for others")
+  @Test("a limit of few descriptors leaves some connections for other users")
   func descriptors() {
     let limits = OwnerMachine.Limits(connectionsMax: 100)
     #expect(limits.clientsMax == 100 && limits.clientsPerUserMax == 60)

@@ -36,7 +36,7 @@ struct OwnerSearchTests {
     return search
   }
 
-  @Test("the first one binds the last address, after it tried the others")
+  @Test("the first host binds the last address, after it tried the others")
   mutating func first() {
     var search = search(2)
     #expect(act(&search, .begin) == [.connect(0)])

@@ -89,7 +89,7 @@ struct SharingClientTests {
     #expect(client.isTransparent)
   }
 
-  @Test("where the owner has too many clients all requests fail, and may be made again")
+  @Test("requests to an owner with too many clients all fail, and may be made again")
   mutating func refused() throws {
     let id = RegistrationID(rawValue: 1)
     let register = DiscoveryRequest.registerService(id, try Sample.service("Lamp"))
@@ -269,7 +269,7 @@ struct SharingClientTests {
     #expect(handle(.report(.registered(id, "x.local."))) == [])
   }
 
-  @Test("in its own process everything is passed on, and nothing kept")
+  @Test("the owner's own process passes everything on, and keeps nothing")
   mutating func thisProcess() throws {
     _ = handle(.began(.thisProcess))
     _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))

@@ -70,7 +70,7 @@ struct WithdrawalTests {
     }
   }
 
-  @Test("the client that takes over withdraws it as it was at last, under the names it had")
+  @Test("the client that takes over withdraws the owner's last records, under their final names")
   mutating func asItWas() throws {
     let text = try Sample.text("attic")
     let data = DNSRecordData.a(Inet4Address(1, 2, 3, 4))
@@ -197,7 +197,7 @@ struct WithdrawalTests {
     #expect(told(act(.request(.unregister(lamp))), 1) == [])
   }
 
-  @Test("of an owner that publishes without end a part is kept")
+  @Test("records of an owner that publishes without end are kept in part")
   mutating func endless() throws {
     let max = OwnerMachine.Limits().perClient
     handle(.began(.another))

@@ -42,7 +42,7 @@ struct OverrunTests {
     unsafeBitCast(sync, to: Sync.self)(queue, nil) { _ in }
   }
 
-  @Test("reports once on its dispatch queue, by each of its callbacks, that there is no more")
+  @Test("an overrun is reported once on the dispatch queue, by each of the callbacks")
   func onAQueue() async throws {
     let (stream, told) = AsyncStream.makeStream(of: String.self)
     let (connection, one) = try reference("one", told)
@@ -64,7 +64,7 @@ struct OverrunTests {
     #expect(await iterator.next() == "end")
   }
 
-  @Test("gets it from the next call, and nothing more can be asked over that connection")
+  @Test("an overrun is returned by the next call, and the connection takes no more requests")
   func byProcessing() throws {
     let (_, told) = AsyncStream.makeStream(of: String.self)
     let (connection, reference) = try reference("one", told)
@@ -78,7 +78,7 @@ struct OverrunTests {
     #expect(code == ServiceError.notRunning.code && ref == nil)
   }
 
-  @Test("can register no more records over that connection")
+  @Test("an overrun connection takes no more records")
   func registersNoRecord() throws {
     let (_, told) = AsyncStream.makeStream(of: String.self)
     let (connection, reference) = try reference("one", as: .connection, told)
@@ -92,7 +92,7 @@ struct OverrunTests {
     #expect(code == ServiceError.notRunning.code && record == nil)
   }
 
-  @Test("what shares a connection and is deallocated is not kept by it")
+  @Test("a reference that shares a connection and is deallocated is not kept by it")
   func subordinateThatLeft() throws {
     let (_, told) = AsyncStream.makeStream(of: String.self)
     let (connection, _) = try reference("one", told)

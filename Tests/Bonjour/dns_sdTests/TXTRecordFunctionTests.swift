@@ -80,7 +80,7 @@ struct TXTRecordFunctionTests {
     #expect(exact.buffer.load(fromByteOffset: 9, as: UInt8.self) == 0xEE)
   }
 
-  @Test("without a buffer it finds room itself, and a deallocated record may be used again")
+  @Test("a record without a buffer allocates memory itself, and may be used again once deallocated")
   func noBuffer() {
     let builder = Builder(bufferSize: 0)
     TXTRecordCreate(builder.record, 100, nil)

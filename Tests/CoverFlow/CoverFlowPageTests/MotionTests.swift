@@ -4,7 +4,7 @@ import WebDriver
 
 @Suite("A cover flow in a page: motion", .enabled(if: Browser.isExpected), .serialized)
 struct MotionTests {
-  @Test("has as many elements after 10,000 covers as before, and as many nodes")
+  @Test("the page has as many elements after 10,000 covers as before, and as many nodes")
   func elements() async throws {
     for query in ["&cards", ""] {
       try await FlowPage.with(query) { page in

@@ -91,7 +91,7 @@ struct SourceTests {
     }
   }
 
-  @Test("ten thousand changes at once, and a list that is replaced every frame")
+  @Test("the covers take ten thousand changes at once, and a list that is replaced every frame")
   func many() async throws {
     try await FlowPage.with("&cards") { page in
       try await page.start(at: 5_000)

@@ -82,7 +82,7 @@ struct FingerTests {
     #expect(flow.machine.position == place.rounded())
   }
 
-  @Test("beyond the ends covers follow less and less, and come back without turning round")
+  @Test("covers follow less and less beyond the ends, and come back without turning round")
   func overscroll() {
     for (index, direction) in [(0, 1.0), (9, -1)] {
       var flow = Flow(count: 10, at: index)

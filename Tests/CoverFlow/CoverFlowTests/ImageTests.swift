@@ -13,7 +13,7 @@ struct ImageTests {
   }
   private struct Missing: Error {}
 
-  @Test("is loaded once, however often it is asked for")
+  @Test("an image is loaded once, however often it is requested")
   func once() throws {
     var cache = Cache(capacity: 4)
     let ticket = try ticket(cache.request(7) { _ in false })
@@ -23,7 +23,7 @@ struct ImageTests {
     #expect(cache.finish(ticket, isLoaded: true) == .discard)
   }
 
-  @Test("the least recently used one gives way, never one that is shown")
+  @Test("the least recently used image gives way, never one that is shown")
   func eviction() throws {
     var cache = Cache(capacity: 3)
     let first = try ticket(cache.request(0) { _ in false })
@@ -60,7 +60,7 @@ struct ImageTests {
     #expect(cache.finish(new, isLoaded: true) == .show(1))
   }
 
-  @Test("one that can't be loaded is not tried again, until it is asked to")
+  @Test("an image that can't be loaded is not tried again until that is requested")
   func failed() throws {
     var cache = Cache(capacity: 4)
     #expect(cache.finish(try ticket(cache.request(1) { _ in false }), isLoaded: false) == .show(1))
@@ -87,7 +87,7 @@ struct ImageTests {
     }
   }
 
-  @Test("behaves as a list that is searched from its end, in random programs")
+  @Test("the cache behaves as a list that is searched from its end, in random programs")
   func model() throws {
     for seed in 1...60 as ClosedRange<UInt64> {
       var random = SeededGenerator(seed: seed)

@@ -53,7 +53,7 @@ struct KeyTests {
     #expect(flow.machine.position == 0)
   }
 
-  @Test("the other way while moving: turns round once, and ends where it was asked to")
+  @Test("a move the other way while moving turns round once, and ends at the requested cover")
   func turnRound() {
     var flow = Flow(count: 100, at: 50)
     flow.send(.step(4))

@@ -80,7 +80,7 @@ struct LayoutTests {
     }
   }
 
-  @Test("fits the pages that are looked at")
+  @Test("the layout fits common page sizes")
   func sizes() {
     #expect(Self.layouts[0].coverWidth == 300)
     #expect(Self.layouts[1].coverWidth == 248 && Self.layouts[1].coverHeight == 310)

@@ -296,7 +296,7 @@ struct RegionSnapshotTests {
       try RegionMonitor(snapshot: next.monitor.snapshot[...]).snapshot == next.monitor.snapshot)
   }
 
-  @Test("one that was not entered enters with the first sighting")
+  @Test("a restored region that was not entered is entered with the first sighting")
   func notEntered() throws {
     let host = try monitor()
     var next = try MonitoringHost(restoring: host.monitor.snapshot, now: .zero)

@@ -53,7 +53,7 @@ struct MonitorTests {
     #expect(await monitor.record(for: "hall")?.lastEvent.state == .unsatisfied)
   }
 
-  @Test("of what happened while nobody awaited it the last event of each condition waits")
+  @Test("only the last event of each condition is kept until it is awaited")
   func bounded() async throws {
     let monitor = await makeMonitor()
     await monitor.add(all, identifier: "all")

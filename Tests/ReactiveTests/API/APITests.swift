@@ -11,7 +11,7 @@ struct APITests {
   /// How many declarations may be missing.
   private static let missingMax = 0
 
-  @Test("has every declaration of the checklist")
+  @Test("the interface has every declaration of the checklist")
   func complete() throws {
     let checklist = try Checklist.load()
     let graph = try SymbolGraph.ofBuiltModules()

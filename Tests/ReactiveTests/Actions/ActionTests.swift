@@ -45,7 +45,7 @@ struct ActionTests {
       ])
   }
 
-  @Test("is executing and disabled while an execution runs")
+  @Test("an action is executing and disabled while an execution runs")
   func executing() {
     let bench = Bench()
     let log = Log<String>()
@@ -158,7 +158,7 @@ struct ActionTests {
     #expect(!action.isEnabled.value)
   }
 
-  @Test("ends with its release: signals complete, bindings with it")
+  @Test("an action that is released completes its signals and ends bindings with it")
   func release() {
     var bench: Bench? = Bench()
     let log = Log<String>()

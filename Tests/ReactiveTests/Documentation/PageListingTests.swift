@@ -21,7 +21,7 @@ struct ActionPageTests {
     #expect(log.entries == ["completed", "completed", "completed"])
   }
 
-  @Test("and when its failure is told, but not when a value is")
+  @Test("an action may be applied again at its failure, but not at a value")
   func afterFailure() {
     let scheduler = TestScheduler()
     let action = Action<Int, Int, TestError> {

@@ -102,7 +102,7 @@ struct SignInFormTests {
     #expect(form.hint.value == nil)
   }
 
-  @Test("while it executes, the action is disabled")
+  @Test("the action is disabled while it executes")
   func execution() {
     let form = makeForm()
     fillIn(form, password: "open sesame")

@@ -34,7 +34,7 @@ struct ThreadsAndLifetimesTests {
     #expect(log.entries == ["begin 1", "end 1", "begin 2", "end 2"])
   }
 
-  @Test("work goes to a queue and its result comes back to the main actor")
+  @Test("a computation runs on a queue and its result comes back to the main actor")
   @MainActor
   func hop() async {
     let background = QueueScheduler(qos: .userInitiated)

@@ -21,7 +21,7 @@ struct OperatorTests {
     #expect(values(1...2).map(\.bitWidth).recorded == expected([64, 64]))
   }
 
-  @Test("take and skip split a stream in two", arguments: 1...5)
+  @Test("the operators take and skip split a stream in two", arguments: 1...5)
   func takeAndSkip(_ count: Int) {
     #expect(values(1...4).take(first: count).recorded == expected(Array((1...4).prefix(count))))
     #expect(values(1...4).skip(first: count).recorded == expected(Array((1...4).dropFirst(count))))
@@ -76,7 +76,7 @@ struct OperatorTests {
       ])
   }
 
-  @Test("repeats are skipped, unique values passed once, neighbours paired")
+  @Test("repeated values are skipped, unique values passed once, neighbours paired")
   func distinct() {
     let repeating = SignalProducer<Int, Never>([1, 1, 2, 2, 1])
     #expect(repeating.skipRepeats().recorded == expected([1, 2, 1]))
@@ -207,7 +207,7 @@ struct JoiningTests {
       ])
   }
 
-  @Test("then ignores the first and follows the second")
+  @Test("the operator then ignores the first stream and follows the second")
   func then() {
     #expect(
       values(1...3).then(SignalProducer<String, Never>(value: "x")).recorded == [
@@ -303,25 +303,25 @@ struct FlattenTests {
     inner[1].input.sendCompleted()
   }
 
-  @Test("merge passes all")
+  @Test("merge passes all inner streams")
   func merge() {
     run(.merge)
     #expect(log.entries == ["VALUE 1", "VALUE 2", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("concat passes one after the other")
+  @Test("concat passes inner streams one after the other")
   func concat() {
     run(.concat)
     #expect(log.entries == ["VALUE 1", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("latest passes the newest")
+  @Test("latest passes the newest inner stream")
   func latest() {
     run(.latest)
     #expect(log.entries == ["VALUE 2", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("race passes the first to send")
+  @Test("race passes the first inner stream to send")
   func race() {
     run(.race)
     #expect(log.entries == ["VALUE 1", "COMPLETED"])

@@ -35,7 +35,9 @@ struct CompositionRetentionTests {
     static let all: [Composition] = operators + several + others
   }
 
-  @Test("a composed property", arguments: Composition.all)
+  @Test(
+    "a composed property is released with its values, and its sources with it",
+    arguments: Composition.all)
   func properties(_ composition: Composition) {
     weak var source: MutableProperty<Witness>?
     weak var other: MutableProperty<Witness>?
@@ -65,7 +67,7 @@ struct CompositionRetentionTests {
     withExtendedLifetime(kept) {}
   }
 
-  @Test("a composed property whose sources stay", arguments: Composition.all)
+  @Test("a composed property is released although its sources stay", arguments: Composition.all)
   func leaving(_ composition: Composition) {
     let (a, b) = (MutableProperty(Witness(1)), MutableProperty(Witness(2)))
     weak var composed: AnyObject?

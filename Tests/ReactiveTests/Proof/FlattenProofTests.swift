@@ -100,7 +100,9 @@ struct FlattenProofTests {
     }
   }
 
-  @Test("flattening", arguments: Strategy.allCases)
+  @Test(
+    "every flattening strategy agrees with its model for all sequences of events",
+    arguments: Strategy.allCases)
   func flatten(_ strategy: Strategy) {
     let alphabet: [Step] = [
       .next, .end, .value0, .completed0, .value1, .completed1, .failed1,
@@ -176,7 +178,7 @@ struct FlattenProofTests {
     return (values, nil)
   }
 
-  @Test("debounce", arguments: [true, false])
+  @Test("debounce agrees with its model for all sequences of events", arguments: [true, false])
   func debounce(discardsWhenCompleted discards: Bool) {
     ExhaustiveTests.sequences(of: Self.ticks, upTo: 6) { steps in
       let actual = play(steps) { $0.debounce(2, on: $1, discardWhenCompleted: discards) }
@@ -202,7 +204,7 @@ struct FlattenProofTests {
     }
   }
 
-  @Test("delay")
+  @Test("delay agrees with its model for all sequences of events")
   func delay() {
     ExhaustiveTests.sequences(of: Self.ticks, upTo: 6) { steps in
       let actual = play(steps) { $0.delay(2, on: $1) }
@@ -223,7 +225,7 @@ struct FlattenProofTests {
     }
   }
 
-  @Test("throttle")
+  @Test("throttle agrees with its model for all sequences of events")
   func throttle() {
     ExhaustiveTests.sequences(of: Self.ticks, upTo: 6) { steps in
       let actual = play(steps) { $0.throttle(2, on: $1) }

@@ -112,7 +112,7 @@ struct LawTests {
     }
   }
 
-  @Test("take and skip are two parts of one")
+  @Test("the operators take and skip are two parts of one")
   func takeAndSkip() {
     check("take n ++ skip n = id") { chance in
       let (s, n) = (Stream(chance.values()), chance.next(below: 9))

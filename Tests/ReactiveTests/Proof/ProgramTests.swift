@@ -67,7 +67,7 @@ struct ProgramTests {
     return program
   }
 
-  @Test("do what the model says", arguments: 0..<parts)
+  @Test("random programs of operators do what the model predicts", arguments: 0..<parts)
   func agree(_ part: Int) {
     var (compared, failures) = (0, 0)
     for seed in stride(from: part, to: Self.count, by: Self.parts) {

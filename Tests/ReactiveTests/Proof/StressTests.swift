@@ -222,7 +222,7 @@ struct StressTests {
     }
   }
 
-  @Test("time operators on a queue that is busy elsewhere")
+  @Test("time operators lose no values on a queue that is busy elsewhere")
   func scheduling() async {
     for _ in 0..<rounds {
       let (signal, input) = Signal<Int, Never>.pipe()

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("A property that is settled", .ownThread)
 struct SettledTests {
-  @Test("tells once what a diamond would tell twice")
+  @Test("a settled property sends once what a diamond would send twice")
   func diamond() {
     let source = MutableProperty(1)
     let (single, double) = (source.map { $0 }, source.map { $0 * 2 })
@@ -60,7 +60,7 @@ struct SettledTests {
     #expect(log.entries == [21, 22, 202])
   }
 
-  @Test("completes with what it follows, and keeps nothing")
+  @Test("a settled property completes with its sources, and keeps nothing")
   func life() {
     var source: MutableProperty<Int>? = MutableProperty(1)
     weak let released = source

@@ -133,7 +133,7 @@ struct ProducerSemanticsTests {
     #expect(Source([1]).repeat(0).recorded == ["COMPLETED"])
   }
 
-  @Test("then passes a failure and an interruption on, and starts nothing")
+  @Test("the operator then passes a failure and an interruption on, and starts nothing")
   func thenAfterOtherEnds() {
     let starts = Counter()
     let next = SignalProducer<String, TestError> { observer, _ in
@@ -241,7 +241,7 @@ struct ProducerSemanticsTests {
     #expect(log.entries == ["VALUE 1", "VALUE 2", "VALUE 3", "COMPLETED"])
   }
 
-  @Test("of synchronous inner streams latest passes all, race the first")
+  @Test("latest passes all synchronous inner streams, race the first")
   func synchronousInner() {
     let inner = SignalProducer<Source, TestError>([Source([1, 2]), Source([3]), Source([4, 5])])
     #expect(

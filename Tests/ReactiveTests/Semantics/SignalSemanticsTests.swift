@@ -84,7 +84,7 @@ struct SignalSemanticsTests {
     #expect(log.entries == ["VALUE 2"])
   }
 
-  @Test("of two that are merged, both must end")
+  @Test("two merged signals must both end before the result does")
   func merging() {
     let (a, inA) = Source.pipe()
     let (b, inB) = Source.pipe()

@@ -76,7 +76,7 @@ struct SignalProducerTests {
     #expect(log.entries == ["set up", "started", "COMPLETED", "INTERRUPTED"])
   }
 
-  @Test("never stays until it is disposed of")
+  @Test("a never producer stays until it is disposed of")
   func never() {
     let log = Log<String>()
     let disposable = SignalProducer<Int, Never>.never.record(in: log)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Signal", .ownThread)
 struct SignalTests {
-  @Test("delivers to every observer in the order of subscription")
+  @Test("a signal delivers to every observer in the order of subscription")
   func order() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -13,7 +13,7 @@ struct SignalTests {
     #expect(log.entries == ["0:7", "1:7", "2:7", "3:7", "4:7"])
   }
 
-  @Test("delivers nothing after the end")
+  @Test("a signal delivers nothing after the end")
   func afterTheEnd() {
     let (signal, input) = Signal<Int, TestError>.pipe()
     let log = Log<String>()
@@ -25,7 +25,7 @@ struct SignalTests {
     #expect(log.entries == ["VALUE 1", "FAILED one"])
   }
 
-  @Test("interrupts whoever comes after the end, and gives no disposable")
+  @Test("a signal interrupts observers that come after the end, and gives no disposable")
   func late() {
     let (signal, input) = Signal<Int, Never>.pipe()
     input.sendCompleted()
@@ -197,7 +197,7 @@ struct SignalTests {
     _ = input
   }
 
-  @Test("and so is what one held that was removed while the end was told")
+  @Test("an observer that was removed while the end was delivered releases what it held")
   func retentionAtTheEnd() {
     final class Witness: Sendable {}
     let (signal, input) = Signal<Int, Never>.pipe()

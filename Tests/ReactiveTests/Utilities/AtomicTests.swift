@@ -5,7 +5,7 @@ import Testing
 struct AtomicTests {
   private struct Refusal: Error {}
 
-  @Test("reads, writes, swaps and modifies")
+  @Test("an atomic is read, written, swapped and modified")
   func access() {
     let atomic = Atomic(1)
     #expect(atomic.value == 1)

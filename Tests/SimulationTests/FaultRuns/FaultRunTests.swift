@@ -46,7 +46,7 @@ struct FaultRunTests {
   /// buffers otherwise. 9093: notifications overtook indications. 10092: a link outlived everybody's
   /// interest in it.
   @Test(
-    "seeds that once failed",
+    "seeds that once failed pass",
     arguments: [1177, 1569, 2206, 3074, 3935, 7482, 9093, 10092] as [UInt64])
   func regressions(seed: UInt64) {
     let violations = FaultRun(seed: seed).perform()

@@ -149,7 +149,7 @@ struct HostileFrameTests {
     return [serving, asking]
   }
 
-  @Test("that make no sense go nowhere, and what comes after them is heard")
+  @Test("frames that make no sense are dropped, and those after them are processed")
   func dropping() throws {
     for rig in try rigs() {
       for (sentence, attack) in Self.dropped {
@@ -160,7 +160,7 @@ struct HostileFrameTests {
     }
   }
 
-  @Test("that ask for what can't be are refused once, by their identifier")
+  @Test("frames that request something impossible are refused once, by their identifier")
   func refusing() throws {
     for rig in try rigs() {
       for (sentence, attack, answer) in Self.refused {
@@ -172,7 +172,7 @@ struct HostileFrameTests {
     }
   }
 
-  @Test("that pair are told that there is no pairing, where there is none")
+  @Test("frames that begin a pairing are answered with the refusal of a host without bonds")
   func pairing() throws {
     for rig in try rigs() {
       // Its bonds can't be read: it pairs with nobody.
@@ -202,7 +202,7 @@ struct HostileFrameTests {
     ("what can be", [40, 56, 0, 100], true),
   ]
 
-  @Test("that ask for another timing get it if a link can have it, one at a time")
+  @Test("frames that request another timing get it if a link can have it, one at a time")
   func timing() throws {
     let rig = try HostileWorld()
     try rig.meet()
@@ -238,7 +238,8 @@ struct HostileFrameTests {
     try rig.expectUnharmed()
   }
 
-  @Test("of a central that asks for another timing are rejected: it has to do it itself")
+  @Test(
+    "frames of a central that request another timing are rejected: it changes the timing itself")
   func wrongRole() throws {
     let rig = try ServingWorld()
     try rig.intrude()

@@ -210,7 +210,7 @@ struct HostileServerTests {
   }
 
   @Test(
-    "whatever it takes and whatever its name, the link has an MTU that there can be, and is of use")
+    "a link has a valid MTU and is usable, whatever MTU and name the peer has")
   func introductions() throws {
     let rig = try HostileWorld()
     let names: [([UInt8], String?)] = [

@@ -61,7 +61,7 @@ struct HostileTimeTests {
   }
 
   @Test(
-    "talk that is no answer doesn't buy a silent peer time",
+    "unrelated PDUs don't buy a silent peer time",
     arguments: [
       "1b 0300 41", "1d 0300 41", "0d 41", "01 12 0300 01", "0a 0300", "1e", "13", "00", "",
     ])

@@ -44,7 +44,7 @@ struct ResolvingListTests {
     return opcodes
   }
 
-  @Test("is filled before anything is on the air, with modes as the peers have shown themselves")
+  @Test("the resolving list is filled before anything is on the air, with each peer's privacy mode")
   func filled() throws {
     var list = list(capacity: 8, [Self.bond(1), Self.bond(2, isPrivate: false)])
     #expect(!list.resolves(.peer(1)) && list.trust == .untested)

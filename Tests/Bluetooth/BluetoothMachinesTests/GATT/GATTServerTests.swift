@@ -288,7 +288,7 @@ struct GATTServerTests {
     #expect(bench.receive("0a 0300") == ["0b54657374"])
   }
 
-  @Test("handles of removed services are not given out again")
+  @Test("a removed service's handles are not given out again")
   func handles() throws {
     var bench = ServerBench()
     let first = try bench.add(.everything)

@@ -148,7 +148,8 @@ struct BacklogTests {
     #expect(slow.rig.machine.snapshot.counters.droppedValues == 0)
   }
 
-  @Test("beside another link a slow client keeps its share of buffers, and learns what was dropped")
+  @Test(
+    "a slow client keeps its share of buffers beside another link, and learns of dropped values")
   func shared() throws {
     var slow = SlowClient()
     slow.rig.handle(.clientOpened(.two, acknowledgesEvents: true))
@@ -316,7 +317,7 @@ struct BacklogTests {
     #expect(slow.confirmationCount == 1)
   }
 
-  @Test("where the controller can't be told, the transport is not read, and no time-out counts")
+  @Test("a controller without flow control makes the host stop reading, and no time-out counts")
   func pause() {
     var slow = SlowClient(hasFlowControl: false)
     slow.connect(peer, handle: first)
@@ -431,7 +432,7 @@ struct BacklogTests {
     #expect(slow.rig.log().count { $0 == "discovered" } == most + 1)
   }
 
-  @Test("writes without response beyond a slow client's share are dropped, others answered")
+  @Test("a write without response beyond a slow client's share is dropped, others are answered")
   func writes() throws {
     var slow = SlowClient()
     let token = slow.rig.token()

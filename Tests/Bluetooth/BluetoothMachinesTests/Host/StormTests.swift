@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A host in a storm of events")
 private struct StormTests {
-  @Test("never traps, answers every request once and tells no client nonsense")
+  @Test("a host never traps, answers every request once and reports only valid events")
   func storm() {
     for seed in 0..<300 as Range<UInt64> {
       var storm = Storm(seed: seed)
@@ -18,7 +18,7 @@ private struct StormTests {
     }
   }
 
-  @Test("is the same storm every time")
+  @Test("a storm of events is the same every time")
   func determinism() {
     for seed in 0..<20 as Range<UInt64> {
       var runs: [[String]] = []

@@ -57,7 +57,7 @@ struct OutOfBandTests {
     #expect(end.stored.isEmpty)
   }
 
-  @Test("who was told another number doesn't get in")
+  @Test("a peer that has another out-of-band random number doesn't get in")
   func otherNumber() throws {
     var pair = PairingPair()
     let made = try pair.makes(isCentral: false)
@@ -68,7 +68,8 @@ struct OutOfBandTests {
     #expect(pair.central.ends == [.pairingFailed(.confirmValueFailed)])
   }
 
-  @Test("who only says that it was told doesn't get in", arguments: [false, true])
+  @Test(
+    "a peer that only claims to have out-of-band data doesn't get in", arguments: [false, true])
   func claim(_ hasMade: Bool) throws {
     var pair = PairingPair()
     if hasMade { _ = try pair.makes(isCentral: false) }

@@ -103,7 +103,7 @@ struct OverwrittenSecretsTests {
   }
 
   @Test(
-    "of a pairing that has ended no private key and no Diffie-Hellman key is left", arguments: 0..<3
+    "no private key and no Diffie-Hellman key is left of a pairing that has ended", arguments: 0..<3
   )
   func ephemeralKeys(_ kind: Int) {
     var pair = PairingPair(

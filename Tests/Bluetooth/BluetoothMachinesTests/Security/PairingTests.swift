@@ -131,7 +131,7 @@ struct PairingTests {
     #expect(pair.central.link.encryption?.isAuthenticated == true)
   }
 
-  @Test("who sends the last key waits for its acknowledgement, whichever side that is")
+  @Test("the sender of the last key waits for its acknowledgement, on whichever side")
   func lastSender() {
     let pair = PairingPair()
     var host = pair.peripheral.host

@@ -99,7 +99,7 @@ struct CentralBehaviourTests {
     #expect(watcher.record.lines == ["given"])
   }
 
-  @Test("§9.2 without a queue, the main queue it is")
+  @Test("§9.2 the main queue is used if no queue is given")
   func mainQueue() async {
     DispatchQueue.main.setSpecific(key: QueueWatcher.key, value: "main")
     let radio = VirtualRadio(seed: 3)
@@ -293,7 +293,7 @@ struct CentralBehaviourTests {
     pair.wait(pair.phone.record, for: "value 2A6E 9 att insufficientAuthorization")
   }
 
-  @Test("§9.9 writes with response take 512 bytes; those without, what fits in one PDU")
+  @Test("§9.9 a write with response takes 512 bytes; one without takes what fits in one PDU")
   func writes() throws {
     let pair = Pair()
     let peripheral = try pair.connect()

@@ -200,7 +200,7 @@ struct PublishingTests {
     await thread.end()
   }
 
-  @Test("of many texts that threads set at once, the one that the service has is published last")
+  @Test("the last of many texts that threads set at the same time is the one published")
   func textsAtOnce() async throws {
     let service = await service()
     service.publish()

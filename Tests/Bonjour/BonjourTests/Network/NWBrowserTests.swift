@@ -39,7 +39,7 @@ struct NWBrowserTests {
       interfaces: interfaces.compactMap { NWInterface($0) }, metadata: metadata)
   }
 
-  @Test("it is ready, and reports in one call what comes together")
+  @Test("a browser becomes ready, and reports results that come together in one call")
   func batch() async throws {
     let browser = browser()
     #expect(browser.state == .setup && browser.queue == nil)
@@ -119,7 +119,7 @@ struct NWBrowserTests {
     #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_Unsupported))))
   }
 
-  @Test("one that is cancelled reports that, and nothing more, and holds no handlers")
+  @Test("a browser that is cancelled reports that, and nothing more, and holds no handlers")
   func cancels() async throws {
     let browser = browser()
     browser.start(queue: queue)
@@ -133,7 +133,7 @@ struct NWBrowserTests {
     #expect(browser.state == .cancelled)
   }
 
-  @Test("one that is released stops")
+  @Test("a browser that is released stops")
   func letGo() async throws {
     weak var browser: NWBrowser?
     do {

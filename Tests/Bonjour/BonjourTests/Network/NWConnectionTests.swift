@@ -154,7 +154,7 @@ struct NWConnectionTests {
     withExtendedLifetime(client) {}
   }
 
-  @Test("of a host's addresses 64 are tried")
+  @Test("only 64 of a host's addresses are tried")
   func addressLimit() async throws {
     let (listener, port) = try await listener()
     let client = connection(to: Self.lamp)

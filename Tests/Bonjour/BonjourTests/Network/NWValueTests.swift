@@ -133,7 +133,7 @@ struct NWTXTRecordTests {
     #expect(NWTXTRecord(Data([9, 1])).isEmpty)
   }
 
-  @Test("it is a collection in the order of the wire, forwards and backwards")
+  @Test("a text record is a collection in the order of the wire, forwards and backwards")
   func collection() {
     let record = NWTXTRecord(["txtvers": "1", "a": "", "b": "2"])
     #expect(record.map(\.key) == ["txtvers", "a", "b"])

@@ -281,7 +281,7 @@ struct AskingTests {
     #expect(lab.events(query) == [.serviceAdded(try Web.service("Hall"))])
   }
 
-  @Test("one seed, one run")
+  @Test("a seed determines the packets")
   func determinism() throws {
     func run() throws -> [Instant] {
       var lab = QuerierLab(seed: 77, versions: [.v4, .v6], interfaceCount: 2)

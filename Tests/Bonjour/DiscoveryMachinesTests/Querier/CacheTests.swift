@@ -438,7 +438,7 @@ struct CacheTests {
   }
 
   @Test(
-    "B15: who asks after a goodbye is told if the record is heard again in time, others are not")
+    "B15: a query after a goodbye gets the record if it is received again in time, others don't")
   func rescued() throws {
     for pause in [TimeSpan.zero, .milliseconds(1), .milliseconds(900)] {
       var lab = QuerierLab()

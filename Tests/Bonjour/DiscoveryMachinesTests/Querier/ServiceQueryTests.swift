@@ -188,7 +188,7 @@ struct ServiceQueryTests {
       ])
   }
 
-  @Test("E19: of events that come together, all but the last of each client have more coming")
+  @Test("E19: all but the last of each client's events that come together have more coming")
   func moreComing() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)

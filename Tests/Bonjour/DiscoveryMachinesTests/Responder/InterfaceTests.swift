@@ -15,7 +15,7 @@ struct InterfaceTests {
     return rig
   }
 
-  @Test("C19 C28: on each link the host has the addresses of that interface and no others")
+  @Test("C19 C28: a host has on each link the addresses of that interface and no others")
   func addressesPerLink() throws {
     var rig = try twoInterfaces()
     for packet in rig.responses {

@@ -262,7 +262,7 @@ struct NameConflictTests {
 
 @Suite("The next name")
 struct NameRevisionTests {
-  @Test("counts on from a number that the name has already, as Apple's does")
+  @Test("the next name counts on from a number that the name has already, as Apple's does")
   func numbers() throws {
     let table = [
       ("Lamp (2)", "Lamp (3)"), ("Lamp (9)", "Lamp (10)"), ("Lamp (1)", "Lamp (1) (2)"),
@@ -279,7 +279,7 @@ struct NameRevisionTests {
     }
   }
 
-  @Test("is refused where the domain leaves no room for it")
+  @Test("the next name is refused if the domain leaves no room for it")
   func noRoom() throws {
     let label = String(repeating: "d", count: 60)
     let domain = try DNSName(

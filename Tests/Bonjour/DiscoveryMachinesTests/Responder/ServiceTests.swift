@@ -31,7 +31,7 @@ struct ServiceTests {
     #expect(packets.flatMap(\.message.additionals).filter { $0.type == .a }.count == 1)
   }
 
-  @Test("of a service that no packet holds whole, the answer to browsing has what fits")
+  @Test("an answer to browsing has what fits of a service that no packet holds whole")
   func browseLarge() throws {
     var rig = try ResponderRig.ready()
     try rig.register("Small")

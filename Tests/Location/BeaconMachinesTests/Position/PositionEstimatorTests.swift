@@ -4,7 +4,7 @@ import Testing
 
 @Suite("position estimator")
 struct PositionEstimatorTests {
-  @Test("stays within the goals on public tracks, each scored with what the others taught")
+  @Test("the estimator stays within the goals on public tracks, each scored after the others")
   func publicTracks() throws {
     let plan = try #require(try PublicTracks.plan())
     let tracks = try PublicTracks.names.map { try PublicTracks.windows($0, on: plan) }
@@ -20,7 +20,7 @@ struct PositionEstimatorTests {
     }
   }
 
-  @Test("its radius holds the truth about as often as it says")
+  @Test("an estimate's radius holds the truth about as often as it claims")
   func coverage() throws {
     let plan = try #require(try PublicTracks.plan())
     let tracks = try PublicTracks.names.map { try PublicTracks.windows($0, on: plan) }
@@ -110,7 +110,7 @@ struct PositionEstimatorTests {
     #expect(beside < away / 3, "\(beside), \(away)")
   }
 
-  @Test("explains a fix by readings, offsets and weights")
+  @Test("an estimate explains its position by readings, offsets and weights")
   func explanation() throws {
     var hall = SyntheticHall(seed: 7)
     let calibration = PositionCalibration(

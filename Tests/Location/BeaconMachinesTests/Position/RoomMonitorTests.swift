@@ -77,7 +77,7 @@ struct RoomMonitorTests {
   }
 
   @Test(
-    "it alternates between entered and left, whatever the fixes are",
+    "a room alternates between entered and left, whatever the fixes are",
     arguments: 0..<200 as Range<UInt64>)
   func alternates(seed: UInt64) {
     var generator = SeededGenerator(seed: seed)

@@ -113,7 +113,7 @@ struct DelegateSurfaceTests {
     #expect(delegate.calls.count == 17 && Set(delegate.calls).count == 17)
   }
 
-  @Test("none has to be implemented")
+  @Test("a delegate may implement none of its methods")
   func optional() { #expect(!callAll(Silent())) }
 
   @Test("a delegate of before iOS 14 hears of the authorization by the old method")

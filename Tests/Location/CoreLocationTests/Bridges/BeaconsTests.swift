@@ -98,7 +98,7 @@ struct BeaconsTests {
     #expect(try await more.next() == .outside)
   }
 
-  @Test("of crossings that nobody took the last two wait")
+  @Test("only the last two crossings that were not awaited wait")
   func slowTaker() async throws {
     var crossings = beacons.crossings(of: region).makeAsyncIterator()
     for _ in 0..<3 {

@@ -217,7 +217,7 @@ struct RestartTests {
   // MARK: Two processes
 
   @Test(
-    "of two processes of one program the first has the file, and the second says that it has none")
+    "only the first of two processes of one program has the file; the second logs that it has none")
   func twoProcesses() async throws {
     let first = ProgramRun(room, folder)
     first.start(region)
