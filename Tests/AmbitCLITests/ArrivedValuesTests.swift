@@ -22,7 +22,7 @@ struct ArrivedValuesTests {
   func late() {
     let (closed, opened) = (ArrivedValues(), ArrivedValues())
     #expect(closed.keep([1], of: rate))
-    // Nobody takes them any more; the next device's first value is shown all the same.
+    // The closed device's values are not taken; the next device's first value is shown.
     #expect(opened.keep([2], of: rate))
     #expect(opened.take() == [rate: .init(value: [2])])
   }

@@ -114,7 +114,7 @@ struct BeaconCommandTests {
     try await TestFolder.waitForFile(file, of: 0)
     let start = ContinuousClock.now
     monitor.terminate()
-    // Standard output is the children's, too, so the end of the process is what is waited for.
+    // The children share standard output, so the test waits for the end of the process.
     #expect(await monitor.exitStatus() == 128 + SIGTERM)
     #expect(ContinuousClock.now - start < .seconds(5))
     let text = try String(contentsOfFile: file, encoding: .utf8)

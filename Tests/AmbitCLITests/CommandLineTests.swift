@@ -253,7 +253,7 @@ struct NameTests {
     #expect(try DeviceName(text: "KETT").pick(from: around)?.name == "Desk-kettle 7")
     #expect(try DeviceName(text: "kettle 7").pick(from: around)?.name == "Desk-kettle 7")
     #expect(try DeviceName(text: "7").pick(from: around)?.name == "Desk-kettle 7")
-    // Not the middle of a word; and who begins with it is rather meant than who has it inside.
+    // Only starts of words match, and a device whose name starts with the text is preferred.
     #expect(try DeviceName(text: "ettle").pick(from: around) == nil)
     #expect(try DeviceName(text: "strap 2").pick(from: around)?.name == "Strap 2")
     let failure = #expect(throws: CommandFailure.self) {

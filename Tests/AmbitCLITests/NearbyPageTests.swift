@@ -201,7 +201,7 @@ struct NearbyPageTests {
     other.showsHidden.value = true
     #expect(other.things.value.map(\.title) == ["Lamp", "Strap"])
     #expect(rig.titles == ["Strap"])
-    // What nobody has seen can't be marked.
+    // Only a device that was seen can be marked.
     rig.page.hide.apply("nobody").start()
     #expect(rig.nearby.marks.value.hidden == ["ID-Lamp"])
   }
@@ -370,7 +370,7 @@ struct ShownValueTests {
     #expect(value.number == "1337")
     #expect(value.chart.values == [2_100, 1_337])
     #expect(value.chart.label(of: value.chart.values.max()) == "2100")
-    // Appearance: what the standard says of it is a word.
+    // Appearance: the standard decodes it to a word.
     value.show([0x40, 0x05], of: 0x2A01)
     #expect(value.chart.values.last == 1_344)
     var text = ShownValue()

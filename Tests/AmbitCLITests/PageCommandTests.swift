@@ -13,7 +13,7 @@
     private static func withPage(
       _ arguments: String..., body: (Browser) async throws -> Void
     ) async throws {
-      // Bonds of another time are nobody's business here.
+      // A folder of its own, so that no bonds of earlier runs are used.
       let folder = FileManager.default.temporaryDirectory.appending(path: "\(UUID())")
       defer { try? FileManager.default.removeItem(at: folder) }
       let program = try PageProgram(
@@ -102,7 +102,7 @@
         #expect(
           try await browser.script(
             "return \(rate).querySelector('.value b').textContent.includes('bpm')"))
-        // The table says so, too, and the cover of what is open is at the front.
+        // The table shows the connection, too, and the cover of the open device is at the front.
         try await browser.wait(until: "document.querySelector('tr.open.connected') != null")
         try await browser.wait(
           until: "document.querySelector('.cf-title')?.textContent == 'Pulse strap'", seconds: 30)
@@ -134,7 +134,7 @@
         try await browser.wait(
           until: "\(row).querySelector('.value code').textContent == 'FC 08'", seconds: 30)
         try await browser.wait(until: "\(row).querySelector('form input').value == ''")
-        // In the format that is chosen: 500, and what is no number.
+        // The selected format is used: for 500, and for text that is no number.
         try await browser.run(
           "const chosen = \(row).querySelector('select'); chosen.value = 'uint16';"
             + " chosen.dispatchEvent(new Event('input', { bubbles: true }))")
@@ -168,7 +168,7 @@
           until: "[...\(state).querySelectorAll('.problem')].some((each) => each.textContent)",
           seconds: 60)
 
-        // Attempts that follow each other closely are refused; so it is read until it asks again.
+        // Attempts that follow closely are refused, so it reads until the page has a prompt.
         try await browser.wait(
           until: "\(isAsked) || \(state).querySelector('.actions button').click()", seconds: 60)
         try await browser.wait(until: "!document.querySelector('.pairing .note').hidden")
@@ -244,10 +244,10 @@
     @Test("the page lets its user forget a bond whose key the device has lost")
     func lostBond() async throws {
       try await Self.withRadio(connecting: "Thermostat") { radio, browser in
-        // What is read last is read when the two have been paired for long, keys and all.
+        // The last value is read long after the pairing, which has distributed its keys by then.
         let last = Self.attribute("Server Supported Features") + "?.querySelector('.value code')"
         try await browser.wait(until: "\(last)?.textContent", seconds: 60)
-        // The devices of a new radio know nobody.
+        // The devices of a restarted radio have no bonds.
         await radio.end()
         try await radio.start()
         func button(_ action: String) -> String {

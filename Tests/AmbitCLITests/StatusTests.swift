@@ -19,7 +19,7 @@ struct StatusTests {
     #expect(end.status == 0 && end.complaints.isEmpty, "\(end)")
     let status = try Self.object(end.output.first)
     #expect(status["event"] as? String == "status" && status["radio"] as? String == "sim")
-    // What is decoded and encoded again is the same: nothing is left out.
+    // A snapshot that is decoded and encoded again is equal: nothing is left out.
     let snapshot = try JSONDecoder().decode(
       HostSnapshot.self, from: Data(try #require(end.output.first).utf8))
     #expect(snapshot.controller.state == .poweredOn)

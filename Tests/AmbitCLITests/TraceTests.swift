@@ -71,11 +71,11 @@ struct TraceTests {
     #expect(abs(try #require(fix["x"] as? Double) - 19) < 4, "\(located)")
     #expect(located.output.contains { $0.contains("\"entered\"") && $0.contains("\"end\"") })
 
-    // The same day again, on radios that hear what was heard.
+    // The same day is replayed, on radios that receive the recorded advertisements.
     let (again, heard) = try await Self.serve(
       ["trace", "replay", day, "--listen", "unix:\(folder.path)/again"], count: 3)
     let picture = folder.path + "/now.svg"
-    // Receivers of a trace are in the order of who was heard first.
+    // Receivers of a trace are in the order of their first readings.
     let order = lines.map { String($0.split(separator: ",")[1]) }
     let first = order.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
     let live = try AmbitRun(

@@ -96,7 +96,7 @@ struct ConnectionMachineTests {
     rig.send(2, [3, 4])
     rig.send(3, [5])
     #expect(rig.news() == ["1: sent"] && rig.socket.output == [1, 2, 3])
-    // Room is reported while there is none.
+    // Room is reported although there isn't any.
     rig.makeRoom(0)
     #expect(rig.news() == [])
     rig.makeRoom(1)

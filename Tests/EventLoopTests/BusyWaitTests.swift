@@ -62,7 +62,7 @@ struct BusyWaitPolicyTests {
 
 @Suite("A loop that polls before it sleeps", .timeLimit(.minutes(1)))
 struct BusyWaitTests {
-  /// Longer than a test may take: whatever waits for the end of the polling fails.
+  /// Longer than the time limit of a test: a test that waits for the end of the polling fails.
   private static let endless = TimeSpan.seconds(600)
 
   @Test("bytes that come while it polls are read at once")

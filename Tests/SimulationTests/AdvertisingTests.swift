@@ -245,7 +245,7 @@ struct AdvertisingTests {
     let start = world.now
     #expect(try #require(advertiser.waitForConnection()).status == .advertisingTimeout)
     #expect(abs((world.now - start).seconds - 1.28) < 0.01)
-    // It was for somebody else.
+    // It was directed to another device.
     #expect(scanner.reports.isEmpty)
   }
 

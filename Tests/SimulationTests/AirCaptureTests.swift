@@ -24,7 +24,7 @@ struct AirCaptureTests {
     return packets
   }
 
-  /// The L2CAP payload of each direction, without what was sent again.
+  /// The L2CAP payload of each direction, without retransmissions.
   private func payloads(_ packets: [LinkLayerPacket]) -> [LinkCipher.Direction: [UInt8]] {
     var payloads: [LinkCipher.Direction: [UInt8]] = [:]
     var last: [LinkCipher.Direction: [UInt8]] = [:]

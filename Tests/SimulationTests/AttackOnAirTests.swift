@@ -8,7 +8,7 @@ struct AttackOnAirTests {
   private static let key: UInt128 = 0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10
   private static let radios = [RadioModel(), .ideal]
 
-  /// What is sent over a packet to the peripheral.
+  /// An attack on a packet to the peripheral.
   enum Attack: CaseIterable, Sendable {
     /// One bit of the data is another.
     case altered

@@ -72,7 +72,7 @@ struct BondedClientOnAirTests {
     let next = try peripheral(in: world, bonds: last(safe.bonds), identities: safe.identities)
     try reconnect(phone, peer)
     #expect(subscriptions(next) == [Self.centralAddress])
-    // What was switched off stays off.
+    // A subscription that was switched off stays off.
     let descriptor = value.valueHandle + 1
     _ = try phone.complete { .gatt(peer, .write(descriptor, [0, 0]), $0) }
     phone.send(.disconnect(peer))
@@ -150,7 +150,7 @@ struct BondedClientOnAirTests {
     #expect(safe.snapshot.bondCount == flood.count)
     #expect(safe.snapshot.counters.evictedBonds == 1)
     #expect(safe.bonds.map(\.isEvictable) == [true])
-    // It comes back with its bond, and makes room for nobody from then on.
+    // It comes back with its bond, and is not evicted from then on.
     phone.send(.disconnect(peer))
     world.run(for: .seconds(1))
     try reconnect(phone, peer)
@@ -188,7 +188,7 @@ struct BondedClientOnAirTests {
     #expect(safe.unkeptBonds == [.full] && safe.evictedPeers.isEmpty && safe.bonds.isEmpty)
     phone.send(.disconnect(peer))
     world.run(for: .seconds(1))
-    // The phone forgets, and this host's client asks for the pairing.
+    // The phone removes its bond, and this host's client requests the pairing.
     #expect(try phone.complete { .removeBond(peer, $0) } == .done)
     try reconnect(phone, peer)
     safe.send(.connect(Self.centralAddress, ConnectOptions()))

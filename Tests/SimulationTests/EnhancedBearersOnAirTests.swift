@@ -152,7 +152,7 @@ struct EnhancedBearersOnAirTests {
     world.run(for: .seconds(2))
     let others = try Self.values(peripheral, other)
     world.run(for: .seconds(2))
-    // Both have more to ask than fits, at the same instant.
+    // Both have more requests than fit, at the same instant.
     peripheral.forgetEvents()
     for (index, value) in others.enumerated() {
       let token = RequestToken(rawValue: 5_000 + UInt64(index))

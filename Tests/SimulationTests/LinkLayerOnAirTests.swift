@@ -171,7 +171,7 @@ struct LinkLayerOnAirTests {
     radio.shadowingDB = 0
     radio.fadingDB = 0
     let world = World(seed: 8, radio: radio)
-    // 97 dB below what is sent: LE 1M needs −95 dBm, LE Coded −103.
+    // 97 dB below the transmit power: LE 1M needs −95 dBm, LE Coded −103.
     let distance = 53.0
     let far = TestHost(
       named: "Far", in: world, at: Position(x: distance),

@@ -4,9 +4,9 @@ import Essentials
 import Simulation
 import Testing
 
-/// Somebody between two hosts compares a number with one and has it entered as a passkey at the other
-/// (CVE-2020-10134). Nothing in the protocol tells the two from one honest pairing each, so what a host
-/// can do is to say which method it is, and to take no answer for another's.
+/// An attacker between two hosts compares a number with one and has it entered as a passkey at the
+/// other (CVE-2020-10134). The protocol can't distinguish this from two honest pairings, so a host
+/// can only show which method it uses, and take no answer for another's.
 @Suite("Method confusion, on the air")
 struct MethodConfusionTests {
   /// Both halves of the attack, as far as their questions.
@@ -24,7 +24,7 @@ struct MethodConfusionTests {
       var compared: (UInt32, PairingPromptID)?
       for case (.compareNumber(let number), let id) in compares.prompts { compared = (number, id) }
       (number, comparison) = try #require(compared)
-      // It says that it has nothing but a keyboard, so that it may choose the passkey, too.
+      // It claims to have only a keyboard, so that it may choose the passkey, too.
       enters = try PairingScene(
         .peripheral, seed: seed + 1, victimIO: .keyboardOnly, attackerIO: .keyboardOnly)
       enters.attacker.answer = { [number] _ in .passkey(number) }

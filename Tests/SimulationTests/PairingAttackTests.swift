@@ -12,7 +12,7 @@ struct PairingAttackTests {
 
   // MARK: Public keys
 
-  /// What is sent beside the x coordinate of the victim's own public key.
+  /// The y coordinate sent with the x coordinate of the victim's own public key.
   enum Reflection: CaseIterable {
     case whole, foreign
     /// The other point of the curve with this x.
@@ -113,7 +113,7 @@ struct PairingAttackTests {
   @Test("a passkey that was used once is worth nothing the next time, which comes later and later")
   func passkeyReuse() throws {
     let scene = try PairingScene(.peripheral, victimIO: .displayOnly, attackerIO: .keyboardOnly)
-    // Somebody read the first one from the display, too, and broke the pairing off at its end.
+    // An attacker read the first one from the display, too, and broke the pairing off at its end.
     var shown: UInt32 = 0
     scene.attacker.answer = { _ in
       for case (.displayPasskey(let number), _) in scene.prompts { shown = number }
@@ -217,8 +217,8 @@ struct PairingAttackTests {
     arguments: roles, [true, false])
   func weakerPairing(_ role: LinkInfo.Role, _ isLegacy: Bool) throws {
     let bond = Self.bond(isAuthenticated: !isLegacy)
-    // As the central the victim encrypts first; the attacker says that it has lost the key, and that ends
-    // it. So only as the peripheral it comes to pairing.
+    // As the central the victim encrypts first; the attacker reports that it has lost the key,
+    // which ends the link. So it comes to a pairing only as the peripheral.
     let scene = try PairingScene(
       role, usesSecureConnections: !isLegacy, address: 0xF00, bonds: [bond])
     scene.pair()
@@ -248,7 +248,7 @@ struct PairingAttackTests {
     let peer = attacker.peer.address
     victim.send(.connect(peer, ConnectOptions()))
     _ = world.run(atMost: .seconds(5)) { attacker.peer.handle != nil }
-    // What it says of itself before it has proved anything: a notification, an indication, a value.
+    // Its data before it has proved anything: a notification, an indication, a value.
     for pdu: [UInt8] in [[0x1B, 3, 0, 0x66], [0x1D, 3, 0, 0x66], [0x0B, 0x66]] {
       attacker.peer.attribute(pdu)
     }

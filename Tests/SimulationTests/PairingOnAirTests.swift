@@ -116,7 +116,7 @@ struct PairingOnAirTests {
     #expect(pairingEnds(host).isEmpty && encryption(host) != nil)
   }
 
-  /// Bytes that stand in what goes over the air in clear, and nowhere else.
+  /// Bytes that occur only in data that goes over the air in clear.
   private static let mark: [UInt8] = [0xDE, 0xAD, 0xBE, 0xEF, 0xDE, 0xAD]
 
   @Test(

@@ -57,7 +57,7 @@ struct PrivacyOnAirTests {
     host.events.count(where: { if case .pairingEnded = $0 { true } else { false } })
   }
 
-  /// Scans for a while; what was heard, in order.
+  /// Scans for a while; returns the reports in order.
   private func heard(_ host: TestHost, for time: TimeSpan) -> [AdvertisingReport] {
     host.forgetEvents()
     host.send(.startScan(Self.everyReport))
@@ -120,7 +120,7 @@ struct PrivacyOnAirTests {
     }
   }
 
-  @Test("a client that uses an old address of a bonded device gets the present one")
+  @Test("a request with an old address of a bonded device fails with the present address")
   func addressInUse() throws {
     let world = World(seed: 10)
     let device = device(in: world, interval: .seconds(20))
@@ -138,7 +138,7 @@ struct PrivacyOnAirTests {
     }
     #expect("\(error)".contains("\(peer)"))
     #expect(try read(host, peer) == [1, 2, 3])
-    // Nobody else uses it: the old address does.
+    // Once the device has no other link, the old address works, too.
     disconnect(host, peer)
     try connect(host, old)
     #expect(try read(host, old) == [1, 2, 3])

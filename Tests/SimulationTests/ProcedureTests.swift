@@ -51,7 +51,7 @@ struct ProcedureTests {
       LERemoteConnectionParameterRequestNegativeReply(
         handle: pair.centralHandle, reason: .unacceptableConnectionParameters))
     #expect(try #require(update(pair.peripheral)).status == .unacceptableConnectionParameters)
-    // Nobody asks now.
+    // No request is pending now.
     #expect(
       pair.central.perform(
         LERemoteConnectionParameterRequestReply(

@@ -27,7 +27,7 @@ struct ReplayTests {
     receptions: [
       reception(2, 0, 1, rssi: -70), reception(1, 0, 0, rssi: -60), reception(1, 1, 0, rssi: -90),
       reception(3, 0, 0, isScanResponse: true, rssi: -61),
-      // Of nobody, of nothing, of before the beginning.
+      // An unknown receiver, an unknown advertisement, a time before the beginning.
       reception(1, 2, 0, rssi: -1), reception(1, 0, 2, rssi: -1), reception(-1, 0, 0, rssi: -1),
     ])
 
@@ -45,7 +45,7 @@ struct ReplayTests {
     world.replay(Self.recording) { isOver = true }
     #expect(world.hostPlaces.map(\.name) == ["hall", "cellar"])
     let (hall, cellar) = (Self.host(world, 0), Self.host(world, 1))
-    // It waits for who listens.
+    // The replay waits for a scan.
     world.run(for: .seconds(100))
     cellar.scan(type: .active)
     hall.scan(type: .active)

@@ -101,7 +101,7 @@ struct StandardDevicesTests {
     world.onDisplay = { if $0 == "Front door" { shown.append($1) } }
     let peer = try host.connect(to: "Front door")
     let state = try #require(try host.characteristics(of: peer)[StandardDeviceUUIDs.lockState])
-    // Nobody could enter anything.
+    // No client could enter a passkey.
     #expect(throws: HostError.self) { try host.read(state, of: peer) }
     #expect(shown.isEmpty)
     host.send(.setPairingAgent(.keyboardOnly))

@@ -7,7 +7,7 @@ struct ListingTests {
     $0.contains(".docc/") && $0.hasSuffix(".md")
   }
 
-  /// What is compiled and run: a listing must be part of it, apart from indentation.
+  /// All code that is compiled and run: a listing must be part of it, apart from indentation.
   private static let code: [[String]] = SourceTree.swiftFiles
     .filter { $0.path.hasPrefix("Tests/") || $0.path.hasPrefix("Examples/") }
     .map { Self.trimmed($0.lines) }

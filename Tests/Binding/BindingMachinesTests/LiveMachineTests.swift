@@ -18,7 +18,7 @@ struct LiveMachineTests {
     return (bench, client, stream)
   }
 
-  /// Posts what a client has to say, and gives it what comes of it.
+  /// Posts a client's pending messages, and hands it the resulting events.
   private static func exchange(
     _ bench: LiveBench, _ client: PageClient, _ stream: StreamID
   ) throws {
@@ -368,7 +368,7 @@ struct LiveMachineTests {
     client.connect()
     for event in bench.events(again) { client.receive(event) }
     #expect(client.epoch == "1.2" && client.model == "1.1")
-    // What was acknowledged isn't typed again: somebody has changed it since.
+    // Acknowledged text isn't typed again: another client has changed it since.
     #expect(client.values["text"] == .string("another's"))
     client.call(.page("clear"))
     try Self.exchange(bench, client, again)

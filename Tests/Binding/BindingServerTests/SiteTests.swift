@@ -167,7 +167,7 @@
         site: .files(["large": bytes]).or(Desk.site), pages: { [Page("index.html") { Desk() }] },
         configure: { $0.times.write = .milliseconds(300) }
       ) { server in
-        // Whoever writes finds the event loops busy, and they must not take the file all at once.
+        // Other work keeps the event loops busy; they must not buffer the whole file.
         let loops = BusyLoops()
         defer { loops.stop() }
         let client = try StalledClient(

@@ -32,7 +32,7 @@ struct BondStoreQueueTests {
       makeTransport: selection.radio.transportFactory(on: .shared))
   }
 
-  /// Waits until the host's machine has so many bonds.
+  /// Waits until the host's machine has `count` bonds.
   private func bonds(_ count: Int, of host: BluetoothHost) async throws {
     while await host.snapshot().bondCount != count {
       try await Task.sleep(for: .milliseconds(1))

@@ -22,7 +22,7 @@ struct BondStoreTests {
     let second = BondStore(path: path)
     #expect(try first?.loadIdentities().0 == [identity])
     #expect(try second.loadIdentities().0.isEmpty)
-    // Nobody would find this peer's bond again.
+    // With another identity, this peer's bond could not be found again.
     let other = HostIdentity(
       address: DeviceAddress(bits: 0xD000_0000_0002, kind: .random), resolvingKey: Bonds.key(2))
     #expect(throws: BondStoreError.self) { try second.store(Bonds.legacy, identity: other) }
@@ -355,7 +355,7 @@ struct SharedBondStoreTests {
 
 @Suite("Bond stores when things go wrong half-way", .timeLimit(.minutes(5)))
 struct InterruptedBondStoreTests {
-  /// What is being done when it goes wrong.
+  /// The change of a store that a test interrupts.
   enum Change: String, CaseIterable, Codable {
     /// The first bond, in a folder that has to be made.
     case first

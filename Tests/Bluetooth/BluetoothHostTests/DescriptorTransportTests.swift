@@ -98,7 +98,7 @@ struct DescriptorTransportTests {
 
   @Test("a user channel that breaks is a controller that is gone", arguments: [EPIPE, ENETDOWN])
   func userChannelBroke(_ number: Int32) {
-    // What Linux 6.1 says to reads and writes when hci0 is unplugged.
+    // The errors of reads and writes on Linux 6.1 when hci0 is unplugged.
     let error = SystemError(number: number)
     #expect(
       H4Transport.Connector.userChannel(0).explain(error)

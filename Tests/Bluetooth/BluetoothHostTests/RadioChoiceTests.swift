@@ -52,7 +52,7 @@ struct HostAddressTests {
     }
     #expect(problem?.hasPrefix("AMBIT_ADDRESS: \"nonsense\" is no address") == true)
     await host.close()
-    // Of a host that is closed there is no more to say than the last word.
+    // A closed host still has its last problem, and reports no other.
     var last: [String?] = []
     for await next in host.problems() { last.append(next) }
     #expect(last == [problem])

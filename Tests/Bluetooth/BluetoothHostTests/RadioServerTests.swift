@@ -159,7 +159,7 @@ struct RadioServerTests {
     await server.close()
   }
 
-  /// Lets every controller say the same again and again.
+  /// Makes every controller send the same packet again and again.
   private static func flood(
     _ server: RadioServer, with packet: HCIPacket, count: Int
   ) async {

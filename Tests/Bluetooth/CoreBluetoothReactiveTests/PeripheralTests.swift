@@ -271,7 +271,7 @@ struct PeripheralTests {
     let received = Mutex<[Int]>([])
     let isReleased = Mutex(false)
     let values = peripheral.reactive.values(of: reading).startWithResult { result in
-      // Handles a value only now and then, until it is told to go on.
+      // Handles values slowly until the test releases it.
       guard case .success(let value) = result else { return }
       for _ in 0..<20_000 where !isReleased.withLock({ $0 }) {}
       received.withLock { $0.append(Int(value[0]) << 8 | Int(value[1])) }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("What several runs share")
 struct SharingTests {
-  /// What is applied, and whether two threads were at it at once.
+  /// Records the applied demands, and whether two threads applied them at the same time.
   private final class Applied: Sendable {
     private let state = Mutex((isInside: false, overlapCount: 0, last: [Int]()))
 

@@ -150,7 +150,7 @@ struct EndToEndTests {
     let pair = Pair()
     let peripheral = try pair.connect()
     _ = try pair.discover(peripheral)
-    // The host asks for Service Changed when an app has nothing more urgent on the link.
+    // The host subscribes to Service Changed when the link is idle.
     pair.radio.advance(by: .seconds(10))
     pair.manager.remove(pair.service)
     pair.wait(pair.phone.record, for: "modified [\"181A\"]")

@@ -49,7 +49,7 @@ struct PeripheralManagerFixture {
         kind: .read(handle: handle, offset: offset), needsResponse: true))
   }
 
-  /// What the last response said.
+  /// The result of the last response.
   var lastResponse: Result<[UInt8], ATTErrorCode>? {
     guard case .respond(_, let result) = host.requests.last else { return nil }
     return result

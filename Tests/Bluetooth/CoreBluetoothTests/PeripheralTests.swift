@@ -5,7 +5,7 @@ import Testing
 
 @testable import CoreBluetooth
 
-/// A peripheral with a heart-rate and a battery service, discovered so far as a test asks.
+/// A peripheral with a heart-rate and a battery service, discovered as far as a test needs.
 struct PeripheralFixture {
   let central = CentralFixture()
   let peripheral: CBPeripheral

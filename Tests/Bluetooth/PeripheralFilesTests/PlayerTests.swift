@@ -84,7 +84,7 @@ struct PlayerTests {
     }
     let refusal = run.player.write(control, [2], now: now, into: &actions)
     #expect(throws: ATTErrorCode(rawValue: 0x80)) { try refusal.get() }
-    // What was due before the write comes before it.
+    // Notifications that were due before the write come before it.
     #expect(actions.contains(.notify(rate, [0x00, 0x48])))
     run.run(until: .milliseconds(1_100))
     #expect(run.notifications == ["1.03 00"])

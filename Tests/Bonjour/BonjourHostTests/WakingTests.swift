@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Noticing that the machine slept", .timeLimit(.minutes(1)))
 struct WakingTests {
-  /// So many seconds after the machine was switched on, of which it slept some.
+  /// A reading some seconds after the machine was switched on, of which it slept `asleep`.
   private static func reading(_ sinceBoot: Double, asleep: Double) -> SleepWatch.Reading {
     SleepWatch.Reading(
       sinceBoot: Instant(nanoseconds: Int64(sinceBoot * 1e9)),

@@ -212,7 +212,7 @@ struct DNSMessageTests {
 enum Samples {
   static let service = DNSService(priority: 1, weight: 2, port: 3, target: "a.local.")
 
-  /// What a web server's host says when it is asked for web servers.
+  /// The response of a web server's host to a query for web servers.
   static let response = DNSMessage(
     header: .response,
     answers: [

@@ -124,7 +124,7 @@ struct DiscoveryMachineTests {
     #expect(Set(names) == [service.name.name, second.name])
   }
 
-  /// What a host's query was told.
+  /// The events of a host's query.
   private func events(_ pair: Pair, _ number: Int, _ query: QueryID) -> [QueryEvent] {
     pair.told[number].compactMap { action in
       if case .deliver(query, let event, _, _) = action { event } else { nil }

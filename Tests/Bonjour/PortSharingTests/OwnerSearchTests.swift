@@ -278,7 +278,7 @@ struct OwnerSearchTests {
     })
     .min(by: { (searches[$0].nextWake ?? .zero) < (searches[$1].nextWake ?? .zero) }) {
       #expect(wake(&searches[next]) == [.connect(0)])
-      // Now and then somebody else is between looking and taking.
+      // Sometimes another process binds the address between the check and the attempt.
       let sees = owner != nil && rng.unit() < 0.7
       let actions = act(&searches[next], .connected(sees ? .isThere : .noOwner))
       if actions == [.bind] {

@@ -39,7 +39,7 @@ struct SharingClientTests {
     .notify(.found(browse, event, on: eth0, moreComing: moreComing))
   }
 
-  /// A client that browses with an owner, and was told these.
+  /// Makes the client browse with an owner, which reports these names.
   private mutating func browsing(_ names: [String]) throws {
     _ = handle(.began(.another))
     _ = handle(.request(.startQuery(browse, .browse(try Sample.type()), on: nil)))

@@ -43,7 +43,7 @@ struct WithdrawalTests {
     return told(act(.received(hello, from: id)), number)
   }
 
-  /// What a client is told of the owner's registrations.
+  /// The requests that inform a client of the owner's registrations.
   private func told(_ actions: [OwnerMachine.Action], _ number: Int) -> [DiscoveryRequest] {
     actions.compactMap { action in
       if case .send(.published(let request), Self.connection(number)) = action {
@@ -61,7 +61,7 @@ struct WithdrawalTests {
     }
   }
 
-  /// What is withdrawn when the client takes over.
+  /// The requests that withdraw registrations when the client takes over.
   private mutating func withdrawn() -> [DiscoveryRequest] {
     handle(.ended)
     handle(.began(.thisProcess))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("A C client that doesn't listen", .timeLimit(.minutes(1)))
 struct OverrunTests {
-  /// A reference whose client is told by these texts.
+  /// A reference whose callback yields these texts.
   private func reference(
     _ name: String, as kind: Reference.Kind = .query, on connection: DNSServiceRef? = nil,
     _ told: AsyncStream<String>.Continuation
@@ -56,7 +56,7 @@ struct OverrunTests {
     let code = ServiceError.notRunning.code
     let texts = [await iterator.next(), await iterator.next()]
     #expect(Set(texts) == ["one \(code)", "other \(code)"])
-    // Whatever would be told twice would be told before this.
+    // A second report would come before this.
     one.replies.append(replies(1, of: one))
     try finish(queue)
     DNSServiceRefDeallocate(connection)

@@ -11,7 +11,7 @@ struct FingerTests {
       var flow = Flow(count: 1_000, at: 500)
       flow.send(.fling(velocity: 30))
       flow.advance(seconds: milliseconds / 1000)
-      // Between two frames: what was drawn last counts.
+      // Between two frames, the last drawn position counts.
       flow.wait(milliseconds: 9)
       let drawn = flow.machine.position
       flow.send(.pointerDown(x: 12, y: 3, at: flow.now))
@@ -147,7 +147,7 @@ struct FingerTests {
       flow.send(.go(to: 14))
       flow.frame()
       #expect(flow.machine.position == place && flow.machine.mode == .drag)
-      // What is inserted before it moves it.
+      // An insertion before the cover changes its index.
       flow.insert(at: 0)
       flow.lift(x: 300)
       flow.settle()

@@ -6,7 +6,7 @@ import Testing
 
 /// Random programs of everything that can happen; after each event all invariants are checked.
 ///
-/// A failing one prints its seed: AMBIT_SEED=N runs that one alone, AMBIT_PROGRAMS=N so many.
+/// A failure prints its seed: AMBIT_SEED=N runs that one alone, AMBIT_PROGRAMS=N sets the number.
 @Suite("Random programs of events")
 struct ProgramTests {
   private static let environment = ProcessInfo.processInfo.environment

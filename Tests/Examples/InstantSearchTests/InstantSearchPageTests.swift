@@ -29,7 +29,7 @@
         try await browser.perform(.keyboard().type("bre").press(.tab))
         try await browser.wait(until: "document.activeElement.matches('.card button')")
         try await browser.perform(.keyboard().press(.enter))
-        // What was typed before is searched for.
+        // The text typed before is searched for.
         try await browser.wait(until: "\(Self.summary) == '3 posts' && \(Self.posts) == 3")
         try await browser.run("document.querySelector('#text').focus()")
         try await browser.perform(.keyboard().type("ad rye"))

@@ -7,7 +7,7 @@ import Testing
 
 @testable import instant_search
 
-/// An archive that answers what a test says, when it says so.
+/// An archive whose answers a test sends.
 private final class ScriptedPosts: Posts {
   struct Search: Sendable {
     let text: String

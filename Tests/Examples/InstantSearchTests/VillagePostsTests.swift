@@ -79,7 +79,7 @@ struct VillagePostsTests {
 
 @Suite("A store of pictures")
 struct PictureStoreTests {
-  /// Counts what is loaded, and lets it go on when the test says so.
+  /// Counts the loads, and holds them until the test lets them go on.
   private actor Loader {
     private(set) var names: [String] = []
     private(set) var atOnce = 0
@@ -104,7 +104,7 @@ struct PictureStoreTests {
       waiting = []
     }
 
-    /// Waits until so many are being loaded.
+    /// Waits until `count` pictures are being loaded.
     func wait(for count: Int) async { while atOnce < count { await Task.yield() } }
   }
 

@@ -74,7 +74,7 @@ struct FlickrAnswerTests {
 
 @Suite("Photographs of Flickr")
 struct FlickrTests {
-  /// Runs a test with a server that answers as it says.
+  /// Runs a test with a server that answers with `handler`.
   private static func withFlickr(
     timeMax: Double = 10, _ handler: @escaping @Sendable (String) -> StubFlickr.Answer,
     _ body: (FlickrPhotos, StubFlickr) async throws -> Void
@@ -145,7 +145,7 @@ struct FlickrTests {
         #expect(server.targets.count == 1, "nobody is led elsewhere, and nothing is tried again")
       }
     }
-    // Nobody is there.
+    // The server has stopped.
     let gone = try StubFlickr { _ in .closed }
     gone.stop()
     let address = try #require(URL(string: gone.address))

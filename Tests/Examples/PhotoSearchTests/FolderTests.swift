@@ -170,7 +170,7 @@ struct FolderTests {
 
 @Suite("Pictures of a folder, as they are sent")
 struct FolderPictureTests {
-  /// The program that makes thumbnails is one that does as a test says.
+  /// Makes a thumbnailer of a shell script.
   private static func thumbnailer(_ script: String, timeMax: Double = 15) throws -> (
     TestFolder, Thumbnailer?
   ) {

@@ -110,7 +110,7 @@
         try await browser.wait(until: Self.isOnTop("results"))
         try await browser.click(browser.find(".results .back"))
         try await browser.wait(until: Self.isOnTop("search"))
-        // What is closed isn't opened again by Forward, and the page is still there.
+        // Forward doesn't reopen a closed screen, and the page is still there.
         try await browser.run("history.forward()")
         try await browser.wait(until: "history.state == 0")
         #expect(try await browser.script("return \(Self.isOnTop("search"))"))
@@ -215,7 +215,7 @@
       try files.write(Array("<script>1</script>".utf8), to: "page.html")
       try files.write(Array("<script>1</script>".utf8), to: "page.png")
       chmod(files.path + "/locked.png", 0)
-      // Root may read everything, unless it is told that it may not.
+      // Root may read every file, so the program is started without those capabilities.
       let isRoot = getuid() == 0
       let prefix =
         isRoot ? ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"] : []

@@ -17,7 +17,7 @@ struct PhotoSearchTests {
     PhotoSearch(photos: service, recent: recent, pages: pages, scheduler: scheduler)
   }
 
-  /// Searches, and answers with so many photographs.
+  /// Searches, and answers with `count` photographs.
   private func search(_ text: String, in model: PhotoSearch, found count: Int = 3) throws {
     model.text.value = text
     model.search.apply().start()

@@ -252,7 +252,7 @@ struct DistanceTests {
     arguments: [0.1, 0.3, 1] as [Double],
     [-9, 9] as [Double])
   func step(interval: Double, height: Double) throws {
-    // The mean over many links, so that what is tested is the filter and not one noise.
+    // The mean over many links, so that the test is of the filter and not of one noise.
     var sum = 0.0
     let links = 300
     for seed in 0..<UInt64(links) {

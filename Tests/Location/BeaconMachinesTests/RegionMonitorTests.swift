@@ -86,7 +86,7 @@ struct RegionMonitorTests {
     host.run(for: silence)
     _ = host.takeActions()
     guard host.monitor.state(of: "hall") == .inside else { return }
-    // A packet arrives at once, and waits for 2.5 s while nobody serves the machine.
+    // A packet arrives, and waits for 2.5 s because the process is stopped.
     host.stall(for: 2.5)
     host.monitor.wake(now: host.now, into: &host.actions)
     host.monitor.wake(now: host.now, into: &host.actions)

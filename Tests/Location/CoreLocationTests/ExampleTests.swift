@@ -12,7 +12,7 @@ import Testing
 
 @Suite("Listings about beacons")
 struct ExampleTests {
-  /// What examples say, from any thread.
+  /// The output of examples, from any thread.
   private final class Lines: Sendable {
     private let storage = Mutex<[String]>([])
     var all: [String] { storage.withLock(\.self) }

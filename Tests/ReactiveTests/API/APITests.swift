@@ -4,8 +4,8 @@ import Testing
 /// Compares the module's public interface, as the compiler sees it, with the checklist.
 ///
 /// `reactive-api.tsv` lists every declaration of ReactiveSwift 7.2.1 that isn't deprecated: its
-/// name with labels, and for the reader its declaration. A name may stand there several times:
-/// each is an overload.
+/// name with labels, and for the reader its declaration. A name may be listed several times: each
+/// is an overload.
 @Suite("The interface")
 struct APITests {
   /// How many declarations may be missing.
@@ -127,7 +127,7 @@ private struct SymbolGraph: Decodable {
     }
   }
 
-  /// Whether the compiler writes the declaration: the `==` of a type that says it is `Equatable`.
+  /// Whether the compiler synthesizes the declaration: the `==` of an `Equatable` type.
   func hasSynthesized(_ name: String) -> Bool {
     guard name.hasSuffix(".==(_:_:)"), !equatableTypes.isEmpty else { return false }
     let type = name.split(separator: ".").dropLast().last.map(String.init) ?? ""

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What may cross from one isolation to another, and that the types that say so don't stand in the
-/// way of code that doesn't care. See docs/decisions/0012 and 0083.
+/// Which values may cross from one isolation to another, and that `Sendable` types don't hinder
+/// code that isn't concurrent. See docs/decisions/0012 and 0083.
 @Suite("Sendable", .ownThread)
 struct SendableTests {
   /// Everything that is as `Sendable` as its values are, and the value it is sent with.
@@ -129,8 +129,8 @@ struct SendableTests {
     #expect(Set(errors.map { $0.prefix { $0 != ":" } }) == ["5", "6", "7", "8", "9", "10"])
   }
 
-  /// What is written in a class on the main actor, or with a variable, and what a compiler has to
-  /// say of it.
+  /// Statements in a class on the main actor, or with a variable, and the diagnostics that a
+  /// compiler must give.
   private static let races = [
     "texts.observeValues { self.text = $0 }",
     "texts.observe { _ in self.text = \"\" }",

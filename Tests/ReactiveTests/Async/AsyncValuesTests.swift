@@ -54,7 +54,7 @@ struct AsyncValuesTests {
   func noBuffer(_ policy: AsyncBuffering) async {
     let (output, input) = Signal<Int, Never>.pipe()
     var iterator = output.values(buffering: policy).makeAsyncIterator()
-    // Whatever is sent before this task awaits is lost.
+    // Values that are sent before this task awaits are lost.
     let sending = Task {
       while !Task.isCancelled {
         input.send(value: 7)

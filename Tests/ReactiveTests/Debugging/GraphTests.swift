@@ -116,7 +116,7 @@ struct GraphTests {
     signal.dumpGraph { log.append("later \($0)") }
     #expect(log.entries.count == 1)
     isDone.signal()
-    // Whoever sends next finds that the other has gone out, or leaves its event behind the drawing.
+    // The next sender finds the gate free, or leaves its event to the drawing thread.
     isDone.signal()
     input.send(value: 2)
     while log.entries.count < 3 {}

@@ -3,7 +3,7 @@ import Foundation
 import Reactive
 import Testing
 
-/// What DifferencesFromReactiveSwift.md says, section by section.
+/// The differences of DifferencesFromReactiveSwift.md, section by section.
 @Suite("The page on differences", .ownThread)
 struct DifferencesTests {
   private static let differences: [(title: String, holds: @Sendable () -> Bool)] = [

@@ -10,8 +10,8 @@ import Testing
   import FoundationNetworking
 #endif
 
-// Every spelling in the tables of MigratingFromReactiveCocoa.md stands in this file as it stands
-// there.
+// This file contains every spelling of the tables in MigratingFromReactiveCocoa.md, character by
+// character.
 
 @Suite("The page on migrating from ReactiveCocoa 2: streams", .ownThread)
 struct MigratedStreamTests {

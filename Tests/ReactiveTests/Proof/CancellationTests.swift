@@ -199,7 +199,7 @@ struct CancellationTests {
     let hadEnded = trial.hasEnded
     let (before, sent) = (trial.log.entries.count, trial.sent.value)
     trial.cancel()
-    // The interruption of what has a scheduler comes at the scheduler's next turn.
+    // A scheduled run's interruption comes at the scheduler's next turn.
     trial.scheduler.advance()
     let witnesses = trial.witnesses
     if witnesses.upstream != nil { return "the source's closures are alive" }

@@ -7,7 +7,7 @@ import Testing
 /// at once where it is not to keep them, and of all the rest with its last holder.
 @Suite("Compositions let go")
 struct CompositionRetentionTests {
-  /// A value, so that whoever keeps one is found out.
+  /// A value whose lifetime shows which object keeps it.
   final class Witness: Sendable, Hashable {
     let number: Int
     init(_ number: Int) { self.number = number }

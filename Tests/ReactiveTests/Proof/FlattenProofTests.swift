@@ -41,7 +41,7 @@ struct FlattenProofTests {
 
     mutating func apply(_ step: Step, _ value: Int) {
       guard !hasEnded else {
-        // What has ended meanwhile doesn't matter any more.
+        // After the end, no step has an effect.
         return
       }
       switch step {
@@ -73,7 +73,7 @@ struct FlattenProofTests {
 
     private mutating func start(_ inner: Int) {
       guard ends[inner] != nil else { return running.append(inner) }
-      // Whoever comes after the end is interrupted, which is having no more; in a race, it decides.
+      // An observer of an ended inner stream is interrupted: it sends no more. In a race, it wins.
       if strategy == .race { end("INTERRUPTED") }
     }
 
@@ -187,7 +187,7 @@ struct FlattenProofTests {
       var endTime = end?.1 ?? 0
       for (index, (value, time)) in values.enumerated() {
         let isLast = index == values.count - 1
-        // Work due at an instant is done before what is sent at that instant.
+        // Work due at an instant is done before the events sent at that instant.
         if !isLast, values[index + 1].1 < time + 2 { continue }
         if let (kind, endsAt) = end, endsAt < time + 2 {
           guard kind == .completed, !discards else { continue }
@@ -255,7 +255,7 @@ struct FlattenProofTests {
         latest = index
         due = due ?? max(now, previous.map { $0 + interval } ?? now)
       case .second: pass(to: now + 1)
-      // What is due comes before, what is not is dropped.
+      // A value that is due comes before the end; others are dropped.
       case .completed, .failed:
         pass(to: now)
         return expected + [step == .completed ? "COMPLETED at \(now)" : "FAILED one at \(now)"]

@@ -205,7 +205,7 @@ struct StressTests {
   func joining() {
     for _ in 0..<rounds {
       let (a, b) = (Signal<Int, Never>.pipe(), Signal<Int, Never>.pipe())
-      // Guarded by the streams' own serialisation, which is what is tested.
+      // Guarded only by the streams' serialisation, which this test checks.
       nonisolated(unsafe) var (latest, pairs, merged) = (0, 0, 0)
       Signal.combineLatest(a.output, b.output).observeValues { _ in latest += 1 }
       Signal.zip(a.output, b.output).observeValues { _ in pairs += 1 }

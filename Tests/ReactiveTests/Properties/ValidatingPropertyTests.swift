@@ -51,7 +51,7 @@ struct ValidatingPropertyTests {
     #expect(text(property.result.value) == "valid 7")
   }
 
-  /// What is set, and where, while the inner property tells of a change: it is told afterwards.
+  /// A value set, and where, during a callback of the inner property: it is delivered afterwards.
   enum Setting: Sendable { case inner(Int), outer(Int) }
 
   @Test(

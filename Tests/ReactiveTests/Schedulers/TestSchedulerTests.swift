@@ -224,7 +224,7 @@ struct TestSchedulerTests {
   }
 }
 
-/// A test scheduler that counts who sleeps.
+/// A test scheduler that counts sleeping tasks.
 private final class WatchedScheduler: DateScheduler {
   let base = TestScheduler()
   let sleepCount = Counter()

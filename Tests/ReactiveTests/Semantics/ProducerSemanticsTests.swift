@@ -2,7 +2,7 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-/// What people who know ReactiveSwift count on, and no other suite looks at.
+/// Behaviour of ReactiveSwift that programs rely on, and that no other suite tests.
 @Suite("Producers, at their edges")
 struct ProducerSemanticsTests {
   private typealias Source = SignalProducer<Int, TestError>

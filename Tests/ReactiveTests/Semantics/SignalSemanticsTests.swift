@@ -3,7 +3,7 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-/// What people who know ReactiveSwift count on, and no other suite looks at.
+/// Behaviour of ReactiveSwift that programs rely on, and that no other suite tests.
 @Suite("Signals, at their edges")
 struct SignalSemanticsTests {
   private typealias Source = Signal<Int, TestError>

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Reactive
 import Testing
 
-/// What people who know ReactiveSwift count on, and no other suite looks at.
+/// Behaviour of ReactiveSwift that programs rely on, and that no other suite tests.
 @Suite("Properties, actions and bindings, at their edges")
 struct StateSemanticsTests {
   @Test("a property that is fed to its end keeps its value; its signal has ended")
@@ -33,7 +33,7 @@ struct StateSemanticsTests {
     let sum = a.combineLatest(with: b).map { $0 + $1 }
     let log = Log<Int>()
     sum.producer.startWithValues { [weak sum] value in
-      // While the present value is told, too.
+      // Also during the delivery of the present value.
       log.append(value)
       if let sum { #expect(sum.value == value) }
     }
@@ -121,7 +121,7 @@ struct StateSemanticsTests {
     scheduler.advance(by: .seconds(1))
     #expect(log.entries.prefix(2).sorted() == ["enabled false", "executing true"])
     #expect(log.entries.dropFirst(2).prefix(3) == ["own VALUE 7", "values 7", "own COMPLETED"])
-    // Whoever is told of the completion finds the action enabled.
+    // An observer of the completion finds the action enabled.
     #expect(log.entries.dropFirst(5).prefix(2).sorted() == ["enabled true", "executing false"])
     #expect(log.entries.last == "completed")
   }

@@ -98,7 +98,7 @@ struct SignalTests {
   @Test("two threads' events come one at a time, and none is lost")
   func twoThreads() {
     let (signal, input) = Signal<Int, Never>.pipe()
-    // Guarded by the signal's own serialisation, which is what is tested.
+    // Guarded only by the signal's serialisation, which this test checks.
     nonisolated(unsafe) var sum = 0
     signal.observeValues { sum += $0 }
     race(

@@ -42,7 +42,7 @@ struct HostileBearerTests {
     #expect(attacker.isEncrypted)
   }
 
-  /// Asks for bearers; the answer.
+  /// Requests bearers, and returns the answer.
   private func ask(
     _ cids: [UInt16], mtu: UInt16 = 64, credits: UInt16 = 5
   ) throws -> L2CAPEnhancedConnectionResponse {
@@ -65,7 +65,7 @@ struct HostileBearerTests {
     peer.frame([UInt8(pdu.count), 0] + pdu, on: cid)
   }
 
-  /// What was answered over a channel of the attacker's.
+  /// The answers over a channel of the attacker's.
   private func answers(on cid: UInt16) -> [[UInt8]] {
     peer.heard.filter { $0.channel == cid }.map { Array($0.payload.dropFirst(2)) }
   }

@@ -8,8 +8,8 @@ import Testing
 /// A central that abuses what our host serves.
 @Suite("A host that serves and a hostile central")
 struct HostileCentralTests {
-  /// Sentences about one PDU and the one answer that it gets; empty for none. `R` stands for the
-  /// register's handle, `C` for its configuration's, `Z` for a handle that isn't there.
+  /// Sentences about one PDU and its only answer; empty for none. `R` is replaced by the register's
+  /// handle, `C` by its configuration's, `Z` by a handle that isn't there.
   static let requests: [(String, String, String)] = [
     ("an unknown request is refused", "0000", "01 00 0000 06"),
     ("an unknown command is ignored", "7f 00", ""),
@@ -109,7 +109,7 @@ struct HostileCentralTests {
       let answer = rig.answers(to: ATTPDU.readRequest(handle: rig.registerHandle).bytes)
       #expect(answer.first?.count == min(agreed, 301))
     }
-    // Longer than what was agreed on.
+    // Longer than the agreed MTU allows.
     let long = ATTPDU.writeRequest(
       handle: rig.registerHandle, value: Array(repeating: 0, count: 21)[...])
     #expect(rig.answers(to: long.bytes) == [bytes("01 12 0000 04")])
@@ -240,7 +240,7 @@ struct HostileCentralTests {
     rig.world.run(for: .seconds(20))
     #expect(rig.isServing, "it owes a confirmation, and may ask all the same")
     let heard = rig.phone.count { if case .valueUpdated(_, handle, _) = $0 { true } else { false } }
-    // One on its way and the queue; the rest was refused to the client, who may try again.
+    // One under way and the queue; the others were refused to the client, which may try again.
     let waited = GATTLimits.waitingIndicationsMax + 1
     try #require(heard == waited)
     #expect(rig.endOfLink() == .attTimeout)

@@ -189,7 +189,7 @@ struct HostileChannelTests {
       .disconnectionRequest(destination: 0x50, source: cid),
       .reconfigureRequest(mtu: 64, mps: 64, sources: [0x50]),
     ] { _ = answers(rig, to: signal) }
-    // Units of nothing cost nobody anything.
+    // Empty units use no memory.
     for _ in 0..<1_000 { rig.peer.frame([0, 0], on: cid) }
     rig.world.run(for: .seconds(1))
     rig.peer.frame([4, 0] + Pattern.stream(from: 0, count: 4), on: cid)

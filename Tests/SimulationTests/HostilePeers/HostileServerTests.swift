@@ -8,7 +8,7 @@ import Testing
 /// An attribute server that lies to our client.
 @Suite("A host and the answers of a hostile server")
 struct HostileServerTests {
-  /// What the server says to requests of one kind, and what the operation must come to.
+  /// The server's answers to requests of one kind, and the required result of the operation.
   struct Lie: CustomTestStringConvertible {
     var description: String
     var operation: GATTOperation
@@ -399,7 +399,7 @@ struct HostileServerTests {
 }
 
 extension ATTPDU {
-  /// Whether our host asks it of every peer, whatever its clients want.
+  /// Whether our host sends it to every peer, independently of its clients.
   var isIntroduction: Bool {
     switch self {
     case .exchangeMTURequest, .readByTypeRequest(_, _, 0x2A00),

@@ -217,7 +217,7 @@ struct HostileTimeTests {
     let target = SubscriptionTarget(
       valueHandle: 3, configurationHandle: 4, usesIndications: true)
     #expect(rig.complete { .subscribe(rig.peer.address, target, $0) } == .success(.done))
-    // Once discovering is over, the host asks to be told of changes.
+    // After the discovery, the host subscribes to Service Changed.
     rig.world.run(for: .seconds(2))
     rig.forgetEvents()
     rig.peer.forgetHeard()

@@ -19,7 +19,7 @@
       await server.server.live.streams
     }
 
-    /// Waits until the server has so many streams.
+    /// Waits until the server has `count` streams.
     private static func expectStreams(
       _ count: Int, _ server: RunningServer, sourceLocation: SourceLocation = #_sourceLocation
     ) async {

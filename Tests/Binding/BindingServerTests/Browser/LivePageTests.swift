@@ -196,7 +196,7 @@
       try await Self.withPage { browser, desk, server in
         desk.count.value = 5
         try await browser.wait(until: "document.querySelector('#count').value == '5'")
-        /// Waits until the page has got what came of what was typed so far.
+        /// Waits until the page has received all effects of the text typed so far.
         func settle(_ marker: String) async throws {
           try await Self.expectSoon { server.server.live.messages > 0 }
           try await browser.run("return new Promise((done) => setTimeout(done, 100))")

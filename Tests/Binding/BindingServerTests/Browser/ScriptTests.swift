@@ -4,7 +4,7 @@
   import Testing
   import WebDriver
 
-  /// The page's script with a server that says and answers what the test wants.
+  /// The page's script with a scripted server.
   @Suite("The script of a page", .enabled(if: Browser.isExpected))
   struct ScriptTests {
     private static let stubs = """
@@ -49,7 +49,7 @@
       };
       """
 
-    /// Opens the page and waits until it asks for a stream. `body` of scripts may use what is above.
+    /// Opens the page and waits for its stream request. `body` of scripts may use the names above.
     private static func withPage(_ body: (Browser) async throws -> Void) async throws {
       try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
         try await withBrowser { browser in

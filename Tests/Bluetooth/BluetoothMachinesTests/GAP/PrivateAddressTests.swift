@@ -99,7 +99,7 @@ struct PrivatePeerTests {
     #expect(connector.peer(at: Self.second, known: Self.second) == nil)
     let moved = connector.heard(Self.known, at: Self.second, now: start)
     #expect(moved && connector.peer(at: Self.second, known: Self.third) == Self.known)
-    // A second advertising set, or somebody who repeats an old address.
+    // A second advertising set, or an attacker that repeats an old address.
     let flips = (1...19).map { number in
       let now = start + .milliseconds(100 * Int64(number))
       let isNews = connector.heard(Self.known, at: Self.third, now: now)

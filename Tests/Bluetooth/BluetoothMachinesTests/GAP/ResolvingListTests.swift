@@ -18,7 +18,7 @@ struct ResolvingListTests {
       isSecureConnections: true)
   }
 
-  /// A list for these, all of which are wanted unless it says how many.
+  /// A list of these bonds; all of their peers are requested unless `urgentCount` is given.
   private func list(
     capacity: Int, hasModes: Bool = true, _ bonds: [Bond] = [], urgentCount: Int? = nil
   ) -> ResolvingList {

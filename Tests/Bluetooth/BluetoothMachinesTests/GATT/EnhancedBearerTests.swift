@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Several bearers of one attribute protocol")
 struct EnhancedBearerTests {
-  /// A client and a server whose owner keeps six values and answers when a test says so.
+  /// A client and a server whose owner keeps six values and answers when a test lets it.
   private static func pair(bearers: UInt16 = 3) throws -> (GATTPair, [UInt16]) {
     var pair = GATTPair()
     pair.exchangeMTU()

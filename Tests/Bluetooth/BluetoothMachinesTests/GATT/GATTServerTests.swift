@@ -110,7 +110,7 @@ struct GATTServerTests {
       // Prepare and execute.
       ("16 0b00 0000 01", "17 0b00 0000 01"), ("16 0300 0000 01", "01 16 0300 03"),
       ("18 01", "19"), ("18 00", "19"),
-      // Unknown, malformed, and what is not a request.
+      // Unknown opcodes, malformed PDUs, and PDUs that are no requests.
       ("14", "01 14 0000 06"), ("0a 03", "01 0a 0000 04"), ("18 02", "01 18 0000 04"),
       ("0b 00", ""), ("13", ""), ("1e", ""), ("52 0900 0200", ""), ("57 01", ""), ("d2 0300", ""),
       ("1b 0300 00", ""), ("01 0a 0300 01", ""),

@@ -340,7 +340,7 @@ struct GATTTests {
     // The hash, the search and its rest, each asked and answered.
     #expect(pair.pduCount == 6)
     let range = try #require(try pair.results[services]?.get().services?.first?.range)
-    // Step by step, with an app's pauses: still nobody else's requests in between.
+    // Step by step, with an app's pauses: still without requests of other clients in between.
     let steps: [GATTOperation] = [
       .discoverCharacteristics(in: range, nil), .discoverIncludedServices(in: range),
       .discoverDescriptors(in: range),
@@ -355,7 +355,7 @@ struct GATTTests {
     #expect(pair.changedRanges == [])
     let isDue2 = pair.advance()
     #expect(isDue2)
-    // Nothing of what was discovered has changed.
+    // No discovered service has changed.
     #expect(pair.changedRanges == [])
     let all = try #require(try pair.run(.discoverServices(nil)).services)
     #expect(all.contains { $0.range == more.range })

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BluetoothMachines
 
-/// A central whose client says when it has handled its events, with peers that notify.
+/// A central whose client reports when it has handled its events, with peers that notify.
 private struct SlowClient {
   static let value: UInt16 = 0x20
   static let target = SubscriptionTarget(
@@ -61,7 +61,7 @@ private struct SlowClient {
     }
   }
 
-  /// How many packets the controller was told are completed, of a link.
+  /// How many packets of a link were reported to the controller as completed.
   func completedCount(_ handle: UInt16) -> Int {
     rig.controller.received.reduce(0) { sum, command in
       guard command.opcode == .hostNumberOfCompletedPackets,
@@ -136,7 +136,7 @@ struct BacklogTests {
     slow.handleAll()
     let before = slow.completedCount(first)
     slow.notify(most + buffers, on: first)
-    // The controller has no buffer left, whatever the peer sends.
+    // The controller has no buffer left, so the peer can't send more.
     #expect(slow.completedCount(first) - before <= most)
     #expect(slow.valueCount(peer) == most + buffers)
     #expect(slow.rig.machine.snapshot.links.first?.isHeldBack == true)
@@ -213,7 +213,7 @@ struct BacklogTests {
     #expect(slow.confirmationCount == 0)
     slow.rig.handle(.clientClosed(.two))
     #expect(slow.confirmationCount == 1)
-    // One that nobody subscribed to, too.
+    // An indication without a subscription is confirmed, too.
     slow.receive([0x1D, 0x30, 0, 7], on: first)
     #expect(slow.confirmationCount == 2)
   }

@@ -123,7 +123,7 @@ struct DefenceTests {
   @Test("a controller that loses data for want of buffers is started again")
   func overflow() {
     var rig = connected()
-    // Synchronous and isochronous data is none of this host's.
+    // This host has no synchronous or isochronous data.
     for linkType in [0, 2, 0xFF] as [UInt8] { rig.event(DataBufferOverflow(linkType: linkType)) }
     #expect(rig.reopenings.isEmpty)
     rig.event(DataBufferOverflow(linkType: 1))

@@ -39,7 +39,7 @@ private struct Storm {
   private var random: SeededGenerator
   private var open: [ClientID] = []
   private var asked: [(client: ClientID, token: RequestToken)] = []
-  /// How many events had been told when a client went.
+  /// The number of events sent when each client closed.
   private var closedAt: [ClientID: Int] = [:]
 
   init(seed: UInt64) {
@@ -211,7 +211,7 @@ private struct Storm {
     return found
   }
 
-  /// Links open and close in turns, and nobody is connected to what isn't open.
+  /// Links open and close in turns, and no client is connected to a link that isn't open.
   private func nonsense(for client: ClientID) -> [String] {
     var found: [String] = []
     var links: Set<DeviceAddress> = []

@@ -73,7 +73,7 @@ struct OutOfBandTests {
   func claim(_ hasMade: Bool) throws {
     var pair = PairingPair()
     if hasMade { _ = try pair.makes(isCentral: false) }
-    // The central was told something that the peripheral didn't make.
+    // The central has out-of-band data that the peripheral didn't make.
     pair.takes(
       .secureConnections(confirm: SMPValue(number: 1), random: SMPValue(number: 2)),
       isCentral: true)

@@ -123,7 +123,7 @@ struct PairingHostileTests {
     var pair = PairingPair(
       central: configuration, peripheral: configuration, centralIO: .keyboardDisplay,
       peripheralIO: .keyboardDisplay)
-    // Somebody in the middle wants Just Works.
+    // An attacker in the middle wants Just Works.
     pair.tamper = Self.replacing(fromCentral: ofCentral) { pdu in
       switch pdu {
       case .pairingRequest(var features):
@@ -175,7 +175,7 @@ struct PairingHostileTests {
     strong.securesCentral()
     let bond = try #require(strong.peripheral.stored.first)
     #expect(bond.isAuthenticated)
-    // The central lost its bond, or is somebody else.
+    // The central lost its bond, or is another device.
     var pair = PairingPair(bonds: ([], [bond]))
     pair.securesCentral()
     #expect(pair.central.ends == [.peerFailed(.authenticationRequirements)])
@@ -228,7 +228,7 @@ struct PairingHostileTests {
     let refused = claiming(victim, from: own, key: key, bonds: [bond])
     #expect(refused.central.stored.isEmpty && refused.central.ends == [nil])
     #expect(refused.central.host.bonds.bond(of: victim) == bond)
-    // Nobody's place: it is known by its identity from now on.
+    // The identity of no other bond: the peer is known by it from now on.
     let other = claiming(.peer(0x98), from: own, key: key, bonds: [bond])
     #expect(other.central.stored.map(\.identity) == [.peer(0x98)])
     #expect(other.central.host.bonds.bond(of: own)?.identity == .peer(0x98))

@@ -85,7 +85,7 @@ struct PairingTests {
     #expect(second.peripheral.link.encryption == first.central.link.encryption)
     #expect(second.central.secured == [true])
     #expect(second.central.sent.isEmpty && second.peripheral.sent.isEmpty)
-    // The peripheral can ask for it, too.
+    // The peripheral can request it, too.
     var third = PairingPair(central: configuration, peripheral: configuration, bonds: bonds)
     third.securesPeripheral()
     #expect(third.peripheral.secured == [true] && third.central.ends.isEmpty)
@@ -120,7 +120,7 @@ struct PairingTests {
     pair.securesCentral()
     #expect(
       pair.central.secured == [true] && pair.central.link.encryption?.isAuthenticated == false)
-    // Somebody is there by now who could enter a passkey.
+    // By now there are clients that can show and enter a passkey.
     pair.central.host.register(.one, .keyboardOnly)
     pair.peripheral.host.register(.one, .displayOnly)
     pair.securesCentral(.authentication)
@@ -195,7 +195,7 @@ struct PairingTests {
     #expect(begins)
     #expect(pair.central.disconnection == .keyMissing)
     #expect(pair.central.link.encryption == nil && pair.central.ends.isEmpty)
-    // What is held back fails with the link; nothing is released in clear.
+    // Held-back requests fail with the link; none is sent in clear.
     #expect(pair.central.secured.isEmpty)
   }
 

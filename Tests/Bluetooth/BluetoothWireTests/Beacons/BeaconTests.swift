@@ -97,7 +97,7 @@ struct BeaconTests {
     }
     #expect(Beacon.read(AdvertisingData((broken + name)[...])) == .malformed)
     #expect(Beacon.read(AdvertisingData(name[...])) == .foreign)
-    // A structure that claims more than there is says nothing.
+    // A structure with a length beyond the data is ignored.
     #expect(Beacon.read(AdvertisingData(structure.dropLast())) == .foreign)
   }
 

@@ -271,8 +271,8 @@ struct APISurfaceTests {
   }
 }
 
-/// Lets members that warn be named without a warning: a deprecated method may, and who calls it
-/// through a protocol is not warned.
+/// Avoids the warnings of deprecated members: a deprecated method may use them, and a call of it
+/// through a protocol doesn't warn.
 private protocol DeprecatedMembers { func check() }
 
 private struct Deprecated: DeprecatedMembers {

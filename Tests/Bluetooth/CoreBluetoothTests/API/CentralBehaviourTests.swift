@@ -55,7 +55,7 @@ struct CentralBehaviourTests {
     fixture.host.deliver(.connected(.strap))
     #expect(fixture.record.lines == ["connected"])
     #expect(anew.state == .connected)
-    // The void object has no say over the link of the one that took its place.
+    // The invalid object can't cancel the link of the one that replaced it.
     fixture.manager.cancelPeripheralConnection(peripheral)
     #expect(fixture.host.requests.last?.name == "connect")
     #expect(peripheral.state == .disconnected)

@@ -21,7 +21,7 @@ struct ServiceChangeTests {
     peripheral.discoverCharacteristics(nil, for: kept)
     pair.wait(pair.phone.record, for: "characteristics 181A ok")
     let characteristics = try #require(kept.characteristics)
-    // Before the central asked to be told of changes.
+    // Before the central has subscribed to Service Changed.
     pair.manager.remove(other)
     pair.wait(pair.phone.record, for: "modified [\"180F\"]")
     pair.radio.advance(by: .seconds(10))

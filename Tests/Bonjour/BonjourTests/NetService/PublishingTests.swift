@@ -120,7 +120,7 @@ struct PublishingTests {
     }
     #expect(await recorder.events.next() == "stopped")
     #expect(discovery.published.first?.isLive == false)
-    // What was still to be told of the first time is not.
+    // Pending delegate calls of the first publication are dropped.
     service.publish()
     #expect(await recorder.events.next() == "will publish Desk lamp")
     await thread.end()
@@ -163,7 +163,7 @@ struct PublishingTests {
       #expect(await recorder.events.next() == "will publish Desk lamp")
       (service, delegate) = (held, recorder)
     }
-    // What is being told just now may hold it for that long.
+    // A delegate call under way may keep it until it returns.
     await thread.run {}
     #expect(service == nil && delegate == nil)
     #expect(discovery.published.first?.isLive == false)

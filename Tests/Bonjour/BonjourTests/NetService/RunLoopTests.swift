@@ -47,7 +47,7 @@ struct RunLoopTests {
     service.remove(from: thread.loop, forMode: .default)
     discovery.notify(.registered(try ServiceName.lamp("Lamp (2)").name))
     await thread.run {}
-    // Nothing was told, so the name is the old one.
+    // The delegate was not called, so the name is the old one.
     #expect(service.name == "Desk lamp")
     service.schedule(in: thread.loop, forMode: .default)
     #expect(await recorder.events.next() == "published Lamp (2) in local.")

@@ -63,7 +63,7 @@ struct NWConnectionTests {
     client.start(queue: queue)
     #expect(await states.next() == .preparing)
     try notify(port: port)
-    // Nobody listens there.
+    // No socket listens there.
     notify(.init(127, 0, 0, 2), .init(127, 0, 0, 3))
     await discovery.passOnceSecondIsAwaited(seconds: 0.9)
     notify(.init(127, 0, 0, 1))

@@ -327,7 +327,7 @@ struct CacheTests {
     #expect(lab.sent.isEmpty, "there is nothing to ask for")
     lab.run(.seconds(60))
     #expect(lab.times(Web.host, .aaaa).count >= 1)
-    // Who asks later hears it at once, too.
+    // A later query gets it at once, too.
     lab.hear([Web.address(5)], additionals: [Web.denial(Web.host, has: [.a])])
     let later = lab.start(.records(Web.host, .aaaa))
     #expect(lab.events(later) == [.recordAbsent(.aaaa)])
@@ -429,7 +429,7 @@ struct CacheTests {
       lab.start(try Web.browse), lab.start(.resolve(try Web.service("Hall"))),
       lab.start(.records(Web.type, .any)),
     ]
-    // Said once more, it is no news.
+    // A second goodbye is not reported.
     lab.hear([Web.goodbye(try Web.pointer("Hall"))])
     lab.run(.seconds(10))
     #expect(after.flatMap { lab.events($0) } == [])
@@ -456,7 +456,7 @@ struct CacheTests {
       #expect(after.map { lab.events($0) } == told, "\(pause)")
       lab.run(.seconds(10))
       #expect((before + after).map { lab.events($0) } == told + told)
-      // From now on all are told the same.
+      // From now on all queries get the same events.
       lab.hear(records.map(Web.goodbye))
       lab.run(.seconds(2))
       for query in [before[0], after[0]] {

@@ -73,7 +73,7 @@ struct ServiceQueryTests {
     lab.run(.seconds(5))
     #expect(lab.events(query) == [try resolved("Hall")])
     #expect(lab.told.first?.at == begin + .seconds(1))
-    // The owner says that there is none: no need to wait.
+    // The owner denies that a record exists: no need to wait.
     let other = lab.start(.resolve(try Web.service("Shop")))
     let name = try Web.service("Shop").name
     lab.hear([try Web.location("Shop"), Web.denial(name, has: [.srv])])
@@ -291,7 +291,7 @@ struct ServiceQueryTests {
     let all = ["+a.local. CNAME", "+b.local. CNAME", "+host.local. A"]
     #expect(texts(lab, query) == all)
     #expect(texts(lab, silent) == ["+host.local. A"])
-    // From the cache, and for who asks for everything, no more often.
+    // The same comes from the cache, and to a query for all types, each once.
     let later = lab.start(.records("a.local.", .a), options: QueryOptions(reportsAliases: true))
     #expect(texts(lab, later) == all)
     let any = lab.start(.records("b.local.", .any), options: QueryOptions(reportsAliases: true))

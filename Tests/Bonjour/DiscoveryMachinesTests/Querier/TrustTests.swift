@@ -9,7 +9,7 @@ struct TrustTests {
     Endpoint(QuerierLab.peer.address, port: number)
   }
 
-  /// A browsing client that hears a response of this kind: what it was told.
+  /// The number of events of a browsing client after a response of this kind.
   private func outcome(_ hear: (inout QuerierLab) throws -> Void) throws -> Int {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)

@@ -94,7 +94,7 @@ struct WholeLinkTests {
     link.pass(.milliseconds(1_300))
     #expect(Set(link.hosts[browser].found.keys) == [try Web.service("Shop")])
     link.crash(second)
-    // Somebody tried to use it: ten seconds decide.
+    // A client reconfirms it: the record ends after ten seconds.
     let name = try Web.service("Shop").name
     link.query(
       .reconfirm(DNSRecord(name: Web.type, ttlSeconds: 1, data: .ptr(name))), at: browser)

@@ -154,7 +154,7 @@ struct NameConflictTests {
     var rig = try ResponderRig(seed: seed &+ 1000)
     rig.connect()
     let id = try rig.register("Lamp", port: 81)
-    // What the crashed one said last is still under way; nobody repeats it.
+    // The crashed host's last packet is still under way; it is not repeated.
     rig.receive(before.responses[0].message)
     rig.pass(.seconds(5))
     #expect(rig.responder.name(of: id) == .lamp, "seed \(seed)")
@@ -253,7 +253,7 @@ struct NameConflictTests {
     #expect(rig.responder.name(of: second) == "Printer._printer._tcp.local.")
     let service = rig.answer("Printer._printer._tcp.local.", .srv).flatMap(\.message.answers)
     #expect(service.map(\.data) == [.srv(DNSService(port: 0, target: .ambit))])
-    // It only holds the name: nobody who browses finds it.
+    // It only holds the name: browsing doesn't find it.
     #expect(rig.answer("_printer._tcp.local.", .ptr).isEmpty)
     let types = rig.answer(.serviceTypes, .ptr).flatMap(\.message.answers)
     #expect(types.map(\.data) == [.ptr("_ipp._tcp.local.")])

@@ -125,12 +125,12 @@ struct ProbingTests {
     let gaps = try gapsOfAttempts(24, &rig)
     #expect(gaps.prefix(14).allSatisfy { $0 < 0.3 })
     #expect(gaps.dropFirst(14).allSatisfy { $0 >= 5 })
-    // Nobody has that one, and ten seconds later all is forgotten.
+    // No host has that name, and ten seconds later all conflicts are forgotten.
     rig.pass(.seconds(18))
     #expect(try gapsOfAttempts(14, &rig).allSatisfy { $0 < 0.8 })
   }
 
-  /// Somebody has each name that is tried: the seconds between the attempts.
+  /// Another host has each name that is tried: returns the seconds between the attempts.
   private func gapsOfAttempts(_ count: Int, _ rig: inout ResponderRig) throws -> [Double] {
     var attempts: [Instant] = []
     while attempts.count < count {
@@ -191,7 +191,7 @@ struct ProbingTests {
       rig.pass(.milliseconds(1))
       let new = rig.sent.dropFirst(echoed)
       echoed = rig.sent.count
-      // Both interfaces are on one bridge: each hears what the other says, and itself.
+      // Both interfaces are on one bridge: each receives the other's packets, and its own.
       for packet in new {
         for interface in [ResponderRig.eth0, ResponderRig.eth1] {
           rig.receive(packet.message, on: MulticastLink(interface, .v4))

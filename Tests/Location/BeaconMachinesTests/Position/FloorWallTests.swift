@@ -15,7 +15,7 @@ struct FloorWallTests {
     try #require(FloorPlan(receivers: receivers, walls: walls, beaconHeight: 2))
   }
 
-  /// What is heard of a beacon behind the wall, without chance.
+  /// The readings of a beacon behind the wall, without noise.
   private static func window(at place: FloorPoint, second: Int64) -> ReadingWindow {
     let heard = receivers.enumerated().map { index, receiver in
       let distance = max(receiver.position.distance(to: place), 0.3)

@@ -62,7 +62,7 @@ struct PositionCalibrationTests {
       }
     }
     let learned = try #require(PositionCalibration(links: links, on: plan))
-    // What they share is how loud the followed beacon is, which links can't say.
+    // The common offset is the followed beacon's power, which links can't reveal.
     let differences = zip(learned.receivers, SyntheticHall.offsets).map { $0.offset - $1 }
     let mean = differences.reduce(0, +) / 6
     for difference in differences {

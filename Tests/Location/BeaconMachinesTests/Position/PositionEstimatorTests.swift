@@ -36,7 +36,7 @@ struct PositionEstimatorTests {
         count += 1
       }
     }
-    // Said are 68 %.
+    // The estimator claims 68 %.
     let share = Double(inside) / Double(count)
     #expect((0.45...0.85).contains(share), "\(share)")
   }

@@ -23,7 +23,7 @@ struct RoomMonitorTests {
     return settings
   }
 
-  /// A fix a second; what was said, by the second.
+  /// Feeds a fix a second; returns the actions by the second.
   private static func run(_ fixes: [PositionFix]) -> [Int: [RoomMonitor.Action]] {
     var monitor = RoomMonitor(settings: settings)
     var said: [Int: [RoomMonitor.Action]] = [:]

@@ -264,8 +264,8 @@ struct APISurfaceTests {
   }
 }
 
-/// Lets members that warn be named without a warning: a deprecated method may, and who calls it
-/// through a protocol isn't warned.
+/// Avoids the warnings of deprecated members: a deprecated method may use them, and a call of it
+/// through a protocol doesn't warn.
 private protocol OldNames { func use() }
 private struct OldNamesUse: OldNames {
   @available(*, deprecated)

@@ -92,7 +92,7 @@ struct BeaconsTests {
     #expect(try await states.next() == .outside)
     #expect(try await crossings.next() == .exited)
     #expect(beacons.locationManager.monitoredRegions == [region])
-    // A second sequence hears what is known.
+    // A second sequence gets the known state.
     var more = beacons.states(of: region).makeAsyncIterator()
     room.radio.advance(by: .seconds(1))
     #expect(try await more.next() == .outside)
