@@ -174,7 +174,8 @@ struct BondsTests {
     #expect(nowhere.complaints.count == 1)
   }
 
-  @Test("commands that use the radio say that bonds can't be used, and that nobody can be asked")
+  @Test(
+    "commands that use the radio report that bonds can't be used, and that no prompt is possible")
   func told() async throws {
     let folder = try TestFolder()
     let file = try folder.file("bonds", "Dear Ann,\n")

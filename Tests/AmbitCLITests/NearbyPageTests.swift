@@ -112,7 +112,7 @@ struct NearbyPageTests {
     #expect(rig.titles == ["Anvil", "Door", "Lamp", "Strap"])
   }
 
-  @Test("what falls silent fades, then leaves, and is still found by searching")
+  @Test("a device that falls silent fades, then leaves, and is still found by searching")
   func presence() throws {
     let rig = Rig()
     rig.hear("Lamp")
@@ -189,7 +189,7 @@ struct NearbyPageTests {
     #expect(try rig.row("Newcomer").isNew)
   }
 
-  @Test("what is hidden is shown only when that is asked for, in all tabs")
+  @Test("hidden devices are shown only on request, in all tabs")
   func hiding() {
     let rig = Rig()
     for name in ["Lamp", "Strap"] { rig.hear(name) }
@@ -379,7 +379,7 @@ struct ShownValueTests {
     #expect(text.number == "" && text.chart.values == [])
   }
 
-  @Test("a line has no more than its room, and none is drawn of what is no number")
+  @Test("a chart is as wide as its column, and values that are no numbers have none")
   func chart() {
     var chart = ValueChart()
     for value in 0..<500 { chart.add(Double(value)) }
@@ -394,7 +394,7 @@ struct ShownValueTests {
     }
   }
 
-  @Test("pictures are drawn for what is listed and nothing else")
+  @Test("pictures are drawn for listed items and nothing else")
   func pictures() throws {
     let thing = NearbyThing(
       id: "x", kind: .beacon, summary: "", firstSeen: .zero, lastSeen: .zero, number: 1)

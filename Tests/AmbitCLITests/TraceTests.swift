@@ -43,7 +43,8 @@ struct TraceTests {
     zip(names, radios).flatMap { ["--receiver", "\($0)=\($1)"] }
   }
 
-  @Test("what several receivers hear is recorded, located, replayed, and located as on that day")
+  @Test(
+    "a trace of several receivers is recorded, located, replayed, and located like the first time")
   func wholeDay() async throws {
     let folder = try TestFolder()
     let floor = try Self.floor(in: folder)
@@ -144,7 +145,7 @@ struct TraceTests {
     #expect(run.output.allSatisfy { $0.contains("/1/2@-59,") && $0.hasSuffix(",3.5,-2,0") })
   }
 
-  @Test("a receiver whose radio goes is told, and counts again when it is back")
+  @Test("a receiver whose radio goes is reported, and counts again when it is back")
   func gone() async throws {
     let folder = try TestFolder()
     let floor = try Self.floor(in: folder)
@@ -178,7 +179,7 @@ struct TraceTests {
   }
 
   @Test(
-    "what can't be followed is refused before there is a radio",
+    "a device that can't be followed is refused before a radio is opened",
     arguments: [
       (["--receiver", "nowhere=sim", "--beacon", "\(uuid)/2/1"], 65, "not on the map"),
       (["--receiver", "west=sim"], 64, "--beacon"),

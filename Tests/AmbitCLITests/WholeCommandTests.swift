@@ -36,7 +36,7 @@ struct WholeCommandTests {
     #expect(text.contains("Battery Level"))
   }
 
-  @Test("what one process publishes another finds and resolves, on this machine's own interface")
+  @Test("a service that one process publishes is found and resolved by another, on loopback")
   func network() async throws {
     let type = "_a-\(String(UInt32.random(in: 0 ... .max), radix: 36))._tcp"
     let publisher = try AmbitRun([
@@ -61,7 +61,7 @@ struct WholeCommandTests {
   }
 
   @Test(
-    "what makes no sense on the network gets a sentence",
+    "a network command that makes no sense is refused in one sentence",
     arguments: [
       (["browse", "a_b"], 64, "is not a type of service"),
       (["browse"], 64, "takes the type of a service"),
@@ -108,7 +108,7 @@ struct WholeCommandTests {
     #expect(events == ["advertising", "read", "write", "read"])
   }
 
-  @Test("subscribe follows a value and ends after so many")
+  @Test("subscribe follows a value and ends after the given number of values")
   func subscribe() async throws {
     let end = try await AmbitRun.end("subscribe", "strap", "2A37", "--count", "2", "--json")
     #expect(end.status == 0 && end.complaints.isEmpty, "\(end.complaints)")
@@ -136,7 +136,7 @@ struct WholeCommandTests {
     #expect(await sink.end().status == 0)
   }
 
-  @Test("a served radio tells who joins and leaves")
+  @Test("a served radio prints the hosts that join and leave")
   func serve() async throws {
     let radio = try await ServedRadio("sim")
     let scan = try AmbitRun(["scan", "--radio", radio.name, "--json"])
@@ -189,7 +189,7 @@ struct WholeCommandTests {
     #expect(!written[given.upperBound...].contains("Pulse strap"))
   }
 
-  @Test("Ctrl-Z leaves the shell its terminal, and who continues the live view gets it whole")
+  @Test("Ctrl-Z restores the shell's terminal, and continuing the live view redraws it")
   func liveViewStopped() async throws {
     let run = try AmbitRun(
       [], environment: ["TERM": "xterm"], onTerminal: true,

@@ -44,7 +44,7 @@ struct BusyWaitPolicyTests {
     #expect(skipCount(of: policy) == 1)
   }
 
-  @Test("an attempt that was ended early says nothing")
+  @Test("an attempt that was ended early doesn't count")
   func endedEarly() {
     var policy = BusyWaitPolicy()
     policy.polled(foundEvents: nil)
@@ -65,7 +65,7 @@ struct BusyWaitTests {
   /// Longer than the time limit of a test: a test that waits for the end of the polling fails.
   private static let endless = TimeSpan.seconds(600)
 
-  @Test("bytes that come while it polls are read at once")
+  @Test("bytes that come while the loop polls are read at once")
   func bytes() async throws {
     let line = try await EchoLine(busyWaitSpan: Self.endless)
     for byte in UInt8(1)...100 {

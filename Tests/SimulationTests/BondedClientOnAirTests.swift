@@ -82,7 +82,7 @@ struct BondedClientOnAirTests {
     #expect(subscriptions(next).isEmpty)
   }
 
-  @Test("nobody with the central's address gets what it subscribed to without its keys")
+  @Test("a device with the central's address, but without its keys, doesn't get the notifications")
   func impostor() throws {
     let world = World(seed: 2)
     let safe = try peripheral(in: world)
@@ -104,7 +104,7 @@ struct BondedClientOnAirTests {
   }
 
   @Test(
-    "a peer beyond the room for bonds is served on its link, and the host says that it keeps none")
+    "a peer beyond the room for bonds is served on its link, and the missing bond is reported")
   func full() throws {
     let world = World(seed: 12)
     let others = (0..<1_024).map { number in
@@ -136,7 +136,7 @@ struct BondedClientOnAirTests {
     }
   }
 
-  @Test("made-up peers lock nobody out: the oldest that never came back makes room")
+  @Test("made-up peers don't lock others out: the oldest that never came back makes room")
   func floodOfBonds() throws {
     let world = World(seed: 13)
     let flood = Self.flood(BondTable.Limits.unaskedBondsMax)
@@ -214,7 +214,7 @@ struct BondedClientOnAirTests {
     #expect(subscriptions(next).isEmpty)
   }
 
-  @Test("what was configured last is stored when the link ends, however much there was before")
+  @Test("the last configuration is stored when the link ends, after any number of earlier ones")
   func end() throws {
     let world = World(seed: 5)
     let safe = try peripheral(in: world)

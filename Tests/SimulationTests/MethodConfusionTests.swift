@@ -53,7 +53,7 @@ struct MethodConfusionTests {
     middle.enters.expectNothingWon()
   }
 
-  @Test("an answer to the one question is none to the other")
+  @Test("an answer to one of the two prompts is refused by the other")
   func answersOfOtherMethods() throws {
     let middle = try Middle(seed: 40)
     middle.answers(comparison: .passkey(middle.number), entry: .accept)
@@ -63,7 +63,7 @@ struct MethodConfusionTests {
     middle.enters.expectNothingWon()
   }
 
-  @Test("another passkey than the attacker's gets it nowhere")
+  @Test("a passkey other than the attacker's doesn't let the attacker in")
   func otherPasskey() throws {
     let middle = try Middle(seed: 50)
     middle.answers(comparison: .reject, entry: .passkey((middle.number + 1) % 1_000_000))

@@ -184,7 +184,7 @@ struct PairingAttackTests {
     scene.expectNothingWon()
   }
 
-  @Test("no key is derived for the other transport, whatever is asked for (BLURtooth)")
+  @Test("no key is derived for the other transport, whatever the peer requests (BLURtooth)")
   func crossTransport() throws {
     let scene = try PairingScene(.peripheral)
     scene.attacker.change = { pdu in
@@ -329,7 +329,7 @@ struct PairingAttackTests {
 
   // MARK: Ends
 
-  @Test("every reason for which a peer ends a pairing ends it, and is told", arguments: roles)
+  @Test("every reason for which a peer ends a pairing ends it, and is reported", arguments: roles)
   func reasons(_ role: LinkInfo.Role) throws {
     for code in Array(UInt8(0x01)...0x10) + [0x00, 0x42, 0xFF] {
       let scene = try PairingScene(role, seed: UInt64(code) + 1)

@@ -59,7 +59,7 @@ struct PairingOnAirTests {
   }
 
   @Test(
-    "reading, writing and subscribing what is protected pairs once, and keeps the order of requests"
+    "access to protected values pairs once, and keeps the order of requests"
   )
   func protectedValue() throws {
     let (world, _) = world(1)
@@ -83,7 +83,7 @@ struct PairingOnAirTests {
     #expect(try host.read(value, of: peer) == [7])
   }
 
-  @Test("both were told a key: the pairing is authenticated, and nobody is asked")
+  @Test("a pairing with a key that both sides have is authenticated, without a prompt")
   func outOfBand() throws {
     let (world, safe) = world(12)
     let host = TestHost(in: world)
@@ -327,7 +327,7 @@ struct PairingOnAirTests {
   }
 
   @Test(
-    "two hosts whose clients ask for protection at the same time pair once, whoever is heard first",
+    "two hosts whose clients request protection at the same time pair once, in either order",
     arguments: 0..<12)
   func bothAtOnce(_ step: Int) throws {
     let (world, device) = world(200 + UInt64(step))

@@ -146,7 +146,7 @@ struct PrivacyOnAirTests {
     withExtendedLifetime(device) {}
   }
 
-  @Test("the bonded centrals of a device are the same whatever address they have")
+  @Test("the bonded centrals of a device are the same at any address")
   func bondedCentral() throws {
     let world = World(seed: 4)
     let device = device(in: world, interval: nil)

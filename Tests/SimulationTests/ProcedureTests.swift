@@ -196,7 +196,7 @@ struct ProcedureTests {
     #expect(pair.peripheral.waitForDisconnection() == .micFailure)
   }
 
-  @Test("a peripheral without the key says so, and the link stays, unencrypted")
+  @Test("a peripheral without the key reports that, and the link stays, unencrypted")
   func keyMissing() throws {
     let pair = try #require(ConnectedPair(seed: 10))
     pair.central.perform(

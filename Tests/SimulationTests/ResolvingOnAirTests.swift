@@ -95,7 +95,7 @@ struct ResolvingOnAirTests {
     #expect(host.bonds.count == 1)
   }
 
-  @Test("what a controller without a list, or one that does nothing with it, lacks the host does")
+  @Test("a host resolves addresses itself if its controller has no list, or doesn't use it")
   func withoutList() throws {
     for kind in 0..<3 {
       let world = World(seed: 12)
@@ -199,7 +199,7 @@ struct ResolvingOnAirTests {
     #expect(!isHeard, "it called somebody else")
   }
 
-  @Test("directed advertising carries no data, and shows nobody's identity")
+  @Test("directed advertising carries no data, and reveals no identity")
   func directedRefused() throws {
     let world = World(seed: 16)
     _ = tag("Tag", in: world)

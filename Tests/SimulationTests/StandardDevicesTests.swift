@@ -94,7 +94,7 @@ struct StandardDevicesTests {
     #expect(pairing.bonds.map(\.identity) == [same])
   }
 
-  @Test("the lock tells and obeys those who enter what its display shows, and nobody else")
+  @Test("the lock reports and obeys only to a central that enters the displayed passkey")
   func lock() throws {
     let (world, host) = home(seed: 9)
     var shown: [String] = []
@@ -184,7 +184,7 @@ struct StandardDevicesTests {
     }
   }
 
-  @Test("what was written without response arrives, though the central leaves at once")
+  @Test("a write without response arrives, though the central leaves at once")
   func writesBeforeLeaving() throws {
     let world = World(seed: 11)
     var written: [UInt8] = []

@@ -76,7 +76,7 @@
       }
     }
 
-    @Test("the address that leads in keeps what else it asks for")
+    @Test("the address with the token keeps its other parameters")
     func otherParts() async throws {
       try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
         let token = try #require(server.address.split(separator: "?").last)
@@ -85,7 +85,7 @@
       }
     }
 
-    @Test("a cookie that was changed, or signed by another server, is none")
+    @Test("a cookie that was changed, or signed by another server, is refused")
     func forgedCookies() async throws {
       try await Self.withDesk({ $0.needsToken = true }) { server, http async throws in
         func cookie(_ server: RunningServer) async throws -> String {
@@ -169,7 +169,8 @@
       }
     }
 
-    @Test("a server needs a page, its file, a sufficient key, and pages that name what there is")
+    @Test(
+      "a server needs a page, its file, a sufficient key, and pages that name only declared values")
     func refusedServers() async throws {
       func code(
         _ site: Site, _ files: [String], key: [UInt8]? = nil
@@ -195,7 +196,7 @@
       #expect(await code(unnamed, ["index.html", "b.html"]) == .pageProblems)
     }
 
-    @Test("a port that another server has is an error that says so, and the other one goes on")
+    @Test("a port in use is an error with that reason, and the other server goes on")
     func takenPort() async throws {
       try await withServer(
         site: Desk.site, pages: { [Page("index.html") { Desk() }] }

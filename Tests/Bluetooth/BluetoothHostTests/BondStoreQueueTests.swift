@@ -39,7 +39,7 @@ struct BondStoreQueueTests {
     }
   }
 
-  @Test("what another process removes, stores or replaces is noticed, whichever folder is there")
+  @Test("bonds that another process removes, stores or replaces are noticed, in any folder")
   func otherProcess() async throws {
     for hasFolder in [true, false] {
       let folder = try BondTestFolder()
@@ -169,7 +169,7 @@ struct BondStoreQueueTests {
     #expect(try BondStore(path: path).load() == [weak])
   }
 
-  @Test("a store that can't be written is an error with a type, said once; the bonds stay in use")
+  @Test("a store that can't be written is a typed error, reported once; the bonds stay in use")
   func readOnly() async throws {
     let folder = try BondTestFolder()
     let path = folder.path + "/bonds"

@@ -64,7 +64,7 @@ struct RadioServerTests {
     await again.close()
   }
 
-  @Test("a server that nobody holds any more is closed")
+  @Test("a radio server that is released is closed")
   func lettingGo() async throws {
     var server: RadioServer? = try await Self.start()
     let address = try #require(server?.addresses.first)
@@ -78,7 +78,7 @@ struct RadioServerTests {
     await again.close()
   }
 
-  @Test("what a world without latency does at once, needs no other turn of the loop")
+  @Test("an immediate answer of a world without latency comes in the same turn of the loop")
   func atOnce() async {
     let loop = EpollLoop.shared
     // All of it in one turn.

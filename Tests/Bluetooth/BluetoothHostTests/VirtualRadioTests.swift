@@ -134,7 +134,7 @@ struct VirtualRadioTests {
     #expect(client.isPoweredOn)
   }
 
-  @Test("a host that is closed while somebody looks at the radio is closed when he has looked")
+  @Test("a host that is closed while another thread reads the radio is closed after that")
   func closedMeanwhile() throws {
     let radio = VirtualRadio(seed: 5)
     let host = radio.makeHost(name: "a")

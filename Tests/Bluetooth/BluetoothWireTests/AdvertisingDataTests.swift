@@ -51,7 +51,7 @@ struct AdvertisingDataTests {
     #expect(AdvertisingFields(whole[...], scanResponse: short[...]).localName == "ABC")
   }
 
-  @Test("what comes before a structure that is too long is kept, and the fault is told")
+  @Test("data before a structure that is too long is kept, and the fault is reported")
   func tooLong() {
     let bytes: [UInt8] = [2, 0x01, 0x06, 9, 0x09, 0x41]
     #expect(AdvertisingFields(bytes[...]).flags == [.generalDiscoverable, .classicNotSupported])

@@ -61,7 +61,7 @@ struct SharingTests {
     demands.reapply("scan") { _ in Issue.record("there is nothing to apply") }
   }
 
-  @Test("what applying leads to may change the demands")
+  @Test("the callback that applies demands may change them")
   func reentrantDemands() {
     let (demands, applied) = (Demands<String, Int>(), Applied())
     let other = SerialDisposable()
@@ -75,7 +75,8 @@ struct SharingTests {
     #expect(applied.last == [] && applied.overlapCount == 0)
   }
 
-  @Test("what waits for room is sent once, in order, by one thread at a time, and without a lock")
+  @Test(
+    "a value that waits for room is sent once, in order, by one thread at a time, without a lock")
   func room() async {
     let (queue, applied) = (RoomQueue(), Applied())
     let room = Mutex(0)

@@ -154,7 +154,7 @@ struct AsyncTests {
     }
   }
 
-  @Test("a lost link ends what was under way")
+  @Test("a lost link ends pending operations")
   func lost() async throws {
     let central = Central(host: phone)
     let (radio, strapHost) = (radio, strapHost)

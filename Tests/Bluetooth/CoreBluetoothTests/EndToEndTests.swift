@@ -37,7 +37,7 @@ struct EndToEndTests {
     #expect(strap.log == ["advertising", "subscribed", "reset"])
   }
 
-  @Test("time waits for what a manager says by itself, as for what the radio says")
+  @Test("time waits for a manager's own callbacks, as for the radio's events")
   func waitsForRefusals() {
     let pair = Pair()
     for _ in 0..<100 {
@@ -145,7 +145,7 @@ struct EndToEndTests {
     pair.wait(pair.phone.record, for: "value 2A6E 42 ok")
   }
 
-  @Test("a gadget that changes its services is told")
+  @Test("a gadget that changes its services invalidates them at the central")
   func modifiedServices() throws {
     let pair = Pair()
     let peripheral = try pair.connect()

@@ -104,7 +104,7 @@ struct PeripheralTests {
         == ["services ok", "characteristics 180D ok", "descriptors 2A37 ok"])
   }
 
-  @Test("a filtered discovery adds to what is known, and objects stay the same")
+  @Test("a filtered discovery adds to the known attributes, and objects stay the same")
   func mergesFiltered() throws {
     let fixture = try PeripheralFixture()
     let peripheral = fixture.peripheral
@@ -128,7 +128,7 @@ struct PeripheralTests {
     #expect(service.characteristics?.last === control)
   }
 
-  @Test("a discovery of everything drops what is no longer there")
+  @Test("a discovery of everything drops attributes that are gone")
   func dropsGone() throws {
     let fixture = try PeripheralFixture()
     let service = try fixture.discoverServices()
@@ -281,7 +281,7 @@ struct PeripheralTests {
         == ["notifying false att requestNotSupported", "notifying false att attributeNotFound"])
   }
 
-  @Test("changed services are told, leave the list and become invalid")
+  @Test("changed services are reported, leave the list and become invalid")
   func modifiedServices() throws {
     let fixture = try PeripheralFixture()
     let measurement = try fixture.discoverCharacteristics()[0]

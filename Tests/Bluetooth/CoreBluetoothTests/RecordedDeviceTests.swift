@@ -18,7 +18,7 @@ struct RecordedDeviceTests {
     return try PeripheralFile(contentsOf: path)
   }
 
-  @Test("an app meets a recorded device: it finds it, connects, and gets what was recorded")
+  @Test("an app finds a recorded device, connects it, and gets the recorded values")
   func app() throws {
     let file = try Self.recording()
     let recorded = try #require(

@@ -47,7 +47,7 @@ struct NormalizingTests {
     #expect(kept.last?.time == .milliseconds(Int64(kept.count - 1)))
   }
 
-  @Test("a large database leaves less room for what is notified, and stands in the file")
+  @Test("a large database leaves less room for notifications, and is written whole")
   func database() {
     var recorder = PeripheralRecorder()
     recorder.file.services = (0..<64).map { number in
@@ -72,7 +72,7 @@ struct NormalizingTests {
     Self.expectReadable(recording)
   }
 
-  @Test("what characteristics cannot do is left out and counted")
+  @Test("an operation that a characteristic cannot do is left out and counted")
   func properties() {
     var recorder = recorder([])
     recorder.notified(level, [1], at: at(0))

@@ -140,7 +140,7 @@ struct PlayerTests {
       """
   }
 
-  @Test("what a file wants to notify at one time comes at the pace of a link, in order")
+  @Test("notifications that a file has at one time come at the pace of a link, in order")
   func pace() throws {
     var run = try Run(Self.burst(1_000, duration: "10"))
     run.player.setSubscribed(rate, true, now: .zero)
@@ -198,7 +198,7 @@ struct PlayerTests {
     #expect(actions.count + run.log.count == 101)
   }
 
-  @Test("what is advertised changes at most every ten milliseconds")
+  @Test("advertising changes at most every ten milliseconds")
   func advertisingPace() throws {
     let changes = (1...1_000).map { "{\"at\": 0.000001, \"data\": \"0201\($0 % 10)0\"}" }
     var run = try Run(
@@ -208,7 +208,7 @@ struct PlayerTests {
     #expect((50...101).contains(run.log.count))
   }
 
-  @Test("what is written is what is read, for a file with everything in it")
+  @Test("a file with everything in it is read as it was written")
   func roundTrip() throws {
     let file = try PeripheralFile(Array(Recordings.strap.utf8))
     let again = try PeripheralFile(Array(file.json.utf8))

@@ -39,7 +39,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "a mistake is one sentence: where it is, and what was expected",
+    "a mistake is one sentence with the position and the expected form",
     arguments: [
       ("[]", "expected an object, found an array"),
       ("{}", "the key \"services\" is missing; expected an array of services"),
@@ -100,7 +100,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "a mistake is told with line and column",
+    "a mistake is reported with line and column",
     arguments: [
       ("{\n  \"services\": [\n    }\n]}", 3, 5, "not JSON: expected a value, found \"}\""),
       ("{\"name\": \"é\", 1}", 1, 15, "not JSON: expected a key in double quotes, found \"1\""),
@@ -157,7 +157,7 @@ struct ReadingTests {
     #expect(error.reason == sentence)
   }
 
-  @Test("a characteristic of which nothing can be done is read where the file says so")
+  @Test("a characteristic may have an empty list of properties, but not a missing one")
   func noProperties() throws {
     let file = try Self.file(
       #"{"services": [{"uuid": "180F", "characteristics": [{"uuid": "2A19", "properties": []}]}]}"#)
@@ -233,7 +233,7 @@ struct ReadingTests {
     }
   }
 
-  @Test("what a recording adds is read")
+  @Test("additions of recordings to the format are read")
   func recorded() throws {
     let file = try Self.file(Recordings.strap)
     #expect(file.address == DeviceAddress("C0:12:34:56:78:9A", kind: .random))
@@ -251,7 +251,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "what contradicts itself is refused",
+    "a file that contradicts itself is refused",
     arguments: [
       (
         #""properties": ["read"], "readable": true"#,

@@ -105,7 +105,7 @@ struct BonjourHostTests {
     await first.close()
   }
 
-  @Test("E3: a host is called what its system is called, without domain, numbers or addresses")
+  @Test("E3: a host has its system's name, without domain, numbers or addresses")
   func defaultName() throws {
     let file = try #require(fopen("/proc/sys/kernel/hostname", "r"))
     defer { fclose(file) }

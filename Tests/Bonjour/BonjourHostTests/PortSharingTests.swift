@@ -82,7 +82,7 @@ struct SharingTests {
   }
 
   @Test(
-    "when the owner ends another takes over: what the others publish stays, what it published goes")
+    "another host takes over when the owner ends: others' services stay, the owner's go")
   func handover() async throws {
     let (first, _) = await host()
     let (second, _) = await host()
@@ -106,7 +106,7 @@ struct SharingTests {
     await third.close()
   }
 
-  @Test("results that were known when a query began say so, in the owner and in its clients")
+  @Test("results that were known when a query began are marked, in the owner and in its clients")
   func fromCache() async throws {
     let (first, _) = await host()
     let (second, _) = await host()
@@ -133,7 +133,7 @@ struct SharingTests {
     await first.close()
   }
 
-  @Test("a host that wants another name works by itself, and says why")
+  @Test("a host with another name works by itself, with the reason")
   func otherName() async throws {
     let (log, continuation) = AsyncStream.makeStream(of: String.self)
     let (first, _) = await host()
@@ -207,7 +207,7 @@ struct SharingTests {
   }
 
   @Test(
-    "a process that was stopped or has ended is told from one that works, whatever it is called",
+    "a stopped or ended process is distinguished from one that works, whatever its name",
     arguments: [
       ("12 (sh) T 1 12", true), ("12 (a) S (b) t 1", true), ("12 (T) S 1", false),
       ("12 (x) R", false), ("12 (x", false), ("12 (x)", false), ("", false), ("12 (x) Z", true),

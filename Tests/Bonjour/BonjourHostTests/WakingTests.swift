@@ -24,7 +24,7 @@ struct WakingTests {
     #expect(watch.slept(Self.reading(90_000, asleep: 69)) == .seconds(2))
   }
 
-  @Test("many short sleeps are one when they add up to what could be missed")
+  @Test("many short sleeps are reported once they add up to a relevant length")
   func shortSleeps() {
     var watch = SleepWatch(Self.reading(0, asleep: 0))
     let told = (1...10).map { watch.slept(Self.reading(Double($0), asleep: Double($0) * 0.3)) }
@@ -39,7 +39,7 @@ struct WakingTests {
     #expect(watch.slept(Self.reading(400, asleep: 8)) == .seconds(3))
   }
 
-  @Test("the clocks of this machine can be read, and say that it did not sleep just now")
+  @Test("the clocks of this machine can be read, and show no recent sleep")
   func realClocks() {
     let first = SleepWatch.Reading.current
     #expect(first.awake.nanoseconds > 0)
@@ -58,7 +58,7 @@ struct WakingTests {
     for _ in 0..<100 { #expect(pauses.failed().pause <= .seconds(10)) }
   }
 
-  @Test("a monitor that gets no timer says why once, and watches as soon as there is one")
+  @Test("a monitor that gets no timer logs why once, and watches as soon as there is one")
   func shortage() async throws {
     let loop = EpollLoop.shared
     let (troubles, continuation) = AsyncStream.makeStream(of: SystemError.self)

@@ -66,7 +66,7 @@ struct SequenceTests {
     #expect(discovery.requests.isEmpty)
   }
 
-  @Test("what can't be searched for, resolved or published throws")
+  @Test("a request that can't be searched for, resolved or published throws")
   func errors() async throws {
     await #expect(throws: NetServiceError(.badArgumentError)) {
       for try await _ in NetServiceBrowser.services(ofType: "lamp") {}

@@ -49,7 +49,7 @@ struct SharingClientTests {
     }
   }
 
-  @Test("what is wanted before there is an owner is asked for when there is one, in order")
+  @Test("requests made before the search has ended are sent to the owner found, in order")
   mutating func replay() throws {
     let ask = DiscoveryRequest.startQuery(browse, .browse(try Sample.type()), on: eth0)
     let publish = DiscoveryRequest.registerService(
@@ -168,7 +168,7 @@ struct SharingClientTests {
     }
   }
 
-  @Test("addresses and records are the same whatever their time to live is, and absence is a fact")
+  @Test("addresses and records are the same with any time to live, and an absence is a result")
   mutating func facts() throws {
     _ = handle(.began(.another))
     _ = handle(
@@ -255,7 +255,7 @@ struct SharingClientTests {
     #expect(handle(.began(.another)) == [])
   }
 
-  @Test("what has ended is not asked for again")
+  @Test("a request that has ended is not repeated")
   mutating func ended() throws {
     let id = RegistrationID(rawValue: 1)
     try browsing([])

@@ -277,7 +277,7 @@ struct TapTests {
   }
 
   @Test(
-    "what is hit is what is drawn on top: of all covers at a point the one nearest to the middle")
+    "a tap hits the topmost cover: at each point the one nearest to the middle")
   func hitTest() {
     for step in 0..<400 {
       var flow = Flow(count: 100, at: 50)

@@ -39,7 +39,7 @@ struct ImageTests {
     #expect(cache.count == 3)
   }
 
-  @Test("a late image of a cover whose place was taken belongs to nobody")
+  @Test("a late image of a cover whose slot was reused is discarded")
   func late() throws {
     var cache = Cache(capacity: 1)
     let old = try ticket(cache.request(1) { _ in false })
@@ -49,7 +49,7 @@ struct ImageTests {
     #expect(cache.finish(new, isLoaded: true) == .show(2))
   }
 
-  @Test("a late image of what has changed meanwhile belongs to nobody")
+  @Test("a late image of a changed item is discarded")
   func changed() throws {
     var cache = Cache(capacity: 4)
     let old = try ticket(cache.request(1) { _ in false })
@@ -69,7 +69,7 @@ struct ImageTests {
     #expect(try ticket(cache.request(1) { _ in false }).attempt > 0)
   }
 
-  @Test("only what is on its way can be cancelled")
+  @Test("only a load under way can be cancelled")
   func cancelled() throws {
     var cache = Cache(capacity: 2)
     let one = try ticket(cache.request(1) { _ in false })

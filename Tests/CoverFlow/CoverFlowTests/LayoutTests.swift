@@ -43,7 +43,7 @@ struct LayoutTests {
     }
   }
 
-  @Test("covers stand in order from left to right, and both sides are alike", arguments: layouts)
+  @Test("covers are in order from left to right, and both sides are alike", arguments: layouts)
   func order(_ layout: CoverFlowLayout) {
     var last = -Double.infinity
     for step in -200...200 {
@@ -88,7 +88,7 @@ struct LayoutTests {
   }
 
   @Test(
-    "sizes that are none give a layout all the same",
+    "invalid sizes give a layout all the same",
     arguments: [Double.nan, .infinity, -.infinity, -5, 0, 1e300, 1e-300])
   func hostileSizes(_ size: Double) {
     for layout in [

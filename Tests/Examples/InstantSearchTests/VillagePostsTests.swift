@@ -27,7 +27,7 @@ struct VillagePostsTests {
     #expect(VillagePosts.posts(text).map(\.text) == ["Hello"])
   }
 
-  @Test("each author has a picture, and nobody else")
+  @Test("each author has a picture, and no other name has one")
   func pictures() async throws {
     let posts = VillagePosts(.init(latency: 0))
     var seen: Set<[UInt8]> = []
@@ -60,7 +60,7 @@ struct VillagePostsTests {
     }
   }
 
-  @Test("options are read, and what is none is refused")
+  @Test("options are read, and unknown ones are refused")
   func options() throws {
     let options = try Options([
       "9000", "--latency", "0.1", "--fail", "2", "--silence", "3", "--deny",

@@ -18,7 +18,7 @@ struct ExhibitTests {
     }
   }
 
-  @Test("remarks and empty lines say nothing")
+  @Test("remarks and empty lines are ignored")
   func remarks() throws {
     let exhibit = try #require(try Exhibit.list("# a remark\n\n\(Self.good)\r\n").first)
     #expect(exhibit.beacon == Exhibit.Beacon(major: 1, minor: 2))

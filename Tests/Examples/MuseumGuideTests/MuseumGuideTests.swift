@@ -117,7 +117,7 @@ struct MuseumGuideTests {
     #expect(visit.state.value.problem == .denied)
   }
 
-  @Test("with nobody near, there is no exhibit at the front")
+  @Test("no exhibit is at the front when no beacon is near")
   func nobodyNear() throws {
     let tour = try Tour(floor: Array(#"{ "units": "metres" }"#.utf8))
     let visit = BluetoothHost.$current.withValue(tour.phone) { Visit(of: exhibits) }

@@ -123,7 +123,7 @@ struct RangingTests {
     #expect(host.machine.trackCount == 2)
   }
 
-  @Test("a flood of made-up beacons pushes nobody out and is counted")
+  @Test("a flood of made-up beacons displaces no other beacon and is counted")
   func flood() throws {
     var settings = RangingMachine.Settings()
     settings.tracksMax = 100
@@ -151,7 +151,7 @@ struct RangingTests {
     #expect(host.takeReports().last?.contains { $0.address.bits == 1 } == true)
   }
 
-  @Test("after a stall there is one report, in the old rhythm, and nobody was silent meanwhile")
+  @Test("a stall is followed by one report, in the old rhythm, in which no beacon is silent")
   func stall() throws {
     var host = try RangingHost([all])
     host.hear([sighting()], every: 0.1, for: 2)

@@ -134,7 +134,7 @@ struct RegionMonitorTests {
       ])
   }
 
-  @Test("switching the display on tells the state of a region that asks for it, inside only")
+  @Test("switching the display on reports the state of a region that asks for it, inside only")
   func display() throws {
     var asking = hall
     asking.notifiesStateOnDisplay = true
@@ -162,7 +162,7 @@ struct RegionMonitorTests {
       ])
   }
 
-  @Test("a state that is asked for is told; of an unknown region nothing is")
+  @Test("a requested state is reported; that of an unknown region is not")
   func request() throws {
     var host = try MonitoringHost([hall])
     host.handle(.stateRequested(identifier: "hall"))
@@ -350,7 +350,7 @@ struct RegionSnapshotTests {
   }
 
   @Test(
-    "a mutated snapshot is refused or restores what it says", arguments: 0..<20 as Range<UInt64>)
+    "a mutated snapshot is refused or restores its contents", arguments: 0..<20 as Range<UInt64>)
   func mutated(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     let whole = try monitor().monitor.snapshot

@@ -108,7 +108,7 @@ struct DeliveryTests {
     #expect(waiting(reports + [.ranged([CLBeacon()], constraint)]) == ["ranged 1"])
   }
 
-  @Test("what a program causes itself has a bound, too")
+  @Test("pending calls that a program causes itself are bounded, too")
   func bound() {
     let notices = (0..<3_000).map { number in
       Notice.monitoringFailed(CLRegion(identifier: "\(number)"), CLError(.regionMonitoringFailure))

@@ -21,7 +21,7 @@ struct APITests {
     #expect(missing.count <= Self.missingMax)
   }
 
-  @Test("the checklist names what is missing, counting overloads")
+  @Test("the checklist names missing declarations, counting overloads")
   func comparison() {
     let checklist = Checklist(text: "A\tclass A\nA.f(_:)\tfunc f(Int)\nA.f(_:)\tfunc f(Bool)\n")
     var graph = SymbolGraph()

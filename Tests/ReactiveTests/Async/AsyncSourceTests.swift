@@ -276,7 +276,7 @@ struct AsyncSourceTests {
     #expect(try await slow.next() == 1)
   }
 
-  @Test("the feed of a property waits for nobody", .timeLimit(.minutes(5)))
+  @Test("the feed of a property waits for no observer", .timeLimit(.minutes(5)))
   func propertyFeed() async throws {
     let log = Log<Int>()
     let producer = SignalProducer<Int, Never> { observer, lifetime in

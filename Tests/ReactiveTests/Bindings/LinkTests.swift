@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Links between properties", .ownThread)
 struct LinkTests {
-  @Test("the left takes the right's value, and then a change of either is one of both")
+  @Test("the left property takes the right's value, and then a change of either is one of both")
   func bothWays() {
     let (left, right) = (MutableProperty(1), MutableProperty(2))
     left <~> right
@@ -14,7 +14,7 @@ struct LinkTests {
     #expect(left.value == 4)
   }
 
-  @Test("a change is told once on each side")
+  @Test("a change is delivered once on each side")
   func noEcho() {
     let (left, right) = (MutableProperty(0), MutableProperty(0))
     left <~> right

@@ -49,7 +49,7 @@ struct GroupByTests {
     }
   }
 
-  @Test("groups end when nobody observes the stream of groups any more")
+  @Test("groups end when the stream of groups has no observers any more")
   func release() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let ends = Counter()

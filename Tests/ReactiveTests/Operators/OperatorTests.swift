@@ -28,7 +28,7 @@ struct OperatorTests {
     #expect(values(1...4).take(last: count).recorded == expected(Array((1...4).suffix(count))))
   }
 
-  @Test("take(while:), take(until:) and skip(while:) turn at the first value that says no")
+  @Test("take(while:), take(until:) and skip(while:) turn at the first value that doesn't match")
   func conditions() {
     #expect(values(1...5).take(while: { $0 < 3 }).recorded == expected([1, 2]))
     #expect(values(1...5).take(until: { $0 < 3 }).recorded == expected([1, 2, 3]))
@@ -215,7 +215,7 @@ struct JoiningTests {
       ])
   }
 
-  @Test("what a closure throws is the failure, of its type")
+  @Test("an error that a closure throws is the failure, of its type")
   func typedAttempts() {
     @Sendable func verify(_ value: Int) throws(TestError) { if value > 2 { throw .one } }
     @Sendable func double(_ value: Int) throws(TestError) -> Int {
@@ -234,7 +234,7 @@ struct JoiningTests {
     #expect(log.entries == ["VALUE 2", "VALUE 4", "FAILED one"])
   }
 
-  @Test("replayLazily tells one who comes from inside a delivery before the start returns")
+  @Test("replayLazily sends to a start inside a delivery before that start returns")
   func replayInside() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let replayed = signal.producer.replayLazily(upTo: 1)
@@ -249,7 +249,7 @@ struct JoiningTests {
     #expect(log.entries == ["outer 1", "inner 1", "started", "inner 2"])
   }
 
-  @Test("replayLazily tells one who comes while another thread delivers before the start returns")
+  @Test("replayLazily sends to a start during another thread's delivery before that start returns")
   func replayBeside() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let replayed = signal.producer.replayLazily(upTo: 1)
@@ -375,7 +375,8 @@ struct FlattenTests {
     #expect(counter.value == 10)
   }
 
-  @Test("a flattened stream can be written as an implicit member, whatever can fail")
+  @Test(
+    "a flattened stream can be written as an implicit member, whichever of the streams can fail")
   func implicitMembers() {
     let (sure, unsure) = (values(1...2), SignalProducer<Int, TestError>([1, 2]))
     #expect(sure.flatMap(.latest) { _ in .init(value: 0) }.recorded == expected([0, 0]))

@@ -183,7 +183,7 @@ struct CompositionRetentionTests {
     #expect(ended.value == 2)
   }
 
-  @Test("what an action's properties are composed of is released with the last that is held")
+  @Test("the properties composed for an action are released with the last that is held")
   func actionProperties() {
     var isEnabled: Property<Bool>?
     weak var released: AnyObject?

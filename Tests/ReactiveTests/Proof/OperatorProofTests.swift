@@ -187,7 +187,7 @@ struct OperatorProofTests {
     #expect(witnesses.downstream == nil)
   }
 
-  @Test("what is sent from inside a delivery comes in order", arguments: OperatorCase.all)
+  @Test("values sent from inside a delivery come in order", arguments: OperatorCase.all)
   func recursion(_ operation: OperatorCase) {
     func run(recursively: Bool) -> [String] {
       let scheduler = TestScheduler()

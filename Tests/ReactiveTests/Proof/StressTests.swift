@@ -114,7 +114,7 @@ struct StressTests {
     #expect(wrong.entries == [])
   }
 
-  @Test("what is added to a composite that is being disposed of is disposed of")
+  @Test("a member added to a composite that is being disposed of is disposed of")
   func composite() {
     for _ in 0..<rounds * 5 {
       let composite = CompositeDisposable()
@@ -180,7 +180,7 @@ struct StressTests {
     }
   }
 
-  @Test("a replay tells everyone the same, whenever they come")
+  @Test("a replay sends the same to all observers, whenever they come")
   func replay() {
     for _ in 0..<rounds {
       let (signal, input) = Signal<Int, Never>.pipe()

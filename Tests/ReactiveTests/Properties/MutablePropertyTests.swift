@@ -53,7 +53,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [[2], [2, 3]])
   }
 
-  @Test("nobody else sets the value while it is read", .timeLimit(.minutes(5)))
+  @Test("no other thread sets the value while it is read", .timeLimit(.minutes(5)))
   func exclusiveReading() {
     let property = MutableProperty(1)
     let (begins, isSet) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -146,7 +146,7 @@ struct MutablePropertyTests {
     #expect(isInOrder, "\(log.entries.count) values, the last \(log.entries.last ?? -1)")
   }
 
-  @Test("an observer that comes while a value is told hears each value once")
+  @Test("an observer that comes while a value is delivered gets each value once")
   func observerFromInside() {
     let property = MutableProperty(0)
     let log = Log<Int>()
@@ -159,7 +159,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [2, 3])
   }
 
-  @Test("what a value's deinitialiser does with the property does no harm")
+  @Test("a value's deinitialiser may use the property without harm")
   func deinitialiserOfAValue() {
     final class Noisy: Sendable {
       let action: @Sendable () -> Void

@@ -28,7 +28,7 @@ struct PropertyTests {
     #expect(view?.value == 2)
   }
 
-  @Test("a composed property is up to date, tells every change, and completes with its source")
+  @Test("a composed property is up to date, sends every change, and completes with its source")
   func composed() {
     var source: MutableProperty<Int>? = MutableProperty(1)
     let property = source?.map { $0 * 10 }

@@ -55,7 +55,7 @@ struct ValidatingPropertyTests {
   enum Setting: Sendable { case inner(Int), outer(Int) }
 
   @Test(
-    "the result is of what was set last, wherever and whenever it is told",
+    "the result is of the last value set, wherever and whenever it is delivered",
     arguments: [
       ([Setting.inner(7), .outer(500)], "coerced 500 to 99", 99),
       ([.inner(7), .outer(8)], "valid 8", 8),

@@ -8,7 +8,7 @@ import Testing
 struct SignalSemanticsTests {
   private typealias Source = Signal<Int, TestError>
 
-  @Test("what is disposed of with a pipe is, after any end", arguments: 0...3)
+  @Test("a disposable given to a pipe is disposed of after any end", arguments: 0...3)
   func pipeDisposable(_ ending: Int) {
     let disposable = AnyDisposable()
     let log = Log<String>()

@@ -27,7 +27,7 @@ struct StateSemanticsTests {
     }
   }
 
-  @Test("a composed property has the value before anybody is told of it")
+  @Test("a composed property has the value before any observer gets it")
   func valueBeforeEvent() {
     let (a, b) = (MutableProperty(1), MutableProperty(10))
     let sum = a.combineLatest(with: b).map { $0 + $1 }
@@ -42,7 +42,7 @@ struct StateSemanticsTests {
     #expect(log.entries == [11, 12, 22])
   }
 
-  @Test("a property can be read, and modified values computed, while it tells")
+  @Test("a property can be read, and modified values computed, during its deliveries")
   func readingWhileTelling() {
     let property = MutableProperty(0)
     let log = Log<Int>()
@@ -105,7 +105,7 @@ struct StateSemanticsTests {
 
   // MARK: Actions
 
-  @Test("what an execution does is told in one order everywhere")
+  @Test("the events of an execution come in one order everywhere")
   func executionOrder() {
     let scheduler = TestScheduler()
     let action = Action<Int, Int, TestError> { value in

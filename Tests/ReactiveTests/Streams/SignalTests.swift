@@ -34,7 +34,7 @@ struct SignalTests {
     #expect(log.entries == ["INTERRUPTED"])
   }
 
-  @Test("what is sent from inside a delivery is delivered after it, to all observers alike")
+  @Test("events sent from inside a delivery are delivered after it, to all observers alike")
   func reentrancy() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -153,7 +153,7 @@ struct SignalTests {
     #expect(log.entries == ["VALUE 1", "INTERRUPTED"])
   }
 
-  @Test("a signal that nobody holds or observes disposes of itself")
+  @Test("a signal without holders and observers disposes of itself")
   func unreachable() {
     let disposable = AnyDisposable()
     var (signal, input): (Signal<Int, Never>?, Signal<Int, Never>.Observer) =
@@ -166,7 +166,7 @@ struct SignalTests {
     #expect(disposable.isDisposed)
   }
 
-  @Test("interruption overtakes what was sent from inside before it")
+  @Test("interruption overtakes events sent from inside before it")
   func interruptionOvertakes() {
     let (signal, input) = Signal<Int, Never>.pipe()
     let log = Log<String>()
@@ -180,7 +180,7 @@ struct SignalTests {
     #expect(log.entries == ["VALUE 1", "INTERRUPTED"])
   }
 
-  @Test("what a removed observer held is let go while its disposable is kept")
+  @Test("a removed observer is released while its disposable is kept")
   func retention() {
     final class Witness: Sendable {}
     let (signal, input) = Signal<Int, Never>.pipe()

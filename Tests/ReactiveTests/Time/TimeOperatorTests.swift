@@ -79,7 +79,7 @@ struct DebounceTests {
       .toBe("---!")
   }
 
-  @Test("a signal that nobody observes any more leaves its source, and its value goes")
+  @Test("a signal without observers leaves its source, and its value is released")
   func release() {
     final class Payload: Sendable {}
     let scheduler = TestScheduler()

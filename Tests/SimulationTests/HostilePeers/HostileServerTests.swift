@@ -343,7 +343,7 @@ struct HostileServerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("what a peer shows is remembered up to a bound, and told beyond it")
+  @Test("a peer's data is remembered up to a bound, and reported beyond it")
   func remembering() throws {
     let rig = try HostileWorld()
     rig.peer.answer = { request in
@@ -372,7 +372,7 @@ struct HostileServerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("services that include each other are told as they are, and nobody goes round in them")
+  @Test("services that include each other are reported as they are, without an endless search")
   func includeLoop() throws {
     let rig = try HostileWorld()
     let includes: [UInt16: (UInt16, UInt16)] = [1: (11, 20), 11: (1, 10), 21: (21, 30)]

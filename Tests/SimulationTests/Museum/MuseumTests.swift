@@ -65,7 +65,7 @@ struct MuseumTests {
     }
   }
 
-  @Test("exhibits are entered once, while somebody is there, and left when he or she has gone")
+  @Test("exhibits are entered once, during the visitor's stay, and left after it")
   func visits() throws {
     let surveyed = try Surveyed()
     var (filter, nearest) = (MuseumJudgement(), MuseumJudgement())

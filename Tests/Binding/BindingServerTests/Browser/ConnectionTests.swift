@@ -53,7 +53,7 @@
       }
     }
 
-    @Test("the caret stays where it is when another server gets what was typed")
+    @Test("the caret stays in place when another server gets the typed text")
     func caret() async throws {
       let first = try await RunningServer.start(
         site: Desk.site, pages: { [Page("index.html") { Desk() }] })

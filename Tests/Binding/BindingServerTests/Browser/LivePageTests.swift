@@ -134,7 +134,7 @@
       #expect(holds, sourceLocation: sourceLocation)
     }
 
-    @Test("what comes from elsewhere is text: no markup, and no script is run")
+    @Test("a value from elsewhere is text: no markup, and no script is run")
     func hostileText() async throws {
       try await Self.withPage { browser, desk, _ in
         let text = "<img src=x onerror=\"window.bad=1\"><script>window.bad=1</script>"
@@ -276,7 +276,7 @@
       }
     }
 
-    @Test("a page works without shared workers, and with a clock that stands still or jumps")
+    @Test("a page works without shared workers, and with a clock that stops or jumps")
     func withoutWorkers() async throws {
       let script = """
         delete window.SharedWorker;

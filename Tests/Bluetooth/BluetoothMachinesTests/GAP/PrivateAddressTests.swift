@@ -130,7 +130,7 @@ struct PrivatePeerTests {
     #expect(connector.peer(at: Self.second, known: Self.second) == nil)
   }
 
-  @Test("the identity that a private peer names is no address of its: it may be somebody else's")
+  @Test("an identity that a private peer claims is not taken for its address")
   func claimedIdentity() {
     var table = BondTable()
     _ = table.store(Self.bond)

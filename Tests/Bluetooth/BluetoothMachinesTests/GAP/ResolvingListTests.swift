@@ -98,7 +98,7 @@ struct ResolvingListTests {
     #expect(list.entries.map(\.identity) == [.peer(2)] && !list.hides(.peer(1)))
   }
 
-  @Test("a full list holds those that are wanted; a controller may take fewer than it says")
+  @Test("a full list holds requested peers; a controller may take fewer than it reports")
   func full() throws {
     let bonds = (1...6).map { Self.bond($0) }
     var list = list(capacity: 2, bonds)
@@ -117,7 +117,7 @@ struct ResolvingListTests {
   }
 
   @Test(
-    "what the controller refuses because something is on the air is tried again, ever more rarely")
+    "a command refused because of activity on air is repeated, less and less often")
   func refused() throws {
     var list = list(capacity: 4, [Self.bond(1)], urgentCount: 1)
     var now = start

@@ -275,7 +275,7 @@ struct GATTServerTests {
     #expect(bench.updates == [.success(.done), .success(.done), .success(.done)])
   }
 
-  @Test("robust caching: a client that doesn't know of a change is told before it is served")
+  @Test("robust caching: a client that doesn't know of a change gets an error before it is served")
   func robustCaching() throws {
     var bench = ServerBench()
     #expect(bench.receive("12 0b00 01") == ["13"])
@@ -348,7 +348,7 @@ struct GATTServerTests {
     }
   }
 
-  @Test("what the properties don't say isn't done, whatever the permissions allow")
+  @Test("an operation without its property is refused, whatever the permissions allow")
   func properties() throws {
     var bench = ServerBench()
     let all: AttributePermissions = [.readable, .writeable]

@@ -92,7 +92,7 @@ struct BacklogTests {
   private let most = EventBacklog.Limits.unhandledMax
   private let buffers = EventBacklog.Limits.hostBufferCount
 
-  @Test("a controller that can limit what it hands over is told of the host's buffers at the start")
+  @Test("a controller with flow control gets the host's buffer sizes at the start")
   func startUp() throws {
     var rig = HostRig(.extended)
     rig.handle(.transportOpened)
@@ -307,7 +307,7 @@ struct BacklogTests {
     #expect(HostEvent.completed(RequestToken(rawValue: 1), .success(.done)).isAcknowledged)
   }
 
-  @Test("an indication of a client that doesn't say what it has handled is confirmed at once")
+  @Test("an indication of a client that doesn't report handling is confirmed at once")
   func plainIndication() {
     var slow = SlowClient()
     slow.rig.handle(.clientOpened(.two))

@@ -168,7 +168,7 @@ struct PairingHostileTests {
   }
 
   @Test(
-    "nobody replaces an authenticated bond by Just Works, or a Secure Connections bond by a legacy one"
+    "no peer replaces an authenticated bond by Just Works, or a secure bond by a legacy one"
   )
   func weakerBond() throws {
     var strong = PairingPair(centralIO: .keyboardOnly, peripheralIO: .displayOnly)
@@ -308,7 +308,7 @@ struct PairingHostileTests {
     #expect(pair.peripheral.link.encryption == nil)
   }
 
-  @Test("a question that comes when who would answer has left ends the pairing at once")
+  @Test("a prompt without a client that can answer ends the pairing at once")
   func leftBeforeQuestion() {
     var pair = PairingPair(
       central: .pairing(secureConnections: false), peripheral: .pairing(secureConnections: false),
@@ -329,7 +329,7 @@ struct PairingHostileTests {
     #expect(pair.peripheral.ends == [.peerFailed(.unspecifiedReason)])
   }
 
-  @Test("a link whose pairing timed out says so, however often it is asked for another")
+  @Test("a link whose pairing timed out reports that for each later request")
   func afterTimeout() {
     var pair = PairingPair()
     pair.tamper = { fromCentral, bytes in fromCentral ? [bytes] : [] }

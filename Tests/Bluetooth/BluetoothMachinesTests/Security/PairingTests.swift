@@ -113,7 +113,7 @@ struct PairingTests {
     }
   }
 
-  @Test("what needs more than a pairing under way will give leads to another pairing after it")
+  @Test("a request for more protection than a pairing under way gives leads to another after it")
   func lateRequirement() {
     var pair = PairingPair()
     pair.acknowledges = false
@@ -175,7 +175,7 @@ struct PairingTests {
     #expect(pair.peripheral.secured == [true])
   }
 
-  @Test("two that ask for protection at once pair once", arguments: [true, false])
+  @Test("two peers that request protection at the same time pair once", arguments: [true, false])
   func bothAtOnce(_ isCentralFirst: Bool) {
     var pair = PairingPair()
     pair.bothSecure(centralFirst: isCentralFirst)
@@ -211,7 +211,7 @@ struct PairingTests {
     #expect(pair.central.link.encryption == nil)
   }
 
-  @Test("a host that never pairs refuses, and says so")
+  @Test("a host that never pairs refuses with that reason")
   func never() {
     var pair = PairingPair(peripheral: .pairing(.never))
     pair.securesCentral()
@@ -224,7 +224,7 @@ struct PairingTests {
     #expect(other.peripheral.secured == [false])
   }
 
-  @Test("a host that asks pairs by Just Works only after consent", arguments: [true, false])
+  @Test("a host that prompts pairs by Just Works only after consent", arguments: [true, false])
   func consent(_ agrees: Bool) {
     var pair = PairingPair(peripheral: .pairing(.ask), peripheralIO: .displayOnly)
     pair.answer = { _, _, prompt in prompt == .consent ? (agrees ? .accept : .reject) : nil }

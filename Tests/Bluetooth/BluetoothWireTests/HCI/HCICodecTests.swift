@@ -61,7 +61,7 @@ struct HCICodecTests {
     }
   }
 
-  @Test("no bytes whatever make the decoders trap, and what they accept can be written again")
+  @Test("no bytes make the decoders trap, and accepted ones can be written again")
   func mutation() throws {
     var generator = SeededGenerator(seed: 11)
     for _ in 0..<20_000 {
@@ -154,7 +154,7 @@ struct HCICodecTests {
     }
   }
 
-  @Test("an undirected report is read whatever stands where its target would be")
+  @Test("an undirected report is read with any bytes in place of a target")
   func undirectedTarget() throws {
     // As rootcanal 1.10 sends it for a legacy advertisement.
     let bytes = try #require(
@@ -201,7 +201,7 @@ struct SupportedCommandsTests {
     #expect(all.bitmap.reduce(0) { $0 + $1.nonzeroBitCount } == HCISamples.commands.count)
   }
 
-  @Test("the bits stand where the specification puts them")
+  @Test("the bits are at the positions of the specification")
   func places() {
     let places: [(HCIOpcode, octet: Int, bit: Int)] = [
       (.disconnect, 0, 5), (.reset, 5, 7), (.readBDADDR, 15, 1), (.leSetEventMask, 25, 0),
@@ -223,7 +223,7 @@ struct SupportedCommandsTests {
 
 @Suite("HCI status")
 struct HCIStatusTests {
-  @Test("known codes say what they mean, unknown ones their number")
+  @Test("known codes have descriptions, unknown ones their number")
   func descriptions() {
     #expect(HCIStatus.connectionTimeout.description == "the peer was not heard any more")
     #expect(HCIStatus(rawValue: 0xEE).description == "code 0xee")

@@ -115,7 +115,7 @@ struct SMPPDUTests {
     }
   }
 
-  @Test("keys are not in what is printed of a PDU")
+  @Test("a PDU is printed without its keys")
   func secrecy() throws {
     let secret = try #require(SMPValue([UInt8](repeating: 0xA7, count: 16)))
     var dumped = ""

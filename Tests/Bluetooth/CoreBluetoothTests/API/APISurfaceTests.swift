@@ -264,7 +264,7 @@ struct APISurfaceTests {
     #expect(attCodes.map(\.rawValue) == Array(0...17))
   }
 
-  @Test("what Apple deprecated is there, and warns who names it")
+  @Test("members that Apple deprecated exist, with a warning")
   func deprecated() {
     let members: any DeprecatedMembers = Deprecated()
     members.check()

@@ -134,7 +134,7 @@ struct CentralBehaviourTests {
     #expect(radio.advance(within: .seconds(10)) { phone.record.lines.last == "connected" })
   }
 
-  @Test("§9.3 a cancellation ends without error, and the peripheral says nothing after")
+  @Test("§9.3 a cancellation ends without error, and no call of the peripheral's delegate follows")
   func cancel() throws {
     let pair = Pair()
     let peripheral = try pair.connect()
@@ -184,7 +184,7 @@ struct CentralBehaviourTests {
     #expect(pair.central.retrieveConnectedPeripherals(withServices: services).isEmpty)
   }
 
-  @Test("§9.5 without duplicates a peripheral is told when its data change, always the same object")
+  @Test("§9.5 without duplicates a peripheral is reported as the same object when its data change")
   func duplicates() throws {
     let pair = Pair()
     pair.phone.record.clear()
@@ -222,7 +222,7 @@ struct CentralBehaviourTests {
     #expect(identifiers[0] == identifiers[1])
   }
 
-  @Test("§9.7 what was discovered is nil before, merged by filters, void after modification")
+  @Test("§9.7 the attributes are nil before discovery, merged by filters, void after modification")
   func discovery() throws {
     let pair = Pair()
     let peripheral = try pair.connect()
@@ -320,7 +320,7 @@ struct CentralBehaviourTests {
     #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) >= 182)
   }
 
-  @Test("§9.18 a lost link that is to come back says so, and comes back")
+  @Test("§9.18 a lost link that is to be reconnected is reported so, and is reconnected")
   func reconnects() throws {
     final class Watcher: NSObject, CBCentralManagerDelegate, Sendable {
       let record = Record()

@@ -110,7 +110,7 @@ struct PublishingTests {
   }
 
   @Test(
-    "stopping withdraws the service and is told once; a service that does nothing tells nothing")
+    "stopping unregisters the service and is reported once; stopping an idle service is not")
   func stops() async throws {
     let service = await service()
     await thread.run {

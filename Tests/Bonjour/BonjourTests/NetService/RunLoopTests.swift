@@ -103,7 +103,7 @@ struct RunLoopTests {
     await thread.end()
   }
 
-  @Test("a browser without a run loop drops what came and went, and nothing else")
+  @Test("a browser without a run loop drops services that came and went, and nothing else")
   func browserIsBounded() async throws {
     let recorder = BrowserRecorder()
     let browser = DiscoveryContext.$override.withValue(discovery) {

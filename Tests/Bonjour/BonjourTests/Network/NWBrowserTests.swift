@@ -104,7 +104,7 @@ struct NWBrowserTests {
     #expect(discovery.searchedInterfaces == [nil, .first])
   }
 
-  @Test("what can't be looked for fails")
+  @Test("a type that can't be browsed for fails")
   func failures() async throws {
     browser(.bonjour(type: "lamp", domain: nil)).start(queue: queue)
     #expect(await states.next() == .failed(.dns(DNSServiceErrorType(kDNSServiceErr_BadParam))))
@@ -147,7 +147,7 @@ struct NWBrowserTests {
     #expect(discovery.requests.isEmpty)
   }
 
-  @Test("a change is what makes one result another")
+  @Test("a change is reported if it makes one result another")
   func change() throws {
     let (lo, other) = (NWInterface(name: "lo", index: 1), NWInterface(name: "eth9", index: 9))
     let endpoint = NWEndpoint.service(name: "A", type: "_a._tcp", domain: "local.", interface: nil)

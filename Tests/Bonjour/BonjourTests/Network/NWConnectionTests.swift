@@ -248,7 +248,7 @@ struct NWConnectionTests {
     withExtendedLifetime((listener, client, notHere, notLikeThis, never)) {}
   }
 
-  @Test("what TCP options say is set of the sockets of both ends")
+  @Test("TCP options are set on the sockets of both ends")
   func options() async throws {
     let options = NWProtocolTCP.Options()
     options.noDelay = true

@@ -302,7 +302,7 @@ struct NWListenerTests {
     #expect(await clientStates.next() == .cancelled)
   }
 
-  @Test("what comes without end is handed over in parts")
+  @Test("endless input is handed over in parts")
   func parts() async throws {
     let (listener, client, _) = try await connected()
     let server = try #require(await connections.next())

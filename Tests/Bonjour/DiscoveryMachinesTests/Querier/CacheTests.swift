@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Querier: received records")
 struct CacheTests {
-  @Test("B10: what others say to know is not believed")
+  @Test("B10: known answers of other hosts are not cached")
   func knownAnswersOfOthers() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -47,7 +47,7 @@ struct CacheTests {
     #expect(lab.wakeCount < 30, "it is woken for nothing")
   }
 
-  @Test("an address after its negative answer in one message is no absence")
+  @Test("an address after its negative answer in one message counts as present")
   func negativeAnswerBeforeAddress() throws {
     var lab = QuerierLab()
     let query = lab.start(.addresses(Web.host, versions: [.v4]))
@@ -371,7 +371,7 @@ struct CacheTests {
     #expect(lab.wakeCount < 10)
   }
 
-  @Test("B28 G11: two hundred thousand records fill the cache to its bound; what is in use stays")
+  @Test("B28 G11: two hundred thousand records fill the cache to its bound; used ones stay")
   func recordFlood() throws {
     var lab = QuerierLab()
     let query = lab.start(try Web.browse)
@@ -466,7 +466,7 @@ struct CacheTests {
   }
 
   @Test(
-    "B15: an alias that said goodbye is followed again if it is heard in time, and its end is quiet"
+    "B15: an alias with a goodbye is followed again if received in time, without reporting its end"
   )
   func aliasAfterGoodbye() {
     let alias = DNSRecord(
@@ -499,7 +499,7 @@ struct CacheTests {
     #expect(lab.events(query) == [])
   }
 
-  @Test("G11: a record that says goodbye and comes back for ever piles nothing up")
+  @Test("G11: a record that alternates between goodbye and return uses no more memory")
   func flapping() throws {
     var lab = QuerierLab()
     lab.start(try Web.browse)

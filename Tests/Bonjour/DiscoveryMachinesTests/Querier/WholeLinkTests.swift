@@ -32,7 +32,7 @@ struct WholeLinkTests {
     #expect(delays[40] <= 1.1)
   }
 
-  @Test("what was found is resolved without another packet")
+  @Test("a found service is resolved without another packet")
   func timeToResolve() throws {
     var link = WholeLink(seed: 3)
     let publisher = try link.join()
@@ -102,7 +102,7 @@ struct WholeLinkTests {
     #expect(link.hosts[browser].found.isEmpty)
   }
 
-  @Test("a browser of a hundred services says no more in a minute than it must")
+  @Test("a browser of a hundred services sends no more in a minute than it must")
   func thrift() throws {
     var link = WholeLink(seed: 5)
     let publisher = try link.join()

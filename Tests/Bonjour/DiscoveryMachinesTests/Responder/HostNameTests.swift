@@ -81,7 +81,7 @@ struct HostNameTests {
     #expect(named.count == 3 && named.allSatisfy { $0.packet.link == ResponderRig.link })
   }
 
-  @Test("D6: what another host says of the name costs nothing until the name is needed")
+  @Test("D6: another host's records of the name have no effect until the name is needed")
   func conflict() throws {
     var rig = try idle()
     for _ in 0..<3 {

@@ -39,7 +39,7 @@ struct NameConflictTests {
   }
 
   @Test(
-    "D21: what listed a service under the name that it lost is taken back",
+    "D21: a pointer to a service under the name that it lost gets a goodbye",
     arguments: [
       ConflictPolicy.rename, .refuse,
     ])
@@ -69,7 +69,7 @@ struct NameConflictTests {
     #expect(rig.probes.isEmpty && rig.events.isEmpty)
   }
 
-  @Test("D22: a host becomes \"host-2\", and its services say so without being probed for again")
+  @Test("D22: a host becomes \"host-2\", and its services' targets change without new probes")
   func hostRename() throws {
     var rig = try ResponderRig.registered()
     rig.say([.a(.ambit, 99)])
@@ -183,7 +183,7 @@ struct NameConflictTests {
     #expect(rig.events == [.registered(.host, .ambit)])
   }
 
-  @Test("D28: another host that says the same is no rival")
+  @Test("D28: another host with the same record is no rival")
   func cooperation() throws {
     var rig = try ResponderRig.registered()
     rig.say([.srv(.lamp, port: 80, .ambit), .a(.ambit, 1)])

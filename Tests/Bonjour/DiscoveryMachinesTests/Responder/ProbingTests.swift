@@ -20,7 +20,7 @@ struct ProbingTests {
   }
 
   @Test(
-    "D2 D3 D4 D5: three probes, 250 ms apart, ask anybody for the name and say what is proposed")
+    "D2 D3 D4 D5: three probes, 250 ms apart, query any type and list the proposed records")
   func threeProbes() throws {
     var rig = try ResponderRig.ready()
     try rig.register("Lamp", subtypes: ["_colour"])
@@ -76,7 +76,7 @@ struct ProbingTests {
     #expect(rig.events.filter { $0 == .registered(id, .lamp) }.count == 1)
   }
 
-  @Test("D6: whatever another host says of the name while it is probed for, another name is tried")
+  @Test("D6: any record of another host for the name during probing leads to another name")
   func conflict() throws {
     let records: [DNSRecord] = [
       .srv(.lamp), .a(.lamp, 7),
@@ -96,7 +96,7 @@ struct ProbingTests {
     }
   }
 
-  @Test("D7: what was said before the first probe is no conflict")
+  @Test("D7: records received before the first probe are no conflict")
   func earlyResponse() throws {
     for seed in UInt64(1)...20 {
       var rig = try ResponderRig.ready(seed: seed)
@@ -107,7 +107,7 @@ struct ProbingTests {
     }
   }
 
-  @Test("D8: what a host said that has left does not keep the name from being probed for")
+  @Test("D8: records of a host that has left don't keep the name from being probed for")
   func noCache() throws {
     var rig = try ResponderRig.ready()
     rig.say([.srv(.lamp)])

@@ -52,7 +52,7 @@ struct PositionEstimatorTests {
     #expect(walk.prefix(20).map { part.update($0) } == Array(fixes.prefix(20)))
   }
 
-  @Test("a beacon that stands still is found, with its room", arguments: 0..<10 as Range<UInt64>)
+  @Test("a beacon that doesn't move is found, with its room", arguments: 0..<10 as Range<UInt64>)
   func still(seed: UInt64) throws {
     var hall = SyntheticHall(seed: seed)
     let walk = hall.walk(seconds: 200, noise: 3)
@@ -92,7 +92,7 @@ struct PositionEstimatorTests {
     #expect(fix.readingCount == 0)
   }
 
-  @Test("a receiver that hears nothing says that the beacon is not beside it")
+  @Test("a receiver that hears nothing makes positions beside it less probable")
   func censored() throws {
     let ends = [
       FloorReceiver(id: "end", position: FloorPoint(x: 0, y: 0, z: 2)),

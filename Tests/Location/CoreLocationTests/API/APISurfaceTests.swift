@@ -257,7 +257,7 @@ struct APISurfaceTests {
       KeyPath<CLServiceSession, CLServiceSession.Diagnostics>.self, \.diagnostics)
   }
 
-  @Test("what Apple deprecated is there, and warns who names it")
+  @Test("members that Apple deprecated exist, with a warning")
   func deprecated() {
     let old: any OldNames = OldNamesUse()
     old.use()

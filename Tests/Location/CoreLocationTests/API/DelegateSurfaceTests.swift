@@ -157,7 +157,7 @@ struct LocationAnswerTests {
     #expect(manager.location == nil && manager.heading == nil)
   }
 
-  @Test("live updates say once that there is no location, and end with their task")
+  @Test("live updates report once that there is no location, and end with their task")
   func liveUpdates() async throws {
     let task = Task {
       var updates = CLLocationUpdate.liveUpdates().makeAsyncIterator()
