@@ -18,7 +18,7 @@ struct ConnectionMachineTests {
     #expect(rig.news() == ["open", "path eth0", "viable true", "better true"])
   }
 
-  @Test("only what changed of the path is reported, and nothing while it is not established")
+  @Test("only changes of the path are reported, and none while it is not established")
   func pathChanges() {
     var rig = ConnectionRig()
     _ = rig.news()

@@ -231,7 +231,7 @@ struct PairingAttackTests {
   }
 
   @Test(
-    "a peer that lost, or never had, the keys of a bond is not believed and told nothing (BLESA)",
+    "a peer without the keys of a bond is not believed and gets no data (BLESA)",
     arguments: [true, false])
   func reconnectionWithoutEncryption(_ answersKeyRequest: Bool) throws {
     let world = World.pairing(seed: 5)

@@ -217,7 +217,7 @@ struct PairingOnAirTests {
     #expect(encryption(host)?.isAuthenticated == true)
   }
 
-  @Test("a pairing that fails gives the peer's error to what waited, and the rest goes on")
+  @Test("a pairing that fails gives the peer's error to waiting requests, and the rest goes on")
   func failure() throws {
     let (world, _) = world(5, ioCapability: .displayOnly)
     let host = TestHost(in: world)

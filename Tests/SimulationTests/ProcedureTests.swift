@@ -66,7 +66,7 @@ struct ProcedureTests {
     #expect(try #require(update(pair.peripheral)).status == .unsupportedRemoteFeature)
   }
 
-  @Test("longer packets are agreed, told to both, and used")
+  @Test("longer packets are agreed, reported to both, and used")
   func dataLength() throws {
     let pair = try #require(ConnectedPair(seed: 4))
     pair.central.perform(

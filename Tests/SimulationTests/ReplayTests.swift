@@ -38,7 +38,7 @@ struct ReplayTests {
     return host
   }
 
-  @Test("each receiver hears what it heard, when it did, as strongly as it did")
+  @Test("each receiver of a replay hears the recorded packets at their times and strengths")
   func whole() {
     let world = World(seed: 1)
     var isOver = false

@@ -122,7 +122,7 @@ struct StandardDevicesTests {
     }
   }
 
-  @Test("the echo sends back what it is written, and what it is sent on its channel")
+  @Test("the echo sends back written values, and data on its channel")
   func echo() throws {
     let (_, host) = home(seed: 8)
     let peer = try host.connect(to: "UART echo")

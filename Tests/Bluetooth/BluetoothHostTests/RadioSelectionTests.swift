@@ -55,7 +55,7 @@ struct RadioSelectionTests {
     #expect(!selection.isSimulatedByDefault)
   }
 
-  @Test("without a controller the radio is simulated, and says why")
+  @Test("a radio without a controller is simulated, with the reason")
   func noController() {
     let selection = Self.select([])
     #expect(selection.radio == .standard)

@@ -125,7 +125,7 @@ struct ReadingTests {
     #expect(error.reason == "not JSON: too many values within each other")
   }
 
-  @Test("millions of tiny values end at a count, told with its place, not with the memory")
+  @Test("millions of tiny values end at a count, reported with its position, not with the memory")
   func countOfValues() throws {
     let text = "{\"services\":\n[" + String(repeating: "1,", count: 4_000_000) + "1]}"
     let error = try #require(throws: PeripheralFileError.self) { try Self.file(text) }
@@ -135,7 +135,7 @@ struct ReadingTests {
   }
 
   @Test(
-    "lists have bounds, told before they are read",
+    "lists have bounds, reported before they are read",
     arguments: [
       (
         #""values": [\#(Array(repeating: "1", count: 3_601).joined(separator: ","))]"#,

@@ -202,7 +202,7 @@ struct OwnerSearchTests {
     #expect(act(&search, .connected(.isThere)) == [.greet])
   }
 
-  @Test("clients that know what the owner published look for another before the others do")
+  @Test("clients that know the owner's registrations look for another owner before the others do")
   mutating func informed() {
     let half = OwnerSearch.Limits.informedPauseMax
     for _ in 0..<20 {

@@ -53,7 +53,7 @@ struct ThreadsAndLifetimesTests {
     #expect(log.entries == [1, 4, 9])
   }
 
-  @Test("disposal drops what waits")
+  @Test("disposal drops waiting values")
   func disposal() {
     let (scheduler, log) = (TestScheduler(), Log<String>())
     let toast = SignalProducer<String, Never>(value: "Saved")

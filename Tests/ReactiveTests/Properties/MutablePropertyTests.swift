@@ -103,7 +103,7 @@ struct MutablePropertyTests {
     #expect(property.value == 2)
   }
 
-  @Test("a modification that throws is kept as far as it got, and told")
+  @Test("a modification that throws is kept as far as it got, and sent")
   func throwingModification() {
     let property = MutableProperty(1)
     let log = Log<Int>()
@@ -118,7 +118,7 @@ struct MutablePropertyTests {
     #expect(log.entries == [2])
   }
 
-  @Test("a value set by an observer is stored at once and told to all after the one before")
+  @Test("a value set by an observer is stored at once and sent to all after the one before")
   func recursion() {
     let property = MutableProperty(0)
     let log = Log<String>()

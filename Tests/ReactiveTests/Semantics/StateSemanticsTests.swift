@@ -126,7 +126,7 @@ struct StateSemanticsTests {
     #expect(log.entries.last == "completed")
   }
 
-  @Test("an attempt while disabled fails first and is then told, and executes nothing")
+  @Test("an attempt while disabled fails first and is then reported, and executes nothing")
   func disabled() {
     let executions = Counter()
     let enabled = MutableProperty(false)

@@ -50,7 +50,7 @@ struct HostileControllerTests {
     try rig.expectUnharmed()
   }
 
-  @Test("a controller that has data for unknown links is told to end them, in bounded memory")
+  @Test("a controller with data for unknown links gets commands to end them, in bounded memory")
   func unknownLinks() throws {
     let rig = try HostileWorld()
     try rig.meet(HostileWorld.honest)

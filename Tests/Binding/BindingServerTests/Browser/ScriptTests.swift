@@ -63,7 +63,7 @@
       }
     }
 
-    @Test("counts anew in another session, and leaves what others have typed since")
+    @Test("the script numbers messages anew in another session, and keeps others' later text")
     func session() async throws {
       try await Self.withPage { browser in
         let result: [String] = try await browser.script(
@@ -191,7 +191,7 @@
       }
     }
 
-    @Test("the script adopts another stream's tabs up to the limit of a stream: the latest ones")
+    @Test("the script serves at most as many tabs as one stream takes: the latest ones")
     func manyTabs() async throws {
       try await withServer(site: Desk.site, pages: { [Page("index.html") { Desk() }] }) { server in
         try await withBrowser { browser in

@@ -95,7 +95,7 @@ struct EnhancedBearerTests {
   }
 
   @Test(
-    "a bearer without an answer in 30 s is closed, and what it was to read is read over another")
+    "a bearer without an answer in 30 s is closed, and its read is repeated over another")
   func bearerStalls() throws {
     var (pair, handles) = try Self.pair(bearers: 1)
     pair.start(.read(handles[0]))

@@ -272,7 +272,7 @@ struct CentralBehaviourTests {
     #expect(same.services?.map(\.uuid.uuidString) == ["1800", "1801", "181A"])
   }
 
-  @Test("§9.8 reads, whole however long, and notifications arrive in one method; errors typed")
+  @Test("§9.8 reads of any length and notifications arrive in one method, with typed errors")
   func values() throws {
     let pair = Pair()
     let long = Data((0..<400).map { UInt8(truncatingIfNeeded: $0) })

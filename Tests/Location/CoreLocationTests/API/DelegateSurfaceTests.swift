@@ -134,7 +134,7 @@ struct LocationAnswerTests {
   private let room = BeaconRoom()
 
   @Test(
-    "locations that are asked for fail with Apple's error, by what the program may",
+    "requests for locations fail with Apple's error, according to the authorization",
     arguments: [
       (LocationPolicy.always, CLError.Code.locationUnknown), (.denied, .denied),
     ])

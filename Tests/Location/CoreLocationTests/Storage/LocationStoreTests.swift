@@ -133,7 +133,7 @@ struct LocationStoreTests {
     #expect(readCount > 0, "seed \(seed)")
   }
 
-  @Test("without a place for the file nothing is kept, and a program that keeps nothing isn't told")
+  @Test("a store without a path keeps nothing, and is unavailable once there is something to keep")
   func noPlace() async throws {
     let store = LocationStore(path: nil)
     #expect(store.load() == LocationFile())
